@@ -1,0 +1,72 @@
+# The front of the house: `make help` says what there is. Every target first installs what it lacks
+# (tools/setup), which takes no time when nothing is lacking.
+
+# A Python that has torch. Another than the one in build/venv: `make test PYTHON=/path/to/python`.
+PYTHON ?= $(CURDIR)/build/venv/bin/python
+export PYTHON
+export TOPRUN := $(CURDIR)/build/release/toprun
+
+FUZZ_SECONDS ?= 30  # for each fuzzer
+OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
+
+.PHONY: release dev help demo test bench asan tsan fuzz format tidy clean
+
+release:  ## build/release/toprun: the one static binary
+	tools/setup build
+	cmake --preset release
+	cmake --build build/release --target toprun
+
+help:  ## this list
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside ours
+	tools/setup cluster --python
+	tools/demo
+
+test:  ## every test of the release build, and the unit tests under ASan and UBSan
+	tools/setup build cluster old --python
+	cmake --preset release
+	cmake --build build/release
+	cmake --preset asan
+	cmake --build build/asan --target unit_tests
+	python3 -B tests/run.py build/release build/asan:unit
+
+bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; the store beside libuv's
+	tools/setup bench --python
+	python3 -B bench/launch.py
+	@missed=0; for part in topology store; do python3 -B bench/$$part.py || missed=1; done; exit $$missed
+
+dev:  ## everything, with debug information and dynamic libraries
+	tools/setup build
+	cmake --preset dev
+	cmake --build build/dev
+
+asan tsan:  ## unit tests under ASan and UBSan; under TSan
+	tools/setup build
+	cmake --preset $@
+	cmake --build build/$@ --target unit_tests
+	python3 -B tests/run.py build/$@:unit
+
+fuzz:  ## every fuzzer for FUZZ_SECONDS (30)
+	tools/setup build fuzz
+	cmake --preset fuzz
+	cmake --build build/fuzz
+	@set -e; for fuzzer in build/fuzz/src/*_fuzz; do \
+	  corpus=build/fuzz/corpus/$$(basename $$fuzzer); mkdir -p $$corpus; \
+	  echo "$$fuzzer"; \
+	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
+	    -artifact_prefix=$$corpus/ $$corpus; \
+	done
+
+format:  ## clang-format over our sources
+	tools/setup style
+	clang-format -i $(OUR_SOURCES)
+
+tidy:  ## clang-tidy over our sources (slow)
+	tools/setup build style
+	cmake --preset dev -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+	clang-tidy-19 --quiet -p build/tidy --extra-arg=-Wno-unknown-warning-option \
+	  $(filter %.cc,$(OUR_SOURCES))
+
+clean:  ## removes what was built; build/venv stays
+	rm -rf $(filter-out build/venv,$(wildcard build/*))

@@ -1,0 +1,29 @@
+# Flags that every target of ours shares.
+add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -ffunction-sections
+                    -fdata-sections)
+add_link_options(-Wl,--gc-sections)
+
+add_compile_definitions(TOPRUN_VERSION="${PROJECT_VERSION}")
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False alarms of g++ 12 over its own std::string and std::expected (GCC bugs 105329, 105651).
+  # The last: its coroutine frames and Asio's recycling allocator.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-restrict -Wno-array-bounds
+                      -Wno-stringop-overread -Wno-mismatched-new-delete)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+# The same for every file, so that all share one precompiled header.
+add_compile_options(-fPIE)
+if(NOT TOPRUN_STATIC)
+  add_link_options(-pie)
+endif()
+
+if(TOPRUN_SANITIZE)
+  add_compile_options(-fsanitize=${TOPRUN_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TOPRUN_SANITIZE})
+  if(TOPRUN_SANITIZE MATCHES thread)
+    # g++ 12 warns about the fences in Asio, which ThreadSanitizer does not model.
+    add_compile_options(-Wno-tsan)
+  endif()
+endif()

@@ -1,0 +1,34 @@
+# What we use from the distribution; docs/design.md gives the reason for each.
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)
+
+function(toprun_system_library name header)
+  set(suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
+  if(TOPRUN_STATIC)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+  endif()
+  find_library(${name}_LIBRARY NAMES ${name} REQUIRED)
+  find_path(${name}_INCLUDE NAMES ${header} REQUIRED)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES ${suffixes})
+  add_library(lib::${name} INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(lib::${name} INTERFACE ${${name}_LIBRARY})
+  target_include_directories(lib::${name} SYSTEM INTERFACE ${${name}_INCLUDE})
+endfunction()
+
+toprun_system_library(sodium sodium.h)
+toprun_system_library(cares ares.h)
+toprun_system_library(munge munge.h)
+
+add_library(lib::fmt INTERFACE IMPORTED GLOBAL)
+target_compile_definitions(lib::fmt INTERFACE FMT_HEADER_ONLY)
+
+add_library(lib::tomlplusplus INTERFACE IMPORTED GLOBAL)
+
+add_library(lib::asio INTERFACE IMPORTED GLOBAL)
+target_link_libraries(lib::asio INTERFACE Boost::headers Threads::Threads)
+target_compile_definitions(lib::asio INTERFACE BOOST_ASIO_SEPARATE_COMPILATION
+                           BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_VISIBILITY)

@@ -1,0 +1,86 @@
+#include "agent/descendants.h"
+
+#include <dirent.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace toprun::agent {
+namespace {
+
+// The numbers that name entries of a folder of /proc: process or thread ids.
+std::vector<pid_t> numbered_entries(const std::string& folder) {
+  std::vector<pid_t> out;
+  DIR* const dir = ::opendir(folder.c_str());
+  if (dir == nullptr) return out;
+  while (const dirent* const entry = ::readdir(dir)) {
+    if (const auto number = parse_int(entry->d_name)) out.push_back(static_cast<pid_t>(*number));
+  }
+  ::closedir(dir);
+  return out;
+}
+
+// By /proc/PID/task/TID/children (proc(5)), which not every kernel is built with.
+void add_children(pid_t pid, std::vector<pid_t>& out) {
+  const std::string tasks = fmt::format("/proc/{}/task", pid);
+  for (const pid_t tid : numbered_entries(tasks)) {
+    const auto text = read_file(fmt::format("{}/{}/children", tasks, tid));
+    if (!text) continue;
+    for (const std::string_view word : words(*text)) {
+      if (const auto child = parse_int(word)) out.push_back(static_cast<pid_t>(*child));
+    }
+  }
+}
+
+// The parent's id is the second field of /proc/PID/stat after the name, which is in parentheses and
+// may itself contain any character.
+std::multimap<pid_t, pid_t> children_by_parent() {
+  std::multimap<pid_t, pid_t> out;
+  for (const pid_t pid : numbered_entries("/proc")) {
+    const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
+    if (!stat) continue;
+    const std::size_t name_end = stat->rfind(')');
+    if (name_end == std::string::npos) continue;
+    const auto fields = words(std::string_view(*stat).substr(name_end + 1));
+    if (fields.size() < 2) continue;
+    if (const auto parent = parse_int(fields[1])) out.emplace(static_cast<pid_t>(*parent), pid);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<pid_t> descendants(pid_t root) {
+  static const bool kernel_lists_children =
+      ::access(fmt::format("/proc/self/task/{}/children", ::getpid()).c_str(), R_OK) == 0;
+  std::vector<pid_t> found;
+  if (kernel_lists_children) {
+    add_children(root, found);
+    for (std::size_t i = 0; i < found.size(); ++i) add_children(found[i], found);
+    return found;
+  }
+  const auto children = children_by_parent();
+  const auto add = [&](pid_t parent) {
+    const auto [begin, end] = children.equal_range(parent);
+    for (auto child = begin; child != end; ++child) found.push_back(child->second);
+  };
+  add(root);
+  for (std::size_t i = 0; i < found.size(); ++i) add(found[i]);
+  return found;
+}
+
+int signal_descendants(int signal) {
+  const auto found = descendants(::getpid());
+  for (const pid_t pid : found) ::kill(pid, signal);
+  return static_cast<int>(found.size());
+}
+
+void become_subreaper() {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <vector>
+
+namespace toprun::agent {
+
+// Every process below `root`, nearest first, zombies included; `root` itself is not. A process that
+// forks meanwhile may be missed: who kills repeats until the kernel says that no child is left.
+std::vector<pid_t> descendants(pid_t root);
+
+// Sends `signal` to every process below the calling one. Returns how many there were.
+int signal_descendants(int signal);
+
+// Makes this process the one that inherits orphans from below it, so that a descendant cannot
+// escape by a double fork.
+void become_subreaper();
+
+}  // namespace toprun::agent

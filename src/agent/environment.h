@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+
+namespace toprun::agent {
+
+// What the environment of one worker says, beyond what it inherits. The contract is torchrun's
+// (torch/distributed/elastic/agent/server/local_elastic_agent.py).
+struct WorkerFacts {
+  int rank = 0;
+  int local_rank = 0;
+  int local_world_size = 1;
+  int world_size = 1;
+  int group_rank = 0;  // the node's
+  int group_world_size = 1;
+  std::string role = "default";
+  int role_rank = 0;
+  int role_world_size = 1;
+  std::string master_addr;
+  int master_port = 0;
+  int restart_count = 0;  // failures so far, the same on all nodes
+  int max_restarts = 0;
+  std::string run_id;
+  std::string error_file;  // empty: none
+  std::string node_name;
+  std::string location;                       // "/cluster/rack/node"; empty: unknown
+  int attempt = 0;                            // counts every attempt, membership changes too
+  std::optional<std::string> gloo_interface;  // for GLOO_SOCKET_IFNAME unless the user set it
+};
+
+// `inherited` with the facts, and without what is toprun's own: its secrets, its options and those
+// of torchrun's PET_* that are options.
+Environment worker_environment(const Environment& inherited, const WorkerFacts& facts);
+
+// True if workers get OMP_NUM_THREADS=1 because the user did not set it and there are several on
+// the node: the caller says so once.
+bool sets_omp_num_threads(const Environment& inherited, int local_world_size);
+
+// Arguments with torchrun's macro ${local_rank} replaced.
+std::vector<std::string> with_local_rank(std::vector<std::string> arguments, int local_rank);
+
+}  // namespace toprun::agent

@@ -1,0 +1,205 @@
+#include "agent/exit.h"
+
+#include <array>
+#include <csignal>
+
+#include <nlohmann/json.hpp>
+
+#include "agent/tail.h"
+#include "base/text.h"
+
+namespace toprun::agent {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds longest_age = std::chrono::hours(24 * 365);
+constexpr std::size_t longest_message_bytes = 8000;
+constexpr std::chrono::seconds time_stamp_resolution{1};
+
+// Texts, in lower case, by which a rank says that another rank or the store went away, or that it
+// waited in vain for one. Both parts must be there; the second may be empty.
+struct LostPeer {
+  std::string_view text;
+  std::string_view also;
+};
+
+constexpr std::array lost_peer = {
+    // Gloo (gloo/transport/tcp/pair.cc)
+    LostPeer{"connection closed by peer", ""},
+    LostPeer{"connectfullmesh", "connection refused"},
+    LostPeer{"connectfullmesh", "timed out"},
+    LostPeer{"timed out waiting", "operation to complete"},
+    LostPeer{"application timeout caused pair closure", ""},
+    // errno texts, from any transport
+    LostPeer{"connection reset by peer", ""},
+    LostPeer{"broken pipe", ""},
+    LostPeer{"software caused connection abort", ""},
+    LostPeer{"socket closed", ""},
+    LostPeer{"socket is closed", ""},
+    // NCCL (nccl.h, ncclGetErrorString) and PyTorch's watchdog (ProcessGroupNCCL.cpp)
+    LostPeer{"remote process exited or there was a network error", ""},
+    LostPeer{"remote process exiting prematurely", ""},
+    LostPeer{"ncclremoteerror", ""},
+    LostPeer{"connection closed by remote peer", ""},
+    LostPeer{"nccl communicator was aborted", ""},
+    LostPeer{"nccl communicator encountered error set by processgroupnccl", ""},
+    LostPeer{"watchdog caught collective operation timeout", ""},
+    // TCPStore's client (TCPStore.cpp, TCPStoreBackend, socket.cpp)
+    LostPeer{"recvvalue failed", ""},
+    LostPeer{"recvvector failed", ""},
+    LostPeer{"sendbytes failed", ""},
+    LostPeer{"failed to recv, got 0 bytes", ""},
+    LostPeer{"connection was likely closed", ""},
+    LostPeer{"the client socket has failed to connect", ""},
+    LostPeer{"the client socket has timed out", ""},
+    LostPeer{"wait timeout after", ""},
+    LostPeer{"store", "closed"},
+    LostPeer{"socket timeout", ""},
+};
+
+bool mentions_a_lost_peer(std::string_view text) {
+  const std::string lowered = lower(text);
+  return std::ranges::any_of(lost_peer, [&](const LostPeer& pattern) {
+    return lowered.find(pattern.text) != std::string::npos &&
+           lowered.find(pattern.also) != std::string::npos;
+  });
+}
+
+SteadyTime time_of(const WorkerExit& exit) {
+  return exit.error_file && exit.error_file->raised ? *exit.error_file->raised : exit.ended;
+}
+
+const WorkerExit* earliest(const std::vector<WorkerExit>& exits,
+                           const std::function<bool(const WorkerExit&)>& wanted) {
+  const WorkerExit* best = nullptr;
+  for (const WorkerExit& exit : exits) {
+    if (wanted(exit) && (best == nullptr || time_of(exit) < time_of(*best))) best = &exit;
+  }
+  return best;
+}
+
+std::int64_t age_ms(SteadyTime time, SteadyTime now) {
+  return std::chrono::duration_cast<milliseconds>(now - time).count();
+}
+
+// The seconds since 1970 of an error file, a number or a number in quotes.
+std::optional<std::int64_t> time_stamp(const nlohmann::json& object) {
+  const auto found = object.find("timestamp");
+  if (found == object.end()) return std::nullopt;
+  if (found->is_number()) return found->get<std::int64_t>();
+  return found->is_string() ? parse_int(found->get<std::string>()) : std::nullopt;
+}
+
+SteadyTime on_steady_clock(WallTime time, SteadyTime earliest_possible) {
+  const auto age = std::chrono::system_clock::now() - time;
+  const SteadyTime now = std::chrono::steady_clock::now();
+  const SteadyTime there = now - std::chrono::duration_cast<SteadyTime::duration>(age);
+  return std::clamp(there, earliest_possible, now);
+}
+
+}  // namespace
+
+void to_json(nlohmann::json& json, const WorkerExit& exit) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  json = {{"host", exit.host},
+          {"rank", exit.rank},
+          {"local_rank", exit.local_rank},
+          {"pid", exit.pid},
+          {"exit_code", exit.exit_code},
+          {"signal", exit.signal},
+          {"ours", exit.ours},
+          {"age_ms", age_ms(exit.ended, now)},
+          {"exception", exit.exception},
+          {"last_output", exit.last_output},
+          {"error_file", nullptr}};
+  if (!exit.error_file) return;
+  json["error_file"] = {
+      {"path", exit.error_file->path}, {"message", exit.error_file->message}, {"age_ms", nullptr}};
+  if (exit.error_file->raised) {
+    json["error_file"]["age_ms"] = age_ms(*exit.error_file->raised, now);
+  }
+}
+
+void from_json(const nlohmann::json& json, WorkerExit& exit) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  const auto time = [&](const nlohmann::json& age) {
+    return now -
+           milliseconds(std::clamp<std::int64_t>(age.get<std::int64_t>(), 0, longest_age.count()));
+  };
+  json.at("host").get_to(exit.host);
+  json.at("rank").get_to(exit.rank);
+  json.at("local_rank").get_to(exit.local_rank);
+  json.at("pid").get_to(exit.pid);
+  json.at("exit_code").get_to(exit.exit_code);
+  json.at("signal").get_to(exit.signal);
+  json.at("ours").get_to(exit.ours);
+  exit.ended = time(json.at("age_ms"));
+  json.at("exception").get_to(exit.exception);
+  json.at("last_output").get_to(exit.last_output);
+  exit.error_file.reset();
+  const auto& file = json.at("error_file");
+  if (file.is_null()) return;
+  exit.error_file = ErrorFile{file.at("path"), file.at("message"), std::nullopt};
+  if (!file.at("age_ms").is_null()) exit.error_file->raised = time(file.at("age_ms"));
+}
+
+bool tells_only_of_a_lost_peer(const WorkerExit& exit) {
+  if (exit.error_file && !exit.error_file->message.empty()) {
+    return mentions_a_lost_peer(exit.error_file->message);
+  }
+  if (!exit.exception.empty()) return mentions_a_lost_peer(exit.exception);
+  // A crash or a kill is an event of its own, whatever was printed before; abort() is how C++ code
+  // and NCCL's watchdog end on an error that they have just printed.
+  if (exit.signal != 0 && exit.signal != SIGABRT) return false;
+  return std::ranges::any_of(exit.last_output, mentions_a_lost_peer);
+}
+
+const WorkerExit* root_cause(const std::vector<WorkerExit>& exits) {
+  const auto candidate = [](const WorkerExit& exit) { return exit.failed() && !exit.ours; };
+  const auto had_failed_when_stopped = [](const WorkerExit& exit) {
+    return exit.failed() && exit.ours && (!exit.exception.empty() || exit.error_file);
+  };
+  const auto first_hand = [](const auto& wanted) {
+    return [wanted](const WorkerExit& exit) {
+      return wanted(exit) && !tells_only_of_a_lost_peer(exit);
+    };
+  };
+  if (const auto* cause = earliest(exits, first_hand(candidate))) return cause;
+  if (const auto* cause = earliest(exits, first_hand(had_failed_when_stopped))) return cause;
+  return earliest(exits, candidate);
+}
+
+int cause_code(const WorkerExit& cause) {
+  if (!cause.ours) return cause.code();
+  return cause.signal == 0 ? cause.exit_code : exit_failure;
+}
+
+std::optional<ErrorFile> parse_error_file(const std::string& text, const std::string& path,
+                                          WallTime modified, SteadyTime started) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("message")) return std::nullopt;
+  const auto& outer = json["message"];
+  ErrorFile file{shown_line(path, longest_message_bytes), {}, std::nullopt};
+  std::optional<std::int64_t> seconds;
+  if (outer.is_string()) {
+    file.message = outer;
+    seconds = time_stamp(json);
+  } else if (outer.is_object()) {
+    if (outer.contains("message") && outer["message"].is_string()) file.message = outer["message"];
+    if (outer.contains("extraInfo") && outer["extraInfo"].is_object()) {
+      seconds = time_stamp(outer["extraInfo"]);
+    }
+  }
+  if (file.message.size() > longest_message_bytes) {
+    file.message = shown_line(file.message, longest_message_bytes);
+  }
+  if (seconds) {
+    const WallTime stamped{std::chrono::seconds(*seconds)};
+    const bool same_second = modified >= stamped && modified < stamped + 2 * time_stamp_resolution;
+    file.raised = on_steady_clock(same_second ? modified : stamped, started);
+  }
+  return file;
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,71 @@
+#include "agent/inherited.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+
+namespace toprun::agent {
+namespace {
+
+int read_affinity(std::array<std::byte, Inherited::max_cpus / 8>& mask) {
+  // The system call, unlike the C function, tells how many bytes the kernel's masks have.
+  const long bytes = ::syscall(SYS_sched_getaffinity, 0, mask.size(), mask.data());
+  return bytes > 0 ? static_cast<int>(bytes) : Inherited::no_affinity;
+}
+
+}  // namespace
+
+Inherited Inherited::capture() {
+  while (true) {
+    const int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fd < 0) break;
+    if (fd > STDERR_FILENO) {
+      ::close(fd);
+      break;
+    }
+    ::fcntl(fd, F_SETFD, 0);
+  }
+
+  Inherited inherited;
+  ::sigprocmask(SIG_SETMASK, nullptr, &inherited.mask);
+  for (int number = 1; number < signals; ++number) {
+    struct sigaction action {};
+    if (::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) {
+      inherited.ignored.set(static_cast<std::size_t>(number));
+    }
+  }
+  inherited.umask = ::umask(0);
+  ::umask(inherited.umask);
+  for (unsigned i = 0; i < RLIM_NLIMITS; ++i) {
+    ::getrlimit(static_cast<__rlimit_resource>(i), &inherited.limits[i]);
+  }
+  inherited.affinity_bytes = read_affinity(inherited.affinity);
+  return inherited;
+}
+
+void Inherited::restore() const {
+  for (int number = 1; number < signals; ++number) {
+    struct sigaction action {};
+    action.sa_handler = ignored[static_cast<std::size_t>(number)] ? SIG_IGN : SIG_DFL;
+    ::sigaction(number, &action, nullptr);  // refused for SIGKILL, SIGSTOP and glibc's own two
+  }
+  ::umask(umask);
+  for (unsigned i = 0; i < RLIM_NLIMITS; ++i) {
+    ::setrlimit(static_cast<__rlimit_resource>(i), &limits[i]);
+  }
+  // Only if it was changed: a process that once asked for an affinity, be it the one that it has,
+  // keeps to it when its cpuset grows.
+  std::array<std::byte, max_cpus / 8> now{};
+  const int now_bytes = read_affinity(now);
+  if (affinity_bytes != no_affinity && now_bytes == affinity_bytes &&
+      std::memcmp(now.data(), affinity.data(), static_cast<std::size_t>(now_bytes)) != 0) {
+    ::syscall(SYS_sched_setaffinity, 0, affinity_bytes, affinity.data());
+  }
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,220 @@
+#include "agent/keeper.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+
+#include "agent/descendants.h"
+#include "base/clock.h"
+#include "base/console.h"
+#include "base/fd.h"
+
+namespace toprun::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// The keeper looks up this often. More than this between two looks is time in which the keeper
+// itself did not run.
+constexpr milliseconds look_interval{1000};
+constexpr milliseconds kill_interval{5};
+constexpr std::chrono::seconds unkillable_limit{15};
+
+// Written by the agent, read by the keeper after the agent's death.
+struct Shared {
+  char folder[PATH_MAX];
+};
+Shared* shared = nullptr;
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+sigset_t forwarded_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);
+  // A blocked signal is delivered to a signalfd even if its disposition is to be ignored.
+  for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
+    if (!is_ignored(signal)) ::sigaddset(&set, signal);
+  }
+  return set;
+}
+
+[[noreturn]] void become_agent(const std::function<int(int)>& agent, int heartbeat_fd, pid_t keeper,
+                               const sigset_t& mask) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != keeper) ::_exit(exit_failure);
+  ::setpgid(0, 0);
+  become_subreaper();
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGTTOU, SIG_IGN);  // or a terminal with `stty tostop` would stop a background group
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+  ::_exit(agent(heartbeat_fd));
+}
+
+class Keeper {
+ public:
+  Keeper(pid_t agent, int heartbeat_fd, int signal_fd, milliseconds stall_limit)
+      : agent_(agent),
+        heartbeat_fd_(heartbeat_fd),
+        signal_fd_(signal_fd),
+        stall_limit_(stall_limit) {
+    ::sigemptyset(&forwarded_);
+  }
+
+  int watch() {
+    milliseconds silent{0};
+    auto last_look = steady_clock::now();
+    const milliseconds interval = std::min(look_interval, stall_limit_);
+    for (;;) {
+      std::array<pollfd, 2> waiting{{{signal_fd_, POLLIN, 0}, {heartbeat_fd_, POLLIN, 0}}};
+      ::poll(waiting.data(), waiting.size(), static_cast<int>(interval.count()));
+      const auto now = steady_clock::now();
+      silent += std::min(interval, std::chrono::ceil<milliseconds>(now - last_look));
+      last_look = now;
+      if (read_signals(); status_) return ended();
+      if (read_beats()) silent = milliseconds{0};
+      if (silent >= stall_limit_) return stalled();
+    }
+  }
+
+ private:
+  void read_signals() {
+    signalfd_siginfo info{};
+    while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
+      if (info.ssi_signo == SIGCHLD) continue;
+      const int signal = static_cast<int>(info.ssi_signo);
+      ::sigaddset(&forwarded_, signal);
+      ::kill(agent_, signal);
+    }
+    int status = 0;
+    for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (pid == agent_) status_ = status;
+    }
+  }
+
+  bool read_beats() {
+    char beats[256];
+    bool any = false;
+    for (ssize_t n; (n = ::read(heartbeat_fd_, beats, sizeof beats)) != 0;) {
+      if (n < 0) return any;
+      any = true;
+    }
+    heartbeat_fd_ = -1;  // closed; poll() leaves out a negative descriptor
+    return any;
+  }
+
+  int ended() {
+    if (WIFEXITED(*status_)) {
+      clear();
+      return WEXITSTATUS(*status_);
+    }
+    const int signal = WTERMSIG(*status_);
+    clear();
+    // Our own signal came before the agent was ready to handle it.
+    if (::sigismember(&forwarded_, signal) == 1) return 128 + signal;
+    say(fmt::format(
+        "the agent (pid {}) was killed by signal {} ({}), so all its ranks were killed{}", agent_,
+        signal, ::strsignal(signal),
+        signal == SIGKILL ? "; if nobody did that, look for the out-of-memory killer in dmesg"
+                          : ""));
+    return exit_failure;
+  }
+
+  int stalled() {
+    clear();
+    say(
+        fmt::format("the agent (pid {}) gave no sign of life for {}, so it and all its ranks were "
+                    "killed; was it stopped by a signal or a debugger?",
+                    agent_, duration_text(stall_limit_)));
+    return exit_failure;
+  }
+
+  // Kills until the kernel says that no child is left: orphans of any depth become ours.
+  void clear() {
+    const auto deadline = steady_clock::now() + unkillable_limit;
+    while (steady_clock::now() < deadline) {
+      int status = 0;
+      pid_t pid;
+      while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+      }
+      if (pid < 0) break;
+      signal_descendants(SIGKILL);
+      const timespec pause{0, std::chrono::nanoseconds(kill_interval).count()};
+      ::nanosleep(&pause, nullptr);
+    }
+    if (shared != nullptr && shared->folder[0] != '\0') {
+      std::error_code ignored;
+      std::filesystem::remove_all(shared->folder, ignored);
+    }
+  }
+
+  const pid_t agent_;
+  int heartbeat_fd_;
+  const int signal_fd_;
+  const milliseconds stall_limit_;
+  sigset_t forwarded_;
+  std::optional<int> status_;  // the agent's, once it has ended
+};
+
+}  // namespace
+
+int keep(const std::function<int(int)>& agent, milliseconds stall_limit) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
+    say(fail_errno("cannot make a pipe").error().line());
+    return exit_failure;
+  }
+  const Fd beats(ends[0]);
+  Fd beat_writer(ends[1]);
+  void* const page =
+      ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page != MAP_FAILED) shared = static_cast<Shared*>(page);
+
+  become_subreaper();
+  sigset_t watched = forwarded_signals();
+  ::sigaddset(&watched, SIGCHLD);
+  sigset_t before;
+  ::sigprocmask(SIG_BLOCK, &watched, &before);
+  const Fd signals(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+
+  const pid_t keeper = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    Fd(beats.get()).reset();
+    Fd(signals.get()).reset();
+    become_agent(agent, beat_writer.get(), keeper, before);
+  }
+  if (pid < 0) {
+    say(fail_errno("cannot start the agent", "raise the limit on processes (ulimit -u)")
+            .error()
+            .line());
+    return exit_failure;
+  }
+  ::setpgid(pid, pid);  // here too, so that a signal from the terminal never finds it in our group
+  ::signal(SIGPIPE, SIG_IGN);
+  beat_writer.reset();
+  return Keeper(pid, beats.get(), signals.get(), stall_limit).watch();
+}
+
+void keeper_removes(const std::string& folder) {
+  if (shared == nullptr || folder.size() >= sizeof shared->folder) return;
+  std::memcpy(shared->folder, folder.c_str(), folder.size() + 1);
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "base/error.h"
+
+namespace toprun::agent {
+
+// The agent writes a byte to the heartbeat pipe at least this often …
+inline constexpr std::chrono::milliseconds keeper_beat{1000};
+// … and counts as stalled after so long without one. Time in which the keeper itself did not run
+// (Ctrl-Z, a suspended or frozen machine) does not count.
+inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
+
+// Runs `agent` in a child process and keeps watch over it from this one, the keeper: a subreaper
+// with one thread and no network, which
+//
+// - forwards SIGTERM, SIGUSR1, SIGUSR2, and SIGINT, SIGHUP, SIGQUIT unless they are inherited as
+//   ignored (nohup, a shell's background job). The agent leads a process group of its own, so that
+//   a terminal's Ctrl-C reaches it once. SIGWINCH has no use below pipes, Ctrl-Z stops the keeper
+//   alone and the job goes on, as under torchrun;
+// - when the agent dies or stalls, kills and reaps everything below it, removes what
+//   keeper_removes() named and says so;
+// - dies itself only by SIGKILL: then the agent gets SIGTERM.
+//
+// Call it from a process with one thread, once. `agent` runs with SIGPIPE and SIGTTOU ignored and
+// gets the non-blocking write end of the heartbeat pipe; a full pipe is no error. Returns its exit
+// code, or exit_failure if it died or stalled, or 128 + n if a signal that was passed on killed it.
+int keep(const std::function<int(int heartbeat_fd)>& agent,
+         std::chrono::milliseconds stall_limit = keeper_stall_limit);
+
+// From inside `agent`: names the one folder that the keeper removes, with all in it, if the agent
+// cannot do it any more. Empty: none. Without a keeper it does nothing.
+void keeper_removes(const std::string& folder);
+
+}  // namespace toprun::agent

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/environment.h"
+#include "base/error.h"
+
+namespace toprun::agent {
+
+// The files of one worker in one attempt. A path is empty where there is no such file.
+struct WorkerFiles {
+  std::string stdout_log;
+  std::string stderr_log;
+  std::string error_json;
+};
+
+// The folder of one agent's logs, in torchrun's layout:
+//   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
+// Each run makes a folder of its own and each attempt one inside, so nothing earlier is touched.
+// Without a log_dir it is a temporary folder for error files only, which goes with the object, or
+// with the keeper if the agent is killed.
+class Logs {
+ public:
+  // `log_dir` and its parents are made if missing. `environment` tells where temporary files go
+  // (TMPDIR); if nothing there can be written, workers have no error files.
+  static Result<Logs> create(const std::optional<std::string>& log_dir, const std::string& run_id,
+                             const Environment& environment);
+  Logs(Logs&& other) noexcept;
+  Logs& operator=(Logs&& other) = delete;
+  ~Logs();
+
+  // Makes the folder of one worker.
+  Result<WorkerFiles> worker(int attempt, int local_rank) const;
+  // True if files are kept: --log-dir was given.
+  bool kept() const { return kept_; }
+  // Where this agent's files are; empty if there is no folder.
+  const std::string& folder() const { return folder_; }
+
+ private:
+  Logs(std::string folder, bool kept) : folder_(std::move(folder)), kept_(kept) {}
+
+  std::string folder_;
+  bool kept_ = false;
+};
+
+}  // namespace toprun::agent

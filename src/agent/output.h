@@ -1,0 +1,78 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace toprun::agent {
+
+// Where one stream of one worker goes.
+struct StreamPlan {
+  bool console = true;              // to toprun's own stdout or stderr
+  std::optional<std::string> file;  // and/or to this file, created or truncated, byte for byte
+  std::string prefix;               // put before every console line; may be empty
+};
+
+// toprun's own stdout and stderr.
+struct ConsoleDescriptors {
+  int out = STDOUT_FILENO;
+  int err = STDERR_FILENO;
+};
+
+// Carries what the workers of one node print from their pipes to the console and to files, whole
+// lines only, and keeps the end of it. Nothing is lost and nothing piles up: while a console or a
+// file does not take more, the pipes are not read. A console that is closed and a disk that is full
+// are said once; the workers do not notice.
+class Output {
+ public:
+  // An unfinished line is shown after this silence (a prompt, a progress bar).
+  static constexpr std::chrono::milliseconds unfinished_line_limit{200};
+  // After a read the pipe rests so long: many lines then cost one read, one write and one wake-up.
+  static constexpr std::chrono::milliseconds rest{1};
+  static constexpr std::size_t read_bytes = 64 * 1024;
+  static constexpr int reads_per_round = 4;
+  static constexpr int pipe_bytes = 256 * 1024;  // the kernel may give less
+
+  // What a worker gets as its stdout and stderr.
+  struct Ends {
+    Fd out;
+    Fd err;
+  };
+
+  Output(boost::asio::io_context& io, ConsoleDescriptors console);
+  ~Output();  // what is not written yet is lost
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  // Adds the next worker: the first is number 0.
+  Result<Ends> add(const StreamPlan& out, const StreamPlan& err);
+  // Begins to read; the ends that add() gave must be closed on this side by then.
+  void start();
+
+  // Reads what is in the pipes of a worker. True if all is read: at once after its death this is
+  // all that the worker itself ever printed, though a process that it left may still hold the pipe.
+  // False if a console or file has no room for it at present.
+  bool drain(std::size_t worker);
+  std::string_view tail(std::size_t worker) const;
+
+  // Calls `flushed` once, when every pipe is at its end and everything is written.
+  void finish(std::function<void()> flushed);
+  // Gives up on pipes that are empty but not at their end: somebody beyond our reach holds them.
+  void close_held_pipes();
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace toprun::agent

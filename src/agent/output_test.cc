@@ -1,0 +1,240 @@
+#include "agent/output.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "agent/tail.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace toprun::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto patience = 60s;
+
+void write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    ASSERT_GT(n, 0) << errno_text(errno);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+struct Pipe {
+  Pipe() {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    reader = Fd(ends[0]);
+    writer = Fd(ends[1]);
+  }
+  Fd reader;
+  Fd writer;
+};
+
+class OutputTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "toprun_test_XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+    console_fd_ = Fd(::open((root_ / "out").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  // Workers whose stdout and stderr share the console `fd`.
+  std::vector<Output::Ends> begin(int fd, int workers, const StreamPlan& plan = {}) {
+    output_ = std::make_unique<Output>(io_, ConsoleDescriptors{fd, fd});
+    std::vector<Output::Ends> ends;
+    for (int i = 0; i < workers; ++i) {
+      auto added = output_->add(plan, StreamPlan{});
+      EXPECT_TRUE(added);
+      ends.push_back(std::move(*added));
+    }
+    output_->start();
+    return ends;
+  }
+  void finish() {
+    bool flushed = false;
+    output_->finish([&] { flushed = true; });
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (!flushed) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+      io_.run_one_for(100ms);
+    }
+  }
+  std::string console() const { return read_file(root_ / "out").value_or(""); }
+
+  fs::path root_;
+  Fd console_fd_;
+  boost::asio::io_context io_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{
+      io_.get_executor()};
+  std::unique_ptr<Output> output_;
+};
+
+TEST_F(OutputTest, TearsNoLineWrittenInHalves) {
+  constexpr int lines = 2000;
+  auto ends = begin(console_fd_.get(), 4);
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.emplace_back([fd = Fd(ends[static_cast<std::size_t>(rank)].out.release()), rank] {
+      for (int i = 0; i < lines; ++i) {
+        write_all(fd.get(), fmt::format("<{}:", rank));
+        write_all(fd.get(), fmt::format("{}>\n", i));
+      }
+    });
+  }
+  ends.clear();
+  finish();
+  for (std::thread& rank : ranks) rank.join();
+
+  std::map<std::string, int> next;
+  const std::string out = console();
+  for (const std::string_view line : words(out)) {
+    const std::string rank(line.substr(0, 3));
+    ASSERT_EQ(line, fmt::format("{}{}>", rank, next[rank]++));
+  }
+  EXPECT_EQ(next, (std::map<std::string, int>{
+                      {"<0:", lines}, {"<1:", lines}, {"<2:", lines}, {"<3:", lines}}));
+}
+
+TEST_F(OutputTest, CopiesToFilesByteForByteAndPrefixesTheConsoleOnly) {
+  StreamPlan plan;
+  plan.file = root_ / "log";
+  plan.prefix = "[default0]:";
+  auto ends = begin(console_fd_.get(), 1, plan);
+  const std::string bytes("a\n1%\r2%\r\n\0\xff\nlast", 17);
+  write_all(ends[0].out.get(), bytes);
+  ends.clear();
+  finish();
+  EXPECT_EQ(*read_file(root_ / "log"), bytes);
+  EXPECT_EQ(console(),
+            std::string("[default0]:a\n[default0]:1%\r[default0]:2%\r\n[default0]:\0\xff\n"
+                        "[default0]:last",
+                        72));
+}
+
+TEST_F(OutputTest, ShowsAnUnfinishedLineAfterSilence) {
+  auto ends = begin(console_fd_.get(), 2);
+  write_all(ends[0].out.get(), "(Pdb) ");
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (console().empty() && std::chrono::steady_clock::now() < deadline) io_.run_one_for(10ms);
+  EXPECT_EQ(console(), "(Pdb) ");
+  write_all(ends[1].out.get(), "other\n");
+  ends.clear();
+  finish();
+  EXPECT_EQ(console(), "(Pdb) \nother\n");
+}
+
+TEST_F(OutputTest, KeepsWithinBoundsWithoutANewlineAndWithAStuckConsole) {
+  constexpr std::size_t total = 100'000'000;
+  constexpr std::size_t bound = 4'000'000;  // Writer's limit, two pipes and a round of reads
+  Pipe stuck;
+  auto ends = begin(stuck.writer.get(), 1);
+  std::atomic<std::size_t> taken = 0;
+  std::thread rank([&taken, fd = Fd(ends[0].out.release())] {
+    const std::string piece(100'000, 'x');
+    for (; taken < total; taken += piece.size()) write_all(fd.get(), piece);
+  });
+  ends.clear();
+  // Nobody reads: output piles up to the limits, then the rank has to wait.
+  for (std::size_t before = 1; before != taken;) {
+    before = taken;
+    io_.run_for(200ms);
+  }
+  EXPECT_LT(taken, bound);
+  std::size_t seen = 0;
+  std::thread reader([&] {
+    std::vector<char> buffer(1 << 16);
+    for (ssize_t n; (n = ::read(stuck.reader.get(), buffer.data(), buffer.size())) > 0;) {
+      seen += static_cast<std::size_t>(n);
+    }
+  });
+  finish();
+  rank.join();
+  output_.reset();
+  stuck.writer.reset();
+  reader.join();
+  EXPECT_EQ(seen, total);
+}
+
+TEST_F(OutputTest, AClosedConsoleDoesNotStopTheRank) {
+  Pipe console;
+  console.reader.reset();
+  auto ends = begin(console.writer.get(), 1);
+  std::thread rank([fd = Fd(ends[0].out.release())] {
+    for (int i = 0; i < 100; ++i) write_all(fd.get(), std::string(100'000, 'x') + "\n");
+  });
+  ends.clear();
+  testing::internal::CaptureStderr();
+  finish();
+  rank.join();
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "toprun: cannot write to standard output: Broken pipe; what ranks print there is dropped, "
+      "the job goes on\n");
+  EXPECT_GT(output_->tail(0).size(), 0u);
+}
+
+TEST_F(OutputTest, AFullDiskIsSaidOnce) {
+  StreamPlan plan;
+  plan.file = "/dev/full";
+  auto ends = begin(console_fd_.get(), 1, plan);
+  std::thread rank([fd = Fd(ends[0].out.release())] {
+    for (int i = 0; i < 100; ++i) write_all(fd.get(), std::string(100'000, 'x') + "\n");
+  });
+  ends.clear();
+  testing::internal::CaptureStderr();
+  finish();
+  rank.join();
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "toprun: cannot write to /dev/full: No space left on device; the job goes on, its logs have "
+      "gaps from here\n");
+  EXPECT_EQ(console().size(), 100u * 100'001u);
+}
+
+TEST_F(OutputTest, WaitsForANonBlockingConsole) {
+  Pipe slow;
+  ::fcntl(slow.writer.get(), F_SETFL, O_NONBLOCK);
+  auto ends = begin(slow.writer.get(), 1);
+  std::thread rank([fd = Fd(ends[0].out.release())] {
+    write_all(fd.get(), std::string(1'000'000, 'x') + "\n");
+  });
+  ends.clear();
+  std::size_t seen = 0;
+  std::thread reader([&] {
+    std::vector<char> buffer(5000);
+    for (ssize_t n; (n = ::read(slow.reader.get(), buffer.data(), buffer.size())) > 0;) {
+      seen += static_cast<std::size_t>(n);
+    }
+  });
+  finish();
+  output_.reset();
+  slow.writer.reset();
+  rank.join();
+  reader.join();
+  EXPECT_EQ(seen, 1'000'001u);
+}
+
+TEST_F(OutputTest, AFileThatCannotBeOpenedIsAnError) {
+  Output output(io_, {console_fd_.get(), console_fd_.get()});
+  StreamPlan plan;
+  plan.file = "/no/such/folder/log";
+  const auto added = output.add(plan, {});
+  ASSERT_FALSE(added);
+  EXPECT_EQ(
+      added.error().line(),
+      "cannot write the log file /no/such/folder/log: No such file or directory; choose another "
+      "folder with --log-dir");
+}
+
+}  // namespace
+}  // namespace toprun::agent

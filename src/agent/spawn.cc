@@ -1,0 +1,214 @@
+#include "agent/spawn.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace toprun::agent {
+namespace {
+
+constexpr int first_foreign_fd = 3;
+constexpr rlim_t most_fds_closed_one_by_one = 65536;
+constexpr unsigned close_range_cloexec = 4;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
+constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
+
+// What a child tells its parent when exec fails, in one write: atomic on a pipe.
+struct ExecFailure {
+  std::size_t program;
+  int code;
+};
+
+bool is_executable_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+// argv or envp as exec takes it, made before the fork: the child must not allocate.
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+void close_the_rest_on_exec() {
+#ifdef SYS_close_range
+  if (::syscall(SYS_close_range, first_foreign_fd, ~0U, close_range_cloexec) == 0) return;
+#endif
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const int end = static_cast<int>(std::min(limit.rlim_cur, most_fds_closed_one_by_one));
+  for (int fd = first_foreign_fd; fd < end; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+struct Prepared {
+  const Program* program;
+  std::vector<char*> argv;
+  std::vector<char*> envp;
+};
+
+// The child, with all signals blocked. Async-signal-safe calls only: another thread may have held
+// any lock at the time of the fork.
+[[noreturn]] void become(const Prepared& prepared, std::size_t index, const Inherited& inherited,
+                         pid_t parent, int failure_fd) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(exec_failed);  // it died before the call above
+  ::setsid();
+  // The three are at 3 or above (Inherited::capture sees to it), so none overwrites another.
+  ::dup2(prepared.program->stdin_fd, STDIN_FILENO);
+  ::dup2(prepared.program->stdout_fd, STDOUT_FILENO);
+  ::dup2(prepared.program->stderr_fd, STDERR_FILENO);
+  close_the_rest_on_exec();
+  inherited.restore();
+  ::execve(prepared.program->path.c_str(), prepared.argv.data(), prepared.envp.data());
+  const ExecFailure failure{index, errno};
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all,
+                nullptr);  // a parent that no longer listens must not mean SIGPIPE
+  [[maybe_unused]] const ssize_t written = ::write(failure_fd, &failure, sizeof failure);
+  ::_exit(exec_failed);
+}
+
+// The first failure that a child reports, null once all have become their programs.
+std::optional<ExecFailure> await_exec(int fd) {
+  const auto deadline = std::chrono::steady_clock::now() + exec_limit;
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return std::nullopt;
+    pollfd waiting{fd, POLLIN, 0};
+    if (::poll(&waiting, 1, static_cast<int>(left.count())) < 0 && errno != EINTR) {
+      return std::nullopt;
+    }
+    if (waiting.revents == 0) continue;
+    ExecFailure failure{};
+    const ssize_t n = ::read(fd, &failure, sizeof failure);
+    if (n == sizeof failure) return failure;
+    if (n >= 0 || errno != EINTR) return std::nullopt;
+  }
+}
+
+std::unexpected<Error> explain(const Program& program, int code, const std::string& host) {
+  std::string fix;
+  int exit_code = exit_usage;
+  switch (code) {
+    case ENOENT:
+      fix = "the file is there, the interpreter or loader that it names is not";
+      break;
+    case ENOEXEC:
+      fix = "a script needs a first line such as #!/bin/sh, a binary this machine's architecture";
+      break;
+    case EACCES:
+      fix = "check its permissions, and that its file system is not mounted noexec";
+      break;
+    case E2BIG:
+      fix = "its arguments and environment are too long for the kernel";
+      break;
+    default:
+      exit_code = exit_failure;
+  }
+  return std::unexpected(Error{fmt::format("cannot run {} on {}", program.path, host),
+                               errno_text(code), fix, exit_code});
+}
+
+void kill_and_reap(const std::vector<pid_t>& pids) {
+  for (const pid_t pid : pids) ::kill(pid, SIGKILL);
+  for (const pid_t pid : pids) {
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+}
+
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+Result<std::string> find_program(const std::string& name, const std::string& path_variable,
+                                 const std::string& host) {
+  if (name.find('/') != std::string::npos) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(name, ignored)) {
+      return usage(fmt::format("cannot run {} on {}", name, host), "it is a directory");
+    }
+    if (::access(name.c_str(), F_OK) != 0) {
+      return usage(fmt::format("cannot run {} on {}", name, host), errno_text(errno));
+    }
+    if (::access(name.c_str(), X_OK) != 0) {
+      return usage(fmt::format("cannot run {} on {}", name, host), errno_text(errno),
+                   "chmod +x it, or leave out --no-python if it is a Python script");
+    }
+    return name;
+  }
+  for (const std::string_view folder :
+       split(path_variable.empty() ? default_path : path_variable, ':')) {
+    std::string path = folder.empty() ? name : fmt::format("{}/{}", folder, name);
+    if (is_executable_file(path)) return path;
+  }
+  return usage(fmt::format("cannot run {} on {}", name, host), "not found in PATH",
+               "give its path, or ./" + name + " if it is in the current folder");
+}
+
+Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
+                                 const std::string& host) {
+  std::vector<Prepared> prepared;
+  prepared.reserve(programs.size());
+  for (const Program& program : programs) {
+    prepared.push_back({&program, pointers(program.argv), pointers(program.environment)});
+  }
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) < 0) return fail_errno("cannot start workers on " + host);
+  const Fd failures(ends[0]);
+  Fd failure_writer(ends[1]);
+
+  // A handler of ours must not run in a child: it would write to a pipe that both share.
+  const BlockedSignals blocked;
+  const pid_t parent = ::getpid();
+  std::vector<pid_t> pids;
+  for (std::size_t i = 0; i < prepared.size(); ++i) {
+    const pid_t pid = ::fork();
+    if (pid == 0) become(prepared[i], i, inherited, parent, failure_writer.get());
+    if (pid < 0) {
+      const int code = errno;
+      kill_and_reap(pids);
+      return fail_errno(
+          code, fmt::format("cannot start worker {} of {} on {}", i + 1, programs.size(), host),
+          "raise the limit on processes (ulimit -u) or lower --nproc-per-node");
+    }
+    pids.push_back(pid);
+  }
+  failure_writer.reset();
+  if (const auto failure = await_exec(failures.get())) {
+    kill_and_reap(pids);
+    return explain(programs[failure->program], failure->code, host);
+  }
+  return pids;
+}
+
+}  // namespace toprun::agent

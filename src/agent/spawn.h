@@ -1,0 +1,43 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/inherited.h"
+#include "base/environment.h"
+#include "base/error.h"
+
+namespace toprun::agent {
+
+// How long start-up waits for the kernel to load all programs. One that takes longer, from a file
+// system that hangs, counts as started; should it fail after all, it exits with `exec_failed`.
+inline constexpr std::chrono::seconds exec_limit{5};
+inline constexpr int exec_failed = 127;
+
+// A program to start in a session and process group of its own, which gets SIGKILL when the thread
+// that started it ends.
+struct Program {
+  std::string path;  // as find_program gives it
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;  // NAME=VALUE
+  int stdin_fd = -1;
+  int stdout_fd = -1;
+  int stderr_fd = -1;
+};
+
+// The file that execvp would run for `name`: itself if it has a slash, else the first executable
+// file of that name in `path_variable`. The error names `host`.
+Result<std::string> find_program(const std::string& name, const std::string& path_variable,
+                                 const std::string& host);
+
+// Starts all or none and returns their process ids in order; none is left if one could not be
+// started. Of our descriptors they keep only the three named. The error names program and `host`.
+// Safe in a process with several threads.
+Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
+                                 const std::string& host);
+
+}  // namespace toprun::agent

@@ -1,0 +1,393 @@
+#include "agent/workers.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "agent/descendants.h"
+#include "agent/spawn.h"
+#include "agent/tail.h"
+#include "base/console.h"
+#include "base/files.h"
+
+namespace toprun::agent {
+namespace {
+
+using boost::system::error_code;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// While what is left is being killed, how often to look for processes that were forked meanwhile.
+constexpr milliseconds kill_interval{20};
+// A dead worker whose last output finds no room on the console is reported after this all the same.
+constexpr milliseconds blocked_output_limit{50};
+// How long an outsider may hold a pipe after all our processes are gone.
+constexpr milliseconds held_pipe_limit{200};
+// Destruction waits so long for what it killed.
+constexpr milliseconds destruction_limit{2000};
+constexpr std::size_t longest_error_file_bytes = 1u << 20;
+
+enum class Phase { idle, running, leaving, flushing, gone };
+
+struct Worker {
+  WorkerPlan plan;
+  pid_t pid = 0;
+  bool alive = false;
+  bool reported = false;
+  WorkerExit exit;
+};
+
+void take_status(int status, WorkerExit& exit) {
+  exit.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  exit.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+}
+
+std::optional<ErrorFile> read_error_file(const std::string& path, SteadyTime started) {
+  struct stat status {};
+  if (path.empty() || ::stat(path.c_str(), &status) != 0) return std::nullopt;
+  const auto text = read_file(path, longest_error_file_bytes);
+  if (!text) return std::nullopt;
+  const WallTime modified{std::chrono::seconds(status.st_mtim.tv_sec) +
+                          std::chrono::microseconds(status.st_mtim.tv_nsec / 1000)};
+  return parse_error_file(*text, path, modified, started);
+}
+
+}  // namespace
+
+struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
+  Impl(boost::asio::io_context& context, const Inherited& was_inherited, std::string host_name,
+       std::vector<WorkerPlan> plans, Observer callbacks, ConsoleDescriptors console)
+      : inherited(was_inherited),
+        host(std::move(host_name)),
+        observer(std::move(callbacks)),
+        output(context, console),
+        child_signal(context),
+        kill_timer(context),
+        report_timer(context),
+        flush_timer(context) {
+    for (WorkerPlan& plan : plans) workers.push_back({std::move(plan), 0, false, false, {}});
+  }
+
+  const Inherited inherited;
+  const std::string host;
+  Observer observer;
+  std::vector<Worker> workers;
+  Output output;
+  Phase phase = Phase::idle;
+  bool stopping = false;
+  bool killing = false;  // the time for SIGTERM is over
+  SteadyTime started{};
+  SteadyTime stopped_at{};
+  SteadyTime kill_at = SteadyTime::max();
+  SteadyTime kill_since{};
+  boost::asio::signal_set child_signal;
+  boost::asio::steady_timer kill_timer;
+  boost::asio::steady_timer report_timer;
+  boost::asio::steady_timer flush_timer;
+
+  Result<void> start();
+  Result<std::vector<Program>> prepare(std::vector<Output::Ends>& ends, int null_fd);
+  void stop(milliseconds grace);
+  void signal_groups(int signal);
+  bool any_alive() const;
+
+  void await_children();
+  void on_children();
+  bool reap();
+  void report_dead(bool even_if_output_is_blocked);
+  void describe(std::size_t index);
+  void leave();
+  void schedule_kill(SteadyTime at);
+  void on_kill_timer();
+  void give_up_on_the_unkillable();
+  void flush();
+  void set_flush_limit();
+  void on_gone();
+  void destroy();
+
+  // A timer's or signal's handler that does nothing once this is destroyed or it was cancelled.
+  auto guarded(void (Impl::*member)()) {
+    return [weak = weak_from_this(), member](const error_code& error, auto...) {
+      const auto self = weak.lock();
+      if (self && !error && self->phase != Phase::gone) ((*self).*member)();
+    };
+  }
+};
+
+Result<std::vector<Program>> Workers::Impl::prepare(std::vector<Output::Ends>& ends, int null_fd) {
+  std::vector<Program> programs;
+  programs.reserve(workers.size());
+  for (const Worker& worker : workers) {
+    const WorkerPlan& plan = worker.plan;
+    auto path = find_program(plan.argv.at(0), plan.environment.get("PATH").value_or(""), host);
+    if (!path) return std::unexpected(path.error());
+    auto pipes = output.add(plan.out, plan.err);
+    if (!pipes) return std::unexpected(pipes.error());
+    programs.push_back({std::move(*path), plan.argv, plan.environment.entries(),
+                        plan.inherit_stdin ? STDIN_FILENO : null_fd, pipes->out.get(),
+                        pipes->err.get()});
+    ends.push_back(std::move(*pipes));
+  }
+  return programs;
+}
+
+Result<void> Workers::Impl::start() {
+  const bool needs_null = std::any_of(workers.begin(), workers.end(), [](const Worker& worker) {
+    return !worker.plan.inherit_stdin;
+  });
+  Fd null;  // an empty root has none, and where stdin is inherited nobody misses it
+  if (needs_null) {
+    null = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!null) return fail_errno("cannot open /dev/null on " + host);
+  }
+  std::vector<Output::Ends> ends;
+  const auto programs = prepare(ends, null.get());
+  if (!programs) return std::unexpected(programs.error());
+
+  become_subreaper();
+  error_code failed;
+  child_signal.add(SIGCHLD, failed);
+  if (failed) return fail("cannot watch for SIGCHLD on " + host, failed.message());
+  started = steady_clock::now();
+  const auto pids = spawn(*programs, inherited, host);
+  if (!pids) return std::unexpected(pids.error());
+
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    workers[i].pid = (*pids)[i];
+    workers[i].alive = true;
+  }
+  ends.clear();
+  phase = Phase::running;
+  output.start();
+  await_children();
+  return {};
+}
+
+bool Workers::Impl::any_alive() const {
+  return std::ranges::any_of(workers, [](const Worker& worker) { return worker.alive; });
+}
+
+void Workers::Impl::signal_groups(int signal) {
+  for (const Worker& worker : workers) {
+    if (worker.alive) ::kill(-worker.pid, signal);
+  }
+}
+
+void Workers::Impl::stop(milliseconds grace) {
+  if (phase == Phase::idle || phase == Phase::gone) return;
+  const auto self = shared_from_this();  // a callback may destroy the owner
+  if (!stopping) {
+    // Whoever ended before our signal ended by itself, and what it had shown is its own error.
+    reap();
+    stopping = true;
+    stopped_at = steady_clock::now();
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      if (!workers[i].alive) continue;
+      output.drain(i);
+      workers[i].exit.exception = last_exception(output.tail(i));
+      workers[i].exit.ours = true;
+    }
+    signal_groups(SIGTERM);
+    signal_groups(SIGCONT);  // a stopped process could not act on it
+    on_children();
+  }
+  if (phase == Phase::flushing) return set_flush_limit();
+  if (phase != Phase::gone) schedule_kill(std::min(kill_at, steady_clock::now() + grace));
+}
+
+void Workers::Impl::await_children() {
+  child_signal.async_wait(guarded(&Impl::on_children));
+}
+
+void Workers::Impl::on_children() {
+  if (phase == Phase::gone) return;
+  const auto self = shared_from_this();  // a callback may destroy the owner
+  const bool childless = reap();
+  report_dead(false);
+  if (phase == Phase::running && !any_alive() && !childless) leave();
+  if ((phase == Phase::running || phase == Phase::leaving) && childless) flush();
+  if (phase != Phase::gone) {
+    child_signal.cancel();
+    await_children();
+  }
+}
+
+// Collects every child that ended, adopted ones included. True if no child is left at all.
+bool Workers::Impl::reap() {
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid < 0) return true;  // ECHILD
+    if (pid == 0) return false;
+    for (Worker& worker : workers) {
+      if (worker.pid != pid || !worker.alive) continue;
+      worker.alive = false;
+      worker.exit.ended = steady_clock::now();
+      take_status(status, worker.exit);
+    }
+  }
+}
+
+void Workers::Impl::report_dead(bool even_if_output_is_blocked) {
+  bool waiting = false;
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    Worker& worker = workers[i];
+    if (worker.alive || worker.reported) continue;
+    if (!output.drain(i) && !even_if_output_is_blocked) {
+      waiting = true;
+      continue;
+    }
+    worker.reported = true;
+    describe(i);
+    if (observer.exited) observer.exited(worker.exit);
+  }
+  if (!waiting) return;
+  report_timer.expires_after(blocked_output_limit);
+  report_timer.async_wait([weak = weak_from_this()](const error_code& error) {
+    const auto self = weak.lock();
+    if (self && !error) self->report_dead(true);
+  });
+}
+
+void Workers::Impl::describe(std::size_t index) {
+  Worker& worker = workers[index];
+  WorkerExit& exit = worker.exit;
+  exit.host = host;
+  exit.rank = worker.plan.rank;
+  exit.local_rank = worker.plan.local_rank;
+  exit.pid = worker.pid;
+  if (!exit.failed()) return;
+  if (!exit.ours) exit.exception = last_exception(output.tail(index));
+  exit.last_output = last_lines(output.tail(index), last_output_lines, last_output_line_bytes);
+  exit.error_file = read_error_file(worker.plan.error_file, started);
+  // What it raised on our signal says nothing about the cause.
+  if (exit.ours && exit.error_file && exit.error_file->raised.value_or(stopped_at) >= stopped_at) {
+    exit.error_file.reset();
+  }
+}
+
+// The workers have ended, but not all that they started.
+void Workers::Impl::leave() {
+  phase = Phase::leaving;
+  if (!killing) signal_descendants(SIGTERM);
+  schedule_kill(std::min(kill_at, steady_clock::now() + leftover_grace));
+}
+
+void Workers::Impl::schedule_kill(SteadyTime at) {
+  if (killing) return;
+  kill_at = at;
+  kill_timer.expires_at(at);
+  kill_timer.async_wait(guarded(&Impl::on_kill_timer));
+}
+
+void Workers::Impl::on_kill_timer() {
+  if (phase == Phase::flushing) return;
+  const SteadyTime now = steady_clock::now();
+  if (!std::exchange(killing, true)) kill_since = now;
+  if (now - kill_since > unkillable_limit) return give_up_on_the_unkillable();
+  signal_groups(SIGKILL);
+  signal_descendants(SIGKILL);
+  kill_timer.expires_after(kill_interval);
+  kill_timer.async_wait(guarded(&Impl::on_kill_timer));
+}
+
+void Workers::Impl::give_up_on_the_unkillable() {
+  std::string pids;
+  for (const pid_t pid : descendants(::getpid())) pids += fmt::format(" {}", pid);
+  say(
+      fmt::format("on {} these processes do not die, {} s after SIGKILL:{}; a driver or a file "
+                  "server hangs, and the node may need a restart",
+                  host, unkillable_limit.count(), pids));
+  for (Worker& worker : workers) {
+    if (!worker.alive) continue;
+    worker.alive = false;
+    worker.exit.ended = steady_clock::now();
+    worker.exit.signal = SIGKILL;
+  }
+  const auto self = shared_from_this();
+  report_dead(true);
+  flush();
+}
+
+void Workers::Impl::flush() {
+  if (phase == Phase::gone) return;
+  phase = Phase::flushing;
+  kill_timer.cancel();
+  output.finish([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->on_gone();
+  });
+  if (phase == Phase::gone) return;
+  flush_timer.expires_after(held_pipe_limit);
+  flush_timer.async_wait([weak = weak_from_this()](const error_code& error) {
+    const auto self = weak.lock();
+    if (!self || error || self->phase == Phase::gone) return;
+    self->output.close_held_pipes();
+    if (self->stopping) self->set_flush_limit();
+  });
+}
+
+// Nobody waits for a stuck console once the job was told to stop.
+void Workers::Impl::set_flush_limit() {
+  if (phase == Phase::gone) return;
+  flush_timer.expires_after(flush_limit);
+  flush_timer.async_wait(guarded(&Impl::on_gone));
+}
+
+void Workers::Impl::on_gone() {
+  if (phase == Phase::gone) return;
+  const auto self = shared_from_this();
+  report_dead(true);
+  phase = Phase::gone;
+  child_signal.cancel();
+  report_timer.cancel();
+  flush_timer.cancel();
+  if (observer.gone) observer.gone();
+}
+
+void Workers::Impl::destroy() {
+  observer = {};
+  child_signal.cancel();
+  kill_timer.cancel();
+  report_timer.cancel();
+  flush_timer.cancel();
+  const bool must_kill = phase == Phase::running || phase == Phase::leaving;
+  phase = Phase::gone;
+  if (!must_kill) return;
+  const SteadyTime deadline = steady_clock::now() + destruction_limit;
+  while (!reap() && steady_clock::now() < deadline) {
+    signal_groups(SIGKILL);
+    signal_descendants(SIGKILL);
+    const timespec pause{0, 1'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+}
+
+Workers::Workers(boost::asio::io_context& io, const Inherited& inherited, std::string host,
+                 std::vector<WorkerPlan> plans, Observer observer, ConsoleDescriptors console)
+    : impl_(std::make_shared<Impl>(io, inherited, std::move(host), std::move(plans),
+                                   std::move(observer), console)) {}
+
+Workers::~Workers() {
+  impl_->destroy();
+}
+
+Result<void> Workers::start() {
+  return impl_->start();
+}
+
+void Workers::forward(int signal) {
+  impl_->signal_groups(signal);
+}
+
+void Workers::stop(milliseconds grace) {
+  impl_->stop(grace);
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "agent/exit.h"
+#include "agent/inherited.h"
+#include "agent/output.h"
+#include "base/environment.h"
+#include "base/error.h"
+
+namespace toprun::agent {
+
+struct WorkerPlan {
+  int rank = 0;
+  int local_rank = 0;
+  std::vector<std::string>
+      argv;                 // argv[0] is searched in the environment's PATH if it has no slash
+  Environment environment;  // complete
+  StreamPlan out;
+  StreamPlan err;
+  std::string error_file;      // TORCHELASTIC_ERROR_FILE, read when the worker failed; may be empty
+  bool inherit_stdin = false;  // else /dev/null
+};
+
+// Processes that workers left behind when the last of them ended get SIGTERM and so long to go.
+inline constexpr std::chrono::seconds leftover_grace{2};
+// Nothing that got SIGKILL so long ago will ever die (a driver or file server that hangs): it is
+// named and given up.
+inline constexpr std::chrono::seconds unkillable_limit{15};
+// Once stop() was called, a console that takes nothing holds up the end so long at most.
+inline constexpr std::chrono::seconds flush_limit{2};
+
+// The workers of one node for one attempt.
+//
+//   idle --start()--> running --last worker ended--> leaving --no process is left--> flushing
+//                        \------------- stop() -------^                                  |
+//                                                             output written: gone <-----+
+//
+// Each worker leads a session and process group of its own. start() must be called on the thread
+// that outlives the workers (PDEATHSIG fires when the forking thread ends) and makes the process a
+// subreaper. From start() to `gone` every child of the process is taken for a worker or what one
+// left behind, reaped and at the end killed: start no other. All callbacks come from the
+// io_context's thread and may destroy the object.
+class Workers {
+ public:
+  struct Observer {
+    std::function<void(const WorkerExit&)> exited;  // once per worker, all that it printed read
+    std::function<void()> gone;  // all exited, no descendant left, output written
+  };
+
+  Workers(boost::asio::io_context& io, const Inherited& inherited, std::string host,
+          std::vector<WorkerPlan> plans, Observer observer, ConsoleDescriptors console = {});
+  ~Workers();  // kills and reaps whatever is left; no more callbacks
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // Starts all or none: if one cannot be started, those already started are killed and reaped.
+  Result<void> start();
+  // Passes a signal on to every worker's process group; an exit by it does not count as ours.
+  void forward(int signal);
+  // SIGTERM to every process group, SIGKILL after `grace` to what is left, setsid descendants
+  // included. Exits from then on are marked `ours`. Idempotent; a shorter grace wins.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace toprun::agent

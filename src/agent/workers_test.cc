@@ -1,0 +1,306 @@
+#include "agent/workers.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "agent/descendants.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace toprun::agent {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// Far above what anything here takes, so that a loaded machine fails no test.
+constexpr auto patience = 30s;
+
+bool exists(pid_t pid) {
+  return ::kill(pid, 0) == 0;
+}
+
+// Runs workers with a file as the console until they are gone.
+class WorkersTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "toprun_test_XXXXXX").string();
+    root_ = ::mkdtemp(name.data());
+    console_.out = ::open((root_ / "out").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    console_.err = ::open((root_ / "err").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  }
+  void TearDown() override {
+    workers_.reset();
+    ::close(console_.out);
+    ::close(console_.err);
+    fs::remove_all(root_);
+  }
+
+  void add(const std::string& script) { add_program({"/bin/sh", "-c", script}); }
+  void add_program(std::vector<std::string> argv) {
+    WorkerPlan plan;
+    plan.rank = plan.local_rank = static_cast<int>(plans_.size());
+    plan.argv = std::move(argv);
+    plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root_.string()}};
+    plans_.push_back(std::move(plan));
+  }
+  Result<void> start() {
+    workers_ = std::make_unique<Workers>(io_, inherited_, "n1", plans_,
+                                         Workers::Observer{[this](const WorkerExit& exit) {
+                                                             exits_[exit.rank] = exit;
+                                                             if (on_exit_) on_exit_(exit);
+                                                           },
+                                                           [this] {
+                                                             gone_ = true;
+                                                             if (on_gone_) on_gone_();
+                                                           }},
+                                         console_);
+    return workers_->start();
+  }
+  void run_until(const std::function<bool()>& done) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (!done()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+      io_.run_one_for(100ms);
+    }
+  }
+  void run() {
+    run_until([this] { return gone_; });
+  }
+  void start_and_run() {
+    ASSERT_TRUE(start());
+    run();
+  }
+  std::string file(const std::string& name) const {
+    return read_file(root_ / name).value_or("no such file");
+  }
+  // The process id that a worker wrote to a file, once it is complete.
+  pid_t pid_in(const std::string& name) {
+    run_until([&] { return file(name).ends_with("\n"); });
+    return static_cast<pid_t>(parse_int(trim(file(name))).value_or(0));
+  }
+
+  fs::path root_;
+  ConsoleDescriptors console_;
+  boost::asio::io_context io_;
+  const Inherited inherited_ = Inherited::capture();
+  std::vector<WorkerPlan> plans_;
+  std::function<void(const WorkerExit&)> on_exit_;
+  std::function<void()> on_gone_;
+  std::unique_ptr<Workers> workers_;
+  std::map<int, WorkerExit> exits_;
+  bool gone_ = false;
+};
+
+TEST_F(WorkersTest, ReportHowEachEnded) {
+  add("exit 0");
+  add("echo said; echo why >&2; exit 7");
+  add("kill -SEGV $$");
+  add("exec 1>&- 2>&-; exit 3");
+  start_and_run();
+  ASSERT_EQ(exits_.size(), 4u);
+  EXPECT_FALSE(exits_[0].failed());
+  EXPECT_EQ(exits_[1].exit_code, 7);
+  EXPECT_EQ(exits_[1].host, "n1");
+  EXPECT_EQ(std::set<std::string>(exits_[1].last_output.begin(), exits_[1].last_output.end()),
+            (std::set<std::string>{"said", "why"}));
+  EXPECT_EQ(exits_[2].signal, SIGSEGV);
+  EXPECT_EQ(exits_[3].exit_code, 3);
+  for (const auto& [rank, exit] : exits_) EXPECT_FALSE(exit.ours) << rank;
+  EXPECT_EQ(file("out"), "said\n");
+  EXPECT_EQ(file("err"), "why\n");
+}
+
+TEST_F(WorkersTest, GetSessionsDescriptorsAndStdinOfTheirOwn) {
+  const int leaked = ::open("/dev/null", O_RDONLY);  // without close-on-exec
+  add("ls /proc/self/fd | wc -w; cut -d' ' -f 5,6 /proc/$$/stat; echo $$; read x || echo eof");
+  start_and_run();
+  ::close(leaked);
+  const std::string text = file("out");
+  const auto out = words(text);
+  ASSERT_EQ(out.size(), 5u) << text;
+  EXPECT_EQ(out[0], "4");     // 0, 1, 2 and the one with which ls reads the folder
+  EXPECT_EQ(out[1], out[3]);  // process group
+  EXPECT_EQ(out[2], out[3]);  // session
+  EXPECT_EQ(out[4], "eof");
+}
+
+TEST_F(WorkersTest, GetBackTheInheritedSignalsAndLimits) {
+  rlimit before{};
+  ::getrlimit(RLIMIT_CORE, &before);
+  const rlimit changed{0, before.rlim_max};
+  ::setrlimit(RLIMIT_CORE, &changed);
+  const mode_t umask_before = ::umask(0);
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t usr1;
+  sigset_t mask_before;
+  ::sigemptyset(&usr1);
+  ::sigaddset(&usr1, SIGUSR1);
+  ::sigprocmask(SIG_BLOCK, &usr1, &mask_before);
+  add("ulimit -c; umask; exec grep -E 'SigBlk|SigIgn' /proc/self/status");
+  start_and_run();
+  ::setrlimit(RLIMIT_CORE, &before);
+  ::umask(umask_before);
+  ::signal(SIGPIPE, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &mask_before, nullptr);
+
+  const std::string core = before.rlim_cur == RLIM_INFINITY
+                               ? "unlimited"
+                               : std::to_string(before.rlim_cur / 512);  // sh counts blocks
+  // 32 and 33 are the C library's own: nobody can set them, whoever started the test may have.
+  const std::string out = file("out");
+  EXPECT_TRUE(out.starts_with(fmt::format("{}\n{:04o}\nSigBlk:\t{:016x}\nSigIgn:\t", core,
+                                          umask_before, 0)))
+      << out;
+  EXPECT_TRUE(out.ends_with("00000000\n")) << out;
+}
+
+TEST_F(WorkersTest, StartAllOrNone) {
+  add("echo $$ > $ROOT/pid; exec sleep 1000");
+  add_program({"no-such-program"});
+  const auto started = start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().line(),
+            "cannot run no-such-program on n1: not found in PATH; give its path, or "
+            "./no-such-program if it is in the current folder");
+  EXPECT_FALSE(fs::exists(root_ / "pid"));  // it was not even begun
+}
+
+TEST_F(WorkersTest, StartAllOrNoneWhenExecFails) {
+  const std::string script = root_ / "script";
+  std::ofstream(script) << "#!/no/such/interpreter\n";
+  fs::permissions(script, fs::perms::owner_all);
+  add("exec sleep 1000");
+  add_program({script});
+  const auto started = start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().line(),
+            fmt::format("cannot run {} on n1: No such file or directory; the file is there, the "
+                        "interpreter or loader that it names is not",
+                        script));
+  EXPECT_EQ(started.error().exit_code, exit_usage);
+  EXPECT_TRUE(descendants(::getpid()).empty());
+}
+
+TEST_F(WorkersTest, StopsThoseThatHeedAndThoseThatDoNot) {
+  add("exec sleep 1000");
+  add("trap '' TERM; echo ready; while :; do sleep 0.1; done");
+  add("trap 'exit 5' TERM; echo ready; while :; do sleep 0.1; done");
+  ASSERT_TRUE(start());
+  run_until([this] { return file("out") == "ready\nready\n"; });
+  workers_->stop(300ms);
+  workers_->stop(10min);  // a longer grace changes nothing
+  run();
+  EXPECT_EQ(exits_[0].signal, SIGTERM);
+  EXPECT_EQ(exits_[1].signal, SIGKILL);
+  EXPECT_EQ(exits_[2].exit_code, 5);
+  for (const auto& [rank, exit] : exits_) EXPECT_TRUE(exit.ours) << rank;
+}
+
+TEST_F(WorkersTest, AShorterGraceWins) {
+  add("trap '' TERM; echo ready; while :; do sleep 0.1; done");
+  ASSERT_TRUE(start());
+  run_until([this] { return file("out") == "ready\n"; });
+  workers_->stop(10min);
+  workers_->stop(0ms);
+  run();
+  EXPECT_EQ(exits_[0].signal, SIGKILL);
+}
+
+TEST_F(WorkersTest, LeaveNoDescendantBehind) {
+  // A grandchild in a session of its own that ignores SIGTERM and holds the output pipe.
+  add("setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/pid; while :; do sleep 0.1; done' & "
+      "while ! [ -s $ROOT/pid ]; do sleep 0.01; done; echo done; exit 4");
+  bool alive_at_exit = false;
+  on_exit_ = [&](const WorkerExit&) { alive_at_exit = exists(pid_in("pid")); };
+  start_and_run();
+  EXPECT_EQ(exits_[0].exit_code, 4);
+  EXPECT_EQ(exits_[0].last_output, std::vector<std::string>{"done"});
+  EXPECT_TRUE(alive_at_exit);  // the report did not wait for it
+  EXPECT_FALSE(exists(pid_in("pid")));
+}
+
+TEST_F(WorkersTest, StopKillsWhatDetached) {
+  add("(setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/pid; exec sleep 1000' &); exec sleep 1000");
+  ASSERT_TRUE(start());
+  const pid_t detached = pid_in("pid");
+  workers_->stop(100ms);
+  run();
+  EXPECT_FALSE(exists(detached));
+}
+
+TEST_F(WorkersTest, DestructionKills) {
+  add("(setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/pid; exec sleep 1000' &); exec sleep 1000");
+  ASSERT_TRUE(start());
+  const pid_t detached = pid_in("pid");
+  workers_.reset();
+  EXPECT_FALSE(exists(detached));
+  EXPECT_TRUE(descendants(::getpid()).empty());
+}
+
+TEST_F(WorkersTest, MayBeDestroyedByTheirOwnCallbacks) {
+  add("exit 1");
+  add("exec sleep 1000");
+  on_exit_ = [this](const WorkerExit&) {
+    workers_.reset();
+    gone_ = true;
+  };
+  start_and_run();
+  io_.poll();
+  EXPECT_TRUE(descendants(::getpid()).empty());
+}
+
+TEST_F(WorkersTest, MayBeDestroyedWhenTheyAreGone) {
+  add("echo said");
+  on_gone_ = [this] { workers_.reset(); };
+  start_and_run();
+  io_.poll();
+  EXPECT_EQ(file("out"), "said\n");
+}
+
+TEST_F(WorkersTest, ForwardSignals) {
+  add("trap 'echo got; exit 0' USR1; echo ready; while :; do sleep 0.1; done");
+  ASSERT_TRUE(start());
+  run_until([this] { return file("out") == "ready\n"; });
+  workers_->forward(SIGUSR1);
+  run();
+  EXPECT_EQ(file("out"), "ready\ngot\n");
+  EXPECT_FALSE(exits_[0].failed());
+}
+
+TEST_F(WorkersTest, SlowExitAfterAnErrorOfItsOwnIsStillTheCause) {
+  const std::string traceback =
+      "printf 'Traceback (most recent call last):\\n  File x\\n%s\\n' >&2 ";
+  add(traceback + "'ValueError: boom'; touch $ROOT/failed; sleep 1000");
+  add("while ! [ -e $ROOT/failed ]; do sleep 0.01; done; " + traceback +
+      "'RuntimeError: Connection closed by peer'; exit 9");
+  on_exit_ = [this](const WorkerExit& exit) {
+    if (exit.rank == 1) workers_->stop(10s);
+  };
+  start_and_run();
+  const std::vector<WorkerExit> exits = {exits_[0], exits_[1]};
+  const WorkerExit* const cause = root_cause(exits);
+  ASSERT_NE(cause, nullptr);
+  EXPECT_EQ(cause->rank, 0);
+  EXPECT_EQ(cause->exception, "ValueError: boom");
+  EXPECT_EQ(cause_code(*cause), 1);
+}
+
+TEST_F(WorkersTest, ReadTheErrorFile) {
+  add("echo '{\"message\":{\"message\":\"ValueError: boom\",\"extraInfo\":{\"timestamp\":\"1\"}}}' "
+      "> "
+      "$ROOT/error.json; exit 1");
+  plans_[0].error_file = root_ / "error.json";
+  start_and_run();
+  ASSERT_TRUE(exits_[0].error_file);
+  EXPECT_EQ(exits_[0].error_file->message, "ValueError: boom");
+}
+
+}  // namespace
+}  // namespace toprun::agent

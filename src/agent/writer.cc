@@ -1,0 +1,172 @@
+#include "agent/writer.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <boost/asio/post.hpp>
+
+namespace toprun::agent {
+namespace {
+
+constexpr std::size_t bytes_per_write = 1u << 16;
+
+// Errors after which nothing written there can ever arrive.
+bool is_final(int code) {
+  return code == EPIPE || code == EBADF || code == EIO || code == ENXIO;
+}
+
+bool contains(const std::vector<int>& fds, int fd) {
+  return std::ranges::find(fds, fd) != fds.end();
+}
+
+}  // namespace
+
+std::shared_ptr<Writer> Writer::create(boost::asio::io_context& io, Observer observer) {
+  return std::shared_ptr<Writer>(new Writer(io, std::move(observer)));
+}
+
+Writer::Writer(boost::asio::io_context& io, Observer observer)
+    : io_(io), observer_(std::move(observer)) {}
+
+Writer::~Writer() {
+  for (const Chunk& chunk : queue_) {
+    if (chunk.close) ::close(chunk.fd);
+  }
+}
+
+void Writer::write(int fd, std::string bytes) {
+  if (!bytes.empty()) put({fd, false, std::move(bytes)});
+}
+
+void Writer::close(int fd) {
+  put({fd, true, {}});
+}
+
+void Writer::put(Chunk chunk) {
+  const std::lock_guard lock(mutex_);
+  pending_bytes_ += chunk.bytes.size();
+  ++pending_chunks_;
+  crowded_ = crowded_ || pending_bytes_ > high_water_bytes;
+  queue_.push_back(std::move(chunk));
+  if (!thread_.joinable()) {
+    // The thread holds the writer, so that a write that hangs outlives whoever gave up on it.
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([self = shared_from_this()] { self->work(); });
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  wake_.notify_one();
+}
+
+bool Writer::room() const {
+  const std::lock_guard lock(mutex_);
+  return !crowded_;
+}
+
+bool Writer::idle() {
+  const std::lock_guard lock(mutex_);
+  idle_awaited_ = pending_chunks_ != 0;
+  return !idle_awaited_;
+}
+
+void Writer::abandon() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    observer_ = {};
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) thread_.detach();
+}
+
+void Writer::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+    if (ending_) return;
+    std::vector<Chunk> chunks;
+    chunks.swap(queue_);
+    lock.unlock();
+    write_out(chunks);
+    lock.lock();
+    for (const Chunk& chunk : chunks) pending_bytes_ -= chunk.bytes.size();
+    pending_chunks_ -= chunks.size();
+    const bool relieved = crowded_ && pending_bytes_ < low_water_bytes;
+    if (relieved) crowded_ = false;
+    const bool awaited = idle_awaited_ && pending_chunks_ == 0;
+    if (awaited) idle_awaited_ = false;
+    if ((relieved || awaited) && !ending_) {
+      boost::asio::post(io_, [self = weak_from_this()] {
+        const auto writer = self.lock();
+        if (!writer) return;
+        const auto roomy = writer->observer_.roomy;  // it may end in abandon()
+        if (roomy) roomy();
+      });
+    }
+  }
+}
+
+// Neighbours for the same descriptor go out in one write, up to bytes_per_write.
+void Writer::write_out(const std::vector<Chunk>& chunks) {
+  std::string joined;
+  for (std::size_t i = 0; i < chunks.size();) {
+    const Chunk& first = chunks[i];
+    if (first.close) {
+      ::close(first.fd);
+      std::erase(failed_, first.fd);
+      std::erase(dead_, first.fd);
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    joined.clear();
+    while (end < chunks.size() && chunks[end].fd == first.fd && !chunks[end].close &&
+           first.bytes.size() + joined.size() + chunks[end].bytes.size() <= bytes_per_write) {
+      if (joined.empty()) joined = first.bytes;
+      joined += chunks[end++].bytes;
+    }
+    write_all(first.fd, end == i + 1 ? first.bytes : joined);
+    i = end;
+  }
+}
+
+void Writer::write_all(int fd, std::string_view bytes) {
+  if (contains(dead_, fd)) return;
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+      continue;
+    }
+    const int code = n == 0 ? EIO : errno;
+    if (code == EINTR) continue;
+    if (code == EAGAIN) {  // whoever started us left the descriptor non-blocking
+      pollfd waiting{fd, POLLOUT, 0};
+      ::poll(&waiting, 1, -1);
+      continue;
+    }
+    report(fd, code);
+    return;
+  }
+}
+
+void Writer::report(int fd, int code) {
+  if (is_final(code) && !contains(dead_, fd)) dead_.push_back(fd);
+  if (contains(failed_, fd)) return;
+  failed_.push_back(fd);
+  const std::lock_guard lock(mutex_);
+  if (ending_) return;
+  boost::asio::post(io_, [self = weak_from_this(), fd, code] {
+    const auto writer = self.lock();
+    if (!writer) return;
+    const auto failed = writer->observer_.failed;
+    if (failed) failed(fd, code);
+  });
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+namespace toprun::agent {
+
+// Writes to file descriptors on a thread of its own, so that a stuck terminal, a full pipe or a
+// file server that hangs blocks that thread and never the event loop. The thread starts with the
+// first byte. Callbacks come from the io_context's thread.
+//
+// The caller stops producing while room() is false and goes on at the `roomy` callback; that is
+// what bounds memory.
+class Writer : public std::enable_shared_from_this<Writer> {
+ public:
+  static constexpr std::size_t high_water_bytes = 1u << 20;  // above it there is no room
+  static constexpr std::size_t low_water_bytes = 1u << 18;   // below it there is again
+
+  struct Observer {
+    std::function<void()> roomy;  // room() turned true again, or idle() did and was asked for
+    std::function<void(int fd, int code)> failed;  // errno; the first time for each descriptor
+  };
+
+  // The io_context must stay until abandon().
+  static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer);
+  ~Writer();
+
+  // Queues bytes for `fd`. After a failure the bytes are tried again with each write (a disk may
+  // have space again), except that a descriptor with no reader left is written to no more.
+  void write(int fd, std::string bytes);
+  // Closes `fd`, which this writer then owns, after what is queued for it.
+  void close(int fd);
+
+  bool room() const;
+  // True once everything given is written or has failed; else roomy() comes when it is.
+  bool idle();
+  // No more callbacks, and the thread ends at the next chance; what it has not written is lost.
+  void abandon();
+
+ private:
+  struct Chunk {
+    int fd;
+    bool close;
+    std::string bytes;
+  };
+
+  Writer(boost::asio::io_context& io, Observer observer);
+  void work();
+  void put(Chunk chunk);
+  void write_out(const std::vector<Chunk>& chunks);
+  void write_all(int fd, std::string_view bytes);
+  void report(int fd, int code);
+
+  boost::asio::io_context& io_;
+  Observer observer_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Chunk> queue_;
+  std::size_t pending_bytes_ = 0;
+  std::size_t pending_chunks_ = 0;
+  bool crowded_ = false;
+  bool idle_awaited_ = false;
+  bool ending_ = false;
+  std::thread thread_;
+  std::vector<int> failed_;  // descriptors whose failure was told; the thread's own
+  std::vector<int> dead_;    // descriptors with nobody at the other end; the thread's own
+};
+
+}  // namespace toprun::agent

@@ -1,0 +1,2 @@
+// The one place where Asio's non-template code is compiled.
+#include <boost/asio/impl/src.hpp>

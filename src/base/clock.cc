@@ -1,0 +1,31 @@
+#include "base/clock.h"
+
+#include <ctime>
+
+#include <fmt/format.h>
+
+namespace toprun {
+
+std::string rfc3339(WallTime time) {
+  using namespace std::chrono;
+  const auto milliseconds_total = floor<milliseconds>(time.time_since_epoch());
+  const auto seconds_total = floor<seconds>(milliseconds_total);
+  const std::time_t t = seconds_total.count();
+  std::tm utc{};
+  gmtime_r(&t, &utc);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
+                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+                     (milliseconds_total - seconds_total).count());
+}
+
+std::string duration_text(std::chrono::nanoseconds duration) {
+  using namespace std::chrono;
+  const auto ms = duration_cast<milliseconds>(duration).count();
+  if (ms < 1000) return fmt::format("{} ms", ms);
+  if (ms < 60'000) return fmt::format("{:.1f} s", static_cast<double>(ms) / 1000.0);
+  const auto s = ms / 1000;
+  if (s < 3600) return fmt::format("{} min {:02} s", s / 60, s % 60);
+  return fmt::format("{} h {:02} min", s / 3600, s / 60 % 60);
+}
+
+}  // namespace toprun

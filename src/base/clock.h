@@ -1,0 +1,17 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace toprun {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+using WallTime = std::chrono::system_clock::time_point;
+
+// RFC 3339 in UTC with milliseconds: 2026-11-21T09:53:42.250Z.
+std::string rfc3339(WallTime time);
+
+// For people: "850 ms", "3.2 s", "4 min 05 s", "2 h 03 min".
+std::string duration_text(std::chrono::nanoseconds duration);
+
+}  // namespace toprun

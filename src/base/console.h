@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string_view>
+
+namespace toprun {
+
+// One line of toprun's own on stderr: "toprun: TEXT", in a single write so that lines of several
+// processes never mix. Lost silently if stderr is closed.
+void say(std::string_view text);
+
+// As say(), for what is already a whole line or a block of lines: written as it is.
+void say_block(std::string_view text);
+
+}  // namespace toprun

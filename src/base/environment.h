@@ -1,0 +1,38 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace toprun {
+
+// A process environment as a value, so that what reads it can be a pure function.
+class Environment {
+ public:
+  Environment() = default;
+  Environment(std::initializer_list<std::pair<const std::string, std::string>> variables)
+      : variables_(variables) {}
+
+  // Entries without "=" are left out; of a name given twice the first counts, as for getenv.
+  static Environment from(const char* const* envp);
+
+  bool has(std::string_view name) const { return variables_.contains(name); }
+  std::optional<std::string> get(std::string_view name) const;
+  // The value if the variable is set and not empty.
+  std::optional<std::string> non_empty(std::string_view name) const;
+  void set(std::string name, std::string value) {
+    variables_[std::move(name)] = std::move(value);
+  }
+  void unset(std::string_view name);
+
+  const std::map<std::string, std::string, std::less<>>& variables() const { return variables_; }
+  // "NAME=VALUE" for each, as execve takes them.
+  std::vector<std::string> entries() const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> variables_;
+};
+
+}  // namespace toprun

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "base/error.h"
+
+namespace toprun {
+
+inline constexpr std::size_t default_file_limit_bytes = 64u << 20;
+
+// The whole content of a regular file, pipe or /proc file; an error above `limit_bytes`.
+Result<std::string> read_file(const std::filesystem::path& path,
+                              std::size_t limit_bytes = default_file_limit_bytes);
+
+}  // namespace toprun

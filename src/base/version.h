@@ -1,0 +1,10 @@
+#pragma once
+
+#include <string_view>
+
+namespace toprun {
+
+// The version that the build file names, as in "0.1.0".
+inline constexpr std::string_view version = TOPRUN_VERSION;
+
+}  // namespace toprun

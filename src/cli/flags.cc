@@ -1,0 +1,201 @@
+#include "cli/flags.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace toprun::cli {
+namespace {
+
+constexpr Flag torchrun(FlagId id, std::string_view name, char letter, std::string_view value,
+                        std::string_view variable, Group group, std::string_view help,
+                        std::string_view default_value = {}) {
+  return {id,    name, letter,       value, variable, Origin::torchrun, Support::full,
+          group, help, default_value};
+}
+
+constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_view value,
+                    std::string_view variable, Group group, std::string_view help,
+                    std::string_view default_value = {}) {
+  return {id,    name, letter,       value, variable, Origin::toprun, Support::full,
+          group, help, default_value};
+}
+
+constexpr Flag no_effect(FlagId id, std::string_view name, std::string_view value,
+                         std::string_view variable, std::string_view help) {
+  return {
+      id,   name, 0, value, variable, Origin::torchrun, Support::no_effect, Group::without_effect,
+      help, {}};
+}
+
+constexpr Flag missing(FlagId id, std::string_view name, std::string_view value,
+                       std::string_view variable) {
+  return {id, name, 0, value, variable, Origin::torchrun, Support::missing, Group::general, {}, {}};
+}
+
+// torchrun's names, short forms, values and variables: torch/distributed/run.py of PyTorch 2.14.
+constexpr std::array table = {
+    torchrun(FlagId::nnodes, "--nnodes", 0, "N", "PET_NNODES", Group::placement, "Number of nodes",
+             "all nodes of the job step or allocation, else 1"),
+    torchrun(
+        FlagId::nproc_per_node, "--nproc-per-node", 0, "N|cpu|gpu|auto", "PET_NPROC_PER_NODE",
+        Group::placement,
+        "Processes per node: a number, one per CPU, one per GPU, or one per GPU where there are "
+        "GPUs and per CPU where not",
+        "the node's GPUs or tasks in the job, else its visible GPUs, else 1"),
+    torchrun(
+        FlagId::node_rank, "--node-rank", 0, "N", "PET_NODE_RANK", Group::placement,
+        "This node's place among the nodes; fixes the order unless --order is given too. Taken "
+        "from the variable it says only which node this is"),
+    torchrun(FlagId::standalone, "--standalone", 0, "", "PET_STANDALONE", Group::placement,
+             "Run on this node only, whatever engine we are in; the options of the rendezvous and "
+             "--node-rank are then ignored"),
+    ours(
+        FlagId::order, "--order", 0, "ORDER", "TOPRUN_ORDER", Group::placement,
+        "Which node gets which ranks: topology, name, scheduler, given, or file:PATH with one host "
+        "per line",
+        "topology where it is known, else the scheduler's, else by name"),
+    ours(FlagId::topology, "--topology", 0, "auto|slurm|FILE", "TOPRUN_TOPOLOGY", Group::placement,
+         "What tells where the nodes are: Slurm, or a file with lines `host /cluster/rack/host` or "
+         "TOML",
+         "auto"),
+    ours(FlagId::topology_required, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
+         Group::placement, "Fail unless the place of every node is known"),
+    ours(FlagId::ranks_in_place, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE",
+         Group::placement,
+         "This process is one rank, not one node: join the others and become the script. A Slurm "
+         "step with more tasks than nodes does so by itself"),
+
+    torchrun(FlagId::master_addr, "--master-addr", 0, "HOST", "PET_MASTER_ADDR", Group::rendezvous,
+             "Host of the node with rank 0, for the static backend",
+             "found by the engine; 127.0.0.1 on one node"),
+    torchrun(FlagId::master_port, "--master-port", 0, "PORT", "PET_MASTER_PORT", Group::rendezvous,
+             "Port on that host", "by job and step in Slurm, else 29500"),
+    torchrun(FlagId::rdzv_endpoint, "--rdzv-endpoint", 0, "HOST[:PORT]", "PET_RDZV_ENDPOINT",
+             Group::rendezvous, "Where the nodes meet; an IPv6 address stands in brackets"),
+    torchrun(FlagId::rdzv_backend, "--rdzv-backend", 0, "static|c10d", "PET_RDZV_BACKEND",
+             Group::rendezvous,
+             "How torchrun would meet; here it sets the default port (29400 for c10d) and who may "
+             "be the root",
+             "static"),
+    torchrun(FlagId::rdzv_id, "--rdzv-id", 0, "ID", "PET_RDZV_ID", Group::rendezvous,
+             "Name of the job, which all its nodes must share", "none"),
+    torchrun(FlagId::rdzv_conf, "--rdzv-conf", 0, "K=V,...", "PET_RDZV_CONF", Group::rendezvous,
+             "Settings of the rendezvous, such as is_host=1 or join_timeout=600 (seconds)"),
+    torchrun(FlagId::local_addr, "--local-addr", 0, "HOST", "PET_LOCAL_ADDR", Group::rendezvous,
+             "Address at which other nodes reach this one", "found by the route to them"),
+
+    torchrun(FlagId::module, "--module", 'm', "", "PET_MODULE", Group::program,
+             "SCRIPT is a Python module, as with `python -m`"),
+    torchrun(FlagId::no_python, "--no-python", 0, "", "PET_NO_PYTHON", Group::program,
+             "SCRIPT is a program to run as it is, looked up in PATH"),
+    torchrun(FlagId::role, "--role", 0, "NAME", "PET_ROLE", Group::program,
+             "Name of this group of workers, also in the prefix of their lines", "default"),
+    torchrun(FlagId::max_restarts, "--max-restarts", 0, "0", "PET_MAX_RESTARTS", Group::program,
+             "How often to start all workers again after a failure; only 0 so far", "0"),
+
+    torchrun(FlagId::log_dir, "--log-dir", 0, "DIR", "PET_LOG_DIR", Group::output,
+             "Keep the workers' output and error files below DIR, laid out as torchrun does"),
+    torchrun(FlagId::redirects, "--redirects", 'r', "STREAMS", "PET_REDIRECTS", Group::output,
+             "Write streams to files instead: 0 none, 1 stdout, 2 stderr, 3 both, or by local rank "
+             "as in 0:3,1:1",
+             "0"),
+    torchrun(FlagId::tee, "--tee", 't', "STREAMS", "PET_TEE", Group::output,
+             "Write streams to files as well as here; same form", "0"),
+    ours(FlagId::prefix, "--prefix", 0, "", "TOPRUN_PREFIX", Group::output,
+         "Put role and local rank before every line"),
+    ours(FlagId::report, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
+         "Write what happened to FILE as JSON"),
+
+    ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
+         "Print what would be run, and run nothing"),
+    ours(FlagId::verbose, "--verbose", 'v', "", "", Group::general, "Say what was decided and why"),
+    torchrun(FlagId::help_short, "", 'h', "", "", Group::general, "The short help"),
+    torchrun(FlagId::help, "--help", 0, "", "", Group::general, "This help"),
+    ours(FlagId::version, "--version", 0, "", "", Group::general, "Which toprun this is"),
+
+    no_effect(FlagId::monitor_interval, "--monitor-interval", "SECONDS", "PET_MONITOR_INTERVAL",
+              "toprun learns of a worker's end at once"),
+    no_effect(FlagId::start_method, "--start-method", "METHOD", "PET_START_METHOD",
+              "toprun starts every worker as a program of its own"),
+
+    missing(FlagId::event_log_handler, "--event-log-handler", "NAME", "PET_EVENT_LOG_HANDLER"),
+    missing(FlagId::run_path, "--run-path", "", "PET_RUN_PATH"),
+    missing(FlagId::log_line_prefix_template, "--log-line-prefix-template", "TEXT",
+            "PET_LOG_LINE_PREFIX_TEMPLATE"),
+    missing(FlagId::local_ranks_filter, "--local-ranks-filter", "LIST", "PET_LOCAL_RANKS_FILTER"),
+    missing(FlagId::duplicate_stdout_filters, "--duplicate-stdout-filters", "LIST",
+            "PET_DUPLICATE_STDOUT_FILTERS"),
+    missing(FlagId::duplicate_stderr_filters, "--duplicate-stderr-filters", "LIST",
+            "PET_DUPLICATE_STDERR_FILTERS"),
+    missing(FlagId::logs_specs, "--logs-specs", "NAME", ""),
+    missing(FlagId::numa_binding, "--numa-binding", "MODE", ""),
+    missing(FlagId::signals_to_handle, "--signals-to-handle", "LIST", "PET_SIGNALS_TO_HANDLE"),
+    missing(FlagId::shutdown_timeout, "--shutdown-timeout", "SECONDS", "PET_SHUTDOWN_TIMEOUT"),
+    missing(FlagId::virtual_local_rank, "--virtual-local-rank", "", "PET_VIRTUAL_LOCAL_RANK"),
+    missing(FlagId::print_completion, "--print-completion", "SHELL", ""),
+};
+
+// --nproc_per_node and --nproc-per-node are the same.
+std::string with_dashes(std::string_view name) {
+  std::string out(name);
+  std::ranges::replace(out, '_', '-');
+  return out;
+}
+
+bool is_hidden(const Flag& flag, bool torchrun_only) {
+  return torchrun_only && flag.origin != Origin::torchrun;
+}
+
+}  // namespace
+
+std::span<const Flag> all_flags() {
+  return table;
+}
+
+const Flag& flag_of(FlagId id) {
+  return *std::ranges::find(table, id, &Flag::id);
+}
+
+const Flag* find_flag(std::string_view name, bool torchrun_only) {
+  const std::string wanted = with_dashes(name);
+  for (const Flag& flag : table) {
+    if (!flag.name.empty() && flag.name == wanted && !is_hidden(flag, torchrun_only)) return &flag;
+  }
+  return nullptr;
+}
+
+const Flag* find_flag(char letter, bool torchrun_only) {
+  for (const Flag& flag : table) {
+    if (flag.letter != 0 && flag.letter == letter && !is_hidden(flag, torchrun_only)) return &flag;
+  }
+  return nullptr;
+}
+
+std::vector<const Flag*> abbreviated(std::string_view text) {
+  const std::string beginning = with_dashes(text);
+  std::vector<const Flag*> found;
+  if (!beginning.starts_with("--") || beginning == "--") return found;
+  for (const Flag& flag : table) {
+    if (flag.origin == Origin::torchrun && flag.name.starts_with(beginning)) found.push_back(&flag);
+  }
+  return found;
+}
+
+std::optional<std::string> nearest_flag(std::string_view name, bool torchrun_only) {
+  const std::string wanted = with_dashes(name);
+  std::vector<std::string> names;
+  for (const Flag& flag : table) {
+    if (flag.support == Support::missing || flag.name.empty()) continue;
+    if (!is_hidden(flag, torchrun_only)) names.emplace_back(flag.name);
+  }
+  // Somebody may expect our own options to be shortened like torchrun's.
+  constexpr std::size_t least_beginning = 4;
+  for (const std::string& whole : names) {
+    if (wanted.size() >= least_beginning && whole.starts_with(wanted)) return whole;
+  }
+  return did_you_mean(wanted, names);
+}
+
+}  // namespace toprun::cli

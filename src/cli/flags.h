@@ -1,0 +1,99 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace toprun::cli {
+
+// The options of `toprun [run]`. One table, from which the splitting of the command line, its
+// parsing, the help and the "did you mean" are made, so that they cannot tell different stories.
+
+enum class FlagId {
+  nnodes,
+  nproc_per_node,
+  node_rank,
+  standalone,
+  order,
+  topology,
+  topology_required,
+  ranks_in_place,
+  master_addr,
+  master_port,
+  rdzv_backend,
+  rdzv_endpoint,
+  rdzv_id,
+  rdzv_conf,
+  local_addr,
+  module,
+  no_python,
+  max_restarts,
+  role,
+  redirects,
+  tee,
+  log_dir,
+  prefix,
+  report,
+  dry_run,
+  verbose,
+  help_short,
+  help,
+  version,
+  monitor_interval,
+  start_method,
+  event_log_handler,
+  run_path,
+  log_line_prefix_template,
+  local_ranks_filter,
+  duplicate_stdout_filters,
+  duplicate_stderr_filters,
+  logs_specs,
+  numa_binding,
+  signals_to_handle,
+  shutdown_timeout,
+  virtual_local_rank,
+  print_completion,
+};
+
+enum class Origin { torchrun, toprun };
+
+enum class Support {
+  full,
+  no_effect,  // accepted, because it changes nothing that a user can see
+  missing,    // torchrun has it and we do not: known only so that abbreviations mean what they do
+              // there
+};
+
+enum class Group { placement, rendezvous, program, output, general, without_effect };
+
+struct Flag {
+  FlagId id;
+  std::string_view name;      // with dashes; underscores instead of the inner ones mean the same
+  char letter = 0;            // of the short form, 0 if there is none
+  std::string_view value;     // the form of its value; empty: a switch
+  std::string_view variable;  // gives the value where the command line does not; may be empty
+  Origin origin = Origin::torchrun;
+  Support support = Support::full;
+  Group group = Group::general;
+  std::string_view help;           // one sentence or two, without a full stop at the end
+  std::string_view default_value;  // for the help; empty: said in `help` or none
+
+  bool is_switch() const { return value.empty(); }
+};
+
+std::span<const Flag> all_flags();
+const Flag& flag_of(FlagId id);
+
+// The flag of exactly this name, with dashes or underscores; `torchrun_only` leaves out our own.
+const Flag* find_flag(std::string_view name, bool torchrun_only);
+const Flag* find_flag(char letter, bool torchrun_only);
+
+// torchrun's flags that the text is the beginning of: more than one means that it is ambiguous.
+std::vector<const Flag*> abbreviated(std::string_view text);
+
+// The name that a mistyped option most likely means, among those that work.
+std::optional<std::string> nearest_flag(std::string_view name, bool torchrun_only);
+
+}  // namespace toprun::cli

@@ -1,0 +1,25 @@
+#include "cli/print.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/console.h"
+#include "base/error.h"
+
+namespace toprun::cli {
+
+int print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      say("cannot write to stdout: " + errno_text(errno));
+      return exit_failure;
+    }
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,293 @@
+#include "cli/run_options.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "cli/values.h"
+
+namespace toprun::cli {
+namespace {
+
+using launch::Options;
+using launch::Setting;
+
+// What the user said of one flag: the command line's last word, else its variable's.
+std::optional<Given> given_of(const Flag& flag, const Split& split,
+                              const Environment& environment) {
+  for (auto option = split.options.rbegin(); option != split.options.rend(); ++option) {
+    if (option->flag != &flag) continue;
+    return Given{std::string(flag.name), flag.is_switch() ? "1" : option->value, false};
+  }
+  if (flag.variable.empty()) return std::nullopt;
+  if (split.called_torchrun && flag.origin == Origin::toprun) return std::nullopt;
+  auto value = environment.non_empty(flag.variable);
+  if (!value) return std::nullopt;
+  return Given{std::string(flag.variable), std::move(*value), true};
+}
+
+// Stores what a parser of values.h made of `given`.
+template <class T, class U>
+Result<void> store(U& target, Result<T> parsed) {
+  if (!parsed) return std::unexpected(std::move(parsed.error()));
+  target = std::move(*parsed);
+  return {};
+}
+
+template <class T, class U>
+Result<void> store(Setting<T>& target, const Given& given, Result<U> parsed) {
+  target.source = given.source;
+  return store(target.value, std::move(parsed));
+}
+
+Result<std::string> text_of(const Given& given) {
+  if (!given.value.empty()) return given.value;
+  return usage(given.label(), "must not be empty");
+}
+
+Result<void> set_order(Options& options, const Given& given) {
+  const auto choice = parse_order(given);
+  if (!choice) return std::unexpected(choice.error());
+  options.order = choice->order;
+  options.order_file = choice->file;
+  return {};
+}
+
+Result<void> set_topology(Options& options, const Given& given, const IsFile& is_file) {
+  if (given.value != "auto" && given.value != "slurm" && !is_file(given.value)) {
+    return usage(given.label(), "no such file, and no such source of topology",
+                 "the sources are auto and slurm");
+  }
+  options.topology = given.value;
+  return {};
+}
+
+Result<void> set_restarts(Options& options, const Given& given) {
+  const auto count = parse_number(given, 0, std::numeric_limits<int>::max());
+  if (!count) return std::unexpected(count.error());
+  if (*count > 0) {
+    return usage(given.label(), "this version of toprun does not restart workers",
+                 "use --max-restarts 0");
+  }
+  options.max_restarts = *count;
+  return {};
+}
+
+Result<void> set_node_rank(Options& options, const Given& given) {
+  auto& target = given.from_variable ? options.node_index : options.node_rank;
+  return store(target, given, parse_number(given, 0, max_nodes - 1));
+}
+
+// Nothing in quotes means not given, as scripts with unset variables have it.
+Result<void> set_endpoint(Options& options, const Given& given) {
+  if (given.value.empty()) return {};
+  return store(options.rdzv_endpoint, given, parse_endpoint(given));
+}
+
+Result<void> set_local_addr(Options& options, const Given& given) {
+  if (given.value.empty()) return {};
+  return store(options.local_addr, parse_host(given));
+}
+
+// What is looked at only together with other options.
+struct Switches {
+  bool module = false;
+  bool no_python = false;
+  std::string standalone_source;
+};
+
+// One case per flag and no default, so that the compiler misses a flag that stands in the table
+// only.
+Result<void> set(Options& options, Switches& switches, FlagId flag, const Given& given,
+                 const IsFile& is_file) {
+  switch (flag) {
+    case FlagId::nnodes:
+      return store(options.nnodes, given, parse_node_count(given));
+    case FlagId::nproc_per_node:
+      return store(options.nproc_per_node, given, parse_processes_per_node(given));
+    case FlagId::node_rank:
+      return set_node_rank(options, given);
+    case FlagId::standalone:
+      switches.standalone_source = given.source;
+      return store(options.standalone, parse_switch(given));
+    case FlagId::order:
+      return set_order(options, given);
+    case FlagId::topology:
+      return set_topology(options, given, is_file);
+    case FlagId::topology_required:
+      return store(options.topology_required, parse_switch(given));
+    case FlagId::ranks_in_place:
+      return store(options.ranks_in_place, parse_switch(given));
+    case FlagId::master_addr:
+      return store(options.master_addr, given, parse_host(given));
+    case FlagId::master_port:
+      return store(options.master_port, given, parse_number(given, 0, max_port));
+    case FlagId::rdzv_backend:
+      return store(options.rdzv_backend, given, parse_backend(given));
+    case FlagId::rdzv_endpoint:
+      return set_endpoint(options, given);
+    case FlagId::rdzv_id:
+      return store(options.rdzv_id, given, text_of(given));
+    case FlagId::rdzv_conf:
+      return store(options.rdzv_conf, parse_rendezvous_settings(given));
+    case FlagId::local_addr:
+      return set_local_addr(options, given);
+    case FlagId::module:
+      return store(switches.module, parse_switch(given));
+    case FlagId::no_python:
+      return store(switches.no_python, parse_switch(given));
+    case FlagId::max_restarts:
+      return set_restarts(options, given);
+    case FlagId::role:
+      options.role = given.value;
+      return {};
+    case FlagId::redirects:
+      return store(options.redirects, parse_streams(given));
+    case FlagId::tee:
+      return store(options.tee, parse_streams(given));
+    case FlagId::log_dir:
+      if (!given.value.empty()) options.log_dir = given.value;
+      return {};
+    case FlagId::prefix:
+      return store(options.prefix, parse_switch(given));
+    case FlagId::report:
+      return store(options.report, text_of(given));
+    case FlagId::dry_run:
+      options.dry_run = true;
+      return {};
+    case FlagId::verbose:  // counted, see run_options()
+    case FlagId::help_short:
+    case FlagId::help:
+    case FlagId::version:
+    case FlagId::monitor_interval:
+    case FlagId::start_method:
+    case FlagId::event_log_handler:
+    case FlagId::run_path:
+    case FlagId::log_line_prefix_template:
+    case FlagId::local_ranks_filter:
+    case FlagId::duplicate_stdout_filters:
+    case FlagId::duplicate_stderr_filters:
+    case FlagId::logs_specs:
+    case FlagId::numa_binding:
+    case FlagId::signals_to_handle:
+    case FlagId::shutdown_timeout:
+    case FlagId::virtual_local_rank:
+    case FlagId::print_completion:
+      return {};
+  }
+  return {};
+}
+
+// What a flag that we do not act upon deserves to have said, if anything.
+std::optional<std::string> note_on(const Flag& flag, const Given& given) {
+  switch (flag.support) {
+    case Support::full:
+      return std::nullopt;
+    case Support::no_effect:
+      return fmt::format("{} has no effect: {}", given.label(), flag.help);
+    case Support::missing:
+      if (flag.is_switch() && given.value == "0") return std::nullopt;
+      return fmt::format("{} has no effect: this version of toprun does not have {}", given.label(),
+                         flag.name);
+  }
+  return std::nullopt;
+}
+
+Options defaults(const Split& split, const std::vector<std::string>& argv) {
+  Options options;
+  if (split.called_torchrun) options.nproc_per_node.value = "1";
+  options.rdzv_backend.value = "static";
+  options.rdzv_id.value = "none";
+  options.command_line = argv;
+  options.called_torchrun = split.called_torchrun;
+  options.verbose = static_cast<int>(
+      std::ranges::count(split.options, &flag_of(FlagId::verbose), &GivenOption::flag));
+  return options;
+}
+
+std::vector<std::string> option_variables(const Environment& environment) {
+  std::vector<std::string> names;
+  for (const Flag& flag : all_flags()) {
+    if (!flag.variable.empty() && environment.has(flag.variable)) names.emplace_back(flag.variable);
+  }
+  return names;
+}
+
+Result<void> set_program(Options& options, const Switches& switches, const Split& split) {
+  if (!split.script || split.script->empty()) {
+    const std::string name = split.called_torchrun ? "torchrun" : "toprun";
+    return usage("no script given", {}, fmt::format("{} -h shows how", name));
+  }
+  if (switches.module && switches.no_python) {
+    return usage("-m and --no-python contradict each other", {}, "give only one of them");
+  }
+  if (switches.module) options.program = launch::Program::module;
+  if (switches.no_python) options.program = launch::Program::executable;
+  options.script = *split.script;
+  options.arguments = split.arguments;
+  return {};
+}
+
+Result<void> settle_standalone(Options& options, const Switches& switches) {
+  if (!options.standalone) return {};
+  if (const auto nodes = options.nnodes.value; nodes && *nodes > 1) {
+    return usage(fmt::format("{} is for one node, but {} says {}", switches.standalone_source,
+                             options.nnodes.source, *nodes),
+                 {}, "drop " + switches.standalone_source);
+  }
+  options.node_rank = {};
+  options.node_index = {};
+  options.master_addr = {};
+  options.master_port = {};
+  options.rdzv_endpoint = {};
+  options.rdzv_backend.value = "c10d";
+  options.rdzv_backend.source = "--standalone";
+  return {};
+}
+
+Result<void> check_node_rank(const Options& options) {
+  const auto nodes = options.nnodes.value;
+  const auto rank = options.node_rank.value;
+  if (!nodes || !rank || *rank < *nodes) return {};
+  return usage(fmt::format("--node-rank {}", *rank),
+               fmt::format("{} says {} nodes, so it must be from 0 to {}", options.nnodes.source,
+                           *nodes, *nodes - 1));
+}
+
+// A port that the kernel chooses on one node is known to none of the others.
+Result<void> check_ports(const Options& options) {
+  if (options.nnodes.value.value_or(1) == 1) return {};
+  const auto& endpoint = options.rdzv_endpoint;
+  if (endpoint.value && endpoint.value->port == 0) {
+    return usage(endpoint.source + ": port 0 is for one node only", {}, "choose a port");
+  }
+  if (options.master_port.value == 0) {
+    return usage(options.master_port.source + ": port 0 is for one node only", {}, "choose a port");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RunOptions> run_options(const Split& split, const std::vector<std::string>& argv,
+                               const Environment& environment, const IsFile& is_file) {
+  RunOptions out{defaults(split, argv), {}};
+  Switches switches;
+  for (const Flag& flag : all_flags()) {
+    const auto given = given_of(flag, split, environment);
+    if (!given) continue;
+    if (auto done = set(out.options, switches, flag.id, *given, is_file); !done) {
+      return std::unexpected(std::move(done.error()));
+    }
+    if (auto note = note_on(flag, *given)) out.notes.push_back(std::move(*note));
+  }
+  out.options.option_variables = option_variables(environment);
+
+  Result<void> settled = set_program(out.options, switches, split);
+  if (settled) settled = settle_standalone(out.options, switches);
+  if (settled) settled = check_node_rank(out.options);
+  if (settled) settled = check_ports(out.options);
+  if (!settled) return std::unexpected(std::move(settled.error()));
+  return out;
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,164 @@
+#include "cli/split.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace toprun::cli {
+namespace {
+
+std::optional<Verb> verb_of(std::string_view word) {
+  if (word == "run") return Verb::run;
+  if (word == "topo") return Verb::topo;
+  if (word == "store") return Verb::store;
+  if (word == "version") return Verb::version;
+  return std::nullopt;
+}
+
+bool is_negative_number(std::string_view word) {
+  if (!word.starts_with('-')) return false;
+  word.remove_prefix(1);
+  const bool digits_only =
+      std::ranges::all_of(word, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  return digits_only && !word.empty() && word.back() != '.' && std::ranges::count(word, '.') <= 1;
+}
+
+bool names_a_flag(std::string_view word, bool torchrun_only) {
+  const std::string_view name = word.substr(0, word.find('='));
+  if (find_flag(name, torchrun_only) != nullptr || !abbreviated(name).empty()) return true;
+  return word[1] != '-' && find_flag(word[1], torchrun_only) != nullptr;
+}
+
+// True for what argparse takes for a value or the script, although it may begin with a dash.
+bool is_plain_word(std::string_view word, bool torchrun_only) {
+  if (!word.starts_with('-') || word == "-") return true;
+  if (names_a_flag(word, torchrun_only)) return false;
+  return is_negative_number(word) || word.find(' ') != std::string_view::npos;
+}
+
+std::string spelled(const Flag& flag) {
+  return flag.name.empty() ? std::string{'-', flag.letter} : std::string(flag.name);
+}
+
+// `flag` is known by this name only when called toprun, or is null.
+std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, bool torchrun_only) {
+  std::string what = fmt::format("unknown option {}", name);
+  if (flag != nullptr) {
+    return usage(std::move(what), "called torchrun, only torchrun's options are known",
+                 "call it toprun");
+  }
+  if (const auto near = nearest_flag(name, torchrun_only)) {
+    return usage(std::move(what), {}, fmt::format("did you mean {}?", *near));
+  }
+  return usage(std::move(what), {},
+               fmt::format("{} --help lists the options", torchrun_only ? "torchrun" : "toprun"));
+}
+
+class Splitter {
+ public:
+  Splitter(const std::vector<std::string>& argv, std::size_t start, bool called_torchrun)
+      : argv_(argv), next_(start) {
+    out_.called_torchrun = called_torchrun;
+  }
+
+  Result<Split> run() {
+    while (next_ < argv_.size() && !out_.script && !ended_) {
+      const std::string& word = argv_[next_++];
+      if (word == "--") {
+        take_script();
+      } else if (is_plain_word(word, out_.called_torchrun)) {
+        --next_;
+        take_script();
+      } else if (auto taken = word.starts_with("--") ? take_long(word) : take_short(word); !taken) {
+        return std::unexpected(std::move(taken.error()));
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void take_script() {
+    if (next_ == argv_.size()) return;
+    out_.script = argv_[next_++];
+    out_.arguments.assign(argv_.begin() + static_cast<std::ptrdiff_t>(next_), argv_.end());
+  }
+
+  Result<const Flag*> long_flag(std::string_view name) const {
+    if (const Flag* flag = find_flag(name, out_.called_torchrun)) return flag;
+    const std::vector<const Flag*> candidates = abbreviated(name);
+    if (candidates.empty())
+      return unknown_option(name, find_flag(name, false), out_.called_torchrun);
+    if (candidates.size() == 1) return candidates.front();
+    std::vector<std::string> names;
+    for (const Flag* flag : candidates) names.emplace_back(flag->name);
+    return usage(fmt::format("ambiguous option {}", name), "it could be " + join(names, ", "),
+                 "spell it out");
+  }
+
+  Result<void> take_long(std::string_view word) {
+    const std::size_t equals = word.find('=');
+    const auto flag = long_flag(word.substr(0, equals));
+    if (!flag) return std::unexpected(flag.error());
+    if (equals == std::string_view::npos) return take_value_from_next(**flag);
+    if ((*flag)->is_switch()) {
+      return usage(fmt::format("{} takes no value", (*flag)->name), {},
+                   fmt::format("write {} alone", (*flag)->name));
+    }
+    return add(**flag, word.substr(equals + 1));
+  }
+
+  // A cluster of short options, of which the last may take the rest of the word as its value.
+  Result<void> take_short(std::string_view word) {
+    for (std::string_view rest = word.substr(1); !rest.empty() && !ended_;) {
+      const Flag* flag = find_flag(rest.front(), out_.called_torchrun);
+      if (flag == nullptr)
+        return unknown_option(word, find_flag(rest.front(), false), out_.called_torchrun);
+      rest.remove_prefix(1);
+      if (!flag->is_switch() && !rest.empty()) {
+        return add(*flag, rest.starts_with('=') ? rest.substr(1) : rest);
+      }
+      if (auto taken = take_value_from_next(*flag); !taken) return taken;
+    }
+    return {};
+  }
+
+  Result<void> take_value_from_next(const Flag& flag) {
+    if (flag.is_switch()) return add(flag, {});
+    if (next_ == argv_.size() || !is_plain_word(argv_[next_], out_.called_torchrun)) {
+      return usage(fmt::format("{} needs a value", spelled(flag)), {},
+                   fmt::format("{} {}", spelled(flag), flag.value));
+    }
+    return add(flag, argv_[next_++]);
+  }
+
+  Result<void> add(const Flag& flag, std::string_view value) {
+    if (flag.support == Support::missing) {
+      return usage(fmt::format("unknown option {}", flag.name),
+                   "torchrun has it, this version of toprun does not");
+    }
+    out_.options.push_back({&flag, std::string(value)});
+    ended_ = flag.id == FlagId::help || flag.id == FlagId::help_short || flag.id == FlagId::version;
+    return {};
+  }
+
+  const std::vector<std::string>& argv_;
+  std::size_t next_;
+  bool ended_ = false;
+  Split out_;
+};
+
+}  // namespace
+
+Result<Split> split(const std::vector<std::string>& argv) {
+  const bool called_torchrun = !argv.empty() && argv[0].ends_with("torchrun");
+  std::optional<Verb> verb;
+  if (argv.size() > 1 && !called_torchrun) verb = verb_of(argv[1]);
+  if (!verb || *verb == Verb::run) return Splitter(argv, verb ? 2 : 1, called_torchrun).run();
+
+  Split out;
+  out.verb = *verb;
+  out.arguments.assign(argv.begin() + 2, argv.end());
+  return out;
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/flags.h"
+
+namespace toprun::cli {
+
+enum class Verb { run, topo, store, version };
+
+// One option as the user gave it.
+struct GivenOption {
+  const Flag* flag = nullptr;
+  std::string value;  // empty for a switch
+
+  bool operator==(const GivenOption&) const = default;
+};
+
+// A command line taken apart, before any value is looked at.
+struct Split {
+  Verb verb = Verb::run;
+  bool called_torchrun = false;
+  std::vector<GivenOption> options;  // in the order given; only for Verb::run
+  std::optional<std::string> script;
+  std::vector<std::string> arguments;  // the script's, or those of a verb other than run
+};
+
+// Takes argv (argv[0] included) apart by torchrun's grammar, which is that of Python's argparse:
+//   - a verb counts only as the first argument;
+//   - long options with dashes or underscores, `--flag value` or `--flag=value`, torchrun's own
+//   also
+//     by any unambiguous beginning; short ones joined as in `-mt3`;
+//   - the first word that is no option is the script, and everything after it belongs to the script
+//     (`--` right after it too, which argparse before Python 3.13 drops); `--` ends the options;
+//   - a word that begins with a dash is a value or script if it is "-", a negative number or has a
+//     blank in it.
+// -h, --help and --version end the reading: nothing after them is looked at.
+// Called by a name that ends in "torchrun" there are no verbs and no options of our own.
+// Errors (exit 2): unknown or ambiguous option, value missing, value for a switch.
+Result<Split> split(const std::vector<std::string>& argv);
+
+}  // namespace toprun::cli

@@ -1,0 +1,214 @@
+#include "cli/topo.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace toprun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Outcome {
+  int code = 0;
+  std::string out, err;
+};
+
+class Topo : public ::testing::Test {
+ protected:
+  Topo() {
+    std::string pattern = (fs::temp_directory_path() / "toprun-topo-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~Topo() override { fs::remove_all(folder_); }
+
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+
+  static Outcome run(const std::vector<std::string>& arguments, const Environment& env = {}) {
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Outcome outcome;
+    outcome.code = run_topo(arguments, env);
+    outcome.out = testing::internal::GetCapturedStdout();
+    outcome.err = testing::internal::GetCapturedStderr();
+    return outcome;
+  }
+
+  fs::path folder_;
+};
+
+// The seed's sample: racks of nodes 0…7.
+std::string seed_lines() {
+  const std::string racks = "bdacefbf";
+  std::string text;
+  for (std::size_t i = 0; i < racks.size(); ++i) {
+    text += fmt::format("n{} /{}/{}/{}\n", i, std::string(4, 'C'), std::string(4, racks[i]),
+                        std::string(4, static_cast<char>('0' + i)));
+  }
+  return text;
+}
+
+TEST_F(Topo, PrintsTheSeedsTables) {
+  const auto outcome =
+      run({"order", "--topology", file("racks.txt", seed_lines()), "--nproc-per-node", "8"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out,
+            "Standard\n"
+            "rank  hostname  physical_host\n"
+            "0     n0        /CCCC/bbbb/0000\n"
+            "8     n1        /CCCC/dddd/1111\n"
+            "16    n2        /CCCC/aaaa/2222\n"
+            "24    n3        /CCCC/cccc/3333\n"
+            "32    n4        /CCCC/eeee/4444\n"
+            "40    n5        /CCCC/ffff/5555\n"
+            "48    n6        /CCCC/bbbb/6666\n"
+            "56    n7        /CCCC/ffff/7777\n"
+            "Sorted by topology\n"
+            "rank  hostname  physical_host\n"
+            "0     n2        /CCCC/aaaa/2222\n"
+            "8     n0        /CCCC/bbbb/0000\n"
+            "16    n6        /CCCC/bbbb/6666\n"
+            "24    n3        /CCCC/cccc/3333\n"
+            "32    n1        /CCCC/dddd/1111\n"
+            "40    n4        /CCCC/eeee/4444\n"
+            "48    n5        /CCCC/ffff/5555\n"
+            "56    n7        /CCCC/ffff/7777\n");
+  EXPECT_EQ(outcome.err,
+            "toprun: cluster: 0 of 8 neighbours in another cluster as given, 0 as ordered "
+            "(minimum 0)\n"
+            "toprun: rack: 8 of 8 neighbours in another rack as given, 6 as ordered (minimum 6)\n");
+}
+
+TEST_F(Topo, ReadsItsOwnTables) {
+  const auto first = run({"order", "--topology", file("racks.txt", seed_lines())});
+  const auto second = run({"order", "--topology", file("tables.txt", first.out)});
+  EXPECT_EQ(second.code, 0) << second.err;
+  EXPECT_EQ(second.out, first.out);
+}
+
+TEST_F(Topo, PrintsJson) {
+  const std::string path = file("racks.txt", seed_lines());
+  const auto outcome = run({"order", "--topology", path, "--hosts", "n[0-2],x", "--json"});
+  ASSERT_EQ(outcome.code, 0);
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["schema"], "toprun.topo_order/1");
+  EXPECT_EQ(json["source"], "file " + path);
+  EXPECT_EQ(json["levels"], nlohmann::json({"cluster", "rack"}));
+  EXPECT_EQ(json["order"], nlohmann::json({"n2", "n0", "n1", "x"}));
+  EXPECT_EQ(json["unplaced"], nlohmann::json({"x"}));
+  EXPECT_EQ(json["nodes"][1], nlohmann::json({{"name", "n0"},
+                                              {"path", {"CCCC", "bbbb"}},
+                                              {"first_rank", 1},
+                                              {"nproc", 1},
+                                              {"evidence", path + ":1"}}));
+  EXPECT_EQ(json["nodes"][3]["path"], nlohmann::json({nullptr, nullptr}));
+  EXPECT_EQ(json["nodes"][3]["evidence"], nullptr);
+  EXPECT_EQ(json["ring"][1],
+            nlohmann::json({{"level", "rack"}, {"given", 4}, {"ordered", 4}, {"minimum", 4}}));
+  ASSERT_EQ(json["warnings"].size(), 1u);
+  EXPECT_NE(json["warnings"][0].get<std::string>().find("where x is"), std::string::npos);
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(Topo, TakesTheHostsOfTheStepOrAllocation) {
+  const std::string path = file("racks.txt", seed_lines());
+  const auto order = [&](const Environment& environment) {
+    const auto outcome = run({"order", "--topology", path, "--json"}, environment);
+    return nlohmann::json::parse(outcome.out)["order"].dump();
+  };
+  EXPECT_EQ(order({{"SLURM_STEP_NODELIST", "n[1-2]"}, {"SLURM_JOB_NODELIST", "n[0-7]"}}),
+            R"(["n2","n1"])");
+  EXPECT_EQ(order({{"SLURM_STEP_NODELIST", "n0"},
+                   {"SLURM_STEP_ID", "4294967290"},
+                   {"SLURM_JOB_NODELIST", "n[0-2]"}}),
+            R"(["n2","n0","n1"])");
+}
+
+TEST_F(Topo, UsesTopologyConfOfSlurm) {
+  file("topology.conf", "SwitchName=s0 Nodes=n[0,2]\nSwitchName=s1 Nodes=n[1,3]\n");
+  const auto outcome = run({"order", "--topology", "slurm", "--json"},
+                           {{"SLURM_CONF", (folder_ / "slurm.conf").string()},
+                            {"SLURM_JOB_NODELIST", "n[0-3]"},
+                            {"SLURM_JOB_ID", "1"},
+                            {"SLURMD_NODENAME", "n0"},
+                            {"SLURM_TOPOLOGY_ADDR", "s0.n0"},
+                            {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node"}});
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["order"], nlohmann::json({"n0", "n2", "n1", "n3"}));
+  EXPECT_EQ(json["nodes"][0]["evidence"], "SLURM_TOPOLOGY_ADDR");
+}
+
+TEST_F(Topo, KnowsNothingWithoutEvidence) {
+  const auto outcome = run({"order", "--hosts", "n[2,1]"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find("0     n2        unknown\n1     n1        unknown\n"),
+            std::string::npos);
+  EXPECT_NE(outcome.err.find("nothing is known about the network"), std::string::npos);
+}
+
+TEST_F(Topo, RefusesInOneLine) {
+  const std::string good = file("good.txt", "n0 /c/a/0\n");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
+      {{}, "toprun: topo: it needs a verb"},
+      {{"show"}, "toprun: topo show: there is no such verb"},
+      {{"ordr"}, "did you mean order?"},
+      {{"order", "--nproc-per-node", "0"}, "--nproc-per-node"},
+      {{"order", "--nproc-per-node", "x"}, "--nproc-per-node"},
+      {{"order", "--jsn"}, "--jsn"},
+      {{"order", "extra"}, "extra"},
+      {{"order"}, "no hosts to order"},
+      {{"order", "--hosts", "n[1-"}, "--hosts: host list 'n[1-', column 2"},
+      {{"order", "--hosts", "n[3-1]"}, "column 3: the range 3-1 descends"},
+      {{"order", "--hosts", "n[0-999999999]"}, "more than 65536 hosts"},
+      {{"order", "--hosts", "n0,n1,n0"}, "host n0 stands twice"},
+      {{"order", "--hosts", ","}, "names no host"},
+      {{"order", "--hosts", ""}, "names no host"},
+      {{"order", "--topology", (folder_ / "none").string()}, "No such file"},
+      {{"order", "--topology", folder_.string()}, "Is a directory"},
+      {{"order", "--topology", file("a.toml", "levels = [\"x\"\n[hosts]\n")}, "a.toml:2:"},
+      {{"order", "--topology", file("a.txt", "n0 /c/a/0\nn1 c/a\n")}, "a.txt:2:4: 'c/a'"},
+      {{"order", "--topology", file("b.txt", "n0 /c/a/0\nn0 /c/b/0\n")},
+       "b.txt:2:1: host n0 stands here for the second time, first at"},
+      {{"order", "--topology",
+        file("c.conf", "SwitchName=a Switches=b\nSwitchName=b Switches=a\n")},
+       "c.conf:1:1: the switches form a cycle: a > b"},
+      {{"order", "--topology", file("d.conf", "SwitchName=a Nodes=n[1-\n")}, "d.conf:1:21: "},
+      {{"order", "--topology", file("topology.yaml", "- topology: x\n")}, "no YAML"},
+      {{"order", "--topology", file("empty", "# nothing\n")}, "no host stands in it"},
+  };
+  for (const auto& [arguments, text] : rows) {
+    const auto outcome = run(arguments);
+    EXPECT_EQ(outcome.code, exit_usage) << text;
+    EXPECT_EQ(outcome.out, "") << text;
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << text << "\n" << outcome.err;
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  }
+}
+
+TEST_F(Topo, NamesHostsThatTheFileLacks) {
+  const std::string path = file("racks.txt", "n1 /c/a/1\nn2 /c/a/2\n");
+  const auto outcome = run({"order", "--topology", path, "--hosts", "n[0-3]"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("toprun: file " + path +
+                             " does not say where n[0,3] are: placed last, each as if alone\n"),
+            std::string::npos)
+      << outcome.err;
+}
+
+TEST_F(Topo, HelpsOnStdout) {
+  const auto outcome = run({"order", "--help"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.out.find("Example: toprun topo order"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace toprun::cli

@@ -1,0 +1,226 @@
+#include "cli/values.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace toprun::cli {
+namespace {
+
+std::unexpected<Error> refuse(const Given& given, std::string why, std::string fix = {}) {
+  return usage(given.label(), std::move(why), std::move(fix));
+}
+
+std::optional<int> number_in(std::string_view text, int least, int most) {
+  const auto number = parse_int(text);
+  if (!number || *number < least || *number > most) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+bool is_host_character(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+         c == '-' || c == '_' || c == ':' || c == '%';
+}
+
+bool is_host(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_host_character);
+}
+
+std::optional<bool> truth_of(std::string_view text) {
+  constexpr std::array yes = {"1", "true", "t", "yes", "y"};
+  constexpr std::array no = {"0", "false", "f", "no", "n"};
+  const std::string word = lower(text);
+  if (std::ranges::find(yes, word) != yes.end()) return true;
+  if (std::ranges::find(no, word) != no.end()) return false;
+  return std::nullopt;
+}
+
+// A setting of the rendezvous: seconds unless it is one of the two that are not.
+const std::vector<std::string> rendezvous_keys = {"is_host",
+                                                  "store_type",
+                                                  "timeout",
+                                                  "join_timeout",
+                                                  "last_call_timeout",
+                                                  "close_timeout",
+                                                  "read_timeout",
+                                                  "heartbeat_timeout",
+                                                  "keep_alive_interval",
+                                                  "keep_alive_max_attempt"};
+constexpr int max_setting = 1'000'000'000;
+
+Result<std::string> rendezvous_value(const Given& given, const std::string& key,
+                                     std::string_view value) {
+  const std::string entry = fmt::format("{}={}", key, value);
+  if (key == "is_host") {
+    const auto truth = truth_of(value);
+    if (!truth) return refuse(given, entry + " must be 1 or 0");
+    return *truth ? "1" : "0";
+  }
+  if (key == "store_type") {
+    if (lower(value) == "tcp") return "tcp";
+    return refuse(given, entry + " is not supported", "use store_type=tcp or leave it out");
+  }
+  if (!number_in(value, 1, max_setting)) {
+    return refuse(given, entry + " must be a whole number of at least 1");
+  }
+  return std::string(value);
+}
+
+}  // namespace
+
+std::string Given::label() const {
+  const std::string shown = value.empty() ? "''" : value;
+  return from_variable ? source + "=" + shown : source + " " + shown;
+}
+
+Result<int> parse_number(const Given& given, int least, int most) {
+  if (const auto number = number_in(given.value, least, most)) return *number;
+  return refuse(given, fmt::format("must be a number from {} to {}", least, most));
+}
+
+Result<bool> parse_switch(const Given& given) {
+  if (trim(given.value).empty()) return false;
+  if (const auto truth = truth_of(given.value)) return *truth;
+  return refuse(given, "must be 1 or 0");
+}
+
+Result<int> parse_node_count(const Given& given) {
+  const auto parts = toprun::split(given.value, ':');
+  const auto least = number_in(parts.front(), 1, max_nodes);
+  const auto most = number_in(parts.back(), 1, max_nodes);
+  if (!least || !most || parts.size() > 2 || *least > *most) {
+    return refuse(given, fmt::format("must be a number of nodes from 1 to {}", max_nodes));
+  }
+  if (*least != *most) {
+    return refuse(given, "this version of toprun cannot run with a varying number of nodes",
+                  "give one number");
+  }
+  return *least;
+}
+
+Result<std::string> parse_processes_per_node(const Given& given) {
+  for (const char* word : {"cpu", "gpu", "auto"}) {
+    if (given.value == word) return given.value;
+  }
+  if (const auto number = number_in(given.value, 1, max_processes_per_node)) {
+    return std::to_string(*number);
+  }
+  if (given.value == "xpu") return refuse(given, "toprun cannot count XPUs", "give their number");
+  return refuse(given, fmt::format("must be a number from 1 to {}, cpu, gpu or auto",
+                                   max_processes_per_node));
+}
+
+Result<std::string> parse_backend(const Given& given) {
+  if (given.value == "static" || given.value == "c10d") return given.value;
+  if (given.value == "etcd" || given.value == "etcd-v2") {
+    return refuse(given, "toprun needs no etcd",
+                  "use c10d, with --rdzv-endpoint naming one of the nodes");
+  }
+  return refuse(given, "must be static or c10d");
+}
+
+Result<launch::Endpoint> parse_endpoint(const Given& given) {
+  std::string_view host = trim(given.value);
+  std::optional<std::string_view> port;
+  if (host.find('/') != std::string_view::npos)
+    return refuse(given, "must be HOST:PORT, not a URL");
+  const std::size_t bracket = host.starts_with('[') ? host.find(']') : 0;
+  if (bracket == std::string_view::npos) return refuse(given, "a ] is missing after the [");
+  const std::size_t colon = host.find(':', bracket);
+  if (bracket == 0 && std::ranges::count(host, ':') > 1) {
+    return refuse(given, "an IPv6 address stands in brackets", "write [ADDRESS]:PORT");
+  }
+  if (colon != std::string_view::npos) {
+    port = host.substr(colon + 1);
+    host = host.substr(0, colon);
+  }
+  if (bracket != 0) {
+    if (host.size() != bracket + 1) return refuse(given, "must be [ADDRESS]:PORT");
+    host = host.substr(1, bracket - 1);
+  }
+  if (!is_host(host)) return refuse(given, "must be HOST:PORT, with a host name or an address");
+  launch::Endpoint endpoint{std::string(host), std::nullopt};
+  if (!port) return endpoint;
+  endpoint.port = number_in(*port, 0, max_port);
+  if (!endpoint.port) {
+    return refuse(given,
+                  fmt::format("the port \"{}\" is not a number from 0 to {}", *port, max_port));
+  }
+  return endpoint;
+}
+
+Result<std::string> parse_host(const Given& given) {
+  std::string_view host = trim(given.value);
+  if (host.size() > 2 && host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  if (!is_host(host)) return refuse(given, "must be a host name or an address");
+  if (std::ranges::count(host, ':') == 1) {
+    return refuse(given, "must be a host without a port", "the port goes to --master-port");
+  }
+  return std::string(host);
+}
+
+Result<std::map<std::string, std::string>> parse_rendezvous_settings(const Given& given) {
+  std::map<std::string, std::string> settings;
+  if (trim(given.value).empty()) return settings;
+  for (const std::string_view part : toprun::split(given.value, ',')) {
+    const std::size_t equals = part.find('=');
+    const std::string key(trim(part.substr(0, equals)));
+    if (equals == std::string_view::npos || key.empty()) {
+      return refuse(given, fmt::format("\"{}\" is not KEY=VALUE", trim(part)));
+    }
+    if (std::ranges::find(rendezvous_keys, key) == rendezvous_keys.end()) {
+      const auto near = did_you_mean(key, rendezvous_keys);
+      return refuse(given, fmt::format("unknown key {}", key),
+                    near ? fmt::format("did you mean {}?", *near)
+                         : "known are " + join(rendezvous_keys, ", "));
+    }
+    auto value = rendezvous_value(given, key, trim(part.substr(equals + 1)));
+    if (!value) return std::unexpected(std::move(value.error()));
+    settings[key] = std::move(*value);
+  }
+  return settings;
+}
+
+Result<launch::StreamMap> parse_streams(const Given& given) {
+  constexpr int both = 3;
+  launch::StreamMap streams;
+  if (const auto all = number_in(given.value, 0, both)) {
+    streams.all = static_cast<launch::StreamSet>(*all);
+    return streams;
+  }
+  for (const std::string_view part : toprun::split(given.value, ',')) {
+    const auto pair = toprun::split(part, ':');
+    const auto rank = number_in(pair.front(), 0, max_processes_per_node - 1);
+    const auto set = number_in(pair.back(), 0, both);
+    if (pair.size() != 2 || !rank || !set) {
+      return refuse(
+          given,
+          "must be 0 (none), 1 (stdout), 2 (stderr) or 3 (both), or one of them per local "
+          "rank as in 0:3,1:1");
+    }
+    streams.by_local_rank[*rank] = static_cast<launch::StreamSet>(*set);
+  }
+  return streams;
+}
+
+Result<OrderChoice> parse_order(const Given& given) {
+  using launch::Order;
+  constexpr std::array<std::pair<std::string_view, Order>, 4> orders = {
+      {{"topology", Order::topology},
+       {"name", Order::name},
+       {"scheduler", Order::scheduler},
+       {"given", Order::given}}};
+  for (const auto& [name, order] : orders) {
+    if (given.value == name) return OrderChoice{order, {}};
+  }
+  constexpr std::string_view file = "file:";
+  if (given.value.starts_with(file) && given.value.size() > file.size()) {
+    return OrderChoice{Order::file, given.value.substr(file.size())};
+  }
+  return refuse(given, "must be topology, name, scheduler, given or file:PATH");
+}
+
+}  // namespace toprun::cli

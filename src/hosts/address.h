@@ -1,0 +1,63 @@
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace toprun::hosts {
+
+// An IPv4 or IPv6 address without a port.
+class Address {
+ public:
+  // "10.0.0.1", "::1", "fe80::1%eth0" or "fe80::1%2", without brackets; v4-mapped becomes IPv4.
+  static std::optional<Address> parse(std::string_view literal);
+  // Of an AF_INET or AF_INET6 socket address; v4-mapped becomes IPv4.
+  static Address from(const sockaddr_storage& socket_address);
+
+  std::string text() const;
+  bool is_v4() const;
+  bool is_loopback() const;
+  bool is_link_local() const;
+  sockaddr_storage with_port(int port) const;
+  socklen_t length() const;  // of what with_port gives
+  auto operator<=>(const Address&) const = default;
+
+ private:
+  bool v4_ = true;
+  std::array<std::uint8_t, 16> bytes_{};
+  std::uint32_t scope_ = 0;
+};
+
+// An address of this host and the interface that carries it.
+struct LocalAddress {
+  Address address;
+  std::string interface;
+};
+// Every address of an interface that is up, loopback ones included.
+Result<std::vector<LocalAddress>> local_addresses();
+
+// gethostname(2).
+std::string host_name();
+
+inline constexpr int max_port = 65535;
+
+// A listening TCP socket on every address ([::], dual stack; 0.0.0.0 only where the host has no
+// IPv6), close-on-exec, non-blocking, backlog as large as the kernel allows. Port 0: the kernel
+// chooses. A port that any other socket listens on, on whatever address, is an error.
+Result<Fd> listen_on(int port);
+// The port that a socket is bound to; 0 if it is not bound.
+int port_of(const Fd& socket);
+// Which program listens on the port in this network namespace, as "python3 (pid 4711)", as far as
+// /proc tells us: another user's process does not show its descriptors.
+std::optional<std::string> holder_of_port(int port);
+
+}  // namespace toprun::hosts

@@ -1,0 +1,192 @@
+#include "hosts/address.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace toprun::hosts {
+namespace {
+
+TEST(Address, ReadsAndWritesLiterals) {
+  const std::vector<std::pair<std::string, std::string>> literals = {
+      {"10.0.0.1", "10.0.0.1"},
+      {"255.255.255.255", "255.255.255.255"},
+      {"::1", "::1"},
+      {"FE80:0::1", "fe80::1"},
+      {"fe80::1%lo", "fe80::1%lo"},
+      {"fe80::1%1", "fe80::1%lo"},
+      {"::ffff:10.0.0.1", "10.0.0.1"},
+      {"2001:db8::10.0.0.1", "2001:db8::a00:1"},
+  };
+  for (const auto& [literal, text] : literals) {
+    const auto address = Address::parse(literal);
+    ASSERT_TRUE(address) << literal;
+    EXPECT_EQ(address->text(), text);
+  }
+}
+
+TEST(Address, RefusesWhatIsNone) {
+  for (const char* bad :
+       {"", "10.0.0", "10.0.0.256", "010.0.0.1", "1.2.3.4.5", " 10.0.0.1", "[::1]", "10.0.0.1:80",
+        ":::", "fe80::1%", "fe80::1%no-such-if0", "10.0.0.1%lo", "localhost", "12345::", "::1 "}) {
+    EXPECT_FALSE(Address::parse(bad)) << bad;
+  }
+}
+
+TEST(Address, KnowsItsKind) {
+  struct Case {
+    const char* literal;
+    bool v4, loopback, link_local;
+  };
+  for (const auto& [literal, v4, loopback, link_local] : std::vector<Case>{
+           {"127.0.0.1", true, true, false},
+           {"127.0.1.1", true, true, false},
+           {"::1", false, true, false},
+           {"::ffff:127.0.0.1", true, true, false},
+           {"169.254.169.254", true, false, true},
+           {"fe80::1", false, false, true},
+           {"febf::1", false, false, true},
+           {"fec0::1", false, false, false},
+           {"10.0.0.1", true, false, false},
+           {"::", false, false, false},
+           {"1::1", false, false, false},
+       }) {
+    const auto address = Address::parse(literal);
+    ASSERT_TRUE(address) << literal;
+    EXPECT_EQ(address->is_v4(), v4) << literal;
+    EXPECT_EQ(address->is_loopback(), loopback) << literal;
+    EXPECT_EQ(address->is_link_local(), link_local) << literal;
+  }
+}
+
+TEST(Address, SurvivesTheSocketForm) {
+  for (const char* literal : {"10.1.2.3", "2001:db8::7", "fe80::1%lo"}) {
+    const auto address = Address::parse(literal);
+    ASSERT_TRUE(address) << literal;
+    const sockaddr_storage storage = address->with_port(29500);
+    EXPECT_EQ(Address::from(storage), *address) << literal;
+    EXPECT_EQ(address->length(), address->is_v4() ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    // The port stands at the same place in both forms.
+    EXPECT_EQ(ntohs(reinterpret_cast<const sockaddr_in&>(storage).sin_port), 29500) << literal;
+  }
+}
+
+TEST(LocalAddresses, HoldTheLoopback) {
+  const auto addresses = local_addresses();
+  ASSERT_TRUE(addresses) << addresses.error().line();
+  EXPECT_TRUE(std::ranges::any_of(*addresses, [](const LocalAddress& local) {
+    return local.address.text() == "127.0.0.1" && local.interface == "lo";
+  }));
+}
+
+TEST(Host, HasAName) {
+  EXPECT_FALSE(host_name().empty());
+}
+
+bool connects(const char* literal, int port) {
+  const auto address = Address::parse(literal);
+  const sockaddr_storage storage = address->with_port(port);
+  const Fd client(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return ::connect(client.get(), reinterpret_cast<const sockaddr*>(&storage), address->length()) ==
+         0;
+}
+
+// A listener such as another program might have: one family, one address, SO_REUSEADDR.
+Fd listen_as_stranger(const char* literal, int port) {
+  const auto address = Address::parse(literal);
+  const sockaddr_storage storage = address->with_port(port);
+  Fd socket(::socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&storage), address->length()) != 0 ||
+      ::listen(socket.get(), 1) != 0) {
+    socket.reset();
+  }
+  return socket;
+}
+
+TEST(Listen, TakesBothFamiliesAndTellsItsPort) {
+  const auto socket = listen_on(0);
+  ASSERT_TRUE(socket) << socket.error().line();
+  const int port = port_of(*socket);
+  EXPECT_GT(port, 0);
+  EXPECT_TRUE(connects("127.0.0.1", port));
+  if (listen_as_stranger("::1", 0)) {
+    EXPECT_TRUE(connects("::1", port));
+  }
+  EXPECT_NE(::fcntl(socket->get(), F_GETFL) & O_NONBLOCK, 0);
+  EXPECT_NE(::fcntl(socket->get(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST(Listen, NeverSharesAPort) {
+  for (const char* stranger : {"0.0.0.0", "127.0.0.1", "::", "::1"}) {
+    const Fd held = listen_as_stranger(stranger, 0);
+    if (!held) continue;  // no IPv6 here
+    const auto socket = listen_on(port_of(held));
+    ASSERT_FALSE(socket) << stranger;
+    EXPECT_EQ(socket.error().why, "Address already in use");
+  }
+  const auto first = listen_on(0);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(listen_on(port_of(*first)));
+  for (const char* stranger : {"0.0.0.0", "127.0.0.1", "::", "::1"}) {
+    EXPECT_FALSE(listen_as_stranger(stranger, port_of(*first))) << stranger;
+  }
+}
+
+TEST(Listen, TakesAPortAgainAtOnce) {
+  auto socket = listen_on(0);
+  ASSERT_TRUE(socket);
+  const int port = port_of(*socket);
+  {
+    // The listening side closes first, so that its connection stays in TIME_WAIT.
+    const auto address = Address::parse("127.0.0.1");
+    const sockaddr_storage storage = address->with_port(port);
+    const Fd client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(
+        ::connect(client.get(), reinterpret_cast<const sockaddr*>(&storage), address->length()), 0);
+    Fd accepted(::accept(socket->get(), nullptr, nullptr));
+    ASSERT_TRUE(accepted);
+    accepted.reset();
+    char byte;
+    EXPECT_EQ(::read(client.get(), &byte, 1), 0);
+  }
+  socket->reset();
+  const auto again = listen_on(port);
+  EXPECT_TRUE(again) << again.error().line();
+}
+
+TEST(Listen, RefusesWhatIsNoPort) {
+  for (const int port : {-1, 65536}) EXPECT_FALSE(listen_on(port)) << port;
+}
+
+TEST(HolderOfPort, NamesTheProgram) {
+  const auto own_name = read_file("/proc/self/comm");
+  ASSERT_TRUE(own_name);
+  const std::string self = fmt::format("{} (pid {})", trim(*own_name), ::getpid());
+  for (const char* literal : {"127.0.0.1", "0.0.0.0", "::1"}) {
+    Fd held = listen_as_stranger(literal, 0);
+    if (!held) continue;  // no IPv6 here
+    const int port = port_of(held);
+    EXPECT_EQ(holder_of_port(port), self) << literal;
+    const auto refused = listen_on(port);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().line(),
+              fmt::format("cannot listen on port {}: Address already in use; "
+                          "{} holds it",
+                          port, self));
+    held.reset();
+    EXPECT_EQ(holder_of_port(port), std::nullopt) << literal;
+  }
+}
+
+}  // namespace
+}  // namespace toprun::hosts

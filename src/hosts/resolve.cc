@@ -1,0 +1,238 @@
+#include "hosts/resolve.h"
+
+#include <ares.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace toprun::hosts {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t max_name_bytes = 253;  // RFC 1035 3.1, as text
+constexpr std::size_t max_getent_output_bytes = 256 << 10;
+
+// What one resolver found, or why it found nothing.
+struct Answer {
+  std::vector<Address> addresses;
+  std::string why;
+};
+
+int milliseconds_until(SteadyTime deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<long>(left, 0, INT32_MAX));
+}
+
+void collect(void* answer_pointer, int status, int, ares_addrinfo* found) {
+  auto& answer = *static_cast<Answer*>(answer_pointer);
+  if (status != ARES_SUCCESS) {
+    answer.why = ares_strerror(status);
+    return;
+  }
+  for (const ares_addrinfo_node* node = found->nodes; node != nullptr; node = node->ai_next) {
+    sockaddr_storage storage{};
+    std::memcpy(&storage, node->ai_addr, std::min<std::size_t>(node->ai_addrlen, sizeof storage));
+    answer.addresses.push_back(Address::from(storage));
+  }
+  ares_freeaddrinfo(found);
+}
+
+// Lets c-ares do what is due until it has answered; cancels it at the deadline.
+void drive(ares_channel channel, SteadyTime deadline, Answer& answer) {
+  for (;;) {
+    ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
+    const auto wanted = static_cast<unsigned>(ares_getsock(channel, sockets, ARES_GETSOCK_MAXNUM));
+    std::vector<pollfd> polled;
+    for (int i = 0; i < ARES_GETSOCK_MAXNUM; ++i) {
+      const int events = (ARES_GETSOCK_READABLE(wanted, i) ? POLLIN : 0) |
+                         (ARES_GETSOCK_WRITABLE(wanted, i) ? POLLOUT : 0);
+      if (events != 0) polled.push_back({sockets[i], static_cast<short>(events), 0});
+    }
+    if (polled.empty()) return;
+    const int left_ms = milliseconds_until(deadline);
+    if (left_ms == 0) {
+      ares_cancel(channel);
+      answer.why = "no DNS server answered in time";
+      return;
+    }
+    timeval limit{left_ms / 1000, (left_ms % 1000) * 1000};
+    timeval due{};
+    const timeval* wait = ares_timeout(channel, &limit, &due);
+    ::poll(polled.data(), polled.size(),
+           static_cast<int>(wait->tv_sec * 1000 + (wait->tv_usec + 999) / 1000));
+    bool any = false;
+    for (const pollfd& fd : polled) {
+      if (fd.revents == 0) continue;
+      any = true;
+      const bool readable = (fd.revents & (POLLIN | POLLERR | POLLHUP)) != 0;
+      ares_process_fd(channel, readable ? fd.fd : ARES_SOCKET_BAD,
+                      (fd.revents & POLLOUT) != 0 ? fd.fd : ARES_SOCKET_BAD);
+    }
+    if (!any) ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+  }
+}
+
+Answer ask_cares(const std::string& name, SteadyTime deadline, const Resolver& resolver) {
+  static std::once_flag initialized;  // ares_library_init itself is not safe among threads
+  std::call_once(initialized, [] { ares_library_init(ARES_LIB_INIT_ALL); });
+  ares_channel channel = nullptr;
+  if (const int status = ares_init(&channel); status != ARES_SUCCESS) {
+    return {{}, ares_strerror(status)};
+  }
+  const std::unique_ptr<ares_channeldata, decltype(&ares_destroy)> owner(channel, &ares_destroy);
+  if (!resolver.dns_servers.empty()) {
+    ares_set_servers_ports_csv(channel, resolver.dns_servers.c_str());
+  }
+  ares_addrinfo_hints hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = ARES_AI_NOSORT;
+  Answer answer;
+  ares_getaddrinfo(channel, name.c_str(), nullptr, &hints, &collect, &answer);
+  drive(channel, deadline, answer);
+  return answer;
+}
+
+// The file that posix_spawn would start, so that a missing getent costs no process.
+std::string program_path(const std::string& program) {
+  if (program.find('/') != std::string::npos) {
+    return ::access(program.c_str(), X_OK) == 0 ? program : "";
+  }
+  const char* path = std::getenv("PATH");
+  for (const std::string_view folder : split(path != nullptr ? path : "/usr/bin:/bin", ':')) {
+    const std::string candidate = fmt::format("{}/{}", folder, program);
+    if (!folder.empty() && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return "";
+}
+
+// Starts the program with its standard output in a pipe, nothing on its other streams and default
+// signals; gives its pid and the pipe's reading end.
+struct Child {
+  pid_t pid = -1;
+  Fd output;
+};
+Child spawn_getent(const std::string& path, const std::string& name) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
+  Fd reading(ends[0]);
+  const Fd writing(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  sigset_t none;
+  sigset_t all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::string words[] = {"getent", "ahosts", name};
+  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+  Child child;
+  const int error = ::posix_spawn(&child.pid, path.c_str(), &actions, &attributes, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) return {};
+  child.output = std::move(reading);
+  return child;
+}
+
+// Everything up to the end of the output; false at the deadline.
+bool read_until(int fd, SteadyTime deadline, std::string& text) {
+  char buffer[4096];
+  while (text.size() < max_getent_output_bytes) {
+    pollfd polled{fd, POLLIN, 0};
+    const int ready = ::poll(&polled, 1, milliseconds_until(deadline));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    const ssize_t n = ::read(fd, buffer, sizeof buffer);
+    if (n <= 0) return true;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+// Lines of getent(1): "10.0.0.1  STREAM name".
+Answer ask_getent(const std::string& path, const std::string& name, SteadyTime deadline) {
+  const Child child = spawn_getent(path, name);
+  if (child.pid < 0) return {{}, "getent does not start"};
+  std::string text;
+  const bool finished = read_until(child.output.get(), deadline, text);
+  ::kill(child.pid, SIGKILL);  // harmless after its end: it stays a zombie until waitpid
+  int status = 0;
+  while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  Answer answer;
+  if (!finished) return {{}, "getent did not answer in time"};
+  for (const std::string_view line : split(text, '\n')) {
+    const auto fields = words(line);
+    if (fields.empty()) continue;
+    if (const auto address = Address::parse(fields[0])) answer.addresses.push_back(*address);
+  }
+  if (answer.addresses.empty()) answer.why = "getent does not know it either";
+  return answer;
+}
+
+std::vector<Address> v4_first_once_each(const std::vector<Address>& found) {
+  std::vector<Address> addresses;
+  for (const Address& address : found) {
+    if (std::ranges::find(addresses, address) == addresses.end()) addresses.push_back(address);
+  }
+  std::ranges::stable_partition(addresses, [](const Address& address) { return address.is_v4(); });
+  return addresses;
+}
+
+}  // namespace
+
+Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeout,
+                                     const Resolver& resolver) {
+  if (const auto literal = Address::parse(name)) return std::vector{*literal};
+  const std::string what = fmt::format("cannot resolve host name \"{}\"", name);
+  if (name.empty()) return fail(what, "it is empty");
+  // A leading dash would be an option to getent.
+  if (name.size() > max_name_bytes || name.front() == '-' ||
+      name.find_first_of(" \t\r\n/") != std::string::npos || name.find('\0') != std::string::npos) {
+    return fail(what, "no host can have such a name");
+  }
+  const SteadyTime start = Clock::now();
+  const std::string getent = program_path(resolver.getent);
+  const Answer first = ask_cares(name, start + (getent.empty() ? timeout : timeout / 2), resolver);
+  if (!first.addresses.empty()) return v4_first_once_each(first.addresses);
+  const std::string why = first.why.empty() ? "it has no addresses" : first.why;
+  if (getent.empty()) return fail(what, why);
+  const Answer second = ask_getent(getent, name, start + timeout);
+  if (second.addresses.empty()) return fail(what, why + "; " + second.why);
+  return v4_first_once_each(second.addresses);
+}
+
+bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> local,
+                        milliseconds timeout, const Resolver& resolver) {
+  const auto addresses = resolve(name, timeout, resolver);
+  if (!addresses || std::ranges::any_of(*addresses, &Address::is_loopback)) return false;
+  return std::ranges::any_of(local, [&](const LocalAddress& own) {
+    return std::ranges::find(*addresses, own.address) != addresses->end();
+  });
+}
+
+}  // namespace toprun::hosts

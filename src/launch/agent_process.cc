@@ -1,0 +1,190 @@
+#include "launch/agent_process.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/console.h"
+#include "base/text.h"
+#include "hosts/resolve.h"
+#include "launch/ending.h"
+#include "launch/member.h"
+#include "launch/orders.h"
+#include "launch/root.h"
+#include "launch/session.h"
+#include "rendezvous/dial.h"
+
+namespace toprun::launch {
+namespace asio = boost::asio;
+using rendezvous::Secret;
+
+namespace {
+
+constexpr std::chrono::milliseconds own_name_limit{2'000};
+
+bool is_own(const hosts::Address& address) {
+  if (address.is_loopback()) return true;
+  const auto own = hosts::local_addresses();
+  return own && std::ranges::find(*own, address, &hosts::LocalAddress::address) != own->end();
+}
+
+// Whether the root is, or may be, on this very host.
+bool root_is_here(const Job& job) {
+  const auto addresses = hosts::resolve(job.root_host, own_name_limit);
+  return addresses && std::ranges::any_of(*addresses, is_own);
+}
+
+// Addresses at which peers may reach this host, without the one that leads to the root.
+std::vector<std::string> own_addresses(const Job& job) {
+  std::vector<std::string> texts;
+  const auto add = [&](const hosts::Address& address) {
+    if (address.is_loopback() || address.is_link_local()) return;
+    if (std::ranges::find(texts, address.text()) == texts.end()) texts.push_back(address.text());
+  };
+  if (job.options.local_addr) {
+    if (const auto named = hosts::resolve(*job.options.local_addr, own_name_limit)) {
+      for (const hosts::Address& address : *named) add(address);
+    }
+  }
+  if (const auto own = hosts::local_addresses()) {
+    for (const hosts::LocalAddress& local : *own) add(local.address);
+  }
+  return texts;
+}
+
+rendezvous::Join introduce(const Session& session) {
+  const Job& job = session.job;
+  rendezvous::Join join;
+  join.agent = session.identity.agent;
+  join.host = job.place.node_name;
+  join.pid = ::getpid();
+  join.nnodes = job.nnodes;
+  join.slots = job.nproc;
+  join.node_rank = job.options.node_rank.value;
+  join.node_index = job.place.my_node;
+  join.local_rank = job.place.local_rank;
+  join.role = job.options.role;
+  if (job.several_processes()) join.addresses = own_addresses(job);
+  join.store_port = session.port;
+  join.location = job.place.location;
+  join.location_pattern = job.place.location_pattern;
+  return join;
+}
+
+asio::awaitable<int> be_root(Session& session, Secret secret) {
+  Root root(session, std::move(secret));
+  Member member(session, root.admit_own(introduce(session)), std::nullopt, session.identity.agent);
+  // The member runs beside the root until the root tells it, as all others, to finish.
+  asio::co_spawn(session.io, member.run(), [](const std::exception_ptr&, int) {});
+  const Course record = co_await root.run();
+  tell_the_end(session.job, record);
+  co_return record.verdict.exit_code;
+}
+
+asio::awaitable<int> be_member(Session& session, Secret secret) {
+  const Job& job = session.job;
+  session.door.become_agent();
+  // Until it has joined, a signal ends this agent at once: nothing has been started yet.
+  session.on_signal = [&session](int signal) {
+    say(fmt::format("ended by signal {} before the workers were started", signal));
+    ::_exit(128 + signal);
+  };
+  rendezvous::RootAddress where{job.root_host, job.ports, job.port_is_ours_to_choose, {}};
+  if (!job.is_root) {
+    where.hint = fmt::format("if no host owns {}, give --node-rank on each, or is_host=1 on one",
+                             job.root_host);
+  }
+  std::string root_agent;
+  auto joined = co_await rendezvous::join_root(session.io, where, session.identity,
+                                               std::move(secret), job.patience, job.join_timeout,
+                                               [&session](const rendezvous::Channel& channel) {
+                                                 rendezvous::Join join = introduce(session);
+                                                 sockaddr_storage storage{};
+                                                 const auto local = channel.local();
+                                                 std::memcpy(&storage, local.data(), local.size());
+                                                 session.route = hosts::Address::from(storage);
+                                                 return join;
+                                               });
+  if (!joined) {
+    say(joined.error().line());
+    co_return joined.error().exit_code;
+  }
+  Member member(session, joined->channel, joined->root, joined->root_agent);
+  joined->channel->start();
+  const int exit_code = co_await member.run();
+  joined->channel->close();
+  co_return exit_code;
+}
+
+std::string words_for(const Secret& secret) {
+  switch (secret.origin()) {
+    case Secret::Origin::given:
+      return "agents trust each other by the secret that they were given";
+    case Secret::Origin::munge:
+      return "agents trust each other by munge";
+    case Secret::Origin::derived:
+      break;
+  }
+  return "agents trust whoever knows the job's id: set TOPRUN_SECRET where that is not enough";
+}
+
+// Binds the port and decides who is root: whoever is told to be, else the first to bind the job's
+// port on the host that owns the endpoint's address.
+Result<bool> take_place(Session& session) {
+  const Job& job = session.job;
+  if (!job.several_processes()) {
+    auto listening = session.listen(true, false);
+    if (!listening) return std::unexpected(listening.error());
+    return true;
+  }
+  const bool here = root_is_here(job);
+  if (job.is_root.value_or(here)) {
+    auto listening = session.listen(true, here);
+    if (listening) return true;
+    if (job.is_root) return std::unexpected(listening.error());
+  }
+  auto listening = session.listen(false, here);
+  if (!listening) return std::unexpected(listening.error());
+  return false;
+}
+
+}  // namespace
+
+int run_agent(const Job& job, int heartbeat_fd) {
+  Session session(job, heartbeat_fd);
+  const auto orders = receive_orders(job);
+  if (!orders) {
+    say(orders.error().line());
+    return orders.error().exit_code;
+  }
+  if (orders->from_launcher) session.follow_launcher();
+  const auto root = take_place(session);
+  if (!root) {
+    say(root.error().line());
+    return root.error().exit_code;
+  }
+  auto secret = rendezvous::choose_secret(job.environment, orders->secret,
+                                          job.place.engine == "slurm", *root, job.name);
+  if (!secret) {
+    say(secret.error().line());
+    return secret.error().exit_code;
+  }
+  if (job.several_processes() && job.options.verbose > 0) say(words_for(*secret));
+  int exit_code = exit_failure;
+  asio::co_spawn(
+      session.io,
+      *root ? be_root(session, std::move(*secret)) : be_member(session, std::move(*secret)),
+      [&](const std::exception_ptr& error, int code) {
+        if (error) std::rethrow_exception(error);
+        exit_code = code;
+        session.io.stop();
+      });
+  session.io.run();
+  return exit_code;
+}
+
+}  // namespace toprun::launch

@@ -1,0 +1,115 @@
+#include "launch/arrange.h"
+
+#include <gtest/gtest.h>
+
+#include "rendezvous/preamble.h"
+
+namespace toprun::launch {
+namespace {
+
+using rendezvous::Join;
+
+Join agent(std::string host, int slots = 2, std::optional<int> index = {},
+           std::optional<int> rank = {}) {
+  Join join;
+  join.agent = rendezvous::random_hex(8);
+  join.host = std::move(host);
+  join.slots = slots;
+  join.node_index = index;
+  join.node_rank = rank;
+  return join;
+}
+
+Join in_place(std::string host, int index, int local_rank) {
+  Join join = agent(std::move(host), 1, index);
+  join.local_rank = local_rank;
+  return join;
+}
+
+// Hosts and their racks.
+topology::Map racks(const std::vector<std::pair<std::string, std::string>>& hosts) {
+  topology::MapBuilder builder("test");
+  for (const auto& [host, rack] : hosts) {
+    EXPECT_TRUE(builder.add(host, {{rack}, "test", ""}, "test").has_value());
+  }
+  return builder.finish({"rack"});
+}
+
+std::vector<int> first_ranks(const Arrangement& arrangement) {
+  std::vector<int> ranks;
+  for (const auto& part : arrangement.parts) ranks.push_back(part.first_rank);
+  return ranks;
+}
+
+TEST(Arrange, TopologyWhereThereIsEvidence) {
+  const std::vector<Join> members = {agent("n0"), agent("n1"), agent("n2"), agent("n3")};
+  const auto result =
+      arrange(members, Options{}, racks({{"n0", "b"}, {"n1", "a"}, {"n2", "b"}, {"n3", "a"}}));
+  ASSERT_TRUE(result.has_value()) << result.error().line();
+  EXPECT_EQ(first_ranks(*result), (std::vector<int>{4, 0, 6, 2}));
+  EXPECT_EQ(result->store_host, 1u);
+  EXPECT_EQ(result->parts[0].world_size, 8);
+  EXPECT_EQ(result->parts[0].location, "/b/n0");
+}
+
+TEST(Arrange, WithoutEvidenceTheEnginesOrderElseTheNames) {
+  const std::vector<Join> by_engine = {agent("x", 2, 1), agent("y", 2, 0)};
+  EXPECT_EQ(first_ranks(*arrange(by_engine, Options{}, {})), (std::vector<int>{2, 0}));
+  const std::vector<Join> by_name = {agent("n10"), agent("n2")};
+  EXPECT_EQ(first_ranks(*arrange(by_name, Options{}, {})), (std::vector<int>{2, 0}));
+}
+
+TEST(Arrange, NodeRanksFixTheOrderWhateverTheEvidence) {
+  const std::vector<Join> members = {agent("n0", 2, 0, 1), agent("n1", 3, 1, 0)};
+  const auto result = arrange(members, Options{}, racks({{"n0", "a"}, {"n1", "b"}}));
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(first_ranks(*result), (std::vector<int>{3, 0}));
+  EXPECT_EQ(result->parts[0].group_rank, 1);
+}
+
+TEST(Arrange, AnExplicitOrderWinsOverNodeRanks) {
+  Options options;
+  options.order = Order::name;
+  const std::vector<Join> members = {agent("n0", 2, 0, 1), agent("n1", 2, 1, 0)};
+  EXPECT_EQ(first_ranks(*arrange(members, options, {})), (std::vector<int>{0, 2}));
+}
+
+TEST(Arrange, RanksInPlaceFollowTheirNode) {
+  const std::vector<Join> members = {in_place("n1", 1, 0), in_place("n0", 0, 1),
+                                     in_place("n0", 0, 0), in_place("n1", 1, 1)};
+  const auto result = arrange(members, Options{}, racks({{"n0", "b"}, {"n1", "a"}}));
+  ASSERT_TRUE(result.has_value()) << result.error().line();
+  EXPECT_EQ(first_ranks(*result), (std::vector<int>{0, 3, 2, 1}));
+  EXPECT_EQ(result->parts[1].local_world_size, 2);
+  EXPECT_EQ(result->store_host, 0u);
+}
+
+TEST(Arrange, RolesCountAmongTheirEquals) {
+  std::vector<Join> members = {agent("n0", 2), agent("n1", 3), agent("n2", 2)};
+  members[1].role = "reader";
+  const auto result = arrange(members, Options{}, {});
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->parts[2].role_first_rank, 2);
+  EXPECT_EQ(result->parts[2].role_world_size, 4);
+  EXPECT_EQ(result->parts[1].role_first_rank, 0);
+  EXPECT_EQ(result->parts[1].role_world_size, 3);
+}
+
+TEST(Arrange, TwoAgentsOfOneHostAreTwoNodes) {
+  const std::vector<Join> members = {agent("n0", 2, {}, 0), agent("n0", 2, {}, 1)};
+  EXPECT_EQ(first_ranks(*arrange(members, Options{}, {})), (std::vector<int>{0, 2}));
+}
+
+TEST(Arrange, SaysWhyAnOrderIsImpossible) {
+  Options options;
+  options.order = Order::topology;
+  const auto no_evidence = arrange({agent("a"), agent("b")}, options, {});
+  ASSERT_FALSE(no_evidence.has_value());
+  EXPECT_NE(no_evidence.error().line().find("where the nodes sit"), std::string::npos);
+  options.order = Order::scheduler;
+  EXPECT_FALSE(arrange({agent("a"), agent("b")}, options, {}).has_value());
+  EXPECT_FALSE(arrange({in_place("a", 0, 0), in_place("a", 0, 2)}, Options{}, {}).has_value());
+}
+
+}  // namespace
+}  // namespace toprun::launch

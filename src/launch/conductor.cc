@@ -1,0 +1,115 @@
+#include "launch/conductor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace toprun::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string words_for(const agent::WorkerExit& exit) {
+  return exit.signal != 0
+             ? fmt::format("rank {} on {} was killed by signal {}", exit.rank, exit.host,
+                           exit.signal)
+             : fmt::format("rank {} on {} exited with {}", exit.rank, exit.host, exit.exit_code);
+}
+
+}  // namespace
+
+void Conductor::exited(std::size_t node, agent::WorkerExit exit, SteadyTime now) {
+  exit.host = hosts_[node];
+  exits_.push_back(exit);
+  if (!exit.failed() || exit.ours || trigger_ != Trigger::none) return;
+  if (!agent::tells_only_of_a_lost_peer(exit)) {
+    stop(Trigger::exit, words_for(exit), grace_.stop);
+  } else if (!suspicion_ends_) {
+    suspicion_ends_ = now + grace_.confession;
+  }
+}
+
+void Conductor::gone(std::size_t node) {
+  leave(node);
+}
+
+void Conductor::leave(std::size_t node) {
+  if (!gone_[node]) ++gone_count_;
+  gone_[node] = 1;
+}
+
+void Conductor::lost(std::size_t node, bool silent, std::string reason) {
+  if (gone_[node]) return;
+  leave(node);
+  if (!loss_) {
+    loss_ = Verdict{exit_failure, silent ? "node_lost" : "agent_lost",
+                    hosts_[node], fmt::format("lost {}: {}", hosts_[node], reason),
+                    {},           {}};
+  }
+  stop(Trigger::lost, loss_->message, grace_.stop);
+}
+
+void Conductor::failed(std::size_t node, Error error) {
+  leave(node);
+  if (!failure_) {
+    failure_ = Verdict{error.exit_code, "launcher", hosts_[node], error.line(), {}, {}};
+  }
+  stop(Trigger::failed, fmt::format("{} failed: {}", hosts_[node], failure_->message), grace_.stop);
+}
+
+void Conductor::signalled(std::size_t node, int signal) {
+  const bool again = signalled_[node] != 0;
+  signalled_[node] = 1;
+  if (trigger_ == Trigger::signal && !again) return;
+  if (trigger_ != Trigger::none) {
+    orders_.push_back({Order::Kind::stop, 0, milliseconds(0), "ended by a signal"});
+    return;
+  }
+  trigger_ = Trigger::signal;
+  signal_ = signal;
+  suspicion_ends_.reset();
+  orders_.push_back({Order::Kind::interrupt, signal, grace_.stop, "ended by a signal"});
+}
+
+void Conductor::passed(SteadyTime now) {
+  if (!suspicion_ends_ || now < *suspicion_ends_) return;
+  stop(Trigger::exit, words_for(exits_.front()), grace_.stop);
+}
+
+void Conductor::stop(Trigger trigger, std::string reason, milliseconds grace) {
+  suspicion_ends_.reset();
+  if (trigger_ != Trigger::none) return;
+  trigger_ = trigger;
+  orders_.push_back({Order::Kind::stop, 0, grace, std::move(reason)});
+}
+
+std::vector<Conductor::Order> Conductor::take_orders() {
+  return std::exchange(orders_, {});
+}
+
+Verdict Conductor::verdict() const {
+  const agent::WorkerExit* cause = agent::root_cause(exits_);
+  const bool confessed = cause != nullptr && !agent::tells_only_of_a_lost_peer(*cause);
+  const bool all_well = std::ranges::none_of(exits_, &agent::WorkerExit::failed);
+
+  Verdict verdict;
+  if (trigger_ == Trigger::failed) {
+    verdict = *failure_;
+  } else if (loss_ && (trigger_ == Trigger::lost || !confessed)) {
+    verdict = *loss_;
+  } else if (trigger_ == Trigger::signal && !all_well) {
+    verdict = {
+        128 + signal_, "interrupted", "", fmt::format("ended by signal {}", signal_), {}, {}};
+  } else if (cause != nullptr) {
+    verdict = {agent::cause_code(*cause),
+               cause->signal != 0 ? "signal" : "exit",
+               cause->host,
+               words_for(*cause),
+               *cause,
+               {}};
+  }
+  verdict.exits = exits_;
+  return verdict;
+}
+
+}  // namespace toprun::launch

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/exit.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace toprun::launch {
+
+// How long a run that fails or is ended may take.
+struct Grace {
+  std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as torchrun's
+  // If all that failed so far only tells of a lost peer, the peer that was lost may still be busy
+  // dying: how long its own exit is waited for before everybody is stopped.
+  std::chrono::milliseconds confession{5'000};
+};
+
+// Why a run ended as it did.
+struct Verdict {
+  int exit_code = 0;
+  // exit, signal, node_lost, agent_lost, launcher, interrupted; empty: every rank ended with 0
+  std::string kind;
+  std::string node;
+  std::string message;
+  std::optional<agent::WorkerExit> exit;  // for exit and signal
+  std::vector<agent::WorkerExit> exits;   // all that were reported
+};
+
+// Decides, from what the agents report, what they are to do; pure. Lives at the root from the
+// workers' start to the end of the run.
+//
+//   running --a failure, a loss, a signal--> stopping --every node gone--> over
+//   running --only victims of a lost peer--> suspecting --their cause, or time--> stopping
+//   running, suspecting --every node gone--> over
+class Conductor {
+ public:
+  struct Order {
+    enum class Kind { stop, interrupt } kind;
+    int signal = 0;                     // interrupt: pass this on first
+    std::chrono::milliseconds grace{};  // until SIGKILL
+    std::string reason;                 // for the other nodes' users, one line
+  };
+
+  Conductor(std::vector<std::string> hosts, Grace grace) : hosts_(std::move(hosts)), grace_(grace) {
+    gone_.resize(hosts_.size());
+    signalled_.resize(hosts_.size());
+  }
+
+  // What happened at node `node` (an index into `hosts`).
+  void exited(std::size_t node, agent::WorkerExit exit, SteadyTime now);
+  void gone(std::size_t node);
+  // `silent`: no word came for too long (node lost), rather than the connection ending.
+  void lost(std::size_t node, bool silent, std::string reason);
+  void failed(std::size_t node, Error error);
+  // An engine sends the same signal to every agent: only an agent's second one is a new one.
+  void signalled(std::size_t node, int signal);
+  void passed(SteadyTime now);  // nothing happened until now
+
+  std::optional<SteadyTime> wake_at() const { return suspicion_ends_; }
+  // What all nodes are to do now; each order is given once.
+  std::vector<Order> take_orders();
+  bool over() const { return gone_count_ == hosts_.size(); }
+  Verdict verdict() const;
+
+ private:
+  enum class Trigger { none, exit, lost, failed, signal };
+  void leave(std::size_t node);
+  void stop(Trigger trigger, std::string reason, std::chrono::milliseconds grace);
+
+  std::vector<std::string> hosts_;
+  Grace grace_;
+  std::vector<char> gone_;
+  std::size_t gone_count_ = 0;
+  std::vector<agent::WorkerExit> exits_;
+  std::optional<SteadyTime> suspicion_ends_;
+  Trigger trigger_ = Trigger::none;
+  std::optional<Verdict> loss_;
+  std::optional<Verdict> failure_;
+  int signal_ = 0;
+  std::vector<char> signalled_;  // by node
+  std::vector<Order> orders_;
+};
+
+}  // namespace toprun::launch

@@ -1,0 +1,159 @@
+#include "launch/conductor.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::launch {
+namespace {
+
+using namespace std::chrono_literals;
+using agent::WorkerExit;
+
+const SteadyTime start = SteadyTime() + 1h;
+
+Grace quick() {
+  return {10s, 5s};
+}
+
+WorkerExit exited(int rank, int code, SteadyTime when = start) {
+  WorkerExit exit;
+  exit.rank = rank;
+  exit.exit_code = code;
+  exit.ended = when;
+  return exit;
+}
+
+WorkerExit victim(int rank, SteadyTime when = start) {
+  WorkerExit exit = exited(rank, 1, when);
+  exit.exception = "RuntimeError: Connection closed by peer [10.0.0.2]:4711";
+  return exit;
+}
+
+WorkerExit stopped(int rank) {
+  WorkerExit exit = exited(rank, 0);
+  exit.signal = 15;
+  exit.ours = true;
+  return exit;
+}
+
+Conductor two_nodes() {
+  return Conductor({"a", "b"}, quick());
+}
+
+TEST(Conductor, EndsWithZeroOnceAllNodesAreGone) {
+  Conductor conductor = two_nodes();
+  conductor.exited(0, exited(0, 0), start);
+  conductor.gone(0);
+  EXPECT_FALSE(conductor.over());
+  conductor.exited(1, exited(1, 0), start);
+  conductor.gone(1);
+  EXPECT_TRUE(conductor.over());
+  EXPECT_TRUE(conductor.take_orders().empty());
+  EXPECT_EQ(conductor.verdict().exit_code, 0);
+  EXPECT_EQ(conductor.verdict().kind, "");
+}
+
+TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
+  Conductor conductor = two_nodes();
+  conductor.exited(1, exited(3, 7), start);
+  const auto orders = conductor.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::stop);
+  EXPECT_EQ(orders[0].grace, 10s);
+  EXPECT_EQ(orders[0].reason, "rank 3 on b exited with 7");
+  conductor.exited(0, exited(0, 9, start + 1s), start + 1s);
+  EXPECT_TRUE(conductor.take_orders().empty());
+  const Verdict verdict = conductor.verdict();
+  EXPECT_EQ(verdict.exit_code, 7);
+  EXPECT_EQ(verdict.kind, "exit");
+  EXPECT_EQ(verdict.node, "b");
+}
+
+TEST(Conductor, VictimsWaitForTheConfessionOfTheirCause) {
+  Conductor conductor = two_nodes();
+  conductor.exited(0, victim(0), start);
+  EXPECT_TRUE(conductor.take_orders().empty());
+  EXPECT_EQ(conductor.wake_at(), start + 5s);
+  conductor.exited(1, exited(2, 4, start + 2s), start + 2s);
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  EXPECT_EQ(conductor.verdict().exit_code, 4);
+}
+
+TEST(Conductor, VictimsAloneStopEverybodyAfterAWhile) {
+  Conductor conductor = two_nodes();
+  conductor.exited(0, victim(0), start);
+  conductor.passed(start + 4s);
+  EXPECT_TRUE(conductor.take_orders().empty());
+  conductor.passed(start + 5s);
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  EXPECT_EQ(conductor.wake_at(), std::nullopt);
+  EXPECT_EQ(conductor.verdict().exit_code, 1);
+}
+
+TEST(Conductor, ALostNodeIsTheCauseOfItsVictims) {
+  Conductor conductor = two_nodes();
+  conductor.exited(0, victim(0), start);
+  conductor.lost(1, true, "no word for 10.0 s");
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  conductor.exited(0, stopped(1), start + 1s);
+  conductor.gone(0);
+  EXPECT_TRUE(conductor.over());
+  const Verdict verdict = conductor.verdict();
+  EXPECT_EQ(verdict.kind, "node_lost");
+  EXPECT_EQ(verdict.node, "b");
+  EXPECT_EQ(verdict.exit_code, 1);
+}
+
+TEST(Conductor, ANodeThatIsGoneCannotBeLost) {
+  Conductor conductor = two_nodes();
+  conductor.gone(1);
+  conductor.lost(1, false, "the connection was closed");
+  EXPECT_TRUE(conductor.take_orders().empty());
+}
+
+TEST(Conductor, AFailureBeforeTheLossStaysTheCause) {
+  Conductor conductor = two_nodes();
+  conductor.exited(0, exited(0, 3), start);
+  conductor.lost(1, false, "the connection was closed");
+  EXPECT_EQ(conductor.verdict().exit_code, 3);
+}
+
+TEST(Conductor, ASignalInterruptsAndASecondOneKills) {
+  Conductor conductor = two_nodes();
+  conductor.signalled(0, 2);
+  conductor.signalled(1, 2);  // the same, from another agent
+  auto orders = conductor.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
+  EXPECT_EQ(orders[0].signal, 2);
+  conductor.signalled(0, 2);
+  orders = conductor.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::stop);
+  EXPECT_EQ(orders[0].grace, 0s);
+  WorkerExit interrupted = exited(0, 0);
+  interrupted.signal = 2;
+  conductor.exited(0, interrupted, start + 3s);
+  EXPECT_EQ(conductor.verdict().exit_code, 130);
+  EXPECT_EQ(conductor.verdict().kind, "interrupted");
+}
+
+TEST(Conductor, WorkersThatEndWellAfterASignalMakeAGoodRun) {
+  Conductor conductor = two_nodes();
+  conductor.signalled(0, 15);
+  conductor.exited(0, exited(0, 0), start + 1s);
+  conductor.exited(1, exited(1, 0), start + 1s);
+  EXPECT_EQ(conductor.verdict().exit_code, 0);
+}
+
+TEST(Conductor, ANodeThatCannotStartIsTheCause) {
+  Conductor conductor = two_nodes();
+  conductor.failed(1, Error{"cannot start python3", "not found", "", 2});
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  conductor.exited(0, stopped(0), start);
+  EXPECT_EQ(conductor.verdict().exit_code, 2);
+  EXPECT_EQ(conductor.verdict().kind, "launcher");
+  EXPECT_EQ(conductor.verdict().node, "b");
+}
+
+}  // namespace
+}  // namespace toprun::launch

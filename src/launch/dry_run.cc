@@ -1,0 +1,58 @@
+#include "launch/dry_run.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "hosts/hostlist.h"
+#include "launch/step.h"
+
+namespace toprun::launch {
+namespace {
+
+using scheduler::Stance;
+
+std::string_view words_for(Stance stance) {
+  switch (stance) {
+    case Stance::single:
+      return "the only agent, all ranks are here";
+    case Stance::agent:
+      return "the agent of this node";
+    case Stance::in_place:
+      return "one rank of several that the engine started";
+    case Stance::starter:
+      return "starts one agent per node";
+  }
+  return "";
+}
+
+std::string node_list(const Job& job) {
+  std::vector<std::string> names;
+  for (const scheduler::Node& node : job.place.nodes) names.push_back(node.name);
+  return names.empty() ? "" : " " + hosts::compress_hostlist(names);
+}
+
+}  // namespace
+
+Result<std::string> describe(const Job& job) {
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format("{:<12} {}\n", label, value);
+  };
+  line("engine", fmt::format("{}: {}", job.place.engine, words_for(job.place.stance)));
+  line("nodes", fmt::format("{}{} ({})", job.nnodes, node_list(job), job.nnodes_source));
+  line("processes", fmt::format("{} per node ({})", job.nproc, job.nproc_source));
+  if (job.several_processes() || job.place.stance == Stance::starter) {
+    const std::string port = job.ports.empty() ? "" : fmt::format(":{}", job.ports.front());
+    line("root", job.root_host + port);
+  }
+  line("program", fmt::format("{} ({})", job.program.front(), job.program_reason));
+  if (job.place.stance == Stance::starter) {
+    const auto command = step_command(job);
+    if (!command) return std::unexpected(command.error());
+    line("agents", shell_quote(command->argv) + " <<< 'secret <secret>'");
+  }
+  line("each worker", shell_quote(job.program));
+  return text;
+}
+
+}  // namespace toprun::launch

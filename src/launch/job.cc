@@ -1,0 +1,220 @@
+#include "launch/job.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hosts/address.h"
+#include "launch/python.h"
+#include "scheduler/engine.h"
+#include "scheduler/gpus.h"
+#include "scheduler/slots.h"
+
+namespace toprun::launch {
+namespace {
+
+using scheduler::Stance;
+
+constexpr int static_port = 29500;
+constexpr int c10d_port = 29400;
+constexpr int engine_ports = 8;  // P … P+7, where the engine chose P
+constexpr int max_setting_s = 7 * 24 * 3600;
+
+scheduler::Hints hints_of(const Options& options) {
+  scheduler::Hints hints;
+  hints.nnodes = options.nnodes.value;
+  hints.nnodes_source = options.nnodes.source;
+  hints.node_rank = options.node_rank.value;
+  hints.node_index = options.node_index.value;
+  if (options.rdzv_endpoint.value) {
+    hints.endpoint_source = options.rdzv_endpoint.source;
+  } else if (options.master_addr.value) {
+    hints.endpoint_source = options.master_addr.source;
+  }
+  hints.standalone = options.standalone;
+  hints.ranks_in_place = options.ranks_in_place;
+  hints.terminal = ::isatty(STDIN_FILENO) != 0;
+  hints.host_name = hosts::host_name();
+  return hints;
+}
+
+int usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+Result<void> count_workers(Job& job) {
+  scheduler::SlotsRequest request;
+  request.nproc_per_node = job.options.nproc_per_node.value;
+  request.source = job.options.nproc_per_node.source;
+  request.called_torchrun = job.options.called_torchrun;
+  request.cpus = usable_cpus();
+  request.visible = scheduler::visible_gpus(job.environment);
+  const auto slots = scheduler::slots_here(job.environment, job.place, request);
+  if (!slots) return std::unexpected(slots.error());
+  job.nproc = job.place.stance == Stance::in_place ? 1 : slots->count;
+  job.nproc_source = slots->source;
+  return {};
+}
+
+Result<void> choose_program(Job& job) {
+  job.program.clear();
+  if (job.options.program == Program::executable) {
+    job.program_reason = "--no-python";
+  } else {
+    const auto python =
+        choose_python(job.options.command_line.front(), job.environment, hosts::host_name());
+    if (!python) return std::unexpected(python.error());
+    job.program = {python->path, "-u"};
+    job.program_reason = python->reason;
+    if (job.options.program == Program::module) job.program.push_back("-m");
+  }
+  job.program.push_back(job.options.script);
+  job.program.insert(job.program.end(), job.options.arguments.begin(), job.options.arguments.end());
+  return {};
+}
+
+void choose_ports(Job& job) {
+  const Options& options = job.options;
+  std::optional<int> asked = options.master_port.value;
+  if (options.rdzv_endpoint.value && options.rdzv_endpoint.value->port) {
+    asked = options.rdzv_endpoint.value->port;
+  }
+  job.port_is_ours_to_choose = !asked;
+  if (asked) {
+    job.ports = {*asked};
+  } else if (job.place.port) {
+    for (int i = 0; i < engine_ports; ++i) job.ports.push_back(*job.place.port + i);
+  } else {
+    job.ports = {options.rdzv_backend.value == "c10d" ? c10d_port : static_port};
+    // The other nodes know this port only: it cannot be moved.
+    job.port_is_ours_to_choose = job.nnodes == 1;
+  }
+}
+
+bool same_host(const std::string& a, const std::string& b) {
+  return a == b || a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
+}
+
+// The index of the node that the user's endpoint names, if the engine lists it.
+std::optional<int> listed(const std::string& host, const std::vector<scheduler::Node>& nodes) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (same_host(host, nodes[i].name)) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
+void choose_root(Job& job) {
+  const Options& options = job.options;
+  std::optional<std::string> endpoint;
+  if (options.rdzv_endpoint.value)
+    endpoint = options.rdzv_endpoint.value->host;
+  else if (options.master_addr.value)
+    endpoint = *options.master_addr.value;
+  if (endpoint) {
+    job.root_host = *endpoint;
+  } else if (!job.place.nodes.empty()) {
+    job.root_host = job.place.nodes.front().name;
+  } else {
+    job.root_host = "127.0.0.1";
+  }
+  std::optional<int> index = options.node_rank.value;
+  int root_index = 0;
+  if (!index) {
+    index = job.place.my_node;
+    if (endpoint) root_index = listed(*endpoint, job.place.nodes).value_or(0);
+  }
+  if (index) job.is_root = *index == root_index && job.place.local_rank.value_or(0) == 0;
+  const auto is_host = options.rdzv_conf.find("is_host");
+  if (is_host != options.rdzv_conf.end()) {
+    job.is_root = is_host->second == "1" || lower(is_host->second) == "true" ||
+                  lower(is_host->second) == "yes";
+  }
+}
+
+// A number of seconds that --rdzv-conf or a variable gives.
+std::optional<std::chrono::milliseconds> seconds(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const auto value = parse_double(*text);
+  if (!value || *value <= 0 || *value > max_setting_s) return std::nullopt;
+  return std::chrono::milliseconds(static_cast<long>(*value * 1000));
+}
+
+// What one of the two keep_alive settings of --rdzv-conf means if the other is not given.
+constexpr std::chrono::milliseconds torchrun_keep_alive_interval{5'000};
+constexpr int torchrun_keep_alive_attempts = 3;
+
+void choose_limits(Job& job) {
+  const auto conf = [&](const char* name) {
+    const auto found = job.options.rdzv_conf.find(name);
+    return found == job.options.rdzv_conf.end() ? std::optional<std::string>() : found->second;
+  };
+  if (const auto timeout = seconds(conf("join_timeout"))) job.join_timeout = *timeout;
+  const auto interval = seconds(conf("keep_alive_interval"));
+  const auto attempts = conf("keep_alive_max_attempt");
+  if (interval) job.patience.beat = *interval / 2;
+  if (interval || attempts) {
+    job.patience.silence = interval.value_or(torchrun_keep_alive_interval) *
+                           parse_int(attempts.value_or("")).value_or(torchrun_keep_alive_attempts);
+  }
+  if (const auto grace = seconds(job.environment.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT"))) {
+    job.grace.stop = *grace;
+  }
+}
+
+// What is redirected and not shown has to be kept somewhere.
+void keep_redirected(Job& job) {
+  const StreamMap& redirects = job.options.redirects;
+  const bool any = redirects.all != 0 ||
+                   std::ranges::any_of(redirects.by_local_rank,
+                                       [](const auto& entry) { return entry.second != 0; });
+  if (!any || job.options.log_dir) return;
+  job.options.log_dir = job.environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun-logs";
+  job.place.notes.push_back("--redirects without --log-dir: logs are kept below " +
+                            *job.options.log_dir);
+}
+
+}  // namespace
+
+Result<Job> prepare(const Options& options, const Environment& environment,
+                    const agent::Inherited& inherited) {
+  auto place = scheduler::detect(environment, hints_of(options));
+  if (!place) return std::unexpected(place.error());
+  Job job;
+  job.options = options;
+  job.environment = environment;
+  for (const std::string& name : options.option_variables) job.environment.unset(name);
+  job.inherited = inherited;
+  job.place = std::move(*place);
+  job.nnodes = job.place.node_count;
+  job.nnodes_source = job.place.node_count_source;
+  if (options.node_rank.value && *options.node_rank.value >= job.nnodes) {
+    return usage(fmt::format("--node-rank {}", *options.node_rank.value),
+                 fmt::format("the job has {} nodes", job.nnodes), "node ranks count from 0");
+  }
+  if (job.nnodes > 1 && (options.master_port.value == 0 ||
+                         (options.rdzv_endpoint.value && options.rdzv_endpoint.value->port == 0))) {
+    return usage("port 0", fmt::format("{} nodes cannot know what the kernel chooses", job.nnodes),
+                 "give a port from 1 to 65535");
+  }
+  if (job.place.stance == Stance::in_place) {
+    job.tasks = 0;
+    for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
+  }
+  if (auto counted = count_workers(job); !counted) return std::unexpected(counted.error());
+  if (auto chosen = choose_program(job); !chosen) return std::unexpected(chosen.error());
+  keep_redirected(job);
+  job.run_id = options.rdzv_id.value;
+  job.name = job.place.engine == "slurm" && !job.place.job.empty() ? job.place.job : job.run_id;
+  choose_ports(job);
+  choose_root(job);
+  choose_limits(job);
+  return job;
+}
+
+}  // namespace toprun::launch

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/inherited.h"
+#include "base/environment.h"
+#include "base/error.h"
+#include "launch/conductor.h"
+#include "launch/options.h"
+#include "rendezvous/channel.h"
+#include "scheduler/allocation.h"
+
+namespace toprun::launch {
+
+// Everything about a run that one of its processes knows before it has joined the others.
+struct Job {
+  Options options;
+  Environment environment;  // as inherited
+  agent::Inherited inherited;
+  scheduler::Allocation place;  // where am I
+
+  int nnodes = 1;
+  std::string nnodes_source;
+  int tasks = 1;  // ranks in place: all tasks of the step
+  int nproc = 1;  // workers of this process
+  std::string nproc_source;
+  std::vector<std::string> program;  // the workers' argv
+  std::string program_reason;        // why this Python
+
+  std::string run_id;  // TORCHELASTIC_RUN_ID
+  std::string name;    // what tells this job from others on the same port
+  // Who is root, as far as it is known: unset means whoever owns the endpoint's address.
+  std::optional<bool> is_root;
+  std::string root_host;   // where the root listens; empty with one node
+  std::vector<int> ports;  // P, then what to try if a stranger holds it
+  bool port_is_ours_to_choose = true;
+
+  rendezvous::Patience patience;
+  std::chrono::milliseconds join_timeout{600'000};
+  Grace grace;
+
+  bool several_processes() const {
+    return nnodes > 1 || place.stance == scheduler::Stance::in_place;
+  }
+};
+
+// Fills in what the options, the environment and the engine say. Touches the machine only to count
+// GPUs and to find Python.
+Result<Job> prepare(const Options& options, const Environment& environment,
+                    const agent::Inherited& inherited);
+
+}  // namespace toprun::launch

@@ -1,0 +1,61 @@
+#include "launch/launch.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "agent/keeper.h"
+#include "base/console.h"
+#include "launch/agent_process.h"
+#include "launch/dry_run.h"
+#include "launch/job.h"
+#include "launch/program.h"
+#include "launch/step.h"
+
+namespace toprun::launch {
+namespace {
+
+int give_up(const Error& error) {
+  say(error.line());
+  return error.exit_code;
+}
+
+int show(const Result<std::string>& text) {
+  if (!text) return give_up(text.error());
+  std::fputs(text->c_str(), stdout);
+  return 0;
+}
+
+void tell_the_place(const Job& job) {
+  for (const std::string& note : job.place.notes) say(note);
+  if (job.options.verbose == 0) return;
+  for (const std::string& reason : job.place.reasons) say(reason);
+  say(fmt::format("nodes: {} ({}); processes here: {} ({}); program: {} ({})", job.nnodes,
+                  job.nnodes_source, job.nproc, job.nproc_source, job.program.front(),
+                  job.program_reason));
+}
+
+}  // namespace
+
+// The story of a launch. What stands here is what one process knows by itself; where several meet,
+// it goes on in agent_process.cc: join, locate, order, serve, assign, run, end.
+int launch(const Options& options, const Environment& environment) {
+  const agent::Inherited inherited = agent::Inherited::capture();
+  if (const auto there = check_program(options, environment); !there) return give_up(there.error());
+  const auto job = prepare(options, environment, inherited);
+  if (!job) return give_up(job.error());
+  if (options.dry_run) return show(describe(*job));
+  tell_the_place(*job);
+  switch (job->place.stance) {
+    case scheduler::Stance::starter:
+      return run_step(*job);
+    case scheduler::Stance::in_place:
+      return run_agent(*job, -1);  // this very process becomes a rank: nobody keeps watch over it
+    case scheduler::Stance::single:
+    case scheduler::Stance::agent:
+      break;
+  }
+  return agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); });
+}
+
+}  // namespace toprun::launch

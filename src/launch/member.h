@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "agent/exit.h"
+#include "agent/workers.h"
+#include "base/error.h"
+#include "hosts/address.h"
+#include "launch/inbox.h"
+#include "launch/session.h"
+#include "launch/workplan.h"
+#include "rendezvous/link.h"
+#include "rendezvous/messages.h"
+
+namespace toprun::launch {
+
+// One agent's part in a run, whether the root is in this process or elsewhere: it gets its ranks,
+// finds the store, starts the workers when told and reports what becomes of them.
+//
+//   waiting --assign--> locating --store found--> ready --start--> running --all gone--> done
+//   any --stop, interrupt--> the workers end; any --finish--> over; any --root lost--> fenced
+class Member {
+ public:
+  // `root_address`: how this host reached the root; unset in the root's own process.
+  Member(Session& session, std::shared_ptr<rendezvous::Link> root,
+         std::optional<hosts::Address> root_address, std::string root_agent);
+
+  // Until the root says that the run is over, or is lost; the exit code.
+  boost::asio::awaitable<int> run();
+
+ private:
+  struct StoreFound {
+    Result<hosts::Address> address;
+  };
+  struct Lost {
+    std::string reason;
+  };
+  struct Signalled {
+    int signal;
+  };
+  struct Gone {};
+  using Event = std::variant<nlohmann::json, StoreFound, Lost, Signalled, agent::WorkerExit, Gone>;
+
+  void on(const nlohmann::json& message);
+  void on(const StoreFound& found);
+  void on(const Lost& lost);
+  void on(const Signalled& signalled);
+  void on(const agent::WorkerExit& exit);
+  void on(const Gone& gone);
+
+  void assigned(rendezvous::Assignment assignment);
+  boost::asio::awaitable<void> locate_store(rendezvous::StoreAddress store);
+  Result<void> start();
+  bool has_a_terminal_of_its_own() const;
+  bool becomes_a_rank() const;
+  void become_the_rank();
+  void interrupt(int signal, std::chrono::milliseconds grace);
+  void stop(std::chrono::milliseconds grace);
+  void report_failure(const Error& error);
+
+  Session& session_;
+  std::shared_ptr<rendezvous::Link> root_;
+  std::optional<hosts::Address> root_address_;
+  std::string root_agent_;
+  Inbox<Event> inbox_;
+  rendezvous::Assignment assignment_;
+  std::string master_addr_;
+  std::optional<WorkPlan> plan_;
+  std::unique_ptr<agent::Workers> workers_;
+  bool alive_ = false;  // workers were started and are not all gone
+  boost::asio::steady_timer patience_;
+  std::optional<int> exit_code_;
+};
+
+}  // namespace toprun::launch

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace toprun::launch {
+
+// Where a setting came from, in the user's words: "--nnodes", "PET_NNODES", "default".
+template <class T>
+struct Setting {
+  T value{};
+  std::string source = "default";
+  bool given() const { return source != "default"; }
+};
+
+// How the program is started: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
+enum class Program { script, module, executable };
+
+enum class Order { automatic, topology, name, scheduler, given, file };
+
+// Which streams of a worker go to files or are doubled: a bit set, stdout = 1, stderr = 2.
+using StreamSet = unsigned;
+
+// Streams per local rank: `all` for every rank without an entry of its own.
+struct StreamMap {
+  StreamSet all = 0;
+  std::map<int, StreamSet> by_local_rank;
+  StreamSet of(int local_rank) const {
+    const auto found = by_local_rank.find(local_rank);
+    return found == by_local_rank.end() ? all : found->second;
+  }
+};
+
+// Where nodes meet. Typed as host[:port] with an IPv6 literal in brackets, which are left out here.
+struct Endpoint {
+  std::string host;
+  std::optional<int> port;  // 0 (one node only): the kernel chooses
+};
+
+// `toprun [run]`, its PET_* defaults applied, every value checked for form but not against the
+// machine (whether there are GPUs, whether a name resolves).
+struct Options {
+  Program program = Program::script;
+  std::string script;                  // path, module name or program
+  std::vector<std::string> arguments;  // handed to it as they are
+
+  Setting<std::optional<int>> nnodes;  // unset: as the engine says, else 1
+  // "", a number ≥ 1, "cpu", "gpu" or "auto"; called torchrun the default is "1".
+  Setting<std::string> nproc_per_node;
+  Setting<std::optional<int>> node_rank;   // from --node-rank only
+  Setting<std::optional<int>> node_index;  // from PET_NODE_RANK: an index, not an order
+  Setting<std::optional<std::string>> master_addr;
+  Setting<std::optional<int>> master_port;  // 0 (one node only): the kernel chooses
+  Setting<std::optional<Endpoint>> rdzv_endpoint;
+  Setting<std::string> rdzv_backend;             // "static" or "c10d"
+  Setting<std::string> rdzv_id;                  // "none" unless given
+  std::map<std::string, std::string> rdzv_conf;  // known keys only
+  // One node, whatever the engine says. node_rank, node_index, master_addr, master_port and
+  // rdzv_endpoint are then unset and rdzv_backend is "c10d", whatever the user gave.
+  bool standalone = false;
+  std::optional<std::string> local_addr;
+  int max_restarts = 0;
+  std::string role = "default";
+
+  StreamMap redirects;
+  StreamMap tee;
+  std::optional<std::string> log_dir;
+  bool prefix = false;
+
+  Order order = Order::automatic;
+  std::string order_file;         // with Order::file
+  std::string topology = "auto";  // auto, slurm or a file
+  bool topology_required = false;
+
+  bool ranks_in_place = false;
+  bool dry_run = false;
+  std::optional<std::string> report;
+  int verbose = 0;
+
+  // argv as the user gave it, argv[0] included: what a step of our own starts again on every node.
+  std::vector<std::string> command_line;
+  bool called_torchrun = false;
+  // PET_* and TOPRUN_* variables of options that are set: workers must not inherit them, or a
+  // toprun that they start would take them for its own.
+  std::vector<std::string> option_variables;
+};
+
+}  // namespace toprun::launch

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "launch/job.h"
+
+namespace toprun::launch {
+
+// The marker that tells an agent that our own starter began it, and that its standard input is the
+// starter's: first the line "secret HEX", then "signal N" lines; its end is the starter's end.
+inline constexpr std::string_view step_variable = "TOPRUN_STEP";
+inline constexpr std::chrono::seconds orders_timeout{30};
+
+struct Orders {
+  bool from_launcher = false;
+  std::optional<std::string> secret;
+};
+
+// Reads the secret if a launcher of ours wrote one; blocks at most `orders_timeout`.
+Result<Orders> receive_orders(const Job& job);
+
+}  // namespace toprun::launch

@@ -1,0 +1,114 @@
+#include "launch/session.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+
+#include "base/console.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "rendezvous/preamble.h"
+
+namespace toprun::launch {
+namespace {
+
+constexpr std::chrono::milliseconds heartbeat_every{1'000};
+constexpr std::size_t max_launcher_line_bytes = 1024;
+
+}  // namespace
+
+Session::Session(const Job& run, int heartbeat_fd)
+    : io(1),
+      job(run),
+      identity{std::string(version), rendezvous::wire_job(run.name), rendezvous::random_hex(8)},
+      door(io, identity, run.patience),
+      signals_(io),
+      heartbeat_(io),
+      launcher_(io) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+    signals_.add(signal);
+  }
+  await_signal();
+  if (heartbeat_fd >= 0) beat(heartbeat_fd);
+}
+
+Result<void> Session::listen(bool root, bool beside_root) {
+  std::vector<int> wanted = job.ports;
+  if (!root) wanted = beside_root ? std::vector<int>{0} : std::vector<int>{wanted.front(), 0};
+  if (root && !job.several_processes() && job.port_is_ours_to_choose) wanted.push_back(0);
+  Result<Fd> listener = fail("no port");
+  for (const int candidate : wanted) {
+    listener = hosts::listen_on(candidate);
+    if (listener) break;
+  }
+  if (!listener) return std::unexpected(listener.error());
+  port = hosts::port_of(*listener);
+  auto server = store::Server::start(
+      std::move(*listener), {}, [this](Fd connection, std::string first_bytes) {
+        const auto shared = std::make_shared<Fd>(std::move(connection));
+        boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
+          door.visit(std::move(*shared), bytes);
+        });
+      });
+  if (!server) return std::unexpected(server.error());
+  store = std::move(*server);
+  return {};
+}
+
+void Session::serve_store(bool here) {
+  store->serve_clients(here);
+}
+
+void Session::beat(int heartbeat_fd) {
+  const char byte = 'b';
+  // A full pipe means that the keeper is not reading just now: it will find the bytes later.
+  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd, &byte, 1);
+  heartbeat_.expires_after(heartbeat_every);
+  heartbeat_.async_wait([this, heartbeat_fd](const boost::system::error_code& error) {
+    if (!error) beat(heartbeat_fd);
+  });
+}
+
+void Session::await_signal() {
+  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+    if (error) return;
+    if (on_signal) on_signal(signal);
+    await_signal();
+  });
+}
+
+void Session::follow_launcher() {
+  launcher_.assign(::dup(STDIN_FILENO));
+  read_launcher();
+}
+
+void Session::read_launcher() {
+  const auto chunk = std::make_shared<std::array<char, 256>>();
+  launcher_.async_read_some(
+      boost::asio::buffer(*chunk),
+      [this, chunk](const boost::system::error_code& error, std::size_t size) {
+        if (error) {
+          obey("signal 15");  // our launcher is gone
+          return;
+        }
+        launcher_line_.append(chunk->data(), size);
+        for (std::size_t end; (end = launcher_line_.find('\n')) != std::string::npos;) {
+          obey(launcher_line_.substr(0, end));
+          launcher_line_.erase(0, end + 1);
+        }
+        if (launcher_line_.size() > max_launcher_line_bytes) launcher_line_.clear();
+        read_launcher();
+      });
+}
+
+void Session::obey(std::string_view line) {
+  const auto parts = words(line);
+  if (parts.size() != 2 || parts[0] != "signal") return;
+  const auto number = parse_int(parts[1]);
+  if (number && *number > 0 && *number < NSIG && on_signal) on_signal(static_cast<int>(*number));
+}
+
+}  // namespace toprun::launch

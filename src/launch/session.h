@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "hosts/address.h"
+#include "launch/job.h"
+#include "rendezvous/door.h"
+#include "store/server.h"
+
+namespace toprun::launch {
+
+// What one agent process holds while it runs: its event loop, its port, its signals.
+class Session {
+ public:
+  // `heartbeat_fd` of the keeper; -1 where there is none (ranks in place).
+  Session(const Job& job, int heartbeat_fd);
+
+  // Binds the port of this agent's store and, at the root, of the job. `root`: it has to be one of
+  // the job's ports. Else the job's first port if it is free, unless the root may be on this very
+  // host; the kernel's choice otherwise.
+  Result<void> listen(bool root, bool beside_root);
+  // From now on the workers' store is (or is not) served here.
+  void serve_store(bool here);
+  // Follows what a launcher of ours sends on standard input: "signal N" lines, and its own end.
+  void follow_launcher();
+
+  boost::asio::io_context io;
+  const Job& job;
+  rendezvous::Identity identity;
+  rendezvous::Door door;
+  std::unique_ptr<store::Server> store;
+  int port = 0;
+  const WallTime began = std::chrono::system_clock::now();
+  // The address of this host that the root, or at the root its members, reach it at.
+  std::optional<hosts::Address> route;
+  // Who is told of a signal to this process, or of one that our launcher passes on.
+  std::function<void(int)> on_signal;
+
+ private:
+  void beat(int heartbeat_fd);
+  void await_signal();
+  void read_launcher();
+  void obey(std::string_view line);
+
+  boost::asio::signal_set signals_;
+  boost::asio::steady_timer heartbeat_;
+  boost::asio::posix::stream_descriptor launcher_;
+  std::string launcher_line_;
+};
+
+}  // namespace toprun::launch

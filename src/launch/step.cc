@@ -1,0 +1,121 @@
+#include "launch/step.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "agent/spawn.h"
+#include "base/console.h"
+#include "base/fd.h"
+#include "base/text.h"
+#include "rendezvous/preamble.h"
+
+namespace toprun::launch {
+namespace {
+
+constexpr std::array forwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr int impatient_after = 3;  // that many signals end the engine's command itself
+
+// argv[0] as the nodes find it: the link we were called by where its name matters, else the binary.
+std::string program_for(const Job& job) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!job.options.called_torchrun && !error) return self.string();
+  return job.options.command_line.front();
+}
+
+// The user's own arguments; the agents are to run what --dry-run only shows.
+std::vector<std::string> arguments_for(const Job& job) {
+  const std::vector<std::string>& line = job.options.command_line;
+  std::vector<std::string> arguments(line.begin() + 1, line.end());
+  const auto script =
+      arguments.end() - static_cast<std::ptrdiff_t>(job.options.arguments.size()) - 1;
+  arguments.erase(std::remove_if(arguments.begin(), script,
+                                 [](const std::string& word) {
+                                   return word == "--dry-run" || word == "--dry_run";
+                                 }),
+                  script);
+  return arguments;
+}
+
+void write_line(const Fd& pipe, const std::string& line) {
+  // A pipe whose reader is gone is found out by the reader's end itself.
+  [[maybe_unused]] const ssize_t n = ::write(pipe.get(), line.data(), line.size());
+}
+
+Result<pid_t> start(const scheduler::AgentCommand& command, const agent::Inherited& inherited,
+                    int stdin_fd) {
+  const std::string path_variable = command.environment.get("PATH").value_or("");
+  auto path = agent::find_program(command.argv.front(), path_variable, "this node");
+  if (!path) return std::unexpected(path.error());
+  agent::Program program{*path,    command.argv,  command.environment.entries(),
+                         stdin_fd, STDOUT_FILENO, STDERR_FILENO};
+  auto pids = agent::spawn(std::span(&program, 1), inherited, "this node");
+  if (!pids) return std::unexpected(pids.error());
+  return pids->front();
+}
+
+// Waits for the command's end; signals to us go to its agents as lines on their standard input.
+int follow(pid_t pid, const Fd& signals, const Fd& orders) {
+  int seen = 0;
+  for (;;) {
+    signalfd_siginfo info{};
+    if (::read(signals.get(), &info, sizeof info) != sizeof info) continue;
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) {
+      int status = 0;
+      if (::waitpid(pid, &status, WNOHANG) != pid) continue;
+      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    write_line(orders, fmt::format("signal {}\n", signal));
+    if (signal != SIGUSR1 && signal != SIGUSR2 && ++seen >= impatient_after) {
+      ::kill(pid, SIGTERM);
+    }
+  }
+}
+
+}  // namespace
+
+Result<scheduler::AgentCommand> step_command(const Job& job) {
+  return scheduler::agent_command(job.environment, job.place,
+                                  {program_for(job), arguments_for(job)});
+}
+
+int run_step(const Job& job) {
+  const auto command = step_command(job);
+  if (!command) {
+    say(command.error().line());
+    return command.error().exit_code;
+  }
+  if (job.options.verbose > 0) say("starting agents: " + shell_quote(command->argv));
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : forwarded) sigaddset(&mask, signal);
+  sigaddset(&mask, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    say(fail_errno("cannot make a pipe").error().line());
+    return exit_failure;
+  }
+  Fd reading(ends[0]);
+  const Fd orders(ends[1]);
+  write_line(orders, "secret " + rendezvous::random_hex(32) + "\n");
+  const auto pid = start(*command, job.inherited, reading.get());
+  reading.reset();
+  if (!pid) {
+    say(pid.error().line());
+    return pid.error().exit_code;
+  }
+  return follow(*pid, signals, orders);
+}
+
+}  // namespace toprun::launch

@@ -1,0 +1,101 @@
+#include "launch/workplan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "agent/environment.h"
+#include "base/console.h"
+#include "base/text.h"
+#include "hosts/resolve.h"
+
+namespace toprun::launch {
+namespace {
+
+constexpr std::chrono::milliseconds own_name_limit{2'000};
+
+// Gloo takes the interface of the host's own name; where that is Debian's 127.0.1.1, or no name at
+// all, peers could not reach it.
+std::optional<std::string> gloo_interface(const Job& job,
+                                          const std::optional<hosts::Address>& route) {
+  if (!job.several_processes() || !route || job.environment.has("GLOO_SOCKET_IFNAME")) {
+    return std::nullopt;
+  }
+  const auto own = hosts::local_addresses();
+  if (!own || hosts::resolves_to_one_of(hosts::host_name(), *own, own_name_limit)) {
+    return std::nullopt;
+  }
+  const auto found = std::ranges::find(*own, *route, &hosts::LocalAddress::address);
+  if (found == own->end()) return std::nullopt;
+  if (job.options.verbose > 0) {
+    say(fmt::format("GLOO_SOCKET_IFNAME={}: {} does not resolve to an address of this host",
+                    found->interface, hosts::host_name()));
+  }
+  return found->interface;
+}
+
+std::string prefix_for(const Job& job, int local_rank) {
+  return fmt::format("[{}{}]:", job.options.role, local_rank);
+}
+
+agent::StreamPlan stream(const Job& job, int local_rank, StreamSet bit, const std::string& log) {
+  const bool redirected = (job.options.redirects.of(local_rank) & bit) != 0;
+  const bool teed = (job.options.tee.of(local_rank) & bit) != 0;
+  agent::StreamPlan plan;
+  plan.console = !redirected || teed;
+  if ((redirected || teed) && !log.empty()) plan.file = log;
+  if (teed || job.options.prefix) plan.prefix = prefix_for(job, local_rank);
+  return plan;
+}
+
+}  // namespace
+
+Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignment,
+                           const std::string& master_addr,
+                           const std::optional<hosts::Address>& route) {
+  auto logs = agent::Logs::create(job.options.log_dir, assignment.run_id, job.environment);
+  if (!logs) return std::unexpected(logs.error());
+  WorkPlan plan{std::move(*logs), {}};
+
+  agent::WorkerFacts facts;
+  facts.local_world_size = assignment.local_world_size;
+  facts.world_size = assignment.world_size;
+  facts.group_rank = assignment.group_rank;
+  facts.group_world_size = assignment.group_world_size;
+  facts.role = job.options.role;
+  facts.role_world_size = assignment.role_world_size;
+  facts.master_addr = master_addr;
+  facts.master_port = assignment.store.port;
+  facts.max_restarts = job.options.max_restarts;
+  facts.run_id = assignment.run_id;
+  facts.node_name = job.place.node_name;
+  facts.location = assignment.location;
+  facts.attempt = assignment.attempt;
+  facts.gloo_interface = gloo_interface(job, route);
+  if (assignment.first_rank == 0 &&
+      agent::sets_omp_num_threads(job.environment, assignment.local_world_size)) {
+    say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
+  }
+  for (int i = 0; i < assignment.nproc; ++i) {
+    const int local_rank = job.place.local_rank.value_or(0) + i;
+    const auto files = plan.logs.worker(assignment.attempt, local_rank);
+    if (!files) return std::unexpected(files.error());
+    facts.rank = assignment.first_rank + i;
+    facts.local_rank = local_rank;
+    facts.role_rank = assignment.role_first_rank + i;
+    facts.error_file = files->error_json;
+    agent::WorkerPlan worker;
+    worker.rank = facts.rank;
+    worker.local_rank = local_rank;
+    worker.argv = agent::with_local_rank(job.program, local_rank);
+    worker.environment = agent::worker_environment(job.environment, facts);
+    worker.out = stream(job, local_rank, 1, files->stdout_log);
+    worker.err = stream(job, local_rank, 2, files->stderr_log);
+    worker.error_file = files->error_json;
+    worker.inherit_stdin = !job.several_processes();
+    plan.workers.push_back(std::move(worker));
+  }
+  return plan;
+}
+
+}  // namespace toprun::launch

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/logs.h"
+#include "agent/workers.h"
+#include "base/error.h"
+#include "hosts/address.h"
+#include "launch/job.h"
+#include "rendezvous/messages.h"
+
+namespace toprun::launch {
+
+// What this node's workers are and where their files go; the folder goes with `logs`.
+struct WorkPlan {
+  agent::Logs logs;
+  std::vector<agent::WorkerPlan> workers;
+};
+
+// Each worker's command, environment, streams and files. Makes the log folders; says once what it
+// sets on the user's behalf. `route`: this host's address on the way to the root, for
+// GLOO_SOCKET_IFNAME.
+Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignment,
+                           const std::string& master_addr,
+                           const std::optional<hosts::Address>& route);
+
+}  // namespace toprun::launch

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "topology/tree.h"
+
+namespace toprun::placement {
+
+// A node of the job, in the order in which it was given.
+struct Host {
+  std::string name;
+  int nproc = 1;  // processes that it runs, ≥ 0
+};
+
+// A node in the order of its ranks.
+struct Node {
+  std::string name;
+  std::size_t index = 0;        // among the given hosts
+  topology::Location location;  // its path is as long as the placement's levels
+  bool placed = false;          // whether any level of its path is known
+  int first_rank = 0;
+  int nproc = 1;
+};
+
+// What an order costs at one level. The nodes form a ring, each joined to the next and the last to
+// the first; a pair crosses if its two nodes are not in the same domain of that level. A node whose
+// domain is not known is alone in a domain of its own. One node is no ring (0); two form a ring of
+// two pairs.
+struct Crossings {
+  std::string level;
+  std::size_t given = 0;    // of the order in which the hosts were given
+  std::size_t ordered = 0;  // of the placement's order
+  std::size_t minimum = 0;  // of any order: as many as there are domains, 0 if there is one
+};
+
+struct Placement {
+  std::string source;
+  std::vector<std::string> levels;    // outermost first
+  std::vector<Node> nodes;            // by first_rank
+  std::vector<Crossings> ring;        // one per level
+  std::vector<std::string> unplaced;  // nodes without evidence, in the order of `nodes`
+  std::vector<std::string> warnings;
+};
+
+enum class Order {
+  topology,  // every domain's nodes in a row, at every level at once, hence fewest crossings
+  name,      // natural order of the names
+  given,
+};
+
+// Orders the hosts. Order::topology: domains in natural order of their names, unknown ones after
+// them, nodes in natural order of their names inside the innermost domain, nodes without evidence
+// last, as given. Each host is looked up by name in the map (topology::locate gives one with the
+// hosts' own names); two hosts of one name (two agents on one host) are both in its place. Hosts
+// that only the map knows are ignored. Costs O(n log n). Error: a negative nproc, more than 2³¹−1
+// ranks.
+Result<Placement> place(const std::vector<Host>& hosts, const topology::Map& map,
+                        Order order = Order::topology);
+
+// The same with an order that the user wrote down: the text of a file with host names, one or a
+// hostlist per line, "#" begins a comment. Names match as in topology::match_hosts. Error
+// (`file`:line:column): a malformed list, a host twice, a name that is not the job's; a host of the
+// job that is missing (named).
+Result<Placement> place_as_listed(const std::vector<Host>& hosts, const topology::Map& map,
+                                  std::string_view text, const std::string& file);
+
+}  // namespace toprun::placement

@@ -1,0 +1,265 @@
+#include "rendezvous/dial.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/clock.h"
+#include "base/console.h"
+#include "base/text.h"
+#include "hosts/resolve.h"
+#include "rendezvous/race.h"
+
+namespace toprun::rendezvous {
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+constexpr milliseconds connect_limit{3'000};
+constexpr milliseconds resolve_limit{2'000};
+
+tcp::endpoint endpoint_of(const hosts::Address& address, int port) {
+  const sockaddr_storage storage = address.with_port(port);
+  tcp::endpoint endpoint;
+  endpoint.resize(address.length());
+  std::memcpy(endpoint.data(), &storage, address.length());
+  return endpoint;
+}
+
+using Connection = std::shared_ptr<Channel>;
+
+asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hosts::Address address,
+                                                       int port, Patience patience,
+                                                       std::shared_ptr<std::string> why) {
+  auto socket = std::make_shared<tcp::socket>(io);
+  asio::steady_timer limit(io, connect_limit);
+  limit.async_wait([socket](const boost::system::error_code& error) {
+    boost::system::error_code ignored;
+    if (!error) socket->close(ignored);
+  });
+  const auto [error] = co_await socket->async_connect(endpoint_of(address, port), quietly);
+  if (error && why) *why = lower(error.message());
+  if (error) co_return std::nullopt;
+  co_return std::make_shared<Channel>(std::move(*socket), patience);
+}
+
+// What one round of trying ended in.
+struct Round {
+  enum class End { joined, absent, stranger, wrong_job, refused };
+  End end = End::absent;
+  std::string why;
+  std::optional<Joined> joined;
+};
+
+class Dialer {
+ public:
+  Dialer(asio::io_context& io, RootAddress root, Identity identity, Secret secret,
+         Patience patience, MakeJoin make_join)
+      : io_(io),
+        root_(std::move(root)),
+        identity_(std::move(identity)),
+        secret_(std::move(secret)),
+        patience_(patience),
+        make_join_(std::move(make_join)) {}
+
+  asio::awaitable<Result<Joined>> run(milliseconds join_timeout);
+
+ private:
+  asio::awaitable<Round> round();
+  asio::awaitable<Round> knock(std::shared_ptr<Channel> channel);
+  Round refusal(const Refused& refused) const;
+  void say_waiting(const Round& round);
+  std::string where() const;
+  std::string member_line() const;
+
+  asio::io_context& io_;
+  RootAddress root_;
+  Identity identity_;
+  Secret secret_;
+  Patience patience_;
+  MakeJoin make_join_;
+  steady_clock::time_point next_report_ = steady_clock::now();
+  std::string last_why_;
+};
+
+std::string Dialer::where() const {
+  return fmt::format("the root agent at {}:{}", root_.host, root_.ports.front());
+}
+
+void Dialer::say_waiting(const Round& round) {
+  const auto now = steady_clock::now();
+  if (now < next_report_ && round.why == last_why_) return;
+  // An absent root is what every member that starts first sees: worth a word only after a while.
+  if (last_why_.empty() && round.end == Round::End::absent) {
+    next_report_ = now + std::chrono::seconds(2);
+    last_why_ = round.why;
+    return;
+  }
+  next_report_ = now + report_waiting_every;
+  last_why_ = round.why;
+  say(fmt::format("waiting for {}: {}{}", where(), round.why,
+                  root_.hint.empty() ? "" : "; " + root_.hint));
+}
+
+asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
+  const auto deadline = steady_clock::now() + join_timeout;
+  std::optional<steady_clock::time_point> stranger_since;
+  milliseconds pause = first_retry;
+  for (;;) {
+    auto result = co_await round();
+    const auto now = steady_clock::now();
+    switch (result.end) {
+      case Round::End::joined:
+        co_return std::move(*result.joined);
+      case Round::End::refused:
+        co_return fail(fmt::format("refused by {}", where()), result.why);
+      case Round::End::stranger:
+      case Round::End::wrong_job:
+        if (!stranger_since) stranger_since = now;
+        if (!root_.chosen_by_engine && now - *stranger_since > stranger_patience) {
+          co_return fail(fmt::format("cannot join {}", where()), result.why,
+                         "choose another port with --rdzv-endpoint or --master-port on all nodes");
+        }
+        break;
+      case Round::End::absent:
+        stranger_since.reset();
+        break;
+    }
+    if (now >= deadline) {
+      co_return fail(fmt::format("cannot join {} within {}", where(), duration_text(join_timeout)),
+                     result.why, root_.hint);
+    }
+    say_waiting(result);
+    asio::steady_timer timer(io_, pause);
+    co_await timer.async_wait(quietly);
+    pause = std::min(pause * 3 / 2, longest_retry);
+  }
+}
+
+asio::awaitable<Round> Dialer::round() {
+  const auto addresses = hosts::resolve(root_.host, resolve_limit);
+  if (!addresses) co_return Round{Round::End::absent, addresses.error().line(), {}};
+  Round worst{Round::End::absent, "nobody listens there", {}};
+  for (const int port : root_.ports) {
+    const auto why = std::make_shared<std::string>();  // shared with tries that outlast the race
+    const std::function<asio::awaitable<std::optional<Connection>>(std::size_t)> attempt =
+        [&](std::size_t i) { return connect_one(io_, (*addresses)[i], port, patience_, why); };
+    auto connected = co_await race<Connection>(io_, addresses->size(), attempt);
+    if (!connected) {
+      if (worst.end == Round::End::absent && !why->empty()) worst.why = *why;
+      continue;
+    }
+    Round result = co_await knock(connected->second);
+    if (result.end == Round::End::joined) {
+      result.joined->root = (*addresses)[connected->first];
+      result.joined->port = port;
+      co_return result;
+    }
+    if (result.end == Round::End::refused) co_return result;
+    worst = std::move(result);
+  }
+  co_return worst;
+}
+
+Round Dialer::refusal(const Refused& refused) const {
+  if (refused.code == Refusal::job) return {Round::End::wrong_job, refused.text, {}};
+  return {Round::End::refused, refused.text, {}};
+}
+
+std::string Dialer::member_line() const {
+  return Preamble{identity_.version, Role::member,   identity_.job,
+                  identity_.agent,   random_hex(32), secret_.proof(false)}
+      .line();
+}
+
+asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
+  const std::string mine = member_line();
+  auto sent = co_await channel->write(mine);
+  auto line = co_await channel->read_line(patience_.first_byte);
+  if (!line) {
+    co_return Round{Round::End::stranger,
+                    "the port is held by something that is not a toprun root: " + line.error().why,
+                    {}};
+  }
+  if (const auto refused = parse_refusal(*line)) co_return refusal(*refused);
+  const auto theirs = Preamble::parse(*line);
+  if (!theirs || theirs->role != Role::root) {
+    co_return Round{Round::End::stranger, "what answers there is not a toprun root", {}};
+  }
+  const auto secret = secret_.against(theirs->proof);
+  if (!secret) co_return Round{Round::End::refused, secret.error().line(), {}};
+  channel->key(false, *secret, theirs->line(), mine);
+  sent = co_await channel->write_header();
+  const nlohmann::json join = make_join_(*channel);
+  if (sent) sent = co_await channel->write_frame(join);
+  line = co_await channel->read_line(patience_.handshake);
+  if (!line) co_return Round{Round::End::absent, line.error().why, {}};
+  if (const auto refused = parse_refusal(*line)) {
+    // Here the job is the right one: every refusal is final.
+    co_return Round{Round::End::refused, refused->text, {}};
+  }
+  const auto header = co_await channel->read_header();
+  if (!header) co_return Round{Round::End::absent, header.error().why, {}};
+  Round round{Round::End::joined, {}, Joined{}};
+  round.joined->channel = std::move(channel);
+  round.joined->root_agent = theirs->agent;
+  co_return round;
+}
+
+std::string probe_line(const Identity& me) {
+  return Preamble{me.version, Role::probe, me.job, me.agent, random_hex(32), "none"}.line();
+}
+
+asio::awaitable<std::optional<hosts::Address>> probe(asio::io_context& io, hosts::Address address,
+                                                     StoreAddress store, Identity identity,
+                                                     Patience patience) {
+  auto channel = co_await connect_one(io, address, store.port, patience, nullptr);
+  if (!channel) co_return std::nullopt;
+  std::string mine = probe_line(identity);
+  const auto sent = co_await (*channel)->write(std::move(mine));
+  if (!sent) co_return std::nullopt;
+  const auto line = co_await (*channel)->read_line(patience.first_byte);
+  if (!line) co_return std::nullopt;
+  const auto theirs = Preamble::parse(*line);
+  // Addresses such as a container bridge's exist on many hosts: only the agent's own name counts.
+  if (!theirs || theirs->agent != store.agent) co_return std::nullopt;
+  co_return address;
+}
+
+}  // namespace
+
+asio::awaitable<Result<Joined>> join_root(asio::io_context& io, RootAddress root, Identity identity,
+                                          Secret secret, Patience patience,
+                                          milliseconds join_timeout, MakeJoin make_join) {
+  Dialer dialer(io, std::move(root), std::move(identity), std::move(secret), patience,
+                std::move(make_join));
+  auto result = co_await dialer.run(join_timeout);
+  co_return result;
+}
+
+asio::awaitable<Result<hosts::Address>> find_store(asio::io_context& io, StoreAddress store,
+                                                   Identity identity, Patience patience) {
+  std::vector<hosts::Address> candidates;
+  for (const std::string& text : store.addresses) {
+    if (const auto address = hosts::Address::parse(text)) candidates.push_back(*address);
+  }
+  const std::function<asio::awaitable<std::optional<hosts::Address>>(std::size_t)> attempt =
+      [&](std::size_t i) { return probe(io, candidates[i], store, identity, patience); };
+  auto found = co_await race<hosts::Address>(io, candidates.size(), attempt);
+  if (found) co_return found->second;
+  co_return fail(
+      fmt::format("{} cannot reach {}, which is to hold rank 0, at port {}", hosts::host_name(),
+                  store.host, store.port),
+      "tried " + join(store.addresses, ", "),
+      "check the firewall between the nodes, or name a reachable address with --local-addr there");
+}
+
+}  // namespace toprun::rendezvous

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "base/error.h"
+#include "hosts/address.h"
+#include "rendezvous/channel.h"
+#include "rendezvous/door.h"
+#include "rendezvous/messages.h"
+#include "rendezvous/secret.h"
+
+namespace toprun::rendezvous {
+
+// Where a member looks for its root.
+struct RootAddress {
+  std::string host;        // name or literal
+  std::vector<int> ports;  // more than one where an engine chose them: tried in this order
+  bool chosen_by_engine = false;
+  std::string hint;  // what to do if nobody answers there
+};
+
+inline constexpr std::chrono::seconds report_waiting_every{10};
+inline constexpr std::chrono::milliseconds first_retry{10};
+inline constexpr std::chrono::milliseconds longest_retry{1'000};
+// A port that something else holds may be a root's that is just ending.
+inline constexpr std::chrono::seconds stranger_patience{5};
+
+struct Joined {
+  std::shared_ptr<Channel> channel;  // not started
+  std::string root_agent;
+  hosts::Address root;  // as this host reached it
+  int port = 0;
+};
+
+// Called once connected, with the channel whose local end tells which of our addresses peers reach.
+using MakeJoin = std::function<Join(const Channel&)>;
+
+// Connects to the root until `join_timeout`, says why it waits, and is admitted or refused.
+boost::asio::awaitable<Result<Joined>> join_root(boost::asio::io_context& io, RootAddress root,
+                                                 Identity identity, Secret secret,
+                                                 Patience patience,
+                                                 std::chrono::milliseconds join_timeout,
+                                                 MakeJoin make_join);
+
+// The first of the store's addresses at which this host finds the very agent that holds it.
+boost::asio::awaitable<Result<hosts::Address>> find_store(boost::asio::io_context& io,
+                                                          StoreAddress store, Identity identity,
+                                                          Patience patience);
+
+}  // namespace toprun::rendezvous

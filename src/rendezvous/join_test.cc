@@ -1,0 +1,234 @@
+// Members that join a root over loopback: who is let in, who is refused, and what they then say.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "rendezvous/dial.h"
+#include "rendezvous/door.h"
+#include "rendezvous/gathering.h"
+
+namespace toprun::rendezvous {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+Patience quick() {
+  return {200ms, 2'000ms, 50ms, 400ms};
+}
+
+Identity identity(std::string job = "job", std::string version = "0.1.0") {
+  return {std::move(version), std::move(job), random_hex(8)};
+}
+
+// A root on a port of the kernel's choice; what it hears is kept.
+struct TestRoot {
+  explicit TestRoot(asio::io_context& context, int expected, Secret secret = Secret::given("s"))
+      : io(context),
+        acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
+        me(identity()),
+        door(io, me, quick()),
+        gathering(expected) {
+    door.become_root(std::move(secret), {[this](const Join& join) { return gathering.admit(join); },
+                                         [this](const Join&, std::shared_ptr<Channel> channel) {
+                                           channel->on_message = [this](nlohmann::json message) {
+                                             heard.push_back(std::move(message));
+                                           };
+                                           channel->on_lost = [this](std::string reason) {
+                                             lost.push_back(reason);
+                                           };
+                                           channels.push_back(std::move(channel));
+                                         }});
+    accept();
+  }
+  void accept() {
+    acceptor.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
+      if (error) return;
+      door.visit(Fd(socket.release()), "");
+      accept();
+    });
+  }
+  int port() const { return acceptor.local_endpoint().port(); }
+
+  asio::io_context& io;
+  tcp::acceptor acceptor;
+  Identity me;
+  Door door;
+  Gathering gathering;
+  std::vector<std::shared_ptr<Channel>> channels;
+  std::vector<nlohmann::json> heard;
+  std::vector<std::string> lost;
+};
+
+Join join_as(const std::string& host, std::optional<int> rank = {}) {
+  Join join;
+  join.agent = random_hex(8);
+  join.host = host;
+  join.node_rank = rank;
+  return join;
+}
+
+// Runs the loop until `done` or for at most ten seconds.
+void run_until(asio::io_context& io, const std::function<bool()>& done) {
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (!done() && std::chrono::steady_clock::now() < deadline) io.run_one_for(50ms);
+  ASSERT_TRUE(done());
+}
+
+std::optional<Result<Joined>> dial(asio::io_context& io, int port, Identity me, Secret secret,
+                                   Join join, bool by_engine = false,
+                                   std::chrono::milliseconds timeout = 5s) {
+  const auto result = std::make_shared<std::optional<Result<Joined>>>();
+  asio::co_spawn(
+      io,
+      join_root(io, RootAddress{"127.0.0.1", {port}, by_engine, ""}, std::move(me),
+                std::move(secret), quick(), timeout, [join](const Channel&) { return join; }),
+      [result](const std::exception_ptr&, Result<Joined> joined) {
+        result->emplace(std::move(joined));
+      });
+  run_until(io, [&] { return result->has_value(); });
+  return *result;
+}
+
+TEST(Joining, AMemberIsWelcomedAndHeard) {
+  asio::io_context io;
+  TestRoot root(io, 2);
+  auto joined = dial(io, root.port(), identity(), Secret::given("s"), join_as("a", 0));
+  ASSERT_TRUE(joined->has_value()) << (*joined).error().line();
+  std::vector<nlohmann::json> member_heard;
+  auto channel = (*joined)->channel;
+  channel->on_message = [&](nlohmann::json message) { member_heard.push_back(message); };
+  channel->start();
+  channel->send({{"type", "hello"}, {"n", 1}});
+  run_until(io, [&] { return root.heard.size() == 1; });
+  root.channels.at(0)->send({{"type", "answer"}});
+  run_until(io, [&] { return member_heard.size() == 1; });
+  EXPECT_EQ(root.heard[0]["n"], 1);
+  EXPECT_EQ((*joined)->root_agent, root.me.agent);
+}
+
+TEST(Joining, AProperEndIsNotALoss) {
+  asio::io_context io;
+  TestRoot root(io, 2);
+  auto joined = dial(io, root.port(), identity(), Secret::given("s"), join_as("a"));
+  ASSERT_TRUE(joined->has_value());
+  bool closed = false;
+  auto channel = (*joined)->channel;
+  channel->start();
+  root.channels.at(0)->on_closed = [&] { closed = true; };
+  root.channels.at(0)->send({{"type", "finish"}});
+  root.channels.at(0)->close();
+  run_until(io, [&] { return closed; });
+  EXPECT_TRUE(root.lost.empty());
+}
+
+TEST(Joining, AMemberThatFallsSilentIsLost) {
+  asio::io_context io;
+  TestRoot root(io, 2);
+  auto joined = dial(io, root.port(), identity(), Secret::given("s"), join_as("a"));
+  ASSERT_TRUE(joined->has_value());
+  // Its channel is never started: no heartbeats.
+  run_until(io, [&] { return root.lost.size() == 1; });
+  EXPECT_TRUE(root.lost[0].starts_with("no word for")) << root.lost[0];
+}
+
+TEST(Joining, AMemberThatDiesIsLost) {
+  asio::io_context io;
+  TestRoot root(io, 2);
+  {
+    auto joined = dial(io, root.port(), identity(), Secret::given("s"), join_as("a"));
+    ASSERT_TRUE(joined->has_value());
+    ::shutdown((*joined)->channel->descriptor(), SHUT_RDWR);
+  }
+  run_until(io, [&] { return root.lost.size() == 1; });
+}
+
+TEST(Joining, RefusalsNameTheirReason) {
+  struct Case {
+    Identity me;
+    Secret secret;
+    Join join;
+    const char* expected;
+  };
+  const Case cases[] = {
+      {identity("job", "9.9.9"), Secret::given("s"), join_as("b"), "toprun 9.9.9"},
+      {identity(), Secret::given("other"), join_as("b"), "secret"},
+      {identity(), Secret::derived("job"), join_as("b"), "secret"},
+      {identity(), Secret::given("s"), join_as("b", 0), "node rank 0 is taken by a"},
+  };
+  for (const Case& one : cases) {
+    asio::io_context io;
+    TestRoot root(io, 2);
+    ASSERT_TRUE(
+        dial(io, root.port(), identity(), Secret::given("s"), join_as("a", 0))->has_value());
+    const auto refused = dial(io, root.port(), one.me, one.secret, one.join);
+    ASSERT_FALSE(refused->has_value()) << one.expected;
+    EXPECT_NE(refused->error().line().find(one.expected), std::string::npos)
+        << refused->error().line();
+  }
+}
+
+TEST(Joining, AFullJobSaysSo) {
+  asio::io_context io;
+  TestRoot root(io, 1);
+  ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join_as("a"))->has_value());
+  const auto refused = dial(io, root.port(), identity(), Secret::given("s"), join_as("b"));
+  ASSERT_FALSE(refused->has_value());
+  EXPECT_NE(refused->error().line().find("all of its 1 nodes"), std::string::npos);
+}
+
+TEST(Joining, AnotherJobsPortIsNamed) {
+  asio::io_context io;
+  TestRoot root(io, 1);
+  const auto refused =
+      dial(io, root.port(), identity("mine"), Secret::given("s"), join_as("b"), true, 300ms);
+  ASSERT_FALSE(refused->has_value());
+  EXPECT_NE(refused->error().line().find("belongs to job job"), std::string::npos)
+      << refused->error().line();
+}
+
+TEST(Joining, ASilentStrangerIsToldFromARoot) {
+  asio::io_context io;
+  tcp::acceptor silent(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  const auto refused = dial(io, silent.local_endpoint().port(), identity(), Secret::given("s"),
+                            join_as("b"), true, 300ms);
+  ASSERT_FALSE(refused->has_value());
+  EXPECT_NE(refused->error().line().find("not a toprun root"), std::string::npos)
+      << refused->error().line();
+}
+
+TEST(FindStore, TakesTheAddressWhereTheVeryAgentAnswers) {
+  asio::io_context io;
+  TestRoot other(io, 1);
+  TestRoot right(io, 1);
+  StoreAddress store;
+  store.agent = right.me.agent;
+  store.host = "n1";
+  store.addresses = {"127.0.0.2", "127.0.0.1"};  // nobody listens at the first
+  store.port = right.port();
+  std::optional<Result<hosts::Address>> found;
+  const auto search = [&] {
+    found.reset();
+    asio::co_spawn(io, find_store(io, store, identity(), quick()),
+                   [&](const std::exception_ptr&, Result<hosts::Address> address) {
+                     found.emplace(std::move(address));
+                   });
+    run_until(io, [&] { return found.has_value(); });
+  };
+  search();
+  ASSERT_TRUE(found->has_value());
+  EXPECT_EQ((*found)->text(), "127.0.0.1");
+  store.port = other.port();
+  search();
+  ASSERT_FALSE(found->has_value());
+  EXPECT_NE(found->error().line().find("n1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace toprun::rendezvous

@@ -1,0 +1,104 @@
+#include "rendezvous/messages.h"
+
+namespace toprun::rendezvous {
+namespace {
+
+template <class T>
+void put(nlohmann::json& json, const char* name, const std::optional<T>& value) {
+  if (value) json[name] = *value;
+}
+
+template <class T>
+void take(const nlohmann::json& json, const char* name, std::optional<T>& value) {
+  if (json.contains(name)) value = json.at(name).get<T>();
+}
+
+}  // namespace
+
+void to_json(nlohmann::json& json, const Join& join) {
+  json = {{"type", "join"},
+          {"agent", join.agent},
+          {"host", join.host},
+          {"pid", join.pid},
+          {"nnodes", join.nnodes},
+          {"slots", join.slots},
+          {"role", join.role},
+          {"addresses", join.addresses},
+          {"store_port", join.store_port}};
+  put(json, "node_rank", join.node_rank);
+  put(json, "node_index", join.node_index);
+  put(json, "local_rank", join.local_rank);
+  put(json, "location", join.location);
+  put(json, "location_pattern", join.location_pattern);
+}
+
+void from_json(const nlohmann::json& json, Join& join) {
+  json.at("agent").get_to(join.agent);
+  json.at("host").get_to(join.host);
+  json.at("pid").get_to(join.pid);
+  json.at("nnodes").get_to(join.nnodes);
+  json.at("slots").get_to(join.slots);
+  json.at("role").get_to(join.role);
+  json.at("addresses").get_to(join.addresses);
+  json.at("store_port").get_to(join.store_port);
+  take(json, "node_rank", join.node_rank);
+  take(json, "node_index", join.node_index);
+  take(json, "local_rank", join.local_rank);
+  take(json, "location", join.location);
+  take(json, "location_pattern", join.location_pattern);
+}
+
+void to_json(nlohmann::json& json, const StoreAddress& store) {
+  json = {{"agent", store.agent},
+          {"host", store.host},
+          {"addresses", store.addresses},
+          {"port", store.port},
+          {"exact", store.exact}};
+}
+
+void from_json(const nlohmann::json& json, StoreAddress& store) {
+  json.at("agent").get_to(store.agent);
+  json.at("host").get_to(store.host);
+  json.at("addresses").get_to(store.addresses);
+  json.at("port").get_to(store.port);
+  json.at("exact").get_to(store.exact);
+}
+
+void to_json(nlohmann::json& json, const Assignment& a) {
+  json = {{"type", "assign"},
+          {"attempt", a.attempt},
+          {"group_rank", a.group_rank},
+          {"group_world_size", a.group_world_size},
+          {"first_rank", a.first_rank},
+          {"nproc", a.nproc},
+          {"world_size", a.world_size},
+          {"local_world_size", a.local_world_size},
+          {"role_first_rank", a.role_first_rank},
+          {"role_world_size", a.role_world_size},
+          {"run_id", a.run_id},
+          {"location", a.location},
+          {"store", a.store}};
+}
+
+void from_json(const nlohmann::json& json, Assignment& a) {
+  json.at("attempt").get_to(a.attempt);
+  json.at("group_rank").get_to(a.group_rank);
+  json.at("group_world_size").get_to(a.group_world_size);
+  json.at("first_rank").get_to(a.first_rank);
+  json.at("nproc").get_to(a.nproc);
+  json.at("world_size").get_to(a.world_size);
+  json.at("local_world_size").get_to(a.local_world_size);
+  json.at("role_first_rank").get_to(a.role_first_rank);
+  json.at("role_world_size").get_to(a.role_world_size);
+  json.at("run_id").get_to(a.run_id);
+  json.at("location").get_to(a.location);
+  json.at("store").get_to(a.store);
+}
+
+std::string type_of(const nlohmann::json& message) {
+  if (!message.is_object()) return {};
+  const auto type = message.find("type");
+  return type != message.end() && type->is_string() ? type->get<std::string>() : std::string();
+}
+
+}  // namespace toprun::rendezvous

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace toprun::rendezvous {
+
+// The messages of the agent channel that belong to coming together. Every message is a JSON object
+// with a "type"; what it carries else is one of these structs. Unknown members are ignored.
+
+// member → root, the first frame: who I am and what I can offer.
+struct Join {
+  std::string agent;          // 16 hex digits, the process's name for itself
+  std::string host;           // the node's name, as its engine or its user names it
+  int pid = 0;
+  int nnodes = 0;                 // how many this agent thinks there are
+  int slots = 1;                  // workers it will start
+  std::optional<int> node_rank;   // fixed on its command line
+  std::optional<int> node_index;  // by its engine; only says who is who
+  std::optional<int> local_rank;  // ranks in place: it will become this rank of its node
+  std::string role = "default";
+  std::vector<std::string> addresses;  // that peers may reach it at, best first
+  int store_port = 0;
+  std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
+  std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
+};
+
+// Where the workers' store will be.
+struct StoreAddress {
+  std::string agent;  // whose it is
+  std::string host;
+  std::vector<std::string> addresses;  // candidates, best first
+  int port = 0;
+  std::string exact;  // not empty: workers get this as MASTER_ADDR, as it is
+};
+
+// root → member: its part of the job.
+struct Assignment {
+  int attempt = 0;
+  int group_rank = 0;
+  int group_world_size = 1;
+  int first_rank = 0;
+  int nproc = 1;
+  int world_size = 1;
+  int local_world_size = 1;  // of the whole node; differs from nproc for ranks in place only
+  int role_first_rank = 0;
+  int role_world_size = 1;
+  std::string run_id;
+  std::string location;  // "/cluster/rack", empty if unknown
+  StoreAddress store;
+};
+
+void to_json(nlohmann::json& json, const Join& join);
+void from_json(const nlohmann::json& json, Join& join);
+void to_json(nlohmann::json& json, const StoreAddress& store);
+void from_json(const nlohmann::json& json, StoreAddress& store);
+void to_json(nlohmann::json& json, const Assignment& assignment);
+void from_json(const nlohmann::json& json, Assignment& assignment);
+
+// The type of a message, "" if it has none.
+std::string type_of(const nlohmann::json& message);
+
+// The struct that a message carries; nullopt if it is not of that shape.
+template <class T>
+std::optional<T> read(const nlohmann::json& message) {
+  try {
+    return message.get<T>();
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace toprun::rendezvous

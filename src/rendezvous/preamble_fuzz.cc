@@ -1,0 +1,15 @@
+// Lines that whoever reaches the port may send: parsing one must not crash, and what is understood
+// must read the same when it is written again.
+#include <cstdint>
+#include <cstdlib>
+
+#include "rendezvous/preamble.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view line(reinterpret_cast<const char*>(data), size);
+  if (const auto preamble = toprun::rendezvous::Preamble::parse(line)) {
+    if (preamble->line() != std::string(line) + "\n") std::abort();
+  }
+  toprun::rendezvous::parse_refusal(line);
+  return 0;
+}

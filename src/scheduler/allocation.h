@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace toprun::scheduler {
+
+// What this process is among the processes that an engine started.
+enum class Stance {
+  single,    // nobody started several of us: one node, all its ranks are ours
+  agent,     // one process per node: we are this node's agent
+  in_place,  // one process per rank: we join and become our rank
+  starter,   // in a batch script or an allocation's shell: start one agent per node first
+};
+
+struct Node {
+  std::string name;  // as the engine names it
+  // Processes that the user asked the engine for on this node; in_place: those that it started.
+  std::optional<int> slots;
+};
+
+// One engine's view of where this process runs. Every fact says where it came from.
+struct Allocation {
+  std::string engine;  // "local", "manual" or "slurm"
+  Stance stance = Stance::single;
+  int node_count = 1;             // nodes of this launch, at least 1
+  std::string node_count_source;  // "--nnodes", "PET_NNODES", "SLURM_STEP_NODELIST", "default" …
+  // In the engine's order. The launch's nodes, or for a starter all nodes of the allocation, of
+  // which it takes node_count. Empty where nobody lists them ("local", mostly "manual").
+  std::vector<Node> nodes;
+  // Which of the launch's nodes this is, 0 ≤ my_node < node_count: an index, not the group rank.
+  std::optional<int> my_node;
+  std::optional<int> local_rank;        // in_place: which of its node's ranks we are
+  std::optional<int> tasks_on_my_node;  // in_place
+  std::string node_name;                // the engine's name of this node, else the host name
+  // Identifies job and step among others, the same on all members: "slurm.17.0",
+  // "slurm.alps.17.0"; empty where no engine does.
+  std::string job;
+  std::optional<int> port;  // P by the engine's formula
+  // Evidence of this node's place in the network, raw: SLURM_TOPOLOGY_ADDR and its _PATTERN.
+  std::optional<std::string> location;
+  std::optional<std::string> location_pattern;
+  // Our own starter started us: the job's secret comes on standard input.
+  bool started_by_toprun = false;
+  std::vector<std::string> reasons;  // one line per decision, for -v
+  std::vector<std::string> notes;    // one line each that the user should read in any case
+};
+
+}  // namespace toprun::scheduler

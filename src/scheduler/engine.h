@@ -1,0 +1,86 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "scheduler/allocation.h"
+
+namespace toprun::scheduler {
+
+// What the command line (or a PET_ variable in its stead) says about nodes. A source is the user's
+// word for it: "--nnodes", "PET_NNODES"; only those that start with a dash are on the command line.
+struct Hints {
+  std::optional<int> nnodes;  // at least 1
+  std::string nnodes_source;
+  std::optional<int> node_rank;   // --node-rank, on the command line only
+  std::optional<int> node_index;  // PET_NODE_RANK
+  std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
+  bool standalone = false;
+  bool ranks_in_place = false;
+  bool terminal = false;  // standard input is a terminal
+  std::string host_name;  // for nodes that no engine names
+};
+
+// How a starter starts one agent per node: a command, its environment; the job's secret goes to its
+// standard input.
+struct AgentCommand {
+  std::vector<std::string> argv;
+  Environment environment;
+};
+
+struct AgentRequest {
+  // toprun as every node finds it; where we were called by a link named torchrun, that link.
+  std::string program;
+  std::vector<std::string> arguments;  // the user's own, without argv[0]
+};
+
+// One engine that may have started us. detect() is pure and tells whether it did; one that it is
+// not answers nothing. Adding an engine: its file, its test and a line in engines.cc.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual std::string_view name() const = 0;
+  virtual Result<std::optional<Allocation>> detect(const Environment& environment,
+                                                   const Hints& hints) const = 0;
+  // Only for an allocation whose stance is `starter`.
+  virtual Result<AgentCommand> agent_command(const Environment& environment,
+                                             const Allocation& allocation,
+                                             const AgentRequest& request) const;
+};
+
+// All engines in the order in which they are asked; the last one always answers.
+std::span<const Engine* const> engines();
+
+// Where am I? The first engine that knows:
+//
+//   | given                                              | else                | stance |
+//   |----------------------------------------------------|---------------------|-------------------|
+//   | --standalone or --nnodes 1 on the command line     |                     | single | | nnodes
+//   > 1 and --rdzv-endpoint or --master-addr on | step of n = nnodes  | agent, manual     | |   the
+//   command line                                 |   tasks, or no step |                   | | a
+//   Slurm step of our own                            |                     | agent             | |
+//   a Slurm step                                       | 1 task              | single            |
+//   |                                                    | tasks = nodes       | agent | | | tasks
+//   > nodes, or   | in_place          | |                                                    |
+//   --ranks-in-place  |                   | | a Slurm batch script or allocation's shell         |
+//   on its only node    | single            | | |                     | starter           | |
+//   nnodes > 1                                         |                     | agent, manual     |
+//   |                                                    |                     | single, local |
+//
+// Several processes that would each be a world of their own are an error, unless the user asked for
+// that on the command line. What contradicts itself is an error that names the variables.
+Result<Allocation> detect(const Environment& environment, const Hints& hints);
+
+Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
+                                   const AgentRequest& request);
+
+// --standalone or --nnodes 1 on the command line: a world of its own is what the user wants.
+bool wants_single(const Hints& hints);
+bool on_command_line(std::string_view source);
+
+}  // namespace toprun::scheduler

@@ -1,0 +1,100 @@
+#include "scheduler/engine.h"
+#include "scheduler/local.h"
+#include "scheduler/manual.h"
+#include "scheduler/slurm.h"
+
+namespace toprun::scheduler {
+namespace {
+
+// Launchers that start one process per rank and that no engine of ours speaks for: each of their
+// processes would be a world of its own.
+constexpr std::pair<const char*, const char*> foreign_worlds[] = {
+    {"OMPI_COMM_WORLD_SIZE", "mpirun"},
+    {"PMI_SIZE", "mpirun"},
+};
+
+Result<void> check_contradictions(const Hints& hints) {
+  if (hints.standalone && hints.nnodes && *hints.nnodes > 1) {
+    return usage(fmt::format("--standalone with {} {}", hints.nnodes_source, *hints.nnodes),
+                 "--standalone is for one node", "drop --standalone");
+  }
+  return {};
+}
+
+// A Slurm step sets PMI_SIZE too, with --mpi=pmi2: there Slurm's own variables tell more.
+Result<void> check_foreign_worlds(const Environment& environment) {
+  if (environment.has("SLURM_STEP_ID") && !environment.has("OMPI_COMM_WORLD_SIZE")) return {};
+  for (const auto& [variable, launcher] : foreign_worlds) {
+    const auto size = environment.non_empty(variable);
+    if (!size || *size == "1") continue;
+    return fail(fmt::format("{} started {} processes ({})", launcher, *size, variable),
+                "each of them would be a world of its own",
+                "start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint");
+  }
+  return {};
+}
+
+Result<void> check_node_rank(const Allocation& allocation, const Hints& hints) {
+  if (!hints.node_rank || *hints.node_rank < allocation.node_count) return {};
+  return usage(fmt::format("--node-rank {}", *hints.node_rank),
+               fmt::format("there {} only {} node{} ({})",
+                           allocation.node_count == 1 ? "is" : "are", allocation.node_count,
+                           allocation.node_count == 1 ? "" : "s", allocation.node_count_source),
+               allocation.node_count_source == "default" ? "give --nnodes" : "");
+}
+
+}  // namespace
+
+Result<AgentCommand> Engine::agent_command(const Environment&, const Allocation&,
+                                           const AgentRequest&) const {
+  return fail(fmt::format("{} starts no agents", name()));
+}
+
+std::span<const Engine* const> engines() {
+  static const ManualEngine manual;
+  static const SlurmEngine slurm;
+  static const LocalEngine local;
+  static const Engine* const all[] = {&manual, &slurm, &local};
+  return all;
+}
+
+bool on_command_line(std::string_view source) {
+  return source.starts_with('-');
+}
+
+bool wants_single(const Hints& hints) {
+  return hints.standalone || (hints.nnodes == 1 && on_command_line(hints.nnodes_source));
+}
+
+Result<Allocation> detect(const Environment& environment, const Hints& hints) {
+  if (const auto checked = check_contradictions(hints); !checked) {
+    return std::unexpected(checked.error());
+  }
+  for (const Engine* engine : engines()) {
+    auto found = engine->detect(environment, hints);
+    if (!found) return std::unexpected(std::move(found.error()));
+    if (!*found) continue;
+    if ((*found)->engine != "manual" && !wants_single(hints)) {
+      if (const auto checked = check_foreign_worlds(environment); !checked) {
+        return std::unexpected(checked.error());
+      }
+    }
+    if (const auto checked = check_node_rank(**found, hints); !checked) {
+      return std::unexpected(checked.error());
+    }
+    return std::move(**found);
+  }
+  return fail("no engine knows where this is");
+}
+
+Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
+                                   const AgentRequest& request) {
+  for (const Engine* engine : engines()) {
+    if (engine->name() == allocation.engine) {
+      return engine->agent_command(environment, allocation, request);
+    }
+  }
+  return fail(fmt::format("there is no engine \"{}\"", allocation.engine));
+}
+
+}  // namespace toprun::scheduler

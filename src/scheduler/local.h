@@ -1,0 +1,15 @@
+#pragma once
+
+#include "scheduler/engine.h"
+
+namespace toprun::scheduler {
+
+// Nobody but the user started us: one node, this one. Always answers.
+class LocalEngine final : public Engine {
+ public:
+  std::string_view name() const override { return "local"; }
+  Result<std::optional<Allocation>> detect(const Environment& environment,
+                                           const Hints& hints) const override;
+};
+
+}  // namespace toprun::scheduler

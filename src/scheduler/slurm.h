@@ -1,0 +1,23 @@
+#pragma once
+
+#include "scheduler/engine.h"
+
+namespace toprun::scheduler {
+
+// Slurm 22.05 and newer (srun(1), sbatch(1)), variables of the step before those of the job. No
+// program of Slurm's is needed to detect it; starting agents needs srun.
+class SlurmEngine final : public Engine {
+ public:
+  std::string_view name() const override { return "slurm"; }
+  Result<std::optional<Allocation>> detect(const Environment& environment,
+                                           const Hints& hints) const override;
+  // One srun for all nodes. Its step gets every CPU and GPU that the job has on each node, whatever
+  // task count the header asked for: what srun would read of that from the environment is unset.
+  Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
+                                     const AgentRequest& request) const override;
+};
+
+// P = 61000 + (job·7 + step) mod 4536: above the ephemeral ports, different for neighbouring jobs.
+int slurm_port(std::int64_t job, std::int64_t step);
+
+}  // namespace toprun::scheduler

@@ -1,0 +1,488 @@
+#include "scheduler/slurm.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace toprun::scheduler {
+namespace {
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+Environment with(Environment environment, const Variables& changes) {
+  for (const auto& [name, value] : changes) {
+    if (value == "-") {
+      environment.unset(name);
+    } else {
+      environment.set(name, value);
+    }
+  }
+  return environment;
+}
+
+// As Slurm 22.05 sets them for `sbatch -N4 --ntasks-per-node=4` (batch script on n0).
+const Environment batch = {{"SLURM_JOB_ID", "17"},
+                           {"SLURM_JOB_NODELIST", "n[0-3]"},
+                           {"SLURM_JOB_CPUS_PER_NODE", "16(x4)"},
+                           {"SLURM_NTASKS", "16"},
+                           {"SLURM_NPROCS", "16"},
+                           {"SLURM_NTASKS_PER_NODE", "4"},
+                           {"SLURM_TASKS_PER_NODE", "4(x4)"},
+                           {"SLURMD_NODENAME", "n0"},
+                           {"SLURM_NODEID", "0"},
+                           {"SLURM_PROCID", "0"},
+                           {"SLURM_LOCALID", "0"}};
+
+// Task 2 of `srun -N4 -n4`.
+const Environment step_of_agents = {{"SLURM_JOB_ID", "17"},
+                                    {"SLURM_JOB_NODELIST", "n[0-3]"},
+                                    {"SLURM_STEP_ID", "3"},
+                                    {"SLURM_STEP_NODELIST", "n[0-3]"},
+                                    {"SLURM_STEP_NUM_TASKS", "4"},
+                                    {"SLURM_STEP_TASKS_PER_NODE", "1(x4)"},
+                                    {"SLURMD_NODENAME", "n2"},
+                                    {"SLURM_NODEID", "2"},
+                                    {"SLURM_PROCID", "2"},
+                                    {"SLURM_LOCALID", "0"},
+                                    {"SLURM_TOPOLOGY_ADDR", "core.s0.n2"},
+                                    {"SLURM_TOPOLOGY_ADDR_PATTERN", "switch.switch.node"}};
+
+// Task 9 of `srun -N4 -n16`.
+const Environment step_of_ranks = with(step_of_agents, {{"SLURM_STEP_NUM_TASKS", "16"},
+                                                        {"SLURM_STEP_TASKS_PER_NODE", "4(x4)"},
+                                                        {"SLURM_PROCID", "9"},
+                                                        {"SLURM_LOCALID", "1"}});
+
+const Environment step_of_one = with(step_of_agents, {{"SLURM_STEP_NODELIST", "n2"},
+                                                      {"SLURM_STEP_NUM_TASKS", "1"},
+                                                      {"SLURM_STEP_TASKS_PER_NODE", "1"},
+                                                      {"SLURM_NODEID", "0"},
+                                                      {"SLURM_PROCID", "0"}});
+
+const Environment salloc_shell = with(batch, {{"SLURMD_NODENAME", "-"},
+                                              {"SLURM_NODEID", "-"},
+                                              {"SLURM_PROCID", "-"},
+                                              {"SLURM_LOCALID", "-"}});
+
+Hints nothing() {
+  Hints hints;
+  hints.host_name = "here";
+  return hints;
+}
+
+Hints nnodes(int count, std::string source = "--nnodes") {
+  Hints hints = nothing();
+  hints.nnodes = count;
+  hints.nnodes_source = std::move(source);
+  return hints;
+}
+
+std::string text(Stance stance) {
+  switch (stance) {
+    case Stance::single:
+      return "single";
+    case Stance::agent:
+      return "agent";
+    case Stance::in_place:
+      return "in_place";
+    case Stance::starter:
+      return "starter";
+  }
+  return "?";
+}
+
+// "stance NODE_COUNT my_node", or the error's line.
+std::string outcome(const Environment& environment, const Hints& hints) {
+  const auto found = detect(environment, hints);
+  if (!found) return found.error().line();
+  EXPECT_EQ(found->engine, "slurm");
+  EXPECT_FALSE(found->reasons.empty());
+  return fmt::format("{} {} {}", text(found->stance), found->node_count,
+                     found->my_node ? fmt::format("{}", *found->my_node) : "-");
+}
+
+TEST(Slurm, StanceByWhoStartedUs) {
+  struct Case {
+    const char* what;
+    Environment environment;
+    Hints hints;
+    const char* expected;
+  };
+  Hints in_place = nothing();
+  in_place.ranks_in_place = true;
+  Hints alone = nothing();
+  alone.standalone = true;
+  Hints terminal = nothing();
+  terminal.terminal = true;
+  const std::string interactive = "4294967290";
+  for (const auto& [what, environment, hints, expected] : std::vector<Case>{
+           {"batch script", batch, nothing(), "starter 4 -"},
+           {"batch script, newer Slurm", with(batch, {{"SLURM_STEP_ID", "4294967291"}}), nothing(),
+            "starter 4 -"},
+           {"salloc on the login node", salloc_shell, nothing(), "starter 4 -"},
+           {"salloc with an interactive step",
+            with(batch, {{"SLURM_STEP_ID", interactive}, {"SLURM_PTY_PORT", "4711"}}), terminal,
+            "starter 4 -"},
+           {"part of the nodes", batch, nnodes(2), "starter 2 -"},
+           {"part of the nodes by PET", batch, nnodes(2, "PET_NNODES"), "starter 2 -"},
+           {"--nnodes 1 never starts a step", batch, nnodes(1), "single 1 0"},
+           {"--standalone neither", batch, alone, "single 1 0"},
+           {"nor from salloc's shell", salloc_shell, nnodes(1), "single 1 0"},
+           {"PET_NNODES=1 on a node of the job", batch, nnodes(1, "PET_NNODES"), "single 1 0"},
+           {"PET_NNODES=1 on the login node", salloc_shell, nnodes(1, "PET_NNODES"), "starter 1 -"},
+           {"job of one node", with(batch, {{"SLURM_JOB_NODELIST", "n0"}}), nothing(),
+            "single 1 0"},
+           {"job of one node, from the login node",
+            with(salloc_shell, {{"SLURM_JOB_NODELIST", "n0"}}), nothing(), "starter 1 -"},
+           {"one task per node", step_of_agents, nothing(), "agent 4 2"},
+           {"one task per node, said again", step_of_agents, nnodes(4), "agent 4 2"},
+           {"our own step", with(step_of_agents, {{"TOPRUN_STEP", "1"}}), nothing(), "agent 4 2"},
+           {"our own step of one node", with(step_of_one, {{"TOPRUN_STEP", "1"}}), nothing(),
+            "agent 1 0"},
+           {"several tasks per node", step_of_ranks, nothing(), "in_place 4 2"},
+           {"several tasks on one node",
+            with(step_of_one, {{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_STEP_TASKS_PER_NODE", "4"}}),
+            nothing(), "in_place 1 0"},
+           {"one rank per node", step_of_agents, in_place, "in_place 4 2"},
+           {"one task", step_of_one, nothing(), "single 1 0"},
+           {"one task in a terminal", with(step_of_one, {{"SLURM_PTY_PORT", "4711"}}), terminal,
+            "single 1 0"},
+           {"a step from within a terminal's step",
+            with(step_of_agents, {{"SLURM_PTY_PORT", "4711"}}), nothing(), "agent 4 2"},
+           {"four worlds of one, as asked", step_of_agents, nnodes(1), "single 1 0"},
+           {"four worlds of one, as asked", step_of_ranks, alone, "single 1 0"},
+           {"a heterogeneous job, one node of it", with(batch, {{"SLURM_HET_SIZE", "2"}}),
+            nnodes(1), "single 1 0"},
+       }) {
+    EXPECT_EQ(outcome(environment, hints), expected) << what;
+  }
+}
+
+TEST(Slurm, RefusesWithWhatToDo) {
+  struct Case {
+    const char* what;
+    Environment environment;
+    Hints hints;
+    const char* expected;
+  };
+  Hints in_place = nothing();
+  in_place.ranks_in_place = true;
+  Hints terminal = nothing();
+  terminal.terminal = true;
+  Hints ranked = nothing();
+  ranked.node_rank = 0;
+  Hints standalone = nnodes(4);
+  standalone.standalone = true;
+  Hints rank_of_agent = nothing();
+  rank_of_agent.node_rank = 4;
+  for (const auto& [what, environment, hints, expected] : std::vector<Case>{
+           {"srun --pty bash", with(step_of_agents, {{"SLURM_PTY_PORT", "4711"}}), terminal,
+            "this is one of 4 tasks of an interactive step (srun --pty): only this task has the "
+            "terminal, the others cannot join; leave this shell and type: srun -N 4 "
+            "--ntasks-per-node=1 toprun …"},
+           {"more nodes than the job", batch, nnodes(5),
+            "--nnodes 5: the Slurm job has 4 nodes: n[0-3]; ask for more in the job's header "
+            "(--nodes=5)"},
+           {"another node count than the step's", step_of_agents, nnodes(2),
+            "--nnodes 2: this Slurm step has 4 tasks on 4 nodes; drop --nnodes or start the step "
+            "with srun -N 2"},
+           {"four worlds of one by a variable", step_of_agents, nnodes(1, "PET_NNODES"),
+            "PET_NNODES 1: this Slurm step has 4 tasks on 4 nodes; drop PET_NNODES or start the "
+            "step "
+            "with srun -N 1"},
+           {"four worlds of one without an index", with(step_of_agents, {{"SLURM_NODEID", "-"}}),
+            nothing(),
+            "SLURM_NODEID is not set: Slurm's other variables say that this is one of its jobs; "
+            "hand "
+            "all SLURM_ variables on, or none"},
+           {"--ranks-in-place in a batch script", batch, in_place,
+            "--ranks-in-place: Slurm started no process per rank here; start toprun by srun -n "
+            "RANKS, "
+            "or drop the option"},
+           {"--node-rank in a batch script", batch, ranked,
+            "--node-rank 0: toprun itself starts 4 nodes of the Slurm job here; drop --node-rank, "
+            "or give "
+            "--nnodes and --rdzv-endpoint too and start every node yourself"},
+           {"--node-rank beyond the nodes", step_of_agents, rank_of_agent,
+            "--node-rank 4: there are only 4 nodes (SLURM_STEP_NODELIST)"},
+           {"--standalone with more nodes", batch, standalone,
+            "--standalone with --nnodes 4: --standalone is for one node; drop --standalone"},
+           {"heterogeneous job", with(batch, {{"SLURM_HET_SIZE", "2"}}), nothing(),
+            "this is a heterogeneous Slurm job of 2 components: toprun does not join components by "
+            "itself; submit an ordinary job, or start one toprun per node with --nnodes, "
+            "--node-rank "
+            "and --rdzv-endpoint"},
+           {"our own step, several tasks per node", with(step_of_ranks, {{"TOPRUN_STEP", "1"}}),
+            nothing(),
+            "toprun's own Slurm step has 16 tasks on 4 nodes: it needs one per node; unset "
+            "TOPRUN_STEP if you started this step yourself"},
+           {"mpirun in a batch script", with(batch, {{"OMPI_COMM_WORLD_SIZE", "4"}}), nothing(),
+            "mpirun started 4 processes (OMPI_COMM_WORLD_SIZE): each of them would be a world of "
+            "its "
+            "own; start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint"},
+       }) {
+    EXPECT_EQ(outcome(environment, hints), expected) << what;
+  }
+}
+
+// Whatever Slurm's variables hold, the error is one line that names the variable.
+TEST(Slurm, NamesTheMalformedVariable) {
+  struct Case {
+    Environment environment;
+    const char* variable;
+    const char* value;
+  };
+  for (const auto& [environment, variable, value] : std::vector<Case>{
+           {batch, "SLURM_JOB_ID", "x"},
+           {batch, "SLURM_JOB_ID", "0"},
+           {batch, "SLURM_JOB_ID", "99999999999999999999"},
+           {batch, "SLURM_JOB_ID", ""},
+           {batch, "SLURM_JOB_NODELIST", "n[1-"},
+           {batch, "SLURM_JOB_NODELIST", "n[3-1]"},
+           {batch, "SLURM_JOB_NODELIST", "n[0-999999999]"},
+           {batch, "SLURM_JOB_NODELIST", ""},
+           {batch, "SLURM_JOB_NODELIST", "-"},
+           {batch, "SLURM_TASKS_PER_NODE", "4(x"},
+           {batch, "SLURM_TASKS_PER_NODE", "0(x4)"},
+           {batch, "SLURM_NTASKS_PER_NODE", "many"},
+           {batch, "SLURM_HET_SIZE", "two"},
+           {batch, "SLURM_STEP_ID", "-1"},
+           {batch, "SLURM_STEP_ID", "1.0"},
+           {batch, "SLURM_STEP_ID", "4294967296"},
+           {step_of_agents, "SLURM_STEP_NODELIST", "n[0-3"},
+           {step_of_agents, "SLURM_STEP_NODELIST", "-"},
+           {step_of_agents, "SLURM_STEP_NODELIST", "n[0-2]"},
+           {step_of_agents, "SLURM_STEP_NODELIST", "n[4-7]"},
+           {step_of_agents, "SLURM_STEP_NUM_TASKS", "5"},
+           {step_of_agents, "SLURM_STEP_NUM_TASKS", "-"},
+           {step_of_agents, "SLURM_STEP_NUM_TASKS", "1e3"},
+           {step_of_agents, "SLURM_STEP_TASKS_PER_NODE", "1(x4"},
+           {step_of_agents, "SLURM_STEP_TASKS_PER_NODE", "1(x3)"},
+           {step_of_agents, "SLURM_STEP_TASKS_PER_NODE", "1(x1000000000)"},
+           {step_of_agents, "SLURM_NODEID", "4"},
+           {step_of_agents, "SLURM_NODEID", "-1"},
+           {step_of_agents, "SLURM_NODEID", "two"},
+           {step_of_ranks, "SLURM_LOCALID", "4"},
+           {step_of_ranks, "SLURM_LOCALID", "-"},
+           {step_of_ranks, "SLURM_LOCALID", "\n"},
+           {with(step_of_agents, {{"TOPRUN_STEP", "1"}}), "TOPRUN_SLOTS", "4(x"},
+           {with(step_of_agents, {{"TOPRUN_STEP", "1"}}), "TOPRUN_SLOTS", "4(x3)"},
+       }) {
+    const auto found = detect(with(environment, {{variable, value}}), nothing());
+    ASSERT_FALSE(found) << variable << "=" << value;
+    const std::string line = found.error().line();
+    EXPECT_NE(line.find(variable), std::string::npos) << line;
+    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+  }
+}
+
+TEST(Slurm, FactsOfAnAgent) {
+  const auto found = detect(with(step_of_agents, {{"SLURM_CLUSTER_NAME", "alps"}}), nothing());
+  ASSERT_TRUE(found) << found.error().line();
+  EXPECT_EQ(found->node_name, "n2");
+  EXPECT_EQ(found->job, "slurm.alps.17.3");
+  EXPECT_EQ(found->port, 61000 + 17 * 7 + 3);
+  EXPECT_EQ(found->location, "core.s0.n2");
+  EXPECT_EQ(found->location_pattern, "switch.switch.node");
+  EXPECT_EQ(found->node_count_source, "SLURM_STEP_NODELIST");
+  EXPECT_FALSE(found->started_by_toprun);
+  ASSERT_EQ(found->nodes.size(), 4u);
+  EXPECT_EQ(found->nodes[2].name, "n2");
+  EXPECT_EQ(found->nodes[2].slots, std::nullopt);
+}
+
+TEST(Slurm, FactsOfARankInPlace) {
+  const auto found = detect(with(step_of_ranks, {{"SLURM_STEP_NUM_TASKS", "14"},
+                                                 {"SLURM_STEP_TASKS_PER_NODE", "4,3(x2),4"}}),
+                            nothing());
+  ASSERT_TRUE(found) << found.error().line();
+  EXPECT_EQ(found->local_rank, 1);
+  EXPECT_EQ(found->tasks_on_my_node, 3);
+  std::vector<int> slots;
+  for (const Node& node : found->nodes) slots.push_back(node.slots.value_or(-1));
+  EXPECT_EQ(slots, (std::vector<int>{4, 3, 3, 4}));
+}
+
+TEST(Slurm, FactsOfOurOwnAgent) {
+  // The starter took two of the job's nodes.
+  const auto found = detect(with(step_of_agents, {{"TOPRUN_STEP", "1"},
+                                                  {"TOPRUN_SLOTS", "4(x2),2,1"},
+                                                  {"SLURM_STEP_NODELIST", "n[1-2]"},
+                                                  {"SLURM_STEP_NUM_TASKS", "2"},
+                                                  {"SLURM_STEP_TASKS_PER_NODE", "1(x2)"},
+                                                  {"SLURM_NODEID", "1"}}),
+                            nnodes(2));
+  ASSERT_TRUE(found) << found.error().line();
+  EXPECT_TRUE(found->started_by_toprun);
+  ASSERT_EQ(found->nodes.size(), 2u);
+  EXPECT_EQ(found->nodes[0].slots, 4);
+  EXPECT_EQ(found->nodes[1].slots, 2);
+}
+
+TEST(Slurm, CountsOnlyTasksThatTheUserRequested) {
+  struct Case {
+    const char* what;
+    Variables changes;
+    std::optional<int> slots;
+  };
+  for (const auto& [what, changes, slots] : std::vector<Case>{
+           {"--ntasks-per-node=4", {}, 4},
+           {"--ntasks=8", {{"SLURM_NTASKS_PER_NODE", "-"}, {"SLURM_TASKS_PER_NODE", "2(x4)"}}, 2},
+           {"not requested: Slurm's own guess",
+            {{"SLURM_NTASKS_PER_NODE", "-"}, {"SLURM_NTASKS", "-"}, {"SLURM_NPROCS", "-"}},
+            std::nullopt},
+           {"--ntasks-per-node=1: one agent per node",
+            {{"SLURM_NTASKS_PER_NODE", "1"}, {"SLURM_TASKS_PER_NODE", "1(x4)"}},
+            std::nullopt},
+           {"--ntasks-per-node alone", {{"SLURM_TASKS_PER_NODE", "-"}}, 4},
+       }) {
+    const auto found = detect(with(batch, changes), nothing());
+    ASSERT_TRUE(found) << what << ": " << found.error().line();
+    ASSERT_EQ(found->nodes.size(), 4u) << what;
+    for (const Node& node : found->nodes) EXPECT_EQ(node.slots, slots) << what;
+  }
+}
+
+TEST(Slurm, SaysThatASingleRunOnTheLoginNodeIsOne) {
+  const auto outside = detect(salloc_shell, nnodes(1));
+  ASSERT_TRUE(outside);
+  ASSERT_EQ(outside->notes.size(), 1u);
+  EXPECT_EQ(
+      outside->notes[0],
+      "--nnodes runs the ranks on this host (here), which is no node of the Slurm job; for one "
+      "of its nodes type: srun -N1 -n1 toprun …");
+  EXPECT_TRUE(detect(batch, nnodes(1))->notes.empty());
+}
+
+TEST(SlurmPort, StaysBelowTheEnd) {
+  EXPECT_EQ(slurm_port(1, 0), 61007);
+  EXPECT_EQ(slurm_port(648, 0), 61000);
+  EXPECT_EQ(slurm_port(647, 6), 65535);
+  EXPECT_EQ(slurm_port(4'294'967'295, 4'294'967'289),
+            61000 + (4'294'967'295 * 7 + 4'294'967'289) % 4536);
+}
+
+// The command that starts the agents, as a shell would read it.
+std::string command_line(const Environment& environment, const Hints& hints = nothing()) {
+  const auto allocation = detect(environment, hints);
+  if (!allocation) return allocation.error().line();
+  const auto command = agent_command(environment, *allocation,
+                                     {"/opt/toprun", {"run", "-v", "train.py", "--x", "a b"}});
+  return command ? shell_quote(command->argv) : command.error().line();
+}
+
+TEST(SlurmStep, AsksForEverythingThatTheJobHas) {
+  struct Case {
+    const char* what;
+    Environment environment;
+    Hints hints;
+    const char* options;
+  };
+  const Environment bare = with(batch, {{"SLURM_JOB_CPUS_PER_NODE", "-"}});
+  for (const auto& [what, environment, hints, options] : std::vector<Case>{
+           {"--ntasks-per-node=8 --cpus-per-task=2",
+            with(batch, {{"SLURM_NTASKS_PER_NODE", "8"},
+                         {"SLURM_TASKS_PER_NODE", "8(x4)"},
+                         {"SLURM_CPUS_PER_TASK", "2"}}),
+            nothing(), "-N 4 -n 4 --ntasks-per-node=1 -c 16"},
+           {"part of the nodes", batch, nnodes(2), "-N 2 -n 2 --ntasks-per-node=1 -c 16"},
+           {"nodes that differ: all CPUs of each",
+            with(batch, {{"SLURM_JOB_CPUS_PER_NODE", "16(x3),8"}}), nothing(),
+            "-N 4 -n 4 --ntasks-per-node=1"},
+           {"one thread per core", with(batch, {{"SLURM_HINT", "nomultithread"}}), nothing(),
+            "-N 4 -n 4 --ntasks-per-node=1"},
+           {"no count of CPUs", bare, nothing(), "-N 4 -n 4 --ntasks-per-node=1"},
+           {"GPUs per node are inherited", with(bare, {{"SLURM_GPUS_PER_NODE", "h100:8"}}),
+            nothing(), "-N 4 -n 4 --ntasks-per-node=1"},
+           {"GPUs in all, from salloc's shell", with(bare, {{"SLURM_GPUS", "h100:32"}}), nnodes(2),
+            "-N 2 -n 2 --ntasks-per-node=1 --gpus-per-node=8"},
+           {"GPUs in all", with(bare, {{"SLURM_GPUS", "16"}, {"SLURM_GPUS_ON_NODE", "4"}}),
+            nothing(), "-N 4 -n 4 --ntasks-per-node=1 --gpus-per-node=4"},
+           {"GPUs in all, unevenly", with(bare, {{"SLURM_GPUS", "8"}, {"SLURM_GPUS_ON_NODE", "4"}}),
+            nothing(), "-N 4 -n 4 --ntasks-per-node=1 --gpus-per-node=1"},
+           {"GPUs by --exclusive", with(bare, {{"SLURM_GPUS_ON_NODE", "4"}}), nothing(),
+            "-N 4 -n 4 --ntasks-per-node=1 --gpus-per-node=4"},
+           {"fewer GPUs in all than nodes", with(bare, {{"SLURM_GPUS", "2"}}), nothing(),
+            "-N 4 -n 4 --ntasks-per-node=1"},
+           {"GPUs per task, from salloc's shell", with(bare, {{"SLURM_GPUS_PER_TASK", "h100:1"}}),
+            nothing(), "-N 4 -n 4 --ntasks-per-node=1 --gpus-per-node=4"},
+           {"GPUs per task",
+            with(bare, {{"SLURM_TRES_PER_TASK", "cpu=4,gres/gpu=1"}, {"SLURM_GPUS_ON_NODE", "4"}}),
+            nothing(), "-N 4 -n 4 --ntasks-per-node=1 --gpus-per-node=4"},
+       }) {
+    EXPECT_EQ(command_line(environment, hints),
+              fmt::format("srun --overlap {} --kill-on-bad-exit=0 --wait=0 --unbuffered --mpi=none "
+                          "--export=ALL /opt/toprun run -v train.py --x 'a b'",
+                          options))
+        << what;
+  }
+}
+
+TEST(SlurmStep, UndoesABindingOnlyWhereOneIsInherited) {
+  EXPECT_EQ(command_line(batch).find("--cpu-bind"), std::string::npos);
+  EXPECT_NE(command_line(with(batch, {{"SLURM_CPU_BIND", "quiet,mask_cpu:0x1"}}))
+                .find(" --mpi=none --cpu-bind=none --export=ALL "),
+            std::string::npos);
+}
+
+TEST(SlurmStep, LeavesNothingStaleToSrun) {
+  const Variables stale = {{"SLURM_NTASKS", "16"},
+                           {"SLURM_NTASKS_PER_NODE", "4"},
+                           {"SLURM_NPROCS", "16"},
+                           {"SLURM_CPUS_PER_TASK", "2"},
+                           {"SLURM_GPUS", "32"},
+                           {"SRUN_CPUS_PER_TASK", "2"},
+                           {"SLURM_TRES_PER_TASK", "cpu=2"},
+                           {"SLURM_GPUS_PER_TASK", "1"},
+                           {"SLURM_NTASKS_PER_GPU", "1"},
+                           {"SLURM_CPU_BIND", "none"},
+                           {"SLURM_CPU_BIND_TYPE", "mask_cpu:"},
+                           {"SLURM_GPU_BIND", "single:1"},
+                           {"SLURM_DISTRIBUTION", "cyclic"},
+                           {"SLURM_HOSTFILE", "/tmp/h"},
+                           {"SLURM_EXACT", "1"},
+                           {"SLURM_STDINMODE", "none"},
+                           {"SLURM_PTY_PORT", "4711"}};
+  const Variables kept = {{"SLURM_JOB_ID", "17"},           {"SLURM_MEM_PER_NODE", "4000"},
+                          {"SLURM_GPUS_PER_NODE", "4"},     {"SLURM_GRES", "gpu:4"},
+                          {"SLURM_JOB_NODELIST", "n[0-3]"}, {"PATH", "/bin"},
+                          {"PET_NPROC_PER_NODE", "3"},      {"SLURM_CONF", "/etc/slurm.conf"}};
+  const Environment environment = with(with(batch, stale), kept);
+  const auto allocation = detect(environment, nothing());
+  ASSERT_TRUE(allocation) << allocation.error().line();
+  const auto command = agent_command(environment, *allocation, {"/opt/toprun", {}});
+  ASSERT_TRUE(command) << command.error().line();
+  for (const auto& [name, value] : stale) EXPECT_FALSE(command->environment.has(name)) << name;
+  for (const auto& [name, value] : kept) EXPECT_EQ(command->environment.get(name), value) << name;
+  EXPECT_EQ(command->environment.get("TOPRUN_STEP"), "1");
+}
+
+TEST(SlurmStep, HandsTheRequestedTasksOn) {
+  struct Case {
+    const char* tasks;
+    std::optional<std::string> slots;
+  };
+  for (const auto& [tasks, slots] :
+       std::vector<Case>{{"4(x4)", "4(x4)"}, {"4,2(x2),1", "4,2(x2),1"}, {"1(x4)", std::nullopt}}) {
+    const Environment environment =
+        with(batch, {{"SLURM_TASKS_PER_NODE", tasks}, {"TOPRUN_SLOTS", "9(x4)"}});
+    const auto allocation = detect(environment, nothing());
+    ASSERT_TRUE(allocation);
+    const auto command = agent_command(environment, *allocation, {"/opt/toprun", {}});
+    ASSERT_TRUE(command);
+    EXPECT_EQ(command->environment.get("TOPRUN_SLOTS"), slots) << tasks;
+  }
+}
+
+TEST(SlurmStep, NamesTheMalformedVariable) {
+  for (const auto& [variable, value] : Variables{{"SLURM_JOB_CPUS_PER_NODE", "16(x"},
+                                                 {"SLURM_JOB_CPUS_PER_NODE", "-16"},
+                                                 {"SLURM_GPUS", "h100:x"},
+                                                 {"SLURM_GPUS_PER_TASK", ",,"}}) {
+    const std::string line = command_line(with(batch, {{variable, value}}));
+    EXPECT_TRUE(line.starts_with(variable + "=\"" + value + "\": ")) << line;
+  }
+}
+
+}  // namespace
+}  // namespace toprun::scheduler

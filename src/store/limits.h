@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace toprun::store {
+
+// Bounds on what clients may make the server hold. Beyond one the offending connection is closed
+// and the server says which limit it was, once per limit and second.
+struct Limits {
+  std::size_t key_bytes = 8u << 10;        // libuv server of PyTorch: the same
+  std::size_t value_bytes = 8u << 20;      // the same; of one request, APPEND may grow beyond
+  std::size_t keys_per_request = 131'072;  // the same
+  std::size_t request_bytes = 1u << 30;    // one whole request, which is held until complete
+  // Keys, values, queues, parked waits, incomplete requests and unread replies together.
+  std::size_t total_bytes = std::size_t{4} << 30;
+  std::size_t connections = 200'000;
+  std::size_t backlog_bytes = 64u << 20;  // replies a connection has not read yet
+};
+
+// Why a connection is closed by the server.
+enum class Refusal : std::uint8_t {
+  none,
+  // a limit of the same name
+  key_bytes,
+  value_bytes,
+  keys_per_request,
+  request_bytes,
+  total_bytes,
+  connections,
+  backlog_bytes,
+  // not a limit of ours
+  open_files,      // the process has no file descriptor left
+  stranger,        // the first bytes are no PyTorch client's
+  unknown_opcode,  // or a second handshake
+  not_a_number,    // ADD or BARRIER on a key that holds something else
+  not_serving,     // a client while none are served, or one of an attempt that has ended
+};
+inline constexpr std::size_t refusal_kinds = 13;
+
+// What happened, in words, such as "a key is longer than max-key, 8192 bytes".
+std::string refusal_text(Refusal refusal, const Limits& limits);
+
+}  // namespace toprun::store

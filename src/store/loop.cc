@@ -1,0 +1,376 @@
+#include "store/loop.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <future>
+
+#include "base/console.h"
+#include "hosts/address.h"
+
+namespace toprun::store {
+namespace {
+
+// What one turn of the loop does at most, so that nobody waits long for the others.
+constexpr int turn_events = 64;
+constexpr std::size_t turn_due = 256;
+constexpr std::size_t turn_read_bytes = 64u << 10;  // of one connection
+constexpr std::size_t turn_write_bytes = 1u << 20;  // of one connection
+constexpr std::chrono::seconds complaint_interval{1};
+
+// Edge-triggered: the kernel does not look at every socket again that it has just reported, which
+// costs a tenth of a request when thousands are busy; and writability needs no system call.
+constexpr std::uint32_t connection_events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+
+std::string peer_text(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "a client";
+  return hosts::Address::from(address).text();
+}
+
+}  // namespace
+
+struct Server::Loop::Connection final : Session {
+  Connection(Loop& its_loop, Fd its_fd, std::uint32_t attempt)
+      : Session(attempt), loop(its_loop), fd(std::move(its_fd)) {}
+  ~Connection() { loop.service_.forget(*this); }
+
+  void deliver(std::string_view reply) override {
+    if (replies) return replies->put(reply);
+    if (!output) output = std::make_unique<Output>(loop.service_.ledger());
+    output->put(reply);
+    output->charge();
+    loop.make_due(*this);
+  }
+
+  Loop& loop;
+  Fd fd;
+  Output* replies = nullptr;       // while requests of this turn are being answered
+  std::unique_ptr<Output> output;  // what the socket has not taken; absent if nothing
+  std::size_t index = 0;           // in connections_
+  bool readable = false;           // by the last signal and what was read since
+  bool ended = false;              // the client has closed its side, or the connection is broken
+  bool paused = false;             // it has requests to be executed without reading more
+  bool due = false;                // stands in due_
+  bool gone = false;
+};
+
+Server::Loop::Loop(Fd listener, Fd epoll, Fd event, const Limits& limits, Visitor visitor)
+    : limits_(limits),
+      visitor_(std::move(visitor)),
+      acceptor_(std::move(listener)),
+      epoll_(std::move(epoll)),
+      event_(std::move(event)),
+      service_(limits),
+      buffer_(turn_read_bytes) {
+  for (int i = 0; i < turn_events; ++i) answers_.push_back({Output(service_.ledger())});
+  set_listening(true);
+  epoll_event wanted{.events = EPOLLIN, .data = {.ptr = &event_}};
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event_.get(), &wanted);
+}
+
+Server::Loop::~Loop() {
+  call([this] { stopping_ = true; });
+  thread_.join();
+}
+
+void Server::Loop::run() {
+  own_thread_ = std::this_thread::get_id();
+  std::vector<epoll_event> events(turn_events);
+  while (!stopping_) {
+    const int count = ::epoll_wait(epoll_.get(), events.data(), turn_events, wait_timeout_ms());
+    for (int i = 0; i < count; ++i) {
+      const epoll_event& event = events[static_cast<std::size_t>(i)];
+      if (event.data.ptr == &acceptor_) {
+        accept_batch();
+      } else if (event.data.ptr != &event_) {
+        handle(*static_cast<Connection*>(event.data.ptr), event.events);
+      }
+    }
+    send_answers();
+    if (!listening_ && std::chrono::steady_clock::now() >= resume_listening_) set_listening(true);
+    work_off_due();
+    closed_.clear();
+    run_commands();
+  }
+  while (!connections_.empty()) close(*connections_.back());
+  work_off_due();
+  closed_.clear();
+}
+
+int Server::Loop::wait_timeout_ms() const {
+  if (!due_.empty()) return 0;
+  return listening_ ? -1 : static_cast<int>(Acceptor::rest.count());
+}
+
+void Server::Loop::set_listening(bool listening) {
+  epoll_event wanted{.events = EPOLLIN, .data = {.ptr = &acceptor_}};
+  ::epoll_ctl(epoll_.get(), listening ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, acceptor_.fd(), &wanted);
+  listening_ = listening;
+}
+
+void Server::Loop::accept_batch() {
+  if (acceptor_.accept_batch([this](Fd fd) { welcome(std::move(fd)); })) return;
+  complain(-1, Refusal::open_files);
+  set_listening(false);
+  resume_listening_ = std::chrono::steady_clock::now() + Acceptor::rest;
+}
+
+void Server::Loop::welcome(Fd fd) {
+  if (connections_.size() >= limits_.connections) return complain(fd.get(), Refusal::connections);
+  auto connection = std::make_unique<Connection>(*this, std::move(fd), service_.attempt());
+  epoll_event wanted{.events = connection_events, .data = {.ptr = connection.get()}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection->fd.get(), &wanted) != 0) return;
+  connection->index = connections_.size();
+  connections_.push_back(std::move(connection));
+}
+
+void Server::Loop::handle(Connection& connection, std::uint32_t events) {
+  if (connection.gone) return;
+  if (events & ~static_cast<std::uint32_t>(EPOLLOUT)) connection.readable = true;
+  if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) connection.ended = true;
+  // One that is due has had its share of the last turn and waits for the others to have theirs.
+  if (!connection.due) serve(connection);
+}
+
+// One connection's share of a turn.
+void Server::Loop::serve(Connection& connection) {
+  if (connection.output) {
+    flush(connection);
+  } else if (connection.paused) {
+    converse(connection, {});
+  } else if (connection.readable) {
+    read(connection);
+  }
+}
+
+void Server::Loop::read(Connection& connection) {
+  const ssize_t length = ::recv(connection.fd.get(), buffer_.data(), buffer_.size(), 0);
+  if (length > 0) {
+    // A short read has emptied the socket; but its end, once signalled, is not signalled again.
+    const auto size = static_cast<std::size_t>(length);
+    if (size < buffer_.size() && !connection.ended) connection.readable = false;
+    return converse(connection, {buffer_.data(), size});
+  }
+  if (length < 0 && errno == EINTR) return make_due(connection);
+  if (length < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    connection.readable = false;
+    return;
+  }
+  close(connection);
+}
+
+// Executes what has arrived. The connection is owed nothing from before; what it gets is sent with
+// the others' of the batch.
+void Server::Loop::converse(Connection& connection, std::string_view bytes) {
+  if (answered_ == answers_.size()) send_answers();
+  const bool was_client = connection.is_client();
+  Answer& answer = answers_[answered_];
+  connection.replies = &answer.replies;
+  answer.connection = &connection;
+  answer.why = Refusal::none;
+  const Service::Turn turn = service_.take(connection, bytes, answer.replies, answer.why);
+  connection.paused = turn == Service::Turn::paused;
+  if (!was_client && connection.is_client()) note_client();
+  if (turn == Service::Turn::visitor) {
+    connection.replies = nullptr;
+    return hand_over(connection);
+  }
+  ++answered_;
+}
+
+void Server::Loop::send_answers() {
+  for (std::size_t i = 0; i < answered_; ++i) {
+    Answer& answer = answers_[i];
+    Connection& connection = *answer.connection;
+    connection.replies = nullptr;
+    if (!connection.gone) finish(connection, answer);
+    answer.replies.clear();
+  }
+  answered_ = 0;
+}
+
+void Server::Loop::finish(Connection& connection, Answer& answer) {
+  if (!answer.replies.empty()) {
+    const Sent sent = send(connection, answer.replies);
+    if (sent == Sent::broken) return close(connection);
+    if (sent == Sent::partly) {
+      connection.output = std::make_unique<Output>(std::move(answer.replies));
+      connection.output->settle();
+    }
+  }
+  if (answer.why != Refusal::none) return refuse(connection, answer.why);
+  if (!connection.output && (connection.paused || connection.readable)) make_due(connection);
+}
+
+void Server::Loop::hand_over(Connection& connection) {
+  std::string opening = Service::opening(connection);
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd.get(), nullptr);
+  Fd fd = std::move(connection.fd);
+  close(connection);
+  if (visitor_) visitor_(std::move(fd), std::move(opening));
+}
+
+// Sends what the connection is owed from before.
+void Server::Loop::flush(Connection& connection) {
+  if (connection.output->size() > limits_.backlog_bytes + turn_write_bytes) {
+    return refuse(connection, Refusal::backlog_bytes);
+  }
+  const Sent sent = send(connection, *connection.output);
+  if (sent == Sent::broken) return close(connection);
+  if (sent != Sent::all) return;  // the socket will say when it takes more
+  connection.output.reset();
+  if (connection.paused || connection.readable) make_due(connection);
+}
+
+Server::Loop::Sent Server::Loop::send(Connection& connection, Output& output) {
+  constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  std::array<iovec, 64> pieces;
+  const std::size_t count = output.gather(pieces, turn_write_bytes);
+  std::size_t offered = 0;
+  for (std::size_t i = 0; i < count; ++i) offered += pieces[i].iov_len;
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = count;
+  // send(2) costs less than sendmsg(2), and nearly every reply is one piece.
+  const ssize_t sent =
+      count == 1 ? ::send(connection.fd.get(), pieces[0].iov_base, pieces[0].iov_len, flags)
+                 : ::sendmsg(connection.fd.get(), &message, flags);
+  if (sent < 0) {
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? Sent::partly : Sent::broken;
+  }
+  output.consume(static_cast<std::size_t>(sent));
+  if (output.empty()) return Sent::all;
+  // The kernel would take more at once: it is not going to signal that it does.
+  if (static_cast<std::size_t>(sent) == offered) make_due(connection);
+  return Sent::partly;
+}
+
+void Server::Loop::make_due(Connection& connection) {
+  if (connection.due) return;
+  connection.due = true;
+  due_.push_back(&connection);
+}
+
+void Server::Loop::work_off_due() {
+  for (std::size_t left = std::min(due_.size(), stopping_ ? due_.size() : turn_due); left > 0;
+       --left) {
+    Connection* const connection = due_.front();
+    due_.pop_front();
+    connection->due = false;
+    if (connection->gone) {
+      closed_.emplace_back(connection);
+      continue;
+    }
+    serve(*connection);
+  }
+  send_answers();
+}
+
+void Server::Loop::refuse(Connection& connection, Refusal why) {
+  complain(connection.fd.get(), why);
+  close(connection);
+}
+
+void Server::Loop::close(Connection& connection) {
+  if (connection.is_client()) {
+    const std::lock_guard lock(mutex_);
+    --activity_.connections;
+  }
+  std::unique_ptr<Connection> owner = std::move(connections_[connection.index]);
+  if (connection.index + 1 != connections_.size()) {
+    connections_[connection.index] = std::move(connections_.back());
+    connections_[connection.index]->index = connection.index;
+  }
+  connections_.pop_back();
+  service_.forget(connection);
+  connection.gone = true;
+  connection.fd.reset();
+  connection.output.reset();
+  if (connection.due) {
+    static_cast<void>(owner.release());  // work_off_due() takes it over
+  } else {
+    closed_.push_back(std::move(owner));
+  }
+}
+
+void Server::Loop::close_clients() {
+  for (std::size_t i = connections_.size(); i > 0; --i) {
+    if (connections_[i - 1]->is_client()) close(*connections_[i - 1]);
+  }
+}
+
+void Server::Loop::complain(int fd, Refusal why) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  SteadyTime& last = complained_[static_cast<std::size_t>(why)];
+  if (last != SteadyTime() && now - last < complaint_interval) return;
+  last = now;
+  say(fmt::format("store: closed the connection of {}: {}",
+                  fd < 0 ? std::string("new clients") : peer_text(fd), refusal_text(why, limits_)));
+}
+
+void Server::Loop::note_client() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  if (!activity_.first_connect) activity_.first_connect = now;
+  activity_.last_connect = now;
+  ++activity_.connections;
+}
+
+Server::Activity Server::Loop::activity() const {
+  const std::lock_guard lock(mutex_);
+  return activity_;
+}
+
+void Server::Loop::serve_clients(bool serve) {
+  call([this, serve] {
+    service_.serve_clients(serve);
+    if (!serve) close_clients();
+  });
+}
+
+void Server::Loop::clear() {
+  call([this] {
+    close_clients();
+    service_.next_attempt();
+    const std::lock_guard lock(mutex_);
+    activity_ = {};
+  });
+}
+
+// Runs the action on the loop's thread and returns when it is done.
+void Server::Loop::call(std::function<void()> action) {
+  if (std::this_thread::get_id() == own_thread_) return action();
+  std::promise<void> done;
+  {
+    const std::lock_guard lock(mutex_);
+    commands_.push_back([&] {
+      action();
+      done.set_value();
+    });
+  }
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(event_.get(), &one, sizeof one));
+  done.get_future().wait();
+}
+
+void Server::Loop::run_commands() {
+  std::vector<std::function<void()>> commands;
+  {
+    const std::lock_guard lock(mutex_);
+    if (commands_.empty()) return;
+    commands.swap(commands_);
+  }
+  std::uint64_t count;
+  static_cast<void>(::read(event_.get(), &count, sizeof count));
+  for (const std::function<void()>& command : commands) command();
+}
+
+}  // namespace toprun::store

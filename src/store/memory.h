@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace toprun::store {
+
+// What clients make the server hold, against Limits::total_bytes.
+struct Ledger {
+  std::size_t limit = 0;
+  std::size_t used = 0;
+
+  bool fits(std::size_t more) const { return used <= limit && more <= limit - used; }
+};
+
+// A part of a Ledger that is given back when this goes.
+class Charge {
+ public:
+  explicit Charge(Ledger& ledger, std::size_t bytes = 0) : ledger_(&ledger) { set(bytes); }
+  Charge(Charge&& other) noexcept : ledger_(other.ledger_), bytes_(other.bytes_) {
+    other.bytes_ = 0;
+  }
+  Charge& operator=(Charge&& other) noexcept {
+    std::swap(ledger_, other.ledger_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Charge() { set(0); }
+
+  void set(std::size_t bytes) {
+    ledger_->used += bytes - bytes_;  // wraps and wraps back when it shrinks
+    bytes_ = bytes;
+  }
+  Ledger& ledger() const { return *ledger_; }
+
+ private:
+  Ledger* ledger_;
+  std::size_t bytes_ = 0;
+};
+
+// Bytes of a large value; replies that wait to be sent share them instead of copying.
+struct Blob {
+  Charge charge;
+  std::string bytes;
+
+  Blob(Ledger& ledger, std::string_view text) : charge(ledger, text.size()), bytes(text) {}
+};
+
+// Smaller values are copied into replies: cheaper than keeping count of who shares them.
+inline constexpr std::size_t shared_value_bytes = 16u << 10;
+
+// The value of a key.
+class Value {
+ public:
+  explicit Value(Ledger& ledger) : charge_(ledger) {}
+
+  std::string_view view() const { return blob_ ? std::string_view(blob_->bytes) : small_; }
+  // Null for a small value.
+  const std::shared_ptr<Blob>& blob() const { return blob_; }
+
+  void assign(std::string_view bytes);
+  void append(std::string_view bytes);
+
+ private:
+  void become_blob(std::string_view first, std::string_view second);
+
+  Charge charge_;  // of small_; a blob has its own, as it may outlive this
+  std::string small_;
+  std::shared_ptr<Blob> blob_;
+};
+
+}  // namespace toprun::store

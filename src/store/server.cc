@@ -1,0 +1,35 @@
+#include "store/server.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include "store/loop.h"
+
+namespace toprun::store {
+
+Server::Server(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
+
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::start(Fd listener, Limits limits, Visitor visitor) {
+  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) return fail_errno("the store cannot start: epoll_create1");
+  Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event) return fail_errno("the store cannot start: eventfd");
+  auto loop = std::make_unique<Loop>(std::move(listener), std::move(epoll), std::move(event),
+                                     limits, std::move(visitor));
+  loop->start();
+  return std::unique_ptr<Server>(new Server(std::move(loop)));
+}
+
+void Server::serve_clients(bool serve) {
+  loop_->serve_clients(serve);
+}
+void Server::clear() {
+  loop_->clear();
+}
+Server::Activity Server::activity() const {
+  return loop_->activity();
+}
+
+}  // namespace toprun::store

@@ -1,0 +1,338 @@
+#include "store/server.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+
+#include "hosts/address.h"
+#include "store/client.h"
+
+namespace toprun::store {
+namespace {
+
+using namespace std::chrono_literals;
+using Keys = std::vector<std::string_view>;
+
+// Generous: what must happen happens in microseconds, on a loaded machine in less than this.
+constexpr auto patience = 30s;
+// A healthy client gets its answers within this whatever others do; bench/store.py measures how
+// long it really takes.
+constexpr auto healthy_answer = 2s;
+
+const hosts::Address loopback = *hosts::Address::parse("127.0.0.1");
+
+struct Fixture {
+  explicit Fixture(const Limits& limits = {}, Server::Visitor visitor = {}) {
+    auto listener = hosts::listen_on(0);
+    EXPECT_TRUE(listener);
+    port = hosts::port_of(*listener);
+    server = std::move(*Server::start(std::move(*listener), limits, std::move(visitor)));
+    server->serve_clients(true);
+  }
+
+  Client connect() const {
+    auto client = Client::connect(loopback, port, patience);
+    EXPECT_TRUE(client) << client.error().line();
+    return std::move(*client);
+  }
+  // A socket that has said nothing yet.
+  Fd dial() const {
+    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_storage target = loopback.with_port(port);
+    EXPECT_EQ(
+        ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), loopback.length()), 0);
+    return socket;
+  }
+
+  int port = 0;
+  std::unique_ptr<Server> server;
+};
+
+void send(const Fd& socket, std::string_view bytes) {
+  // Whoever is closed for what it says may not get all of it out.
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent <= 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(sent));
+  }
+}
+
+// All that comes until the server closes.
+std::string receive_all(const Fd& socket) {
+  std::string received;
+  char buffer[4096];
+  ssize_t length;
+  while ((length = ::recv(socket.get(), buffer, sizeof buffer, 0)) > 0) {
+    received.append(buffer, static_cast<std::size_t>(length));
+  }
+  return received;
+}
+
+// Sanitizers keep freed memory for a while and shadow the rest.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t memory_factor = 16;
+#else
+constexpr std::size_t memory_factor = 1;
+#endif
+
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t size = 0;
+  std::size_t resident = 0;
+  file >> size >> resident;
+  return resident * static_cast<std::size_t>(::getpagesize());
+}
+
+TEST(Server, ServesAClient) {
+  const Fixture fixture;
+  Client a = fixture.connect();
+  Client b = fixture.connect();
+  EXPECT_TRUE(a.set("key", "value"));
+  EXPECT_EQ(*a.get("key"), "value");
+  EXPECT_EQ(*a.compare_set("key", "value", "other"), "other");
+  EXPECT_EQ(*b.add("count", 5), 5);
+  EXPECT_TRUE(*b.check(Keys{"key", "count"}));
+  EXPECT_FALSE(*b.check(Keys{"absent"}));
+  EXPECT_EQ(*a.num_keys(), 2);
+  EXPECT_TRUE(*a.delete_key("key"));
+  EXPECT_FALSE(*a.delete_key("key"));
+  EXPECT_TRUE(a.append("log", "1"));
+  EXPECT_TRUE(a.append("log", "2"));
+  EXPECT_TRUE(a.multi_set(std::vector<requests::KeyAndValue>{{"x", "1"}, {"y", "2"}}));
+  EXPECT_EQ(*a.multi_get(Keys{"x", "log", "absent"}), (std::vector<std::string>{"1", "12", ""}));
+  EXPECT_TRUE(a.queue_push("q", "first"));
+  EXPECT_EQ(*a.queue_len("q"), 1);
+  EXPECT_EQ(*a.queue_pop("q"), "first");
+  EXPECT_EQ(*a.queue_pop("q"), std::nullopt);
+  EXPECT_EQ(a.list_keys()->size(), 4u);
+  EXPECT_TRUE(*a.barrier("b", 1, patience));
+  EXPECT_FALSE(*a.wait(Keys{"never"}, 1ms));
+  EXPECT_FALSE(*a.barrier("c", 2, 1ms));
+  EXPECT_TRUE(a.ping());
+}
+
+TEST(Server, ReleasesWaitersOnOtherConnections) {
+  const Fixture fixture;
+  constexpr int waiters = 300;
+  std::vector<Client> parked;
+  for (int i = 0; i < waiters; ++i) {
+    parked.push_back(fixture.connect());
+    ASSERT_TRUE(parked.back().send(requests::wait(Keys{"go"})));
+    ASSERT_TRUE(parked.back().ping());  // hence the wait is parked
+  }
+  Client last = fixture.connect();
+  ASSERT_TRUE(last.set("go", "now"));
+  for (Client& client : parked) EXPECT_EQ(*client.receive(1), std::string(1, '\0'));
+}
+
+TEST(Server, PassesLargeValuesBothWays) {
+  const Fixture fixture;
+  Client client = fixture.connect();
+  const std::string value(8u << 20, 'x');
+  ASSERT_TRUE(client.set("big", value));
+  EXPECT_EQ(*client.get("big"), value);
+  EXPECT_EQ((*client.multi_get(Keys{"big", "none", "big"}))[2], value);
+}
+
+TEST(Server, HandsVisitorsOverWithWhatTheySaid) {
+  std::mutex mutex;
+  std::condition_variable came;
+  std::vector<std::pair<Fd, std::string>> visitors;
+  const Fixture fixture({}, [&](Fd connection, std::string said) {
+    const std::lock_guard lock(mutex);
+    visitors.emplace_back(std::move(connection), std::move(said));
+    came.notify_one();
+  });
+  fixture.server->serve_clients(false);  // visitors come all the same
+  const Fd visitor = fixture.dial();
+  send(visitor, "toprun/1 hello");
+  std::unique_lock lock(mutex);
+  ASSERT_TRUE(came.wait_for(lock, patience, [&] { return !visitors.empty(); }));
+  EXPECT_EQ(visitors[0].second, "toprun/1 hello");
+  send(visitors[0].first, "welcome");
+  visitors.clear();
+  EXPECT_EQ(receive_all(visitor), "welcome");
+}
+
+TEST(Server, ClosesClientsUntilItServes) {
+  const Fixture fixture;
+  Client before = fixture.connect();
+  fixture.server->serve_clients(false);
+  EXPECT_FALSE(before.ping());
+  EXPECT_FALSE(Client::connect(loopback, fixture.port, patience));
+  fixture.server->serve_clients(true);
+  EXPECT_TRUE(fixture.connect().ping());
+}
+
+TEST(Server, ClearEndsTheAttempt) {
+  const Fixture fixture;
+  const Fd silent = fixture.dial();
+  Client client = fixture.connect();
+  ASSERT_TRUE(client.set("key", "value"));
+  ASSERT_TRUE(client.ping());
+  EXPECT_EQ(fixture.server->activity().connections, 1u);
+  EXPECT_TRUE(fixture.server->activity().first_connect);
+  fixture.server->clear();
+  EXPECT_EQ(fixture.server->activity().connections, 0u);
+  EXPECT_FALSE(fixture.server->activity().first_connect);
+  EXPECT_FALSE(client.ping());
+  send(silent, requests::validate() + requests::ping(1));
+  EXPECT_EQ(receive_all(silent), "");
+  Client fresh = fixture.connect();
+  EXPECT_EQ(*fresh.num_keys(), 0);
+  EXPECT_TRUE(fixture.server->activity().last_connect);
+}
+
+TEST(Server, RefusesConnectionsOverTheLimit) {
+  Limits limits;
+  limits.connections = 2;
+  const Fixture fixture(limits);
+  Client a = fixture.connect();
+  Client b = fixture.connect();
+  EXPECT_FALSE(Client::connect(loopback, fixture.port, patience));
+  EXPECT_TRUE(a.ping());
+  EXPECT_TRUE(b.ping());
+}
+
+TEST(Server, LivesThroughAShortageOfDescriptors) {
+  const Fixture fixture;
+  Client client = fixture.connect();
+  const Fd probe(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  // Room for the client's end of a connection, not for the server's.
+  std::vector<Fd> ends;
+  ends.push_back(Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(ends.back().get()) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  const sockaddr_storage target = loopback.with_port(fixture.port);
+  ::connect(ends.back().get(), reinterpret_cast<const sockaddr*>(&target), loopback.length());
+  EXPECT_EQ(receive_all(ends.back()), "");  // closed, not left waiting
+  EXPECT_TRUE(client.ping());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(fixture.connect().ping());
+}
+
+TEST(Server, LivesThroughClientsThatVanishOwedReplies) {
+  const Fixture fixture;
+  Client healthy = fixture.connect();
+  ASSERT_TRUE(healthy.set("big", std::string(1u << 20, 'x')));
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  for (int i = 0; i < 20; ++i) {
+    const Fd socket = fixture.dial();
+    std::string said = requests::validate() + requests::wait(Keys{"big-", "never"});
+    for (int k = 0; k < 20; ++k) said += requests::get("big");
+    send(socket, said);
+    ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  }
+  EXPECT_TRUE(healthy.set("big-", ""));
+  EXPECT_TRUE(healthy.ping());
+}
+
+// What a client may send to hurt the others, and the memory that it may take to live through it.
+struct Hostile {
+  const char* name;
+  std::string said;
+  bool is_closed;
+  std::size_t memory_bytes = 48u << 20;
+};
+
+std::vector<Hostile> hostile_inputs() {
+  const std::string hello = requests::validate();
+  std::string many_sets;
+  for (int i = 0; i < 100'000; ++i) {
+    many_sets += requests::counted(std::to_string(i)) + requests::counted("v");
+  }
+  std::string many_keys;
+  for (int i = 0; i < 100'000; ++i) many_keys += requests::counted(std::to_string(i));
+  std::string same_key;
+  for (int i = 0; i < 2'000; ++i) same_key += requests::counted("mib");
+  std::string gets;
+  for (int i = 0; i < 1'024; ++i) gets += requests::get("mib");
+  const auto number = [](std::uint64_t value) { return requests::integer(value); };
+  return {
+      {"64 bytes of 0xff", std::string(64, '\xff'), true},
+      {"HTTP", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", true},
+      {"wrong magic", std::string("\0\xde\xad\xbe\xef", 5) + requests::ping(1), true},
+      {"one byte, then silence", hello.substr(0, 1), false},
+      {"unknown opcode", hello + "\x7f", true},
+      {"second handshake", hello + hello, true},
+      {"key of 8193", hello + requests::get(std::string(8193, 'k')), true},
+      {"key length 2^63", hello + "\x03" + number(std::uint64_t{1} << 63), true},
+      {"2^32 keys", hello + "\x05" + number(std::uint64_t{1} << 32), true},
+      {"key of 1 GiB announced", hello + "\x03" + number(1u << 30), true},
+      {"value of 8 MiB announced", hello + "\x01" + requests::counted("k") + number(8u << 20),
+       false},
+      {"value of 8 MiB + 1", hello + "\x01" + requests::counted("k") + number((8u << 20) + 1),
+       true},
+      {"value of 1 TiB", hello + "\x01" + requests::counted("k") + number(std::uint64_t{1} << 40),
+       true},
+      {"131073 keys", hello + "\x0a" + number(131'073), true},
+      {"-1 pairs", hello + "\x0b" + number(UINT64_MAX), true},
+      {"1024 gets of 1 MiB, replies never read", hello + gets, false},
+      {"2000 times 1 MiB in one reply", hello + "\x0a" + number(2'000) + same_key, true},
+      {"multi_set of 100,000", hello + "\x0b" + number(100'000) + many_sets, false},
+      {"multi_get of 100,000", hello + "\x0a" + number(100'000) + many_keys, false},
+      {"wait for 100,000", hello + "\x06" + number(100'000) + many_keys, false, 96u << 20},
+  };
+}
+
+TEST(Server, HostileClientsDoNotStopTheHealthy) {
+  for (const Hostile& test : hostile_inputs()) {
+    const Fixture fixture;
+    Client healthy = fixture.connect();
+    ASSERT_TRUE(healthy.set("mib", std::string(1u << 20, 'x')));
+    ASSERT_TRUE(healthy.ping());
+    const std::size_t before = resident_bytes();
+    const Fd hostile = fixture.dial();
+    send(hostile, test.said);
+    for (int i = 0; i < 20; ++i) {
+      const auto asked = std::chrono::steady_clock::now();
+      ASSERT_TRUE(healthy.add("alive", 1)) << test.name;
+      EXPECT_LT(std::chrono::steady_clock::now() - asked, healthy_answer) << test.name;
+    }
+    if (test.is_closed) {
+      receive_all(hostile);  // ends only when the server closes
+    }
+    EXPECT_LT(resident_bytes(), before + test.memory_bytes * memory_factor) << test.name;
+  }
+}
+
+TEST(Server, AValueInManySmallSegmentsCostsItsBytesOnly) {
+  const Fixture fixture;
+  Client client = fixture.connect();
+  constexpr int segments = 20'000;
+  ASSERT_TRUE(
+      client.send("\x01" + requests::counted("k") + requests::integer<std::uint64_t>(segments)));
+  const std::size_t before = resident_bytes();
+  for (int i = 0; i < segments; ++i) ASSERT_TRUE(client.send("x"));
+  EXPECT_EQ(client.get("k")->size(), static_cast<std::size_t>(segments));
+  EXPECT_LT(resident_bytes(), before + (8u << 20) * memory_factor);
+}
+
+TEST(Server, StopsReadingFromWhoeverDoesNotRead) {
+  const Fixture fixture;
+  Client healthy = fixture.connect();
+  const std::string value(1u << 20, 'x');
+  ASSERT_TRUE(healthy.set("mib", value));
+  ASSERT_TRUE(healthy.ping());
+  Client slow = fixture.connect();
+  constexpr int gets = 200;
+  for (int i = 0; i < gets; ++i) ASSERT_TRUE(slow.send(requests::get("mib")));
+  EXPECT_TRUE(healthy.ping());
+  for (int i = 0; i < gets; ++i) {
+    const auto reply = slow.receive(value.size() + 8);
+    ASSERT_TRUE(reply) << reply.error().line();
+    ASSERT_EQ(reply->substr(8), value);
+  }
+  EXPECT_TRUE(slow.ping());
+}
+
+}  // namespace
+}  // namespace toprun::store

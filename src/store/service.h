@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/keyspace.h"
+#include "store/limits.h"
+#include "store/memory.h"
+#include "store/output.h"
+#include "store/protocol.h"
+
+namespace toprun::store {
+
+// A connection between its reads: undecided -> bare or validated (or a visitor, or refused).
+class Session : public Waiter {
+ public:
+  // A connection belongs to the attempt that is current when it is accepted.
+  explicit Session(std::uint32_t attempt) : attempt_(attempt) {}
+
+  bool is_client() const { return dialect_ != Dialect::undecided; }
+
+ protected:
+  ~Session() = default;
+
+ private:
+  friend class Service;
+  // Bytes that are not a whole request yet, or whose turn has not come; absent in idle connections.
+  struct Input {
+    Charge charge;
+    std::string bytes;
+    std::size_t done = 0;  // of bytes, already executed
+    Scan scan;
+  };
+
+  std::unique_ptr<Input> input_;
+  std::uint32_t attempt_;
+  Dialect dialect_ = Dialect::undecided;
+};
+
+// The store without its sockets: bytes of clients in, replies out. For one thread.
+class Service {
+ public:
+  // How a connection goes on after take().
+  enum class Turn : std::uint8_t {
+    waiting,  // read on
+    paused,   // enough replies for now: send them, then call resume()
+    visitor,  // not a store client; opening() is what it said
+    refused,  // send the replies, then close it; `why` says why
+  };
+
+  explicit Service(const Limits& limits) : limits_(limits), ledger_{limits.total_bytes} {}
+
+  // Executes every whole request among the bytes that arrived. Replies to others are delivered to
+  // them meanwhile. `replies` is empty or holds what this connection is still owed.
+  Turn take(Session& session, std::string_view bytes, Output& replies, Refusal& why);
+  Turn resume(Session& session, Output& replies, Refusal& why) {
+    return take(session, {}, replies, why);
+  }
+  static std::string opening(Session& session) { return std::move(session.input_->bytes); }
+  // Must be called before a session goes.
+  void forget(Session& session) { keyspace_.forget(session); }
+
+  std::uint32_t attempt() const { return attempt_; }
+  // Drops the keys; clients that were accepted before are refused from now on.
+  void next_attempt();
+  void serve_clients(bool serve) { serving_ = serve; }
+  Ledger& ledger() { return ledger_; }
+
+ private:
+  bool open(Session& session, std::string_view& bytes, Turn& turn, Refusal& why);
+  Turn work(Session& session, std::string_view bytes, Scan& scan, std::size_t& done,
+            Output& replies, Refusal& why);
+  Turn keep(Session& session, std::string_view bytes, const Scan& scan, Turn turn, Refusal& why);
+
+  Refusal execute(Session& session, Op op, std::string_view request, Output& replies);
+  Refusal set(std::string_view key, std::string_view value);
+  Refusal compare_set(Fields& fields, Output& replies);
+  void get(std::string_view key, Output& replies);
+  Refusal add(Fields& fields, Output& replies);
+  void check(Fields& fields, Output& replies);
+  Refusal wait(Session& session, Fields& fields, Output& replies);
+  Refusal multi_get(Fields& fields, Output& replies);
+  Refusal multi_set(Fields& fields);
+  void queue_pop(std::string_view queue, Output& replies);
+  Refusal list_keys(Output& replies);
+  Refusal barrier(Session& session, Fields& fields, Output& replies);
+  Refusal watch(Session& session, std::string_view key, Output& replies);
+  template <class Change>
+  void observed(std::string_view key, Change change);
+  void notify(std::string_view key, const std::string* before);
+
+  Limits limits_;
+  Ledger ledger_;  // outlives everything that is charged to it
+  Keyspace keyspace_{ledger_};
+  std::vector<std::string_view> absent_;  // of wait(); kept for its memory
+  std::uint32_t attempt_ = 0;
+  bool serving_ = false;
+};
+
+}  // namespace toprun::store

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "topology/tree.h"
+
+namespace toprun::topology {
+
+// For each wanted host name the known one that means the same host: an equal name, else one of
+// which the other is the first label ("n0" and "n0.cluster.internal"), if only one known and one
+// wanted name pair up so. Names of the second kind that several share are `ambiguous`.
+struct Match {
+  std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known one
+  std::vector<std::string> ambiguous;             // wanted names left without one
+};
+Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std::string>& known);
+
+// The map's knowledge of these hosts only, under these names and in this order. Hosts that the map
+// lacks are left out; ambiguous ones too, with a warning that names them. A name given several
+// times appears once.
+Map restrict_to(const Map& map, const std::vector<std::string>& hosts);
+
+}  // namespace toprun::topology

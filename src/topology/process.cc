@@ -1,0 +1,175 @@
+#include "topology/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/text.h"
+
+namespace toprun::topology {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::optional<std::string> find_program(const std::string& name, const Environment& environment) {
+  if (name.find('/') != std::string::npos) return name;
+  const std::string path = environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+  for (const std::string_view folder : split(path, ':')) {
+    const std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return std::nullopt;
+}
+
+struct Pipe {
+  Fd read, write;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (std::string& text : texts) out.push_back(text.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// The child starts with default signals, whatever this process blocks or ignores.
+Result<pid_t> spawn(const std::string& program, std::vector<std::string> argv,
+                    const Environment& environment, const Pipe& out, const Pipe& err) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  std::vector<std::string> entries = environment.entries();
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes,
+                                  pointers(argv).data(), pointers(entries).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return fail_errno(error, "cannot start " + program);
+  return pid;
+}
+
+// One stream of the child, read until its end.
+struct Stream {
+  Fd fd;
+  std::string text;
+
+  // False at the end of the stream.
+  bool read_some() {
+    char buffer[65536];
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return true;
+    if (n <= 0) {
+      fd.reset();
+      return false;
+    }
+    text.append(buffer, static_cast<std::size_t>(n));
+    return true;
+  }
+};
+
+// Reads both streams to their ends; why that failed, if it did.
+std::string collect(Stream& out, Stream& err, SteadyTime deadline,
+                    std::chrono::milliseconds timeout) {
+  while (out.fd || err.fd) {
+    // A closed stream's descriptor is -1, which poll ignores.
+    std::array<pollfd, 2> polled{pollfd{out.fd ? out.fd.get() : -1, POLLIN, 0},
+                                 pollfd{err.fd ? err.fd.get() : -1, POLLIN, 0}};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const int ready = left.count() <= 0
+                          ? 0
+                          : ::poll(polled.data(), polled.size(), static_cast<int>(left.count()));
+    if (ready < 0 && errno != EINTR) return errno_text(errno);
+    if (ready == 0) return fmt::format("no answer within {}", duration_text(timeout));
+    if (ready < 0) continue;
+    if (polled[0].revents != 0) out.read_some();
+    if (polled[1].revents != 0) err.read_some();
+    if (out.text.size() > max_output_bytes || err.text.size() > max_output_bytes) {
+      return fmt::format("more than {} bytes of output", max_output_bytes);
+    }
+  }
+  return {};
+}
+
+// Whether the child, which stays unreaped, ends before the deadline.
+bool ends_by(pid_t pid, SteadyTime deadline) {
+  // By number: <sys/pidfd.h> of glibc 2.36 cannot be used from C++.
+  const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!handle) return true;  // kernels before 5.3: the wait that follows has no limit
+  for (;;) {
+    pollfd polled{handle.get(), POLLIN, 0};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    if (left.count() <= 0) return false;
+    const int ready = ::poll(&polled, 1, static_cast<int>(left.count()));
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
+}  // namespace
+
+Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
+                              std::chrono::milliseconds timeout) {
+  const std::string command = fmt::format("`{}`", fmt::join(argv, " "));
+  const auto program = find_program(argv[0], environment);
+  if (!program) return fail("cannot run " + command, fmt::format("no {} in PATH", argv[0]));
+  auto out_pipe = make_pipe();
+  if (!out_pipe) return std::unexpected(out_pipe.error());
+  auto err_pipe = make_pipe();
+  if (!err_pipe) return std::unexpected(err_pipe.error());
+  const auto pid = spawn(*program, argv, environment, *out_pipe, *err_pipe);
+  if (!pid) return std::unexpected(pid.error());
+  out_pipe->write.reset();
+  err_pipe->write.reset();
+
+  Stream out{std::move(out_pipe->read), {}};
+  Stream err{std::move(err_pipe->read), {}};
+  const SteadyTime deadline = Clock::now() + timeout;
+  std::string trouble = collect(out, err, deadline, timeout);
+  if (trouble.empty() && !ends_by(*pid, deadline)) {
+    trouble = fmt::format("still running after {}", duration_text(timeout));
+  }
+  // Also after a good end: what the command left in its group has no business here any more. The
+  // group cannot be another's, because its leader is not reaped yet.
+  ::kill(-*pid, SIGKILL);
+  int status = 0;
+  while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!trouble.empty()) return fail(command + " failed", trouble);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(out.text);
+  const std::string_view reason = trim(std::string_view(err.text).substr(0, err.text.find('\n')));
+  if (!reason.empty()) return fail(command + " failed", std::string(reason));
+  if (WIFSIGNALED(status)) {
+    return fail(command + " failed", fmt::format("killed by signal {}", WTERMSIG(status)));
+  }
+  return fail(command + " failed", fmt::format("exit code {}", WEXITSTATUS(status)));
+}
+
+}  // namespace toprun::topology

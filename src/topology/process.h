@@ -1,0 +1,21 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+
+namespace toprun::topology {
+
+inline constexpr std::size_t max_output_bytes = 64u << 20;
+
+// What a command wrote to stdout. The program is looked up in the environment's PATH, stdin is
+// /dev/null, the command gets a process group of its own and is killed with it after `timeout`.
+// Blocks; reaps only the process it started. Error: not found, time-out, too much output, or a
+// status other than 0, with the first line of stderr as the reason.
+Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
+                              std::chrono::milliseconds timeout);
+
+}  // namespace toprun::topology

@@ -1,0 +1,49 @@
+#include "topology/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+namespace toprun::topology {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Environment path = {{"PATH", "/usr/bin:/bin"}};
+
+TEST(Process, GivesWhatTheCommandPrints) {
+  EXPECT_EQ(output_of({"sh", "-c", "echo $X; echo noise >&2"},
+                      {{"PATH", "/usr/bin:/bin"}, {"X", "y"}}, 60s),
+            "y\n");
+}
+
+TEST(Process, WaitsForACommandThatClosedItsOutputs) {
+  EXPECT_EQ(output_of({"sh", "-c", "echo a; exec >&- 2>&-; sleep 0.1"}, path, 60s), "a\n");
+}
+
+TEST(Process, SaysWhyACommandFailed) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"echo 'Connection refused' >&2; exit 1", "failed: Connection refused"},
+      {"exit 3", "failed: exit code 3"},
+      {"kill -9 $$", "failed: killed by signal 9"},
+  };
+  for (const auto& [script, expected] : rows) {
+    const auto output = output_of({"sh", "-c", script}, path, 60s);
+    ASSERT_FALSE(output) << script;
+    EXPECT_NE(output.error().line().find(expected), std::string::npos) << output.error().line();
+  }
+  const auto missing = output_of({"no-such-program"}, path, 60s);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().line(), "cannot run `no-such-program`: no no-such-program in PATH");
+}
+
+TEST(Process, KillsACommandThatDoesNotAnswer) {
+  // The second one holds the pipe through a child of its own.
+  for (const char* script : {"sleep 1000", "sleep 1000 & exit 0", "exec >&- 2>&-; sleep 1000"}) {
+    const auto output = output_of({"sh", "-c", script}, path, 50ms);
+    ASSERT_FALSE(output) << script;
+    EXPECT_NE(output.error().line().find("50 ms"), std::string::npos) << output.error().line();
+  }
+}
+
+}  // namespace
+}  // namespace toprun::topology

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "topology/tree.h"
+
+namespace toprun::topology {
+
+// How many (leaf, switch above it) pairs one network may have: 4,000 leaves below 1,000 spines.
+inline constexpr std::size_t max_switch_pairs = 4'000'000;
+
+// A switch as topology.conf describes it: a leaf has nodes, any other one children.
+struct Switch {
+  std::string name;
+  std::vector<std::string> nodes;
+  std::vector<std::string> children;
+  std::string where;     // "topology.conf:3:1", for errors
+  std::string evidence;  // "topology.conf:3"
+};
+
+// A block, or a group of blocks.
+struct Block {
+  std::string name;
+  std::vector<std::string> nodes;
+  std::string where;
+  std::string evidence;
+};
+struct BlockGroup {
+  std::size_t nodes = 0;            // BlockSize: how many nodes it is planned for
+  std::vector<std::string> blocks;  // names
+  std::string where;
+};
+
+// The tree of switches as paths. Levels count from the leaf, a switch is one above its highest
+// child, as in Slurm. Where several switches of a level are above a node (fat trees, nodes on two
+// leaves), all of them together are one domain, named as a hostlist: "sp[0-1]". A level that is
+// skipped or ends below the top is unknown. Error: a switch twice, a child that does not exist, a
+// cycle (the whole of it), more levels than max_levels.
+Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switches);
+
+// Blocks as paths, groups of blocks (the same sizes form a level, larger ones further out) above
+// them. Error: a block twice, a node in two blocks, a group of a block that does not exist.
+Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
+                          const std::vector<BlockGroup>& groups);
+
+}  // namespace toprun::topology

@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "topology/source.h"
+#include "topology/testing.h"
+
+namespace toprun::topology {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A Slurm whose configuration and scontrol are files of a folder.
+class Locate : public ::testing::Test {
+ protected:
+  Locate() {
+    std::string pattern = (fs::temp_directory_path() / "toprun-locate-XXXXXX").string();
+    folder_ = ::mkdtemp(pattern.data());
+    environment_ = {{"SLURM_CONF", (folder_ / "slurm.conf").string()},
+                    {"SLURM_JOB_ID", "1"},
+                    {"SLURM_TOPO_LEN", "10"},
+                    {"PATH", folder_.string() + ":/usr/bin:/bin"}};
+    scontrol("echo 'slurm_load_topo error: Unable to contact slurm controller' >&2; exit 1");
+  }
+  ~Locate() override { fs::remove_all(folder_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  void scontrol(const std::string& script) const {
+    fs::permissions(write("scontrol", "#!/bin/sh\n" + script + "\n"), fs::perms::owner_all);
+  }
+  Result<Map> locate_members(std::vector<Member> members,
+                             const std::string& topology = "auto") const {
+    return locate({topology, std::move(members), environment_});
+  }
+
+  fs::path folder_;
+  Environment environment_;
+};
+
+const std::vector<Member> addressed = {{"n0", "s0.n0", "switch.node"},
+                                       {"n1", "s1.n1", "switch.node"}};
+
+TEST_F(Locate, BelievesTheMembersFirst) {
+  write("topology.conf", "SwitchName=other Nodes=n[0-1]\n");
+  for (const char* topology : {"auto", "slurm"}) {
+    EXPECT_EQ(text_of(locate_members(addressed, topology)),
+              "leaf\nn0 s0 SLURM_TOPOLOGY_ADDR\nn1 s1 SLURM_TOPOLOGY_ADDR\n");
+  }
+}
+
+TEST_F(Locate, AsksTopologyConfForTheOthers) {
+  const std::string conf = write("topology.conf", "SwitchName=s0 Nodes=n[0-2]\n");
+  EXPECT_EQ(text_of(locate_members({addressed[0], {"n2", "", ""}, {"n9", "", ""}})),
+            "leaf\nn0 s0 SLURM_TOPOLOGY_ADDR\nn2 s0 " + conf + ":1\n");
+}
+
+TEST_F(Locate, AsksScontrolLast) {
+  scontrol(
+      "[ -z \"$SLURM_TOPO_LEN\" ] && [ \"$*\" = 'show topology' ] && "
+      "echo 'SwitchName=s7 Level=0 LinkSpeed=1 Nodes=n[0-1]'");
+  EXPECT_EQ(text_of(locate_members({{"n1", "", ""}})), "leaf\nn1 s7 scontrol show topology:1\n");
+  EXPECT_EQ(text_of(locate_members({}, "slurm")),
+            "leaf\nn0 s7 scontrol show topology:1\nn1 s7 scontrol show topology:1\n");
+}
+
+TEST_F(Locate, AFlatSlurmIsAnAnswer) {
+  write("topology.conf", "SwitchName=stale Nodes=n0\n");
+  const auto map = locate_members({{"n0", "n0", "node"}});
+  ASSERT_TRUE(map);
+  EXPECT_TRUE(map->levels.empty());
+}
+
+TEST_F(Locate, AutoWarnsOfWhatItCannotRead) {
+  write("topology.conf", "SwitchName=s0 Nodes=n[\n");
+  const auto map = locate_members({{"n0", "", ""}});
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->source, "");
+  ASSERT_EQ(map->warnings.size(), 2u);
+  EXPECT_NE(map->warnings[0].find("topology.conf:1:22: "), std::string::npos) << map->warnings[0];
+  EXPECT_NE(map->warnings[1].find("Unable to contact"), std::string::npos) << map->warnings[1];
+}
+
+TEST_F(Locate, SlurmByNameMustAnswer) {
+  const auto map = locate_members({{"n0", "", ""}}, "slurm");
+  ASSERT_FALSE(map);
+  EXPECT_NE(map.error().line().find("Unable to contact"), std::string::npos) << map.error().line();
+  scontrol("echo No topology information available");
+  const auto nothing = locate_members({{"n0", "", ""}}, "slurm");
+  ASSERT_FALSE(nothing);
+  EXPECT_NE(nothing.error().line().find("nothing is known"), std::string::npos);
+}
+
+TEST_F(Locate, ContradictionsAreErrorsOfAutoToo) {
+  write("topology.conf", "SwitchName=other Nodes=n[0-2]\n");
+  const auto map = locate_members({addressed[0], {"n2", "", ""}});
+  ASSERT_FALSE(map);
+  EXPECT_EQ(map.error().what, "host n0 is in two places");
+  EXPECT_FALSE(locate_members({addressed[0], {"n1", "b0.n1", "block.node"}}));
+}
+
+TEST_F(Locate, OutsideSlurmAutoAsksNobody) {
+  scontrol("touch '" + (folder_ / "called").string() + "'");
+  const auto map = locate({"auto", {{"n0", "", ""}}, {{"PATH", folder_.string()}}});
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->source, "");
+  EXPECT_TRUE(map->warnings.empty());
+  EXPECT_FALSE(fs::exists(folder_ / "called"));
+}
+
+TEST_F(Locate, AFileIsTheOnlySourceWhereNamed) {
+  const std::string file = write("racks", "n0.x /c/b/0\nn7 /c/a/7\n");
+  const auto map = locate_members({addressed[0], addressed[1]}, file);
+  EXPECT_EQ(text_of(map), "cluster rack\nn0 c/b " + file + ":1\n");
+  EXPECT_EQ(map->source, "file " + file);
+  EXPECT_EQ(locate_members({{"n9", "", ""}}, file)->source, "file " + file);
+  EXPECT_FALSE(locate_members({}, (folder_ / "none").string()));
+}
+
+TEST_F(Locate, EveryFormOfFileIsRead) {
+  for (const auto& [name, text] :
+       std::vector<std::pair<std::string, std::string>>{{"a.toml", "[hosts]\nn0 = \"/r\"\n"},
+                                                        {"b", "[domains]\nr = \"n0\"\n"},
+                                                        {"c", "SwitchName=r Nodes=n0\n"},
+                                                        {"d", "n0 /r/0\n"}}) {
+    const auto map = locate_members({}, write(name, text));
+    ASSERT_TRUE(map) << name << map.error().line();
+    EXPECT_EQ(map->hosts[0].location.path, Path{"r"}) << name;
+  }
+}
+
+}  // namespace
+}  // namespace toprun::topology

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "topology/tree.h"
+
+namespace toprun::topology {
+
+// A map in a form that tests read: the levels, then one "host path evidence" per line; "?" is an
+// unknown level.
+inline std::string text_of(const Map& map) {
+  std::string text = fmt::format("{}\n", fmt::join(map.levels, " "));
+  for (const Map::Entry& entry : map.hosts) {
+    text += entry.host + ' ';
+    for (std::size_t i = 0; i < entry.location.path.size(); ++i) {
+      text += (i == 0 ? "" : "/") + entry.location.path[i].value_or("?");
+    }
+    text += ' ' + entry.location.evidence + '\n';
+  }
+  return text;
+}
+
+inline std::string text_of(const Result<Map>& map) {
+  return map ? text_of(*map) : "error: " + map.error().line();
+}
+
+}  // namespace toprun::topology

@@ -1,0 +1,142 @@
+#include "topology/tree.h"
+
+#include <algorithm>
+
+#include "hosts/hostlist.h"
+
+namespace toprun::topology {
+namespace {
+
+// Sources list the switches of a fat tree in different orders: "sp[1,0]" and "sp[0-1]" are the
+// same.
+bool same_domain(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  auto names_a = hosts::parse_hostlist(a);
+  auto names_b = hosts::parse_hostlist(b);
+  if (!names_a || !names_b || names_a->size() != names_b->size()) return false;
+  std::ranges::sort(*names_a);
+  std::ranges::sort(*names_b);
+  return *names_a == *names_b;
+}
+
+// Fills the unknown levels of `into` from `from`; false if the two disagree on a level.
+bool fill(Path& into, const Path& from) {
+  for (std::size_t level = 0; level < into.size(); ++level) {
+    if (!from[level]) continue;
+    if (into[level] && !same_domain(*into[level], *from[level])) return false;
+    if (!into[level]) into[level] = from[level];
+  }
+  return true;
+}
+
+// Whether one list of level names ends with the other.
+bool same_kind(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  return std::equal(a.rbegin(),
+                    a.rbegin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())),
+                    b.rbegin());
+}
+
+}  // namespace
+
+bool known(const Path& path) {
+  return std::ranges::any_of(path, [](const auto& domain) { return domain.has_value(); });
+}
+
+std::string location_text(const Location& location, std::string_view host) {
+  if (!known(location.path)) return "unknown";
+  if (!location.written.empty()) return location.written;
+  std::string text;
+  for (const auto& domain : location.path) text += '/' + domain.value_or("");
+  text += '/';
+  text += host;
+  return text;
+}
+
+std::vector<std::string> switch_level_names(std::size_t count) {
+  static constexpr std::string_view usual[] = {"leaf", "spine", "core"};
+  std::vector<std::string> names;
+  for (std::size_t level = count; level-- > 0;) {
+    names.push_back(level < std::size(usual) ? std::string(usual[level])
+                                             : fmt::format("level{}", level));
+  }
+  return names;
+}
+
+Path aligned_at_leaf(Path path, std::size_t length) {
+  if (path.size() < length) path.insert(path.begin(), length - path.size(), std::nullopt);
+  return path;
+}
+
+const Location* MapBuilder::find(const std::string& host) const {
+  const auto found = index_.find(host);
+  return found == index_.end() ? nullptr : &map_.hosts[found->second].location;
+}
+
+Result<void> MapBuilder::add(std::string host, Location location, const std::string& where) {
+  const auto [found, is_new] = index_.emplace(host, map_.hosts.size());
+  if (!is_new) {
+    return usage(where,
+                 fmt::format("host {} stands here for the second time, first at {}", host,
+                             map_.hosts[found->second].location.evidence),
+                 "remove one of the two");
+  }
+  map_.hosts.push_back({std::move(host), std::move(location)});
+  return {};
+}
+
+Map MapBuilder::finish(std::vector<std::string> levels) {
+  map_.levels = std::move(levels);
+  for (Map::Entry& entry : map_.hosts) {
+    entry.location.path = aligned_at_leaf(std::move(entry.location.path), map_.levels.size());
+  }
+  return std::move(map_);
+}
+
+Result<Map> merge(Map first, Map second) {
+  if (first.levels.empty() || second.levels.empty()) {
+    const bool first_knows =
+        !first.levels.empty() || (second.levels.empty() && !first.hosts.empty());
+    if (!first_knows) std::swap(first, second);
+    if (first.source.empty()) first.source = std::move(second.source);
+    std::ranges::move(second.warnings, std::back_inserter(first.warnings));
+    return first;
+  }
+  if (!same_kind(first.levels, second.levels)) {
+    return fail(
+        fmt::format("{} and {} contradict each other", first.hosts.front().location.evidence,
+                    second.hosts.front().location.evidence),
+        fmt::format("one has the levels {}, the other {}", fmt::join(first.levels, "/"),
+                    fmt::join(second.levels, "/")),
+        "name the right one with --topology");
+  }
+  const std::size_t depth = std::max(first.levels.size(), second.levels.size());
+  std::unordered_map<std::string, std::size_t> index;
+  for (Map::Entry& entry : first.hosts) {
+    entry.location.path = aligned_at_leaf(std::move(entry.location.path), depth);
+    index.emplace(entry.host, index.size());
+  }
+  for (Map::Entry& entry : second.hosts) {
+    entry.location.path = aligned_at_leaf(std::move(entry.location.path), depth);
+    const auto found = index.find(entry.host);
+    if (found == index.end()) {
+      first.hosts.push_back(std::move(entry));
+      continue;
+    }
+    Location& mine = first.hosts[found->second].location;
+    const Location before = mine;
+    if (fill(mine.path, entry.location.path)) {
+      if (!known(before.path)) mine.evidence = entry.location.evidence;
+      continue;
+    }
+    return fail(
+        fmt::format("host {} is in two places", entry.host),
+        fmt::format("{} says {}, {} says {}", before.evidence, location_text(before, entry.host),
+                    entry.location.evidence, location_text(entry.location, entry.host)),
+        "name the right source with --topology");
+  }
+  if (second.levels.size() == depth) first.levels = std::move(second.levels);
+  std::ranges::move(second.warnings, std::back_inserter(first.warnings));
+  return first;
+}
+
+}  // namespace toprun::topology

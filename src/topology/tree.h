@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+
+namespace toprun::topology {
+
+inline constexpr std::size_t max_levels = 16;  // of a network; real ones have up to five
+
+// Domains from the outermost inwards. A level that is not known for a host is null: unknown is not
+// a domain. Two hosts share a domain if their paths are equal down to it.
+using Path = std::vector<std::optional<std::string>>;
+
+// One host's place in the network, the host itself left out.
+struct Location {
+  Path path;
+  std::string evidence;  // where it was read: "SLURM_TOPOLOGY_ADDR", "topology.conf:3", "t.toml:7"
+  std::string written;  // the whole path as the source wrote it ("/c/b/0"); empty: not in that form
+};
+
+// Where hosts sit. All paths are as long as `levels`.
+struct Map {
+  std::string source;               // "slurm", "file racks.toml", …; empty: nothing is known
+  std::vector<std::string> levels;  // outermost first: "cluster", "rack"
+  struct Entry {
+    std::string host;
+    Location location;
+  };
+  std::vector<Entry> hosts;  // each host once, in the source's order
+  std::vector<std::string> warnings;
+};
+
+// Whether any level of the path is known.
+bool known(const Path& path);
+
+// A host's place as the seed's tables print it: as it was written, else "/outer/inner/host" with
+// nothing between the slashes of an unknown level; "unknown" if no level is known.
+std::string location_text(const Location& location, std::string_view host);
+
+// Names for `count` levels of switches, outermost first: "core", "spine", "leaf".
+std::vector<std::string> switch_level_names(std::size_t count);
+
+// The path with nulls in front until it is `length` long: paths of unequal depth are aligned at the
+// leaf, because that is the level whose meaning is sure.
+Path aligned_at_leaf(Path path, std::size_t length);
+
+// Collects hosts and refuses the second mention of one, naming both places.
+class MapBuilder {
+ public:
+  explicit MapBuilder(std::string source) { map_.source = std::move(source); }
+
+  std::size_t size() const { return map_.hosts.size(); }
+  // The place where the host was mentioned before, if it was.
+  const Location* find(const std::string& host) const;
+  // `where` is how an error names this mention: "racks.toml:7:1".
+  Result<void> add(std::string host, Location location, const std::string& where);
+  void warn(std::string text) { map_.warnings.push_back(std::move(text)); }
+  Map finish(std::vector<std::string> levels);
+
+ private:
+  Map map_;
+  std::unordered_map<std::string, std::size_t> index_;
+};
+
+// Two sources' knowledge as one: the hosts of both, and of one host the levels that either knows.
+// Error: the two put one host or name their levels differently; it names both pieces of evidence.
+// Hosts must carry the same names in both (see match.h).
+Result<Map> merge(Map first, Map second);
+
+}  // namespace toprun::topology

@@ -1,0 +1,335 @@
+#include "view/report.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace toprun::view {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_last_lines = 12;
+constexpr std::size_t most_message_lines = 4;
+constexpr std::size_t label_width = 12;
+
+std::string signal_name(int signal) {
+  const char* const name = ::sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
+}
+
+// "SIGSEGV (segmentation fault)".
+std::string signal_words(int signal) {
+  const char* const description = ::sigdescr_np(signal);
+  if (description == nullptr) return signal_name(signal);
+  return fmt::format("{} ({})", signal_name(signal), lower(description));
+}
+
+std::string count(int n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json or_null(const std::string& text) {
+  return text.empty() ? json(nullptr) : json(text);
+}
+
+json milliseconds_json(const std::optional<std::chrono::milliseconds>& value) {
+  return value ? json(value->count()) : json(nullptr);
+}
+
+json cause_json(const Cause& cause) {
+  return {{"kind", name_of(cause.kind)},
+          {"rank", or_null(cause.rank)},
+          {"local_rank", or_null(cause.local_rank)},
+          {"node", or_null(cause.node)},
+          {"exit_code", or_null(cause.exit_code)},
+          {"signal", or_null(cause.signal)},
+          {"message", cause.message},
+          {"error_file", or_null(cause.error_file)},
+          {"last_output", cause.last_output}};
+}
+
+json attempt_json(const AttemptRecord& attempt) {
+  json nodes = json::array();
+  for (const NodeRecord& node : attempt.nodes) {
+    nodes.push_back({{"name", node.name},
+                     {"group_rank", node.group_rank},
+                     {"first_rank", node.first_rank},
+                     {"nproc", node.nproc},
+                     {"location", or_null(node.location)}});
+  }
+  const Phases& phases = attempt.phases;
+  return {{"attempt", attempt.attempt},
+          {"started", rfc3339(attempt.started)},
+          {"ended", attempt.ended ? json(rfc3339(*attempt.ended)) : json(nullptr)},
+          {"phases_ms",
+           {{"join", milliseconds_json(phases.join)},
+            {"order", milliseconds_json(phases.order)},
+            {"spawn", milliseconds_json(phases.spawn)},
+            {"first_connect", milliseconds_json(phases.first_connect)},
+            {"last_connect", milliseconds_json(phases.last_connect)}}},
+          {"nodes", std::move(nodes)},
+          {"cause", attempt.cause ? cause_json(*attempt.cause) : json(nullptr)}};
+}
+
+// The text cut to `columns`, counting code points: enough for what programs print.
+std::string cut(std::string_view text, std::size_t columns) {
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool starts_character = (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80;
+    if (starts_character && ++used > columns) {
+      std::size_t end = i - 1;
+      while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+      return std::string(text.substr(0, end)) + "…";
+    }
+  }
+  return std::string(text);
+}
+
+// "rank 3 on n4", "node n4", "" …
+std::string subject(const Cause& cause) {
+  const std::string where = cause.node.empty() ? "" : " on " + cause.node;
+  if (cause.rank) return fmt::format("rank {}{}", *cause.rank, where);
+  return cause.node.empty() ? "the job" : "node " + cause.node;
+}
+
+// The cause in one phrase, without its message.
+std::string phrase(const Cause& cause) {
+  const std::string at = cause.node.empty() ? "" : " on " + cause.node;
+  switch (cause.kind) {
+    case CauseKind::exit:
+      return fmt::format("{} ended with exit code {}", subject(cause), cause.exit_code.value_or(1));
+    case CauseKind::signal:
+      return fmt::format("{} was killed by {}", subject(cause),
+                         signal_words(cause.signal.value_or(0)));
+    case CauseKind::node_lost:
+      return subject(cause) + " was lost";
+    case CauseKind::agent_lost:
+      return "the agent" + at + " was lost";
+    case CauseKind::join_timeout:
+      return "not all nodes joined in time";
+    case CauseKind::refused:
+      return subject(cause) + " was refused";
+    case CauseKind::interrupted:
+      return cause.signal ? "interrupted by " + signal_name(*cause.signal) : "interrupted";
+    case CauseKind::preempted:
+      return "preempted" + at;
+    case CauseKind::hang:
+      return "no rank made progress";
+    case CauseKind::launcher:
+      return "toprun failed" + at;
+  }
+  return {};
+}
+
+std::string advice_for_signal(int signal, const std::string& node) {
+  switch (signal) {
+    case SIGKILL:
+      return fmt::format(
+          "toprun did not send it: look for the out-of-memory killer (dmesg{}) or "
+          "the scheduler's memory limit",
+          node.empty() ? "" : " on " + node);
+    case SIGBUS:
+      return "often a full /dev/shm, which data loaders fill: see df /dev/shm";
+    case SIGSEGV:
+    case SIGABRT:
+    case SIGILL:
+    case SIGFPE:
+      return "native code crashed: PYTHONFAULTHANDLER=1 shows the Python line it was called from";
+    default:
+      return {};
+  }
+}
+
+std::string advice(const Cause& cause, bool has_logs) {
+  if (cause.kind == CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
+  if (cause.kind != CauseKind::exit || has_logs) return {};
+  return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"
+                                   : "--log-dir DIR --tee 3 keeps all output of every rank";
+}
+
+std::string others_text(const Others& others) {
+  std::vector<std::string> parts;
+  if (others.failed > 0) parts.push_back(fmt::format("{} failed as a consequence", others.failed));
+  if (others.stopped > 0) {
+    parts.push_back(
+        fmt::format("{} {} stopped", others.stopped, others.stopped == 1 ? "was" : "were"));
+  }
+  if (others.ended > 0) parts.push_back(fmt::format("{} had ended with 0", others.ended));
+  return join(parts, ", ");
+}
+
+// Lines of "  label       text", the label on the first only.
+class Block {
+ public:
+  explicit Block(const Style& style) : style_(style) {}
+
+  void headline(std::string_view text) {
+    out_ += cut(fmt::format("toprun: {}", text), style_.width);
+    if (style_.colour) out_ = "\x1b[1;31m" + out_ + "\x1b[0m";
+    out_ += '\n';
+  }
+  void row(std::string_view label, std::string_view text) {
+    if (!text.empty()) out_ += cut(labelled(label, text), style_.width) + '\n';
+  }
+  void rows(std::string_view label, std::span<const std::string> lines) {
+    for (const std::string& line : lines) row(std::exchange(label, ""), line);
+  }
+  // toprun's own words: what to do stands at their end, which may not be cut off.
+  void whole_row(std::string_view label, std::string_view text) {
+    if (!text.empty()) out_ += labelled(label, text) + '\n';
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  static std::string labelled(std::string_view label, std::string_view text) {
+    return fmt::format("  {:<{}}{}", label, label_width, text);
+  }
+
+  const Style& style_;
+  std::string out_;
+};
+
+std::vector<std::string> message_lines(const std::string& message) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(message, '\n')) {
+    if (lines.size() < most_message_lines && !trim(line).empty())
+      lines.emplace_back(printable(line));
+  }
+  return lines;
+}
+
+std::tm local_time(WallTime time) {
+  const std::time_t t = std::chrono::system_clock::to_time_t(time);
+  std::tm local{};
+  ::localtime_r(&t, &local);
+  return local;
+}
+
+std::string date(const std::tm& t) {
+  return fmt::format("{:04}-{:02}-{:02}", t.tm_year + 1900, t.tm_mon + 1, t.tm_mday);
+}
+
+std::string clock(const std::tm& t) {
+  return fmt::format("{:02}:{:02}:{:02}", t.tm_hour, t.tm_min, t.tm_sec);
+}
+
+std::string size_text(const RunRecord& run) {
+  if (run.attempts.empty() || run.attempts.back().nodes.empty()) return "no rank started";
+  int ranks = 0;
+  for (const NodeRecord& node : run.attempts.back().nodes) ranks += node.nproc;
+  return fmt::format("{} on {}", count(ranks, "rank"),
+                     count(static_cast<int>(run.attempts.back().nodes.size()), "node"));
+}
+
+std::string outcome(const RunRecord& run) {
+  const Cause* const cause =
+      run.attempts.empty() || !run.attempts.back().cause ? nullptr : &*run.attempts.back().cause;
+  if (cause == nullptr && run.exit_code == 0 && run.unseen > 0) {
+    return fmt::format("all ended; how {} in place did, the engine says",
+                       count(run.unseen, "rank"));
+  }
+  if (cause == nullptr) {
+    return run.exit_code == 0 ? "all ended with 0" : fmt::format("exit code {}", run.exit_code);
+  }
+  if (cause->kind == CauseKind::exit && cause->exit_code == run.exit_code) return phrase(*cause);
+  return fmt::format("{}, exit code {}", phrase(*cause), run.exit_code);
+}
+
+}  // namespace
+
+std::string_view name_of(CauseKind kind) {
+  constexpr std::array names = {"exit",    "signal",      "node_lost", "agent_lost", "join_timeout",
+                                "refused", "interrupted", "preempted", "hang",       "launcher"};
+  return names.at(static_cast<std::size_t>(kind));
+}
+
+Cause cause_of(const agent::WorkerExit& exit) {
+  Cause cause;
+  // One that we stopped on its way out after an error of its own failed by that error.
+  const bool by_signal = exit.signal != 0 && !exit.ours;
+  cause.kind = by_signal ? CauseKind::signal : CauseKind::exit;
+  cause.rank = exit.rank;
+  cause.local_rank = exit.local_rank;
+  cause.pid = exit.pid;
+  cause.node = exit.host;
+  if (by_signal) {
+    cause.signal = exit.signal;
+  } else {
+    cause.exit_code = agent::cause_code(exit);
+  }
+  cause.message = exit.exception;
+  if (exit.error_file) {
+    cause.error_file = exit.error_file->path;
+    if (!exit.error_file->message.empty()) cause.message = exit.error_file->message;
+  }
+  cause.last_output = exit.last_output;
+  return cause;
+}
+
+json report_json(const RunRecord& run) {
+  json attempts = json::array();
+  for (const AttemptRecord& attempt : run.attempts) attempts.push_back(attempt_json(attempt));
+  return {{"schema", "toprun.report/1"}, {"job", run.job},
+          {"exit_code", run.exit_code},  {"started", rfc3339(run.started)},
+          {"ended", rfc3339(run.ended)}, {"attempts", std::move(attempts)}};
+}
+
+Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::WorkerExit* cause) {
+  Others others;
+  for (const agent::WorkerExit& exit : exits) {
+    if (&exit == cause) continue;
+    ++(!exit.failed() ? others.ended : exit.ours ? others.stopped : others.failed);
+  }
+  return others;
+}
+
+Style style_for(bool is_terminal, const std::optional<std::string>& no_color) {
+  return {.colour = is_terminal && (!no_color || no_color->empty())};
+}
+
+std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
+                           const Style& style) {
+  Block block(style);
+  block.headline(phrase(cause));
+  if (cause.rank) {
+    block.row("rank", fmt::format("{}: local rank {} of {}, pid {}", *cause.rank,
+                                  cause.local_rank.value_or(0), cause.node, cause.pid.value_or(0)));
+  }
+  if (cause.rank) {
+    block.rows("it said", message_lines(cause.message));
+  } else {
+    block.whole_row("reason", printable(cause.message));
+  }
+  const std::span<const std::string> lines(cause.last_output);
+  block.rows("last lines", lines.last(std::min(lines.size(), most_last_lines)));
+  block.row("others", others_text(others));
+  block.row("error file", logs.empty() ? "" : cause.error_file);
+  if (!logs.empty()) {
+    block.row("logs", cause.node.empty() ? logs : fmt::format("{} on {}", logs, cause.node));
+  }
+  block.whole_row("next", advice(cause, !logs.empty()));
+  return block.take();
+}
+
+std::string last_line(const RunRecord& run) {
+  const std::tm start = local_time(run.started);
+  const std::tm end = local_time(run.ended);
+  const std::string end_date = date(start) == date(end) ? "" : date(end) + " ";
+  return fmt::format("toprun: {} {} → {}{} ({}): {}, {}\n", date(start), clock(start), end_date,
+                     clock(end), duration_text(run.ended - run.started), size_text(run),
+                     outcome(run));
+}
+
+}  // namespace toprun::view

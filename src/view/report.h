@@ -1,0 +1,116 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "agent/exit.h"
+#include "base/clock.h"
+
+namespace toprun::view {
+
+// Why an attempt ended otherwise than with all ranks at 0.
+enum class CauseKind {
+  exit,          // a rank ended with another code than 0
+  signal,        // a rank was killed by a signal that we did not send
+  node_lost,     // a node no longer answers
+  agent_lost,    // a node's agent died
+  join_timeout,  // not all nodes came
+  refused,       // another version, secret, job …
+  interrupted,   // by the user's or the scheduler's signal
+  preempted,     // the scheduler said so
+  hang,          // no rank makes progress
+  launcher,      // anything else that is toprun's own
+};
+
+// The name in JSON: "exit", "node_lost" …
+std::string_view name_of(CauseKind kind);
+
+struct Cause {
+  CauseKind kind = CauseKind::launcher;
+  std::optional<int> rank;
+  std::optional<int> local_rank;
+  std::optional<int> pid;
+  std::string node;  // empty: no single one
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  std::string message;     // an exception's or error file's, or toprun's own reason
+  std::string error_file;  // path; empty: none
+  std::vector<std::string> last_output;
+};
+
+// A worker's exit as a cause of kind exit or signal.
+Cause cause_of(const agent::WorkerExit& exit);
+
+struct NodeRecord {
+  std::string name;
+  int group_rank = 0;
+  int first_rank = 0;
+  int nproc = 0;
+  std::string location;  // "/cluster/rack/node"; empty: unknown
+};
+
+// How long after the attempt's start each phase was complete; unset: not reached.
+struct Phases {
+  std::optional<std::chrono::milliseconds> join;
+  std::optional<std::chrono::milliseconds> order;
+  std::optional<std::chrono::milliseconds> spawn;
+  std::optional<std::chrono::milliseconds> first_connect;
+  std::optional<std::chrono::milliseconds> last_connect;
+};
+
+struct AttemptRecord {
+  int attempt = 0;
+  WallTime started{};
+  std::optional<WallTime> ended;
+  Phases phases;
+  std::vector<NodeRecord> nodes;  // by group rank; empty before they are assigned
+  std::optional<Cause> cause;     // unset on success
+};
+
+struct RunRecord {
+  std::string job;
+  int exit_code = 0;
+  WallTime started{};
+  WallTime ended{};
+  std::vector<AttemptRecord> attempts;
+  // Ranks of the last attempt whose exit codes only the engine knows: they took over the process
+  // that it had started.
+  int unseen = 0;
+};
+
+// What --report writes: schema toprun.report/1.
+nlohmann::json report_json(const RunRecord& run);
+
+// How the other ranks ended.
+struct Others {
+  int failed = 0;   // by themselves, after the cause
+  int stopped = 0;  // by us
+  int ended = 0;    // with 0
+};
+
+// `cause` is one of `exits` or null.
+Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::WorkerExit* cause);
+
+struct Style {
+  bool colour = false;
+  std::size_t width = 100;  // columns; longer lines are cut
+};
+
+// For stderr: colour on a terminal unless NO_COLOR is set and not empty (no-color.org).
+Style style_for(bool is_terminal, const std::optional<std::string>& no_color);
+
+// What the user reads when a run failed: who, what it said, what became of the others, where the
+// logs are, what to do next. At most 25 lines, the first starting with "toprun: ". `logs` is the
+// folder of the cause's rank on its node, empty if none is kept.
+std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
+                           const Style& style);
+
+// The last line of every run, with a line end: start and end in local time, duration, ranks × nodes
+// of the last attempt, outcome.
+std::string last_line(const RunRecord& run);
+
+}  // namespace toprun::view

@@ -1,0 +1,198 @@
+#include "view/report.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace toprun::view {
+namespace {
+
+using namespace std::chrono_literals;
+
+const WallTime ten_o_clock{std::chrono::seconds(1795255200)};  // 2026-11-21 10:00:00 UTC
+
+agent::WorkerExit failed_exit() {
+  agent::WorkerExit exit;
+  exit.host = "n4";
+  exit.rank = 3;
+  exit.local_rank = 1;
+  exit.pid = 4711;
+  exit.exit_code = 7;
+  return exit;
+}
+
+Cause of_kind(CauseKind kind) {
+  Cause cause;
+  cause.kind = kind;
+  return cause;
+}
+
+RunRecord two_nodes() {
+  RunRecord run;
+  run.job = "job1";
+  run.started = ten_o_clock;
+  run.ended = ten_o_clock + 200s;
+  AttemptRecord attempt;
+  attempt.started = run.started;
+  attempt.ended = run.ended;
+  attempt.phases.join = 12ms;
+  attempt.nodes = {{"n1", 0, 0, 8, "/c/r1/n1"}, {"n2", 1, 8, 8, ""}};
+  run.attempts = {attempt};
+  return run;
+}
+
+TEST(Report, FailureOfARank) {
+  agent::WorkerExit exit = failed_exit();
+  exit.exception = "ValueError: boom\nmore of it";
+  exit.last_output = {"Traceback (most recent call last):", "  File \"t.py\", line 1",
+                      "ValueError: boom"};
+  exit.error_file = agent::ErrorFile{"/logs/e.json", "", std::nullopt};
+  EXPECT_EQ(failure_report(cause_of(exit), {2, 13, 0}, "/logs/attempt_0/1", {}),
+            "toprun: rank 3 on n4 ended with exit code 7\n"
+            "  rank        3: local rank 1 of n4, pid 4711\n"
+            "  it said     ValueError: boom\n"
+            "              more of it\n"
+            "  last lines  Traceback (most recent call last):\n"
+            "                File \"t.py\", line 1\n"
+            "              ValueError: boom\n"
+            "  others      2 failed as a consequence, 13 were stopped\n"
+            "  error file  /logs/e.json\n"
+            "  logs        /logs/attempt_0/1 on n4\n");
+}
+
+TEST(Report, KilledRank) {
+  agent::WorkerExit exit = failed_exit();
+  exit.exit_code = 0;
+  exit.signal = SIGKILL;
+  EXPECT_EQ(failure_report(cause_of(exit), {0, 1, 2}, "", {}),
+            "toprun: rank 3 on n4 was killed by SIGKILL (killed)\n"
+            "  rank        3: local rank 1 of n4, pid 4711\n"
+            "  others      1 was stopped, 2 had ended with 0\n"
+            "  next        toprun did not send it: look for the out-of-memory killer (dmesg on n4) "
+            "or the scheduler's memory limit\n");
+}
+
+TEST(Report, FailureWithoutARank) {
+  Cause cause = of_kind(CauseKind::node_lost);
+  cause.node = "n4";
+  cause.message = "nothing heard for 30 s";
+  EXPECT_EQ(failure_report(cause, {0, 8, 0}, "", {.colour = true}),
+            "\x1b[1;31mtoprun: node n4 was lost\x1b[0m\n"
+            "  reason      nothing heard for 30 s\n"
+            "  others      8 were stopped\n");
+}
+
+TEST(Report, StaysShortAndNarrow) {
+  agent::WorkerExit exit = failed_exit();
+  for (int i = 0; i < 50; ++i) {
+    exit.exception += std::string(3000, 'e') + "\n";
+    std::string umlauts;
+    for (int j = 0; j < 300; ++j) umlauts += "ü";
+    exit.last_output.push_back(umlauts);
+  }
+  const std::string report = failure_report(cause_of(exit), {1, 1, 1}, "/l", {.width = 80});
+  const auto lines = split(report, '\n');
+  EXPECT_LE(lines.size(), 26u);  // the last is empty
+  for (const std::string_view line : lines) {
+    const auto columns = std::ranges::count_if(
+        line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+    EXPECT_LE(columns, 80) << line;
+  }
+}
+
+TEST(Report, AStoppedRankThatHadFailedEndedByItsError) {
+  agent::WorkerExit exit = failed_exit();
+  exit.ours = true;
+  exit.signal = SIGTERM;
+  exit.exception = "ValueError: boom";
+  const Cause cause = cause_of(exit);
+  EXPECT_EQ(cause.kind, CauseKind::exit);
+  EXPECT_EQ(cause.exit_code, 1);
+  EXPECT_FALSE(cause.signal);
+}
+
+TEST(Report, CountsTheOthers) {
+  std::vector<agent::WorkerExit> exits(5, failed_exit());
+  exits[1].ours = true;
+  exits[2].exit_code = 0;
+  exits[3].exit_code = 0;
+  const Others others = count_others(exits, &exits[0]);
+  EXPECT_EQ(others.failed, 1);
+  EXPECT_EQ(others.stopped, 1);
+  EXPECT_EQ(others.ended, 2);
+}
+
+TEST(Report, ColourOnlyWhereItIsWanted) {
+  EXPECT_TRUE(style_for(true, std::nullopt).colour);
+  EXPECT_TRUE(style_for(true, "").colour);
+  EXPECT_FALSE(style_for(true, "1").colour);
+  EXPECT_FALSE(style_for(false, std::nullopt).colour);
+}
+
+TEST(Report, LastLine) {
+  ::setenv("TZ", "UTC", 1);
+  ::tzset();
+  RunRecord run = two_nodes();
+  const std::string times = "toprun: 2026-11-21 10:00:00 → 10:03:20 (3 min 20 s): ";
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, all ended with 0\n");
+  run.unseen = 14;
+  EXPECT_EQ(last_line(run),
+            times + "16 ranks on 2 nodes, all ended; how 14 ranks in place did, the engine says\n");
+  run.unseen = 0;
+
+  agent::WorkerExit exit = failed_exit();
+  run.exit_code = 7;
+  run.attempts[0].cause = cause_of(exit);
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, rank 3 on n4 ended with exit code 7\n");
+
+  exit.signal = SIGSEGV;
+  run.exit_code = 139;
+  run.attempts[0].cause = cause_of(exit);
+  EXPECT_EQ(last_line(run), times +
+                                "16 ranks on 2 nodes, rank 3 on n4 was killed by SIGSEGV "
+                                "(segmentation fault), exit code 139\n");
+
+  run.exit_code = 130;
+  run.attempts[0].cause = of_kind(CauseKind::interrupted);
+  run.attempts[0].cause->signal = SIGINT;
+  EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, interrupted by SIGINT, exit code 130\n");
+
+  run.exit_code = 1;
+  run.attempts[0].nodes.clear();
+  run.attempts[0].cause = of_kind(CauseKind::join_timeout);
+  run.ended = ten_o_clock + 24h;
+  EXPECT_EQ(last_line(run),
+            "toprun: 2026-11-21 10:00:00 → 2026-11-22 10:00:00 (24 h 00 min): no rank started, not "
+            "all nodes joined in time, exit code 1\n");
+}
+
+TEST(Report, Json) {
+  RunRecord run = two_nodes();
+  EXPECT_EQ(report_json(run), nlohmann::json::parse(R"({
+    "schema": "toprun.report/1", "job": "job1", "exit_code": 0,
+    "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
+    "attempts": [{
+      "attempt": 0, "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
+      "phases_ms": {"join": 12, "order": null, "spawn": null, "first_connect": null,
+                    "last_connect": null},
+      "nodes": [
+        {"name": "n1", "group_rank": 0, "first_rank": 0, "nproc": 8, "location": "/c/r1/n1"},
+        {"name": "n2", "group_rank": 1, "first_rank": 8, "nproc": 8, "location": null}],
+      "cause": null}]})"));
+
+  agent::WorkerExit exit = failed_exit();
+  exit.exception = "ValueError: boom";
+  exit.last_output = {"a"};
+  run.attempts[0].cause = cause_of(exit);
+  EXPECT_EQ(report_json(run)["attempts"][0]["cause"], nlohmann::json::parse(R"({
+    "kind": "exit", "rank": 3, "local_rank": 1, "node": "n4", "exit_code": 7, "signal": null,
+    "message": "ValueError: boom", "error_file": null, "last_output": ["a"]})"));
+}
+
+}  // namespace
+}  // namespace toprun::view

@@ -1,0 +1,286 @@
+# ctest: TIMEOUT 240
+"""What toprun says to wrong input and to strangers: one line with what, where, why and what to do;
+an exit code; in bounded time; nothing left behind."""
+
+import os
+import pathlib
+import re
+import socket
+import struct
+import threading
+import unittest
+
+import support
+from support import two_nodes
+
+AT_ONCE_S = 5            # for what can be known without waiting for anybody
+STRANGER_LIMIT_S = 60    # to say that whoever listens there is no toprun; join time-outs are shorter
+JOIN = ["--rdzv-conf", "join_timeout=3"]
+SH = ["--no-python", "sh", "-c"]
+NOTHING = ["--no-python", "true"]
+
+
+class CommandLine(support.TestCase):
+    # arguments, exit code, the line after "toprun: "
+    CASES = [
+        ([], 2, "no script given; .*"),
+        (["--nproc-per-node", "2"], 2, "no script given; .*"),
+        (["missing.py"], 2, "script missing.py in .*: No such file or directory; .*"),
+        (["folder"], 2, "script folder.*: is a directory.*; name the file to run"),
+        (["--no-python", "no-such-program"], 2, ".*no-such-program.*"),
+        (["--nproc-per-node", "0", *NOTHING], 2, "--nproc-per-node 0: must be .*, cpu, gpu or auto"),
+        (["--nproc-per-node", "-1", *NOTHING], 2, "--nproc-per-node -1: must be .*"),
+        (["--nproc-per-node", "x", *NOTHING], 2, "--nproc-per-node x: must be .*"),
+        (["--nproc-per-node", "gpu", *NOTHING], 2, "--nproc-per-node gpu: no GPU is visible .*; .*"),
+        (["--nproc-per-nodes", "2", *NOTHING], 2, r".*did you mean --nproc-per-node\?"),
+        (["--no-such-thing", *NOTHING], 2, "unknown option --no-such-thing; .*"),
+        (["--nnodes", "0", *NOTHING], 2, "--nnodes 0: .*"),
+        (["--nnodes", "1:2", *NOTHING], 2, "--nnodes 1:2: .*; give one number"),
+        (["--nnodes", "2", "--standalone", *NOTHING], 2, ".*; drop --standalone"),
+        (["--nnodes", "2", "--node-rank", "2", "--master-addr", "127.0.0.1", *NOTHING], 2,
+         "--node-rank 2: .* from 0 to 1"),
+        (["--max-restarts", "3", *NOTHING], 2, "--max-restarts 3: .*"),
+        (["--rdzv-backend", "etcd", *NOTHING], 2, "--rdzv-backend etcd: .*use c10d.*"),
+        (["--nnodes", "2", "--rdzv-endpoint", "localhost:x", *NOTHING], 2,
+         '--rdzv-endpoint localhost:x: the port "x" is not a number .*'),
+        (["--nnodes", "2", "--rdzv-endpoint", "localhost:99999", *NOTHING], 2,
+         '--rdzv-endpoint localhost:99999: the port "99999" is not a number .*'),
+        (["--master-port", "65536", *NOTHING], 2, ".*65536.*"),
+        (["--rdzv-conf", "join_timout=3", *NOTHING], 2, r".*did you mean join_timeout\?"),
+        (["--tee", "9", *NOTHING], 2, "--tee 9: .*"),
+        (["--topology", "no-file", *NOTHING], 2, "--topology no-file: no such file, .*"),
+        (["topo", "ordr"], 2, r".*did you mean order\?"),
+        (["topo", "order", "--hosts", "n[1-", "--topology", "good"], 2,
+         r"--hosts: host list 'n\[1-', column 2: '\[' is never closed; .*"),
+        (["topo", "order", "--hosts", "n[3-1]", "--topology", "good"], 2,
+         r"--hosts: host list 'n\[3-1\]', column 3: the range 3-1 descends; .*"),
+        (["topo", "order", "--hosts", "n[0-999999999]", "--topology", "good"], 2,
+         "--hosts: .* has more than 65536 hosts; .*"),
+        (["topo", "order", "--topology", "unfinished"], 2, "unfinished:2:1: host b without its place;.*"),
+        (["topo", "order", "--topology", "twice"], 2, "twice:3:1: host a .* second time, first at twice:1;.*"),
+        (["topo", "order", "--topology", "bad.toml"], 2, r"bad.toml:1:3: .*"),
+        (["topo", "order", "--topology", "cycle.conf"], 2, "cycle.conf:.*s[12].*"),
+        (["store", "--port", "x"], 2, ".*x.*"),
+    ]
+
+    def test_one_line_each(self):
+        here = self.folder()
+        (here / "folder").mkdir()
+        (here / "good").write_text("a /c/r/a\nb /c/s/b\n")
+        (here / "unfinished").write_text("a /c/r/a\nb\n")
+        (here / "twice").write_text("a /c/r/a\nb /c/r/b\na /c/s/a\n")
+        (here / "bad.toml").write_text("[a\nb=1\n")
+        (here / "cycle.conf").write_text("SwitchName=s1 Switches=s2\nSwitchName=s2 Switches=s1\n"
+                                         "SwitchName=s3 Nodes=a\n")
+        for argv, code, line in self.CASES:
+            with self.subTest(" ".join(argv)):
+                finished = self.toprun(*argv, cwd=here, limit=AT_ONCE_S)
+                self.assertEqual((finished.code, finished.out), (code, ""), finished)
+                self.assert_one_line(finished, line)
+
+    def test_hosts_that_a_topology_file_lacks(self):
+        file = self.folder() / "places"
+        file.write_text("a /c/r/a\n")
+        finished = self.toprun("--topology", file, *NOTHING)
+        self.assert_ok(finished)
+        self.assertIn(f"{file} does not say where {os.uname().nodename} is", finished.err)
+        finished = self.toprun("--topology", file, "--topology-required", *NOTHING)
+        self.assertEqual(finished.code, 1)
+        self.assertRegex(finished.err, rf"--topology-required: .* {os.uname().nodename}; add them to")
+
+    def test_a_topology_file_with_an_error_starts_nothing(self):
+        file = self.folder() / "places"
+        file.write_text("a /c/r/a\nb\n")
+        finished = self.toprun("--topology", file, *SH, "echo ran")
+        self.assertEqual((finished.code, finished.out), (2, ""))
+        self.assertIn(f"{file}:2:1: host b without its place", finished.err)
+
+    def test_a_log_folder_that_cannot_be_written(self):
+        file = self.folder() / "file"
+        file.touch()
+        finished = self.toprun("--log-dir", file, *SH, "echo ran")
+        self.assertEqual((finished.code, finished.out), (2, ""), finished)
+        self.assertRegex(finished.err, rf"cannot write logs to {file}: .*; name a folder that can be")
+
+
+class Stranger:
+    """A listener that is no toprun: it answers with `greeting`, then closes or stays silent."""
+
+    def __init__(self, test, greeting=b"", close=False):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.greeting, self.close, self.guests = greeting, close, []
+        threading.Thread(target=self.serve, daemon=True).start()
+        test.addCleanup(self.end)
+
+    def serve(self):
+        try:
+            while True:
+                guest = self.listener.accept()[0]
+                self.guests.append(guest)
+                if self.greeting:
+                    guest.sendall(self.greeting)
+                if self.close:
+                    guest.close()
+        except OSError:
+            pass  # the guest or the listener is gone
+
+    def end(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for guest in self.guests:
+            guest.close()
+
+
+class Endpoint(support.TestCase):
+    def join(self, endpoint, *options, limit=STRANGER_LIMIT_S):
+        finished = self.toprun("--nnodes", 2, "--rdzv-backend", "c10d", "--rdzv-endpoint", endpoint,
+                               *options, *SH, "echo ran", limit=limit)
+        self.assertEqual((finished.code, finished.out), (1, ""), finished)
+        return finished
+
+    def test_nobody_joins(self):
+        finished = self.join(f"localhost:{support.free_port()}", *JOIN)
+        self.assertRegex(finished.err, r"toprun: 1 of 2 joined within 3\.\d s; start the missing ones, "
+                                       "or raise join_timeout in --rdzv-conf\n")
+
+    def test_a_name_that_does_not_resolve(self):
+        finished = self.join("no-such-host.invalid:29400", *JOIN)
+        self.assertRegex(finished.err, r"waiting for .*no-such-host\.invalid:29400: cannot resolve")
+        self.assertRegex(finished.err.splitlines()[-1],
+                         r"cannot join .* within 3\.\d s: cannot resolve .*is_host=1 on one$")
+
+    def dial(self, port, *options):
+        """Node rank 1, which dials a root that is not there."""
+        return self.begin(support.binary(), *two_nodes(port, node_rank=1), *options, *NOTHING)
+
+    def last_words(self, run):
+        finished = run.wait(STRANGER_LIMIT_S)
+        self.assertEqual(finished.code, 1, finished)
+        self.assert_nothing_left(run)
+        return finished.err.splitlines()[-1]
+
+    def test_a_port_that_refuses(self):
+        port = support.free_port()
+        self.assertRegex(self.last_words(self.dial(port, *JOIN)),
+                         rf"cannot join .*127\.0\.0\.1:{port} within 3\.\d s: connection refused")
+
+    def test_strangers(self):
+        # Each is told apart from a root that starts late; the join time-out is not waited for.
+        cases = [(stranger, self.dial(stranger.port), why) for stranger, why in (
+            (Stranger(self), "it says nothing for 2.0 s"),
+            (Stranger(self, close=True), "(the connection was closed|Connection reset by peer)"),
+            (Stranger(self, b"SSH-2.0-OpenSSH_9.2\r\n"), "not a toprun"))]
+        for stranger, run, why in cases:
+            with self.subTest(why):
+                self.assertRegex(self.last_words(run), rf"cannot join .*:{stranger.port}: .*{why}.*; "
+                                 "choose another port with --rdzv-endpoint or --master-port")
+
+    def test_a_port_in_use_names_its_holder(self):
+        stranger = Stranger(self)
+        for argv in (["--master-port", stranger.port],
+                     two_nodes(stranger.port, node_rank=0)):
+            with self.subTest(argv):
+                finished = self.toprun(*argv, *NOTHING, limit=AT_ONCE_S)
+                self.assertEqual(finished.code, 1)
+                self.assert_one_line(finished, rf"cannot listen on port {stranger.port}: Address "
+                                               rf"already in use; \S+ \(pid {os.getpid()}\) holds it")
+
+
+class Refused(support.TestCase):
+    """A root and one member wait for a third; who does not belong to them is refused by name."""
+
+    def setUp(self):
+        self.port = support.free_port()
+        self.ready = self.folder()
+        self.runs = [self.node(rank) for rank in (0, 1)]
+
+    def node(self, rank, *options, nnodes=3, program=None, **kwargs):
+        return self.begin(support.binary(), *two_nodes(self.port, rank, nproc=1), "--nnodes", nnodes,
+                          *options, *SH, program or f'>"{self.ready}/$RANK"', **kwargs)
+
+    def refused(self, run, pattern):
+        finished = run.wait(STRANGER_LIMIT_S)
+        self.assertEqual(finished.code, 1, finished)
+        self.assertRegex(finished.err.splitlines()[-1], pattern)
+
+    def join_by_hand(self, line):
+        """What the root answers to a member's preamble that we make up."""
+        def connected():
+            try:
+                return socket.create_connection(("127.0.0.1", self.port), 10)
+            except ConnectionRefusedError:
+                return None
+        with support.wait_until(connected, 10, "the root listens") as connection:
+            connection.sendall(line)
+            return connection.makefile("rb").readline().decode()
+
+    def test_strangers_to_the_job_do_not_disturb_it(self):
+        at = rf"127\.0\.0\.1:{self.port}"
+        self.refused(self.node(1), rf"refused by .*{at}: node rank 1 is taken by \S+ \(pid \d+\)")
+        self.refused(self.node(2, env={"TOPRUN_SECRET": "x"}), rf"refused by .*{at}: .*TOPRUN_SECRET")
+        self.refused(self.node(1, nnodes=4), rf"refused by .*{at}: .*started for 4 nodes.* for 3")
+        self.refused(self.node(2, "--rdzv-id", "other", *JOIN),
+                     rf"cannot join .*{at}.*: this port belongs to job none, the other agent to other")
+        member = f"member none {'0' * 16} {'0' * 64} derived"
+        self.assertRegex(self.join_by_hand(f"toprun/1 9.9.9 {member}\n".encode()),
+                         r"^toprun/1 refused version .*toprun \d+\.\d+\.\d+, the other toprun 9\.9\.9")
+        for end in [run.wait(60) for run in [*self.runs, self.node(2)]]:
+            self.assert_ok(end)
+        self.assertEqual(support.wait_for_files(self.ready, 3), ["0", "1", "2"])
+
+    def test_one_agent_more_than_nodes(self):
+        program = f'>"{self.ready}/$RANK"; while [ ! -e "{self.ready}/end" ]; do sleep 0.1; done'
+        for run in self.runs:
+            run.kill_all()
+        self.port = support.free_port()
+        endpoint = ["--rdzv-endpoint", f"localhost:{self.port}", "--rdzv-backend", "c10d"]
+        def node():
+            return self.begin(support.binary(), "--nnodes", 2, "--nproc-per-node", 1, *endpoint, *SH,
+                              program)
+        runs = [node(), node()]
+        support.wait_for_files(self.ready, 2)
+        self.refused(node(), r"refused by .*: the job has all of its 2 nodes already")
+        (self.ready / "end").touch()
+        for run in runs:
+            self.assert_ok(run.wait(30))
+
+
+class HostileBytes(support.TestCase):
+    """On the job's port while it runs: the workers' store is behind it."""
+
+    CASES = [
+        b"", b"\0", b"\xff" * 4096, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"toprun/", b"toprun/1 \n",
+        b"toprun/1 " + b"A" * 5000, b"toprun/1 0.1.0 member none\n", b"\x16\x03\x01\x02\x00\x01\x00",
+        b"\x00\xce\xf7\x85\x3c" + b"\x0b" + struct.pack("<q", 2**62),      # MULTI_SET of 2^62 keys
+        b"\x00\xce\xf7\x85\x3c" + b"\x01" + struct.pack("<Q", 2**63),      # a key of 2^63 bytes
+        b"\x00\xce\xf7\x85\x3c" + b"\xee" * 100,                           # no such request
+    ]
+
+    def test_the_job_goes_on(self):
+        port, ready = support.free_port(), self.folder()
+        run = self.begin(support.binary(), "--master-port", port, "--nproc-per-node", 2, *SH,
+                         f'>"{ready}/$RANK"; while [ ! -e "{ready}/end" ]; do sleep 0.1; done')
+        support.wait_for_files(ready, 2)
+        agent = run.agent()
+        connections = []
+        for data in self.CASES * 10:
+            connection = socket.create_connection(("127.0.0.1", port), 10)
+            self.addCleanup(connection.close)
+            connections.append(connection)
+            try:
+                connection.sendall(data)
+            except OSError:
+                pass  # closed by toprun at the first bytes
+        with socket.create_connection(("127.0.0.1", port), 10) as healthy:
+            healthy.sendall(b"\x00\xce\xf7\x85\x3c" b"\x0d" b"ping")
+            self.assertEqual(healthy.makefile("rb").read(4), b"ping")
+        resident = int(re.search(r"VmRSS:\s+(\d+) kB",
+                                 pathlib.Path(f"/proc/{agent}/status").read_text())[1])
+        self.assertLess(resident, 64 * 1024)
+        (ready / "end").touch()
+        self.assert_ok(run.wait(30))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,165 @@
+"""Virtual clusters for the end-to-end tests, one per test class.
+
+    class Cases(cluster.TestCase):
+        UP = ("--hosts", "4", "--racks", "2", "--slurm")   # the words of `vcluster up`
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import unittest
+
+import support
+
+VCLUSTER = [sys.executable, "-B", str(support.REPOSITORY / "tools/vcluster")]
+UP_LIMIT_S = 90
+JOBS_VANISH_S = 20  # Slurm's KillWait and what it takes to tell every node
+
+# A worker in the shell. `shown` is what shows() prints of one: name=value words behind a mark.
+SHOWN = re.compile(r"^shown (.*)$", re.M)
+
+
+def reason_not_possible(with_slurm):
+    """Why this machine cannot have a cluster, None if it can."""
+    sys.path.insert(0, str(support.REPOSITORY / "tools"))
+    from vcluster_lib import errors, namespaces, slurm
+    try:
+        namespaces.check_permitted(os.geteuid() != 0)
+        if with_slurm:
+            slurm.check_permitted(os.geteuid() != 0)
+    except errors.VclusterError as error:
+        return str(error)
+    return None
+
+
+def shows(*names, then="true"):
+    """The words of a worker that prints these variables, then does something in the shell."""
+    words = " ".join(f"{name}=${{{name}-unset}}" for name in names)
+    return ["--no-python", "bash", "-c", f'echo "shown {words}"; {then}']
+
+
+def shown(output):
+    """What the workers of shows() printed, by rank."""
+    rows = [dict(word.split("=", 1) for word in line.split()) for line in SHOWN.findall(output)]
+    return sorted(rows, key=lambda row: int(row.get("RANK", 0)))
+
+
+def column(rows, name):
+    return [row[name] for row in rows]
+
+
+def wait_for(condition, what, limit=30):
+    """The first true value of condition(); fails after `limit` seconds."""
+    deadline = time.monotonic() + limit
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: not within {limit} s")
+        time.sleep(0.02)
+    return value
+
+
+def parent(pid):
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return None
+    return int(re.search(r"^PPid:\t(\d+)$", status, re.M)[1])
+
+
+def agents(run):
+    """The pids of its agents: toprun processes that a toprun process, their keeper, started."""
+    ours = {pid for pid, line in run.processes().items()
+            if line.split(" ", 1)[0] == support.TOPRUN}
+    return sorted(pid for pid in ours if parent(pid) in ours)
+
+
+class Cluster:
+    made = 0
+
+    def __init__(self, *words):
+        Cluster.made += 1
+        self.name = f"test-{os.getpid()}-{Cluster.made}"
+        self.words = words
+
+    def _vcluster(self, verb, *words):
+        return subprocess.run([*VCLUSTER, verb, "--name", self.name, *words], text=True,
+                              capture_output=True, timeout=UP_LIMIT_S)
+
+    def up(self):
+        done = self._vcluster("up", *self.words)
+        if done.returncode != 0:
+            raise AssertionError(f"vcluster up {' '.join(self.words)}: {done.stderr}")
+
+    def down(self):
+        self._vcluster("down")
+
+    def cut(self, host):
+        subprocess.run([*VCLUSTER, "cut", "--name", self.name, host], check=True)
+
+    def join(self, host):
+        subprocess.run([*VCLUSTER, "join", "--name", self.name, host], check=True)
+
+    def on(self, host, *command):
+        """The words that run a command on a host."""
+        return [*VCLUSTER, "exec", "--name", self.name, host, *command]
+
+
+class TestCase(support.TestCase):
+    UP = ()
+
+    @classmethod
+    def setUpClass(cls):
+        support.binary()
+        reason = reason_not_possible(with_slurm="--slurm" in cls.UP)
+        if reason:
+            raise unittest.SkipTest(f"no virtual cluster: {reason}")
+        cls.cluster = Cluster(*cls.UP)
+        cls.addClassCleanup(cls.cluster.down)
+        cls.cluster.up()
+
+    def on(self, host, *command, limit=60, **options):
+        """Runs a command on a host to its end; nothing of it may be left on any host."""
+        run = self.begin(*self.cluster.on(host, *command), **options)
+        finished = run.wait(limit)
+        self.assert_nothing_left(run)
+        return finished
+
+    def start(self, host, *command, **options):
+        return self.begin(*self.cluster.on(host, *command), **options)
+
+    def wait_for_files(self, folder, count, limit=30):
+        """Until the workers have written that many files: all of them run then."""
+        wait_for(lambda: len(list(folder.iterdir())) == count, f"{count} workers", limit)
+
+
+class SlurmCase(TestCase):
+    """Cases on the cluster's Slurm, commands given at its login host."""
+
+    def tearDown(self):
+        # A job that a failed case left would keep the next one waiting.
+        self.login("scancel", "--user=root")
+        wait_for(lambda: not self.login("squeue", "--noheader").out, "jobs end", JOBS_VANISH_S)
+
+    def login(self, *command, **options):
+        return self.begin(*self.cluster.on("ctl", *command), **options).wait(60)
+
+    def srun(self, *words, **options):
+        return self.on("ctl", "srun", *words, **options)
+
+    def sbatch(self, header, *lines, limit=60, env=None):
+        """Runs a batch script to its end and returns what it printed."""
+        folder = self.folder()
+        script, output = folder / "job.sh", folder / "out"
+        script.write_text("\n".join(["#!/bin/bash", f"#SBATCH {header}", *lines,
+                                     'echo "batch exit code $?"', ""]))
+        run = self.begin(*self.cluster.on("ctl", "sbatch", "-o", output, script), env=env)
+        submitted = run.wait(30)
+        self.assert_ok(submitted)
+        wait_for(lambda: output.exists() and "batch exit code" in output.read_text(),
+                 f"the job ends\n{output.read_text() if output.exists() else 'not begun'}", limit)
+        self.assert_nothing_left(run)
+        text = output.read_text()
+        return int(re.search(r"^batch exit code (\d+)$", text, re.M)[1]), text

@@ -1,0 +1,197 @@
+# ctest: TIMEOUT 240 LABELS torch
+"""One node: which failure counts, what stops whom, and that nothing outlives a run."""
+
+import json
+import os
+import signal
+import time
+import unittest
+
+import support
+
+SH = ["--no-python", "sh", "-c"]
+GRACE_S = 2
+SHORT_GRACE = {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(GRACE_S)}
+SAME_SIGNAL_S = 2  # signals of this span count as one
+SLACK_S = 8  # for a loaded machine, on top of a grace
+
+# Rank 1 fails first, but its interpreter takes 2 s to exit; its peers sit in a collective and fail
+# as soon as gloo's connections to it are closed.
+SLOW_TO_EXIT = """
+import atexit, os, time
+import torch, torch.distributed as dist
+from torch.distributed.elastic.multiprocessing.errors import record
+
+@record
+def main():
+    dist.init_process_group("gloo")
+    tensor = torch.zeros(1)
+    dist.all_reduce(tensor)
+    if dist.get_rank() == 1:
+        atexit.register(time.sleep, 2)
+        dist.destroy_process_group()  # closes the connections at once
+        raise ValueError("the step went wrong")
+    dist.all_reduce(tensor)
+
+main() if os.environ["RECORD"] == "1" else main.__wrapped__()
+"""
+
+
+class ExitCodes(support.TestCase):
+    def test_codes(self):
+        cases = [("exit 0", 0), ("exit 1", 1), ("exit 7", 7), ("exit 255", 255),
+                 ("exit 93", 93),               # means: do not restart
+                 ("kill -KILL $$", 128 + 9), ("kill -SEGV $$", 128 + 11), ("kill -TERM $$", 128 + 15),
+                 ("[ $RANK = 1 ] || exec sleep 60; exit 4", 4)]
+        for program, code in cases:
+            with self.subTest(program):
+                finished = self.toprun("--nproc-per-node", 2, *SH, program, limit=20)
+                self.assertEqual(finished.code, code, finished)
+
+    def test_the_earliest_failure_counts(self):
+        ready = self.folder()
+        finished = self.toprun(
+            "--nproc-per-node", 3, *SH,
+            f'trap "sleep 0.3; exit 22" TERM; >"{ready}/$RANK"; '
+            f'while [ $(ls "{ready}" | wc -l) -lt 3 ]; do sleep 0.1; done; '
+            '[ $RANK = 2 ] && exit 11; while :; do sleep 0.1; done', limit=30)
+        self.assertEqual(finished.code, 11, finished)
+        self.assertRegex(finished.err, r"toprun: rank 2 on \S+ ended with exit code 11\n")
+        self.assertRegex(finished.err, r"others +2 were stopped")
+
+
+class RootCause(support.TestCase):
+    def run_slow_to_exit(self, record):
+        folder = self.folder()
+        (folder / "slow.py").write_text(SLOW_TO_EXIT)
+        finished = self.toprun(
+            "--nproc-per-node", 3, "--report", folder / "report.json", "--log-dir", folder / "logs",
+            folder / "slow.py", limit=100, env={"PYTHON_EXEC": support.python(),
+                                                "OMP_NUM_THREADS": "1", "RECORD": record})
+        self.assertEqual(finished.code, 1, finished)
+        self.assertRegex(finished.err, r"toprun: rank 1 on \S+ ended with exit code 1\n")
+        self.assertRegex(finished.err, r"it said +ValueError: the step went wrong\n")
+        self.assertRegex(finished.err, r"others +[12] failed as a consequence")
+        return json.loads((folder / "report.json").read_text())["attempts"][0]["cause"]
+
+    def test_is_the_rank_that_raised_although_its_peers_ended_first(self):
+        cause = self.run_slow_to_exit(record="0")
+        self.assertEqual([cause[key] for key in ("kind", "rank", "exit_code", "error_file")],
+                         ["exit", 1, 1, None])
+
+    def test_record_s_error_file(self):
+        cause = self.run_slow_to_exit(record="1")
+        self.assertEqual([cause[key] for key in ("kind", "rank", "exit_code", "message")],
+                         ["exit", 1, 1, "ValueError: the step went wrong"])
+        with open(cause["error_file"]) as file:
+            self.assertIn("the step went wrong", file.read())
+
+
+class Signals(support.TestCase):
+    def setUp(self):
+        self.ready = self.folder()
+
+    def start(self, then, nproc=2, **options):
+        run = self.begin(support.binary(), "--nproc-per-node", nproc, *SH,
+                         f'{then[0]}; >"{self.ready}/$RANK"; {then[1]}', **options)
+        support.wait_for_files(self.ready, nproc)
+        return run
+
+    def end(self, run, limit):
+        finished = run.wait(limit)
+        self.assert_nothing_left(run)
+        return finished
+
+    def test_they_stop_all_workers(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(number):
+                self.setUp()
+                run = self.start((":", "exec sleep 60"))
+                run.signal(number)
+                finished = self.end(run, 20)
+                self.assertEqual(finished.code, code, finished)
+                self.assertLess(finished.seconds, SLACK_S)
+                self.assertRegex(finished.err, rf"\(.*\): 2 ranks on 1 node, .*exit code {code}\n\Z")
+
+    def test_workers_that_end_with_0_make_it_0(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                self.setUp()
+                run = self.start(("trap 'exit 0' TERM INT", "while :; do sleep 0.1; done"))
+                run.signal(number)
+                self.assert_ok(self.end(run, 20))
+
+    def test_the_grace_is_kept_and_then_over(self):
+        run = self.start(("trap '' TERM INT", "while :; do sleep 0.1; done"), env=SHORT_GRACE)
+        run.signal(signal.SIGTERM)
+        finished = self.end(run, 30)
+        self.assertEqual(finished.code, 143, finished)
+        self.assertGreater(finished.seconds, GRACE_S)
+        self.assertLess(finished.seconds, GRACE_S + SLACK_S)
+
+    def test_a_second_interrupt_does_not_wait_for_the_grace(self):
+        run = self.start((f"trap '>\"{self.ready}/told.'$RANK'\"' TERM INT",
+                          "while :; do sleep 0.1; done"))
+        run.signal(signal.SIGINT)
+        support.wait_for_files(self.ready, 4)
+        time.sleep(SAME_SIGNAL_S + 0.3)
+        run.signal(signal.SIGINT)
+        finished = self.end(run, 25)  # the grace is 30 s
+        self.assertEqual(finished.code, 130, finished)
+
+    def test_user_signals_are_passed_on(self):
+        run = self.start(("trap 'echo got USR1; exit 0' USR1", "while :; do sleep 0.1; done"))
+        run.signal(signal.SIGUSR1)
+        finished = self.end(run, 20)
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "got USR1\n" * 2)
+
+
+class NothingOutlivesARun(support.TestCase):
+    """Each worker has a grandchild in a session of its own."""
+
+    def start(self, then):
+        ready = self.folder()
+        run = self.begin(support.binary(), "--nproc-per-node", 2, *SH,
+                         f"setsid sh -c '>\"{ready}/grandchild.'$RANK'\"; exec sleep 300' & "
+                         f'while [ $(ls "{ready}" | wc -l) -lt 2 ]; do sleep 0.1; done; '
+                         f'>"{ready}/worker.$RANK"; {then}')
+        support.wait_for_files(ready, 4)
+        return run
+
+    def test_the_agent_is_killed(self):
+        run = self.start("sleep 300")
+        os.kill(run.agent(), signal.SIGKILL)
+        finished = run.wait(20)
+        self.assert_nothing_left(run)
+        self.assertEqual(finished.code, 1)
+        self.assert_one_line(finished, r"(OMP_NUM_THREADS.*\ntoprun: )?the agent \(pid \d+\) was killed "
+                                       r"by signal 9.*")
+
+    def test_the_keeper_is_killed(self):
+        run = self.start("sleep 300")
+        run.signal(signal.SIGKILL)
+        self.assertEqual(run.wait(20).code, -signal.SIGKILL)
+        self.assert_nothing_left(run)
+
+    def test_the_workers_end(self):
+        run = self.start("exit 0")
+        self.assert_ok(run.wait(20))
+        self.assert_nothing_left(run)
+
+    def test_a_worker_fails(self):
+        run = self.start("[ $RANK = 1 ] && exit 3; sleep 300")
+        self.assertEqual(run.wait(20).code, 3)
+        self.assert_nothing_left(run)
+
+    def test_the_agent_stalls(self):
+        run = self.start("sleep 300")
+        os.kill(run.agent(), signal.SIGSTOP)
+        finished = run.wait(40)
+        self.assert_nothing_left(run)
+        self.assertEqual(finished.code, 1)
+        self.assertRegex(finished.err, r"gave no sign of life for 10\.\d s")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,292 @@
+# ctest: TIMEOUT 240 LABELS torch
+"""One node: what a worker finds, and what becomes of what it prints."""
+
+import datetime
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import support
+
+SH = ["--no-python", "sh", "-c"]
+LAST_LINE = (r"toprun: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d → (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d "
+             r"\([\d.]+ \w+\): %s\n\Z")
+OMP_NOTICE = "toprun: OMP_NUM_THREADS=1 for each process"
+
+DUMP = "import json, os; print(json.dumps(dict(os.environ)))"
+
+
+def mounted_tmpfs(test, size):
+    """A small file system of its own, for what happens when it is full."""
+    support.needs_root()
+    folder = test.folder()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder],
+                      capture_output=True).returncode != 0:
+        test.skipTest("cannot mount a tmpfs here")
+    test.addCleanup(subprocess.run, ["umount", "--lazy", folder], capture_output=True)
+    return folder
+
+
+class Environment(support.TestCase):
+    def dump(self, launcher, folder):
+        """The environment of each rank, by rank."""
+        script = folder / "dump.py"
+        script.write_text(DUMP)
+        finished = self.run_to_end(*launcher, script, env={"PYTHON_EXEC": support.python()})
+        self.assert_ok(finished)
+        ranks = [json.loads(line) for line in finished.out.splitlines()]
+        for rank in ranks:
+            rank.pop(support.MARK)
+            rank.pop("_", None)
+        return sorted(ranks, key=lambda rank: int(rank["RANK"]))
+
+    def test_differs_from_torchrun_s_only_where_said(self):
+        folder, port = self.folder(), support.free_port()
+        flags = ["--nproc-per-node", 2, "--master-addr", "127.0.0.1", "--master-port", port,
+                 "--rdzv-id", "job7", "--role", "trainer", "--log-dir", folder / "logs"]
+        theirs = self.dump([*support.torchrun(), *flags], folder)
+        ours = self.dump([support.binary(), *flags], folder)
+        for local_rank, (their, our) in enumerate(zip(theirs, ours, strict=True)):
+            name = rf"{folder}/logs/job7_\w{{8}}/attempt_0/{local_rank}/error\.json"
+            for environment in (their, our):
+                self.assertRegex(environment.pop("TORCHELASTIC_ERROR_FILE"), rf"^{name}$")
+            self.assertEqual(our.pop("TOPRUN_NODE_NAME"), os.uname().nodename)
+            self.assertEqual(our.pop("TOPRUN_ATTEMPT"), "0")
+            their.pop("TORCHELASTIC_SIGNALS_TO_HANDLE", None)  # leaks from its own agent
+            self.assertEqual(our, their)
+
+    def test_variable_by_variable(self):
+        port = support.free_port()
+        finished = self.toprun(
+            "--nproc-per-node", 2, "--master-port", port, "--rdzv-id", "job7", *SH, "env | sort",
+            env={"RANK": "77", "WORLD_SIZE": "99", "LOCAL_RANK": "5", "PET_ROLE": "trainer",
+                 "TOPRUN_PREFIX": "1", "TOPRUN_SECRET": "hush", "CUDA_VISIBLE_DEVICES": "3,4"})
+        self.assert_ok(finished)
+        for rank in ("0", "1"):
+            found = dict(line.split("=", 1) for line in re.findall(
+                rf"^\[trainer{rank}\]:(\w+=.*)$", finished.out, re.M))
+            expected = {
+                "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2",
+                "GROUP_RANK": "0", "GROUP_WORLD_SIZE": "1", "ROLE_NAME": "trainer",
+                "ROLE_RANK": rank, "ROLE_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port), "TORCHELASTIC_RESTART_COUNT": "0",
+                "TORCHELASTIC_MAX_RESTARTS": "0", "TORCHELASTIC_RUN_ID": "job7",
+                "TORCHELASTIC_USE_AGENT_STORE": "True", "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
+                "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+                "CUDA_VISIBLE_DEVICES": "3,4", "TOPRUN_ATTEMPT": "0",
+                "TOPRUN_NODE_NAME": os.uname().nodename}
+            self.assertEqual({name: found.get(name) for name in expected}, expected)
+            for name in found:  # no option and no secret of ours
+                self.assertNotRegex(name, r"^PET_|^TOPRUN_(?!ATTEMPT|NODE_NAME|LOCATION)")
+
+    def test_omp_num_threads(self):
+        for nproc, given, got, noticed in ((2, "", "1", True), (2, "6", "6", False),
+                                           (1, "", "unset", False)):
+            with self.subTest(nproc=nproc, given=given):
+                environment = ["env", *([f"OMP_NUM_THREADS={given}"] if given
+                                        else ["-u", "OMP_NUM_THREADS"])]
+                finished = self.run_to_end(*environment, support.binary(), "--nproc-per-node", nproc,
+                                           *SH, "echo ${OMP_NUM_THREADS-unset}")
+                self.assert_ok(finished)
+                self.assertEqual(finished.out.split(), [got] * nproc)
+                self.assertEqual(finished.err.count(OMP_NOTICE), noticed)
+
+    def test_arguments_after_the_script_are_the_script_s(self):
+        arguments = ["-np", "8", "-n", "2", "--help", "--nnodes", "", "a b", "--", "-v"]
+        script = self.folder() / "arguments.py"
+        script.write_text("import sys; print(sys.argv[1:])")
+        for dashes in ([], ["--"]):
+            finished = self.toprun(*dashes, script, *arguments, env=support.without_torch())
+            self.assert_ok(finished)
+            self.assertEqual(finished.out, f"{arguments}\n")
+
+    def test_limits_mask_and_descriptors_are_inherited(self):
+        show = "ulimit -n; umask; ls /proc/self/fd | wc -l; grep -E '^Sig(Blk|Ign)' /proc/self/status"
+        change = "ulimit -S -n 77; umask 027; trap '' USR2; exec \"$@\""
+        direct = self.run_to_end("sh", "-c", f"{change}", "sh", "sh", "-c", show)
+        ours = self.run_to_end("sh", "-c", change, "sh", support.binary(), *SH, show)
+        self.assert_ok(direct)
+        # Signals 32 and 33 are the C library's own: nobody can set them back.
+        own = re.compile(r"(?<=SigIgn:\t0000000)[0-9a-f]")
+        self.assertEqual(own.sub("0", ours.out), own.sub("0", direct.out))
+
+
+class Streams(support.TestCase):
+    def test_standard_input_is_shared_on_one_node(self):
+        read, write = os.pipe()
+        with os.fdopen(write, "w") as file:
+            file.write("typed\n")
+        finished = self.toprun(*SH, "read line; echo got $line", stdin=read)
+        os.close(read)
+        self.assertEqual(finished.out, "got typed\n")
+
+    def test_lines_are_never_torn(self):
+        lines = 150
+        script = self.folder() / "halves.py"
+        script.write_text(f"""
+import os, sys, time
+rank = os.environ["RANK"]
+for n in range({lines}):
+    os.write(1, f"{{rank}}:{{n}}:".encode() + b"x" * 40)
+    time.sleep(0.002)
+    os.write(1, b"y" * 40 + b"\\n")
+""")
+        finished = self.toprun("--nproc-per-node", 4, script, env=support.without_torch())
+        self.assert_ok(finished)
+        self.assertEqual(sorted(finished.out.splitlines()),
+                         sorted(f"{rank}:{n}:" + "x" * 40 + "y" * 40
+                                for rank in range(4) for n in range(lines)))
+
+    def test_an_unfinished_line_is_shown_and_another_rank_starts_on_a_new_one(self):
+        ready = self.folder()
+        finished = self.toprun(
+            "--nproc-per-node", 2, *SH,
+            f'[ $RANK = 0 ] && {{ printf "prompt> "; sleep 1; >"{ready}/go"; exit; }}; '
+            f'while [ ! -e "{ready}/go" ]; do sleep 0.1; done; echo other')
+        self.assertEqual(finished.out, "prompt> \nother\n")
+
+    def test_100_mb_without_a_newline(self):
+        size = 100_000_000
+        with open(self.folder() / "out", "w+b") as file:
+            run = subprocess.Popen([support.binary(), *SH, f"head -c {size} /dev/zero | tr '\\0' x; "
+                                    "cat /proc/$PPID/status >&2"], stdout=file,
+                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+            err = run.communicate(timeout=100)[1]
+            self.assertEqual((run.returncode, os.path.getsize(file.name)), (0, size), err)
+        resident = [int(kb) for kb in re.findall(r"^VmRSS:\s+(\d+) kB", err, re.M)]
+        self.assertEqual(len(resident), 1)
+        self.assertLess(resident[0], 32 * 1024)
+
+    def test_every_byte_passes(self):
+        script = self.folder() / "bytes.py"
+        script.write_text("import os; os.write(1, bytes(range(256)) + b'\\0\\0end\\n')")
+        path = self.folder() / "out"
+        with open(path, "wb") as file:
+            subprocess.run([support.binary(), script], stdout=file, stdin=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, timeout=30, check=True,
+                           env={**os.environ, **support.without_torch()})
+        self.assertEqual(path.read_bytes(), bytes(range(256)) + b"\0\0end\n")
+
+    def test_a_worker_that_closes_its_output_goes_on(self):
+        finished = self.toprun(*SH, "echo before; exec >&- 2>&-; sleep 0.5; exit 5")
+        self.assertEqual((finished.code, finished.out), (5, "before\n"))
+
+    def test_the_console_is_closed(self):
+        marker = self.folder() / "went-on"
+        finished = self.run_to_end("sh", "-c", '"$@" | true; wait', "sh", support.binary(), *SH,
+                                   f'i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done; '
+                                   f'>"{marker}"')
+        self.assert_ok(finished)
+        self.assertTrue(marker.exists(), finished)
+        self.assertEqual(finished.err.count("cannot write to standard output: Broken pipe"), 1)
+        self.assertRegex(finished.err, LAST_LINE % "1 rank on 1 node, all ended with 0")
+
+
+class Logs(support.TestCase):
+    def test_layout_of_tee_and_redirects(self):
+        folder = self.folder() / "made" / "by-toprun"
+        finished = self.toprun("--nproc-per-node", 2, "--log-dir", folder, "--rdzv-id", "job7",
+                               "--tee", "0:3", "--redirects", "1:1", *SH,
+                               "echo out $RANK; echo err $RANK >&2")
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "[default0]:out 0\n")
+        said = [line for line in finished.err.splitlines() if not line.startswith("toprun:")]
+        self.assertEqual(sorted(said), ["[default0]:err 0", "err 1"])
+        files = {str(path.relative_to(folder)): path.read_text()
+                 for path in folder.rglob("*.log")}
+        run = next(iter(files)).split("/")[0]
+        self.assertRegex(run, r"^job7_\w{8}$")
+        self.assertEqual(files, {f"{run}/attempt_0/0/stdout.log": "out 0\n",
+                                 f"{run}/attempt_0/0/stderr.log": "err 0\n",
+                                 f"{run}/attempt_0/1/stdout.log": "out 1\n"})
+
+    def test_two_runs_keep_their_logs_apart(self):
+        folder = self.folder()
+        for _ in range(2):
+            self.assert_ok(self.toprun("--log-dir", folder, "--redirects", 3, *SH, "echo x"))
+        self.assertEqual(len(list(folder.glob("none_*/attempt_0/0/stdout.log"))), 2)
+
+    def test_a_full_disk_is_said_once_and_the_job_goes_on(self):
+        folder = mounted_tmpfs(self, "64k")
+        finished = self.toprun("--nproc-per-node", 2, "--log-dir", folder, "--tee", 1, *SH,
+                               "i=0; while [ $i -lt 3000 ]; do echo a line of some length $i; "
+                               "i=$((i+1)); done; echo the end")
+        self.assert_ok(finished)
+        self.assertEqual(finished.out.count("the end"), 2)
+        self.assertEqual(finished.out.count("a line"), 6000)
+        self.assertEqual(len(re.findall(r"No space left on device", finished.err)), 1, finished.err)
+
+    def test_no_temporary_folder_is_left(self):
+        temporary = self.folder()
+        for code in (0, 3):
+            finished = self.toprun(*SH, f'[ -d "${{TORCHELASTIC_ERROR_FILE%/*}}" ] && exit {code}',
+                                   env={"TMPDIR": str(temporary)})
+            self.assertEqual(finished.code, code)
+            self.assertEqual(os.listdir(temporary), [])
+
+
+class Telling(support.TestCase):
+    def test_the_last_line(self):
+        for program, outcome in (("exit 0", "2 ranks on 1 node, all ended with 0"),
+                                 ("exit 7", r"2 ranks on 1 node, rank [01] on \S+ ended with exit code 7"),
+                                 ("kill -KILL $$", r"2 ranks on 1 node, rank [01] on \S+ was killed by "
+                                                   r"SIGKILL \(killed\), exit code 137")):
+            with self.subTest(program):
+                finished = self.toprun("--nproc-per-node", 2, *SH, program)
+                self.assertRegex(finished.err, LAST_LINE % outcome)
+
+    def test_report(self):
+        path = self.folder() / "report.json"
+        finished = self.toprun("--nproc-per-node", 2, "--rdzv-id", "job7", "--report", path, *SH,
+                               'echo said >&2; [ $RANK = 0 ] && exec sleep 60; exit 6')
+        self.assertEqual(finished.code, 6)
+        report = json.loads(path.read_text())
+        self.assertEqual([report[name] for name in ("schema", "job", "exit_code")],
+                         ["toprun.report/1", "job7", 6])
+        attempt, = report["attempts"]
+        for time in (attempt["started"], attempt["ended"]):
+            self.assertTrue(time.endswith("Z"), time)
+            datetime.datetime.fromisoformat(time)
+        self.assertEqual(set(attempt["phases_ms"]),
+                         {"join", "order", "spawn", "first_connect", "last_connect"})
+        self.assertGreaterEqual(attempt["phases_ms"]["spawn"], 0)
+        self.assertIsNone(attempt["phases_ms"]["first_connect"], "no worker used the store")
+        name = os.uname().nodename
+        self.assertEqual(attempt["nodes"], [{"name": name, "group_rank": 0, "first_rank": 0,
+                                             "nproc": 2, "location": None}])
+        cause = attempt["cause"]
+        self.assertEqual([cause[key] for key in ("kind", "rank", "node", "exit_code", "signal")],
+                         ["exit", 1, name, 6, None])
+        self.assertEqual(cause["last_output"], ["said"])
+
+        self.assert_ok(self.toprun("--report", path, "--no-python", "true"))
+        self.assertIsNone(json.loads(path.read_text())["attempts"][0]["cause"])
+
+    def test_dry_run_starts_nothing(self):
+        marker = self.folder() / "ran"
+        finished = self.toprun("--dry-run", "--nproc-per-node", 3, "--no-python", "touch", marker,
+                               env={"TOPRUN_SECRET": "hush"})
+        self.assert_ok(finished)
+        self.assertFalse(marker.exists())
+        self.assertRegex(finished.out, r"(?m)^processes +3 per node \(--nproc-per-node\)$")
+        self.assertRegex(finished.out, rf"(?m)^each worker +touch {marker}$")
+        self.assertNotIn("hush", finished.out + finished.err)
+
+    def test_two_runs_at_once_without_a_port(self):
+        ready = self.folder()
+        runs = [self.begin(support.binary(), "--nproc-per-node", 2, *SH,
+                           f'>"{ready}/{run}.$RANK"; echo $MASTER_PORT; '
+                           f'while [ $(ls "{ready}" | wc -l) -lt 4 ]; do sleep 0.1; done')
+                for run in (0, 1)]
+        ports = []
+        for run in runs:
+            finished = run.wait(30)
+            self.assert_ok(finished)
+            ports += set(finished.out.split())
+        self.assertEqual(len(set(ports)), 2, ports)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,264 @@
+# ctest: SERIAL TIMEOUT 300 LABELS cluster
+"""Agents started by hand on hosts as real ones are: names that do not resolve, interfaces that lead
+nowhere, IPv6 only; and hosts, agents and networks that fail while the job runs."""
+
+import os
+import pathlib
+import re
+import signal
+import time
+import unittest
+
+import cluster
+import support
+from cluster import column, shown, shows, wait_for
+
+TOPRUN = support.TOPRUN
+PORT = "29511"
+# Connects to the store's address, whatever its family is.
+CONNECTS = ('python3 -c "import os, socket; socket.create_connection((os.environ[\'MASTER_ADDR\'], '
+            'int(os.environ[\'MASTER_PORT\'])), 10)" && echo connected')
+VARIABLES = ("RANK", "TOPRUN_NODE_NAME", "MASTER_ADDR", "MASTER_PORT", "GLOO_SOCKET_IFNAME")
+
+SILENCE_S = 3  # keep_alive_interval · keep_alive_max_attempt below
+QUICK = ["--rdzv-conf", "keep_alive_interval=1,keep_alive_max_attempt=3"]
+SLACK_S = 6     # on two busy cores
+STALL_LIMIT_S = 10  # the keeper's, see src/agent/keeper.h
+
+SUM = """\
+import os, socket, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+one = torch.ones(1000) * (dist.get_rank() + 1)
+dist.all_reduce(one)
+print(f"sum {one[-1].item():.0f} {os.environ.get('GLOO_SOCKET_IFNAME')}", flush=True)
+dist.destroy_process_group()
+"""
+
+
+class Agents(cluster.TestCase):
+    """Cases on clusters without a scheduler: one toprun on each of the hosts n0 … ."""
+
+    UP = ("--hosts", "2")
+    MASTER = "n0"
+
+    def words(self, *options, hosts=2):
+        return [TOPRUN, "--nnodes", str(hosts), "--rdzv-backend", "c10d", "--rdzv-endpoint",
+                f"{self.MASTER}:{PORT}", *options]
+
+    def everywhere(self, *words, hosts=2, by_rank=False, limit=60, **options):
+        """Runs it on all hosts to its end; returns what each of them said."""
+        runs = []
+        for host in range(hosts):
+            rank = ["--node-rank", str(host)] if by_rank else []
+            runs.append(self.start(f"n{host}", *self.words(*rank, hosts=hosts), *words, **options))
+        finished = [run.wait(limit) for run in runs]
+        for run in runs:
+            self.assert_nothing_left(run)
+        return finished
+
+    def assert_all_ok(self, finished):
+        for one in finished:
+            self.assert_ok(one)
+        return shown("".join(one.out for one in finished))
+
+    def assert_gloo_works(self, expected_interface, by_rank):
+        program = self.folder() / "sum.py"
+        program.write_text(SUM)
+        finished = self.everywhere(program, by_rank=by_rank, limit=120, env={
+            "PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"})
+        for one in finished:
+            self.assert_ok(one)
+            self.assertEqual(one.out, f"sum 3 {expected_interface}\n")
+
+
+class OwnNameIsLoopback(Agents):
+    """127.0.1.1, as Debian's installer leaves it: Gloo alone would bind there and fail."""
+
+    UP = ("--hosts", "2", "--own-name", "127.0.1.1")
+
+    def test_gloo_between_two_hosts(self):
+        self.assert_gloo_works("eth0", by_rank=False)
+
+
+class OwnNameIsUnknown(Agents):
+    UP = ("--hosts", "2", "--own-name", "none")
+
+    def test_gloo_between_two_hosts(self):
+        self.assert_gloo_works("eth0", by_rank=True)
+
+    def test_an_interface_of_the_users_own_is_kept(self):
+        rows = self.assert_all_ok(self.everywhere(
+            *shows(*VARIABLES), by_rank=True, env={"GLOO_SOCKET_IFNAME": "eth7"}))
+        self.assertEqual(column(rows, "GLOO_SOCKET_IFNAME"), ["eth7", "eth7"])
+
+
+class SeveralInterfaces(Agents):
+    """eth0 leads nowhere, docker0 has the same address everywhere; only eth1 is the cluster's."""
+
+    UP = ("--hosts", "3", "--nics", "2", "--cluster-nic", "1", "--docker0")
+
+    def test_the_reachable_address_is_found(self):
+        for order in (["n0", "n1", "n2"], ["n2", "n0", "n1"]):
+            with self.subTest(order):
+                listed = self.folder() / "order"
+                listed.write_text("\n".join(order))
+                finished = self.everywhere("-v", "--order", f"file:{listed}",
+                                           *shows(*VARIABLES, then=CONNECTS), hosts=3)
+                rows = self.assert_all_ok(finished)
+                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), order)
+                first = self.address(order[0])
+                # The store moves along with rank 0, the root stays where the endpoint is.
+                self.assertEqual(column(rows, "MASTER_ADDR"), [first] * 3)
+                self.assertEqual(sum(one.out.count("connected") for one in finished), 3)
+                self.assertIn(f"the store is on {order[0]}", finished[0].err)
+
+    def address(self, host):
+        text = self.on(host, "ip", "-4", "-o", "address", "show", "dev", "eth1").out
+        return re.search(r"inet ([\d.]+)", text)[1]
+
+
+class IPv6Only(Agents):
+    UP = ("--hosts", "2", "--family", "ipv6")
+
+    def test_master_addr_is_a_literal_with_a_note(self):
+        finished = self.everywhere(*shows(*VARIABLES, then=CONNECTS))
+        rows = self.assert_all_ok(finished)
+        self.assertEqual(len(rows), 2)
+        for row, one in zip(rows, finished):
+            self.assertRegex(row["MASTER_ADDR"], r"^[0-9a-f:]+$")
+            self.assertIn("connected", one.out)
+            self.assertIn("reachable by IPv6 only", one.err)
+
+
+class Failures(Agents):
+    UP = ("--hosts", "3")
+
+    def running(self, *options):
+        """Three agents with two workers each that run until they are stopped."""
+        folder = self.folder()
+        runs = [self.start(f"n{host}", *self.words(*QUICK, *options, hosts=3), "--nproc-per-node",
+                           "2", *shows("RANK", then=f"touch {folder}/$RANK; exec sleep 100"))
+                for host in range(3)]
+        self.wait_for_files(folder, 6)
+        return runs
+
+    def assert_all_end(self, runs, within, *, but=()):
+        finished = [run.wait(within + 30) for run in runs]
+        for host, run in enumerate(runs):
+            self.assert_nothing_left(run)
+            if host not in but:
+                self.assertNotEqual(finished[host].code, 0, finished[host])
+        return finished
+
+    def test_a_host_is_cut_off(self):
+        runs = self.running()
+        self.cluster.cut("n2")
+        self.addCleanup(self.cluster.join, "n2")
+        cut = time.monotonic()
+        for run in runs:
+            wait_for(lambda: not run.processes(), "every host's processes end",
+                     SILENCE_S + SLACK_S)
+        self.assertGreater(time.monotonic() - cut, SILENCE_S / 2)
+        finished = self.assert_all_end(runs, SILENCE_S)
+        self.assertEqual([one.code for one in finished], [1, 1, 1])
+        self.assertIn("n2 was lost", finished[0].err)
+        self.assertIn("n2", finished[1].err)
+        self.assertRegex(finished[2].err, "n2: lost the root agent at .*stopping this node's workers")
+
+    def test_the_roots_host_is_cut_off(self):
+        runs = self.running()
+        self.cluster.cut("n0")
+        self.addCleanup(self.cluster.join, "n0")
+        for run in runs:
+            wait_for(lambda: not run.processes(), "every host's processes end",
+                     SILENCE_S + SLACK_S)
+        finished = self.assert_all_end(runs, SILENCE_S)
+        for one in finished[1:]:
+            self.assertIn("lost the root agent at 10.77.0.1", one.err)
+            self.assertEqual(one.code, 1)
+
+    def test_an_agent_is_stopped(self):
+        runs = self.running()
+        agent, = cluster.agents(runs[1])
+        os.kill(agent, signal.SIGSTOP)
+        for run in (runs[0], runs[2]):
+            wait_for(lambda: not run.processes(), "the others' processes end",
+                     SILENCE_S + SLACK_S)
+        wait_for(lambda: not runs[1].processes(), "its own keeper ends it",
+                 STALL_LIMIT_S + SLACK_S)
+        finished = self.assert_all_end(runs, STALL_LIMIT_S)
+        self.assertIn("n1 was lost", finished[0].err)
+        self.assertIn("n1", finished[2].err)
+
+    def test_an_agent_is_killed(self):
+        runs = self.running()
+        agent, = cluster.agents(runs[1])
+        os.kill(agent, signal.SIGKILL)
+        for run in runs:
+            wait_for(lambda: not run.processes(), "every host's processes end", SLACK_S)
+        finished = self.assert_all_end(runs, 0)
+        self.assertIn("the agent on n1 was lost", finished[0].err)
+        self.assertIn("n1", finished[2].err)
+        self.assertRegex(finished[1].err, r"the agent \(pid \d+\) was killed by signal 9")
+
+    def test_a_keeper_is_killed(self):
+        runs = self.running()
+        agent, = cluster.agents(runs[1])
+        os.kill(cluster.parent(agent), signal.SIGKILL)
+        for run in runs:
+            wait_for(lambda: not run.processes(), "every host's processes end", SLACK_S)
+        finished = self.assert_all_end(runs, 0)
+        # Its agent is told to terminate, and so is the job.
+        self.assertEqual([one.code for one in finished], [143, -signal.SIGKILL, 143])
+
+    def test_one_signal_ends_all_hosts(self):
+        runs = self.running()
+        runs[2].signal(signal.SIGTERM)
+        finished = [run.wait(40) for run in runs]
+        self.assertEqual([one.code for one in finished], [143, 143, 143])
+        for run in runs:
+            self.assert_nothing_left(run)
+
+    def test_a_failure_is_told_to_all(self):
+        finished = self.everywhere(*shows(
+            "RANK", then="test $RANK = 2 && exit 5; exec sleep 100"), hosts=3)
+        self.assertEqual([one.code for one in finished], [5, 5, 5])
+        self.assertIn("rank 2 on n2 ended with exit code 5", finished[0].err)
+        self.assertIn("rank 2 on n2 ended with exit code 5", finished[1].err)
+
+    def test_a_late_agent(self):
+        words = shows(*VARIABLES, then=CONNECTS)
+        early = [self.start(f"n{host}", *self.words(hosts=3), *words) for host in (0, 1)]
+        root = wait_for(lambda: cluster.agents(early[0]), "the root's agent starts")[0]
+        # Its own, and the first member's.
+        wait_for(lambda: self.connections(root) >= 1, "n1 joins")
+        last = self.on("n2", *self.words(hosts=3), *words)
+        finished = [run.wait(40) for run in early] + [last]
+        self.assertEqual(len(self.assert_all_ok(finished)), 3)
+
+    def test_agents_before_the_root(self):
+        words = shows(*VARIABLES, then=CONNECTS)
+        early = [self.start(f"n{host}", *self.words(hosts=3), *words) for host in (1, 2)]
+        for run in early:
+            agent = wait_for(lambda: cluster.agents(run), "an agent starts")[0]
+            wait_for(lambda: self.refused(agent) >= 3, "it has been refused several times")
+        root = self.on("n0", *self.words(hosts=3), *words)
+        finished = [root] + [run.wait(40) for run in early]
+        self.assertEqual(len(self.assert_all_ok(finished)), 3)
+
+    def connections(self, pid):
+        """Established TCP connections of the port of ours on a process's host."""
+        lines = [line.split() for name in ("tcp", "tcp6")
+                 for line in pathlib.Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]]
+        wanted = f":{int(PORT):04X}"
+        return sum(words[1].endswith(wanted) and words[3] == "01" for words in lines)
+
+    def refused(self, pid):
+        """How many connections of a process's host have failed so far."""
+        tcp = [line.split() for line in pathlib.Path(f"/proc/{pid}/net/snmp").read_text().splitlines()
+               if line.startswith("Tcp:")]
+        return int(dict(zip(*tcp))["AttemptFails"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,72 @@
+"""Runs one unittest file, with one line for each case that run.py counts.
+
+    report.py FILE [Class.test_x …]
+
+    PASS: Class.test_x (0.1 s)
+    SKIP: Class.test_y: reason
+    FAIL: Class.test_z, and the traceback below
+"""
+
+import importlib
+import pathlib
+import sys
+import time
+import unittest
+
+NOTHING_RAN = 77  # exit code: ctest then shows the whole file as skipped
+
+
+class Result(unittest.TestResult):
+    """Of the cases in one module."""
+
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+        self.passed = 0
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.started = time.monotonic()
+
+    def say(self, kind, test, text):
+        print(f"{kind}: {test.id().removeprefix(self.module + '.')}{text}", flush=True)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+        self.say("PASS", test, f" ({time.monotonic() - self.started:.1f} s)")
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.say("SKIP", test, f": {reason}")
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.say("FAIL", test, f"\n{self.failures[-1][1]}")
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.say("FAIL", test, f"\n{self.errors[-1][1]}")
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error:
+            self.say("FAIL", subtest, f"\n{(self.failures or self.errors)[-1][1]}")
+
+
+def main():
+    path = pathlib.Path(sys.argv[1])
+    sys.path.insert(0, str(path.parent))
+    module, loader = importlib.import_module(path.stem), unittest.defaultTestLoader
+    result = Result(path.stem)
+    if sys.argv[2:]:
+        loader.loadTestsFromNames(sys.argv[2:], module).run(result)
+    else:
+        loader.loadTestsFromModule(module).run(result)
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(NOTHING_RAN if result.skipped and not result.passed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Runs ctest in each build folder, then names every skipped test and counts all cases.
+
+    run.py build/release build/asan:unit     everything in one, only the label `unit` in the other
+
+The last line is `N passed, N failed, N skipped`; the exit code is 0 if nothing failed.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+
+# How our Python tests (report.py) and GoogleTest report a case.
+PASSED = re.compile(r"^(?:PASS: |\[       OK \] )", re.M)
+FAILED = re.compile(r"^(?:FAIL: |\[  FAILED  \] \S+ \()", re.M)
+SKIPPED = re.compile(r"^SKIP: (.+)$", re.M)
+SKIPPED_BY_GTEST = re.compile(
+    r"^\[ RUN      \] (\S+)\n(?:(?!\[).*\n)*?.*: Skipped\n(.*)\n(?:(?!\[).*\n)*?\[  SKIPPED \]", re.M)
+WHOLE_OUTPUT = "100000000"  # bytes; ctest would cut what passed tests print
+
+
+def run_ctest(folder, label):
+    """Runs the tests and returns the cases of its report, one per test program."""
+    report = pathlib.Path(folder, "tests.xml").resolve()
+    report.unlink(missing_ok=True)
+    command = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error",
+               "--parallel", str(os.cpu_count()), "--output-junit", report,
+               "--test-output-size-passed", WHOLE_OUTPUT, "--test-output-size-failed", WHOLE_OUTPUT]
+    if label:
+        command += ["--label-regex", f"^{label}$"]
+    code = subprocess.run(command).returncode
+    if not report.exists():
+        sys.exit(f"run.py: ctest in {folder} ended with {code} and wrote no report")
+    return xml.parse(report).getroot().iter("testcase")
+
+
+def main():
+    passed = failed = 0
+    skips = []
+    for argument in sys.argv[1:]:
+        folder, _, label = argument.partition(":")
+        for case in run_ctest(folder, label):
+            output = case.findtext("system-out") or ""
+            where = f"{folder} {case.get('name')}"
+            passed += len(PASSED.findall(output))
+            failures = len(FAILED.findall(output))
+            if case.find("failure") is not None:
+                failures = max(failures, 1)  # it may have crashed before it could say so
+            failed += failures
+            skips += [f"{where}: {text}" for text in SKIPPED.findall(output)]
+            skips += [f"{where}: {name}: {why}" for name, why in SKIPPED_BY_GTEST.findall(output)]
+    print()
+    for skip in skips:
+        print(f"skipped: {skip}")
+    print(f"{passed} passed, {failed} failed, {len(skips)} skipped")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,391 @@
+# ctest: SERIAL TIMEOUT 400 LABELS cluster
+"""toprun in a real Slurm of four hosts in two racks whose names interleave: r0 has n0 and n2, r1 has
+n1 and n3. The order of the network is n0 n2 n1 n3."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import unittest
+
+import cluster
+import support
+from cluster import column, shown, shows
+
+TOPRUN = support.TOPRUN
+BY_TOPOLOGY = ["n0", "n2", "n1", "n3"]
+CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT && echo connected"
+FIRST_PORT, PORTS = 61000, 4536
+
+STRANGER = """\
+import pathlib, socket, sys, time
+port = 61000 + (int(sys.argv[1]) * 7 + int(sys.argv[2])) % 4536
+listener = socket.create_server(("", port))
+pathlib.Path(sys.argv[3], socket.gethostname()).touch()
+held = []
+while True:
+    held.append(listener.accept()[0])
+    if sys.argv[4] == "closes":
+        held.pop().close()
+"""
+
+
+def twice(nodes):
+    return [node for node in nodes for _ in range(2)]
+
+
+def port(job, step):
+    return str(FIRST_PORT + (int(job) * 7 + step) % PORTS)
+
+
+class Slurm(cluster.SlurmCase):
+    UP = ("--hosts", "4", "--racks", "2", "--slurm")
+
+    def assert_failed(self, finished, code, *texts):
+        self.assertEqual(finished.code, code, finished)
+        for text in texts:
+            self.assertIn(text, finished.err)
+
+    # As agents: one task per node.
+
+    def test_one_agent_per_node(self):
+        finished = self.srun("-N4", TOPRUN, "--nproc-per-node", "2", *shows(
+            "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK",
+            "GROUP_WORLD_SIZE", "TOPRUN_NODE_NAME", "TOPRUN_LOCATION", "MASTER_ADDR",
+            "MASTER_PORT", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID", then=CONNECTS))
+        self.assert_ok(finished)
+        rows = shown(finished.out)
+        self.assertEqual(column(rows, "RANK"), [str(rank) for rank in range(8)])
+        self.assertEqual(column(rows, "LOCAL_RANK"), ["0", "1"] * 4)
+        self.assertEqual(column(rows, "GROUP_RANK"), twice("0123"))
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), twice(BY_TOPOLOGY))
+        self.assertEqual(column(rows, "TOPRUN_LOCATION"), twice(
+            ["/core/r0/n0", "/core/r0/n2", "/core/r1/n1", "/core/r1/n3"]))
+        same = {"WORLD_SIZE": "8", "LOCAL_WORLD_SIZE": "2", "GROUP_WORLD_SIZE": "4",
+                "MASTER_ADDR": "10.77.0.1", "MASTER_PORT": port(rows[0]["SLURM_JOB_ID"], 0)}
+        for row in rows:
+            self.assertEqual({name: row[name] for name in same}, same)
+        self.assertEqual(finished.out.count("connected"), 8)
+        self.assertRegex(finished.err.splitlines()[-1], r"8 ranks on 4 nodes, all ended with 0$")
+
+    def test_orders(self):
+        listed = self.folder() / "order"
+        listed.write_text("n3\nn1\nn2\nn0\n")
+        for order, expected in [
+            ("topology", BY_TOPOLOGY),
+            ("name", ["n0", "n1", "n2", "n3"]),
+            (f"file:{listed}", ["n3", "n1", "n2", "n0"]),
+        ]:
+            with self.subTest(order):
+                finished = self.srun("-N4", TOPRUN, "--order", order, *shows(
+                    "RANK", "TOPRUN_NODE_NAME", "MASTER_ADDR", then=CONNECTS))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), expected)
+                first = f"10.77.0.{int(expected[0][1:]) + 1}"
+                self.assertEqual(column(rows, "MASTER_ADDR"), [first] * 4)
+                self.assertEqual(finished.out.count("connected"), 4)
+
+    def test_order_of_the_scheduler(self):
+        for order in ("scheduler", "given"):
+            with self.subTest(order):
+                finished = self.srun("-N4", TOPRUN, "--order", order,
+                                     *shows("RANK", "SLURM_NODEID", "TOPRUN_NODE_NAME"))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "SLURM_NODEID"), ["0", "1", "2", "3"])
+                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n0", "n1", "n2", "n3"])
+
+    def test_a_topology_file_overrides_slurm(self):
+        path = self.folder() / "racks"
+        for text, first in [("n3 /c/a/1\nn2 /c/b/2\nn1 /c/a/3\nn0 /c/b/4\n", "/c/a/3"),
+                            ('[domains.c]\na = "n[1,3]"\nb = "n[0,2]"\n', "/c/a/n1")]:
+            with self.subTest(text):
+                path.write_text(text)
+                finished = self.srun("-N4", TOPRUN, "--topology", path,
+                                     *shows("RANK", "TOPRUN_NODE_NAME", "TOPRUN_LOCATION"))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n1", "n3", "n0", "n2"])
+                self.assertEqual(rows[0]["TOPRUN_LOCATION"], first)
+
+    def test_evidence_that_cannot_be_used(self):
+        path = self.folder() / "racks"
+        for text, options, code, words in [
+            ("n0 /c/a/x\nn1 /c/b/x\nn2 /c/a/y\n", ["--topology-required"], 1, ["n3"]),
+            ("n0 /c/a/x\nn1 /c/b/x\nn0 /c/b/z\n", [], 2, [f"{path}:3:1", "n0", f"{path}:1"]),
+        ]:
+            with self.subTest(text):
+                path.write_text(text)
+                finished = self.srun("-N4", TOPRUN, "--topology", path, *options, *shows("RANK"))
+                self.assert_failed(finished, code, *words)
+                self.assertEqual(shown(finished.out), [])
+
+    def test_a_node_that_the_file_lacks_comes_last(self):
+        path = self.folder() / "racks"
+        path.write_text("n3 /c/a/x\nn1 /c/b/x\nn2 /c/a/y\n")
+        finished = self.srun("-N4", TOPRUN, "--topology", path, *shows("RANK", "TOPRUN_NODE_NAME"))
+        self.assert_ok(finished)
+        self.assertEqual(column(shown(finished.out), "TOPRUN_NODE_NAME"), ["n2", "n3", "n1", "n0"])
+        self.assertRegex(finished.err, r"(?m)^toprun: .*\bn0\b")
+
+    def test_members_that_contradict_each_other(self):
+        finished = self.srun("-N4", "sh", "-c", 'test $SLURM_NODEID = 1 && SLURM_TOPOLOGY_ADDR='
+                             f'elsewhere.r0.n1; exec {TOPRUN} --no-python echo started')
+        self.assert_failed(finished, 1, "elsewhere.r0.n1", "core.r0.n0")
+        self.assertNotIn("started", finished.out)
+
+    def test_wrong_number_of_nodes(self):
+        finished = self.srun("-N4", TOPRUN, "--nnodes", "3", *shows("RANK"))
+        self.assert_failed(finished, 2, "--nnodes 3: this Slurm step has 4 tasks on 4 nodes; "
+                           "drop --nnodes or start the step with srun -N 3")
+        self.assertEqual(shown(finished.out), [])
+
+    def test_exit_codes_and_the_report(self):
+        report = self.folder() / "report.json"
+        for ending, code, said in [("exit 7", 7, "ended with exit code 7"),
+                                   ("kill -KILL $$", 137, "SIGKILL")]:
+            with self.subTest(ending):
+                report.unlink(missing_ok=True)
+                finished = self.srun(
+                    "-N4", TOPRUN, "--nproc-per-node", "2", "--report", report,
+                    *shows("RANK", then=f"if test $RANK = 5; then echo a last word >&2; {ending}; "
+                                        "fi; exec sleep 50"))
+                self.assert_failed(finished, code, "rank 5 on n1", said, "a last word")
+                self.assertLess(finished.seconds, 30)
+                written = json.loads(report.read_text())
+                self.assertEqual(written["exit_code"], code)
+                attempt = written["attempts"][0]
+                self.assertEqual([node["name"] for node in attempt["nodes"]], BY_TOPOLOGY)
+                self.assertEqual([node["first_rank"] for node in attempt["nodes"]], [0, 2, 4, 6])
+                self.assertEqual((attempt["cause"]["rank"], attempt["cause"]["node"]), (5, "n1"))
+
+    def test_a_stranger_holds_the_port_on_every_host(self):
+        program = self.folder() / "stranger.py"
+        program.write_text(STRANGER)
+        for habit in ("closes", "keeps silent"):
+            with self.subTest(habit):
+                listening = self.folder()
+                finished = self.on("ctl", "salloc", "-N4", "bash", "-c", f"""
+                    srun --overlap -N4 python3 {program} $SLURM_JOB_ID 1 {listening} "{habit}" &
+                    until test $(ls {listening} | wc -l) = 4; do sleep 0.05; done
+                    srun --overlap -N4 {TOPRUN} "$@"
+                    code=$?
+                    scancel $SLURM_JOB_ID.0
+                    wait
+                    exit $code""", "-", *shows(
+                    "RANK", "SLURM_JOB_ID", "SLURM_STEP_ID", "MASTER_PORT", then=CONNECTS))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(len(rows), 4)
+                self.assertEqual(rows[0]["SLURM_STEP_ID"], "1")
+                for row in rows:
+                    self.assertEqual(row["MASTER_PORT"], port(row["SLURM_JOB_ID"], 2))
+
+    # The starter, in a batch script and in the shell of salloc.
+
+    def test_a_batch_script_that_says_only_toprun(self):
+        code, out = self.sbatch(
+            "--nodes=4 --ntasks-per-node=2 --cpus-per-task=2",
+            f"{TOPRUN} --dry-run --no-python true",
+            shlex.join([TOPRUN, *shows("RANK", "LOCAL_WORLD_SIZE", "TOPRUN_NODE_NAME",
+                                       "SLURM_STEP_ID", "SLURM_STEP_TASKS_PER_NODE",
+                                       "SLURM_CPUS_ON_NODE", "SLURM_NTASKS")]))
+        self.assertEqual(code, 0, out)
+        rows = shown(out)
+        self.assertEqual(column(rows, "RANK"), [str(rank) for rank in range(8)])
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), twice(BY_TOPOLOGY))
+        # Step 0: the dry run started none. One agent per node, and all CPUs that the job has there.
+        same = {"LOCAL_WORLD_SIZE": "2", "SLURM_STEP_ID": "0", "SLURM_CPUS_ON_NODE": "4",
+                "SLURM_STEP_TASKS_PER_NODE": "1(x4)", "SLURM_NTASKS": "4"}
+        for row in rows:
+            self.assertEqual({name: row[name] for name in same}, same)
+        self.assertIn("srun --overlap -N 4 -n 4 --ntasks-per-node=1 -c 4 --kill-on-bad-exit=0 "
+                      "--wait=0 --unbuffered --mpi=none --export=ALL", out)
+        self.assertIn("<secret>", out)
+
+    def test_in_the_shell_of_salloc(self):
+        for options, nodes in [((), BY_TOPOLOGY), (("--nnodes", "2"), ["n0", "n1"])]:
+            with self.subTest(options):
+                finished = self.on("ctl", "salloc", "-N4", TOPRUN, *options, *shows(
+                    "RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", "TOPRUN_SECRET", then=CONNECTS))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), nodes)
+                self.assertEqual(column(rows, "WORLD_SIZE"), [str(len(nodes))] * len(nodes))
+                self.assertEqual(column(rows, "TOPRUN_SECRET"), ["unset"] * len(nodes))
+                self.assertEqual(finished.out.count("connected"), len(nodes))
+
+    def test_one_node_by_wish_starts_no_step(self):
+        for options in (["--nnodes", "1"], ["--standalone"]):
+            with self.subTest(options):
+                finished = self.on("ctl", "salloc", "-N4", TOPRUN, *options, *shows(
+                    "RANK", "WORLD_SIZE", "SLURM_STEP_ID", "HOSTNAME"))
+                self.assert_ok(finished)
+                self.assertEqual(shown(finished.out), [
+                    {"RANK": "0", "WORLD_SIZE": "1", "SLURM_STEP_ID": "unset", "HOSTNAME": "ctl"}])
+
+    def test_more_nodes_than_the_job_has(self):
+        finished = self.on("ctl", "salloc", "-N2", TOPRUN, "--nnodes", "3", *shows("RANK"))
+        self.assert_failed(finished, 2, "--nnodes 3", "2 nodes")
+
+    def test_exit_code_through_the_starter(self):
+        finished = self.on("ctl", "salloc", "-N4", TOPRUN, *shows(
+            "RANK", then="test $RANK = 2 && exit 9; exec sleep 50"))
+        self.assert_failed(finished, 9, "rank 2 on n1 ended with exit code 9")
+        self.assertEqual(finished.err.count("toprun: rank 2"), 1)
+
+    def test_torchrun_habits_of_the_recipes(self):
+        """The launch lines of two published recipes, with toprun for torchrun."""
+        words = shows("RANK", "TOPRUN_NODE_NAME", "MASTER_PORT")
+        program = f"--no-python {self.script(words[3])}"
+        code, out = self.sbatch(
+            "--nodes=4 --ntasks-per-node=1 --cpus-per-task=2",
+            "MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)",
+            "MASTER_PORT=6000",
+            f"""LAUNCHER="{TOPRUN} --nproc_per_node 2 --nnodes $SLURM_NNODES """
+            """--node_rank \\$SLURM_PROCID --rdzv_endpoint $MASTER_ADDR:$MASTER_PORT """
+            f"""--rdzv_backend c10d --tee 3 {program}" """,
+            """srun --cpus-per-task $SLURM_CPUS_PER_TASK bash -c "$LAUNCHER" """)
+        self.assertEqual(code, 0, out)
+        rows = shown(re.sub(r"(?m)^\[[^]]*\]:", "", out))
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), twice(["n0", "n1", "n2", "n3"]))
+        self.assertEqual(set(column(rows, "MASTER_PORT")), {"6000"})
+
+        code, out = self.sbatch(
+            "--nodes=4 --ntasks-per-node=2",
+            "export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)",
+            "export MASTER_PORT=6000",
+            """srun --ntasks-per-node=1 --nodes "${SLURM_NNODES}" """
+            f"""{TOPRUN} --nproc_per_node 2 --rdzv_endpoint "${{MASTER_ADDR}}":"${{MASTER_PORT}}" """
+            f"""--rdzv_backend c10d --nnodes "${{SLURM_NNODES}}" {program}""")
+        self.assertEqual(code, 0, out)
+        rows = shown(out)
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), twice(BY_TOPOLOGY))
+        self.assertEqual(set(column(rows, "MASTER_PORT")), {"6000"})
+
+    def script(self, text):
+        path = self.folder() / "worker.sh"
+        path.write_text(f"#!/bin/bash\n{text}\n")
+        path.chmod(0o755)
+        return path
+
+    # Ranks in place: more tasks than nodes.
+
+    def test_ranks_in_place(self):
+        listed = self.folder() / "order"
+        listed.write_text("n3\nn1\nn2\nn0\n")
+        for options, nodes, children in [
+            ([], BY_TOPOLOGY, [0]),  # rank 0 is the root's, and the store's
+            (["--order", f"file:{listed}"], ["n3", "n1", "n2", "n0"], [0, 6]),  # store, root
+        ]:
+            with self.subTest(options):
+                finished = self.srun("-N4", "--ntasks-per-node=2", TOPRUN, *options, *shows(
+                    "RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_LOCALID",
+                    "SLURM_TASK_PID", "BASHPID", "TOPRUN_NODE_NAME", then=CONNECTS))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "RANK"), [str(rank) for rank in range(8)])
+                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), twice(nodes))
+                self.assertEqual(column(rows, "LOCAL_RANK"), column(rows, "SLURM_LOCALID"))
+                self.assertEqual(column(rows, "LOCAL_RANK"), ["0", "1"] * 4)
+                self.assertEqual(set(column(rows, "LOCAL_WORLD_SIZE")), {"2"})
+                self.assertEqual(finished.out.count("connected"), 8)
+                self.assertEqual([rank for rank, row in enumerate(rows)
+                                  if row["BASHPID"] != row["SLURM_TASK_PID"]], children)
+
+    def test_ranks_in_place_on_unequal_nodes(self):
+        finished = self.srun("-N4", "-n6", "--distribution=block", TOPRUN, *shows(
+            "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "SLURM_LOCALID", "TOPRUN_NODE_NAME"))
+        self.assert_ok(finished)
+        rows = shown(finished.out)
+        self.assertEqual(column(rows, "RANK"), [str(rank) for rank in range(6)])
+        self.assertEqual(column(rows, "LOCAL_RANK"), column(rows, "SLURM_LOCALID"))
+        names = column(rows, "TOPRUN_NODE_NAME")
+        self.assertEqual(list(dict.fromkeys(names)), BY_TOPOLOGY)
+        for row in rows:
+            self.assertEqual(int(row["LOCAL_WORLD_SIZE"]), names.count(row["TOPRUN_NODE_NAME"]))
+
+    def test_in_place_by_wish(self):
+        finished = self.srun("-N4", TOPRUN, "--ranks-in-place", *shows(
+            "RANK", "WORLD_SIZE", "SLURM_TASK_PID", "BASHPID", "TOPRUN_NODE_NAME"))
+        self.assert_ok(finished)
+        rows = shown(finished.out)
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), BY_TOPOLOGY)
+        self.assertEqual([row["BASHPID"] == row["SLURM_TASK_PID"] for row in rows],
+                         [False, True, True, True])
+
+    def test_a_shell_of_several_tasks_is_refused(self):
+        support.needs_program("script")
+        command = shlex.join(self.cluster.on(
+            "ctl", "srun", "-N2", "-n2", "--pty", "sh", "-c", "test $SLURM_PROCID = 0 || exit 0; "
+            f"{TOPRUN} --no-python echo started; echo code $?"))
+        finished = self.run_to_end("script", "--quiet", "--command", command, "/dev/null")
+        self.assertIn("code 1", finished.out)
+        self.assertIn("one of 2 tasks of an interactive step (srun --pty)", finished.out)
+        self.assertIn("srun -N 2 --ntasks-per-node=1 toprun", finished.out)
+        self.assertNotIn("started", finished.out)
+
+    # The end from outside.
+
+    def running(self, folder, *command):
+        """A job of eight workers on four nodes, started by `command`, all of them alive."""
+        run = self.start("ctl", *command, *shows(
+            "RANK", then=f"touch {folder}/$RANK; exec sleep 50"))
+        self.wait_for_files(folder, 8)
+        return run
+
+    def test_scancel(self):
+        for tasks in (["--nproc-per-node", "2"], []):
+            with self.subTest(tasks):
+                in_place = [] if tasks else ["--ntasks-per-node=2"]
+                run = self.running(self.folder(), "srun", "-N4", *in_place, TOPRUN, *tasks)
+                self.assert_ok(self.login("scancel", "--user=root"))
+                finished = run.wait(40)
+                self.assertEqual(finished.code, 143, finished)
+                self.assert_nothing_left(run)
+
+    def test_the_starter_is_told_to_end(self):
+        for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
+            with self.subTest(number):
+                pid = self.folder() / "pid"
+                run = self.running(self.folder(), "salloc", "-N4", "sh", "-c",
+                                   f'echo $$ > {pid}; exec "$@"', "-", TOPRUN,
+                                   "--nproc-per-node", "2")
+                os.kill(int(pid.read_text()), number)
+                finished = run.wait(40)
+                self.assertEqual(finished.code, code, finished)
+                self.assert_nothing_left(run)
+
+    def test_the_starter_is_killed(self):
+        notes = self.folder()
+        run = self.running(self.folder(), "salloc", "-N4", "bash", "-c",
+                           f'"$@" & echo $! > {notes}/pid; wait $!; echo "code $?"; '
+                           f"until test -e {notes}/release; do sleep 0.05; done", "-",
+                           TOPRUN, "--nproc-per-node", "2")
+        os.kill(int((notes / "pid").read_text()), signal.SIGKILL)
+        # The allocation lives on, so that nothing is left is no merit of Slurm's.
+        cluster.wait_for(lambda: not any(TOPRUN in line or line == "sleep 50"
+                                         for line in run.processes().values()
+                                         if not line.startswith(("salloc", "bash"))),
+                         "agents and workers end")
+        (notes / "release").touch()
+        self.assertIn("code 137", run.wait(40).out)
+        self.assert_nothing_left(run)
+
+    def test_the_root_agent_is_killed(self):
+        run = self.running(self.folder(), "srun", "-N4", TOPRUN, "--nproc-per-node", "2")
+        agents = cluster.agents(run)
+        self.assertEqual(len(agents), 4, run.processes())
+        environment = {pid: open(f"/proc/{pid}/environ").read() for pid in agents}
+        root = next(pid for pid in agents if "SLURM_NODEID=0\0" in environment[pid])
+        os.kill(root, signal.SIGKILL)
+        finished = run.wait(40)
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn("lost the root agent", finished.err)
+        self.assert_nothing_left(run)
+
+
+if __name__ == "__main__":
+    unittest.main()

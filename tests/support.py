@@ -1,0 +1,203 @@
+"""What the end-to-end tests share: running a command with a limit, finding what it left behind.
+
+A test file is an ordinary unittest module; ctest runs it by report.py.
+"""
+
+import dataclasses
+import functools
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+EXAMPLES = REPOSITORY / "examples"
+TOPRUN = os.environ.get("TOPRUN", str(REPOSITORY / "build/release/toprun"))
+
+TIME_TO_VANISH_S = 3.0  # for processes that were killed, until the kernel has removed them
+MARK = "TEST_RUN_MARK"  # in the environment of everything that one run() starts
+
+
+@functools.cache
+def python():
+    """A Python that has torch; skips the case where there is none."""
+    for name in (os.environ.get("PYTHON"), str(REPOSITORY / "build/venv/bin/python")):
+        path = name and shutil.which(name)
+        if path and subprocess.run([path, "-c", "import torch"], capture_output=True).returncode == 0:
+            return path
+    raise unittest.SkipTest("no Python with torch: run `tools/setup --python` or set PYTHON")
+
+
+def torchrun():
+    return [python(), "-m", "torch.distributed.run"]
+
+
+def binary():
+    """The toprun under test; skips the case where it is not built."""
+    if not os.access(TOPRUN, os.X_OK):
+        raise unittest.SkipTest(f"{TOPRUN} is not built: run `make`")
+    return TOPRUN
+
+
+def needs_root():
+    if os.geteuid() != 0:
+        raise unittest.SkipTest("needs root")
+
+
+def needs_program(name):
+    if not shutil.which(name):
+        raise unittest.SkipTest(f"{name} is not installed")
+
+
+def without_torch():
+    """What starts Python workers that need no torch: any Python will do."""
+    return {"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1"}
+
+
+def wait_until(condition, limit, what):
+    """The first true value of condition(), asked every 20 ms."""
+    deadline = time.monotonic() + limit
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {limit} s: {what}")
+        time.sleep(0.02)
+    return value
+
+
+def wait_for_files(folder, count, limit=30):
+    """Until so many files are in it: each worker makes one to say that it runs."""
+    return wait_until(lambda: len(found := sorted(os.listdir(folder))) >= count and found, limit,
+                      f"{count} files in {folder}")
+
+
+def children(pid):
+    """Processes whose parent is `pid`."""
+    return [int(child) for child in
+            pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def two_nodes(port, node_rank=None, nproc=2):
+    """The flags of one of two agents on this host: by node rank, or by an endpoint."""
+    meet = (["--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{port}"]
+            if node_rank is None else
+            ["--node-rank", node_rank, "--master-addr", "127.0.0.1", "--master-port", port])
+    return ["--nnodes", 2, "--nproc-per-node", nproc, *meet]
+
+
+def free_port():
+    """A port that was free a moment ago."""
+    with socket.socket() as listener:
+        listener.bind(("", 0))
+        return listener.getsockname()[1]
+
+
+@dataclasses.dataclass
+class Finished:
+    code: int       # exit status; -N if signal N ended it
+    out: str
+    err: str
+    seconds: float
+
+    def __str__(self):
+        return f"exit code {self.code} after {self.seconds:.1f} s\n{self.out}\n{self.err}"
+
+
+class Run:
+    """A started command. Everything that it starts can be found again by a mark in the environment,
+    in whatever session, process group or namespace it is."""
+
+    def __init__(self, argv, env=None, cwd=None, stdin=subprocess.DEVNULL):
+        self.mark = uuid.uuid4().hex
+        environment = {**os.environ, **(env or {}), MARK: self.mark}
+        self.start = time.monotonic()
+        self.process = subprocess.Popen(
+            [str(word) for word in argv], stdin=stdin, stdout=subprocess.PIPE, cwd=cwd,
+            stderr=subprocess.PIPE, env=environment, start_new_session=True)
+
+    def processes(self):
+        """{pid: command line} of what still runs with our mark; zombies do not count."""
+        wanted = f"{MARK}={self.mark}".encode()
+        found = {}
+        for entry in pathlib.Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                        words = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
+                        found[int(entry.name)] = words.decode(errors="replace").strip()
+                except OSError:
+                    pass  # it ended meanwhile, or is not ours to look at
+        return found
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def kill_all(self):
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def agent(self):
+        """The process id of the agent below toprun's keeper."""
+        return wait_until(lambda: children(self.process.pid), 10, "an agent")[0]
+
+    def wait(self, limit):
+        """Its end, at most `limit` seconds from its start; then it is killed and the case fails."""
+        try:
+            out, err = self.process.communicate(
+                timeout=max(0.1, self.start + limit - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.kill_all()
+            out, err = self.process.communicate()
+            raise AssertionError(f"not done after {limit} s\n{out.decode(errors='replace')}\n"
+                                 f"{err.decode(errors='replace')}") from None
+        return Finished(self.process.returncode, out.decode(errors="replace"),
+                        err.decode(errors="replace"), time.monotonic() - self.start)
+
+
+class TestCase(unittest.TestCase):
+    maxDiff = None
+
+    def folder(self):
+        """An empty folder that goes away with the case."""
+        path = tempfile.mkdtemp(prefix="toprun-test-")
+        self.addCleanup(shutil.rmtree, path, ignore_errors=True)
+        return pathlib.Path(path)
+
+    def begin(self, *argv, **options):
+        """Starts a command; whatever it leaves is killed at the end of the case."""
+        run = Run(argv, **options)
+        self.addCleanup(run.process.communicate)
+        self.addCleanup(run.kill_all)
+        return run
+
+    def run_to_end(self, *argv, limit=60, **options):
+        return self.begin(*argv, **options).wait(limit)
+
+    def toprun(self, *argv, limit=60, **options):
+        """Runs toprun to its end and checks that no process is left."""
+        run = self.begin(binary(), *argv, **options)
+        finished = run.wait(limit)
+        self.assert_nothing_left(run)
+        return finished
+
+    def assert_nothing_left(self, run):
+        deadline = time.monotonic() + TIME_TO_VANISH_S
+        while (left := run.processes()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(left, {}, "processes left behind")
+
+    def assert_ok(self, finished):
+        self.assertEqual(finished.code, 0, finished)
+
+    def assert_one_line(self, finished, pattern):
+        """All that toprun says is one line, and that is of this form."""
+        self.assertRegex(finished.err, rf"\Atoprun: {pattern}\n\Z", finished)

@@ -1,0 +1,1 @@
+"""The parts of tools/demo: stages (where it runs), measure, tables (pure), story."""

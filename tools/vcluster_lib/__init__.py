@@ -1,0 +1,1 @@
+"""The parts of tools/vcluster: plan (pure), state, namespaces, network, slurm, commands."""
