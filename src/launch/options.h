@@ -1,6 +1,9 @@
 #pragma once
 
+#include <signal.h>
+
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +37,11 @@ struct StreamMap {
   }
 };
 
+// To which CPUs worker `i` is bound, by where GPU `i` (or, without GPUs, a share of the machine) is:
+// those of its NUMA node, of its socket, its own share of the NUMA node's cores, or the cores that
+// share one last-level cache.
+enum class NumaBinding { node, socket, exclusive, core_complex };
+
 // Where nodes meet. Typed as host[:port] with an IPv6 literal in brackets, which are left out here.
 struct Endpoint {
   std::string host;
@@ -47,7 +55,8 @@ struct Options {
   std::string script;                  // path, module name or program
   std::vector<std::string> arguments;  // handed to it as they are
 
-  Setting<std::optional<int>> nnodes;  // unset: as the engine says, else 1
+  Setting<std::optional<int>> nnodes;  // the most there may be; unset: as the engine says, else 1
+  std::optional<int> min_nodes;        // MIN of MIN:MAX; unset: as many as nnodes
   // "", a number ≥ 1, "cpu", "gpu" or "auto"; called torchrun the default is "1".
   Setting<std::string> nproc_per_node;
   Setting<std::optional<int>> node_rank;   // from --node-rank only
@@ -64,11 +73,27 @@ struct Options {
   std::optional<std::string> local_addr;
   int max_restarts = 0;
   std::string role = "default";
+  bool virtual_local_rank = false;  // LOCAL_RANK=0 and one visible GPU for every worker
+  std::optional<NumaBinding> numa_binding;
+  bool preflight = true;
+
+  // Passed on to the workers, who then have the grace to end; SIGUSR1 and SIGUSR2 are passed on
+  // whether they stand here or not, and end the run only if they do.
+  std::vector<int> signals_to_handle{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  std::optional<std::chrono::seconds> shutdown_timeout;  // from the first signal to SIGKILL
 
   StreamMap redirects;
   StreamMap tee;
   std::optional<std::string> log_dir;
   bool prefix = false;
+  std::string prefix_template;  // with ${role_name} ${local_rank} ${rank} ${hostname}; may be empty
+  std::optional<std::vector<int>> local_ranks_filter;  // only these are shown on the console
+  // Lines of tee'd streams that hold one of these also go to one file for all ranks.
+  std::vector<std::string> duplicate_stdout_filters;
+  std::vector<std::string> duplicate_stderr_filters;
+  bool gather_output = false;  // the other nodes' console output goes to the root's console
+  bool fold = false;           // equal lines of many ranks are shown once
+  std::optional<std::uint64_t> log_max_bytes;  // a log file is rotated before it grows larger
 
   Order order = Order::automatic;
   std::string order_file;         // with Order::file
