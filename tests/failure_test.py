@@ -152,10 +152,11 @@ class NothingOutlivesARun(support.TestCase):
 
     def start(self, then):
         ready = self.folder()
+        def wait_for(count):
+            return f'while [ $(ls "{ready}" | wc -l) -lt {count} ]; do sleep 0.1; done; '
         run = self.begin(support.binary(), "--nproc-per-node", 2, *SH,
                          f"setsid sh -c '>\"{ready}/grandchild.'$RANK'\"; exec sleep 300' & "
-                         f'while [ $(ls "{ready}" | wc -l) -lt 2 ]; do sleep 0.1; done; '
-                         f'>"{ready}/worker.$RANK"; {then}')
+                         f'{wait_for(2)} >"{ready}/worker.$RANK"; {wait_for(4)} {then}')
         support.wait_for_files(ready, 4)
         return run
 
