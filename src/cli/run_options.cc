@@ -64,10 +64,6 @@ Result<void> set_topology(Options& options, const Given& given, const IsFile& is
 Result<void> set_restarts(Options& options, const Given& given) {
   const auto count = parse_number(given, 0, std::numeric_limits<int>::max());
   if (!count) return std::unexpected(count.error());
-  if (*count > 0) {
-    return usage(given.label(), "this version of toprun does not restart workers",
-                 "use --max-restarts 0");
-  }
   options.max_restarts = *count;
   return {};
 }

@@ -42,9 +42,11 @@ void Conductor::lost(std::size_t node, bool silent, std::string reason) {
   if (gone_[node]) return;
   leave(node);
   if (!loss_) {
-    loss_ = Verdict{exit_failure, silent ? "node_lost" : "agent_lost",
-                    hosts_[node], fmt::format("lost {}: {}", hosts_[node], reason),
-                    {},           {}};
+    loss_.emplace();
+    loss_->exit_code = exit_failure;
+    loss_->kind = silent ? "node_lost" : "agent_lost";
+    loss_->node = hosts_[node];
+    loss_->message = fmt::format("lost {}: {}", hosts_[node], reason);
   }
   stop(Trigger::lost, loss_->message, grace_.stop);
 }
@@ -52,7 +54,11 @@ void Conductor::lost(std::size_t node, bool silent, std::string reason) {
 void Conductor::failed(std::size_t node, Error error) {
   leave(node);
   if (!failure_) {
-    failure_ = Verdict{error.exit_code, "launcher", hosts_[node], error.line(), {}, {}};
+    failure_.emplace();
+    failure_->exit_code = error.exit_code;
+    failure_->kind = "launcher";
+    failure_->node = hosts_[node];
+    failure_->message = error.line();
   }
   stop(Trigger::failed, fmt::format("{} failed: {}", hosts_[node], failure_->message), grace_.stop);
 }
@@ -60,15 +66,30 @@ void Conductor::failed(std::size_t node, Error error) {
 void Conductor::signalled(std::size_t node, int signal) {
   const bool again = signalled_[node] != 0;
   signalled_[node] = 1;
-  if (trigger_ == Trigger::signal && !again) return;
-  if (trigger_ != Trigger::none) {
+  if (signal_ != 0 && !again) return;
+  signal_ = signal;
+  const bool all_still_have_their_grace = trigger_ == Trigger::none || trigger_ == Trigger::left;
+  if (!all_still_have_their_grace) {
     orders_.push_back({Order::Kind::stop, 0, milliseconds(0), "ended by a signal"});
     return;
   }
   trigger_ = Trigger::signal;
-  signal_ = signal;
   suspicion_ends_.reset();
   orders_.push_back({Order::Kind::interrupt, signal, grace_.stop, "ended by a signal"});
+}
+
+void Conductor::leaving(std::size_t node, int signal) {
+  if (signalled_[node]) return signalled(node, signal);
+  signalled_[node] = 1;
+  const std::string reason = fmt::format("{} leaves: ended by signal {}", hosts_[node], signal);
+  if (!departure_) {
+    departure_.emplace();
+    departure_->exit_code = 128 + signal;
+    departure_->kind = "interrupted";
+    departure_->node = hosts_[node];
+    departure_->message = reason;
+  }
+  stop(Trigger::left, reason, grace_.stop);
 }
 
 void Conductor::passed(SteadyTime now) {
@@ -98,17 +119,20 @@ Verdict Conductor::verdict() const {
   } else if (loss_ && (trigger_ == Trigger::lost || !confessed)) {
     verdict = *loss_;
   } else if (trigger_ == Trigger::signal && !all_well) {
-    verdict = {
-        128 + signal_, "interrupted", "", fmt::format("ended by signal {}", signal_), {}, {}};
+    verdict.exit_code = 128 + signal_;
+    verdict.kind = "interrupted";
+    verdict.message = fmt::format("ended by signal {}", signal_);
+  } else if (trigger_ == Trigger::left) {
+    verdict = *departure_;
   } else if (cause != nullptr) {
-    verdict = {agent::cause_code(*cause),
-               cause->signal != 0 ? "signal" : "exit",
-               cause->host,
-               words_for(*cause),
-               *cause,
-               {}};
+    verdict.exit_code = agent::cause_code(*cause);
+    verdict.kind = cause->signal != 0 ? "signal" : "exit";
+    verdict.node = cause->host;
+    verdict.message = words_for(*cause);
+    verdict.exit = *cause;
   }
   verdict.exits = exits_;
+  verdict.told_to_end = signal_ != 0;
   return verdict;
 }
 

@@ -19,21 +19,23 @@ struct Grace {
   std::chrono::milliseconds confession{5'000};
 };
 
-// Why a run ended as it did.
+// Why an attempt ended as it did.
 struct Verdict {
   int exit_code = 0;
-  // exit, signal, node_lost, agent_lost, launcher, interrupted; empty: every rank ended with 0
+  // exit, signal, node_lost, agent_lost, launcher, join_timeout, interrupted (by a signal to the
+  // job, or to the one agent on `node`, which left); empty: every rank ended with 0
   std::string kind;
   std::string node;
   std::string message;
   std::optional<agent::WorkerExit> exit;  // for exit and signal
   std::vector<agent::WorkerExit> exits;   // all that were reported
+  bool told_to_end = false;               // the job has to end, whatever else happened
 };
 
 // Decides, from what the agents report, what they are to do; pure. Lives at the root from the
-// workers' start to the end of the run.
+// workers' start to the end of an attempt.
 //
-//   running --a failure, a loss, a signal--> stopping --every node gone--> over
+//   running --a failure, a loss, a departure, a signal--> stopping --every node gone--> over
 //   running --only victims of a lost peer--> suspecting --their cause, or time--> stopping
 //   running, suspecting --every node gone--> over
 class Conductor {
@@ -58,6 +60,8 @@ class Conductor {
   void failed(std::size_t node, Error error);
   // An engine sends the same signal to every agent: only an agent's second one is a new one.
   void signalled(std::size_t node, int signal);
+  // The node's agent was told to end where the job can go on without it.
+  void leaving(std::size_t node, int signal);
   void passed(SteadyTime now);  // nothing happened until now
 
   std::optional<SteadyTime> wake_at() const { return suspicion_ends_; }
@@ -67,7 +71,7 @@ class Conductor {
   Verdict verdict() const;
 
  private:
-  enum class Trigger { none, exit, lost, failed, signal };
+  enum class Trigger { none, exit, lost, failed, left, signal };
   void leave(std::size_t node);
   void stop(Trigger trigger, std::string reason, std::chrono::milliseconds grace);
 
@@ -80,6 +84,7 @@ class Conductor {
   Trigger trigger_ = Trigger::none;
   std::optional<Verdict> loss_;
   std::optional<Verdict> failure_;
+  std::optional<Verdict> departure_;
   int signal_ = 0;
   std::vector<char> signalled_;  // by node
   std::vector<Order> orders_;

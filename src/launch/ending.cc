@@ -45,16 +45,27 @@ view::Phases phases_of(const Phases& phases) {
           since(phases.first_connect), since(phases.last_connect)};
 }
 
-view::RunRecord record_of(const Job& job, const Course& course) {
+view::AttemptRecord record_of(const AttemptCourse& course) {
   view::AttemptRecord attempt;
+  attempt.attempt = course.number;
   attempt.started = course.started;
   attempt.ended = course.ended;
   attempt.phases = phases_of(course.phases);
   attempt.nodes = course.nodes;
   attempt.cause = cause_in(course.verdict);
-  view::RunRecord record{
-      job.name, course.verdict.exit_code, course.started, course.ended, {attempt}, 0};
-  if (job.place.stance == scheduler::Stance::in_place && course.phases.spawned) {
+  return attempt;
+}
+
+view::RunRecord record_of(const Job& job, const Course& course) {
+  view::RunRecord record;
+  record.job = job.name;
+  record.exit_code = course.verdict.exit_code;
+  record.started = course.started;
+  record.ended = course.ended;
+  record.restarts = course.restarts;
+  for (const AttemptCourse& attempt : course.attempts) record.attempts.push_back(record_of(attempt));
+  const bool in_place = job.place.stance == scheduler::Stance::in_place;
+  if (in_place && !course.attempts.empty() && course.attempts.back().phases.spawned) {
     record.unseen = job.tasks - static_cast<int>(course.verdict.exits.size());
   }
   return record;
@@ -72,21 +83,24 @@ std::string summary(const Job& job, const Course& course) {
   return view::last_line(record_of(job, course));
 }
 
-void tell_the_end(const Job& job, const Course& course) {
-  const view::RunRecord record = record_of(job, course);
-  const auto& cause = record.attempts.front().cause;
-  if (cause && cause->node.empty() && !cause->rank) {
-    say(cause->message);
-  } else if (cause) {
-    const view::Style style =
-        view::style_for(::isatty(STDERR_FILENO) != 0, job.environment.get("NO_COLOR"));
-    const agent::WorkerExit* exit = nullptr;
-    for (const agent::WorkerExit& one : course.verdict.exits) {
-      if (course.verdict.exit && one.rank == course.verdict.exit->rank) exit = &one;
-    }
-    say_block(view::failure_report(*cause, view::count_others(course.verdict.exits, exit),
-                                   job.options.log_dir.value_or(""), style));
+void tell_the_failure(const Job& job, const AttemptCourse& attempt) {
+  const Verdict& verdict = attempt.verdict;
+  const auto cause = cause_in(verdict);
+  if (!cause) return;
+  if (cause->node.empty() && !cause->rank) return say(cause->message);
+  const view::Style style =
+      view::style_for(::isatty(STDERR_FILENO) != 0, job.environment.get("NO_COLOR"));
+  const agent::WorkerExit* exit = nullptr;
+  for (const agent::WorkerExit& one : verdict.exits) {
+    if (verdict.exit && one.rank == verdict.exit->rank) exit = &one;
   }
+  say_block(view::failure_report(*cause, view::count_others(verdict.exits, exit),
+                                 job.options.log_dir.value_or(""), style));
+}
+
+void tell_the_end(const Job& job, const Course& course) {
+  if (!course.attempts.empty()) tell_the_failure(job, course.attempts.back());
+  const view::RunRecord record = record_of(job, course);
   if (job.options.report) write_report(*job.options.report, record);
   say_block(view::last_line(record));
 }

@@ -18,8 +18,9 @@ struct Phases {
   std::optional<SteadyTime> joined, ordered, spawned, first_connect, last_connect;
 };
 
-// What the root knows of a run when it is over.
-struct Course {
+// What the root knows of an attempt when it is over.
+struct AttemptCourse {
+  int number = 0;
   WallTime started{};
   WallTime ended{};
   Phases phases;
@@ -27,11 +28,23 @@ struct Course {
   Verdict verdict;
 };
 
+// … and of the whole run, whose verdict is the last attempt's.
+struct Course {
+  WallTime started{};
+  WallTime ended{};
+  std::vector<AttemptCourse> attempts;
+  int restarts = 0;  // attempts that followed a failure
+  Verdict verdict;
+};
+
+// Prints the report of a failed attempt.
+void tell_the_failure(const Job& job, const AttemptCourse& attempt);
+
 // The run's last line, with its line end.
 std::string summary(const Job& job, const Course& course);
 
-// Prints what the user has to know at the end of a run: the failure's report if there is one and
-// the run's last line; writes --report's file.
-void tell_the_end(const Job& job, const Course& record);
+// Prints what the user has to know at the end of a run: the last attempt's failure if there is one
+// and the run's last line; writes --report's file.
+void tell_the_end(const Job& job, const Course& course);
 
 }  // namespace toprun::launch

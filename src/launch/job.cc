@@ -17,6 +17,7 @@ namespace toprun::launch {
 namespace {
 
 using scheduler::Stance;
+using std::chrono::milliseconds;
 
 constexpr int static_port = 29500;
 constexpr int c10d_port = 29400;
@@ -26,6 +27,7 @@ constexpr int max_setting_s = 7 * 24 * 3600;
 scheduler::Hints hints_of(const Options& options) {
   scheduler::Hints hints;
   hints.nnodes = options.nnodes.value;
+  hints.min_nodes = options.min_nodes;
   hints.nnodes_source = options.nnodes.source;
   hints.node_rank = options.node_rank.value;
   hints.node_index = options.node_index.value;
@@ -138,16 +140,17 @@ void choose_root(Job& job) {
 }
 
 // A number of seconds that --rdzv-conf or a variable gives.
-std::optional<std::chrono::milliseconds> seconds(const std::optional<std::string>& text) {
+std::optional<milliseconds> seconds(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const auto value = parse_double(*text);
   if (!value || *value <= 0 || *value > max_setting_s) return std::nullopt;
-  return std::chrono::milliseconds(static_cast<long>(*value * 1000));
+  return milliseconds(static_cast<long>(*value * 1000));
 }
 
 // What one of the two keep_alive settings of --rdzv-conf means if the other is not given.
-constexpr std::chrono::milliseconds torchrun_keep_alive_interval{5'000};
+constexpr milliseconds torchrun_keep_alive_interval{5'000};
 constexpr int torchrun_keep_alive_attempts = 3;
+constexpr std::chrono::seconds before_the_engine{5};
 
 void choose_limits(Job& job) {
   const auto conf = [&](const char* name) {
@@ -155,6 +158,7 @@ void choose_limits(Job& job) {
     return found == job.options.rdzv_conf.end() ? std::optional<std::string>() : found->second;
   };
   if (const auto timeout = seconds(conf("join_timeout"))) job.join_timeout = *timeout;
+  if (const auto timeout = seconds(conf("last_call_timeout"))) job.last_call = *timeout;
   const auto interval = seconds(conf("keep_alive_interval"));
   const auto attempts = conf("keep_alive_max_attempt");
   if (interval) job.patience.beat = *interval / 2;
@@ -162,7 +166,13 @@ void choose_limits(Job& job) {
     job.patience.silence = interval.value_or(torchrun_keep_alive_interval) *
                            parse_int(attempts.value_or("")).value_or(torchrun_keep_alive_attempts);
   }
-  if (const auto grace = seconds(job.environment.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT"))) {
+  // Workers must not be killed by the engine while they still have our grace.
+  if (job.place.kill_wait) {
+    job.grace.stop = std::min<milliseconds>(job.grace.stop, *job.place.kill_wait - before_the_engine);
+  }
+  if (job.options.shutdown_timeout) {
+    job.grace.stop = *job.options.shutdown_timeout;
+  } else if (const auto grace = seconds(job.environment.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT"))) {
     job.grace.stop = *grace;
   }
 }
@@ -193,6 +203,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   job.place = std::move(*place);
   job.nnodes = job.place.node_count;
   job.nnodes_source = job.place.node_count_source;
+  job.min_nodes = std::min(job.options.min_nodes.value_or(job.nnodes), job.nnodes);
   if (options.node_rank.value && *options.node_rank.value >= job.nnodes) {
     return usage(fmt::format("--node-rank {}", *options.node_rank.value),
                  fmt::format("the job has {} nodes", job.nnodes), "node ranks count from 0");
@@ -203,6 +214,11 @@ Result<Job> prepare(const Options& options, const Environment& environment,
                  "give a port from 1 to 65535");
   }
   if (job.place.stance == Stance::in_place) {
+    if (options.max_restarts > 0) {
+      return usage(fmt::format("--max-restarts {}", options.max_restarts),
+                   "ranks that the engine starts one by one cannot be started again by toprun",
+                   "start one toprun per node (srun --ntasks-per-node=1), or let the engine requeue");
+    }
     job.tasks = 0;
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
   }

@@ -22,8 +22,9 @@ struct Job {
   agent::Inherited inherited;
   scheduler::Allocation place;  // where am I
 
-  int nnodes = 1;
+  int nnodes = 1;  // the most there may be
   std::string nnodes_source;
+  int min_nodes = 1;  // fewer than nnodes only with --nnodes MIN:MAX
   int tasks = 1;  // ranks in place: all tasks of the step
   int nproc = 1;  // workers of this process
   std::string nproc_source;
@@ -40,8 +41,10 @@ struct Job {
 
   rendezvous::Patience patience;
   std::chrono::milliseconds join_timeout{600'000};
+  std::chrono::milliseconds last_call{30'000};  // from the least to go without the most
   Grace grace;
 
+  bool is_elastic() const { return min_nodes < nnodes; }
   bool several_processes() const {
     return nnodes > 1 || place.stance == scheduler::Stance::in_place;
   }

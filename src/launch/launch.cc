@@ -55,7 +55,8 @@ int launch(const Options& options, const Environment& environment) {
     case scheduler::Stance::agent:
       break;
   }
-  return agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); });
+  return agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
+                     job->patience.silence);
 }
 
 }  // namespace toprun::launch

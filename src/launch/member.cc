@@ -41,6 +41,7 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
   root_->on_message = [this](json message) { inbox_.push(std::move(message)); };
   root_->on_lost = [this](std::string reason) { inbox_.push(Lost{std::move(reason)}); };
   session_.on_signal = [this](int signal) { inbox_.push(Signalled{signal}); };
+  session_.on_orphaned = [this] { inbox_.push(Orphaned{}); };
 }
 
 asio::awaitable<int> Member::run() {
@@ -49,6 +50,7 @@ asio::awaitable<int> Member::run() {
     std::visit([this](const auto& what) { on(what); }, *event);
   }
   session_.on_signal = {};
+  session_.on_orphaned = {};
   root_->on_message = {};
   root_->on_lost = {};
   co_return *exit_code_;
@@ -56,14 +58,16 @@ asio::awaitable<int> Member::run() {
 
 void Member::on(const json& message) {
   const std::string type = rendezvous::type_of(message);
-  if (type == "assign") {
+  if (type == "spare") {
+    become_spare();
+  } else if (type == "assign") {
     if (auto assignment = rendezvous::read<rendezvous::Assignment>(message)) {
       assigned(std::move(*assignment));
     }
   } else if (type == "start") {
     const auto started = start();
     if (!started) return report_failure(started.error());
-    root_->send({{"type", becomes_a_rank() ? "becoming" : "started"}});
+    report({{"type", becomes_a_rank() ? "becoming" : "started"}});
   } else if (type == "become") {
     become_the_rank();
   } else if (type == "stop") {
@@ -76,6 +80,17 @@ void Member::on(const json& message) {
   }
 }
 
+void Member::report(json message) {
+  message["attempt"] = assignment_.attempt;
+  root_->send(message);
+}
+
+void Member::become_spare() {
+  spare_ = true;
+  say(fmt::format("{}: the job at {} has all the nodes it can use now; waiting as a spare",
+                  session_.job.place.node_name, root_address_ ? root_address_->text() : "this host"));
+}
+
 // Agents that somebody started by hand print to separate places; an engine gathers its tasks'
 // output, and there the root's last line is enough.
 bool Member::has_a_terminal_of_its_own() const {
@@ -85,12 +100,15 @@ bool Member::has_a_terminal_of_its_own() const {
 
 void Member::assigned(rendezvous::Assignment assignment) {
   assignment_ = std::move(assignment);
+  spare_ = false;
+  workers_.reset();
+  session_.store->clear();  // a fresh key space for each attempt
   rendezvous::StoreAddress store = assignment_.store;
   const bool here = store.agent == session_.identity.agent;
   session_.serve_store(here);
   if (!store.exact.empty() || (here && !session_.job.several_processes())) {
     master_addr_ = store.exact.empty() ? "127.0.0.1" : store.exact;
-    root_->send({{"type", "ready"}, {"master_addr", master_addr_}});
+    report({{"type", "ready"}});
     return;
   }
   // The way that reached the root is the surest one to a store beside the root.
@@ -104,18 +122,20 @@ void Member::assigned(rendezvous::Assignment assignment) {
 }
 
 asio::awaitable<void> Member::locate_store(rendezvous::StoreAddress store) {
+  const int attempt = assignment_.attempt;
   auto address = co_await rendezvous::find_store(session_.io, std::move(store), session_.identity,
                                                  session_.job.patience);
-  inbox_.push(StoreFound{std::move(address)});
+  inbox_.push(StoreFound{std::move(address), attempt});
 }
 
 void Member::on(const StoreFound& found) {
+  if (found.attempt != assignment_.attempt) return;
   if (!found.address) return report_failure(found.address.error());
   master_addr_ = found.address->text();
   if (!found.address->is_v4()) {
     say(fmt::format("rank 0's node is reachable by IPv6 only: MASTER_ADDR is {}", master_addr_));
   }
-  root_->send({{"type", "ready"}, {"master_addr", master_addr_}});
+  report({{"type", "ready"}});
 }
 
 // The root's process has to stay, and so has the store's; every other rank in place takes over the
@@ -126,12 +146,18 @@ bool Member::becomes_a_rank() const {
 }
 
 Result<void> Member::start() {
-  auto plan = plan_work(session_.job, assignment_, master_addr_, session_.route);
+  if (!logs_) {
+    auto logs = agent::Logs::create(session_.job.options.log_dir, assignment_.run_id,
+                                    session_.job.environment);
+    if (!logs) return std::unexpected(logs.error());
+    logs_.emplace(std::move(*logs));
+  }
+  auto plan = plan_work(session_.job, assignment_, master_addr_, session_.route, *logs_);
   if (!plan) return std::unexpected(plan.error());
-  plan_.emplace(std::move(*plan));
+  plan_ = std::move(*plan);
   if (becomes_a_rank()) return {};
   workers_ = std::make_unique<agent::Workers>(
-      session_.io, session_.job.inherited, session_.job.place.node_name, plan_->workers,
+      session_.io, session_.job.inherited, session_.job.place.node_name, plan_,
       agent::Workers::Observer{
           [this](const agent::WorkerExit& exit) { inbox_.push(exit); },
           [this] { inbox_.push(Gone{}); },
@@ -142,7 +168,7 @@ Result<void> Member::start() {
 }
 
 void Member::become_the_rank() {
-  const Error error = become(plan_->workers.front(), session_.job.inherited, root_->descriptor());
+  const Error error = become(plan_.front(), session_.job.inherited, root_->descriptor());
   say(error.line());
   exit_code_ = error.exit_code;
 }
@@ -150,12 +176,13 @@ void Member::become_the_rank() {
 void Member::on(const agent::WorkerExit& exit) {
   json message = exit;
   message["type"] = "exit";
-  root_->send(message);
+  report(std::move(message));
 }
 
 void Member::on(const Gone&) {
   alive_ = false;
   patience_.cancel();
+  if (orphaned_) return report_orphaned();
   json message = {{"type", "gone"}};
   const store::Server::Activity activity = session_.store->activity();
   const auto now = std::chrono::steady_clock::now();
@@ -164,7 +191,7 @@ void Member::on(const Gone&) {
   };
   if (activity.first_connect) message["first_connect_age_ms"] = age(*activity.first_connect);
   if (activity.last_connect) message["last_connect_age_ms"] = age(*activity.last_connect);
-  root_->send(message);
+  report(std::move(message));
 }
 
 void Member::on(const Signalled& signalled) {
@@ -172,7 +199,30 @@ void Member::on(const Signalled& signalled) {
     if (workers_) workers_->forward(signalled.signal);
     return;
   }
-  root_->send({{"type", "signal"}, {"signal", signalled.signal}});
+  const bool is_root = !root_address_;
+  if (spare_) {
+    exit_code_ = 128 + signalled.signal;
+    return;
+  }
+  const bool job_goes_on = !is_root && session_.job.is_elastic();
+  report({{"type", job_goes_on ? "leave" : "signal"}, {"signal", signalled.signal}});
+}
+
+// Without its keeper an agent may not go on: nobody would clear up after it.
+void Member::on(const Orphaned&) {
+  orphaned_ = true;
+  exit_code_ = exit_failure;
+  say(fmt::format("{}: the keeper of this agent was killed, so its ranks are killed too",
+                  session_.job.place.node_name));
+  if (alive_) {
+    stop(milliseconds(0));
+  } else {
+    report_orphaned();
+  }
+}
+
+void Member::report_orphaned() {
+  report({{"type", "lost"}, {"reason", "the keeper of its agent was killed"}});
 }
 
 void Member::on(const Lost& lost) {
@@ -181,7 +231,9 @@ void Member::on(const Lost& lost) {
                   root_address_ ? root_address_->text() : "this host", lost.reason,
                   alive_ ? "stopping this node's workers" : "the job cannot go on"));
   exit_code_ = exit_failure;
-  stop(session_.job.grace.stop);
+  // Cut off from a root that may have started this node's ranks elsewhere by now.
+  const bool cut_off = lost.reason.starts_with("no word");
+  stop(cut_off ? std::min(session_.job.grace.stop, fence_grace) : session_.job.grace.stop);
   if (!has_a_terminal_of_its_own()) return;
   Course course;
   course.started = session_.began;
@@ -194,7 +246,7 @@ void Member::on(const Lost& lost) {
 void Member::stop(milliseconds grace) {
   if (!workers_ || !alive_) {
     // Stopped before it was started: there is nothing to wait for.
-    if (!exit_code_) root_->send({{"type", "gone"}});
+    if (!exit_code_) report({{"type", "gone"}});
     return;
   }
   patience_.cancel();
@@ -211,11 +263,11 @@ void Member::interrupt(int signal, milliseconds grace) {
 }
 
 void Member::report_failure(const Error& error) {
-  root_->send({{"type", "failed"},
-               {"what", error.what},
-               {"why", error.why},
-               {"fix", error.fix},
-               {"exit_code", error.exit_code}});
+  report({{"type", "failed"},
+          {"what", error.what},
+          {"why", error.why},
+          {"fix", error.fix},
+          {"exit_code", error.exit_code}});
 }
 
 }  // namespace toprun::launch

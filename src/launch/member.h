@@ -19,11 +19,16 @@
 
 namespace toprun::launch {
 
+// From SIGTERM to SIGKILL for workers that are cut off from the root.
+inline constexpr std::chrono::milliseconds fence_grace{1'000};
+
 // One agent's part in a run, whether the root is in this process or elsewhere: it gets its ranks,
 // finds the store, starts the workers when told and reports what becomes of them.
 //
-//   waiting --assign--> locating --store found--> ready --start--> running --all gone--> done
+//   waiting --assign--> locating --store found--> ready --start--> running --all gone--> waiting
 //   any --stop, interrupt--> the workers end; any --finish--> over; any --root lost--> fenced
+//
+// A spare waits until a place is free. What it reports names its attempt.
 class Member {
  public:
   // `root_address`: how this host reached the root; unset in the root's own process.
@@ -36,6 +41,7 @@ class Member {
  private:
   struct StoreFound {
     Result<hosts::Address> address;
+    int attempt;
   };
   struct Lost {
     std::string reason;
@@ -43,16 +49,22 @@ class Member {
   struct Signalled {
     int signal;
   };
+  struct Orphaned {};
   struct Gone {};
-  using Event = std::variant<nlohmann::json, StoreFound, Lost, Signalled, agent::WorkerExit, Gone>;
+  using Event =
+      std::variant<nlohmann::json, StoreFound, Lost, Signalled, Orphaned, agent::WorkerExit, Gone>;
 
   void on(const nlohmann::json& message);
   void on(const StoreFound& found);
   void on(const Lost& lost);
   void on(const Signalled& signalled);
+  void on(const Orphaned& orphaned);
   void on(const agent::WorkerExit& exit);
   void on(const Gone& gone);
 
+  void report(nlohmann::json message);
+  void become_spare();
+  void report_orphaned();
   void assigned(rendezvous::Assignment assignment);
   boost::asio::awaitable<void> locate_store(rendezvous::StoreAddress store);
   Result<void> start();
@@ -70,8 +82,11 @@ class Member {
   Inbox<Event> inbox_;
   rendezvous::Assignment assignment_;
   std::string master_addr_;
-  std::optional<WorkPlan> plan_;
+  std::optional<agent::Logs> logs_;  // of all attempts
+  std::vector<agent::WorkerPlan> plan_;
   std::unique_ptr<agent::Workers> workers_;
+  bool spare_ = false;
+  bool orphaned_ = false;
   bool alive_ = false;  // workers were started and are not all gone
   boost::asio::steady_timer patience_;
   std::optional<int> exit_code_;

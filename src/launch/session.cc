@@ -15,7 +15,6 @@
 namespace toprun::launch {
 namespace {
 
-constexpr std::chrono::milliseconds heartbeat_every{1'000};
 constexpr std::size_t max_launcher_line_bytes = 1024;
 
 }  // namespace
@@ -25,6 +24,8 @@ Session::Session(const Job& run, int heartbeat_fd)
       job(run),
       identity{std::string(version), rendezvous::wire_job(run.name), rendezvous::random_hex(8)},
       door(io, identity, run.patience),
+      kept_(heartbeat_fd >= 0),
+      parent_(::getppid()),
       signals_(io),
       heartbeat_(io),
       launcher_(io) {
@@ -66,7 +67,7 @@ void Session::beat(int heartbeat_fd) {
   const char byte = 'b';
   // A full pipe means that the keeper is not reading just now: it will find the bytes later.
   [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd, &byte, 1);
-  heartbeat_.expires_after(heartbeat_every);
+  heartbeat_.expires_after(job.patience.beat);
   heartbeat_.async_wait([this, heartbeat_fd](const boost::system::error_code& error) {
     if (!error) beat(heartbeat_fd);
   });
@@ -75,9 +76,17 @@ void Session::beat(int heartbeat_fd) {
 void Session::await_signal() {
   signals_.async_wait([this](const boost::system::error_code& error, int signal) {
     if (error) return;
-    if (on_signal) on_signal(signal);
+    take(signal);
     await_signal();
   });
+}
+
+void Session::take(int signal) {
+  // The kernel sends SIGTERM when the keeper dies.
+  const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
+  if (orphaned && !on_orphaned) ::_exit(exit_failure);
+  if (orphaned) return on_orphaned();
+  if (on_signal) on_signal(signal);
 }
 
 void Session::follow_launcher() {

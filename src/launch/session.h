@@ -46,13 +46,18 @@ class Session {
   std::optional<hosts::Address> route;
   // Who is told of a signal to this process, or of one that our launcher passes on.
   std::function<void(int)> on_signal;
+  // Who is told that the keeper is gone; until it is set, the agent then ends at once.
+  std::function<void()> on_orphaned;
 
  private:
   void beat(int heartbeat_fd);
   void await_signal();
+  void take(int signal);
   void read_launcher();
   void obey(std::string_view line);
 
+  const bool kept_;
+  const pid_t parent_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer heartbeat_;
   boost::asio::posix::stream_descriptor launcher_;

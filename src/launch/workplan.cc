@@ -50,13 +50,12 @@ agent::StreamPlan stream(const Job& job, int local_rank, StreamSet bit, const st
 
 }  // namespace
 
-Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignment,
-                           const std::string& master_addr,
-                           const std::optional<hosts::Address>& route) {
-  auto logs = agent::Logs::create(job.options.log_dir, assignment.run_id, job.environment);
-  if (!logs) return std::unexpected(logs.error());
-  WorkPlan plan{std::move(*logs), {}};
-
+Result<std::vector<agent::WorkerPlan>> plan_work(const Job& job,
+                                                 const rendezvous::Assignment& assignment,
+                                                 const std::string& master_addr,
+                                                 const std::optional<hosts::Address>& route,
+                                                 const agent::Logs& logs) {
+  std::vector<agent::WorkerPlan> plans;
   agent::WorkerFacts facts;
   facts.local_world_size = assignment.local_world_size;
   facts.world_size = assignment.world_size;
@@ -67,18 +66,19 @@ Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignm
   facts.master_addr = master_addr;
   facts.master_port = assignment.store.port;
   facts.max_restarts = job.options.max_restarts;
+  facts.restart_count = assignment.restarts;
   facts.run_id = assignment.run_id;
   facts.node_name = job.place.node_name;
   facts.location = assignment.location;
   facts.attempt = assignment.attempt;
   facts.gloo_interface = gloo_interface(job, route);
-  if (assignment.first_rank == 0 &&
+  if (assignment.first_rank == 0 && assignment.attempt == 0 &&
       agent::sets_omp_num_threads(job.environment, assignment.local_world_size)) {
     say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
   }
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
-    const auto files = plan.logs.worker(assignment.attempt, local_rank);
+    const auto files = logs.worker(assignment.attempt, local_rank);
     if (!files) return std::unexpected(files.error());
     facts.rank = assignment.first_rank + i;
     facts.local_rank = local_rank;
@@ -93,9 +93,9 @@ Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignm
     worker.err = stream(job, local_rank, 2, files->stderr_log);
     worker.error_file = files->error_json;
     worker.inherit_stdin = !job.several_processes();
-    plan.workers.push_back(std::move(worker));
+    plans.push_back(std::move(worker));
   }
-  return plan;
+  return plans;
 }
 
 }  // namespace toprun::launch

@@ -13,17 +13,13 @@
 
 namespace toprun::launch {
 
-// What this node's workers are and where their files go; the folder goes with `logs`.
-struct WorkPlan {
-  agent::Logs logs;
-  std::vector<agent::WorkerPlan> workers;
-};
-
-// Each worker's command, environment, streams and files. Makes the log folders; says once what it
-// sets on the user's behalf. `route`: this host's address on the way to the root, for
+// Each worker's command, environment, streams and files. Makes the attempt's log folders; says in
+// the first attempt what it sets on the user's behalf. `route`: this host's address on the way to the root, for
 // GLOO_SOCKET_IFNAME.
-Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignment,
-                           const std::string& master_addr,
-                           const std::optional<hosts::Address>& route);
+Result<std::vector<agent::WorkerPlan>> plan_work(const Job& job,
+                                                 const rendezvous::Assignment& assignment,
+                                                 const std::string& master_addr,
+                                                 const std::optional<hosts::Address>& route,
+                                                 const agent::Logs& logs);
 
 }  // namespace toprun::launch

@@ -9,24 +9,22 @@
 namespace toprun::rendezvous {
 namespace {
 
-constexpr int whole_node = -1;  // in place of a local rank
+// A node rank or, where none is fixed, an engine's index; and the local rank of a rank in place.
+using Place = std::pair<int, std::optional<int>>;
 
-std::optional<std::pair<int, int>> place_of(const Join& join) {
+std::optional<Place> place_of(const Join& join) {
   const auto node = join.node_rank ? join.node_rank : join.node_index;
   if (!node) return std::nullopt;
-  return std::pair(*node, join.local_rank.value_or(whole_node));
+  return Place(*node, join.local_rank);
 }
 
 }  // namespace
 
 std::optional<Refused> Gathering::admit(const Join& join) {
-  auto refused = conflict(join);
-  if (refused) return refused;
-  members_.push_back(join);
-  if (const auto place = place_of(join)) {
-    places_[*place] = fmt::format("{} (pid {})", join.host, join.pid);
-  }
-  return refused;
+  if (auto refused = conflict(join)) return refused;
+  const bool seat_is_free = open_ && !full() && holder_of_place_of(join) == nullptr;
+  (seat_is_free ? members_ : spares_).push_back(join);
+  return std::nullopt;
 }
 
 std::optional<Refused> Gathering::conflict(const Join& join) const {
@@ -36,26 +34,45 @@ std::optional<Refused> Gathering::conflict(const Join& join) const {
                    fmt::format("this agent was started for {} nodes, the root agent on {} for {}",
                                join.nnodes, members_.front().host, members_.front().nnodes)};
   }
-  if (const auto place = place_of(join); place && places_.contains(*place)) {
+  if (size_.repairable) return std::nullopt;
+  if (const Join* const holder = holder_of_place_of(join)) {
     return Refused{Refusal::rank_taken,
-                   fmt::format("node rank {} is taken by {}", place->first, places_.at(*place))};
+                   fmt::format("node rank {} is taken by {} (pid {})", place_of(join)->first,
+                               holder->host, holder->pid)};
   }
-  if (present() >= expected_) {
+  if (full()) {
     return Refused{Refusal::full,
-                   fmt::format("the job has all of its {} nodes already", expected_)};
+                   fmt::format("the job has all of its {} nodes already", size_.most)};
   }
   return std::nullopt;
 }
 
-void Gathering::forget(const std::string& agent) {
-  const auto found = std::ranges::find(members_, agent, &Join::agent);
-  if (found == members_.end()) return;
-  if (const auto place = place_of(*found)) places_.erase(*place);
-  members_.erase(found);
+const Join* Gathering::holder_of_place_of(const Join& join) const {
+  const auto place = place_of(join);
+  if (!place) return nullptr;
+  const auto found = std::ranges::find(members_, place, &place_of);
+  return found == members_.end() ? nullptr : &*found;
 }
 
-int Gathering::present() const {
-  return static_cast<int>(members_.size());
+void Gathering::forget(const std::string& agent) {
+  std::erase_if(members_, [&](const Join& join) { return join.agent == agent; });
+  std::erase_if(spares_, [&](const Join& join) { return join.agent == agent; });
+}
+
+void Gathering::open() {
+  open_ = true;
+  for (auto spare = spares_.begin(); spare != spares_.end() && !full();) {
+    if (holder_of_place_of(*spare) != nullptr) {
+      ++spare;
+    } else {
+      members_.push_back(std::move(*spare));
+      spare = spares_.erase(spare);
+    }
+  }
+}
+
+bool Gathering::is_member(const std::string& agent) const {
+  return std::ranges::find(members_, agent, &Join::agent) != members_.end();
 }
 
 std::vector<std::string> Gathering::missing(const std::vector<std::string>& all) const {

@@ -14,13 +14,25 @@ Join agent(std::string host, std::optional<int> rank = {}, int nnodes = 2) {
   return join;
 }
 
-TEST(Gathering, CompletesWithTheLastOne) {
-  Gathering gathering(2);
+Gathering fixed(int nodes) {
+  return Gathering({nodes, nodes, false});
+}
+
+std::vector<std::string> hosts(const std::vector<Join>& joins) {
+  std::vector<std::string> names;
+  for (const Join& join : joins) names.push_back(join.host);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Gathering, IsFullWithTheLastOne) {
+  Gathering gathering = fixed(2);
   EXPECT_FALSE(gathering.admit(agent("a")));
-  EXPECT_FALSE(gathering.complete());
-  EXPECT_EQ(gathering.missing({"a", "b"}), std::vector<std::string>{"b"});
+  EXPECT_FALSE(gathering.full());
+  EXPECT_EQ(gathering.missing({"a", "b"}), Names{"b"});
   EXPECT_FALSE(gathering.admit(agent("b")));
-  EXPECT_TRUE(gathering.complete());
+  EXPECT_TRUE(gathering.full());
 }
 
 TEST(Gathering, RefusesByName) {
@@ -33,7 +45,7 @@ TEST(Gathering, RefusesByName) {
       {agent("b", 1, 3), Refusal::job},
   };
   for (const Case& one : cases) {
-    Gathering gathering(2);
+    Gathering gathering = fixed(2);
     ASSERT_FALSE(gathering.admit(agent("a", 0)));
     const auto refused = gathering.admit(one.second);
     ASSERT_TRUE(refused);
@@ -43,7 +55,7 @@ TEST(Gathering, RefusesByName) {
 }
 
 TEST(Gathering, RefusesMoreThanTheJobHas) {
-  Gathering gathering(1);
+  Gathering gathering = fixed(1);
   ASSERT_FALSE(gathering.admit(agent("a")));
   const auto refused = gathering.admit(agent("b"));
   ASSERT_TRUE(refused);
@@ -51,7 +63,7 @@ TEST(Gathering, RefusesMoreThanTheJobHas) {
 }
 
 TEST(Gathering, TheSameRankIsFreeAgainOnceItsHolderLeft) {
-  Gathering gathering(2);
+  Gathering gathering = fixed(2);
   const Join first = agent("a", 0);
   ASSERT_FALSE(gathering.admit(first));
   gathering.forget(first.agent);
@@ -59,7 +71,7 @@ TEST(Gathering, TheSameRankIsFreeAgainOnceItsHolderLeft) {
 }
 
 TEST(Gathering, RanksInPlaceShareANodeButNotALocalRank) {
-  Gathering gathering(4);
+  Gathering gathering = fixed(4);
   Join rank = agent("a");
   rank.node_index = 0;
   rank.local_rank = 0;
@@ -69,6 +81,46 @@ TEST(Gathering, RanksInPlaceShareANodeButNotALocalRank) {
   const auto refused = gathering.admit(rank);
   ASSERT_TRUE(refused);
   EXPECT_EQ(refused->code, Refusal::rank_taken);
+}
+
+TEST(Gathering, IsEnoughBetweenTheLeastAndTheMost) {
+  Gathering gathering({1, 2, true});
+  EXPECT_FALSE(gathering.enough());
+  ASSERT_FALSE(gathering.admit(agent("a")));
+  EXPECT_TRUE(gathering.enough());
+  EXPECT_FALSE(gathering.full());
+}
+
+TEST(Gathering, WhoComesLateIsASpareUntilASeatIsFree) {
+  Gathering gathering({1, 2, true});
+  const Join first = agent("a");
+  ASSERT_FALSE(gathering.admit(first));
+  gathering.close();
+  for (const char* host : {"b", "c"}) ASSERT_FALSE(gathering.admit(agent(host)));
+  EXPECT_EQ(hosts(gathering.members()), Names{"a"});
+
+  gathering.open();
+  EXPECT_EQ(hosts(gathering.members()), (Names{"a", "b"}));
+  EXPECT_EQ(hosts(gathering.spares()), Names{"c"});
+
+  gathering.forget(first.agent);
+  gathering.open();
+  EXPECT_EQ(hosts(gathering.members()), (Names{"b", "c"}));
+}
+
+TEST(Gathering, ASpareTakesTheSeatThatItsNodeRankNames) {
+  Gathering gathering({2, 2, true});
+  const Join zero = agent("a", 0);
+  const Join one = agent("b", 1);
+  ASSERT_FALSE(gathering.admit(zero));
+  ASSERT_FALSE(gathering.admit(one));
+  gathering.close();
+  ASSERT_FALSE(gathering.admit(agent("c", 0)));
+  ASSERT_FALSE(gathering.admit(agent("d", 1)));
+  gathering.forget(one.agent);
+  gathering.open();
+  EXPECT_EQ(hosts(gathering.members()), (Names{"a", "d"}));
+  EXPECT_EQ(hosts(gathering.spares()), Names{"c"});
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ void from_json(const nlohmann::json& json, StoreAddress& store) {
 void to_json(nlohmann::json& json, const Assignment& a) {
   json = {{"type", "assign"},
           {"attempt", a.attempt},
+          {"restarts", a.restarts},
           {"group_rank", a.group_rank},
           {"group_world_size", a.group_world_size},
           {"first_rank", a.first_rank},
@@ -82,6 +83,7 @@ void to_json(nlohmann::json& json, const Assignment& a) {
 
 void from_json(const nlohmann::json& json, Assignment& a) {
   json.at("attempt").get_to(a.attempt);
+  json.at("restarts").get_to(a.restarts);
   json.at("group_rank").get_to(a.group_rank);
   json.at("group_world_size").get_to(a.group_world_size);
   json.at("first_rank").get_to(a.first_rank);

@@ -39,7 +39,8 @@ struct StoreAddress {
 
 // root → member: its part of the job.
 struct Assignment {
-  int attempt = 0;
+  int attempt = 0;   // counts all
+  int restarts = 0;  // counts those that followed a failure
   int group_rank = 0;
   int group_world_size = 1;
   int first_rank = 0;

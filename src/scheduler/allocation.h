@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct Allocation {
   // Evidence of this node's place in the network, raw: SLURM_TOPOLOGY_ADDR and its _PATTERN.
   std::optional<std::string> location;
   std::optional<std::string> location_pattern;
+  // From the signal by which the engine ends a job to its SIGKILL, by default; unset: none does.
+  std::optional<std::chrono::seconds> kill_wait;
   // Our own starter started us: the job's secret comes on standard input.
   bool started_by_toprun = false;
   std::vector<std::string> reasons;  // one line per decision, for -v

@@ -16,6 +16,8 @@ namespace toprun::scheduler {
 // word for it: "--nnodes", "PET_NNODES"; only those that start with a dash are on the command line.
 struct Hints {
   std::optional<int> nnodes;  // at least 1
+  // Where it is given, every number from this to nnodes is right, and the largest is meant.
+  std::optional<int> min_nodes;
   std::string nnodes_source;
   std::optional<int> node_rank;   // --node-rank, on the command line only
   std::optional<int> node_index;  // PET_NODE_RANK
@@ -24,6 +26,13 @@ struct Hints {
   bool ranks_in_place = false;
   bool terminal = false;  // standard input is a terminal
   std::string host_name;  // for nodes that no engine names
+
+  // How many of the nodes that an engine gives are to be used; unset: they are too few or too many.
+  std::optional<int> use_of(int available) const {
+    const int most = nnodes.value_or(available);
+    if (available >= most) return most;
+    return min_nodes && *min_nodes <= available ? std::optional(available) : std::nullopt;
+  }
 };
 
 // How a starter starts one agent per node: a command, its environment; the job's secret goes to its

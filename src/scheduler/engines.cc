@@ -13,6 +13,8 @@ constexpr std::pair<const char*, const char*> foreign_worlds[] = {
     {"PMI_SIZE", "mpirun"},
 };
 
+constexpr std::chrono::seconds pod_kill_wait{30};  // terminationGracePeriodSeconds
+
 Result<void> check_contradictions(const Hints& hints) {
   if (hints.standalone && hints.nnodes && *hints.nnodes > 1) {
     return usage(fmt::format("--standalone with {} {}", hints.nnodes_source, *hints.nnodes),
@@ -81,6 +83,9 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints) {
     }
     if (const auto checked = check_node_rank(**found, hints); !checked) {
       return std::unexpected(checked.error());
+    }
+    if (!(*found)->kill_wait && environment.has("KUBERNETES_SERVICE_HOST")) {
+      (*found)->kill_wait = pod_kill_wait;
     }
     return std::move(**found);
   }

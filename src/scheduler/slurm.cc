@@ -10,6 +10,8 @@
 namespace toprun::scheduler {
 namespace {
 
+constexpr std::chrono::seconds default_kill_wait{30};  // slurm.conf(5), KillWait
+
 constexpr std::int64_t first_port = 61'000;
 constexpr std::int64_t port_count = 4'536;  // up to 65535
 
@@ -30,6 +32,7 @@ Result<Allocation> common_facts(const Environment& environment, const Hints& hin
                                step ? fmt::format("{}", step->id) : "batch");
   allocation.node_name = environment.non_empty("SLURMD_NODENAME").value_or(hints.host_name);
   allocation.location = environment.non_empty("SLURM_TOPOLOGY_ADDR");
+  allocation.kill_wait = default_kill_wait;
   allocation.location_pattern = environment.non_empty("SLURM_TOPOLOGY_ADDR_PATTERN");
   return allocation;
 }
@@ -139,7 +142,7 @@ Result<Allocation> in_step(const Environment& environment, const Hints& hints,
   const auto node_count = std::ssize(step.nodes);
   const auto index = slurm::required_number(environment, "SLURM_NODEID", 0, node_count - 1);
   if (!index) return std::unexpected(index.error());
-  if (hints.nnodes && *hints.nnodes != node_count) return other_node_count(hints, step);
+  if (hints.use_of(static_cast<int>(node_count)) != node_count) return other_node_count(hints, step);
   allocation.node_count = static_cast<int>(node_count);
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_STEP_NODELIST";
   for (const std::string& name : step.nodes) allocation.nodes.push_back({name, std::nullopt});
@@ -196,8 +199,9 @@ Result<Allocation> outside_steps(const Environment& environment, const Hints& hi
   auto nodes = nodes_of_job(environment);
   if (!nodes) return std::unexpected(std::move(nodes.error()));
   const int all = static_cast<int>(nodes->size());
-  if (hints.nnodes.value_or(1) > all) return too_many_nodes(hints, *nodes);
-  allocation.node_count = hints.nnodes.value_or(all);
+  const std::optional<int> used = hints.use_of(all);
+  if (!used) return too_many_nodes(hints, *nodes);
+  allocation.node_count = *used;
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_JOB_NODELIST";
   const std::string here = environment.get("SLURMD_NODENAME").value_or("");
   const auto own = std::ranges::find(*nodes, here, &Node::name);

@@ -233,6 +233,10 @@ std::string size_text(const RunRecord& run) {
                      count(static_cast<int>(run.attempts.back().nodes.size()), "node"));
 }
 
+std::string restarts_text(const RunRecord& run) {
+  return run.restarts == 0 ? "" : " after " + count(run.restarts, "restart");
+}
+
 std::string outcome(const RunRecord& run) {
   const Cause* const cause =
       run.attempts.empty() || !run.attempts.back().cause ? nullptr : &*run.attempts.back().cause;
@@ -327,9 +331,9 @@ std::string last_line(const RunRecord& run) {
   const std::tm start = local_time(run.started);
   const std::tm end = local_time(run.ended);
   const std::string end_date = date(start) == date(end) ? "" : date(end) + " ";
-  return fmt::format("toprun: {} {} → {}{} ({}): {}, {}\n", date(start), clock(start), end_date,
+  return fmt::format("toprun: {} {} → {}{} ({}): {}, {}{}\n", date(start), clock(start), end_date,
                      clock(end), duration_text(run.ended - run.started), size_text(run),
-                     outcome(run));
+                     outcome(run), restarts_text(run));
 }
 
 }  // namespace toprun::view

@@ -77,6 +77,7 @@ struct RunRecord {
   WallTime started{};
   WallTime ended{};
   std::vector<AttemptRecord> attempts;
+  int restarts = 0;  // attempts that followed a failure
   // Ranks of the last attempt whose exit codes only the engine knows: they took over the process
   // that it had started.
   int unseen = 0;

@@ -1,0 +1,287 @@
+#include "launch/attempt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/console.h"
+#include "base/text.h"
+#include "hosts/hostlist.h"
+#include "topology/source.h"
+
+namespace toprun::launch {
+namespace asio = boost::asio;
+using nlohmann::json;
+using rendezvous::type_of;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+Error error_in(const json& message) {
+  return {message.value("what", "failed"), message.value("why", ""), message.value("fix", ""),
+          message.value("exit_code", exit_failure)};
+}
+
+// Where nodes sit matters to an order by topology, and is told to the workers.
+topology::Request locate_request(const std::vector<rendezvous::Join>& members, const Job& job) {
+  topology::Request request;
+  request.topology = job.options.topology;
+  request.environment = job.environment;
+  std::set<std::string> named;
+  for (const rendezvous::Join& join : members) {
+    if (!named.insert(join.host).second) continue;
+    request.members.push_back(
+        {join.host, join.location.value_or(""), join.location_pattern.value_or("")});
+  }
+  return request;
+}
+
+Result<void> all_located(const topology::Map& map, const topology::Request& request) {
+  std::set<std::string_view> located;
+  for (const topology::Map::Entry& entry : map.hosts) {
+    if (topology::known(entry.location.path)) located.insert(entry.host);
+  }
+  std::vector<std::string> unknown;
+  for (const topology::Member& member : request.members) {
+    if (!located.contains(member.name)) unknown.push_back(member.name);
+  }
+  if (unknown.empty()) return {};
+  return fail("--topology-required",
+              "no evidence of where these nodes sit: " + hosts::compress_hostlist(unknown),
+              "add them to a file and name it with --topology FILE");
+}
+
+Result<topology::Map> locate(const std::vector<rendezvous::Join>& members, const Job& job) {
+  const bool asked = job.options.topology != "auto" || job.options.topology_required;
+  if (job.nnodes == 1 && !asked) return topology::Map{};
+  const topology::Request request = locate_request(members, job);
+  auto map = topology::locate(request);
+  if (!map || !job.options.topology_required) return map;
+  if (auto all = all_located(*map, request); !all) return std::unexpected(all.error());
+  return map;
+}
+
+}  // namespace
+
+Verdict early(std::string kind, const Error& error) {
+  Verdict verdict;
+  verdict.exit_code = error.exit_code;
+  verdict.kind = std::move(kind);
+  verdict.message = error.line();
+  return verdict;
+}
+
+Early early_end(const json& message) {
+  const std::string type = type_of(message);
+  if (type == "failed") return early("launcher", error_in(message));
+  if (type != "signal") return std::nullopt;
+  const int signal = message.value("signal", 15);
+  Verdict verdict;
+  verdict.exit_code = 128 + signal;
+  verdict.kind = "interrupted";
+  verdict.message = fmt::format("ended by signal {} before the workers were started", signal);
+  verdict.told_to_end = true;
+  return verdict;
+}
+
+Attempt::Attempt(Session& session, Peers& peers, int number, int restarts)
+    : session_(session),
+      peers_(peers),
+      number_(number),
+      restarts_(restarts),
+      members_(peers.members()) {
+  for (std::size_t i = 0; i < members_.size(); ++i) index_[members_[i].agent] = i;
+}
+
+asio::awaitable<AttemptCourse> Attempt::run(AttemptCourse course) {
+  course_ = std::move(course);
+  Early end = place();
+  if (!end) {
+    assign();
+    end = co_await all_ready();
+  }
+  if (end) {
+    course_.verdict = std::move(*end);
+  } else {
+    peers_.tell_members({{"type", "start"}});
+    course_.verdict = co_await watch();
+    course_.verdict.told_to_end = course_.verdict.told_to_end || root_is_lost_;
+  }
+  course_.ended = std::chrono::system_clock::now();
+  co_return course_;
+}
+
+std::optional<milliseconds> Attempt::lived() const {
+  if (!course_.phases.spawned || !first_failure_) return std::nullopt;
+  return std::chrono::duration_cast<milliseconds>(*first_failure_ - *course_.phases.spawned);
+}
+
+Early Attempt::place() {
+  const auto map = locate(members_, session_.job);
+  if (!map) return early("launcher", map.error());
+  auto arranged = arrange(members_, session_.job.options, *map);
+  if (!arranged) return early("launcher", arranged.error());
+  arrangement_ = std::move(*arranged);
+  course_.phases.ordered = steady_clock::now();
+  for (const std::size_t i : arrangement_.nodes) {
+    const rendezvous::Assignment& part = arrangement_.parts[i];
+    course_.nodes.push_back(
+        {members_[i].host, part.group_rank, part.first_rank, part.local_world_size, part.location});
+  }
+  for (const std::string& warning : arrangement_.warnings) say(warning);
+  if (session_.job.options.verbose > 0) say_the_order();
+  return std::nullopt;
+}
+
+void Attempt::say_the_order() const {
+  say("order: " + arrangement_.order);
+  for (const view::NodeRecord& node : course_.nodes) {
+    say(fmt::format("  ranks {}–{} on {} {}", node.first_rank, node.first_rank + node.nproc - 1,
+                    node.name, node.location));
+  }
+}
+
+rendezvous::StoreAddress Attempt::store_address() {
+  const rendezvous::Join& host = members_[arrangement_.store_host];
+  rendezvous::StoreAddress store;
+  store.agent = host.agent;
+  store.host = host.host;
+  store.port = host.store_port;
+  const Options& options = session_.job.options;
+  if (options.master_addr.value && arrangement_.parts[arrangement_.store_host].group_rank == 0 &&
+      host.node_rank == 0) {
+    store.exact = *options.master_addr.value;
+  }
+  const std::string& seen = peers_.at(host.agent).address;
+  if (!seen.empty()) store.addresses.push_back(seen);
+  if (seen.empty() && session_.route) store.addresses.push_back(session_.route->text());
+  for (const std::string& address : host.addresses) {
+    if (std::ranges::find(store.addresses, address) == store.addresses.end()) {
+      store.addresses.push_back(address);
+    }
+  }
+  return store;
+}
+
+void Attempt::assign() {
+  const rendezvous::StoreAddress store = store_address();
+  if (session_.job.options.verbose > 0 && session_.job.several_processes()) {
+    say(fmt::format("the store is on {}, port {}", store.host, store.port));
+  }
+  for (std::size_t i = 0; i < arrangement_.parts.size(); ++i) {
+    rendezvous::Assignment& part = arrangement_.parts[i];
+    part.attempt = number_;
+    part.restarts = restarts_;
+    part.store = store;
+    part.run_id = session_.job.run_id;
+    peers_.tell(members_[i].agent, part);
+  }
+}
+
+asio::awaitable<Early> Attempt::all_ready() {
+  const auto deadline = steady_clock::now() + ready_timeout;
+  std::set<std::string> late;
+  for (const rendezvous::Join& join : members_) late.insert(join.agent);
+  while (!late.empty()) {
+    const auto event = co_await peers_.next(deadline);
+    if (!event) {
+      std::vector<std::string> hosts;
+      for (const std::string& agent : late) hosts.push_back(members_[index_.at(agent)].host);
+      co_return early("launcher", Error{"no word from " + hosts::compress_hostlist(hosts),
+                                        fmt::format("after {}", duration_text(ready_timeout)),
+                                        "look at the agents there", exit_failure});
+    }
+    if (const auto* said = std::get_if<Peers::Said>(&*event)) {
+      if (auto end = early_end(said->message)) co_return end;
+      const bool of_this_attempt = said->message.value("attempt", number_) == number_;
+      if (type_of(said->message) == "ready" && of_this_attempt) late.erase(said->agent);
+      if (type_of(said->message) == "leave") {
+        Conductor conductor({members_[index_.at(said->agent)].host}, {});
+        leavers_[said->agent] = said->message.value("signal", 15);
+        conductor.leaving(0, leavers_[said->agent]);
+        co_return conductor.verdict();
+      }
+    } else if (const auto* left = std::get_if<Peers::Left>(&*event)) {
+      Conductor conductor({left->join.host}, {});
+      conductor.lost(0, left->silent, left->reason);
+      co_return conductor.verdict();
+    }
+  }
+  co_return std::nullopt;
+}
+
+asio::awaitable<Verdict> Attempt::watch() {
+  std::vector<std::string> hosts;
+  for (const rendezvous::Join& join : members_) hosts.push_back(join.host);
+  Conductor conductor(std::move(hosts), session_.job.grace);
+  while (!conductor.over()) {
+    const auto event = co_await peers_.next(conductor.wake_at());
+    if (!event) {
+      conductor.passed(steady_clock::now());
+    } else if (const auto* said = std::get_if<Peers::Said>(&*event)) {
+      heard(conductor, *said);
+    } else if (const auto* left = std::get_if<Peers::Left>(&*event)) {
+      const std::size_t member = index_.at(left->join.agent);
+      if (left->lifeline) {
+        conductor.gone(member);
+      } else {
+        conductor.lost(member, left->silent, left->reason);
+      }
+    }
+    for (const Conductor::Order& order : conductor.take_orders()) {
+      const bool interrupt = order.kind == Conductor::Order::Kind::interrupt;
+      peers_.tell_members({{"type", interrupt ? "interrupt" : "stop"},
+                           {"signal", order.signal},
+                           {"grace_ms", order.grace.count()},
+                           {"reason", order.reason}});
+    }
+  }
+  co_return conductor.verdict();
+}
+
+void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
+  const std::size_t member = index_.at(said.agent);
+  const json& message = said.message;
+  const std::string type = type_of(message);
+  const auto note = [&](const char* name, std::optional<SteadyTime>& phase) {
+    if (!message.contains(name)) return;
+    phase = steady_clock::now() - milliseconds(message.value(name, 0));
+  };
+  if (type == "started") {
+    one_more_started();
+  } else if (type == "exit") {
+    heard_exit(conductor, member, message);
+  } else if (type == "gone") {
+    note("first_connect_age_ms", course_.phases.first_connect);
+    note("last_connect_age_ms", course_.phases.last_connect);
+    conductor.gone(member);
+  } else if (type == "becoming") {
+    one_more_started();
+    peers_.make_lifeline(said.agent);
+  } else if (type == "lost") {
+    conductor.lost(member, false, message.value("reason", ""));
+    root_is_lost_ = root_is_lost_ || peers_.at(said.agent).address.empty();
+  } else if (type == "failed") {
+    conductor.failed(member, error_in(message));
+  } else if (type == "signal") {
+    conductor.signalled(member, message.value("signal", 15));
+  } else if (type == "leave") {
+    leavers_[said.agent] = message.value("signal", 15);
+    conductor.leaving(member, leavers_[said.agent]);
+  }
+}
+
+void Attempt::heard_exit(Conductor& conductor, std::size_t member, const json& message) {
+  auto exit = rendezvous::read<agent::WorkerExit>(message);
+  if (!exit) return;
+  if (exit->failed() && !exit->ours && !first_failure_) first_failure_ = exit->ended;
+  conductor.exited(member, std::move(*exit), steady_clock::now());
+}
+
+void Attempt::one_more_started() {
+  if (++started_ == members_.size()) course_.phases.spawned = steady_clock::now();
+}
+
+}  // namespace toprun::launch

@@ -1,0 +1,78 @@
+#include "launch/restarts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace toprun::launch {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool is_failure(const Verdict& verdict) {
+  return verdict.kind == "exit" || verdict.kind == "signal";
+}
+
+// A node that is gone, be it lost, without its agent, or told to leave.
+bool is_loss(const Verdict& verdict) {
+  return verdict.kind == "node_lost" || verdict.kind == "agent_lost" ||
+         (verdict.kind == "interrupted" && !verdict.node.empty());
+}
+
+// What makes two failures the same, whichever rank came first.
+std::string likeness(const Verdict& verdict) {
+  const agent::WorkerExit& exit = *verdict.exit;
+  return fmt::format("{} {} {}", exit.exit_code, exit.signal,
+                     exit.error_file ? exit.error_file->message : exit.exception);
+}
+
+milliseconds pause_before(int short_lives) {
+  if (short_lives < 2) return milliseconds(0);
+  milliseconds pause = first_pause;
+  for (int i = 2; i < short_lives && pause < longest_pause; ++i) pause *= 2;
+  return std::min(pause, longest_pause);
+}
+
+}  // namespace
+
+Restarts::Next Restarts::after(const Verdict& verdict, std::optional<milliseconds> lived) {
+  if (verdict.told_to_end) return {};
+  if (is_failure(verdict)) return after_failure(verdict, lived);
+  if (!is_loss(verdict) || !survives_a_loss()) return {};
+  short_lives_ = 0;
+  same_instant_failures_ = 0;
+  return {true, milliseconds(0), "starting again without it"};
+}
+
+Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<milliseconds> lived) {
+  if (max_restarts_ == 0) return {};
+  if (verdict.exit_code == no_restart_exit_code) {
+    return {false, {}, fmt::format("exit code {} means: do not restart", no_restart_exit_code)};
+  }
+  const std::string failure = likeness(verdict);
+  const bool again_at_once = lived < instant;
+  same_instant_failures_ =
+      !again_at_once ? 0 : failure == last_failure_ ? same_instant_failures_ + 1 : 1;
+  last_failure_ = failure;
+  if (same_instant_failures_ >= hopeless_after) {
+    return {false,
+            {},
+            fmt::format("not restarted: the same failure {} times, each within {} of the start",
+                        hopeless_after, duration_text(instant))};
+  }
+  if (count_ == max_restarts_) {
+    return {false, {}, fmt::format("all of --max-restarts {} are used up", max_restarts_)};
+  }
+  ++count_;
+  short_lives_ = lived < short_life ? short_lives_ + 1 : 0;
+  Next next{true, pause_before(short_lives_), fmt::format("restart {} of {}", count_, max_restarts_)};
+  if (next.pause > milliseconds(0)) {
+    next.words += fmt::format(" in {}, because the last {} attempts were short",
+                              duration_text(next.pause), short_lives_);
+  }
+  return next;
+}
+
+}  // namespace toprun::launch
