@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
@@ -85,6 +86,15 @@ asio::awaitable<int> be_root(Session& session, Secret secret) {
   co_return record.verdict.exit_code;
 }
 
+// Closes the link and waits until the root has taken all that was said.
+asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Link> link) {
+  const auto closed = std::make_shared<asio::steady_timer>(io, farewell_timeout);
+  link->on_closed = [closed] { closed->cancel(); };
+  link->close();
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  co_await closed->async_wait(quietly);
+}
+
 asio::awaitable<int> be_member(Session& session, Secret secret) {
   const Job& job = session.job;
   session.door.become_agent();
@@ -116,7 +126,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   Member member(session, joined->channel, joined->root, joined->root_agent);
   joined->channel->start();
   const int exit_code = co_await member.run();
-  joined->channel->close();
+  co_await part(session.io, joined->channel);
   co_return exit_code;
 }
 

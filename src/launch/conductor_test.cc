@@ -137,6 +137,38 @@ TEST(Conductor, ASignalInterruptsAndASecondOneKills) {
   EXPECT_EQ(conductor.verdict().kind, "interrupted");
 }
 
+TEST(Conductor, ASignalDuringAFailuresGraceEndsIt) {
+  Conductor conductor = two_nodes();
+  conductor.exited(0, exited(0, 3), start);
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  EXPECT_FALSE(conductor.verdict().told_to_end);
+  conductor.signalled(1, 15);
+  const auto orders = conductor.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].grace, 0s);
+  EXPECT_EQ(conductor.verdict().exit_code, 3);
+  EXPECT_TRUE(conductor.verdict().told_to_end);
+}
+
+TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
+  Conductor conductor = two_nodes();
+  conductor.leaving(1, 15);
+  auto orders = conductor.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::stop);
+  EXPECT_EQ(orders[0].grace, 10s);
+  EXPECT_EQ(conductor.verdict().kind, "interrupted");
+  EXPECT_EQ(conductor.verdict().node, "b");
+  EXPECT_FALSE(conductor.verdict().told_to_end);
+
+  conductor.signalled(0, 15);  // the same, to the root: the whole job is to end
+  orders = conductor.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
+  EXPECT_EQ(orders[0].grace, 10s);
+  EXPECT_TRUE(conductor.verdict().told_to_end);
+}
+
 TEST(Conductor, WorkersThatEndWellAfterASignalMakeAGoodRun) {
   Conductor conductor = two_nodes();
   conductor.signalled(0, 15);

@@ -156,9 +156,9 @@ Early Root::heard_between_attempts(const Peers::Event& event) {
     if (type_of(said->message) != "leave") return early_end(said->message);
     dismiss(said->agent, said->message.value("signal", 15));
   } else if (const auto* left = std::get_if<Peers::Left>(&event)) {
+    same_members_ = false;
     if (left->properly) return std::nullopt;
     say(fmt::format("{} left before the job was complete: {}", left->join.host, left->reason));
-    same_members_ = false;
   }
   return std::nullopt;
 }

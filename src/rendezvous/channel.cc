@@ -287,6 +287,7 @@ void Channel::send(const nlohmann::json& message) {
 }
 
 void Channel::close() {
+  if (closed_ && on_closed) asio::post(socket_.get_executor(), std::exchange(on_closed, nullptr));
   if (closing_ || closed_) return;
   enqueue(seal({}, true));
   closing_ = true;

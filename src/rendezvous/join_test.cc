@@ -34,7 +34,7 @@ struct TestRoot {
         acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
         me(identity()),
         door(io, me, quick()),
-        gathering(expected) {
+        gathering({expected, expected, false}) {
     door.become_root(std::move(secret), {[this](const Join& join) { return gathering.admit(join); },
                                          [this](const Join&, std::shared_ptr<Channel> channel) {
                                            channel->on_message = [this](nlohmann::json message) {

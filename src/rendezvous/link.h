@@ -30,7 +30,7 @@ class Link {
   std::function<void(nlohmann::json)> on_message;
   // Once, when the other end is gone without having closed properly; the reason in words.
   std::function<void(std::string)> on_lost;
-  // Once after close(), when the other end has closed as well.
+  // Once after close(), when the other end has closed as well or had been lost.
   std::function<void()> on_closed;
 };
 

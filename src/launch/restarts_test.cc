@@ -1,0 +1,110 @@
+#include "launch/restarts.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::launch {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr rendezvous::Size fixed{2, 2, true};
+
+Verdict failed(int code = 1, std::string exception = "") {
+  Verdict verdict;
+  verdict.kind = "exit";
+  verdict.exit_code = code;
+  verdict.node = "n1";
+  verdict.exit.emplace();
+  verdict.exit->exit_code = code;
+  verdict.exit->exception = std::move(exception);
+  return verdict;
+}
+
+Verdict of_kind(std::string kind, std::string node = "n1") {
+  Verdict verdict;
+  verdict.kind = std::move(kind);
+  verdict.node = std::move(node);
+  verdict.exit_code = 1;
+  return verdict;
+}
+
+TEST(Restarts, FollowFailuresWhileThereAreAny) {
+  Restarts restarts(fixed, 2);
+  auto next = restarts.after(failed(), 1h);
+  EXPECT_TRUE(next.again);
+  EXPECT_EQ(next.words, "restart 1 of 2");
+  EXPECT_EQ(next.pause, 0ms);
+  EXPECT_EQ(restarts.count(), 1);
+  EXPECT_TRUE(restarts.after(failed(), 1h).again);
+  next = restarts.after(failed(), 1h);
+  EXPECT_FALSE(next.again);
+  EXPECT_EQ(next.words, "all of --max-restarts 2 are used up");
+  EXPECT_EQ(restarts.count(), 2);
+}
+
+TEST(Restarts, AreForFailuresAndLossesOnly) {
+  struct Case {
+    Verdict verdict;
+    rendezvous::Size size;
+    bool again;
+  };
+  Verdict told = failed();
+  told.told_to_end = true;
+  const rendezvous::Size rigid{2, 2, false};
+  const Case cases[] = {
+      {Verdict{}, fixed, false},  // all ended well
+      {failed(), fixed, true},
+      {failed(), rigid, true},  // its members are all still there
+      {failed(93), fixed, false},
+      {told, fixed, false},
+      {of_kind("node_lost"), fixed, true},
+      {of_kind("agent_lost"), fixed, true},
+      {of_kind("node_lost"), rigid, false},
+      {of_kind("interrupted"), fixed, true},  // one node left
+      {of_kind("interrupted", ""), fixed, false},
+      {of_kind("launcher"), fixed, false},
+      {of_kind("join_timeout", ""), fixed, false},
+  };
+  for (const Case& one : cases) {
+    Restarts restarts(one.size, 1);
+    EXPECT_EQ(restarts.after(one.verdict, 1h).again, one.again) << one.verdict.kind;
+  }
+}
+
+TEST(Restarts, LossesDoNotUseThemUp) {
+  Restarts restarts({1, 2, true}, 0);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(restarts.after(of_kind("node_lost"), 1h).again);
+  EXPECT_EQ(restarts.count(), 0);
+  EXPECT_FALSE(restarts.after(failed(), 1h).again);
+}
+
+TEST(Restarts, StopWhenTheSameFailureComesAtOnceThreeTimes) {
+  Restarts restarts(fixed, 10);
+  EXPECT_TRUE(restarts.after(failed(1, "ImportError: x"), 300ms).again);
+  EXPECT_TRUE(restarts.after(failed(1, "ImportError: x"), 300ms).again);
+  const auto next = restarts.after(failed(1, "ImportError: x"), 300ms);
+  EXPECT_FALSE(next.again);
+  EXPECT_EQ(next.words,
+            "not restarted: the same failure 3 times, each within 1.0 s of the start");
+}
+
+TEST(Restarts, GoOnWhenFailuresDifferOrTakeTime) {
+  Restarts differ(fixed, 10);
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_TRUE(differ.after(failed(1, i % 2 == 0 ? "A: x" : "B: y"), 300ms).again);
+  }
+  Restarts take_time(fixed, 10);
+  for (int i = 0; i < 6; ++i) EXPECT_TRUE(take_time.after(failed(), 2s).again);
+}
+
+TEST(Restarts, PauseBetweenShortLives) {
+  Restarts restarts(fixed, 20);
+  std::vector<std::chrono::milliseconds> pauses;
+  for (int i = 0; i < 8; ++i) pauses.push_back(restarts.after(failed(), 2s).pause);
+  EXPECT_EQ(pauses, (std::vector<std::chrono::milliseconds>{0s, 1s, 2s, 4s, 8s, 16s, 30s, 30s}));
+  EXPECT_EQ(restarts.after(failed(), 1h).pause, 0s);
+  EXPECT_EQ(restarts.after(failed(), 2s).pause, 0s);
+}
+
+}  // namespace
+}  // namespace toprun::launch

@@ -1,0 +1,242 @@
+# ctest: TIMEOUT 240
+"""Attempts: what is restarted, how often, with whom. Several agents on this host; no torch."""
+
+import json
+import os
+import re
+import signal
+import time
+import unittest
+
+import support
+
+SH = ["--no-python", "sh", "-c"]
+LAST_CALL_S = 1
+SILENCE_S = 3
+CONF = f"last_call_timeout={LAST_CALL_S},keep_alive_interval=1,keep_alive_max_attempt={SILENCE_S}"
+
+# Says who it is by the name of a file, then waits until it is told to fail or to end.
+WORKER = """\
+me=$TOPRUN_ATTEMPT.$RANK
+>"$ROOT/$me-of-$WORLD_SIZE-restarts-$TORCHELASTIC_RESTART_COUNT"
+while [ ! -e "$ROOT/end" ]; do
+  [ ! -e "$ROOT/fail.$me" ] || exit $(cat "$ROOT/fail.$me")
+  sleep 0.05
+done
+"""
+
+
+class Elastic(support.TestCase):
+    def setUp(self):
+        self.port = support.free_port()
+        self.root = self.folder()
+
+    def agent(self, nnodes, *options, nproc=1, worker=WORKER):
+        return self.begin(support.binary(), "--nnodes", nnodes, "--nproc-per-node", nproc,
+                          "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{self.port}",
+                          "--rdzv-conf", CONF, *options, *SH, worker, env={"ROOT": str(self.root)})
+
+    def root_agent(self, nnodes, *options, **more):
+        """The first of several; the port is its own before another comes."""
+        run = self.agent(nnodes, "--report", self.root / "report.json", *options, **more)
+        support.wait_until(lambda: self.listens(), 20, "the root listens")
+        return run
+
+    def listens(self):
+        wanted = f":{self.port:04X} "
+        with open("/proc/net/tcp6") as six, open("/proc/net/tcp") as four:
+            return any(wanted in line and " 0A " in line for line in [*six, *four])
+
+    def expect(self, attempt, world_size, restarts):
+        """Until all ranks of the attempt run; fails if one says something else."""
+        def of_attempt():
+            return sorted(name for name in os.listdir(self.root) if name.startswith(f"{attempt}."))
+        wanted = [f"{attempt}.{rank}-of-{world_size}-restarts-{restarts}"
+                  for rank in range(world_size)]
+        support.wait_until(lambda: len(of_attempt()) >= world_size, 30, f"{wanted} in {self.root}")
+        self.assertEqual(of_attempt(), wanted)
+
+    def fail_rank(self, attempt, rank, code):
+        path = self.root / f"fail.{attempt}.{rank}"
+        path.with_suffix(".new").write_text(str(code))
+        path.with_suffix(".new").rename(path)
+
+    def end(self, *runs, code=0):
+        (self.root / "end").touch()
+        for run in runs:
+            finished = run.wait(60)
+            self.assert_nothing_left(run)
+            self.assertEqual(finished.code, code, finished)
+
+    def report(self):
+        return json.loads((self.root / "report.json").read_text())
+
+    def kill_agent(self, run):
+        os.kill(run.agent(), signal.SIGKILL)
+        self.assertEqual(run.wait(60).code, 1)
+        self.assert_nothing_left(run)
+
+
+class Failures(Elastic):
+    def test_all_nodes_restart_and_count_alike(self):
+        runs = [self.root_agent(2, "--max-restarts", 2, nproc=2),
+                self.agent(2, "--max-restarts", 2, nproc=2)]
+        agents = [run.agent() for run in runs]
+        self.expect(0, world_size=4, restarts=0)
+        self.fail_rank(0, 3, 7)
+        self.expect(1, world_size=4, restarts=1)
+        self.fail_rank(1, 0, 9)
+        self.expect(2, world_size=4, restarts=2)
+        self.assertEqual([run.agent() for run in runs], agents)
+        self.end(*runs)
+        causes = [attempt["cause"] for attempt in self.report()["attempts"]]
+        self.assertEqual([cause and (cause["rank"], cause["exit_code"]) for cause in causes],
+                         [(3, 7), (0, 9), None])
+
+    def test_the_last_failure_counts_when_restarts_are_used_up(self):
+        run = self.root_agent(1, "--max-restarts", 1)
+        self.expect(0, world_size=1, restarts=0)
+        self.fail_rank(0, 0, 7)
+        self.expect(1, world_size=1, restarts=1)
+        self.fail_rank(1, 0, 8)
+        finished = run.wait(30)
+        self.assertEqual(finished.code, 8, finished)
+        self.assertIn("all of --max-restarts 1 are used up", finished.err)
+        self.assertRegex(finished.err, r"exit code 8 after 1 restart\n\Z")
+
+    def test_93_means_do_not_restart(self):
+        run = self.root_agent(1, "--max-restarts", 3)
+        self.expect(0, world_size=1, restarts=0)
+        self.fail_rank(0, 0, 93)
+        finished = run.wait(30)
+        self.assertEqual(finished.code, 93, finished)
+        self.assertIn("exit code 93 means: do not restart", finished.err)
+
+    def test_the_same_failure_at_once_three_times_is_enough(self):
+        count = self.root / "count"
+        run = self.root_agent(1, "--max-restarts", 1000, worker=f'echo >>"{count}"; exit 5')
+        finished = run.wait(30)
+        self.assertEqual(finished.code, 5, finished)
+        self.assertEqual(count.read_text(), "\n" * 3)
+        self.assertRegex(finished.err, r"not restarted: the same failure 3 times")
+
+    def test_logs_of_an_earlier_attempt_stay(self):
+        logs = self.folder()
+        run = self.agent(1, "--max-restarts", 1, "--log-dir", logs, "--redirects", 3,
+                         worker="echo attempt $TOPRUN_ATTEMPT; exit $((7 - TOPRUN_ATTEMPT * 7))")
+        self.end(run)
+        texts = {str(path.relative_to(logs)).split("/", 1)[1]: path.read_text()
+                 for path in logs.rglob("stdout.log")}
+        self.assertEqual(texts, {f"attempt_{n}/0/stdout.log": f"attempt {n}\n" for n in (0, 1)})
+
+    def test_an_interrupt_is_no_failure(self):
+        run = self.root_agent(1, "--max-restarts", 3)
+        self.expect(0, world_size=1, restarts=0)
+        run.signal(signal.SIGINT)
+        self.end(run, code=130)
+
+
+class Nodes(Elastic):
+    def test_last_call_and_a_late_one_that_comes_in_at_the_next_restart(self):
+        start = time.monotonic()
+        first = self.root_agent("1:2", "--max-restarts", 1)
+        self.expect(0, world_size=1, restarts=0)
+        self.assertGreater(time.monotonic() - start, LAST_CALL_S)
+        late = self.agent("1:2", "--max-restarts", 1)
+        time.sleep(0.5)
+        self.fail_rank(0, 0, 3)
+        self.expect(1, world_size=2, restarts=1)
+        self.end(first, late)
+
+    def test_a_lost_node_s_place_goes_to_a_spare(self):
+        runs = [self.root_agent(2, "--max-restarts", 1), self.agent(2, "--max-restarts", 1)]
+        self.expect(0, world_size=2, restarts=0)
+        spare = self.agent(2, "--max-restarts", 1)
+        time.sleep(0.5)
+        self.kill_agent(runs.pop())
+        self.expect(1, world_size=2, restarts=0)
+        self.end(runs[0], spare)
+        self.assertEqual(self.report()["attempts"][0]["cause"]["kind"], "agent_lost")
+
+    def test_without_a_spare_the_world_shrinks(self):
+        runs = [self.root_agent("1:3"), self.agent("1:3"), self.agent("1:3")]
+        self.expect(0, world_size=3, restarts=0)
+        self.kill_agent(runs.pop())
+        self.expect(1, world_size=2, restarts=0)
+        self.end(*runs)
+
+    def test_below_the_least_it_waits_for_a_new_one(self):
+        runs = [self.root_agent("2:3"), self.agent("2:3")]
+        self.expect(0, world_size=2, restarts=0)
+        self.kill_agent(runs.pop())
+        time.sleep(LAST_CALL_S + 0.5)
+        runs.append(self.agent("2:3"))
+        self.expect(1, world_size=2, restarts=0)
+        self.end(*runs)
+
+    def test_a_frozen_node_is_lost_and_fenced(self):
+        runs = [self.root_agent("1:2"), self.agent("1:2")]
+        self.expect(0, world_size=2, restarts=0)
+        frozen = runs.pop()
+        os.kill(frozen.agent(), signal.SIGSTOP)
+        self.expect(1, world_size=1, restarts=0)
+        self.assertEqual(frozen.wait(30).code, 1)  # its keeper ended it
+        self.assert_nothing_left(frozen)
+        self.end(*runs)
+        # The root's patience and the keeper's are the same: either may be first.
+        self.assertIn(self.report()["attempts"][0]["cause"]["kind"], ("node_lost", "agent_lost"))
+
+    def test_a_node_that_is_told_to_end_leaves(self):
+        runs = [self.root_agent("1:2"), self.agent("1:2")]
+        self.expect(0, world_size=2, restarts=0)
+        leaver = runs.pop()
+        leaver.signal(signal.SIGTERM)
+        finished = leaver.wait(20)
+        self.assertEqual(finished.code, 143, finished)
+        self.expect(1, world_size=1, restarts=0)
+        self.end(*runs)
+
+    def test_a_signal_to_the_root_ends_the_job(self):
+        runs = [self.root_agent("1:2"), self.agent("1:2")]
+        self.expect(0, world_size=2, restarts=0)
+        runs[0].signal(signal.SIGTERM)
+        self.end(*runs, code=143)
+
+    def test_the_root_s_end_is_the_job_s(self):
+        runs = [self.root_agent("1:2", "--max-restarts", 5), self.agent("1:2", "--max-restarts", 5)]
+        self.expect(0, world_size=2, restarts=0)
+        os.kill(runs[0].agent(), signal.SIGKILL)
+        for run in runs:
+            finished = run.wait(20)
+            self.assertEqual(finished.code, 1, finished)
+            self.assert_nothing_left(run)
+
+    def test_a_spare_may_leave(self):
+        run = self.root_agent(1)
+        self.assertEqual(self.agent(1).wait(20).code, 1)  # refused: the job has its node
+        self.end(run)
+        self.setUp()
+        runs = [self.root_agent("1:2"), self.agent("1:2")]
+        self.expect(0, world_size=2, restarts=0)
+        spare = self.agent("1:2")
+        time.sleep(0.5)
+        spare.signal(signal.SIGTERM)
+        finished = spare.wait(20)
+        self.assertEqual(finished.code, 143, finished)
+        self.assertRegex(finished.err, "waiting as a spare")
+        self.end(*runs)
+
+    def test_a_keeper_s_death_names_its_node(self):
+        runs = [self.root_agent(2), self.agent(2)]
+        self.expect(0, world_size=2, restarts=0)
+        runs[1].signal(signal.SIGKILL)
+        finished = runs[0].wait(20)
+        self.assertEqual(finished.code, 1, finished)
+        self.assertRegex(finished.err, "the keeper of its agent was killed")
+        for run in runs:
+            self.assert_nothing_left(run)
+        self.assertEqual(self.report()["attempts"][0]["cause"]["kind"], "agent_lost")
+
+
+if __name__ == "__main__":
+    unittest.main()
