@@ -19,6 +19,7 @@ constexpr std::pair<std::string_view, view::CauseKind> kinds[] = {
     {"agent_lost", view::CauseKind::agent_lost},
     {"join_timeout", view::CauseKind::join_timeout},
     {"interrupted", view::CauseKind::interrupted},
+    {"preempted", view::CauseKind::preempted},
 };
 
 std::optional<view::Cause> cause_in(const Verdict& verdict) {
@@ -63,7 +64,8 @@ view::RunRecord record_of(const Job& job, const Course& course) {
   record.started = course.started;
   record.ended = course.ended;
   record.restarts = course.restarts;
-  for (const AttemptCourse& attempt : course.attempts) record.attempts.push_back(record_of(attempt));
+  for (const AttemptCourse& attempt : course.attempts)
+    record.attempts.push_back(record_of(attempt));
   const bool in_place = job.place.stance == scheduler::Stance::in_place;
   if (in_place && !course.attempts.empty() && course.attempts.back().phases.spawned) {
     record.unseen = job.tasks - static_cast<int>(course.verdict.exits.size());

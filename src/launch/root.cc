@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "rendezvous/dial.h"
+#include "scheduler/engine.h"
 
 namespace toprun::launch {
 namespace asio = boost::asio;
@@ -81,6 +82,7 @@ asio::awaitable<Course> Root::run() {
     }
     course_.verdict = verdict;
   }
+  if (course_.verdict.kind == "interrupted") ask_why();
   course_.ended = std::chrono::system_clock::now();
   course_.restarts = restarts_.count();
   peers_.dismiss_all({{"type", "finish"},
@@ -88,6 +90,16 @@ asio::awaitable<Course> Root::run() {
                       {"summary", summary(session_.job, course_)}});
   co_await peers_.all_gone(steady_clock::now() + farewell_timeout);
   co_return course_;
+}
+
+// An engine that takes the nodes for another job sends the same signal as one that ends this.
+void Root::ask_why() {
+  const auto preempted = scheduler::preempted(session_.job.environment);
+  if (!preempted) return;
+  course_.verdict.kind = "preempted";
+  course_.verdict.exit_code = exit_preempted;
+  course_.verdict.message = *preempted;
+  course_.attempts.back().verdict = course_.verdict;
 }
 
 asio::awaitable<Restarts::Next> Root::one_attempt() {

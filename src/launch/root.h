@@ -20,7 +20,8 @@ namespace toprun::launch {
 inline constexpr std::chrono::seconds farewell_timeout{2};  // finish sent → links closed
 
 // The root of a run: gathers the agents and lets attempt follow attempt until one ends well or no
-// other is allowed. Its own node's agent is a Member like any other, over a link within the process.
+// other is allowed. Its own node's agent is a Member like any other, over a link within the
+// process.
 //
 //   gathering → attempt → pausing → gathering …; gathering, attempt → over
 class Root {
@@ -36,6 +37,7 @@ class Root {
   boost::asio::awaitable<Restarts::Next> one_attempt();
   boost::asio::awaitable<Early> gather(AttemptCourse& course);
   boost::asio::awaitable<Early> pause(std::chrono::milliseconds time);
+  void ask_why();
   Early heard_between_attempts(const Peers::Event& event);
   void dismiss(const std::string& agent, int signal);
 

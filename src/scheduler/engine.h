@@ -60,26 +60,35 @@ class Engine {
   virtual Result<AgentCommand> agent_command(const Environment& environment,
                                              const Allocation& allocation,
                                              const AgentRequest& request) const;
+  // Asked when a signal has ended a run: the engine's words for having taken the nodes away for
+  // another job, or to start this one again later; nullopt if it did not. May run a command, for
+  // engine_answer_limit at most.
+  virtual std::optional<std::string> preempted(const Environment& environment) const;
 };
+
+inline constexpr std::chrono::seconds engine_answer_limit{2};
 
 // All engines in the order in which they are asked; the last one always answers.
 std::span<const Engine* const> engines();
 
+// clang-format off
 // Where am I? The first engine that knows:
 //
-//   | given                                              | else                | stance |
-//   |----------------------------------------------------|---------------------|-------------------|
-//   | --standalone or --nnodes 1 on the command line     |                     | single | | nnodes
-//   > 1 and --rdzv-endpoint or --master-addr on | step of n = nnodes  | agent, manual     | |   the
-//   command line                                 |   tasks, or no step |                   | | a
-//   Slurm step of our own                            |                     | agent             | |
-//   a Slurm step                                       | 1 task              | single            |
-//   |                                                    | tasks = nodes       | agent | | | tasks
-//   > nodes, or   | in_place          | |                                                    |
-//   --ranks-in-place  |                   | | a Slurm batch script or allocation's shell         |
-//   on its only node    | single            | | |                     | starter           | |
-//   nnodes > 1                                         |                     | agent, manual     |
-//   |                                                    |                     | single, local |
+//   | given                                               | and                   | stance            |
+//   |-----------------------------------------------------|-----------------------|-------------------|
+//   | --standalone or --nnodes 1 on the command line      |                       | single            |
+//   | nnodes > 1 and --rdzv-endpoint or --master-addr on  | step of nnodes tasks, | agent, manual     |
+//   |   the command line                                  |   or no step          |                   |
+//   | a Slurm step of our own                             |                       | agent             |
+//   | a Slurm step                                        | 1 task                | single            |
+//   |                                                     | tasks = nodes         | agent             |
+//   |                                                     | tasks > nodes, or     | in_place          |
+//   |                                                     |   --ranks-in-place    |                   |
+//   | a Slurm batch script or allocation's shell          | on its only node      | single            |
+//   |                                                     | else                  | starter           |
+//   | nnodes > 1                                          |                       | agent, manual     |
+//   | nothing of these                                    |                       | single, local     |
+// clang-format on
 //
 // Several processes that would each be a world of their own are an error, unless the user asked for
 // that on the command line. What contradicts itself is an error that names the variables.
@@ -87,6 +96,9 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints);
 
 Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                    const AgentRequest& request);
+
+// What the engines' preempted() says.
+std::optional<std::string> preempted(const Environment& environment);
 
 // --standalone or --nnodes 1 on the command line: a world of its own is what the user wants.
 bool wants_single(const Hints& hints);

@@ -52,6 +52,10 @@ Result<AgentCommand> Engine::agent_command(const Environment&, const Allocation&
   return fail(fmt::format("{} starts no agents", name()));
 }
 
+std::optional<std::string> Engine::preempted(const Environment&) const {
+  return std::nullopt;
+}
+
 std::span<const Engine* const> engines() {
   static const ManualEngine manual;
   static const SlurmEngine slurm;
@@ -100,6 +104,13 @@ Result<AgentCommand> agent_command(const Environment& environment, const Allocat
     }
   }
   return fail(fmt::format("there is no engine \"{}\"", allocation.engine));
+}
+
+std::optional<std::string> preempted(const Environment& environment) {
+  for (const Engine* engine : engines()) {
+    if (auto words = engine->preempted(environment)) return words;
+  }
+  return std::nullopt;
 }
 
 }  // namespace toprun::scheduler

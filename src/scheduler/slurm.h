@@ -15,7 +15,14 @@ class SlurmEngine final : public Engine {
   // task count the header asked for: what srun would read of that from the environment is unset.
   Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                      const AgentRequest& request) const override;
+  // By `scontrol show job`.
+  std::optional<std::string> preempted(const Environment& environment) const override;
 };
+
+// What `scontrol show job -o` printed of a preempted or requeued job, in words: PreemptTime is set
+// from the preemption on, and Restarts counts a requeue before the job has ended (22.05).
+// `restarts` is how often the job had been requeued before (SLURM_RESTART_COUNT).
+std::optional<std::string> preemption_in(std::string_view job, int restarts);
 
 // P = 61000 + (job·7 + step) mod 4536: above the ephemeral ports, different for neighbouring jobs.
 int slurm_port(std::int64_t job, std::int64_t step);

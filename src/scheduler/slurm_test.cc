@@ -484,5 +484,24 @@ TEST(SlurmStep, NamesTheMalformedVariable) {
   }
 }
 
+TEST(Slurm, TellsAPreemptionFromOtherEnds) {
+  struct Case {
+    const char* record;  // what 22.05 shows while the tasks have their grace
+    int restarts;
+    std::optional<std::string> expected;
+  };
+  const Case cases[] = {
+      {"JobId=1 JobState=RUNNING Requeue=1 Restarts=0 PreemptTime=2026-11-21T17:22:36", 0,
+       "Slurm preempted the job at 2026-11-21T17:22:36"},
+      {"JobId=3 JobState=COMPLETING Reason=None Requeue=1 Restarts=1", 0, "Slurm requeued the job"},
+      {"JobId=3 JobState=COMPLETING Reason=None Requeue=1 Restarts=1 PreemptTime=None", 1, {}},
+      {"JobId=4 JobState=COMPLETING Requeue=1 Restarts=0 PreemptTime=None", 0, {}},
+      {"", 0, {}},
+  };
+  for (const Case& one : cases) {
+    EXPECT_EQ(preemption_in(one.record, one.restarts), one.expected) << one.record;
+  }
+}
+
 }  // namespace
 }  // namespace toprun::scheduler

@@ -1,7 +1,7 @@
 #include "topology/slurm_scontrol.h"
 
+#include "base/process.h"
 #include "base/text.h"
-#include "topology/process.h"
 #include "topology/slurm_conf.h"
 
 namespace toprun::topology {

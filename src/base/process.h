@@ -7,7 +7,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 
-namespace toprun::topology {
+namespace toprun {
 
 inline constexpr std::size_t max_output_bytes = 64u << 20;
 
@@ -18,4 +18,4 @@ inline constexpr std::size_t max_output_bytes = 64u << 20;
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout);
 
-}  // namespace toprun::topology
+}  // namespace toprun

@@ -1,9 +1,9 @@
-#include "topology/process.h"
+#include "base/process.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
 
-namespace toprun::topology {
+namespace toprun {
 namespace {
 
 using namespace std::chrono_literals;
@@ -46,4 +46,4 @@ TEST(Process, KillsACommandThatDoesNotAnswer) {
 }
 
 }  // namespace
-}  // namespace toprun::topology
+}  // namespace toprun

@@ -1,4 +1,4 @@
-#include "topology/process.h"
+#include "base/process.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-namespace toprun::topology {
+namespace toprun {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -172,4 +172,4 @@ Result<std::string> output_of(const std::vector<std::string>& argv, const Enviro
   return fail(command + " failed", fmt::format("exit code {}", WEXITSTATUS(status)));
 }
 
-}  // namespace toprun::topology
+}  // namespace toprun
