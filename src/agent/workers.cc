@@ -131,7 +131,7 @@ Result<std::vector<Program>> Workers::Impl::prepare(std::vector<Output::Ends>& e
     if (!pipes) return std::unexpected(pipes.error());
     programs.push_back({std::move(*path), plan.argv, plan.environment.entries(),
                         plan.inherit_stdin ? STDIN_FILENO : null_fd, pipes->out.get(),
-                        pipes->err.get()});
+                        pipes->err.get(), affinity_mask(plan.cpus)});
     ends.push_back(std::move(*pipes));
   }
   return programs;

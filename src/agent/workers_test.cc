@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "agent/binding.h"
 #include "agent/descendants.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -301,6 +302,29 @@ TEST_F(WorkersTest, ReadTheErrorFile) {
   start_and_run();
   ASSERT_TRUE(exits_[0].error_file);
   EXPECT_EQ(exits_[0].error_file->message, "ValueError: boom");
+}
+
+TEST_F(WorkersTest, AreBoundToTheirCpus) {
+  const std::vector<int> cpus = inherited_.cpus();
+  ASSERT_FALSE(cpus.empty());
+  const std::string allowed = "sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status >$ROOT/";
+  add(allowed + "bound");
+  add(allowed + "free");
+  plans_[0].cpus = {cpus.back()};
+  start_and_run();
+  EXPECT_EQ(file("bound"), fmt::format("{}\n", cpus.back()));
+  EXPECT_EQ(file("free"), cpu_list(cpus) + "\n");
+}
+
+TEST_F(WorkersTest, StartOnlyIfTheyCanBeBound) {
+  add("echo started");
+  plans_[0].cpus = {Inherited::max_cpus - 1};
+  const auto started = start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().line(),
+            "--numa-binding: cannot bind a worker on n1: Invalid argument; the CPUs that this job "
+            "may use changed meanwhile: start it again");
+  EXPECT_EQ(file("out"), "");
 }
 
 }  // namespace
