@@ -11,6 +11,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "launch/preflight.h"
 #include "rendezvous/dial.h"
 #include "topology/source.h"
 
@@ -219,6 +220,7 @@ Root::Early Root::place() {
         {members[i].host, part.group_rank, part.first_rank, part.local_world_size, part.location});
   }
   for (const std::string& warning : arrangement_.warnings) say(warning);
+  for (const std::string& warning : preflight_warnings(members)) say(warning);
   if (session_.job.options.verbose > 0) {
     say("order: " + arrangement_.order);
     for (const view::NodeRecord& node : record_.nodes) {
