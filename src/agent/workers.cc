@@ -11,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/descendants.h"
+#include "agent/oom.h"
 #include "agent/spawn.h"
 #include "agent/tail.h"
 #include "base/console.h"
@@ -79,6 +80,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   Observer observer;
   std::vector<Worker> workers;
   Output output;
+  OomWatch oom;
   Phase phase = Phase::idle;
   bool stopping = false;
   bool killing = false;  // the time for SIGTERM is over
@@ -265,6 +267,7 @@ void Workers::Impl::describe(std::size_t index) {
   exit.pid = worker.pid;
   if (!exit.failed()) return;
   if (!exit.ours) exit.exception = last_exception(output.tail(index));
+  if (!exit.ours && exit.signal == SIGKILL) exit.kernel_evidence = oom.evidence(worker.pid);
   exit.last_output = last_lines(output.tail(index), last_output_lines, last_output_line_bytes);
   exit.error_file = read_error_file(worker.plan.error_file, started);
   // What it raised on our signal says nothing about the cause.
