@@ -16,6 +16,7 @@
 #include "agent/tail.h"
 #include "base/console.h"
 #include "base/files.h"
+#include "base/text.h"
 
 namespace toprun::agent {
 namespace {
@@ -302,12 +303,12 @@ void Workers::Impl::on_kill_timer() {
 }
 
 void Workers::Impl::give_up_on_the_unkillable() {
-  std::string pids;
-  for (const pid_t pid : descendants(::getpid())) pids += fmt::format(" {}", pid);
+  std::vector<std::string> left;
+  for (const pid_t pid : descendants(::getpid())) left.push_back(describe_process(pid));
   say(
-      fmt::format("on {} these processes do not die, {} s after SIGKILL:{}; a driver or a file "
+      fmt::format("on {} these processes do not die, {} s after SIGKILL: {}; a driver or a file "
                   "server hangs, and the node may need a restart",
-                  host, unkillable_limit.count(), pids));
+                  host, unkillable_limit.count(), join(left, ", ")));
   for (Worker& worker : workers) {
     if (!worker.alive) continue;
     worker.alive = false;
@@ -387,6 +388,10 @@ Result<void> Workers::start() {
 
 void Workers::forward(int signal) {
   impl_->signal_groups(signal);
+}
+
+void Workers::pause(bool paused) {
+  impl_->signal_groups(paused ? SIGSTOP : SIGCONT);
 }
 
 void Workers::stop(milliseconds grace) {

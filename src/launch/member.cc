@@ -41,6 +41,9 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
   root_->on_message = [this](json message) { inbox_.push(std::move(message)); };
   root_->on_lost = [this](std::string reason) { inbox_.push(Lost{std::move(reason)}); };
   session_.on_signal = [this](int signal) { inbox_.push(Signalled{signal}); };
+  session_.on_pause = [this](bool paused) {
+    if (workers_) workers_->pause(paused);
+  };
 }
 
 asio::awaitable<int> Member::run() {
@@ -49,6 +52,7 @@ asio::awaitable<int> Member::run() {
     std::visit([this](const auto& what) { on(what); }, *event);
   }
   session_.on_signal = {};
+  session_.on_pause = {};
   root_->on_message = {};
   root_->on_lost = {};
   co_return *exit_code_;
@@ -138,6 +142,7 @@ Result<void> Member::start() {
       });
   auto started = workers_->start();
   alive_ = started.has_value();
+  if (alive_ && session_.paused) workers_->pause(true);
   return started;
 }
 
@@ -204,6 +209,7 @@ void Member::stop(milliseconds grace) {
 void Member::interrupt(int signal, milliseconds grace) {
   if (!workers_ || !alive_) return stop(grace);
   workers_->forward(signal);
+  workers_->pause(false);  // a stopped process could not act on it
   patience_.expires_after(grace);
   patience_.async_wait([this](const boost::system::error_code& error) {
     if (!error && workers_) workers_->stop(milliseconds(0));

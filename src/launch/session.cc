@@ -7,6 +7,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 
+#include "agent/keeper.h"
 #include "base/console.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -27,12 +28,17 @@ Session::Session(const Job& run, int heartbeat_fd)
       door(io, identity, run.patience),
       signals_(io),
       heartbeat_(io),
+      heartbeat_fd_(heartbeat_fd),
       launcher_(io) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     signals_.add(signal);
   }
+  if (heartbeat_fd >= 0) {  // without a keeper they have their usual effect on this process
+    signals_.add(SIGTSTP);
+    signals_.add(SIGCONT);
+    beat();
+  }
   await_signal();
-  if (heartbeat_fd >= 0) beat(heartbeat_fd);
 }
 
 Result<void> Session::listen(bool root, bool beside_root) {
@@ -62,20 +68,30 @@ void Session::serve_store(bool here) {
   store->serve_clients(here);
 }
 
-void Session::beat(int heartbeat_fd) {
-  const char byte = 'b';
+void Session::beat() {
   // A full pipe means that the keeper is not reading just now: it will find the bytes later.
-  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd, &byte, 1);
+  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &agent::beat_of_life, 1);
   heartbeat_.expires_after(heartbeat_every);
-  heartbeat_.async_wait([this, heartbeat_fd](const boost::system::error_code& error) {
-    if (!error) beat(heartbeat_fd);
+  heartbeat_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) beat();
   });
+}
+
+void Session::pause(bool asked) {
+  paused = asked;
+  if (on_pause) on_pause(paused);
+  if (!paused) return;
+  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &agent::beat_of_rest, 1);
 }
 
 void Session::await_signal() {
   signals_.async_wait([this](const boost::system::error_code& error, int signal) {
     if (error) return;
-    if (on_signal) on_signal(signal);
+    if (signal == SIGTSTP || signal == SIGCONT) {
+      pause(signal == SIGTSTP);
+    } else if (on_signal) {
+      on_signal(signal);
+    }
     await_signal();
   });
 }

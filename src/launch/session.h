@@ -46,15 +46,20 @@ class Session {
   std::optional<hosts::Address> route;
   // Who is told of a signal to this process, or of one that our launcher passes on.
   std::function<void(int)> on_signal;
+  // Who stops the workers at SIGTSTP (true) and lets them go on at SIGCONT; and which was last.
+  std::function<void(bool)> on_pause;
+  bool paused = false;
 
  private:
-  void beat(int heartbeat_fd);
+  void beat();
   void await_signal();
+  void pause(bool asked);
   void read_launcher();
   void obey(std::string_view line);
 
   boost::asio::signal_set signals_;
   boost::asio::steady_timer heartbeat_;
+  const int heartbeat_fd_;
   boost::asio::posix::stream_descriptor launcher_;
   std::string launcher_line_;
 };
