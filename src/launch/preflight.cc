@@ -109,13 +109,16 @@ void read_script(const fs::path& script, Evidence& evidence) {
 
 // Hosts in natural order, each once, as a list that fits on a line.
 std::string named(std::vector<std::string> names) {
-  std::ranges::sort(names, natural_less);
+  std::ranges::sort(names);
   const auto repeated = std::ranges::unique(names);
   names.erase(repeated.begin(), repeated.end());
-  if (names.size() <= most_named_hosts) return hosts::compress_hostlist(names);
-  const std::size_t more = names.size() - most_named_hosts;
-  names.resize(most_named_hosts);
-  return fmt::format("{} and {} more", hosts::compress_hostlist(names), more);
+  const std::size_t shown = std::min(names.size(), most_named_hosts);
+  const std::size_t more = names.size() - shown;
+  std::partial_sort(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), names.end(),
+                    natural_less);
+  names.resize(shown);
+  const std::string list = hosts::compress_hostlist(names);
+  return more == 0 ? list : fmt::format("{} and {} more", list, more);
 }
 
 // One agent's evidence, with what the limits of its node have to suffice for.
