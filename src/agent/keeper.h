@@ -14,9 +14,8 @@ inline constexpr std::chrono::milliseconds keeper_beat{1000};
 // (Ctrl-Z, a suspended or frozen machine) does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
-// What the agent writes to the pipe: that it lives, or also that its workers are stopped, as
-// SIGTSTP asked for.
-inline constexpr char beat_of_life = 'b';
+// The byte by which the agent says that its workers are stopped, as SIGTSTP asked for; any other
+// only says that it lives.
 inline constexpr char beat_of_rest = 's';
 
 // Runs `agent` in a child process and keeps watch over it from this one, the keeper: a subreaper

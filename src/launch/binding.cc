@@ -24,7 +24,7 @@ Result<std::vector<std::vector<int>>> bind_workers(const Job& job,
   if (!gpus) return std::unexpected(gpus.error());
   const auto machine = agent::read_machine(job.inherited.cpus(), *gpus);
   if (!machine) return std::unexpected(machine.error());
-  if (gpus->empty() && job.place.local_rank.value_or(0) == 0) {
+  if (gpus->empty() && assignment.attempt == 0 && job.place.local_rank.value_or(0) == 0) {
     say(
         fmt::format("--numa-binding: no GPU on {}, so its ranks are spread evenly over its NUMA "
                     "nodes",

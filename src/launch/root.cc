@@ -220,7 +220,9 @@ Root::Early Root::place() {
         {members[i].host, part.group_rank, part.first_rank, part.local_world_size, part.location});
   }
   for (const std::string& warning : arrangement_.warnings) say(warning);
-  for (const std::string& warning : preflight_warnings(members)) say(warning);
+  if (session_.job.options.preflight) {
+    for (const std::string& warning : preflight_warnings(members)) say(warning);
+  }
   if (session_.job.options.verbose > 0) {
     say("order: " + arrangement_.order);
     for (const view::NodeRecord& node : record_.nodes) {

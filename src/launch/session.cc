@@ -36,7 +36,7 @@ Session::Session(const Job& run, int heartbeat_fd)
   if (heartbeat_fd >= 0) {  // without a keeper they have their usual effect on this process
     signals_.add(SIGTSTP);
     signals_.add(SIGCONT);
-    beat();
+    beat(heartbeat_fd);
   }
   await_signal();
 }
@@ -68,12 +68,13 @@ void Session::serve_store(bool here) {
   store->serve_clients(here);
 }
 
-void Session::beat() {
+void Session::beat(int heartbeat_fd) {
+  const char byte = 'b';
   // A full pipe means that the keeper is not reading just now: it will find the bytes later.
-  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &agent::beat_of_life, 1);
+  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd, &byte, 1);
   heartbeat_.expires_after(heartbeat_every);
-  heartbeat_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) beat();
+  heartbeat_.async_wait([this, heartbeat_fd](const boost::system::error_code& error) {
+    if (!error) beat(heartbeat_fd);
   });
 }
 

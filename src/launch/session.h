@@ -51,7 +51,7 @@ class Session {
   bool paused = false;
 
  private:
-  void beat();
+  void beat(int heartbeat_fd);
   void await_signal();
   void pause(bool asked);
   void read_launcher();
