@@ -170,7 +170,7 @@ class CtrlZ(support.TestCase):
         self.workers = [int((self.ready / rank).read_text()) for rank in "01"]
 
     def stopped(self, *pids):
-        return ["T" == state_of(pid) for pid in pids]
+        return ["T" == support.state_of(pid) for pid in pids]
 
     def await_all(self, stopped, *pids):
         support.wait_until(lambda: self.stopped(*pids) == [stopped] * len(pids), 10,
@@ -265,12 +265,6 @@ class Shell:
         os.kill(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self.terminal)
-
-
-def state_of(pid):
-    """As in /proc/PID/stat: R, S, D, T, Z."""
-    with open(f"/proc/{pid}/stat") as file:
-        return file.read().rpartition(")")[2].split()[0]
 
 
 class OutOfMemory(support.TestCase):
