@@ -3,6 +3,9 @@
 
 import json
 import os
+import pty
+import select
+import shlex
 import signal
 import time
 import unittest
@@ -145,6 +148,164 @@ class Signals(support.TestCase):
         finished = self.end(run, 20)
         self.assert_ok(finished)
         self.assertEqual(finished.out, "got USR1\n" * 2)
+
+
+class CtrlZ(support.TestCase):
+    """SIGTSTP stops the workers and then the keeper; SIGCONT lets them go on."""
+
+    def setUp(self):
+        self.ready = self.folder()
+        self.program = [support.binary(), "--nproc-per-node", 2, *SH,
+                        f'echo $$ >"{self.ready}/$RANK.new"; '
+                        f'mv "{self.ready}/$RANK.new" "{self.ready}/$RANK"; '
+                        "while :; do sleep 0.05; done"]
+
+    def start(self):
+        run = self.begin(*self.program)
+        self.learn_workers()
+        return run
+
+    def learn_workers(self):
+        support.wait_until(lambda: all((self.ready / rank).exists() for rank in "01"), 30, "ranks")
+        self.workers = [int((self.ready / rank).read_text()) for rank in "01"]
+
+    def stopped(self, *pids):
+        return ["T" == support.state_of(pid) for pid in pids]
+
+    def await_all(self, stopped, *pids):
+        support.wait_until(lambda: self.stopped(*pids) == [stopped] * len(pids), 10,
+                           f"{pids} {'stopped' if stopped else 'running'}")
+
+    def test_stop_and_go_on(self):
+        run = self.start()
+        agent = run.agent()
+        for _ in range(3):
+            run.signal(signal.SIGTSTP)
+            self.await_all(True, run.process.pid, *self.workers)
+            self.assertEqual(self.stopped(agent), [False], "it beats on")
+            run.signal(signal.SIGCONT)
+            self.await_all(False, run.process.pid, *self.workers)
+        run.signal(signal.SIGTERM)
+        finished = run.wait(40)
+        self.assert_nothing_left(run)
+        self.assertEqual(finished.code, 143, finished)
+
+    def test_longer_than_any_limit(self):
+        run = self.start()
+        run.signal(signal.SIGTSTP)
+        self.await_all(True, run.process.pid)
+        time.sleep(12)  # a stall or a silence is one after 10 s
+        run.signal(signal.SIGCONT)
+        self.await_all(False, run.process.pid, *self.workers)
+        run.signal(signal.SIGINT)
+        finished = run.wait(60)
+        self.assertEqual(finished.code, 130, finished)
+        self.assertNotRegex(finished.err, "sign of life|lost")
+
+    def test_a_stop_that_is_taken_back_at_once(self):
+        run = self.start()
+        for _ in range(30):
+            run.signal(signal.SIGTSTP)
+            run.signal(signal.SIGCONT)
+        time.sleep(0.3)
+        self.await_all(False, run.process.pid, *self.workers)
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(40).code, 143)
+
+    def test_ended_while_stopped(self):
+        run = self.start()
+        run.signal(signal.SIGTSTP)
+        self.await_all(True, run.process.pid, *self.workers)
+        run.signal(signal.SIGTERM)  # as a shell's kill does
+        run.signal(signal.SIGCONT)
+        self.assertEqual(run.wait(40).code, 143)
+        self.assert_nothing_left(run)
+
+    def test_at_a_shell(self):
+        support.needs_program("bash")
+        run = Shell(self)
+        run.type(shlex.join(map(str, self.program)))
+        self.learn_workers()
+        run.press(b"\x1a")
+        run.expect("Stopped")
+        self.await_all(True, *self.workers)
+        run.type("fg")
+        self.await_all(False, *self.workers)
+        run.press(b"\x03")
+        run.expect("exit code 130")
+        support.wait_until(lambda: not any(map(os.path.exists, (f"/proc/{pid}" for pid in
+                                                                self.workers))), 10, "all gone")
+
+
+class Shell:
+    """An interactive bash on a terminal of its own."""
+
+    def __init__(self, test):
+        self.seen = ""
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+        test.addCleanup(self.end)
+
+    def press(self, keys):
+        os.write(self.terminal, keys)
+
+    def type(self, line):
+        self.press(line.encode() + b"\n")
+
+    def expect(self, text, limit=30):
+        deadline = time.monotonic() + limit
+        while text not in self.seen:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self.terminal], [], [], left)[0]:
+                raise AssertionError(f"no {text!r} within {limit} s in {self.seen!r}")
+            self.seen += os.read(self.terminal, 4096).decode(errors="replace")
+
+    def end(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.terminal)
+
+
+class OutOfMemory(support.TestCase):
+    LIMIT = 96 << 20
+    EATER = "blocks = []\nwhile True: blocks.append(bytearray(1 << 20))\n"
+
+    def cgroup(self):
+        """A memory cgroup below ours with a limit: its cgroup.procs, or a skip."""
+        support.needs_root()
+        with open("/proc/self/cgroup") as file:
+            ours = dict(line.split(":", 2)[1:] for line in file.read().split())
+        v1 = "memory" in ours
+        base = "/sys/fs/cgroup" + ("/memory" if v1 else "") + ours.get("memory" if v1 else "", "")
+        folder = f"{base.rstrip('/')}/toprun-test-{os.getpid()}"
+        try:
+            os.mkdir(folder)
+            self.addCleanup(os.rmdir, folder)
+            with open(f"{folder}/memory.{'limit_in_bytes' if v1 else 'max'}", "w") as file:
+                file.write(str(self.LIMIT))
+        except OSError as error:
+            self.skipTest(f"no memory cgroup of our own: {error}")
+        return folder + "/cgroup.procs"
+
+    def test_the_report_names_the_kernel(self):
+        procs = self.cgroup()
+        folder = self.folder()
+        (folder / "eat.py").write_text(self.EATER)
+        report = folder / "report.json"
+        finished = self.run_to_end(
+            "sh", "-c", f'echo $$ >"{procs}"; exec "$@"', "sh", support.binary(), "--report", report,
+            "--nproc-per-node", 1, folder / "eat.py", limit=60, env=support.without_torch())
+        self.assertEqual(finished.code, 128 + 9, finished)
+        self.assertRegex(finished.err, r"  kernel +the kernel's out-of-memory killer ended ")
+        self.assertRegex(finished.err, r"  next +use less memory per rank")
+        cause = json.loads(report.read_text())["attempts"][0]["cause"]
+        self.assertIn("out-of-memory", cause["kernel_evidence"])
+
+    def test_a_plain_kill_is_not_blamed_on_it(self):
+        finished = self.toprun("--nproc-per-node", 1, *SH, "kill -KILL $$")
+        self.assertNotIn("  kernel ", finished.err)
+        self.assertIn("toprun did not send it", finished.err)
 
 
 class NothingOutlivesARun(support.TestCase):

@@ -83,6 +83,12 @@ def children(pid):
             pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def state_of(pid):
+    """As in /proc/PID/stat: R, S, D, T, Z."""
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
 def two_nodes(port, node_rank=None, nproc=2):
     """The flags of one of two agents on this host: by node rank, or by an endpoint."""
     meet = (["--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{port}"]

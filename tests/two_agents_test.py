@@ -4,6 +4,7 @@
 import os
 import re
 import signal
+import time
 import unittest
 
 import support
@@ -140,6 +141,23 @@ class Failing(TwoAgents):
                 runs[node_rank].signal(number)
                 for end in self.ends(runs, 30):
                     self.assertEqual(end.code, code, end)
+
+
+class Stopping(TwoAgents):
+    def test_ctrl_z_on_one_node_is_no_loss_to_the_other(self):
+        conf = ["--rdzv-conf", "keep_alive_interval=1,keep_alive_max_attempt=2"]
+        program = self.waiting(f'while [ ! -e "{self.ready}/end" ]; do sleep 0.1; done')
+        runs = [self.agent(*conf, *program, node_rank=rank) for rank in (0, 1)]
+        support.wait_for_files(self.ready, 4)
+        runs[1].signal(signal.SIGTSTP)
+        support.wait_until(lambda: support.state_of(runs[1].process.pid) == "T", 10,
+                           "a stopped keeper")
+        (self.ready / "end").touch()
+        time.sleep(4)  # twice the silence that is a loss
+        self.assertIsNone(runs[0].process.poll())
+        runs[1].signal(signal.SIGCONT)
+        for end in self.ends(runs, 40):
+            self.assert_ok(end)
 
 
 class Recipes(TwoAgents):

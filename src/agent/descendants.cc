@@ -79,6 +79,18 @@ int signal_descendants(int signal) {
   return static_cast<int>(found.size());
 }
 
+// proc(5): /proc/PID/stat is "PID (NAME) STATE …", wchan the kernel's function that it waits in.
+std::string describe_process(pid_t pid) {
+  const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
+  const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;
+  if (name_end == std::string::npos || name_end + 2 >= stat->size()) return fmt::format("{}", pid);
+  const std::size_t name = stat->find('(') + 1;
+  const std::string where = read_file(fmt::format("/proc/{}/wchan", pid)).value_or("");
+  return fmt::format(
+      "{} ({}, state {}{})", pid, printable(std::string_view(*stat).substr(name, name_end - name)),
+      (*stat)[name_end + 2], where.empty() || where == "0" ? "" : " in " + printable(where));
+}
+
 void become_subreaper() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }

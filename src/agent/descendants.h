@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <string>
 #include <vector>
 
 namespace toprun::agent {
@@ -13,6 +14,10 @@ std::vector<pid_t> descendants(pid_t root);
 
 // Sends `signal` to every process below the calling one. Returns how many there were.
 int signal_descendants(int signal);
+
+// A process for a message: "4711 (python3, state D in nfs_wait_bit_killable)", as far as /proc
+// says.
+std::string describe_process(pid_t pid);
 
 // Makes this process the one that inherits orphans from below it, so that a descendant cannot
 // escape by a double fork.

@@ -112,6 +112,7 @@ void to_json(nlohmann::json& json, const WorkerExit& exit) {
           {"age_ms", age_ms(exit.ended, now)},
           {"exception", exit.exception},
           {"last_output", exit.last_output},
+          {"kernel_evidence", exit.kernel_evidence},
           {"error_file", nullptr}};
   if (!exit.error_file) return;
   json["error_file"] = {
@@ -137,6 +138,7 @@ void from_json(const nlohmann::json& json, WorkerExit& exit) {
   exit.ended = time(json.at("age_ms"));
   json.at("exception").get_to(exit.exception);
   json.at("last_output").get_to(exit.last_output);
+  json.at("kernel_evidence").get_to(exit.kernel_evidence);
   exit.error_file.reset();
   const auto& file = json.at("error_file");
   if (file.is_null()) return;

@@ -35,6 +35,8 @@ struct WorkerExit {
   std::string exception;
   std::vector<std::string> last_output;  // at most last_output_lines lines, oldest first, UTF-8
   std::optional<ErrorFile> error_file;
+  // What the kernel says about a SIGKILL that we did not send (OomWatch); empty if nothing.
+  std::string kernel_evidence;
 
   bool failed() const { return exit_code != 0 || signal != 0; }
   int code() const { return signal != 0 ? 128 + signal : exit_code; }

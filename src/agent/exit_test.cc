@@ -154,6 +154,7 @@ TEST(Exit, TravelsAsJson) {
   sent.local_rank = 1;
   sent.pid = 4711;
   sent.last_output = {"a", "b"};
+  sent.kernel_evidence = "the kernel says";
   const auto received = nlohmann::json::parse(nlohmann::json(sent).dump()).get<WorkerExit>();
   EXPECT_EQ(received.host, "n3");
   EXPECT_EQ(received.rank, 3);
@@ -163,6 +164,7 @@ TEST(Exit, TravelsAsJson) {
   EXPECT_FALSE(received.ours);
   EXPECT_EQ(received.exception, "E: x");
   EXPECT_EQ(received.last_output, sent.last_output);
+  EXPECT_EQ(received.kernel_evidence, sent.kernel_evidence);
   EXPECT_EQ(received.error_file->message, "E: x");
   // Ages in whole milliseconds, and the time that this test takes.
   EXPECT_LT(received.ended - sent.ended, milliseconds(5000));

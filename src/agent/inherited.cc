@@ -47,6 +47,15 @@ Inherited Inherited::capture() {
   return inherited;
 }
 
+std::vector<int> Inherited::cpus() const {
+  std::vector<int> out;
+  for (int cpu = 0; cpu < affinity_bytes * 8; ++cpu) {
+    const auto byte = static_cast<std::size_t>(cpu / 8);
+    if ((affinity[byte] & (std::byte{1} << (cpu % 8))) != std::byte{0}) out.push_back(cpu);
+  }
+  return out;
+}
+
 void Inherited::restore() const {
   for (int number = 1; number < signals; ++number) {
     struct sigaction action {};
@@ -66,6 +75,19 @@ void Inherited::restore() const {
     ::syscall(SYS_sched_setaffinity, 0, affinity_bytes, affinity.data());
   }
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+}
+
+// Bytes stand for the kernel's words on little-endian machines only, the ones that toprun is built
+// for; the mask is padded to whole words.
+std::vector<std::byte> affinity_mask(const std::vector<int>& cpus) {
+  constexpr std::size_t word = sizeof(unsigned long);
+  std::vector<std::byte> mask;
+  for (const int cpu : cpus) {
+    const auto byte = static_cast<std::size_t>(cpu / 8);
+    if (byte >= mask.size()) mask.resize((byte / word + 1) * word);
+    mask[byte] |= std::byte{1} << (cpu % 8);
+  }
+  return mask;
 }
 
 }  // namespace toprun::agent

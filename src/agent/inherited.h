@@ -7,6 +7,8 @@
 
 #include <array>
 #include <bitset>
+#include <cstddef>
+#include <vector>
 
 namespace toprun::agent {
 
@@ -25,6 +27,9 @@ struct Inherited {
   std::array<std::byte, max_cpus / 8> affinity{};
   int affinity_bytes = no_affinity;
 
+  // The CPUs of the affinity, ascending.
+  std::vector<int> cpus() const;
+
   // Opens /dev/null for each of the descriptors 0…2 that is closed, so that none of our own can
   // ever become a worker's stdin, stdout or stderr by accident; then reads the rest.
   static Inherited capture();
@@ -33,5 +38,8 @@ struct Inherited {
   // child of a fork. The signal mask comes last.
   void restore() const;
 };
+
+// A mask as sched_setaffinity(2) takes it.
+std::vector<std::byte> affinity_mask(const std::vector<int>& cpus);
 
 }  // namespace toprun::agent

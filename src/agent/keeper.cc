@@ -47,9 +47,9 @@ bool is_ignored(int signal) {
 sigset_t forwarded_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2}) ::sigaddset(&set, signal);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2, SIGCONT}) ::sigaddset(&set, signal);
   // A blocked signal is delivered to a signalfd even if its disposition is to be ignored.
-  for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
+  for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGTSTP}) {
     if (!is_ignored(signal)) ::sigaddset(&set, signal);
   }
   return set;
@@ -62,6 +62,7 @@ sigset_t forwarded_signals() {
   ::setpgid(0, 0);
   become_subreaper();
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGTSTP, SIG_IGN);  // until it has a handler: only its workers are stopped
   ::signal(SIGTTOU, SIG_IGN);  // or a terminal with `stty tostop` would stop a background group
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::_exit(agent(heartbeat_fd));
@@ -100,6 +101,7 @@ class Keeper {
       if (info.ssi_signo == SIGCHLD) continue;
       const int signal = static_cast<int>(info.ssi_signo);
       ::sigaddset(&forwarded_, signal);
+      if (signal == SIGTSTP || signal == SIGCONT) resting_ = signal == SIGTSTP;
       ::kill(agent_, signal);
     }
     int status = 0;
@@ -111,11 +113,15 @@ class Keeper {
   bool read_beats() {
     char beats[256];
     bool any = false;
-    for (ssize_t n; (n = ::read(heartbeat_fd_, beats, sizeof beats)) != 0;) {
-      if (n < 0) return any;
+    bool rest = false;
+    ssize_t n;
+    while ((n = ::read(heartbeat_fd_, beats, sizeof beats)) > 0) {
       any = true;
+      rest = rest || std::memchr(beats, beat_of_rest, static_cast<std::size_t>(n)) != nullptr;
     }
-    heartbeat_fd_ = -1;  // closed; poll() leaves out a negative descriptor
+    if (n == 0) heartbeat_fd_ = -1;  // closed; poll() leaves out a negative descriptor
+    // A SIGCONT may have come before the answer to the SIGTSTP.
+    if (rest && resting_) ::raise(SIGSTOP);
     return any;
   }
 
@@ -169,6 +175,7 @@ class Keeper {
   const int signal_fd_;
   const milliseconds stall_limit_;
   sigset_t forwarded_;
+  bool resting_ = false;       // SIGTSTP came, and no SIGCONT since
   std::optional<int> status_;  // the agent's, once it has ended
 };
 

@@ -14,13 +14,18 @@ inline constexpr std::chrono::milliseconds keeper_beat{1000};
 // (Ctrl-Z, a suspended or frozen machine) does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
+// The byte by which the agent says that its workers are stopped, as SIGTSTP asked for; any other
+// only says that it lives.
+inline constexpr char beat_of_rest = 's';
+
 // Runs `agent` in a child process and keeps watch over it from this one, the keeper: a subreaper
 // with one thread and no network, which
 //
 // - forwards SIGTERM, SIGUSR1, SIGUSR2, and SIGINT, SIGHUP, SIGQUIT unless they are inherited as
 //   ignored (nohup, a shell's background job). The agent leads a process group of its own, so that
-//   a terminal's Ctrl-C reaches it once. SIGWINCH has no use below pipes, Ctrl-Z stops the keeper
-//   alone and the job goes on, as under torchrun;
+//   a terminal's Ctrl-C reaches it once. SIGWINCH has no use below pipes;
+// - on SIGTSTP (Ctrl-Z) has the agent stop its workers and then stops itself, so that a shell sees
+//   a stopped job; the agent lives on and its beats with it. On SIGCONT all go on;
 // - when the agent dies or stalls, kills and reaps everything below it, removes what
 //   keeper_removes() named and says so;
 // - dies itself only by SIGKILL: then the agent gets SIGTERM.

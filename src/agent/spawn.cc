@@ -23,10 +23,11 @@ constexpr rlim_t most_fds_closed_one_by_one = 65536;
 constexpr unsigned close_range_cloexec = 4;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
 constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
 
-// What a child tells its parent when exec fails, in one write: atomic on a pipe.
+// What a child tells its parent when it cannot become its program, in one write: atomic on a pipe.
 struct ExecFailure {
   std::size_t program;
   int code;
+  bool unbound;  // it was its CPUs that it could not get
 };
 
 bool is_executable_file(const std::string& path) {
@@ -73,8 +74,13 @@ struct Prepared {
   ::dup2(prepared.program->stderr_fd, STDERR_FILENO);
   close_the_rest_on_exec();
   inherited.restore();
-  ::execve(prepared.program->path.c_str(), prepared.argv.data(), prepared.envp.data());
-  const ExecFailure failure{index, errno};
+  const std::vector<std::byte>& affinity = prepared.program->affinity;
+  const bool unbound = !affinity.empty() &&
+                       ::syscall(SYS_sched_setaffinity, 0, affinity.size(), affinity.data()) < 0;
+  if (!unbound) {
+    ::execve(prepared.program->path.c_str(), prepared.argv.data(), prepared.envp.data());
+  }
+  const ExecFailure failure{index, errno, unbound};
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all,
@@ -206,6 +212,10 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
   failure_writer.reset();
   if (const auto failure = await_exec(failures.get())) {
     kill_and_reap(pids);
+    if (failure->unbound) {
+      return fail_errno(failure->code, "--numa-binding: cannot bind a worker on " + host,
+                        "the CPUs that this job may use changed meanwhile: start it again");
+    }
     return explain(programs[failure->program], failure->code, host);
   }
   return pids;

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct Program {
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
+  std::vector<std::byte> affinity = {};  // as sched_setaffinity(2) takes it; empty: as inherited
 };
 
 // The file that execvp would run for `name`: itself if it has a slash, else the first executable

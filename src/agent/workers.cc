@@ -11,10 +11,12 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/descendants.h"
+#include "agent/oom.h"
 #include "agent/spawn.h"
 #include "agent/tail.h"
 #include "base/console.h"
 #include "base/files.h"
+#include "base/text.h"
 
 namespace toprun::agent {
 namespace {
@@ -79,6 +81,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   Observer observer;
   std::vector<Worker> workers;
   Output output;
+  OomWatch oom;
   Phase phase = Phase::idle;
   bool stopping = false;
   bool killing = false;  // the time for SIGTERM is over
@@ -131,7 +134,7 @@ Result<std::vector<Program>> Workers::Impl::prepare(std::vector<Output::Ends>& e
     if (!pipes) return std::unexpected(pipes.error());
     programs.push_back({std::move(*path), plan.argv, plan.environment.entries(),
                         plan.inherit_stdin ? STDIN_FILENO : null_fd, pipes->out.get(),
-                        pipes->err.get()});
+                        pipes->err.get(), affinity_mask(plan.cpus)});
     ends.push_back(std::move(*pipes));
   }
   return programs;
@@ -265,6 +268,7 @@ void Workers::Impl::describe(std::size_t index) {
   exit.pid = worker.pid;
   if (!exit.failed()) return;
   if (!exit.ours) exit.exception = last_exception(output.tail(index));
+  if (!exit.ours && exit.signal == SIGKILL) exit.kernel_evidence = oom.evidence(worker.pid);
   exit.last_output = last_lines(output.tail(index), last_output_lines, last_output_line_bytes);
   exit.error_file = read_error_file(worker.plan.error_file, started);
   // What it raised on our signal says nothing about the cause.
@@ -299,12 +303,12 @@ void Workers::Impl::on_kill_timer() {
 }
 
 void Workers::Impl::give_up_on_the_unkillable() {
-  std::string pids;
-  for (const pid_t pid : descendants(::getpid())) pids += fmt::format(" {}", pid);
+  std::vector<std::string> left;
+  for (const pid_t pid : descendants(::getpid())) left.push_back(describe_process(pid));
   say(
-      fmt::format("on {} these processes do not die, {} s after SIGKILL:{}; a driver or a file "
+      fmt::format("on {} these processes do not die, {} s after SIGKILL: {}; a driver or a file "
                   "server hangs, and the node may need a restart",
-                  host, unkillable_limit.count(), pids));
+                  host, unkillable_limit.count(), join(left, ", ")));
   for (Worker& worker : workers) {
     if (!worker.alive) continue;
     worker.alive = false;
@@ -384,6 +388,10 @@ Result<void> Workers::start() {
 
 void Workers::forward(int signal) {
   impl_->signal_groups(signal);
+}
+
+void Workers::pause(bool paused) {
+  impl_->signal_groups(paused ? SIGSTOP : SIGCONT);
 }
 
 void Workers::stop(milliseconds grace) {

@@ -26,6 +26,7 @@ struct WorkerPlan {
   StreamPlan err;
   std::string error_file;      // TORCHELASTIC_ERROR_FILE, read when the worker failed; may be empty
   bool inherit_stdin = false;  // else /dev/null
+  std::vector<int> cpus;       // that it is bound to; empty: the inherited ones
 };
 
 // Processes that workers left behind when the last of them ended get SIGTERM and so long to go.
@@ -64,6 +65,9 @@ class Workers {
   Result<void> start();
   // Passes a signal on to every worker's process group; an exit by it does not count as ours.
   void forward(int signal);
+  // SIGSTOP or SIGCONT to every process group: SIGTSTP would not stop them, for the parent of each
+  // is in another session (POSIX, "orphaned process group"). stop() lets stopped ones go on.
+  void pause(bool paused);
   // SIGTERM to every process group, SIGKILL after `grace` to what is left, setsid descendants
   // included. Exits from then on are marked `ours`. Idempotent; a shorter grace wins.
   void stop(std::chrono::milliseconds grace);

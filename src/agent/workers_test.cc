@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 
+#include "agent/binding.h"
 #include "agent/descendants.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -301,6 +303,91 @@ TEST_F(WorkersTest, ReadTheErrorFile) {
   start_and_run();
   ASSERT_TRUE(exits_[0].error_file);
   EXPECT_EQ(exits_[0].error_file->message, "ValueError: boom");
+}
+
+TEST_F(WorkersTest, AreBoundToTheirCpus) {
+  const std::vector<int> cpus = inherited_.cpus();
+  ASSERT_FALSE(cpus.empty());
+  const std::string allowed = "sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status >$ROOT/";
+  add(allowed + "bound");
+  add(allowed + "free");
+  plans_[0].cpus = {cpus.back()};
+  start_and_run();
+  EXPECT_EQ(file("bound"), fmt::format("{}\n", cpus.back()));
+  EXPECT_EQ(file("free"), cpu_list(cpus) + "\n");
+}
+
+TEST_F(WorkersTest, StartOnlyIfTheyCanBeBound) {
+  add("echo started");
+  plans_[0].cpus = {Inherited::max_cpus - 1};
+  const auto started = start();
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().line(),
+            "--numa-binding: cannot bind a worker on n1: Invalid argument; the CPUs that this job "
+            "may use changed meanwhile: start it again");
+  EXPECT_EQ(file("out"), "");
+}
+
+// A cgroup whose processes can be frozen (cgroups(7), version 1: SIGKILL waits until they thaw).
+class Freezer {
+ public:
+  Freezer() : folder_(fmt::format("/sys/fs/cgroup/freezer/toprun-test-{}", ::getpid())) {
+    std::error_code error;
+    fs::create_directory(folder_, error);
+    exists_ = !error;
+  }
+  ~Freezer() {
+    write("freezer.state", "THAWED");
+    for (const pid_t pid : frozen_) ::waitpid(pid, nullptr, 0);
+    std::error_code ignored;
+    fs::remove(folder_, ignored);
+  }
+  Freezer(const Freezer&) = delete;
+  explicit operator bool() const { return exists_; }
+
+  void freeze(pid_t pid) {
+    frozen_.push_back(pid);
+    write("cgroup.procs", fmt::format("{}", pid));
+    write("freezer.state", "FROZEN");
+  }
+
+ private:
+  void write(const char* file, const std::string& text) { std::ofstream(folder_ / file) << text; }
+
+  const fs::path folder_;
+  bool exists_ = false;
+  std::vector<pid_t> frozen_;
+};
+
+TEST_F(WorkersTest, WhatSigkillDoesNotEndIsNamedAndGivenUp) {
+  Freezer freezer;
+  if (!freezer) GTEST_SKIP() << "no cgroup of our own that freezes";
+  add("echo $$ >$ROOT/pid; exec sleep 300");
+  ASSERT_TRUE(start());
+  const pid_t pid = pid_in("pid");
+  run_until([&] { return describe_process(pid).find("(sleep") != std::string::npos; });
+  freezer.freeze(pid);
+  run_until([&] { return describe_process(pid).find("state D") != std::string::npos; });
+
+  const auto began = std::chrono::steady_clock::now();
+  testing::internal::CaptureStderr();
+  workers_->stop(0ms);
+  run();
+  const std::string said = testing::internal::GetCapturedStderr();
+  const auto took = std::chrono::steady_clock::now() - began;
+  EXPECT_TRUE(said.starts_with(fmt::format(
+      "toprun: on n1 these processes do not die, 15 s after SIGKILL: {} (sleep, state D", pid)))
+      << said;
+  EXPECT_GE(took, unkillable_limit);
+  EXPECT_LT(took, unkillable_limit + 10s);
+  EXPECT_EQ(exits_[0].signal, SIGKILL);
+  EXPECT_TRUE(exits_[0].ours);
+}
+
+TEST(DescribeProcess, AsFarAsProcSays) {
+  const std::string text = describe_process(::getpid());
+  EXPECT_TRUE(text.starts_with(fmt::format("{} (agent_test, state R", ::getpid()))) << text;
+  EXPECT_EQ(describe_process(999'999'999), "999999999");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "launch/ending.h"
 #include "launch/member.h"
 #include "launch/orders.h"
+#include "launch/preflight.h"
 #include "launch/root.h"
 #include "launch/session.h"
 #include "rendezvous/dial.h"
@@ -73,6 +74,7 @@ rendezvous::Join introduce(const Session& session) {
   join.store_port = session.port;
   join.location = job.place.location;
   join.location_pattern = job.place.location_pattern;
+  if (job.options.preflight) join.evidence = examine(job);
   return join;
 }
 

@@ -8,6 +8,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "launch/preflight.h"
 #include "topology/source.h"
 
 namespace toprun::launch {
@@ -131,6 +132,9 @@ Early Attempt::place() {
         {members_[i].host, part.group_rank, part.first_rank, part.local_world_size, part.location});
   }
   for (const std::string& warning : arrangement_.warnings) say(warning);
+  if (session_.job.options.preflight && number_ == 0) {
+    for (const std::string& warning : preflight_warnings(members_)) say(warning);
+  }
   if (session_.job.options.verbose > 0) say_the_order();
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -29,6 +30,11 @@ Error become(const agent::WorkerPlan& plan, const agent::Inherited& inherited, i
   std::vector<std::string> environment = plan.environment.entries();
   ::fcntl(lifeline, F_SETFD, 0);
   inherited.restore();
+  const std::vector<std::byte> affinity = agent::affinity_mask(plan.cpus);
+  if (!affinity.empty() &&
+      ::syscall(SYS_sched_setaffinity, 0, affinity.size(), affinity.data()) < 0) {
+    return fail_errno("--numa-binding: cannot bind this rank").error();
+  }
   ::execve(path->c_str(), pointers(argv).data(), pointers(environment).data());
   return fail_errno("cannot start " + *path).error();
 }

@@ -42,6 +42,9 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
   root_->on_lost = [this](std::string reason) { inbox_.push(Lost{std::move(reason)}); };
   session_.on_signal = [this](int signal) { inbox_.push(Signalled{signal}); };
   session_.on_orphaned = [this] { inbox_.push(Orphaned{}); };
+  session_.on_pause = [this](bool paused) {
+    if (workers_) workers_->pause(paused);
+  };
 }
 
 asio::awaitable<int> Member::run() {
@@ -51,6 +54,7 @@ asio::awaitable<int> Member::run() {
   }
   session_.on_signal = {};
   session_.on_orphaned = {};
+  session_.on_pause = {};
   root_->on_message = {};
   root_->on_lost = {};
   co_return *exit_code_;
@@ -164,6 +168,7 @@ Result<void> Member::start() {
       });
   auto started = workers_->start();
   alive_ = started.has_value();
+  if (alive_ && session_.paused) workers_->pause(true);
   return started;
 }
 
@@ -256,6 +261,7 @@ void Member::stop(milliseconds grace) {
 void Member::interrupt(int signal, milliseconds grace) {
   if (!workers_ || !alive_) return stop(grace);
   workers_->forward(signal);
+  workers_->pause(false);  // a stopped process could not act on it
   patience_.expires_after(grace);
   patience_.async_wait([this](const boost::system::error_code& error) {
     if (!error && workers_) workers_->stop(milliseconds(0));

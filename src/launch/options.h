@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/binding.h"
+
 namespace toprun::launch {
 
 // Where a setting came from, in the user's words: "--nnodes", "PET_NNODES", "default".
@@ -37,10 +39,7 @@ struct StreamMap {
   }
 };
 
-// To which CPUs worker `i` is bound, by where GPU `i` (or, without GPUs, a share of the machine) is:
-// those of its NUMA node, of its socket, its own share of the NUMA node's cores, or the cores that
-// share one last-level cache.
-enum class NumaBinding { node, socket, exclusive, core_complex };
+using agent::NumaBinding;
 
 // Where nodes meet. Typed as host[:port] with an IPv6 literal in brackets, which are left out here.
 struct Endpoint {

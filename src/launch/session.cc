@@ -7,6 +7,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 
+#include "agent/keeper.h"
 #include "base/console.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -28,12 +29,17 @@ Session::Session(const Job& run, int heartbeat_fd)
       parent_(::getppid()),
       signals_(io),
       heartbeat_(io),
+      heartbeat_fd_(heartbeat_fd),
       launcher_(io) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     signals_.add(signal);
   }
+  if (heartbeat_fd >= 0) {  // without a keeper they have their usual effect on this process
+    signals_.add(SIGTSTP);
+    signals_.add(SIGCONT);
+    beat(heartbeat_fd);
+  }
   await_signal();
-  if (heartbeat_fd >= 0) beat(heartbeat_fd);
 }
 
 Result<void> Session::listen(bool root, bool beside_root) {
@@ -73,6 +79,13 @@ void Session::beat(int heartbeat_fd) {
   });
 }
 
+void Session::pause(bool asked) {
+  paused = asked;
+  if (on_pause) on_pause(paused);
+  if (!paused) return;
+  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &agent::beat_of_rest, 1);
+}
+
 void Session::await_signal() {
   signals_.async_wait([this](const boost::system::error_code& error, int signal) {
     if (error) return;
@@ -86,6 +99,7 @@ void Session::take(int signal) {
   const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
   if (orphaned && !on_orphaned) ::_exit(exit_failure);
   if (orphaned) return on_orphaned();
+  if (signal == SIGTSTP || signal == SIGCONT) return pause(signal == SIGTSTP);
   if (on_signal) on_signal(signal);
 }
 

@@ -48,11 +48,15 @@ class Session {
   std::function<void(int)> on_signal;
   // Who is told that the keeper is gone; until it is set, the agent then ends at once.
   std::function<void()> on_orphaned;
+  // Who stops the workers at SIGTSTP (true) and lets them go on at SIGCONT; and which was last.
+  std::function<void(bool)> on_pause;
+  bool paused = false;
 
  private:
   void beat(int heartbeat_fd);
   void await_signal();
   void take(int signal);
+  void pause(bool asked);
   void read_launcher();
   void obey(std::string_view line);
 
@@ -60,6 +64,7 @@ class Session {
   const pid_t parent_;
   boost::asio::signal_set signals_;
   boost::asio::steady_timer heartbeat_;
+  const int heartbeat_fd_;
   boost::asio::posix::stream_descriptor launcher_;
   std::string launcher_line_;
 };

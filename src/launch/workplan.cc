@@ -8,6 +8,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "hosts/resolve.h"
+#include "launch/binding.h"
 
 namespace toprun::launch {
 namespace {
@@ -76,6 +77,8 @@ Result<std::vector<agent::WorkerPlan>> plan_work(const Job& job,
       agent::sets_omp_num_threads(job.environment, assignment.local_world_size)) {
     say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
   }
+  const auto cpus = bind_workers(job, assignment);
+  if (!cpus) return std::unexpected(cpus.error());
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
     const auto files = logs.worker(assignment.attempt, local_rank);
@@ -93,6 +96,7 @@ Result<std::vector<agent::WorkerPlan>> plan_work(const Job& job,
     worker.err = stream(job, local_rank, 2, files->stderr_log);
     worker.error_file = files->error_json;
     worker.inherit_stdin = !job.several_processes();
+    if (!cpus->empty()) worker.cpus = (*cpus)[static_cast<std::size_t>(i)];
     plans.push_back(std::move(worker));
   }
   return plans;

@@ -13,23 +13,52 @@ void take(const nlohmann::json& json, const char* name, std::optional<T>& value)
   if (json.contains(name)) value = json.at(name).get<T>();
 }
 
+std::int64_t wall_clock_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
 }  // namespace
 
+void to_json(nlohmann::json& json, const Evidence& evidence) {
+  json = {{"script", evidence.script},
+          {"script_error", evidence.script_error},
+          {"python", evidence.python},
+          {"torch", evidence.torch},
+          {"clock_ms", wall_clock_ms() - evidence.clock_behind.count()}};
+  put(json, "shm_free_bytes", evidence.shm_free_bytes);
+  put(json, "open_files", evidence.open_files);
+  put(json, "processes", evidence.processes);
+  put(json, "locked_bytes", evidence.locked_bytes);
+  put(json, "free_ports", evidence.free_ports);
+}
+
+void from_json(const nlohmann::json& json, Evidence& evidence) {
+  json.at("script").get_to(evidence.script);
+  json.at("script_error").get_to(evidence.script_error);
+  json.at("python").get_to(evidence.python);
+  json.at("torch").get_to(evidence.torch);
+  // Unsigned, so that a hostile number does not overflow.
+  const auto sent = static_cast<std::uint64_t>(json.at("clock_ms").get<std::int64_t>());
+  evidence.clock_behind = std::chrono::milliseconds(
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(wall_clock_ms()) - sent));
+  take(json, "shm_free_bytes", evidence.shm_free_bytes);
+  take(json, "open_files", evidence.open_files);
+  take(json, "processes", evidence.processes);
+  take(json, "locked_bytes", evidence.locked_bytes);
+  take(json, "free_ports", evidence.free_ports);
+}
+
 void to_json(nlohmann::json& json, const Join& join) {
-  json = {{"type", "join"},
-          {"agent", join.agent},
-          {"host", join.host},
-          {"pid", join.pid},
-          {"nnodes", join.nnodes},
-          {"slots", join.slots},
-          {"role", join.role},
-          {"addresses", join.addresses},
-          {"store_port", join.store_port}};
+  json = {{"type", "join"},    {"agent", join.agent},         {"host", join.host},
+          {"pid", join.pid},   {"nnodes", join.nnodes},       {"slots", join.slots},
+          {"role", join.role}, {"addresses", join.addresses}, {"store_port", join.store_port}};
   put(json, "node_rank", join.node_rank);
   put(json, "node_index", join.node_index);
   put(json, "local_rank", join.local_rank);
   put(json, "location", join.location);
   put(json, "location_pattern", join.location_pattern);
+  put(json, "evidence", join.evidence);
 }
 
 void from_json(const nlohmann::json& json, Join& join) {
@@ -46,6 +75,7 @@ void from_json(const nlohmann::json& json, Join& join) {
   take(json, "local_rank", join.local_rank);
   take(json, "location", join.location);
   take(json, "location_pattern", join.location_pattern);
+  take(json, "evidence", join.evidence);
 }
 
 void to_json(nlohmann::json& json, const StoreAddress& store) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,10 +13,25 @@ namespace toprun::rendezvous {
 // The messages of the agent channel that belong to coming together. Every message is a JSON object
 // with a "type"; what it carries else is one of these structs. Unknown members are ignored.
 
+// What an agent saw on its host before it joined, for the root to compare with the others'. Empty
+// or unset: unknown, or no limit.
+struct Evidence {
+  std::string script;                          // stands for its contents
+  std::string script_error;                    // why it cannot be read
+  std::string python;                          // "3.11"
+  std::string torch;                           // "2.13.0+cpu"
+  std::chrono::milliseconds clock_behind{0};   // the receiver's clock minus the sender's
+  std::optional<std::int64_t> shm_free_bytes;  // of /dev/shm
+  std::optional<std::int64_t> open_files;      // soft limits of each process
+  std::optional<std::int64_t> processes;
+  std::optional<std::int64_t> locked_bytes;  // only where there are RDMA devices
+  std::optional<std::int64_t> free_ports;    // of those that the kernel gives to connections
+};
+
 // member → root, the first frame: who I am and what I can offer.
 struct Join {
-  std::string agent;          // 16 hex digits, the process's name for itself
-  std::string host;           // the node's name, as its engine or its user names it
+  std::string agent;  // 16 hex digits, the process's name for itself
+  std::string host;   // the node's name, as its engine or its user names it
   int pid = 0;
   int nnodes = 0;                 // how many this agent thinks there are
   int slots = 1;                  // workers it will start
@@ -26,6 +43,7 @@ struct Join {
   int store_port = 0;
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
+  std::optional<Evidence> evidence;
 };
 
 // Where the workers' store will be.
@@ -54,6 +72,9 @@ struct Assignment {
   StoreAddress store;
 };
 
+// Both read the wall clock, for `clock_behind`.
+void to_json(nlohmann::json& json, const Evidence& evidence);
+void from_json(const nlohmann::json& json, Evidence& evidence);
 void to_json(nlohmann::json& json, const Join& join);
 void from_json(const nlohmann::json& json, Join& join);
 void to_json(nlohmann::json& json, const StoreAddress& store);

@@ -88,6 +88,13 @@ std::string random_hex(std::size_t bytes) {
   return hex(buffer.data(), buffer.size());
 }
 
+std::string content_hash(std::string_view text) {
+  unsigned char hash[crypto_generichash_BYTES_MIN];
+  crypto_generichash(hash, sizeof hash, reinterpret_cast<const unsigned char*>(text.data()),
+                     text.size(), nullptr, 0);
+  return hex(hash, sizeof hash);
+}
+
 std::string wire_job(std::string_view job) {
   std::string encoded;
   for (const char c : job) {

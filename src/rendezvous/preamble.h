@@ -64,6 +64,9 @@ std::optional<Refused> parse_refusal(std::string_view line);
 // 2·bytes hex digits from the system's random source.
 std::string random_hex(std::size_t bytes);
 
+// 32 hex digits that stand for a text (BLAKE2b).
+std::string content_hash(std::string_view text);
+
 // `job` as it stands in a preamble: percent-encoded, or "hash-…" if that is too long.
 std::string wire_job(std::string_view job);
 

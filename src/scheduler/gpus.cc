@@ -1,6 +1,7 @@
 #include "scheduler/gpus.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -121,6 +122,92 @@ GpuCount cut_down_by_runtime(GpuCount physical, const Environment& environment) 
   return named > 0 && named < physical.count ? GpuCount{named, variable} : physical;
 }
 
+struct Device {
+  std::string address;
+  std::string uuid;  // empty if the driver does not say
+};
+
+// The value of a "Name: value" line of /proc/driver/nvidia/gpus/ADDRESS/information.
+std::string_view information(std::string_view text, std::string_view name) {
+  for (const std::string_view line : split(text, '\n')) {
+    const std::size_t colon = line.find(':');
+    if (colon != line.npos && trim(line.substr(0, colon)) == name) {
+      return trim(line.substr(colon + 1));
+    }
+  }
+  return {};
+}
+
+// /proc lists GPUs that a container was not given: those have no /dev/nvidiaMINOR.
+std::vector<Device> nvidia_devices(const fs::path& root) {
+  const bool device_files = count_entries(root / "dev", is_nvidia_device) > 0;
+  std::vector<Device> devices;
+  count_entries(root / "proc/driver/nvidia/gpus", [&](const fs::directory_entry& gpu) {
+    const std::string text = read_file(gpu.path() / "information").value_or("");
+    const std::string_view minor = information(text, "Device Minor");
+    std::error_code error;
+    if (device_files && !minor.empty() &&
+        !fs::exists(root / "dev" / fmt::format("nvidia{}", minor), error)) {
+      return false;
+    }
+    devices.push_back({gpu.path().filename(), std::string(information(text, "GPU UUID"))});
+    return true;
+  });
+  std::ranges::sort(devices, {}, &Device::address);
+  return devices;
+}
+
+// location_id is bus, device and function as in a PCI request: 8, 5 and 3 bits.
+std::vector<Device> amd_devices(const fs::path& root) {
+  std::map<std::int64_t, Device> by_node;
+  count_entries(root / "sys/class/kfd/kfd/topology/nodes", [&](const fs::directory_entry& node) {
+    if (!is_amd_gpu(node)) return false;
+    std::int64_t domain = 0;
+    std::int64_t location = -1;
+    const std::string properties = read_file(node.path() / "properties").value_or("");
+    for (const std::string_view line : split(properties, '\n')) {
+      const auto fields = words(line);
+      if (fields.size() != 2) continue;
+      if (fields[0] == "domain") domain = parse_int(fields[1]).value_or(0);
+      if (fields[0] == "location_id") location = parse_int(fields[1]).value_or(-1);
+    }
+    if (location < 0) return false;
+    by_node[parse_int(node.path().filename().string()).value_or(0)].address =
+        fmt::format("{:04x}:{:02x}:{:02x}.{}", domain, (location >> 8) & 0xff,
+                    (location >> 3) & 0x1f, location & 7);
+    return true;
+  });
+  std::vector<Device> devices;
+  for (auto& [node, device] : by_node) devices.push_back(std::move(device));
+  return devices;
+}
+
+// Those that the variable names, in its order.
+Result<std::vector<Device>> chosen(std::vector<Device> devices, const Environment& environment,
+                                   const char* variable) {
+  const auto list = environment.get(variable);
+  if (!list) return devices;
+  const Named named = parse_devices(*list);
+  std::vector<Device> out;
+  for (const std::string& entry : named.entries) {
+    if (named.by_index) {
+      const auto index = static_cast<std::size_t>(*parse_int(entry));
+      if (index >= devices.size()) break;
+      out.push_back(devices[index]);
+      continue;
+    }
+    const auto found = std::ranges::find_if(
+        devices, [&](const Device& device) { return device.uuid.starts_with(entry); });
+    if (found == devices.end()) {
+      return fail(fmt::format("{}={}", variable, *list),
+                  fmt::format("the driver does not tell which GPU {} is", entry),
+                  "name GPUs by index");
+    }
+    out.push_back(*found);
+  }
+  return out;
+}
+
 }  // namespace
 
 GpuCount visible_gpus(const Environment& environment, const fs::path& root) {
@@ -139,6 +226,32 @@ GpuCount visible_gpus(const Environment& environment, const fs::path& root) {
         environment.has("HIP_VISIBLE_DEVICES") ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");
   }
   return {0, "no GPU driver"};
+}
+
+Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
+                                               const fs::path& root) {
+  Result<std::vector<Device>> devices;
+  const GpuCount visible = visible_gpus(environment, root);
+  if (nvidia_gpus(root).count > 0) {
+    devices = chosen(nvidia_devices(root), environment, "CUDA_VISIBLE_DEVICES");
+    const bool one_instance = visible.count == 1 && mig_instances(root) > 0;
+    if (devices && one_instance && devices->size() > 1) devices->resize(1);
+  } else if (amd_gpus(root).count > 0) {
+    devices = chosen(amd_devices(root), environment, "ROCR_VISIBLE_DEVICES");
+    if (devices) {
+      devices = chosen(
+          std::move(*devices), environment,
+          environment.has("HIP_VISIBLE_DEVICES") ? "HIP_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");
+    }
+  }
+  if (!devices) return std::unexpected(devices.error());
+  if (devices->empty() && visible.count > 0) {
+    return fail(fmt::format("cannot tell where the {} GPUs sit", visible.count),
+                "their driver does not list PCI addresses");
+  }
+  std::vector<std::string> addresses;
+  for (const Device& device : *devices) addresses.push_back(device.address);
+  return addresses;
 }
 
 std::optional<GpuCount> named_gpus(const Environment& environment) {

@@ -3,8 +3,10 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/environment.h"
+#include "base/error.h"
 
 namespace toprun::scheduler {
 
@@ -19,6 +21,14 @@ struct GpuCount {
 // instance (NVIDIA MIG user guide, "CUDA Device Enumeration"). Never opens a device: that can take
 // seconds.
 GpuCount visible_gpus(const Environment& environment, const std::filesystem::path& root = "/");
+
+// The PCI addresses ("0000:0f:00.0") of the GPUs that a process started here would see, in CUDA's
+// (ROCm's) order: by address, as it is among GPUs of one model, cut down by the variables. Empty if
+// there is no GPU; an error if there are some and the driver does not tell where they sit. A source
+// of addresses: /proc/driver/nvidia/gpus (NVIDIA driver README, "The /proc file system interface"),
+// the KFD topology's domain and location_id.
+Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
+                                               const std::filesystem::path& root = "/");
 
 // How many GPUs CUDA_VISIBLE_DEVICES (or, without it, the smaller of HIP_VISIBLE_DEVICES and
 // ROCR_VISIBLE_DEVICES) names; nothing if none is set. Read as CUDA reads it: an index that is no

@@ -5,6 +5,8 @@
 
 #include <fstream>
 
+#include "base/text.h"
+
 namespace toprun::scheduler {
 namespace {
 
@@ -158,6 +160,59 @@ TEST(NamedGpus, TakesTheSmallestList) {
   ASSERT_TRUE(named);
   EXPECT_EQ(named->count, 1);
   EXPECT_EQ(named->source, "ROCR_VISIBLE_DEVICES");
+}
+
+std::string addresses(const Root& root, const Environment& environment = {}) {
+  const auto found = gpu_addresses(environment, root.path());
+  return found ? join(*found, " ") : found.error().line();
+}
+
+// What the NVIDIA driver writes for each GPU; minors need not be in the order of the addresses.
+Root& four_h100(Root& root) {
+  const char* const buses[] = {"4e", "19", "3b", "cb"};
+  for (int minor = 0; minor < 4; ++minor) {
+    root.file(fmt::format("proc/driver/nvidia/gpus/0000:{}:00.0/information", buses[minor]),
+              fmt::format("Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 18\n"
+                          "GPU UUID: \t GPU-{}8e3f7f5c-0000\nDevice Minor: \t {}\n",
+                          minor, minor));
+    root.file(fmt::format("dev/nvidia{}", minor));
+  }
+  return root;
+}
+
+TEST(GpuAddresses, InCudasOrder) {
+  Root root;
+  four_h100(root);
+  for (const auto& [list, expected] : std::vector<std::pair<const char*, const char*>>{
+           {"0,1,2,3", "0000:19:00.0 0000:3b:00.0 0000:4e:00.0 0000:cb:00.0"},
+           {"3,0", "0000:cb:00.0 0000:19:00.0"},
+           {"0,9,1", "0000:19:00.0"},
+           {"", ""},
+           {"GPU-18e3f7f5c,GPU-0", "0000:19:00.0 0000:4e:00.0"},
+           {"GPU-x",
+            "CUDA_VISIBLE_DEVICES=GPU-x: the driver does not tell which GPU GPU-x is; name GPUs "
+            "by index"},
+       }) {
+    EXPECT_EQ(addresses(root, {{"CUDA_VISIBLE_DEVICES", list}}), expected) << list;
+  }
+  EXPECT_EQ(addresses(root), "0000:19:00.0 0000:3b:00.0 0000:4e:00.0 0000:cb:00.0");
+  fs::remove(root.path() / "dev/nvidia1");
+  EXPECT_EQ(addresses(root), "0000:3b:00.0 0000:4e:00.0 0000:cb:00.0") << "not in this container";
+}
+
+TEST(GpuAddresses, OfOthers) {
+  EXPECT_EQ(addresses(Root()), "");
+  EXPECT_EQ(addresses(Root().nvidia(0, 2)),
+            "cannot tell where the 2 GPUs sit: their driver does not list PCI addresses");
+  Root amd;
+  amd.file("dev/kfd");
+  for (const int node : {10, 2, 3}) {
+    amd.file(fmt::format("sys/class/kfd/kfd/topology/nodes/{}/properties", node),
+             fmt::format("simd_count 440\nlocation_id {}\ndomain 1\n", node << 8));
+  }
+  EXPECT_EQ(addresses(amd), "0001:02:00.0 0001:03:00.0 0001:0a:00.0");
+  EXPECT_EQ(addresses(amd, {{"ROCR_VISIBLE_DEVICES", "1,2"}, {"HIP_VISIBLE_DEVICES", "1"}}),
+            "0001:0a:00.0");
 }
 
 }  // namespace

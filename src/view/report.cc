@@ -57,7 +57,8 @@ json cause_json(const Cause& cause) {
           {"signal", or_null(cause.signal)},
           {"message", cause.message},
           {"error_file", or_null(cause.error_file)},
-          {"last_output", cause.last_output}};
+          {"last_output", cause.last_output},
+          {"kernel_evidence", or_null(cause.kernel_evidence)}};
 }
 
 json attempt_json(const AttemptRecord& attempt) {
@@ -153,6 +154,10 @@ std::string advice_for_signal(int signal, const std::string& node) {
 }
 
 std::string advice(const Cause& cause, bool has_logs) {
+  if (!cause.kernel_evidence.empty()) {
+    return "use less memory per rank (batch size, data loader workers), or ask for more (Slurm: "
+           "--mem)";
+  }
   if (cause.kind == CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
   if (cause.kind != CauseKind::exit || has_logs) return {};
   return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"
@@ -279,6 +284,7 @@ Cause cause_of(const agent::WorkerExit& exit) {
     if (!exit.error_file->message.empty()) cause.message = exit.error_file->message;
   }
   cause.last_output = exit.last_output;
+  cause.kernel_evidence = exit.kernel_evidence;
   return cause;
 }
 
@@ -316,6 +322,7 @@ std::string failure_report(const Cause& cause, const Others& others, const std::
   } else {
     block.whole_row("reason", printable(cause.message));
   }
+  block.whole_row("kernel", printable(cause.kernel_evidence));
   const std::span<const std::string> lines(cause.last_output);
   block.rows("last lines", lines.last(std::min(lines.size(), most_last_lines)));
   block.row("others", others_text(others));

@@ -40,6 +40,7 @@ struct Cause {
   std::string message;     // an exception's or error file's, or toprun's own reason
   std::string error_file;  // path; empty: none
   std::vector<std::string> last_output;
+  std::string kernel_evidence;  // of the out-of-memory killer; empty: none
 };
 
 // A worker's exit as a cause of kind exit or signal.

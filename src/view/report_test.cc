@@ -77,6 +77,21 @@ TEST(Report, KilledRank) {
             "or the scheduler's memory limit\n");
 }
 
+TEST(Report, RankThatTheKernelEndedForItsMemory) {
+  agent::WorkerExit exit = failed_exit();
+  exit.exit_code = 0;
+  exit.signal = SIGKILL;
+  exit.kernel_evidence = "the kernel's out-of-memory killer ended it: Killed process 4711 (python)";
+  EXPECT_EQ(
+      failure_report(cause_of(exit), {0, 1, 0}, "", {}),
+      "toprun: rank 3 on n4 was killed by SIGKILL (killed)\n"
+      "  rank        3: local rank 1 of n4, pid 4711\n"
+      "  kernel      the kernel's out-of-memory killer ended it: Killed process 4711 (python)\n"
+      "  others      1 was stopped\n"
+      "  next        use less memory per rank (batch size, data loader workers), or ask for "
+      "more (Slurm: --mem)\n");
+}
+
 TEST(Report, FailureWithoutARank) {
   Cause cause = of_kind(CauseKind::node_lost);
   cause.node = "n4";
@@ -191,7 +206,8 @@ TEST(Report, Json) {
   run.attempts[0].cause = cause_of(exit);
   EXPECT_EQ(report_json(run)["attempts"][0]["cause"], nlohmann::json::parse(R"({
     "kind": "exit", "rank": 3, "local_rank": 1, "node": "n4", "exit_code": 7, "signal": null,
-    "message": "ValueError: boom", "error_file": null, "last_output": ["a"]})"));
+    "message": "ValueError: boom", "error_file": null, "last_output": ["a"],
+    "kernel_evidence": null})"));
 }
 
 }  // namespace
