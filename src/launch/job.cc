@@ -137,7 +137,7 @@ void choose_root(Job& job) {
   }
 }
 
-// A number of seconds that --rdzv-conf or a variable gives.
+// A number of seconds that --rdzv-conf gives.
 std::optional<std::chrono::milliseconds> seconds(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const auto value = parse_double(*text);
@@ -162,9 +162,7 @@ void choose_limits(Job& job) {
     job.patience.silence = interval.value_or(torchrun_keep_alive_interval) *
                            parse_int(attempts.value_or("")).value_or(torchrun_keep_alive_attempts);
   }
-  if (const auto grace = seconds(job.environment.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT"))) {
-    job.grace.stop = *grace;
-  }
+  if (job.options.shutdown_timeout) job.grace.stop = *job.options.shutdown_timeout;
 }
 
 // What is redirected and not shown has to be kept somewhere.

@@ -8,6 +8,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include "agent/error_file.h"
 #include "base/console.h"
 #include "launch/become.h"
 #include "launch/ending.h"
@@ -51,6 +52,7 @@ asio::awaitable<int> Member::run() {
   session_.on_signal = {};
   root_->on_message = {};
   root_->on_lost = {};
+  if (*exit_code_ != 0) pass_on_the_error_file();
   co_return *exit_code_;
 }
 
@@ -130,6 +132,7 @@ Result<void> Member::start() {
   if (!plan) return std::unexpected(plan.error());
   plan_.emplace(std::move(*plan));
   if (becomes_a_rank()) return {};
+  exits_.clear();
   workers_ = std::make_unique<agent::Workers>(
       session_.io, session_.job.inherited, session_.job.place.node_name, plan_->workers,
       agent::Workers::Observer{
@@ -148,6 +151,7 @@ void Member::become_the_rank() {
 }
 
 void Member::on(const agent::WorkerExit& exit) {
+  exits_.push_back(exit);
   json message = exit;
   message["type"] = "exit";
   root_->send(message);
@@ -208,6 +212,17 @@ void Member::interrupt(int signal, milliseconds grace) {
   patience_.async_wait([this](const boost::system::error_code& error) {
     if (!error && workers_) workers_->stop(milliseconds(0));
   });
+}
+
+// As torchrun: whoever started this launcher, another one perhaps, may have named a file for it.
+void Member::pass_on_the_error_file() const {
+  const auto target = session_.job.environment.non_empty("TORCHELASTIC_ERROR_FILE");
+  const agent::WorkerExit* const cause = agent::root_cause(exits_);
+  if (!target || cause == nullptr || !cause->error_file) return;
+  const auto worker =
+      std::ranges::find(plan_->workers, cause->local_rank, &agent::WorkerPlan::local_rank);
+  const auto copied = agent::copy_error_file(worker->error_file, *cause, *target);
+  if (!copied) say(copied.error().line());
 }
 
 void Member::report_failure(const Error& error) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -62,6 +63,7 @@ class Member {
   void interrupt(int signal, std::chrono::milliseconds grace);
   void stop(std::chrono::milliseconds grace);
   void report_failure(const Error& error);
+  void pass_on_the_error_file() const;
 
   Session& session_;
   std::shared_ptr<rendezvous::Link> root_;
@@ -72,7 +74,8 @@ class Member {
   std::string master_addr_;
   std::optional<WorkPlan> plan_;
   std::unique_ptr<agent::Workers> workers_;
-  bool alive_ = false;  // workers were started and are not all gone
+  std::vector<agent::WorkerExit> exits_;  // of the workers that were started last
+  bool alive_ = false;                    // workers were started and are not all gone
   boost::asio::steady_timer patience_;
   std::optional<int> exit_code_;
 };
