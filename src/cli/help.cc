@@ -25,7 +25,7 @@ constexpr std::array headings = {
     Heading{Group::output, "Output"},
     Heading{Group::general, "General"},
     Heading{Group::without_effect, "Accepted without effect"},
-    Heading{Group::plugins, "Python code for the launcher, of which only null is taken; instead"},
+    Heading{Group::plugins, "Refused, but for null: they name Python code for the launcher"},
 };
 
 struct Row {
