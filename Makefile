@@ -9,12 +9,16 @@ export TOPRUN := $(CURDIR)/build/release/toprun
 FUZZ_SECONDS ?= 30  # for each fuzzer
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release dev help demo test bench asan tsan fuzz format tidy clean
+.PHONY: release wheel dev help demo test bench asan tsan fuzz format tidy clean
 
 release:  ## build/release/toprun: the one static binary
 	tools/setup build
 	cmake --preset release
 	cmake --build build/release --target toprun
+
+wheel: release  ## build/wheels: toprun for pip, and a second wheel that gives it the name torchrun
+	tools/setup wheel
+	tools/wheel $(TOPRUN) build/wheels
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -24,7 +28,7 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/demo
 
 test:  ## every test of the release build, and the unit tests under ASan and UBSan
-	tools/setup build cluster old --python
+	tools/setup build cluster old wheel --python
 	cmake --preset release
 	cmake --build build/release
 	cmake --preset asan

@@ -90,12 +90,46 @@ class RootCause(support.TestCase):
             self.assertIn("the step went wrong", file.read())
 
 
+class LaunchersErrorFile(support.TestCase):
+    """TORCHELASTIC_ERROR_FILE of the launcher itself, as another launcher may set it."""
+
+    def run_workers(self, program):
+        file = self.folder() / "error.json"
+        file.write_text("what was there before")
+        finished = self.toprun("--nproc-per-node", 2, *SH, program, limit=20,
+                               env={"TORCHELASTIC_ERROR_FILE": str(file)})
+        return finished, file.read_text()
+
+    def write(self, message):
+        return ('echo "{\\"message\\": {\\"message\\": \\"' + message + '\\", \\"extraInfo\\": '
+                '{\\"timestamp\\": \\"$(date +%s)\\"}}}" >"$TORCHELASTIC_ERROR_FILE"')
+
+    def test_gets_the_first_failure_s(self):
+        ends = ((":", 5, 5), ("kill -SEGV $$", 128 + 11, -11))
+        for end, code, written in ends:
+            with self.subTest(end):
+                finished, text = self.run_workers(
+                    f'[ $RANK = 0 ] && exec sleep 60; {self.write("ValueError: of $RANK")}; '
+                    f'{end}; exit {code}')
+                self.assertEqual(finished.code, code, finished)
+                message = json.loads(text)["message"]
+                self.assertEqual([message["message"], message["errorCode"]],
+                                 ["ValueError: of 1", written])
+
+    def test_stays_as_it_was(self):
+        for program, code in (("exit 0", 0), ("exit 3", 3),
+                              ('echo "not JSON" >"$TORCHELASTIC_ERROR_FILE"; exit 3', 3)):
+            with self.subTest(program):
+                finished, text = self.run_workers(program)
+                self.assertEqual((finished.code, text), (code, "what was there before"), finished)
+
+
 class Signals(support.TestCase):
     def setUp(self):
         self.ready = self.folder()
 
-    def start(self, then, nproc=2, **options):
-        run = self.begin(support.binary(), "--nproc-per-node", nproc, *SH,
+    def start(self, then, *flags, nproc=2, **options):
+        run = self.begin(support.binary(), "--nproc-per-node", nproc, *flags, *SH,
                          f'{then[0]}; >"{self.ready}/$RANK"; {then[1]}', **options)
         support.wait_for_files(self.ready, nproc)
         return run
@@ -131,6 +165,15 @@ class Signals(support.TestCase):
         self.assertEqual(finished.code, 143, finished)
         self.assertGreater(finished.seconds, GRACE_S)
         self.assertLess(finished.seconds, GRACE_S + SLACK_S)
+
+    def test_no_grace_at_all(self):
+        run = self.start(("trap '' TERM INT", "while :; do sleep 0.1; done"), "--shutdown-timeout", 0,
+                         env={"PET_SHUTDOWN_TIMEOUT": "30", **SHORT_GRACE})
+        told = time.monotonic()
+        run.signal(signal.SIGTERM)
+        finished = self.end(run, 20)
+        self.assertEqual(finished.code, 143, finished)
+        self.assertLess(time.monotonic() - told, GRACE_S)
 
     def test_a_second_interrupt_does_not_wait_for_the_grace(self):
         run = self.start((f"trap '>\"{self.ready}/told.'$RANK'\"' TERM INT",

@@ -79,6 +79,17 @@ int signal_descendants(int signal) {
   return static_cast<int>(found.size());
 }
 
+// proc(5): /proc/PID/status has a mask in hexadecimal, bit n-1 for signal n.
+bool catches(pid_t pid, int signal) {
+  constexpr std::string_view label = "SigCgt:";
+  const auto status = read_file(fmt::format("/proc/{}/status", pid));
+  if (!status) return false;
+  const std::size_t at = status->find(label);
+  if (at == std::string::npos) return false;
+  const std::uint64_t mask = std::strtoull(status->c_str() + at + label.size(), nullptr, 16);
+  return (mask >> (signal - 1) & 1) != 0;
+}
+
 // proc(5): /proc/PID/stat is "PID (NAME) STATE …", wchan the kernel's function that it waits in.
 std::string describe_process(pid_t pid) {
   const auto stat = read_file(fmt::format("/proc/{}/stat", pid));

@@ -15,6 +15,10 @@ std::vector<pid_t> descendants(pid_t root);
 // Sends `signal` to every process below the calling one. Returns how many there were.
 int signal_descendants(int signal);
 
+// Whether the process has a handler for it, as far as /proc says: most signals would end one that
+// has none.
+bool catches(pid_t pid, int signal);
+
 // A process for a message: "4711 (python3, state D in nfs_wait_bit_killable)", as far as /proc
 // says.
 std::string describe_process(pid_t pid);

@@ -4,6 +4,8 @@
 
 #include <array>
 
+#include "base/text.h"
+
 namespace toprun::agent {
 namespace {
 
@@ -66,7 +68,8 @@ Environment worker_environment(const Environment& inherited, const WorkerFacts& 
   };
 
   set_number("RANK", facts.rank);
-  set_number("LOCAL_RANK", facts.local_rank);
+  set_number("LOCAL_RANK", facts.only_device ? 0 : facts.local_rank);
+  if (facts.only_device) environment.set("CUDA_VISIBLE_DEVICES", *facts.only_device);
   set_number("LOCAL_WORLD_SIZE", facts.local_world_size);
   set_number("WORLD_SIZE", facts.world_size);
   set_number("GROUP_RANK", facts.group_rank);
@@ -82,6 +85,10 @@ Environment worker_environment(const Environment& inherited, const WorkerFacts& 
   // Makes every rank, 0 included, a client of our store.
   environment.set("TORCHELASTIC_USE_AGENT_STORE", "True");
   environment.set("TORCHELASTIC_ERROR_FILE", facts.error_file);
+  // torchrun sets it for itself and leaves it to its workers: their own elastic agents read it.
+  if (!facts.signals_to_handle.empty()) {
+    environment.set("TORCHELASTIC_SIGNALS_TO_HANDLE", facts.signals_to_handle);
+  }
   set_default("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
   if (sets_omp_num_threads(inherited, facts.local_world_size)) {
     environment.set("OMP_NUM_THREADS", "1");
@@ -92,6 +99,18 @@ Environment worker_environment(const Environment& inherited, const WorkerFacts& 
   if (!facts.location.empty()) environment.set("TOPRUN_LOCATION", facts.location);
   set_number("TOPRUN_ATTEMPT", facts.attempt);
   return environment;
+}
+
+Result<std::string> only_device(const Environment& inherited, int local_rank) {
+  const auto visible = inherited.get("CUDA_VISIBLE_DEVICES");
+  if (!visible) return fmt::to_string(local_rank);
+  if (trim(*visible).empty()) return std::string();
+  const auto devices = split(*visible, ',');
+  const auto index = static_cast<std::size_t>(local_rank);
+  if (index < devices.size()) return std::string(trim(devices[index]));
+  return usage(fmt::format("--virtual-local-rank: no device for local rank {}", local_rank),
+               fmt::format("CUDA_VISIBLE_DEVICES={} has {}", *visible, devices.size()),
+               fmt::format("use at most --nproc-per-node {}", devices.size()));
 }
 
 bool sets_omp_num_threads(const Environment& inherited, int local_world_size) {

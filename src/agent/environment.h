@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/error.h"
 
 namespace toprun::agent {
 
@@ -30,11 +31,20 @@ struct WorkerFacts {
   std::string location;                       // "/cluster/rack/node"; empty: unknown
   int attempt = 0;                            // counts every attempt, membership changes too
   std::optional<std::string> gloo_interface;  // for GLOO_SOCKET_IFNAME unless the user set it
+  std::string signals_to_handle;              // "SIGTERM,SIGINT"; empty: not said
+  // --virtual-local-rank: the only device that the worker is to see, in CUDA_VISIBLE_DEVICES; its
+  // LOCAL_RANK is then 0.
+  std::optional<std::string> only_device;
 };
 
 // `inherited` with the facts, and without what is toprun's own: its secrets, its options and those
 // of torchrun's PET_* that are options.
 Environment worker_environment(const Environment& inherited, const WorkerFacts& facts);
+
+// The device that a worker is to see alone: the one of this index in the inherited
+// CUDA_VISIBLE_DEVICES, else, where that is not set, the index itself; none where it is set to
+// nothing. An error if the list is shorter.
+Result<std::string> only_device(const Environment& inherited, int local_rank);
 
 // True if workers get OMP_NUM_THREADS=1 because the user did not set it and there are several on
 // the node: the caller says so once.

@@ -76,6 +76,36 @@ TEST(Environment, LeavesToTheUserWhatTheUserSet) {
   EXPECT_FALSE(worker_environment({}, facts()).has("GLOO_SOCKET_IFNAME"));
 }
 
+TEST(Environment, VirtualLocalRank) {
+  WorkerFacts with_device = facts();
+  with_device.only_device = "GPU-7";
+  const Environment environment =
+      worker_environment({{"CUDA_VISIBLE_DEVICES", "3,GPU-7"}}, with_device);
+  EXPECT_EQ(environment.get("LOCAL_RANK"), "0");
+  EXPECT_EQ(environment.get("RANK"), "5");
+  EXPECT_EQ(environment.get("CUDA_VISIBLE_DEVICES"), "GPU-7");
+  EXPECT_EQ(
+      worker_environment({{"CUDA_VISIBLE_DEVICES", "3,4"}}, facts()).get("CUDA_VISIBLE_DEVICES"),
+      "3,4");
+}
+
+TEST(Environment, TheOnlyDevice) {
+  EXPECT_EQ(only_device({}, 3), "3");
+  EXPECT_EQ(only_device({{"CUDA_VISIBLE_DEVICES", "4, GPU-7 ,6"}}, 1), "GPU-7");
+  EXPECT_EQ(only_device({{"CUDA_VISIBLE_DEVICES", ""}}, 1), "");
+  EXPECT_EQ(only_device({{"CUDA_VISIBLE_DEVICES", "4,5"}}, 2).error().line(),
+            "--virtual-local-rank: no device for local rank 2: CUDA_VISIBLE_DEVICES=4,5 has 2; use "
+            "at most --nproc-per-node 2");
+}
+
+TEST(Environment, TellsWhichSignalsAreHandled) {
+  WorkerFacts with_signals = facts();
+  with_signals.signals_to_handle = "SIGTERM,SIGUSR1";
+  EXPECT_EQ(worker_environment({{"TORCHELASTIC_SIGNALS_TO_HANDLE", "SIGHUP"}}, with_signals)
+                .get("TORCHELASTIC_SIGNALS_TO_HANDLE"),
+            "SIGTERM,SIGUSR1");
+}
+
 TEST(Environment, OneWorkerKeepsAllThreads) {
   EXPECT_FALSE(sets_omp_num_threads({}, 1));
   EXPECT_TRUE(sets_omp_num_threads({}, 2));

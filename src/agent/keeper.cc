@@ -44,9 +44,12 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-sigset_t forwarded_signals() {
+sigset_t forwarded_signals(std::span<const int> more) {
   sigset_t set;
   ::sigemptyset(&set);
+  for (const int signal : more) {
+    if (!is_ignored(signal)) ::sigaddset(&set, signal);
+  }
   for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2, SIGCONT}) ::sigaddset(&set, signal);
   // A blocked signal is delivered to a signalfd even if its disposition is to be ignored.
   for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGTSTP}) {
@@ -62,6 +65,7 @@ sigset_t forwarded_signals() {
   ::setpgid(0, 0);
   become_subreaper();
   ::signal(SIGPIPE, SIG_IGN);
+  for (const int notice : {SIGUSR1, SIGUSR2}) ::signal(notice, SIG_IGN);  // nobody to pass it on to
   ::signal(SIGTSTP, SIG_IGN);  // until it has a handler: only its workers are stopped
   ::signal(SIGTTOU, SIG_IGN);  // or a terminal with `stty tostop` would stop a background group
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
@@ -181,7 +185,8 @@ class Keeper {
 
 }  // namespace
 
-int keep(const std::function<int(int)>& agent, milliseconds stall_limit) {
+int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
+         std::span<const int> more_signals) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
     say(fail_errno("cannot make a pipe").error().line());
@@ -194,7 +199,7 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit) {
   if (page != MAP_FAILED) shared = static_cast<Shared*>(page);
 
   become_subreaper();
-  sigset_t watched = forwarded_signals();
+  sigset_t watched = forwarded_signals(more_signals);
   ::sigaddset(&watched, SIGCHLD);
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &watched, &before);

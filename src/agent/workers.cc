@@ -98,6 +98,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   Result<std::vector<Program>> prepare(std::vector<Output::Ends>& ends, int null_fd);
   void stop(milliseconds grace);
   void signal_groups(int signal);
+  void notify_groups(int signal);
   bool any_alive() const;
 
   void await_children();
@@ -179,6 +180,15 @@ bool Workers::Impl::any_alive() const {
 void Workers::Impl::signal_groups(int signal) {
   for (const Worker& worker : workers) {
     if (worker.alive) ::kill(-worker.pid, signal);
+  }
+}
+
+void Workers::Impl::notify_groups(int signal) {
+  for (const pid_t pid : descendants(::getpid())) {
+    const pid_t group = ::getpgid(pid);
+    const bool in_a_workers_group = std::ranges::any_of(
+        workers, [&](const Worker& worker) { return worker.alive && worker.pid == group; });
+    if (in_a_workers_group && catches(pid, signal)) ::kill(pid, signal);
   }
 }
 
@@ -388,6 +398,10 @@ Result<void> Workers::start() {
 
 void Workers::forward(int signal) {
   impl_->signal_groups(signal);
+}
+
+void Workers::notify(int signal) {
+  impl_->notify_groups(signal);
 }
 
 void Workers::pause(bool paused) {

@@ -65,6 +65,8 @@ class Workers {
   Result<void> start();
   // Passes a signal on to every worker's process group; an exit by it does not count as ours.
   void forward(int signal);
+  // As forward(), but only to processes that have a handler for it.
+  void notify(int signal);
   // SIGSTOP or SIGCONT to every process group: SIGTSTP would not stop them, for the parent of each
   // is in another session (POSIX, "orphaned process group"). stop() lets stopped ones go on.
   void pause(bool paused);

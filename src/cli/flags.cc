@@ -10,34 +10,23 @@ namespace {
 
 constexpr Flag torchrun(FlagId id, std::string_view name, char letter, std::string_view value,
                         std::string_view variable, Group group, std::string_view help,
-                        std::string_view default_value = {}) {
-  return {id,    name, letter,       value, variable, Origin::torchrun, Support::full,
-          group, help, default_value};
+                        std::string_view default_value = {}, std::string_view older_variable = {}) {
+  return {id,    name, letter,        value,         variable, Origin::torchrun,
+          group, help, default_value, older_variable};
 }
 
 constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_view value,
                     std::string_view variable, Group group, std::string_view help,
                     std::string_view default_value = {}) {
-  return {id,    name, letter,       value, variable, Origin::toprun, Support::full,
-          group, help, default_value};
-}
-
-constexpr Flag no_effect(FlagId id, std::string_view name, std::string_view value,
-                         std::string_view variable, std::string_view help) {
-  return {
-      id,   name, 0, value, variable, Origin::torchrun, Support::no_effect, Group::without_effect,
-      help, {}};
-}
-
-constexpr Flag missing(FlagId id, std::string_view name, std::string_view value,
-                       std::string_view variable) {
-  return {id, name, 0, value, variable, Origin::torchrun, Support::missing, Group::general, {}, {}};
+  return {id, name, letter, value, variable, Origin::toprun, group, help, default_value};
 }
 
 // torchrun's names, short forms, values and variables: torch/distributed/run.py of PyTorch 2.14.
 constexpr std::array table = {
-    torchrun(FlagId::nnodes, "--nnodes", 0, "N", "PET_NNODES", Group::placement, "Number of nodes",
-             "all nodes of the job step or allocation, else 1"),
+    torchrun(
+        FlagId::nnodes, "--nnodes", 0, "N|MIN:MAX", "PET_NNODES", Group::placement,
+        "Number of nodes; with MIN:MAX the job starts with at least MIN and takes in up to MAX",
+        "all nodes of the job step or allocation, else 1"),
     torchrun(
         FlagId::nproc_per_node, "--nproc-per-node", 0, "N|cpu|gpu|auto", "PET_NPROC_PER_NODE",
         Group::placement,
@@ -62,6 +51,13 @@ constexpr std::array table = {
          "auto"),
     ours(FlagId::topology_required, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
          Group::placement, "Fail unless the place of every node is known"),
+    torchrun(FlagId::virtual_local_rank, "--virtual-local-rank", 0, "", "PET_VIRTUAL_LOCAL_RANK",
+             Group::placement,
+             "Every worker gets LOCAL_RANK=0 and sees one GPU only, by CUDA_VISIBLE_DEVICES"),
+    torchrun(FlagId::numa_binding, "--numa-binding", 0, "node|socket|exclusive|core-complex", "",
+             Group::placement,
+             "Bind worker I to CPUs near GPU I: those of its NUMA node, of its socket, a share of "
+             "its NUMA node of its own, or cores that share a cache"),
     ours(FlagId::ranks_in_place, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE",
          Group::placement,
          "This process is one rank, not one node: join the others and become the script. A Slurm "
@@ -92,8 +88,23 @@ constexpr std::array table = {
              "SCRIPT is a program to run as it is, looked up in PATH"),
     torchrun(FlagId::role, "--role", 0, "NAME", "PET_ROLE", Group::program,
              "Name of this group of workers, also in the prefix of their lines", "default"),
-    torchrun(FlagId::max_restarts, "--max-restarts", 0, "0", "PET_MAX_RESTARTS", Group::program,
-             "How often to start all workers again after a failure; only 0 so far", "0"),
+    torchrun(FlagId::run_path, "--run-path", 0, "", "PET_RUN_PATH", Group::program,
+             "SCRIPT is a path for Python to run, also with -m or --no-python: the default"),
+    ours(FlagId::no_preflight, "--no-preflight", 0, "", "TOPRUN_NO_PREFLIGHT", Group::program,
+         "Start without looking for what will fail in a minute"),
+
+    torchrun(FlagId::max_restarts, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,
+             "How often to start all workers again after a failure", "0"),
+    torchrun(FlagId::signals_to_handle, "--signals-to-handle", 0, "LIST", "PET_SIGNALS_TO_HANDLE",
+             Group::stopping,
+             "Signals that are passed on to the workers and then end the run, as in "
+             "SIGTERM,SIGUSR1",
+             "SIGTERM,SIGINT,SIGHUP,SIGQUIT"),
+    torchrun(FlagId::shutdown_timeout, "--shutdown-timeout", 0, "SECONDS", "PET_SHUTDOWN_TIMEOUT",
+             Group::stopping,
+             "How long workers that were told to end may take before they are killed; 0 kills at "
+             "once",
+             "30", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"),
 
     torchrun(FlagId::log_dir, "--log-dir", 0, "DIR", "PET_LOG_DIR", Group::output,
              "Keep the workers' output and error files below DIR, laid out as torchrun does"),
@@ -103,6 +114,26 @@ constexpr std::array table = {
              "0"),
     torchrun(FlagId::tee, "--tee", 't', "STREAMS", "PET_TEE", Group::output,
              "Write streams to files as well as here; same form", "0"),
+    torchrun(FlagId::log_line_prefix_template, "--log-line-prefix-template", 0, "TEXT",
+             "PET_LOG_LINE_PREFIX_TEMPLATE", Group::output,
+             "What stands before a tee'd line, with ${role_name}, ${local_rank}, ${rank} and "
+             "${hostname}",
+             "[${role_name}${local_rank}]:", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"),
+    torchrun(FlagId::local_ranks_filter, "--local-ranks-filter", 0, "LIST",
+             "PET_LOCAL_RANKS_FILTER", Group::output,
+             "Show the output of these local ranks only, as in 0,3; files are not affected"),
+    torchrun(FlagId::duplicate_stdout_filters, "--duplicate-stdout-filters", 0, "LIST",
+             "PET_DUPLICATE_STDOUT_FILTERS", Group::output,
+             "Write tee'd lines that hold one of these texts also to one file for all ranks; a "
+             "double comma stands for one in a text"),
+    torchrun(FlagId::duplicate_stderr_filters, "--duplicate-stderr-filters", 0, "LIST",
+             "PET_DUPLICATE_STDERR_FILTERS", Group::output, "The same for stderr"),
+    ours(FlagId::gather_output, "--gather-output", 0, "", "TOPRUN_GATHER_OUTPUT", Group::output,
+         "Show the output of all nodes where the root runs"),
+    ours(FlagId::fold, "--fold", 0, "", "TOPRUN_FOLD", Group::output,
+         "Show a line that many ranks print once, with the ranks before it"),
+    ours(FlagId::log_max_size, "--log-max-size", 0, "SIZE", "TOPRUN_LOG_MAX_SIZE", Group::output,
+         "Begin a new log file before one grows above SIZE bytes, as in 500K, 64M or 2G"),
     ours(FlagId::prefix, "--prefix", 0, "", "TOPRUN_PREFIX", Group::output,
          "Put role and local rank before every line"),
     ours(FlagId::report, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
@@ -111,30 +142,23 @@ constexpr std::array table = {
     ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
          "Print what would be run, and run nothing"),
     ours(FlagId::verbose, "--verbose", 'v', "", "", Group::general, "Say what was decided and why"),
+    torchrun(FlagId::print_completion, "--print-completion", 0, "bash|zsh|tcsh", "", Group::general,
+             "Print what makes that shell complete these options"),
     torchrun(FlagId::help_short, "", 'h', "", "", Group::general, "The short help"),
     torchrun(FlagId::help, "--help", 0, "", "", Group::general, "This help"),
     ours(FlagId::version, "--version", 0, "", "", Group::general, "Which toprun this is"),
 
-    no_effect(FlagId::monitor_interval, "--monitor-interval", "SECONDS", "PET_MONITOR_INTERVAL",
-              "toprun learns of a worker's end at once"),
-    no_effect(FlagId::start_method, "--start-method", "METHOD", "PET_START_METHOD",
-              "toprun starts every worker as a program of its own"),
+    torchrun(FlagId::monitor_interval, "--monitor-interval", 0, "SECONDS", "PET_MONITOR_INTERVAL",
+             Group::without_effect, "toprun learns of a worker's end at once"),
+    torchrun(FlagId::start_method, "--start-method", 0, "spawn|fork|forkserver", "PET_START_METHOD",
+             Group::without_effect, "toprun starts every worker as a program of its own"),
+    torchrun(FlagId::use_env, "--use-env", 0, "", "", Group::without_effect,
+             "LOCAL_RANK always goes to the workers by the environment"),
 
-    missing(FlagId::event_log_handler, "--event-log-handler", "NAME", "PET_EVENT_LOG_HANDLER"),
-    missing(FlagId::run_path, "--run-path", "", "PET_RUN_PATH"),
-    missing(FlagId::log_line_prefix_template, "--log-line-prefix-template", "TEXT",
-            "PET_LOG_LINE_PREFIX_TEMPLATE"),
-    missing(FlagId::local_ranks_filter, "--local-ranks-filter", "LIST", "PET_LOCAL_RANKS_FILTER"),
-    missing(FlagId::duplicate_stdout_filters, "--duplicate-stdout-filters", "LIST",
-            "PET_DUPLICATE_STDOUT_FILTERS"),
-    missing(FlagId::duplicate_stderr_filters, "--duplicate-stderr-filters", "LIST",
-            "PET_DUPLICATE_STDERR_FILTERS"),
-    missing(FlagId::logs_specs, "--logs-specs", "NAME", ""),
-    missing(FlagId::numa_binding, "--numa-binding", "MODE", ""),
-    missing(FlagId::signals_to_handle, "--signals-to-handle", "LIST", "PET_SIGNALS_TO_HANDLE"),
-    missing(FlagId::shutdown_timeout, "--shutdown-timeout", "SECONDS", "PET_SHUTDOWN_TIMEOUT"),
-    missing(FlagId::virtual_local_rank, "--virtual-local-rank", "", "PET_VIRTUAL_LOCAL_RANK"),
-    missing(FlagId::print_completion, "--print-completion", "SHELL", ""),
+    torchrun(FlagId::event_log_handler, "--event-log-handler", 0, "null", "PET_EVENT_LOG_HANDLER",
+             Group::plugins, "toprun's --report FILE tells what happened"),
+    torchrun(FlagId::logs_specs, "--logs-specs", 0, "NAME", "", Group::plugins,
+             "--log-dir, --tee and --redirects say what goes where"),
 };
 
 // --nproc_per_node and --nproc-per-node are the same.
@@ -144,11 +168,15 @@ std::string with_dashes(std::string_view name) {
   return out;
 }
 
-bool is_hidden(const Flag& flag, bool torchrun_only) {
-  return torchrun_only && flag.origin != Origin::torchrun;
+std::size_t common_beginning(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
 }  // namespace
+
+bool is_hidden(const Flag& flag, bool torchrun_only) {
+  return torchrun_only && flag.origin != Origin::torchrun;
+}
 
 std::span<const Flag> all_flags() {
   return table;
@@ -183,11 +211,19 @@ std::vector<const Flag*> abbreviated(std::string_view text) {
   return found;
 }
 
+std::vector<std::string_view> choices(const Flag& flag) {
+  std::vector<std::string_view> words = split(flag.value, '|');
+  std::erase_if(words, [](std::string_view word) {
+    return word.empty() || std::ranges::any_of(word, [](char c) { return c >= 'A' && c <= 'Z'; });
+  });
+  return words;
+}
+
 std::optional<std::string> nearest_flag(std::string_view name, bool torchrun_only) {
   const std::string wanted = with_dashes(name);
   std::vector<std::string> names;
   for (const Flag& flag : table) {
-    if (flag.support == Support::missing || flag.name.empty()) continue;
+    if (flag.group == Group::plugins || flag.name.empty()) continue;
     if (!is_hidden(flag, torchrun_only)) names.emplace_back(flag.name);
   }
   // Somebody may expect our own options to be shortened like torchrun's.
@@ -195,7 +231,15 @@ std::optional<std::string> nearest_flag(std::string_view name, bool torchrun_onl
   for (const std::string& whole : names) {
     if (wanted.size() >= least_beginning && whole.starts_with(wanted)) return whole;
   }
-  return did_you_mean(wanted, names);
+  if (auto near = did_you_mean(wanted, names)) return near;
+  // --nprocs: what is itself only the beginning of a long name ends in a slip.
+  constexpr std::size_t least_common = 6;
+  constexpr std::size_t longest_slip = 2;
+  for (const std::string& whole : names) {
+    const std::size_t common = common_beginning(wanted, whole);
+    if (common >= least_common && common + longest_slip >= wanted.size()) return whole;
+  }
+  return std::nullopt;
 }
 
 }  // namespace toprun::cli

@@ -55,18 +55,25 @@ enum class FlagId {
   shutdown_timeout,
   virtual_local_rank,
   print_completion,
+  use_env,
+  gather_output,
+  fold,
+  log_max_size,
+  no_preflight,
 };
 
 enum class Origin { torchrun, toprun };
 
-enum class Support {
-  full,
-  no_effect,  // accepted, because it changes nothing that a user can see
-  missing,    // torchrun has it and we do not: known only so that abbreviations mean what they do
-              // there
+enum class Group {
+  placement,
+  rendezvous,
+  program,
+  stopping,
+  output,
+  general,
+  without_effect,  // accepted, because it changes nothing that a user can see
+  plugins,         // names Python code for the launcher to load: known, to be refused by name
 };
-
-enum class Group { placement, rendezvous, program, output, general, without_effect };
 
 struct Flag {
   FlagId id;
@@ -75,10 +82,12 @@ struct Flag {
   std::string_view value;     // the form of its value; empty: a switch
   std::string_view variable;  // gives the value where the command line does not; may be empty
   Origin origin = Origin::torchrun;
-  Support support = Support::full;
   Group group = Group::general;
   std::string_view help;           // one sentence or two, without a full stop at the end
   std::string_view default_value;  // for the help; empty: said in `help` or none
+  // Gives the value where neither the command line nor `variable` does. PyTorch's, not an option's:
+  // workers inherit it.
+  std::string_view older_variable = {};
 
   bool is_switch() const { return value.empty(); }
 };
@@ -90,10 +99,16 @@ const Flag& flag_of(FlagId id);
 const Flag* find_flag(std::string_view name, bool torchrun_only);
 const Flag* find_flag(char letter, bool torchrun_only);
 
+// Whether a toprun that is called torchrun does not know it.
+bool is_hidden(const Flag& flag, bool torchrun_only);
+
+// The words among the forms of its value, as static and c10d in "static|c10d"; FILE is none.
+std::vector<std::string_view> choices(const Flag& flag);
+
 // torchrun's flags that the text is the beginning of: more than one means that it is ambiguous.
 std::vector<const Flag*> abbreviated(std::string_view text);
 
-// The name that a mistyped option most likely means, among those that work.
+// The name that a mistyped option most likely means, plug-ins left out.
 std::optional<std::string> nearest_flag(std::string_view name, bool torchrun_only);
 
 }  // namespace toprun::cli

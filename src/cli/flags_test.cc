@@ -40,12 +40,37 @@ TEST(Flags, VariablesFollowTheName) {
   }
 }
 
-TEST(Flags, OneThatIsMissingIsNeverSuggested) {
-  EXPECT_EQ(nearest_flag("--log-dirs", false), "--log-dir");
-  EXPECT_EQ(nearest_flag("--logs-spec", false), std::nullopt);
-  EXPECT_EQ(nearest_flag("--ordr", false), "--order");
+TEST(Flags, OlderVariablesStandBehindOneOfTheName) {
+  for (const Flag& flag : all_flags()) {
+    EXPECT_TRUE(flag.older_variable.empty() || !flag.variable.empty()) << flag.name;
+  }
+}
+
+TEST(Flags, AMistypedOneIsFound) {
+  const std::vector<std::pair<std::string_view, std::optional<std::string>>> cases = {
+      {"--log-dirs", "--log-dir"},
+      {"--ordr", "--order"},
+      {"--nprocs", "--nproc-per-node"},
+      {"--nprocs-per-node", "--nproc-per-node"},
+      {"--nproc_node", "--nproc-per-node"},
+      {"--max-retries", "--max-restarts"},
+      {"--shutdown-timout", "--shutdown-timeout"},
+      {"--topology_r", "--topology-required"},
+      {"--gather", "--gather-output"},
+      {"--logs-spec", std::nullopt},  // a plug-in: not to be recommended
+      {"--zebra", std::nullopt},
+      {"--n", std::nullopt},
+  };
+  for (const auto& [name, expected] : cases) EXPECT_EQ(nearest_flag(name, false), expected) << name;
   EXPECT_EQ(nearest_flag("--ordr", true), std::nullopt);
-  EXPECT_EQ(nearest_flag("--topology_r", false), "--topology-required");
+}
+
+TEST(Flags, ChoicesAreTheWordsOfTheValue) {
+  using Words = std::vector<std::string_view>;
+  EXPECT_EQ(choices(flag_of(FlagId::nproc_per_node)), (Words{"cpu", "gpu", "auto"}));
+  EXPECT_EQ(choices(flag_of(FlagId::rdzv_backend)), (Words{"static", "c10d"}));
+  EXPECT_EQ(choices(flag_of(FlagId::nnodes)), Words{});
+  EXPECT_EQ(choices(flag_of(FlagId::standalone)), Words{});
 }
 
 }  // namespace

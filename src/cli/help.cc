@@ -21,9 +21,11 @@ constexpr std::array headings = {
     Heading{Group::placement, "Processes, nodes and their order"},
     Heading{Group::rendezvous, "How the nodes meet (an engine such as Slurm needs none of these)"},
     Heading{Group::program, "What is run"},
+    Heading{Group::stopping, "Restarts, signals and the end"},
     Heading{Group::output, "Output"},
     Heading{Group::general, "General"},
     Heading{Group::without_effect, "Accepted without effect"},
+    Heading{Group::plugins, "Refused, but for null: they name Python code for the launcher"},
 };
 
 struct Row {
@@ -76,7 +78,11 @@ std::string right_side(const Flag& flag, bool called_torchrun) {
   std::string_view default_value = flag.default_value;
   if (called_torchrun && flag.id == FlagId::nproc_per_node) default_value = "1";
   if (!default_value.empty()) out += fmt::format(" (default: {})", default_value);
-  if (!flag.variable.empty()) out += fmt::format(" [{}]", flag.variable);
+  if (!flag.older_variable.empty()) {
+    out += fmt::format(" [{}, {}]", flag.variable, flag.older_variable);
+  } else if (!flag.variable.empty()) {
+    out += fmt::format(" [{}]", flag.variable);
+  }
   return out;
 }
 
@@ -85,7 +91,7 @@ std::string options_text(bool called_torchrun) {
   for (const Heading& heading : headings) {
     out += fmt::format("\n{}:\n", heading.title);
     for (const Flag& flag : all_flags()) {
-      if (flag.group != heading.group || flag.support == Support::missing) continue;
+      if (flag.group != heading.group) continue;
       if (called_torchrun && flag.origin == Origin::toprun) continue;
       out += entry(left_side(flag), right_side(flag, called_torchrun));
     }

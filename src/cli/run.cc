@@ -5,13 +5,27 @@
 #include <filesystem>
 
 #include "base/console.h"
+#include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/print.h"
 #include "cli/run_options.h"
+#include "cli/values.h"
 #include "launch/launch.h"
 
 namespace toprun::cli {
 namespace {
+
+int give_up(const Error& error) {
+  say(error.line());
+  return error.exit_code;
+}
+
+int print_completion(const std::string& shell, bool called_torchrun) {
+  const Flag& flag = flag_of(FlagId::print_completion);
+  const auto chosen = parse_choice({std::string(flag.name), shell}, choices(flag));
+  if (!chosen) return give_up(chosen.error());
+  return print(completion(*chosen, called_torchrun));
+}
 
 bool is_file(const std::string& path) {
   std::error_code error;
@@ -29,15 +43,14 @@ int run(const Split& split, const std::vector<std::string>& argv, const Environm
         return print(full_help(split.called_torchrun));
       case FlagId::version:
         return print(version_text());
+      case FlagId::print_completion:
+        return print_completion(split.options.back().value, split.called_torchrun);
       default:
         break;
     }
   }
   const auto parsed = run_options(split, argv, environment, is_file);
-  if (!parsed) {
-    say(parsed.error().line());
-    return parsed.error().exit_code;
-  }
+  if (!parsed) return give_up(parsed.error());
   for (const std::string& note : parsed->notes) say(note);
   return launch::launch(parsed->options, environment);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text.h"
 #include "cli/values.h"
 
 namespace toprun::cli {
@@ -10,6 +11,8 @@ namespace {
 
 using launch::Options;
 using launch::Setting;
+
+constexpr int max_seconds = 1'000'000'000;
 
 // What the user said of one flag: the command line's last word, else its variable's.
 std::optional<Given> given_of(const Flag& flag, const Split& split,
@@ -20,9 +23,10 @@ std::optional<Given> given_of(const Flag& flag, const Split& split,
   }
   if (flag.variable.empty()) return std::nullopt;
   if (split.called_torchrun && flag.origin == Origin::toprun) return std::nullopt;
-  auto value = environment.non_empty(flag.variable);
-  if (!value) return std::nullopt;
-  return Given{std::string(flag.variable), std::move(*value), true};
+  for (const std::string_view name : {flag.variable, flag.older_variable}) {
+    if (auto value = environment.non_empty(name)) return Given{std::string(name), *value, true};
+  }
+  return std::nullopt;
 }
 
 // Stores what a parser of values.h made of `given`.
@@ -61,10 +65,25 @@ Result<void> set_topology(Options& options, const Given& given, const IsFile& is
   return {};
 }
 
-Result<void> set_restarts(Options& options, const Given& given) {
-  const auto count = parse_number(given, 0, std::numeric_limits<int>::max());
+Result<void> set_nodes(Options& options, const Given& given) {
+  const auto count = parse_node_count(given);
   if (!count) return std::unexpected(count.error());
-  options.max_restarts = *count;
+  options.nnodes = {count->most, given.source};
+  if (count->least < count->most) options.min_nodes = count->least;
+  return {};
+}
+
+Result<void> set_shutdown_timeout(Options& options, const Given& given) {
+  const auto seconds = parse_number(given, 0, max_seconds);
+  if (!seconds) return std::unexpected(seconds.error());
+  options.shutdown_timeout = std::chrono::seconds(*seconds);
+  return {};
+}
+
+Result<void> set_preflight(Options& options, const Given& given) {
+  const auto off = parse_switch(given);
+  if (!off) return std::unexpected(off.error());
+  options.preflight = !*off;
   return {};
 }
 
@@ -84,10 +103,34 @@ Result<void> set_local_addr(Options& options, const Given& given) {
   return store(options.local_addr, parse_host(given));
 }
 
+Result<void> set_local_ranks_filter(Options& options, const Given& given) {
+  if (given.value.empty()) return {};
+  return store(options.local_ranks_filter, parse_local_ranks(given));
+}
+
+// For what has no effect: it may still be wrong.
+Result<void> check_interval(const Given& given) {
+  if (const auto seconds = parse_double(given.value); seconds && *seconds >= 0) return {};
+  return usage(given.label(), "must be a number of seconds");
+}
+
+Result<void> check_choice(const Given& given, FlagId flag) {
+  const auto chosen = parse_choice(given, choices(flag_of(flag)));
+  if (!chosen) return std::unexpected(chosen.error());
+  return {};
+}
+
+Result<void> refuse_plugin(const Flag& flag, const Given& given) {
+  if (flag.id == FlagId::event_log_handler && given.value == "null") return {};
+  return usage(given.label(), "names Python code for torchrun to load, which toprun does not do",
+               fmt::format("leave it out: {}", flag.help));
+}
+
 // What is looked at only together with other options.
 struct Switches {
   bool module = false;
   bool no_python = false;
+  bool run_path = false;
   std::string standalone_source;
 };
 
@@ -97,7 +140,7 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
                  const IsFile& is_file) {
   switch (flag) {
     case FlagId::nnodes:
-      return store(options.nnodes, given, parse_node_count(given));
+      return set_nodes(options, given);
     case FlagId::nproc_per_node:
       return store(options.nproc_per_node, given, parse_processes_per_node(given));
     case FlagId::node_rank:
@@ -132,7 +175,7 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::no_python:
       return store(switches.no_python, parse_switch(given));
     case FlagId::max_restarts:
-      return set_restarts(options, given);
+      return store(options.max_restarts, parse_number(given, 0, std::numeric_limits<int>::max()));
     case FlagId::role:
       options.role = given.value;
       return {};
@@ -150,23 +193,44 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::dry_run:
       options.dry_run = true;
       return {};
-    case FlagId::verbose:  // counted, see run_options()
-    case FlagId::help_short:
+    case FlagId::run_path:
+      return store(switches.run_path, parse_switch(given));
+    case FlagId::virtual_local_rank:
+      return store(options.virtual_local_rank, parse_switch(given));
+    case FlagId::numa_binding:
+      return store(options.numa_binding, parse_numa_binding(given));
+    case FlagId::no_preflight:
+      return set_preflight(options, given);
+    case FlagId::signals_to_handle:
+      return store(options.signals_to_handle, parse_signals(given));
+    case FlagId::shutdown_timeout:
+      return set_shutdown_timeout(options, given);
+    case FlagId::log_line_prefix_template:
+      return store(options.prefix_template, parse_prefix_template(given));
+    case FlagId::local_ranks_filter:
+      return set_local_ranks_filter(options, given);
+    case FlagId::duplicate_stdout_filters:
+      return store(options.duplicate_stdout_filters, parse_filters(given));
+    case FlagId::duplicate_stderr_filters:
+      return store(options.duplicate_stderr_filters, parse_filters(given));
+    case FlagId::gather_output:
+      return store(options.gather_output, parse_switch(given));
+    case FlagId::fold:
+      return store(options.fold, parse_switch(given));
+    case FlagId::log_max_size:
+      return store(options.log_max_bytes, parse_size(given));
+    case FlagId::monitor_interval:
+      return check_interval(given);
+    case FlagId::start_method:
+      return check_choice(given, flag);
+    case FlagId::event_log_handler:
+    case FlagId::logs_specs:
+      return refuse_plugin(flag_of(flag), given);
+    case FlagId::verbose:  // counted, see defaults()
+    case FlagId::use_env:
+    case FlagId::help_short:  // these and the following end the reading, see cli/run.cc
     case FlagId::help:
     case FlagId::version:
-    case FlagId::monitor_interval:
-    case FlagId::start_method:
-    case FlagId::event_log_handler:
-    case FlagId::run_path:
-    case FlagId::log_line_prefix_template:
-    case FlagId::local_ranks_filter:
-    case FlagId::duplicate_stdout_filters:
-    case FlagId::duplicate_stderr_filters:
-    case FlagId::logs_specs:
-    case FlagId::numa_binding:
-    case FlagId::signals_to_handle:
-    case FlagId::shutdown_timeout:
-    case FlagId::virtual_local_rank:
     case FlagId::print_completion:
       return {};
   }
@@ -175,17 +239,9 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
 
 // What a flag that we do not act upon deserves to have said, if anything.
 std::optional<std::string> note_on(const Flag& flag, const Given& given) {
-  switch (flag.support) {
-    case Support::full:
-      return std::nullopt;
-    case Support::no_effect:
-      return fmt::format("{} has no effect: {}", given.label(), flag.help);
-    case Support::missing:
-      if (flag.is_switch() && given.value == "0") return std::nullopt;
-      return fmt::format("{} has no effect: this version of toprun does not have {}", given.label(),
-                         flag.name);
-  }
-  return std::nullopt;
+  if (flag.group != Group::without_effect) return std::nullopt;
+  return fmt::format("{} has no effect: {}", flag.is_switch() ? given.source : given.label(),
+                     flag.help);
 }
 
 Options defaults(const Split& split, const std::vector<std::string>& argv) {
@@ -213,13 +269,14 @@ Result<void> set_program(Options& options, const Switches& switches, const Split
     const std::string name = split.called_torchrun ? "torchrun" : "toprun";
     return usage("no script given", {}, fmt::format("{} -h shows how", name));
   }
+  options.script = *split.script;
+  options.arguments = split.arguments;
+  if (switches.run_path) return {};
   if (switches.module && switches.no_python) {
     return usage("-m and --no-python contradict each other", {}, "give only one of them");
   }
   if (switches.module) options.program = launch::Program::module;
   if (switches.no_python) options.program = launch::Program::executable;
-  options.script = *split.script;
-  options.arguments = split.arguments;
   return {};
 }
 

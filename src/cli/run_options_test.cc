@@ -1,6 +1,7 @@
 #include "cli/run_options.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "base/text.h"
 
@@ -68,7 +69,7 @@ TEST(RunOptions, CommandLineBeforeVariableBeforeDefault) {
   EXPECT_EQ(good("toprun s", environment).role, "r");
   EXPECT_FALSE(good("toprun s", environment).nproc_per_node.given());
   EXPECT_EQ(error_of("toprun s", {{"PET_NNODES", "x"}}),
-            "PET_NNODES=x: must be a number of nodes from 1 to 1000000");
+            "PET_NNODES=x: must be a number of nodes from 1 to 1000000, or MIN:MAX");
   EXPECT_EQ(good("toprun --nnodes 1 s", {{"PET_NNODES", "x"}}).nnodes.value, 1);
 }
 
@@ -87,8 +88,17 @@ TEST(RunOptions, EveryVariableOfTorchrunIsRead) {
                                             {"PET_LOG_DIR", "logs"},
                                             {"PET_REDIRECTS", "1"},
                                             {"PET_TEE", "2"},
-                                            {"PET_MAX_RESTARTS", "0"},
-                                            {"PET_STANDALONE", "0"}});
+                                            {"PET_MAX_RESTARTS", "4"},
+                                            {"PET_STANDALONE", "0"},
+                                            {"PET_RUN_PATH", "0"},
+                                            {"PET_VIRTUAL_LOCAL_RANK", "1"},
+                                            {"PET_SIGNALS_TO_HANDLE", "SIGUSR1"},
+                                            {"PET_SHUTDOWN_TIMEOUT", "7"},
+                                            {"PET_LOG_LINE_PREFIX_TEMPLATE", "${rank} "},
+                                            {"PET_LOCAL_RANKS_FILTER", "1,2"},
+                                            {"PET_DUPLICATE_STDOUT_FILTERS", "a"},
+                                            {"PET_DUPLICATE_STDERR_FILTERS", "b,c"},
+                                            {"PET_EVENT_LOG_HANDLER", "null"}});
   EXPECT_EQ(options.nproc_per_node.value, "gpu");
   EXPECT_EQ(options.master_addr.value, "n0");
   EXPECT_EQ(options.master_port.value, 1234);
@@ -101,7 +111,15 @@ TEST(RunOptions, EveryVariableOfTorchrunIsRead) {
   EXPECT_EQ(options.log_dir, "logs");
   EXPECT_EQ(options.redirects.of(0), 1u);
   EXPECT_EQ(options.tee.of(0), 2u);
-  EXPECT_EQ(options.option_variables.size(), 16u);
+  EXPECT_EQ(options.max_restarts, 4);
+  EXPECT_TRUE(options.virtual_local_rank);
+  EXPECT_EQ(options.signals_to_handle, std::vector<int>{SIGUSR1});
+  EXPECT_EQ(options.shutdown_timeout, std::chrono::seconds(7));
+  EXPECT_EQ(options.prefix_template, "${rank} ");
+  EXPECT_EQ(options.local_ranks_filter, (std::vector<int>{1, 2}));
+  EXPECT_EQ(options.duplicate_stdout_filters, std::vector<std::string>{"a"});
+  EXPECT_EQ(options.duplicate_stderr_filters, (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(options.option_variables.size(), 25u);
 }
 
 TEST(RunOptions, OurOwnVariablesAreNotReadAsTorchrun) {
@@ -128,8 +146,17 @@ TEST(RunOptions, ANodeRankFromAVariableIsOnlyAnIndex) {
 TEST(RunOptions, OptionsOfOurOwn) {
   const Options options = good(
       "toprun --order file:hosts --topology racks.toml --topology-required --ranks-in-place "
-      "--prefix "
+      "--prefix --gather-output --fold --log-max-size 2K --no-preflight "
       "--report r.json --dry-run -vv s");
+  EXPECT_TRUE(options.gather_output);
+  EXPECT_TRUE(options.fold);
+  EXPECT_EQ(options.log_max_bytes, 2048u);
+  EXPECT_FALSE(options.preflight);
+  EXPECT_TRUE(good("toprun s").preflight);
+  EXPECT_FALSE(good("toprun s", {{"TOPRUN_NO_PREFLIGHT", "1"}}).preflight);
+  EXPECT_TRUE(good("toprun s", {{"TOPRUN_FOLD", "1"}}).fold);
+  EXPECT_TRUE(good("toprun s", {{"TOPRUN_GATHER_OUTPUT", "1"}}).gather_output);
+  EXPECT_EQ(good("toprun s", {{"TOPRUN_LOG_MAX_SIZE", "1M"}}).log_max_bytes, 1u << 20);
   EXPECT_EQ(options.order, Order::file);
   EXPECT_EQ(options.order_file, "hosts");
   EXPECT_EQ(options.topology, "racks.toml");
@@ -169,6 +196,7 @@ TEST(RunOptions, Standalone) {
 TEST(RunOptions, WhatIsRun) {
   EXPECT_EQ(good("toprun -m a.b").program, launch::Program::module);
   EXPECT_EQ(good("toprun --no-python a").program, launch::Program::executable);
+  EXPECT_EQ(good("toprun --run-path --no-python -m a").program, launch::Program::script);
   EXPECT_EQ(error_of("toprun -m --no-python a"),
             "-m and --no-python contradict each other; give only one of them");
   EXPECT_EQ(error_of("toprun --nnodes 2"), "no script given; toprun -h shows how");
@@ -177,21 +205,111 @@ TEST(RunOptions, WhatIsRun) {
 
 TEST(RunOptions, EmptyWordsOfUnsetShellVariables) {
   const Environment none;
-  const std::vector<std::string> argv = {"toprun", "--rdzv-endpoint", "", "--log-dir",
-                                         "",       "--local-addr",    "", "s"};
+  const std::vector<std::string> argv = {"toprun", "--rdzv-endpoint",
+                                         "",       "--log-dir",
+                                         "",       "--local-addr",
+                                         "",       "--local-ranks-filter",
+                                         "",       "--duplicate-stdout-filters",
+                                         "",       "--log-line-prefix-template",
+                                         "",       "s"};
   const auto result = run_options(*split(argv), argv, none, [](const auto&) { return false; });
   ASSERT_TRUE(result);
   EXPECT_EQ(result->options.rdzv_endpoint.value, std::nullopt);
   EXPECT_EQ(result->options.log_dir, std::nullopt);
   EXPECT_EQ(result->options.local_addr, std::nullopt);
+  EXPECT_EQ(result->options.local_ranks_filter, std::nullopt);
+  EXPECT_TRUE(result->options.duplicate_stdout_filters.empty());
 }
 
-TEST(RunOptions, WhatThisVersionCannotDo) {
-  EXPECT_EQ(error_of("toprun --max-restarts 3 s"),
-            "--max-restarts 3: this version of toprun does not restart workers; use --max-restarts "
-            "0");
-  EXPECT_EQ(error_of("toprun --max-restarts -1 s"),
-            "--max-restarts -1: must be a number from 0 to 2147483647");
+TEST(RunOptions, NumberOfNodes) {
+  EXPECT_EQ(good("toprun --nnodes 2:4 s").nnodes.value, 4);
+  EXPECT_EQ(good("toprun --nnodes 2:4 s").min_nodes, 2);
+  EXPECT_EQ(good("toprun --nnodes 2:4 s").nnodes.source, "--nnodes");
+  EXPECT_EQ(good("toprun --nnodes 4:4 s").min_nodes, std::nullopt);
+  EXPECT_EQ(good("toprun --nnodes 4 s").min_nodes, std::nullopt);
+  EXPECT_EQ(error_of("toprun --standalone --nnodes 1:2 s"),
+            "--standalone is for one node, but --nnodes says 2; drop --standalone");
+}
+
+// Every flag with a value: nothing, no number or no such word, negative, too large.
+TEST(RunOptions, BadValues) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
+      {"--nnodes", {"", "x", "-1", "99999999999", "2:1"}},
+      {"--nproc-per-node", {"", "x", "-1", "99999999999"}},
+      {"--node-rank", {"", "x", "-1", "99999999999"}},
+      {"--order", {"", "x", "-1", "99999999999"}},
+      {"--topology", {"", "x", "-1", "99999999999"}},
+      {"--numa-binding", {"", "x", "-1", "99999999999"}},
+      {"--master-addr", {"", "a b", "a/b", "h:1"}},
+      {"--master-port", {"", "x", "-1", "99999999999"}},
+      {"--rdzv-endpoint", {"x:", "x:x", "x:-1", "x:99999999999"}},
+      {"--rdzv-backend", {"", "x", "-1", "etcd-v2"}},
+      {"--rdzv-id", {""}},
+      {"--rdzv-conf", {"x", "x=1", "timeout=-1", "timeout=99999999999"}},
+      {"--local-addr", {"a b", "h:1"}},
+      {"--max-restarts", {"", "x", "-1", "99999999999"}},
+      {"--signals-to-handle", {"", "x", "-1", "99999999999"}},
+      {"--shutdown-timeout", {"", "x", "-1", "99999999999", "1.5"}},
+      {"--redirects", {"", "x", "-1", "99999999999", "9"}},
+      {"--tee", {"", "x", "-1", "99999999999", "9"}},
+      {"--log-line-prefix-template", {"${x}", "${rank"}},
+      {"--local-ranks-filter", {"x", "-1", "99999999999"}},
+      {"--duplicate-stdout-filters", {","}},
+      {"--duplicate-stderr-filters", {","}},
+      {"--log-max-size", {"", "x", "-1", "99999999999G"}},
+      {"--report", {""}},
+      {"--monitor-interval", {"", "x", "-1"}},
+      {"--start-method", {"", "x", "-1", "99999999999"}},
+      {"--event-log-handler", {"", "console"}},
+      {"--logs-specs", {"", "x"}},
+  };
+  for (const auto& [flag, values] : cases) {
+    for (const std::string& value : values) {
+      for (const auto& argv : {std::vector<std::string>{"toprun", flag, value, "s"},
+                               std::vector<std::string>{"toprun", flag, "1", flag, value, "s"}}) {
+        const auto result = run_options(*split(argv), argv, {}, [](const auto&) { return false; });
+        ASSERT_FALSE(result) << join(argv, " ");
+        EXPECT_EQ(result.error().exit_code, exit_usage);
+        EXPECT_TRUE(result.error().what.starts_with(flag)) << result.error().line();
+        EXPECT_FALSE(result.error().why.empty()) << result.error().line();
+      }
+    }
+  }
+}
+
+TEST(RunOptions, TheLastOfARepeatedFlagCounts) {
+  EXPECT_EQ(good("toprun --nnodes x --nnodes 2 s").nnodes.value, 2);
+  EXPECT_EQ(good("toprun --redirects 9 --redirects 3 s").redirects.of(0), 3u);
+  EXPECT_EQ(good("toprun --shutdown-timeout -1 --shutdown-timeout 0 s").shutdown_timeout,
+            std::chrono::seconds(0));
+}
+
+TEST(RunOptions, RestartsSignalsAndTheEnd) {
+  EXPECT_EQ(good("toprun --max-restarts 2147483647 s").max_restarts, 2147483647);
+  EXPECT_EQ(good("toprun s").signals_to_handle,
+            (std::vector<int>{SIGTERM, SIGINT, SIGHUP, SIGQUIT}));
+  EXPECT_EQ(good("toprun --signals-to-handle usr1,TERM s").signals_to_handle,
+            (std::vector<int>{SIGUSR1, SIGTERM}));
+}
+
+TEST(RunOptions, OlderVariablesComeLast) {
+  const Environment older = {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "5"},
+                             {"TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE", "$rank "}};
+  Environment both = older;
+  both.set("PET_SHUTDOWN_TIMEOUT", "6");
+  EXPECT_EQ(good("toprun s").shutdown_timeout, std::nullopt);
+  EXPECT_EQ(good("toprun s", older).shutdown_timeout, std::chrono::seconds(5));
+  EXPECT_EQ(good("torchrun s", older).prefix_template, "${rank} ");
+  EXPECT_EQ(good("toprun s", both).shutdown_timeout, std::chrono::seconds(6));
+  EXPECT_EQ(good("toprun --shutdown-timeout 0 s", both).shutdown_timeout, std::chrono::seconds(0));
+  EXPECT_EQ(error_of("toprun s", {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "soon"}}),
+            "TORCH_ELASTIC_SHUTDOWN_TIMEOUT=soon: must be a number from 0 to 1000000000");
+  // They are PyTorch's: what the workers start may read them.
+  EXPECT_EQ(good("toprun s", both).option_variables,
+            std::vector<std::string>{"PET_SHUTDOWN_TIMEOUT"});
+}
+
+TEST(RunOptions, Ports) {
   EXPECT_EQ(error_of("toprun --nnodes 2 --rdzv-endpoint a:0 s"),
             "--rdzv-endpoint: port 0 is for one node only; choose a port");
   EXPECT_EQ(error_of("toprun --nnodes 2 --master-port 0 s"),
@@ -203,15 +321,28 @@ TEST(RunOptions, WhatThisVersionCannotDo) {
 
 TEST(RunOptions, NotesOnWhatHasNoEffect) {
   using Notes = std::vector<std::string>;
-  EXPECT_EQ(parse("toprun --nnodes 1 s")->notes, Notes{});
-  EXPECT_EQ(parse("toprun --monitor-interval 5 s")->notes,
-            Notes{"--monitor-interval 5 has no effect: toprun learns of a worker's end at once"});
+  EXPECT_EQ(parse("toprun --nnodes 1 --event-log-handler null --run-path s")->notes, Notes{});
+  EXPECT_EQ(parse("toprun --monitor-interval 0.5 s")->notes,
+            Notes{"--monitor-interval 0.5 has no effect: toprun learns of a worker's end at once"});
+  EXPECT_EQ(parse("toprun --use_env s")->notes,
+            Notes{"--use-env has no effect: LOCAL_RANK always goes to the workers by the "
+                  "environment"});
   EXPECT_EQ(parse("toprun s", {{"PET_START_METHOD", "fork"}})->notes,
             Notes{"PET_START_METHOD=fork has no effect: toprun starts every worker as a program of "
                   "its own"});
-  EXPECT_EQ(parse("toprun s", {{"PET_LOCAL_RANKS_FILTER", "0"}, {"PET_RUN_PATH", "0"}})->notes,
-            Notes{"PET_LOCAL_RANKS_FILTER=0 has no effect: this version of toprun does not have "
-                  "--local-ranks-filter"});
+}
+
+TEST(RunOptions, PluginsAreRefusedByName) {
+  EXPECT_EQ(
+      error_of("torchrun --event-log-handler console s"),
+      "--event-log-handler console: names Python code for torchrun to load, which toprun does "
+      "not do; leave it out: toprun's --report FILE tells what happened");
+  EXPECT_EQ(error_of("toprun --logs_specs mine s"),
+            "--logs-specs mine: names Python code for torchrun to load, which toprun does not do; "
+            "leave it out: --log-dir, --tee and --redirects say what goes where");
+  EXPECT_EQ(error_of("toprun --rdzv-backend zeus s"),
+            "--rdzv-backend zeus: toprun has static and c10d, and loads no rendezvous written in "
+            "Python; use one of the two");
 }
 
 }  // namespace

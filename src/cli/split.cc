@@ -36,6 +36,11 @@ bool is_plain_word(std::string_view word, bool torchrun_only) {
   return is_negative_number(word) || word.find(' ') != std::string_view::npos;
 }
 
+bool ends_the_reading(FlagId id) {
+  return id == FlagId::help || id == FlagId::help_short || id == FlagId::version ||
+         id == FlagId::print_completion;
+}
+
 std::string spelled(const Flag& flag) {
   return flag.name.empty() ? std::string{'-', flag.letter} : std::string(flag.name);
 }
@@ -47,7 +52,13 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, b
     return usage(std::move(what), "called torchrun, only torchrun's options are known",
                  "call it toprun");
   }
-  if (const auto near = nearest_flag(name, torchrun_only)) {
+  auto near = nearest_flag(name, torchrun_only);
+  // mpirun's habit: -np 4.
+  if (!near && !name.starts_with("--")) {
+    const std::vector<const Flag*> longer = abbreviated(fmt::format("-{}", name));
+    if (longer.size() == 1) near = longer.front()->name;
+  }
+  if (near) {
     return usage(std::move(what), {}, fmt::format("did you mean {}?", *near));
   }
   return usage(std::move(what), {},
@@ -132,12 +143,8 @@ class Splitter {
   }
 
   Result<void> add(const Flag& flag, std::string_view value) {
-    if (flag.support == Support::missing) {
-      return usage(fmt::format("unknown option {}", flag.name),
-                   "torchrun has it, this version of toprun does not");
-    }
     out_.options.push_back({&flag, std::string(value)});
-    ended_ = flag.id == FlagId::help || flag.id == FlagId::help_short || flag.id == FlagId::version;
+    ended_ = ends_the_reading(flag.id);
     return {};
   }
 

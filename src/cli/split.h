@@ -37,7 +37,7 @@ struct Split {
 //     (`--` right after it too, which argparse before Python 3.13 drops); `--` ends the options;
 //   - a word that begins with a dash is a value or script if it is "-", a negative number or has a
 //     blank in it.
-// -h, --help and --version end the reading: nothing after them is looked at.
+// -h, --help, --version and --print-completion end the reading: nothing after them is looked at.
 // Called by a name that ends in "torchrun" there are no verbs and no options of our own.
 // Errors (exit 2): unknown or ambiguous option, value missing, value for a switch.
 Result<Split> split(const std::vector<std::string>& argv);

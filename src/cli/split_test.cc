@@ -79,8 +79,8 @@ TEST(Split, LongOptions) {
       {"toprun --role= s", "run --role= | s |"},
       {"toprun --topology_required s", "run --topology-required | s |"},
       {"toprun --nnodes 1 --nnodes 2 s", "run --nnodes=1 --nnodes=2 | s |"},
-      {"toprun --nnodes", "error: --nnodes needs a value; --nnodes N"},
-      {"toprun --nnodes --standalone s", "error: --nnodes needs a value; --nnodes N"},
+      {"toprun --nnodes", "error: --nnodes needs a value; --nnodes N|MIN:MAX"},
+      {"toprun --nnodes --standalone s", "error: --nnodes needs a value; --nnodes N|MIN:MAX"},
       {"toprun --tee -- 3 s", "error: --tee needs a value; --tee STREAMS"},
       {"toprun --standalone=1 s", "error: --standalone takes no value; write --standalone alone"},
   });
@@ -100,10 +100,12 @@ TEST(Split, AbbreviationsAmongTorchrunsOptionsOnly) {
       {"toprun --rdzv x s",
        "error: ambiguous option --rdzv: it could be --rdzv-endpoint, "
        "--rdzv-backend, --rdzv-id, --rdzv-conf; spell it out"},
-      // --logs-specs and others that only torchrun has make it ambiguous, as they do there.
       {"toprun --log x s",
        "error: ambiguous option --log: it could be --log-dir, --log-line-prefix-template, "
        "--logs-specs; spell it out"},
+      {"toprun --np 2 s", "run --nproc-per-node=2 | s |"},
+      {"toprun --no-p s", "run --no-python | s |"},  // our --no-preflight does not count
+      {"toprun --virtual s", "run --virtual-local-rank | s |"},
       {"toprun --topo x s", "error: unknown option --topo; did you mean --topology?"},
       {"toprun --orde x s", "error: unknown option --orde; did you mean --order?"},
       {"toprun --report x s", "run --report=x | s |"},
@@ -120,7 +122,7 @@ TEST(Split, ShortOptions) {
       {"toprun -vvmt3 s", "run --verbose --verbose --module --tee=3 | s |"},
       {"toprun -m pkg.train -m", "run --module | pkg.train | -m"},
       {"toprun -mx s", "error: unknown option -mx; toprun --help lists the options"},
-      {"toprun -np 4 s", "error: unknown option -np; toprun --help lists the options"},
+      {"toprun -np 4 s", "error: unknown option -np; did you mean --nproc-per-node?"},
       {"toprun -t", "error: --tee needs a value; --tee STREAMS"},
   });
 }
@@ -130,6 +132,7 @@ TEST(Split, HelpAndVersionEndTheReading) {
       {"toprun -h", "run -h | (none) |"},
       {"toprun --nnodes 2 --help --bogus", "run --nnodes=2 --help | (none) |"},
       {"toprun --version s", "run --version | (none) |"},
+      {"toprun --print-completion bash --bogus", "run --print-completion=bash | (none) |"},
       {"toprun -hm", "run -h | (none) |"},
       {"toprun s --help", "run | s | --help"},
   });
@@ -141,11 +144,7 @@ TEST(Split, UnknownOptions) {
       {"toprun --nprocs-per-node 2 s",
        "error: unknown option --nprocs-per-node; did you mean --nproc-per-node?"},
       {"toprun --zebra s", "error: unknown option --zebra; toprun --help lists the options"},
-      {"toprun --numa-binding node s",
-       "error: unknown option --numa-binding: torchrun has it, this version of toprun does not"},
-      {"toprun --virtual_local_rank s",
-       "error: unknown option --virtual-local-rank: torchrun has it, this version of toprun does "
-       "not"},
+      {"toprun --nprocs 2 s", "error: unknown option --nprocs; did you mean --nproc-per-node?"},
   });
 }
 

@@ -1,8 +1,12 @@
 #include "cli/values.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
+#include <limits>
 
+#include "base/signals.h"
 #include "base/text.h"
 
 namespace toprun::cli {
@@ -25,6 +29,11 @@ bool is_host_character(char c) {
 
 bool is_host(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_host_character);
+}
+
+// "a, b or c".
+std::string alternatives(std::span<const std::string_view> names) {
+  return fmt::format("{} or {}", fmt::join(names.first(names.size() - 1), ", "), names.back());
 }
 
 std::optional<bool> truth_of(std::string_view text) {
@@ -67,6 +76,43 @@ Result<std::string> rendezvous_value(const Given& given, const std::string& key,
   return std::string(value);
 }
 
+constexpr std::array<std::string_view, 4> prefix_macros = {"role_name", "local_rank", "rank",
+                                                           "hostname"};
+
+// The name at the start of `text`, as Python writes names, removed from it.
+std::string_view take_name(std::string_view& text) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  std::size_t n = 0;
+  while (n < text.size() && (is_letter(text[n]) || (n > 0 && text[n] >= '0' && text[n] <= '9'))) {
+    ++n;
+  }
+  const std::string_view name = text.substr(0, n);
+  text.remove_prefix(n);
+  return name;
+}
+
+// Why a launcher cannot wait for this signal to pass it on; empty if it can.
+std::string_view unfit_for_passing_on(int signal) {
+  switch (signal) {
+    case SIGKILL:
+    case SIGSTOP:
+      return "cannot be caught";
+    case SIGCHLD:
+      return "tells toprun of the end of its workers";
+    case SIGSEGV:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGILL:
+    case SIGABRT:
+    case SIGTRAP:
+      return "means that toprun itself is broken";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 std::string Given::label() const {
@@ -82,21 +128,32 @@ Result<int> parse_number(const Given& given, int least, int most) {
 Result<bool> parse_switch(const Given& given) {
   if (trim(given.value).empty()) return false;
   if (const auto truth = truth_of(given.value)) return *truth;
+  if (const auto number = parse_int(given.value)) return *number != 0;
   return refuse(given, "must be 1 or 0");
 }
 
-Result<int> parse_node_count(const Given& given) {
+Result<std::string> parse_choice(const Given& given, std::span<const std::string_view> choices) {
+  if (std::ranges::find(choices, given.value) != choices.end()) return given.value;
+  return refuse(given, "must be " + alternatives(choices));
+}
+
+Result<NodeCount> parse_node_count(const Given& given) {
   const auto parts = toprun::split(given.value, ':');
+  if (parts.size() > 2) return refuse(given, "must be N or MIN:MAX");
   const auto least = number_in(parts.front(), 1, max_nodes);
   const auto most = number_in(parts.back(), 1, max_nodes);
-  if (!least || !most || parts.size() > 2 || *least > *most) {
-    return refuse(given, fmt::format("must be a number of nodes from 1 to {}", max_nodes));
+  if (parts.size() == 1 && !most) {
+    return refuse(given,
+                  fmt::format("must be a number of nodes from 1 to {}, or MIN:MAX", max_nodes));
   }
-  if (*least != *most) {
-    return refuse(given, "this version of toprun cannot run with a varying number of nodes",
-                  "give one number");
-  }
-  return *least;
+  const auto bad_end = [&](std::string_view name, std::string_view text) {
+    return refuse(given, fmt::format("{} is \"{}\", and must be a number of nodes from 1 to {}",
+                                     name, text, max_nodes));
+  };
+  if (!least) return bad_end("MIN", parts.front());
+  if (!most) return bad_end("MAX", parts.back());
+  if (*least > *most) return refuse(given, "MIN is greater than MAX", "write MIN:MAX");
+  return NodeCount{*least, *most};
 }
 
 Result<std::string> parse_processes_per_node(const Given& given) {
@@ -117,7 +174,8 @@ Result<std::string> parse_backend(const Given& given) {
     return refuse(given, "toprun needs no etcd",
                   "use c10d, with --rdzv-endpoint naming one of the nodes");
   }
-  return refuse(given, "must be static or c10d");
+  return refuse(given, "toprun has static and c10d, and loads no rendezvous written in Python",
+                "use one of the two");
 }
 
 Result<launch::Endpoint> parse_endpoint(const Given& given) {
@@ -191,19 +249,132 @@ Result<launch::StreamMap> parse_streams(const Given& given) {
     streams.all = static_cast<launch::StreamSet>(*all);
     return streams;
   }
+  constexpr std::string_view form = "0 (none), 1 (stdout), 2 (stderr) or 3 (both)";
+  if (given.value.find(':') == std::string::npos) {
+    return refuse(given,
+                  fmt::format("must be {}, or one of them per local rank as in 0:3,1:1", form));
+  }
   for (const std::string_view part : toprun::split(given.value, ',')) {
     const auto pair = toprun::split(part, ':');
     const auto rank = number_in(pair.front(), 0, max_processes_per_node - 1);
     const auto set = number_in(pair.back(), 0, both);
     if (pair.size() != 2 || !rank || !set) {
-      return refuse(
-          given,
-          "must be 0 (none), 1 (stdout), 2 (stderr) or 3 (both), or one of them per local "
-          "rank as in 0:3,1:1");
+      return refuse(given, fmt::format("\"{}\" must be a local rank, a colon and {}", part, form));
     }
     streams.by_local_rank[*rank] = static_cast<launch::StreamSet>(*set);
   }
   return streams;
+}
+
+Result<std::vector<int>> parse_local_ranks(const Given& given) {
+  std::vector<int> ranks;
+  for (const std::string_view part : toprun::split(given.value, ',')) {
+    const auto rank = number_in(trim(part), 0, max_processes_per_node - 1);
+    if (!rank) {
+      return refuse(given, fmt::format("\"{}\" must be a local rank from 0 to {}", part,
+                                       max_processes_per_node - 1));
+    }
+    ranks.push_back(*rank);
+  }
+  std::ranges::sort(ranks);
+  ranks.erase(std::ranges::unique(ranks).begin(), ranks.end());
+  return ranks;
+}
+
+Result<std::vector<std::string>> parse_filters(const Given& given) {
+  std::vector<std::string> filters;
+  if (given.value.empty()) return filters;
+  filters.emplace_back();
+  const std::string_view text = given.value;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != ',') {
+      filters.back() += text[i];
+    } else if (i + 1 < text.size() && text[i + 1] == ',') {
+      filters.back() += ',';
+      ++i;
+    } else {
+      filters.emplace_back();
+    }
+  }
+  if (std::ranges::find(filters, "") != filters.end()) {
+    return refuse(given, "one of the texts is empty, which every line would hold",
+                  "double a comma that is part of a text");
+  }
+  return filters;
+}
+
+Result<std::string> parse_prefix_template(const Given& given) {
+  std::string out;
+  std::string_view rest = given.value;
+  for (std::size_t dollar; (dollar = rest.find('$')) != std::string_view::npos;) {
+    out += rest.substr(0, dollar);
+    rest.remove_prefix(dollar + 1);
+    if (rest.starts_with('$')) {
+      out += '$';
+      rest.remove_prefix(1);
+      continue;
+    }
+    const bool braced = rest.starts_with('{');
+    if (braced) rest.remove_prefix(1);
+    const std::string_view name = take_name(rest);
+    if (braced && !rest.starts_with('}')) return refuse(given, "a } is missing after ${");
+    if (braced) rest.remove_prefix(1);
+    if (name.empty() && !braced) {  // a dollar sign that begins no macro
+      out += '$';
+      continue;
+    }
+    if (std::ranges::find(prefix_macros, name) == prefix_macros.end()) {
+      return refuse(given, fmt::format("unknown macro ${{{}}}", name),
+                    fmt::format("known are ${{{}}}", fmt::join(prefix_macros, "}, ${")));
+    }
+    out += fmt::format("${{{}}}", name);
+  }
+  return out.append(rest);
+}
+
+Result<std::uint64_t> parse_size(const Given& given) {
+  constexpr std::string_view units = "KMG";
+  constexpr int unit_bits = 10;
+  std::string_view digits = given.value;
+  int shift = 0;
+  if (const std::size_t unit = digits.empty() ? units.npos : units.find(digits.back());
+      unit != units.npos) {
+    shift = unit_bits * (static_cast<int>(unit) + 1);
+    digits.remove_suffix(1);
+  }
+  const auto number = parse_int(digits);
+  if (!number || *number < 1 || *number > (std::numeric_limits<std::int64_t>::max() >> shift)) {
+    return refuse(given,
+                  "must be a number of bytes of at least 1, or one with K, M or G as in 64M");
+  }
+  return static_cast<std::uint64_t>(*number) << shift;
+}
+
+Result<std::vector<int>> parse_signals(const Given& given) {
+  std::vector<int> signals;
+  for (const std::string_view part : toprun::split(given.value, ',')) {
+    const std::string_view name = trim(part);
+    const auto signal = parse_signal(name);
+    if (!signal) {
+      return refuse(given, fmt::format("there is no signal \"{}\"", name),
+                    "write names such as SIGTERM,SIGUSR1");
+    }
+    if (const std::string_view why = unfit_for_passing_on(*signal); !why.empty()) {
+      return refuse(given, fmt::format("{} {}", signal_name(*signal), why), "leave it out");
+    }
+    if (std::ranges::find(signals, *signal) == signals.end()) signals.push_back(*signal);
+  }
+  return signals;
+}
+
+Result<launch::NumaBinding> parse_numa_binding(const Given& given) {
+  using launch::NumaBinding;
+  constexpr std::array<std::string_view, 4> names = {"node", "socket", "exclusive", "core-complex"};
+  constexpr std::array bindings = {NumaBinding::node, NumaBinding::socket, NumaBinding::exclusive,
+                                   NumaBinding::core_complex};
+  const auto found = std::ranges::find(names, given.value);
+  if (found == names.end()) return refuse(given, "must be " + alternatives(names));
+  return bindings.at(static_cast<std::size_t>(found - names.begin()));
 }
 
 Result<OrderChoice> parse_order(const Given& given) {

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "launch/options.h"
@@ -27,10 +31,18 @@ inline constexpr int max_port = 65'535;
 // All of them fail with exit_usage, naming the value and what is allowed.
 
 Result<int> parse_number(const Given& given, int least, int most);
-// "1", "true", "0" and so on, as torchrun reads PET_* of its switches; empty counts as 0.
+// A number, of which all but 0 mean on, as torchrun reads PET_* of its switches; or a word such as
+// true or no. Empty counts as 0.
 Result<bool> parse_switch(const Given& given);
-// N, or MIN:MAX with MIN equal to MAX.
-Result<int> parse_node_count(const Given& given);
+// One of the words, as it is.
+Result<std::string> parse_choice(const Given& given, std::span<const std::string_view> choices);
+
+struct NodeCount {
+  int least = 1;
+  int most = 1;
+};
+// N, or MIN:MAX.
+Result<NodeCount> parse_node_count(const Given& given);
 // A number, cpu, gpu or auto, as it is.
 Result<std::string> parse_processes_per_node(const Given& given);
 Result<std::string> parse_backend(const Given& given);
@@ -45,6 +57,19 @@ Result<std::string> parse_host(const Given& given);
 Result<std::map<std::string, std::string>> parse_rendezvous_settings(const Given& given);
 // 0…3, or LOCAL_RANK:0…3 separated by commas, where ranks that are not named get 0.
 Result<launch::StreamMap> parse_streams(const Given& given);
+// Local ranks separated by commas: each once, ascending.
+Result<std::vector<int>> parse_local_ranks(const Given& given);
+// Texts separated by commas; a double comma stands for one in a text. Empty: none.
+Result<std::vector<std::string>> parse_filters(const Given& given);
+// A template as Python's string.Template reads it, with ${NAME} for its $NAME and $ for its $$.
+Result<std::string> parse_prefix_template(const Given& given);
+// Bytes, with K, M or G for 2^10, 2^20 or 2^30 of them.
+Result<std::uint64_t> parse_size(const Given& given);
+
+// Names of signals that a process may pass on, with or without SIG, separated by commas; each
+// signal once, in the order given.
+Result<std::vector<int>> parse_signals(const Given& given);
+Result<launch::NumaBinding> parse_numa_binding(const Given& given);
 
 struct OrderChoice {
   launch::Order order = launch::Order::automatic;

@@ -1,6 +1,7 @@
 #include "cli/values.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 namespace toprun::cli {
 namespace {
@@ -35,17 +36,39 @@ TEST(Values, ProcessesPerNode) {
 }
 
 TEST(Values, NodeCount) {
-  EXPECT_EQ(parse_node_count(given("4")), 4);
-  EXPECT_EQ(parse_node_count(given("4:4")), 4);
-  for (const char* bad : {"", "0", "-1", "x", "4:2", "1:2:3", "1:", ":", "0:4", "1000001"}) {
-    const auto result = parse_node_count(given(bad));
-    ASSERT_FALSE(result) << bad;
-    EXPECT_EQ(result.error().why, "must be a number of nodes from 1 to 1000000") << bad;
+  struct Case {
+    std::string text;
+    int least, most;
+  };
+  for (const Case& c : {Case{"4", 4, 4}, Case{"4:4", 4, 4}, Case{"1:8", 1, 8}}) {
+    const auto count = parse_node_count(given(c.text));
+    ASSERT_TRUE(count) << c.text;
+    EXPECT_EQ(count->least, c.least) << c.text;
+    EXPECT_EQ(count->most, c.most) << c.text;
   }
-  EXPECT_EQ(
-      parse_node_count(given("1:4")).error().line(),
-      "--flag 1:4: this version of toprun cannot run with a varying number of nodes; give one "
-      "number");
+  const std::string one = "must be a number of nodes from 1 to 1000000, or MIN:MAX";
+  const std::string end = ", and must be a number of nodes from 1 to 1000000";
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"", one},
+      {"0", one},
+      {"-1", one},
+      {"x", one},
+      {"1000001", one},
+      {"99999999999999999999", one},
+      {"1:2:3", "must be N or MIN:MAX"},
+      {"4:2", "MIN is greater than MAX"},
+      {"0:4", "MIN is \"0\"" + end},
+      {"-1:4", "MIN is \"-1\"" + end},
+      {":4", "MIN is \"\"" + end},
+      {"1:", "MAX is \"\"" + end},
+      {"1:x", "MAX is \"x\"" + end},
+      {"1:1000001", "MAX is \"1000001\"" + end},
+  };
+  for (const auto& [text, why] : bad) {
+    const auto result = parse_node_count(given(text));
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().why, why) << text;
+  }
 }
 
 TEST(Values, Backend) {
@@ -54,7 +77,10 @@ TEST(Values, Backend) {
   for (const char* etcd : {"etcd", "etcd-v2"}) {
     EXPECT_EQ(parse_backend(given(etcd)).error().why, "toprun needs no etcd");
   }
-  EXPECT_EQ(parse_backend(given("")).error().why, "must be static or c10d");
+  for (const char* plugin : {"", "zeus", "C10D"}) {
+    EXPECT_EQ(parse_backend(given(plugin)).error().why,
+              "toprun has static and c10d, and loads no rendezvous written in Python");
+  }
 }
 
 TEST(Values, Endpoint) {
@@ -142,8 +168,117 @@ TEST(Values, Streams) {
   EXPECT_EQ(streams->of(17), 1u);
   EXPECT_EQ(streams->of(1), 0u);
   EXPECT_EQ(parse_streams(given("3"))->of(5), 3u);
-  for (const char* bad : {"", "4", "-1", "x", "0:4", "0:", ":1", "0:1,", "0:1:2", "-1:1", "1,2"}) {
-    EXPECT_FALSE(parse_streams(given(bad))) << bad;
+  EXPECT_EQ(parse_streams(given("0:1,0:2"))->of(0), 2u);  // the last counts, as in torchrun
+  const std::string form = "0 (none), 1 (stdout), 2 (stderr) or 3 (both)";
+  for (const char* bad : {"", "4", "9", "-1", "x", "1,2", "99999999999999999999"}) {
+    const auto result = parse_streams(given(bad));
+    ASSERT_FALSE(result) << bad;
+    EXPECT_EQ(result.error().why,
+              "must be " + form + ", or one of them per local rank as in 0:3,1:1");
+  }
+  const std::vector<std::pair<std::string, std::string>> bad_entries = {
+      {"0:4", "0:4"},     {"0:", "0:"},     {":1", ":1"},       {"0:1,", ""},
+      {"0:1:2", "0:1:2"}, {"-1:1", "-1:1"}, {"0:1,1:x", "1:x"}, {"0:1,100000:1", "100000:1"}};
+  for (const auto& [text, entry] : bad_entries) {
+    const auto result = parse_streams(given(text));
+    ASSERT_FALSE(result) << text;
+    EXPECT_EQ(result.error().why,
+              fmt::format("\"{}\" must be a local rank, a colon and {}", entry, form));
+  }
+}
+
+TEST(Values, LocalRanks) {
+  EXPECT_EQ(parse_local_ranks(given("3,0, 3,12")), (std::vector<int>{0, 3, 12}));
+  for (const char* bad : {"", ",", "0,", "-1", "x", "1;2", "0-3", "100000"}) {
+    EXPECT_FALSE(parse_local_ranks(given(bad))) << bad;
+  }
+  EXPECT_EQ(parse_local_ranks(given("0,x")).error().line(),
+            "--flag 0,x: \"x\" must be a local rank from 0 to 99999");
+}
+
+// What torchrun's comma_separated_list makes of the same texts.
+TEST(Values, Filters) {
+  using Filters = std::vector<std::string>;
+  const std::vector<std::pair<std::string, Filters>> good = {
+      {"", {}},           {"loss", {"loss"}}, {"loss,step time", {"loss", "step time"}},
+      {"a,,b", {"a,b"}},  {",,", {","}},      {"a,,,b", {"a,", "b"}},
+      {",,,,a", {",,a"}},
+  };
+  for (const auto& [text, filters] : good) EXPECT_EQ(parse_filters(given(text)), filters) << text;
+  for (const char* bad : {",", "a,", ",a", ",,,"}) {
+    ASSERT_FALSE(parse_filters(given(bad))) << bad;
+    EXPECT_EQ(parse_filters(given(bad)).error().why,
+              "one of the texts is empty, which every line would hold");
+  }
+}
+
+TEST(Values, PrefixTemplate) {
+  const std::vector<std::pair<std::string, std::string>> good = {
+      {"", ""},
+      {"plain", "plain"},
+      {"[${role_name}${local_rank}]:", "[${role_name}${local_rank}]:"},
+      {"$rank@$hostname ", "${rank}@${hostname} "},
+      {"$rank.", "${rank}."},
+      {"5 $", "5 $"},
+      {"$5 $$", "$5 $"},
+  };
+  for (const auto& [text, expected] : good) {
+    EXPECT_EQ(parse_prefix_template(given(text)), expected) << text;
+  }
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"${ran}", "unknown macro ${ran}"},    {"$ranks", "unknown macro ${ranks}"},
+      {"${}", "unknown macro ${}"},          {"${RANK}", "unknown macro ${RANK}"},
+      {"${rank", "a } is missing after ${"}, {"${rank }", "a } is missing after ${"},
+  };
+  for (const auto& [text, why] : bad) {
+    ASSERT_FALSE(parse_prefix_template(given(text))) << text;
+    EXPECT_EQ(parse_prefix_template(given(text)).error().why, why) << text;
+  }
+  EXPECT_EQ(parse_prefix_template(given("$x")).error().fix,
+            "known are ${role_name}, ${local_rank}, ${rank}, ${hostname}");
+}
+
+TEST(Values, Size) {
+  const std::vector<std::pair<std::string, std::uint64_t>> good = {
+      {"1", 1}, {"500", 500}, {"4K", 4096}, {"64M", 64u << 20}, {"3G", 3ull << 30}};
+  for (const auto& [text, bytes] : good) EXPECT_EQ(parse_size(given(text)), bytes) << text;
+  for (const char* bad : {"", "0", "-1", "x", "K", "1.5G", "1KB", "1k", "1 K", "9999999999G",
+                          "99999999999999999999"}) {
+    EXPECT_FALSE(parse_size(given(bad))) << bad;
+  }
+}
+
+TEST(Values, Signals) {
+  using Signals = std::vector<int>;
+  EXPECT_EQ(parse_signals(given("SIGTERM")), Signals{SIGTERM});
+  EXPECT_EQ(parse_signals(given("term, USR1,SIGUSR2,SigTerm")),
+            (Signals{SIGTERM, SIGUSR1, SIGUSR2}));
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"", "there is no signal \"\""},
+      {"SIGTERM,", "there is no signal \"\""},
+      {"SIGTERM,SIGFOO", "there is no signal \"SIGFOO\""},
+      {"15", "there is no signal \"15\""},
+      {"SIGTERM,kill", "SIGKILL cannot be caught"},
+      {"STOP", "SIGSTOP cannot be caught"},
+      {"SIGCHLD", "SIGCHLD tells toprun of the end of its workers"},
+      {"SIGSEGV", "SIGSEGV means that toprun itself is broken"},
+  };
+  for (const auto& [text, why] : bad) {
+    ASSERT_FALSE(parse_signals(given(text))) << text;
+    EXPECT_EQ(parse_signals(given(text)).error().why, why) << text;
+  }
+}
+
+TEST(Values, NumaBinding) {
+  using launch::NumaBinding;
+  EXPECT_EQ(parse_numa_binding(given("node")), NumaBinding::node);
+  EXPECT_EQ(parse_numa_binding(given("socket")), NumaBinding::socket);
+  EXPECT_EQ(parse_numa_binding(given("exclusive")), NumaBinding::exclusive);
+  EXPECT_EQ(parse_numa_binding(given("core-complex")), NumaBinding::core_complex);
+  for (const char* bad : {"", "nod", "NODE", "core_complex"}) {
+    ASSERT_FALSE(parse_numa_binding(given(bad))) << bad;
+    EXPECT_EQ(parse_numa_binding(given(bad)).error().why,
+              "must be node, socket, exclusive or core-complex");
   }
 }
 
@@ -162,8 +297,10 @@ TEST(Values, OrderOfNodes) {
 }
 
 TEST(Values, Switches) {
-  for (const char* on : {"1", "true", "Yes"}) EXPECT_EQ(parse_switch(given(on)), true) << on;
-  for (const char* off : {"0", "false", "", " "}) EXPECT_EQ(parse_switch(given(off)), false) << off;
+  for (const char* on : {"1", "true", "Yes", "2", "-1"})
+    EXPECT_EQ(parse_switch(given(on)), true) << on;
+  for (const char* off : {"0", "00", "false", "", " "})
+    EXPECT_EQ(parse_switch(given(off)), false) << off;
   EXPECT_EQ(parse_switch({"PET_STANDALONE", "maybe", true}).error().line(),
             "PET_STANDALONE=maybe: must be 1 or 0");
 }

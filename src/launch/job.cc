@@ -139,7 +139,7 @@ void choose_root(Job& job) {
   }
 }
 
-// A number of seconds that --rdzv-conf or a variable gives.
+// A number of seconds that --rdzv-conf gives.
 std::optional<milliseconds> seconds(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const auto value = parse_double(*text);
@@ -170,11 +170,7 @@ void choose_limits(Job& job) {
   if (job.place.kill_wait) {
     job.grace.stop = std::min<milliseconds>(job.grace.stop, *job.place.kill_wait - before_the_engine);
   }
-  if (job.options.shutdown_timeout) {
-    job.grace.stop = *job.options.shutdown_timeout;
-  } else if (const auto grace = seconds(job.environment.get("TORCH_ELASTIC_SHUTDOWN_TIMEOUT"))) {
-    job.grace.stop = *grace;
-  }
+  if (job.options.shutdown_timeout) job.grace.stop = *job.options.shutdown_timeout;
 }
 
 // What is redirected and not shown has to be kept somewhere.

@@ -56,7 +56,7 @@ int launch(const Options& options, const Environment& environment) {
       break;
   }
   return agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
-                     job->patience.silence);
+                     job->patience.silence, options.signals_to_handle);
 }
 
 }  // namespace toprun::launch

@@ -8,6 +8,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include "agent/error_file.h"
 #include "base/console.h"
 #include "launch/become.h"
 #include "launch/ending.h"
@@ -20,8 +21,10 @@ using std::chrono::milliseconds;
 
 namespace {
 
-bool ends_the_run(int signal) {
-  return signal != SIGUSR1 && signal != SIGUSR2;
+// What is only a notice is passed on, and the run goes on.
+bool ends_the_run(int signal, const Options& options) {
+  if (signal != SIGUSR1 && signal != SIGUSR2) return true;
+  return std::ranges::find(options.signals_to_handle, signal) != options.signals_to_handle.end();
 }
 
 milliseconds grace_in(const json& message) {
@@ -57,6 +60,7 @@ asio::awaitable<int> Member::run() {
   session_.on_pause = {};
   root_->on_message = {};
   root_->on_lost = {};
+  if (*exit_code_ != 0) pass_on_the_error_file();
   co_return *exit_code_;
 }
 
@@ -160,6 +164,7 @@ Result<void> Member::start() {
   if (!plan) return std::unexpected(plan.error());
   plan_ = std::move(*plan);
   if (becomes_a_rank()) return {};
+  exits_.clear();
   workers_ = std::make_unique<agent::Workers>(
       session_.io, session_.job.inherited, session_.job.place.node_name, plan_,
       agent::Workers::Observer{
@@ -179,6 +184,7 @@ void Member::become_the_rank() {
 }
 
 void Member::on(const agent::WorkerExit& exit) {
+  exits_.push_back(exit);
   json message = exit;
   message["type"] = "exit";
   report(std::move(message));
@@ -200,8 +206,8 @@ void Member::on(const Gone&) {
 }
 
 void Member::on(const Signalled& signalled) {
-  if (!ends_the_run(signalled.signal)) {
-    if (workers_) workers_->forward(signalled.signal);
+  if (!ends_the_run(signalled.signal, session_.job.options)) {
+    if (workers_) workers_->notify(signalled.signal);
     return;
   }
   const bool is_root = !root_address_;
@@ -266,6 +272,17 @@ void Member::interrupt(int signal, milliseconds grace) {
   patience_.async_wait([this](const boost::system::error_code& error) {
     if (!error && workers_) workers_->stop(milliseconds(0));
   });
+}
+
+// As torchrun: whoever started this launcher, another one perhaps, may have named a file for it.
+void Member::pass_on_the_error_file() const {
+  const auto target = session_.job.environment.non_empty("TORCHELASTIC_ERROR_FILE");
+  const agent::WorkerExit* const cause = agent::root_cause(exits_);
+  if (!target || cause == nullptr || !cause->error_file) return;
+  const auto worker =
+      std::ranges::find(plan_, cause->local_rank, &agent::WorkerPlan::local_rank);
+  const auto copied = agent::copy_error_file(worker->error_file, *cause, *target);
+  if (!copied) say(copied.error().line());
 }
 
 void Member::report_failure(const Error& error) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -74,6 +75,7 @@ class Member {
   void interrupt(int signal, std::chrono::milliseconds grace);
   void stop(std::chrono::milliseconds grace);
   void report_failure(const Error& error);
+  void pass_on_the_error_file() const;
 
   Session& session_;
   std::shared_ptr<rendezvous::Link> root_;
@@ -85,6 +87,7 @@ class Member {
   std::optional<agent::Logs> logs_;  // of all attempts
   std::vector<agent::WorkerPlan> plan_;
   std::unique_ptr<agent::Workers> workers_;
+  std::vector<agent::WorkerExit> exits_;  // of the workers that were started last
   bool spare_ = false;
   bool orphaned_ = false;
   bool alive_ = false;  // workers were started and are not all gone

@@ -20,6 +20,7 @@ std::string located(const std::string& path) {
 }
 
 Result<void> check_script(const std::string& script) {
+  if (script == "-") return {};  // Python's name for standard input
   std::error_code error;
   const auto status = std::filesystem::status(script, error);
   if (status.type() == std::filesystem::file_type::not_found) {

@@ -34,6 +34,7 @@ Session::Session(const Job& run, int heartbeat_fd)
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     signals_.add(signal);
   }
+  for (const int signal : run.options.signals_to_handle) signals_.add(signal);
   if (heartbeat_fd >= 0) {  // without a keeper they have their usual effect on this process
     signals_.add(SIGTSTP);
     signals_.add(SIGCONT);

@@ -6,6 +6,7 @@
 
 #include "agent/environment.h"
 #include "base/console.h"
+#include "base/signals.h"
 #include "base/text.h"
 #include "hosts/resolve.h"
 #include "launch/binding.h"
@@ -33,6 +34,12 @@ std::optional<std::string> gloo_interface(const Job& job,
                     found->interface, hosts::host_name()));
   }
   return found->interface;
+}
+
+std::string signal_list(const std::vector<int>& signals) {
+  std::vector<std::string> names;
+  for (const int signal : signals) names.push_back(signal_name(signal));
+  return join(names, ",");
 }
 
 std::string prefix_for(const Job& job, int local_rank) {
@@ -73,6 +80,7 @@ Result<std::vector<agent::WorkerPlan>> plan_work(const Job& job,
   facts.location = assignment.location;
   facts.attempt = assignment.attempt;
   facts.gloo_interface = gloo_interface(job, route);
+  facts.signals_to_handle = signal_list(job.options.signals_to_handle);
   if (assignment.first_rank == 0 && assignment.attempt == 0 &&
       agent::sets_omp_num_threads(job.environment, assignment.local_world_size)) {
     say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
@@ -87,6 +95,11 @@ Result<std::vector<agent::WorkerPlan>> plan_work(const Job& job,
     facts.local_rank = local_rank;
     facts.role_rank = assignment.role_first_rank + i;
     facts.error_file = files->error_json;
+    if (job.options.virtual_local_rank) {
+      auto device = agent::only_device(job.environment, local_rank);
+      if (!device) return std::unexpected(std::move(device.error()));
+      facts.only_device = std::move(*device);
+    }
     agent::WorkerPlan worker;
     worker.rank = facts.rank;
     worker.local_rank = local_rank;
