@@ -15,13 +15,15 @@ SHOW = ["--no-python", "sh", "-c",
 TORCHS = """
 import json, sys
 from torch.numa import binding
-homes = json.loads(sys.argv[2])
-binding._get_gpu_count = lambda: len(homes)
-binding._get_numa_node_index_for_gpu_index = lambda *, gpu_index: homes[gpu_index]
-options = binding.NumaOptions(affinity_mode=binding.AffinityMode(sys.argv[1]))
-print(json.dumps([binding._get_ranges_str_from_ints(
-    binding._get_logical_cpus_to_bind_to(gpu_index=i, numa_options=options))
-    for i in range(len(homes))]))
+
+def bound(mode, homes):
+    binding._get_gpu_count = lambda: len(homes)
+    binding._get_numa_node_index_for_gpu_index = lambda *, gpu_index: homes[gpu_index]
+    options = binding.NumaOptions(affinity_mode=binding.AffinityMode(mode))
+    return [sorted(binding._get_logical_cpus_to_bind_to(gpu_index=i, numa_options=options))
+            for i in range(len(homes))]
+
+print(json.dumps([bound(mode, homes) for mode, homes in json.loads(sys.argv[1])]))
 """
 
 
@@ -56,18 +58,18 @@ class Binding(support.TestCase):
         return dict(line.split() for line in finished.out.splitlines())
 
     def test_the_cpus_are_torchs(self):
-        for mode in ("node", "socket", "exclusive", "core-complex"):
-            for nproc in (1, 2):
-                if nproc > len(os.sched_getaffinity(0)):
-                    continue
-                with self.subTest(mode, nproc=nproc):
-                    usable = nodes()
-                    homes = [usable[rank * len(usable) // nproc] for rank in range(nproc)]
-                    torchs = json.loads(subprocess.check_output(
-                        [support.python(), "-c", TORCHS, mode, json.dumps(homes)]))
-                    ours = self.bound(mode, nproc)
-                    self.assertEqual([cpus_of(ours[str(rank)]) for rank in range(nproc)],
-                                     [cpus_of(text) for text in torchs])
+        usable = nodes()
+        most = min(2, len(os.sched_getaffinity(0)))
+        cases = [(mode, [usable[rank * len(usable) // nproc] for rank in range(nproc)])
+                 for mode in ("node", "socket", "exclusive", "core-complex")
+                 for nproc in range(1, most + 1)]
+        torchs = json.loads(subprocess.check_output(
+            [support.python(), "-c", TORCHS, json.dumps(cases)]))
+        for (mode, homes), expected in zip(cases, torchs, strict=True):
+            with self.subTest(mode, homes=homes):
+                ours = self.bound(mode, len(homes))
+                self.assertEqual([sorted(cpus_of(ours[str(rank)])) for rank in range(len(homes))],
+                                 expected)
 
     def test_only_allowed_cpus(self):
         support.needs_program("taskset")

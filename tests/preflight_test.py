@@ -17,11 +17,11 @@ class OneNode(support.TestCase):
         script.write_text("print('trained')\n")
         return script
 
-    def warnings(self, prelude, script, *before):
+    def warnings(self, prelude, script, *before, options=()):
         """What toprun warns of where a shell has done this before."""
         finished = self.run_to_end(
             *before, "sh", "-c", f'{prelude}; exec "$@"', "sh", support.binary(),
-            "--nproc-per-node", 2, script, limit=30, env=support.without_torch())
+            "--nproc-per-node", 2, *options, script, limit=30, env=support.without_torch())
         lines = [line for line in finished.err.splitlines() if line.startswith("toprun: warning: ")]
         return finished, lines
 
@@ -35,6 +35,11 @@ class OneNode(support.TestCase):
         self.assert_ok(finished)
         self.assertEqual(len(lines), 1, finished)
         self.assertRegex(lines[0], r"open files is low on \S+: .*; ulimit -n 65536 before toprun")
+
+    def test_turned_off(self):
+        finished, lines = self.warnings("ulimit -Sn 200", self.script(), options=["--no-preflight"])
+        self.assert_ok(finished)
+        self.assertEqual(lines, [])
 
     def test_a_tiny_shared_memory(self):
         support.needs_root()
