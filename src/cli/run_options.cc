@@ -12,7 +12,7 @@ namespace {
 using launch::Options;
 using launch::Setting;
 
-constexpr int max_seconds = 1'000'000'000;
+constexpr int max_shutdown_s = 7 * 24 * 3600;  // agents tell each other milliseconds
 
 // What the user said of one flag: the command line's last word, else its variable's.
 std::optional<Given> given_of(const Flag& flag, const Split& split,
@@ -74,7 +74,7 @@ Result<void> set_nodes(Options& options, const Given& given) {
 }
 
 Result<void> set_shutdown_timeout(Options& options, const Given& given) {
-  const auto seconds = parse_number(given, 0, max_seconds);
+  const auto seconds = parse_number(given, 0, max_shutdown_s);
   if (!seconds) return std::unexpected(seconds.error());
   options.shutdown_timeout = std::chrono::seconds(*seconds);
   return {};

@@ -303,7 +303,7 @@ TEST(RunOptions, OlderVariablesComeLast) {
   EXPECT_EQ(good("toprun s", both).shutdown_timeout, std::chrono::seconds(6));
   EXPECT_EQ(good("toprun --shutdown-timeout 0 s", both).shutdown_timeout, std::chrono::seconds(0));
   EXPECT_EQ(error_of("toprun s", {{"TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "soon"}}),
-            "TORCH_ELASTIC_SHUTDOWN_TIMEOUT=soon: must be a number from 0 to 1000000000");
+            "TORCH_ELASTIC_SHUTDOWN_TIMEOUT=soon: must be a number from 0 to 604800");
   // They are PyTorch's: what the workers start may read them.
   EXPECT_EQ(good("toprun s", both).option_variables,
             std::vector<std::string>{"PET_SHUTDOWN_TIMEOUT"});
