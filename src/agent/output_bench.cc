@@ -33,6 +33,12 @@ std::string script(bool halves) {
       std::string(static_cast<std::size_t>(part - 1), 'y'));
 }
 
+OutputPlan console_plan(boost::asio::io_context& io, int fd) {
+  OutputPlan plan;
+  plan.console = std::make_shared<Terminal>(io, ConsoleDescriptors{fd, fd}, false);
+  return plan;
+}
+
 void carry(benchmark::State& state, bool halves, const char* prefix, bool file) {
   const Inherited inherited = Inherited::capture();
   double cpu = 0;
@@ -49,7 +55,7 @@ void carry(benchmark::State& state, bool halves, const char* prefix, bool file) 
     }
     const double before = cpu_seconds();
     Workers workers(io, inherited, "here", plans, {{}, [&] { io.stop(); }},
-                    {null.get(), null.get()});
+                    console_plan(io, null.get()));
     if (!workers.start()) return state.SkipWithError("python3 does not start");
     io.run();
     cpu += cpu_seconds() - before;
@@ -74,7 +80,8 @@ void start_and_reap(benchmark::State& state) {
       plan.argv = {"true"};
       plan.environment = {{"PATH", "/usr/bin:/bin"}};
     }
-    Workers workers(io, inherited, "here", plans, {{}, [&] { io.stop(); }});
+    Workers workers(io, inherited, "here", plans, {{}, [&] { io.stop(); }},
+                    console_plan(io, STDOUT_FILENO));
     if (!workers.start()) return state.SkipWithError("true does not start");
     io.run();
   }

@@ -50,6 +50,11 @@ class WorkersTest : public testing::Test {
     plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root_.string()}};
     plans_.push_back(std::move(plan));
   }
+  OutputPlan output_plan() {
+    OutputPlan plan;
+    plan.console = std::make_shared<Terminal>(io_, console_, false);
+    return plan;
+  }
   Result<void> start() {
     workers_ = std::make_unique<Workers>(io_, inherited_, "n1", plans_,
                                          Workers::Observer{[this](const WorkerExit& exit) {
@@ -60,7 +65,7 @@ class WorkersTest : public testing::Test {
                                                              gone_ = true;
                                                              if (on_gone_) on_gone_();
                                                            }},
-                                         console_);
+                                         output_plan());
     return workers_->start();
   }
   void run_until(const std::function<bool()>& done) {

@@ -37,6 +37,8 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
       root_address_(root_address),
       root_agent_(std::move(root_agent)),
       inbox_(session.io),
+      console_(std::make_shared<agent::Terminal>(session.io, agent::ConsoleDescriptors{},
+                                                 agent::wants_colours(session.job.environment))),
       patience_(session.io) {
   root_->on_message = [this](json message) { inbox_.push(std::move(message)); };
   root_->on_lost = [this](std::string reason) { inbox_.push(Lost{std::move(reason)}); };
@@ -130,12 +132,14 @@ Result<void> Member::start() {
   if (!plan) return std::unexpected(plan.error());
   plan_.emplace(std::move(*plan));
   if (becomes_a_rank()) return {};
+  plan_->output.console = console_;
   workers_ = std::make_unique<agent::Workers>(
       session_.io, session_.job.inherited, session_.job.place.node_name, plan_->workers,
       agent::Workers::Observer{
           [this](const agent::WorkerExit& exit) { inbox_.push(exit); },
           [this] { inbox_.push(Gone{}); },
-      });
+      },
+      plan_->output);
   auto started = workers_->start();
   alive_ = started.has_value();
   return started;

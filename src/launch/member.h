@@ -68,6 +68,7 @@ class Member {
   std::optional<hosts::Address> root_address_;
   std::string root_agent_;
   Inbox<Event> inbox_;
+  std::shared_ptr<agent::Console> console_;  // of all attempts
   rendezvous::Assignment assignment_;
   std::string master_addr_;
   std::optional<WorkPlan> plan_;

@@ -34,17 +34,40 @@ std::optional<std::string> gloo_interface(const Job& job,
   return found->interface;
 }
 
-std::string prefix_for(const Job& job, int local_rank) {
-  return fmt::format("[{}{}]:", job.options.role, local_rank);
+constexpr StreamSet stdout_bit = 1;
+constexpr StreamSet stderr_bit = 2;
+
+agent::StreamPlan stream(const Job& job, const agent::WorkerFacts& worker, StreamSet bit,
+                         const std::string& log) {
+  const Options& options = job.options;
+  const bool redirected = (options.redirects.of(worker.local_rank) & bit) != 0;
+  const bool teed = (options.tee.of(worker.local_rank) & bit) != 0;
+  const bool let_through = !options.local_ranks_filter ||
+                           std::ranges::find(*options.local_ranks_filter, worker.local_rank) !=
+                               options.local_ranks_filter->end();
+  agent::StreamPlan plan;
+  plan.console = (!redirected || teed) && let_through;
+  plan.filtered = teed && let_through;
+  if ((redirected || teed) && !log.empty()) plan.file = log;
+  if (teed || options.prefix) {
+    plan.prefix = agent::expand_prefix(options.prefix_template, {options.role, worker.local_rank,
+                                                                 worker.rank, hosts::host_name()});
+  }
+  plan.rank = worker.rank;
+  // Where several nodes share a terminal, a colour means a node.
+  plan.colour = options.gather_output ? worker.group_rank : worker.local_rank;
+  return plan;
 }
 
-agent::StreamPlan stream(const Job& job, int local_rank, StreamSet bit, const std::string& log) {
-  const bool redirected = (job.options.redirects.of(local_rank) & bit) != 0;
-  const bool teed = (job.options.tee.of(local_rank) & bit) != 0;
-  agent::StreamPlan plan;
-  plan.console = !redirected || teed;
-  if ((redirected || teed) && !log.empty()) plan.file = log;
-  if (teed || job.options.prefix) plan.prefix = prefix_for(job, local_rank);
+agent::OutputPlan output_plan(const Options& options, const agent::Logs& logs, int attempt) {
+  agent::OutputPlan plan;
+  plan.fold = options.fold;
+  plan.log_max_bytes = options.log_max_bytes;
+  const auto filtered = [&](const std::vector<std::string>& needles, bool is_err) {
+    return agent::FilteredFile{needles.empty() ? "" : logs.filtered_log(attempt, is_err), needles};
+  };
+  plan.filtered_out = filtered(options.duplicate_stdout_filters, false);
+  plan.filtered_err = filtered(options.duplicate_stderr_filters, true);
   return plan;
 }
 
@@ -55,7 +78,8 @@ Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignm
                            const std::optional<hosts::Address>& route) {
   auto logs = agent::Logs::create(job.options.log_dir, assignment.run_id, job.environment);
   if (!logs) return std::unexpected(logs.error());
-  WorkPlan plan{std::move(*logs), {}};
+  WorkPlan plan{std::move(*logs), {}, {}};
+  plan.output = output_plan(job.options, plan.logs, assignment.attempt);
 
   agent::WorkerFacts facts;
   facts.local_world_size = assignment.local_world_size;
@@ -89,8 +113,8 @@ Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignm
     worker.local_rank = local_rank;
     worker.argv = agent::with_local_rank(job.program, local_rank);
     worker.environment = agent::worker_environment(job.environment, facts);
-    worker.out = stream(job, local_rank, 1, files->stdout_log);
-    worker.err = stream(job, local_rank, 2, files->stderr_log);
+    worker.out = stream(job, facts, stdout_bit, files->stdout_log);
+    worker.err = stream(job, facts, stderr_bit, files->stderr_log);
     worker.error_file = files->error_json;
     worker.inherit_stdin = !job.several_processes();
     plan.workers.push_back(std::move(worker));

@@ -17,6 +17,7 @@ namespace toprun::launch {
 struct WorkPlan {
   agent::Logs logs;
   std::vector<agent::WorkerPlan> workers;
+  agent::OutputPlan output;  // all but the console
 };
 
 // Each worker's command, environment, streams and files. Makes the log folders; says once what it
