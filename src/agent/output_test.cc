@@ -7,12 +7,10 @@
 
 #include <atomic>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 
 #include "agent/relay.h"
 #include "agent/tail.h"
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -413,74 +411,6 @@ TEST_F(OutputTest, ColoursThePrefixOnATerminal) {
   const ssize_t n = ::read(user_end.get(), seen.data(), seen.size());
   EXPECT_EQ(seen.substr(0, static_cast<std::size_t>(n)), "\x1b[36m[a0]:\x1b[0mtext\r\n");
   EXPECT_EQ(console(), "text\n");
-}
-
-// Two workers flood a console that takes 5 MB/s; what a third says once in a while gets through.
-TEST_F(OutputTest, AFloodDelaysOthersByNoMoreThanTheQueue) {
-  constexpr auto limit = 2s;  // the queue is 256 KiB: 0.1 s on an idle machine
-  constexpr int messages = 5;
-  Pipe slow;
-  auto ends = begin(slow.writer.get(), 3);
-  std::atomic<bool> enough = false;
-  std::vector<std::thread> threads;
-  for (const char letter : {'a', 'b'}) {
-    const auto worker = static_cast<std::size_t>(letter - 'a');
-    threads.emplace_back([&, letter, fd = Fd(ends[worker].out.release())] {
-      const std::string line = std::string(99, letter) + "\n";
-      while (!enough) write_all(fd.get(), line);
-    });
-  }
-  std::mutex mutex;
-  std::map<int, SteadyTime> said;
-  std::map<int, SteadyTime> seen;
-  std::map<char, std::size_t> shares;
-  threads.emplace_back([&, fd = Fd(ends[2].out.release())] {
-    for (int i = 0; i < messages; ++i) {
-      std::this_thread::sleep_for(100ms);
-      {
-        const std::lock_guard lock(mutex);
-        said[i] = std::chrono::steady_clock::now();
-      }
-      write_all(fd.get(), fmt::format("message {}\n", i));
-    }
-  });
-  ends.clear();
-  std::thread reader([&] {
-    std::string line;
-    std::vector<char> buffer(50'000);
-    for (ssize_t n; (n = ::read(slow.reader.get(), buffer.data(), buffer.size())) > 0;) {
-      for (const char c : std::string_view(buffer.data(), static_cast<std::size_t>(n))) {
-        if (c != '\n') {
-          line += c;
-          continue;
-        }
-        const std::lock_guard lock(mutex);
-        if (line.starts_with("message ")) {
-          seen[line.back() - '0'] = std::chrono::steady_clock::now();
-        } else {
-          shares[line.front()] += line.size();
-        }
-        line.clear();
-      }
-      if (!enough) std::this_thread::sleep_for(10ms);
-    }
-  });
-  const auto deadline = std::chrono::steady_clock::now() + patience;
-  for (bool all = false; !all && std::chrono::steady_clock::now() < deadline;) {
-    io_.run_one_for(10ms);
-    const std::lock_guard lock(mutex);
-    all = seen.size() == messages;
-  }
-  enough = true;
-  finish();
-  for (std::thread& thread : threads) thread.join();
-  output_.reset();
-  slow.writer.reset();
-  reader.join();
-  ASSERT_EQ(seen.size(), static_cast<std::size_t>(messages));
-  for (const auto& [number, time] : seen) EXPECT_LT(time - said[number], limit) << number;
-  EXPECT_GT(shares['a'], shares['b'] / 4);
-  EXPECT_GT(shares['b'], shares['a'] / 4);
 }
 
 TEST_F(OutputTest, AFileThatCannotBeOpenedIsAnError) {
