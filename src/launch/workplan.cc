@@ -8,6 +8,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "hosts/resolve.h"
+#include "launch/streams.h"
 
 namespace toprun::launch {
 namespace {
@@ -32,43 +33,6 @@ std::optional<std::string> gloo_interface(const Job& job,
                     found->interface, hosts::host_name()));
   }
   return found->interface;
-}
-
-constexpr StreamSet stdout_bit = 1;
-constexpr StreamSet stderr_bit = 2;
-
-agent::StreamPlan stream(const Job& job, const agent::WorkerFacts& worker, StreamSet bit,
-                         const std::string& log) {
-  const Options& options = job.options;
-  const bool redirected = (options.redirects.of(worker.local_rank) & bit) != 0;
-  const bool teed = (options.tee.of(worker.local_rank) & bit) != 0;
-  const bool let_through = !options.local_ranks_filter ||
-                           std::ranges::find(*options.local_ranks_filter, worker.local_rank) !=
-                               options.local_ranks_filter->end();
-  agent::StreamPlan plan;
-  plan.console = (!redirected || teed) && let_through;
-  plan.filtered = teed && let_through;
-  if ((redirected || teed) && !log.empty()) plan.file = log;
-  if (teed || options.prefix) {
-    plan.prefix = agent::expand_prefix(options.prefix_template, {options.role, worker.local_rank,
-                                                                 worker.rank, hosts::host_name()});
-  }
-  plan.rank = worker.rank;
-  // Where several nodes share a terminal, a colour means a node.
-  plan.colour = options.gather_output ? worker.group_rank : worker.local_rank;
-  return plan;
-}
-
-agent::OutputPlan output_plan(const Options& options, const agent::Logs& logs, int attempt) {
-  agent::OutputPlan plan;
-  plan.fold = options.fold;
-  plan.log_max_bytes = options.log_max_bytes;
-  const auto filtered = [&](const std::vector<std::string>& needles, bool is_err) {
-    return agent::FilteredFile{needles.empty() ? "" : logs.filtered_log(attempt, is_err), needles};
-  };
-  plan.filtered_out = filtered(options.duplicate_stdout_filters, false);
-  plan.filtered_err = filtered(options.duplicate_stderr_filters, true);
-  return plan;
 }
 
 }  // namespace
@@ -100,6 +64,7 @@ Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignm
       agent::sets_omp_num_threads(job.environment, assignment.local_world_size)) {
     say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
   }
+  const std::string host = hosts::host_name();
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
     const auto files = plan.logs.worker(assignment.attempt, local_rank);
@@ -113,8 +78,8 @@ Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignm
     worker.local_rank = local_rank;
     worker.argv = agent::with_local_rank(job.program, local_rank);
     worker.environment = agent::worker_environment(job.environment, facts);
-    worker.out = stream(job, facts, stdout_bit, files->stdout_log);
-    worker.err = stream(job, facts, stderr_bit, files->stderr_log);
+    worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
+    worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
     worker.error_file = files->error_json;
     worker.inherit_stdin = !job.several_processes();
     plan.workers.push_back(std::move(worker));
