@@ -50,7 +50,9 @@ int agent_with_workers(int heartbeat_fd, const Inherited& inherited, const std::
                "(setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/grandchild; exec sleep 1000' &); "
                "exec sleep 1000"};
   plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root}};
-  Workers workers(io, inherited, "n1", {plan}, {{}, [&] { io.stop(); }});
+  OutputPlan output;
+  output.console = std::make_shared<Terminal>(io, ConsoleDescriptors{}, false);
+  Workers workers(io, inherited, "n1", {plan}, {{}, [&] { io.stop(); }}, output);
   boost::asio::signal_set signals(io, SIGTERM, SIGUSR1);
   int exit_code = 0;
   signals.async_wait([&](const boost::system::error_code&, int signal) {

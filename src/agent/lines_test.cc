@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/display.h"
+
 namespace toprun::agent {
 namespace {
 
@@ -13,10 +15,13 @@ struct Step {
 std::string shown(const std::string& prefix0, const std::string& prefix1,
                   const std::vector<Step>& steps) {
   Cursor cursor;
-  Lines streams[2] = {{0, prefix0, cursor}, {1, prefix1, cursor}};
+  Lines lines[2];
+  Display displays[2] = {{0, prefix0, cursor}, {1, prefix1, cursor}};
   std::string out;
   for (const Step& step : steps) {
-    out += step.bytes.empty() ? streams[step.stream].flush() : streams[step.stream].add(step.bytes);
+    Lines& stream = lines[step.stream];
+    out +=
+        displays[step.stream].compose(step.bytes.empty() ? stream.flush() : stream.add(step.bytes));
   }
   return out;
 }
@@ -62,8 +67,7 @@ TEST(Lines, AreNeverTorn) {
 }
 
 TEST(Lines, HoldNoMoreThanTheLimit) {
-  Cursor cursor;
-  Lines lines(0, "", cursor);
+  Lines lines;
   std::size_t out = 0;
   const std::string piece(1000, 'x');
   for (int i = 0; i < 1000; ++i) out += lines.add(piece).size();

@@ -87,6 +87,12 @@ Logs::~Logs() {
   keeper_removes("");
 }
 
+std::string Logs::filtered_log(int attempt, bool is_err) const {
+  if (!kept_) return {};
+  return fmt::format("{}/attempt_{}/filtered_{}.log", folder_, attempt,
+                     is_err ? "stderr" : "stdout");
+}
+
 Result<WorkerFiles> Logs::worker(int attempt, int local_rank) const {
   if (folder_.empty()) return WorkerFiles{};
   const std::string folder = fmt::format("{}/attempt_{}/{}", folder_, attempt, local_rank);

@@ -17,6 +17,7 @@ struct WorkerFiles {
 
 // The folder of one agent's logs, in torchrun's layout:
 //   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
+//                                            /{filtered_stdout.log,filtered_stderr.log}
 // Each run makes a folder of its own and each attempt one inside, so nothing earlier is touched.
 // Without a log_dir it is a temporary folder for error files only, which goes with the object, or
 // with the keeper if the agent is killed.
@@ -32,6 +33,9 @@ class Logs {
 
   // Makes the folder of one worker.
   Result<WorkerFiles> worker(int attempt, int local_rank) const;
+  // The file in an attempt's folder for lines of all its workers that a filter picks; empty if no
+  // files are kept.
+  std::string filtered_log(int attempt, bool is_err) const;
   // True if files are kept: --log-dir was given.
   bool kept() const { return kept_; }
   // Where this agent's files are; empty if there is no folder.

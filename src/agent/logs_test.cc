@@ -41,6 +41,10 @@ TEST_F(LogsTest, HaveTorchrunsLayoutAndStay) {
       EXPECT_EQ(files->stdout_log, below + "/stdout.log");
       EXPECT_EQ(files->stderr_log, below + "/stderr.log");
       EXPECT_EQ(files->error_json, below + "/error.json");
+      EXPECT_EQ(logs->filtered_log(attempt, false),
+                fmt::format("{}/attempt_{}/filtered_stdout.log", folder, attempt));
+      EXPECT_EQ(logs->filtered_log(attempt, true),
+                fmt::format("{}/attempt_{}/filtered_stderr.log", folder, attempt));
     }
   }
   EXPECT_TRUE(fs::is_directory(folder + "/attempt_0/3"));
@@ -55,6 +59,7 @@ TEST_F(LogsTest, TemporaryOnesAreForErrorFilesAndGo) {
     const auto files = logs->worker(0, 0);
     ASSERT_TRUE(files);
     EXPECT_EQ(files->stdout_log, "");
+    EXPECT_EQ(logs->filtered_log(0, false), "");
     EXPECT_TRUE(files->error_json.starts_with(root_.string()));
     EXPECT_EQ(entries(), 1u);
   }

@@ -1,43 +1,41 @@
 #include "agent/output.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "agent/display.h"
+#include "agent/filter.h"
+#include "agent/folding.h"
 #include "agent/lines.h"
+#include "agent/log_files.h"
 #include "agent/tail.h"
-#include "agent/writer.h"
 #include "base/clock.h"
-#include "base/console.h"
 
 namespace toprun::agent {
 namespace {
 
 using boost::system::error_code;
 
-constexpr mode_t log_file_mode = 0666;  // less the umask
-
-bool same_file(int a, int b) {
-  struct stat x {};
-  struct stat y {};
-  return ::fstat(a, &x) == 0 && ::fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-// stdout and stderr share one console where they are the same terminal, pipe or file.
-struct Console {
-  std::shared_ptr<Writer> writer;
-  Cursor cursor;
+// How much of a pipe is read before others have their turn.
+struct Portion {
+  int reads;
+  std::size_t bytes;
+  bool past_limits;
 };
+constexpr Portion round{Output::reads_per_round, Output::read_bytes, false};
+constexpr Portion turn{1, Output::turn_bytes, false};
 
 struct Stream {
-  Stream(boost::asio::io_context& io, std::size_t worker_number)
-      : worker(worker_number), pipe(io) {}
+  Stream(boost::asio::io_context& io, std::size_t worker_number, bool err)
+      : worker(worker_number), is_err(err), pipe(io) {}
 
   std::size_t worker;
+  bool is_err;
   boost::asio::posix::stream_descriptor pipe;
   bool at_end = false;
   bool resting = false;  // waits for the rest timer
@@ -45,27 +43,27 @@ struct Stream {
   bool empty = false;    // the last read found nothing
   SteadyTime last_read{};
 
-  Console* console = nullptr;  // null: not shown
-  int console_fd = -1;         // also tells stdout and stderr apart
-  std::optional<Lines> lines;
-  int file_fd = -1;  // owned by the file writer
+  LogFiles::File file = LogFiles::no_file;
+  bool shown = false;
+  Lines lines;
+  std::optional<Display> display;  // shown as it comes; else, if shown, folded as `rank`
+  int rank = 0;
+  std::optional<Filter> filter;
 };
 
 }  // namespace
 
 struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
-  Impl(boost::asio::io_context& context, ConsoleDescriptors descriptors)
-      : io(context), fds(descriptors), rest_timer(context), silence_timer(context) {}
+  Impl(boost::asio::io_context& context, OutputPlan output_plan)
+      : io(context), plan(std::move(output_plan)), rest_timer(context), silence_timer(context) {}
 
   boost::asio::io_context& io;
-  ConsoleDescriptors fds;
-  std::vector<std::unique_ptr<Console>> consoles;
-  Console* out_console = nullptr;
-  Console* err_console = nullptr;
-  std::shared_ptr<Writer> files;
-  std::map<int, std::string> file_names;         // by descriptor
-  int file_error_said = 0;                       // errno
-  std::vector<std::unique_ptr<Stream>> streams;  // two per worker: stdout, stderr
+  const OutputPlan plan;
+  std::optional<LogFiles> files;
+  std::optional<Folding> folding;
+  std::optional<LogFiles::File> filtered_files[2];  // stdout's, stderr's; unset: not opened yet
+  std::vector<std::unique_ptr<Stream>> streams;     // two per worker: stdout, stderr
+  std::size_t turns = 0;
   std::vector<Tail> tails;
   boost::asio::steady_timer rest_timer;
   bool rest_timer_runs = false;
@@ -76,62 +74,43 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
   std::vector<char> buffer = std::vector<char>(read_bytes);
 
-  void open_writers();
-  Console* open_console();
-  Writer::Observer observer(void (Impl::*failed)(int fd, int code));
-  Result<Fd> add_stream(const StreamPlan& plan, Console* console, int console_fd);
+  void open();
+  Result<Fd> add_stream(const StreamPlan& stream_plan, bool is_err);
+  Result<void> open_files(const StreamPlan& stream_plan, Stream& stream);
+  void show_on_console(const StreamPlan& stream_plan, Stream& stream);
 
   void arm(Stream& stream);
-  void serve(Stream& stream);
-  void read_some(Stream& stream, int reads);
-  bool read_out(Stream& stream);
+  void serve(Stream& stream, const Portion& portion);
+  void read_some(Stream& stream, const Portion& portion);
+  bool read_out(Stream& stream, bool past_limits = false);
   void take(Stream& stream, std::string_view bytes);
-  void show(Stream& stream, std::string text);
+  void pass_on(Stream& stream, std::string lines);
+  void write_filtered(const Stream& stream, const std::string& lines);
   void end(Stream& stream);
   bool has_room(const Stream& stream) const;
+  void in_turn(const std::function<void(Stream&)>& act);
 
   void run_rest_timer();
   void run_silence_timer(std::chrono::nanoseconds delay);
   void flush_silent();
   void on_room();
-  void console_failed(int fd, int code);
-  void file_failed(int fd, int code);
   void check_flushed();
   void abandon();
 };
 
-Writer::Observer Output::Impl::observer(void (Impl::*failed)(int, int)) {
-  return {[weak = weak_from_this()] {
-            if (const auto self = weak.lock()) self->on_room();
-          },
-          [weak = weak_from_this(), failed](int fd, int code) {
-            if (const auto self = weak.lock()) ((*self).*failed)(fd, code);
-          }};
+void Output::Impl::open() {
+  const auto roomy = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->on_room();
+  };
+  files.emplace(io, plan.log_max_bytes, roomy);
+  if (plan.fold) folding.emplace(io, plan.console);
+  plan.console->listen(this, roomy);
 }
 
-Console* Output::Impl::open_console() {
-  consoles.push_back(std::make_unique<Console>());
-  consoles.back()->writer = Writer::create(io, observer(&Impl::console_failed));
-  return consoles.back().get();
-}
-
-void Output::Impl::open_writers() {
-  out_console = open_console();
-  err_console = same_file(fds.out, fds.err) ? out_console : open_console();
-  files = Writer::create(io, observer(&Impl::file_failed));
-}
-
-Result<Fd> Output::Impl::add_stream(const StreamPlan& plan, Console* console, int console_fd) {
-  auto stream = std::make_unique<Stream>(io, streams.size() / 2);
-  if (plan.file) {
-    Fd file(::open(plan.file->c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, log_file_mode));
-    if (!file) {
-      return fail_errno("cannot write the log file " + *plan.file,
-                        "choose another folder with --log-dir");
-    }
-    file_names[file.get()] = *plan.file;
-    stream->file_fd = file.release();
-  }
+Result<Fd> Output::Impl::add_stream(const StreamPlan& stream_plan, bool is_err) {
+  auto stream = std::make_unique<Stream>(io, streams.size() / 2, is_err);
+  auto opened = open_files(stream_plan, *stream);
+  if (!opened) return std::unexpected(opened.error());
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) {
     return fail_errno("cannot make a pipe for a worker's output", "raise the limit on open files");
@@ -140,82 +119,125 @@ Result<Fd> Output::Impl::add_stream(const StreamPlan& plan, Console* console, in
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   ::fcntl(ends[0], F_SETPIPE_SZ, pipe_bytes);
   stream->pipe.assign(ends[0]);
-  stream->console_fd = console_fd;
-  if (plan.console) {
-    stream->console = console;
-    stream->lines.emplace(static_cast<int>(streams.size()), plan.prefix, console->cursor);
-  }
+  if (stream_plan.console) show_on_console(stream_plan, *stream);
   streams.push_back(std::move(stream));
   return worker_end;
+}
+
+Result<void> Output::Impl::open_files(const StreamPlan& stream_plan, Stream& stream) {
+  if (stream_plan.file) {
+    const auto file = files->open(*stream_plan.file);
+    if (!file) return std::unexpected(file.error());
+    stream.file = *file;
+  }
+  const FilteredFile& filtered = stream.is_err ? plan.filtered_err : plan.filtered_out;
+  if (filtered.path.empty()) return {};
+  auto& opened = filtered_files[stream.is_err];
+  if (!opened) {  // torchrun's is there too even if no stream is filtered
+    const auto file = files->open(filtered.path);
+    if (!file) return std::unexpected(file.error());
+    opened = *file;
+  }
+  if (stream_plan.filtered) stream.filter.emplace(filtered.needles, stream_plan.prefix);
+  return {};
+}
+
+void Output::Impl::show_on_console(const StreamPlan& stream_plan, Stream& stream) {
+  stream.shown = true;
+  stream.rank = stream_plan.rank;
+  if (folding) return folding->join(stream.is_err, stream.rank);
+  const bool colours = !stream_plan.prefix.empty() && plan.console->shows_colours(stream.is_err);
+  stream.display.emplace(
+      plan.console->new_source(),
+      colours ? coloured(stream_plan.prefix, stream_plan.colour) : stream_plan.prefix,
+      plan.console->cursor(stream.is_err));
 }
 
 void Output::Impl::arm(Stream& stream) {
   stream.pipe.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                          [self = weak_from_this(), &stream](const error_code& error) {
                            const auto impl = self.lock();
-                           if (impl && !error && !stream.at_end) impl->serve(stream);
+                           if (impl && !error && !stream.at_end) impl->serve(stream, round);
                          });
 }
 
-void Output::Impl::serve(Stream& stream) {
-  read_some(stream, reads_per_round);
+void Output::Impl::serve(Stream& stream, const Portion& portion) {
+  read_some(stream, portion);
   if (stream.at_end) return check_flushed();
   if (stream.blocked) return;  // on_room() goes on
   stream.resting = true;
   run_rest_timer();
 }
 
-void Output::Impl::read_some(Stream& stream, int reads) {
-  for (; reads > 0 && !stream.at_end; --reads) {
-    stream.blocked = !has_room(stream);
+void Output::Impl::read_some(Stream& stream, const Portion& portion) {
+  for (int reads = portion.reads; reads > 0 && !stream.at_end; --reads) {
+    stream.blocked = !portion.past_limits && !has_room(stream);
     if (stream.blocked) return;
-    const ssize_t n = ::read(stream.pipe.native_handle(), buffer.data(), buffer.size());
+    const ssize_t n = ::read(stream.pipe.native_handle(), buffer.data(), portion.bytes);
     stream.empty = n < 0 && errno == EAGAIN;
     if (stream.empty) return;
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return end(stream);
     stream.last_read = std::chrono::steady_clock::now();
     take(stream, {buffer.data(), static_cast<std::size_t>(n)});
-    if (static_cast<std::size_t>(n) < buffer.size() / 2) return;
+    if (static_cast<std::size_t>(n) < portion.bytes / 2) return;
   }
 }
 
 // All that is in the pipe; false if there was no room for it.
-bool Output::Impl::read_out(Stream& stream) {
+bool Output::Impl::read_out(Stream& stream, bool past_limits) {
   // Bounded, for somebody may be writing on and on.
   constexpr int most_reads = 2 * pipe_bytes / static_cast<int>(read_bytes);
+  const bool was_blocked = stream.blocked;
   stream.empty = false;
   for (int i = 0; i < most_reads && !stream.at_end && !stream.empty; ++i) {
-    read_some(stream, 1);
+    read_some(stream, {1, read_bytes, past_limits});
     if (stream.blocked) return false;
   }
+  stream.blocked = was_blocked && !stream.at_end;  // nothing else would read on
   return true;
 }
 
 void Output::Impl::take(Stream& stream, std::string_view bytes) {
-  tails[stream.worker].add(stream.console_fd, bytes);
-  if (stream.file_fd >= 0) files->write(stream.file_fd, std::string(bytes));
-  if (stream.console == nullptr) return;
-  show(stream, stream.lines->add(bytes));
-  if (stream.lines->holds_back() && !silence_timer_runs) run_silence_timer(unfinished_line_limit);
+  tails[stream.worker].add(stream.is_err ? 1 : 0, bytes);
+  if (stream.file != LogFiles::no_file) files->write(stream.file, bytes);
+  if (!stream.shown && !stream.filter) return;
+  pass_on(stream, stream.lines.add(bytes));
+  if (stream.lines.holds_back() && !silence_timer_runs) run_silence_timer(unfinished_line_limit);
 }
 
-void Output::Impl::show(Stream& stream, std::string text) {
-  stream.console->writer->write(stream.console_fd, std::move(text));
+void Output::Impl::pass_on(Stream& stream, std::string lines) {
+  if (lines.empty()) return;
+  if (stream.filter) write_filtered(stream, stream.filter->add(lines));
+  if (!stream.shown) return;
+  if (!stream.display) return folding->add(stream.is_err, stream.rank, lines);
+  plan.console->write(stream.is_err, stream.display->compose(std::move(lines)));
+}
+
+void Output::Impl::write_filtered(const Stream& stream, const std::string& lines) {
+  if (!lines.empty()) files->write(*filtered_files[stream.is_err], lines);
 }
 
 void Output::Impl::end(Stream& stream) {
   stream.at_end = true;
   stream.blocked = false;
-  if (stream.console != nullptr) show(stream, stream.lines->flush());
-  if (stream.file_fd >= 0) files->close(std::exchange(stream.file_fd, -1));
+  pass_on(stream, stream.lines.flush());
+  if (stream.filter) write_filtered(stream, stream.filter->flush());
+  if (stream.shown && !stream.display) folding->leave(stream.is_err, stream.rank);
+  if (stream.file != LogFiles::no_file) files->close(std::exchange(stream.file, LogFiles::no_file));
   error_code ignored;
   stream.pipe.close(ignored);
 }
 
 bool Output::Impl::has_room(const Stream& stream) const {
-  return (stream.console == nullptr || stream.console->writer->room()) &&
-         (stream.file_fd < 0 || files->room());
+  const bool writes = stream.file != LogFiles::no_file || stream.filter;
+  return (!stream.shown || plan.console->room(stream.is_err)) && (!writes || files->room());
+}
+
+// Another stream is the first each time, so that none is always served before the rest.
+void Output::Impl::in_turn(const std::function<void(Stream&)>& act) {
+  const std::size_t first = streams.empty() ? 0 : turns++ % streams.size();
+  for (std::size_t i = 0; i < streams.size(); ++i) act(*streams[(first + i) % streams.size()]);
 }
 
 void Output::Impl::run_rest_timer() {
@@ -225,9 +247,9 @@ void Output::Impl::run_rest_timer() {
     const auto impl = self.lock();
     if (!impl || error) return;
     impl->rest_timer_runs = false;
-    for (const auto& stream : impl->streams) {
-      if (std::exchange(stream->resting, false) && !stream->at_end) impl->arm(*stream);
-    }
+    impl->in_turn([&](Stream& stream) {
+      if (std::exchange(stream.resting, false) && !stream.at_end) impl->arm(stream);
+    });
   });
 }
 
@@ -245,10 +267,10 @@ void Output::Impl::flush_silent() {
   const SteadyTime now = std::chrono::steady_clock::now();
   SteadyTime next = SteadyTime::max();
   for (const auto& stream : streams) {
-    if (!stream->lines || !stream->lines->holds_back()) continue;
+    if (!stream->lines.holds_back()) continue;
     const SteadyTime due = stream->last_read + unfinished_line_limit;
     if (due <= now) {
-      show(*stream, stream->lines->flush());
+      pass_on(*stream, stream->lines.flush());
     } else {
       next = std::min(next, due);
     }
@@ -257,55 +279,40 @@ void Output::Impl::flush_silent() {
 }
 
 void Output::Impl::on_room() {
-  for (const auto& stream : streams) {
-    if (stream->blocked) serve(*stream);
-  }
+  in_turn([this](Stream& stream) {
+    if (stream.blocked) serve(stream, turn);
+  });
   check_flushed();
-}
-
-void Output::Impl::console_failed(int fd, int code) {
-  say(fmt::format("cannot write to {}: {}; what ranks print there is dropped, the job goes on",
-                  fd == fds.out ? "standard output" : "standard error", errno_text(code)));
-}
-
-void Output::Impl::file_failed(int fd, int code) {
-  if (std::exchange(file_error_said, code) == code) return;  // the others' disk is full as well
-  say(fmt::format("cannot write to {}: {}; the job goes on, its logs have gaps from here",
-                  file_names[fd], errno_text(code)));
 }
 
 void Output::Impl::check_flushed() {
   if (!flushed) return;
   if (!std::ranges::all_of(streams, [](const auto& stream) { return stream->at_end; })) return;
-  for (const auto& console : consoles) {
-    // What follows on a terminal, our report or the shell's prompt, starts on a line of its own.
-    const int fd = console.get() == out_console ? fds.out : fds.err;
-    if (std::exchange(console->cursor.owner, Cursor::nobody) != Cursor::nobody && ::isatty(fd)) {
-      console->writer->write(fd, "\n");
-    }
-    if (!console->writer->idle()) return;
-  }
-  if (!files->idle()) return;
+  plan.console->end_line();  // for our report or the shell's prompt
+  if (!plan.console->idle() || !files->idle()) return;
   work.reset();
   std::exchange(flushed, nullptr)();
 }
 
 void Output::Impl::abandon() {
-  for (const auto& console : consoles) console->writer->abandon();
+  plan.console->ignore(this);
   error_code ignored;
   for (const auto& stream : streams) {
-    if (stream->file_fd >= 0) files->close(stream->file_fd);
+    stream->at_end = true;
+    stream->blocked = false;
+    stream->lines.flush();
     stream->pipe.close(ignored);
   }
-  files->abandon();
+  files.reset();
+  folding.reset();
   work.reset();
   rest_timer.cancel();
   silence_timer.cancel();
 }
 
-Output::Output(boost::asio::io_context& io, ConsoleDescriptors console)
-    : impl_(std::make_shared<Impl>(io, console)) {
-  impl_->open_writers();
+Output::Output(boost::asio::io_context& io, OutputPlan plan)
+    : impl_(std::make_shared<Impl>(io, std::move(plan))) {
+  impl_->open();
 }
 
 Output::~Output() {
@@ -314,9 +321,9 @@ Output::~Output() {
 
 Result<Output::Ends> Output::add(const StreamPlan& out, const StreamPlan& err) {
   impl_->tails.emplace_back();
-  auto out_end = impl_->add_stream(out, impl_->out_console, impl_->fds.out);
+  auto out_end = impl_->add_stream(out, false);
   if (!out_end) return std::unexpected(out_end.error());
-  auto err_end = impl_->add_stream(err, impl_->err_console, impl_->fds.err);
+  auto err_end = impl_->add_stream(err, true);
   if (!err_end) return std::unexpected(err_end.error());
   return Ends{std::move(*out_end), std::move(*err_end)};
 }
@@ -325,10 +332,10 @@ void Output::start() {
   for (const auto& stream : impl_->streams) impl_->arm(*stream);
 }
 
-bool Output::drain(std::size_t worker) {
+bool Output::drain(std::size_t worker, bool past_limits) {
   bool all = true;
   for (const std::size_t index : {2 * worker, 2 * worker + 1}) {
-    all = impl_->read_out(*impl_->streams[index]) && all;
+    all = impl_->read_out(*impl_->streams[index], past_limits) && all;
   }
   return all;
 }

@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
 #include <thread>
 
+#include "agent/relay.h"
 #include "agent/tail.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -48,11 +50,19 @@ class OutputTest : public testing::Test {
   }
   void TearDown() override { fs::remove_all(root_); }
 
+  OutputPlan on_console(int fd) {
+    OutputPlan plan;
+    plan.console = std::make_shared<Terminal>(io_, ConsoleDescriptors{fd, fd}, false);
+    return plan;
+  }
   // Workers whose stdout and stderr share the console `fd`.
   std::vector<Output::Ends> begin(int fd, int workers, const StreamPlan& plan = {}) {
-    output_ = std::make_unique<Output>(io_, ConsoleDescriptors{fd, fd});
+    return begin(on_console(fd), std::vector(static_cast<std::size_t>(workers), plan));
+  }
+  std::vector<Output::Ends> begin(OutputPlan common, const std::vector<StreamPlan>& plans) {
+    output_ = std::make_unique<Output>(io_, std::move(common));
     std::vector<Output::Ends> ends;
-    for (int i = 0; i < workers; ++i) {
+    for (const StreamPlan& plan : plans) {
       auto added = output_->add(plan, StreamPlan{});
       EXPECT_TRUE(added);
       ends.push_back(std::move(*added));
@@ -224,8 +234,187 @@ TEST_F(OutputTest, WaitsForANonBlockingConsole) {
   EXPECT_EQ(seen, 1'000'001u);
 }
 
+TEST_F(OutputTest, DropsWhatIsNotShownButKeepsItsEnd) {
+  StreamPlan plan;
+  plan.console = false;
+  auto ends = begin(console_fd_.get(), 1, plan);
+  std::thread rank([fd = Fd(ends[0].out.release())] {
+    for (int i = 0; i < 100; ++i) write_all(fd.get(), std::string(100'000, 'x') + "\n");
+    write_all(fd.get(), "the end\n");
+  });
+  ends.clear();
+  finish();
+  rank.join();
+  EXPECT_EQ(console(), "");
+  EXPECT_TRUE(output_->tail(0).ends_with("x\nthe end\n"));
+}
+
+TEST_F(OutputTest, CollectsFilteredLinesOfAllTeedRanks) {
+  OutputPlan common = on_console(console_fd_.get());
+  common.filtered_out = {root_ / "filtered", {"loss"}};
+  StreamPlan teed;
+  teed.prefix = "[r0]:";
+  teed.filtered = true;
+  auto ends = begin(common, {teed, teed, StreamPlan{}});
+  for (const int worker : {0, 1, 2}) {
+    const Output::Ends& each = ends[static_cast<std::size_t>(worker)];
+    write_all(each.out.get(), fmt::format("step\nloss {}", worker));
+    write_all(each.err.get(), "loss on stderr\n");
+  }
+  ends.clear();
+  finish();
+  EXPECT_EQ(*read_file(root_ / "filtered"), "[r0]:loss 0\n[r0]:loss 1\n");
+  EXPECT_NE(console().find("loss 2"), std::string::npos);
+}
+
+TEST_F(OutputTest, FoldsWhatRanksSayAlikeAndKeepsTheStreamsApart) {
+  const Fd err(::open((root_ / "err").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  OutputPlan common;
+  common.console =
+      std::make_shared<Terminal>(io_, ConsoleDescriptors{console_fd_.get(), err.get()}, false);
+  common.fold = true;
+  std::vector<StreamPlan> plans(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    plans[static_cast<std::size_t>(rank)].rank = rank + 4;
+    plans[static_cast<std::size_t>(rank)].file = root_ / fmt::format("log{}", rank);
+  }
+  auto ends = begin(common, plans);
+  for (const Output::Ends& each : ends) write_all(each.out.get(), "start\n");
+  write_all(ends[1].out.get(), "alone\n");
+  write_all(ends[2].err.get(), "start\n");
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (console().find("alone") == std::string::npos &&
+         std::chrono::steady_clock::now() < deadline) {
+    io_.run_one_for(10ms);
+  }
+  EXPECT_EQ(console(), "[ranks 4-6] start\n[rank 5] alone\n");
+  write_all(ends[0].out.get(), "bye");
+  ends.clear();
+  finish();
+  EXPECT_EQ(console(), "[ranks 4-6] start\n[rank 5] alone\n[rank 4] bye\n");
+  EXPECT_EQ(*read_file(root_ / "err"), "[rank 0] start\n");
+  EXPECT_EQ(*read_file(root_ / "log0"), "start\nbye");
+}
+
+TEST_F(OutputTest, RotatesLogsWithoutLosingALine) {
+  OutputPlan common = on_console(console_fd_.get());
+  common.log_max_bytes = 100'000;
+  StreamPlan plan;
+  plan.console = false;
+  plan.file = root_ / "log";
+  auto ends = begin(common, {plan});
+  std::string all;
+  for (int i = 0; i < 45'000; ++i) all += fmt::format("line {}\n", i);  // within five files
+  std::thread rank([&, fd = Fd(ends[0].out.release())] { write_all(fd.get(), all); });
+  ends.clear();
+  finish();
+  rank.join();
+  std::string joined;
+  for (const char* const suffix : {".4", ".3", ".2", ".1", ""}) {
+    const auto file = read_file(root_ / fmt::format("log{}", suffix));
+    if (!file) continue;
+    EXPECT_LE(file->size(), 100'000u);
+    EXPECT_EQ(file->back(), '\n');
+    joined += *file;
+  }
+  EXPECT_EQ(joined, all.substr(all.size() - joined.size()));
+  EXPECT_GT(joined.size(), 400'000u);
+}
+
+TEST_F(OutputTest, ALogFolderThatGoesAwayIsSaidOnce) {
+  fs::create_directory(root_ / "logs");
+  OutputPlan common = on_console(console_fd_.get());
+  common.log_max_bytes = 1000;
+  StreamPlan plan;
+  plan.file = root_ / "logs" / "log";
+  auto ends = begin(common, {plan});
+  fs::remove_all(root_ / "logs");
+  std::thread rank([fd = Fd(ends[0].out.release())] {
+    for (int i = 0; i < 1000; ++i) write_all(fd.get(), std::string(99, 'x') + "\n");
+  });
+  ends.clear();
+  testing::internal::CaptureStderr();
+  finish();
+  rank.join();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            fmt::format("toprun: cannot write to {}: No such file or directory; the job goes on, "
+                        "its logs have gaps from here\n",
+                        (root_ / "logs" / "log").string()));
+  EXPECT_EQ(console().size(), 100'000u);
+}
+
+TEST_F(OutputTest, AFilteredFileOnAFullDiskIsSaidOnce) {
+  OutputPlan common = on_console(console_fd_.get());
+  common.filtered_out = {"/dev/full", {"x"}};
+  StreamPlan plan;
+  plan.filtered = true;
+  auto ends = begin(common, {plan, plan});
+  for (const Output::Ends& each : ends) write_all(each.out.get(), "x\nx\n");
+  ends.clear();
+  testing::internal::CaptureStderr();
+  finish();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "toprun: cannot write to /dev/full: No space left on device; the job goes on, its logs "
+            "have gaps from here\n");
+  EXPECT_EQ(console(), "x\nx\nx\nx\n");
+}
+
+TEST_F(OutputTest, GoesToARelayAsFarAsItsCreditReaches) {
+  constexpr std::size_t total = 3'000'000;
+  std::string delivered;
+  const auto relay = Relay::create(
+      io_, [&](bool, std::string lines) { delivered += lines; }, false);
+  OutputPlan common;
+  common.console = relay;
+  auto ends = begin(common, {StreamPlan{}});
+  std::thread rank([fd = Fd(ends[0].out.release())] {
+    for (std::size_t i = 0; i < total; i += 100) write_all(fd.get(), std::string(99, 'x') + "\n");
+  });
+  ends.clear();
+  for (std::size_t before = 1; before != delivered.size();) {
+    before = delivered.size();
+    io_.run_for(200ms);
+  }
+  EXPECT_GE(delivered.size(), Relay::default_credit_bytes);
+  EXPECT_LE(delivered.size(), Relay::default_credit_bytes + Output::read_bytes);
+  bool flushed = false;
+  output_->finish([&] { flushed = true; });
+  std::size_t taken = 0;
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!flushed && std::chrono::steady_clock::now() < deadline) {
+    const std::size_t owed = delivered.size() - std::exchange(taken, delivered.size());
+    relay->sent(owed);
+    io_.run_one_for(10ms);
+  }
+  rank.join();
+  EXPECT_TRUE(flushed);
+  EXPECT_EQ(delivered.size(), total);
+}
+
+TEST_F(OutputTest, ColoursThePrefixOnATerminal) {
+  int user = -1;
+  int ours = -1;
+  ASSERT_EQ(::openpty(&user, &ours, nullptr, nullptr, nullptr), 0);
+  const Fd user_end(user);
+  const Fd our_end(ours);
+  OutputPlan common;
+  common.console =
+      std::make_shared<Terminal>(io_, ConsoleDescriptors{our_end.get(), console_fd_.get()}, true);
+  StreamPlan plan;
+  plan.prefix = "[a0]:";
+  auto ends = begin(common, {plan});
+  write_all(ends[0].out.get(), "text\n");
+  write_all(ends[0].err.get(), "text\n");
+  ends.clear();
+  finish();
+  std::string seen(1000, '\0');
+  const ssize_t n = ::read(user_end.get(), seen.data(), seen.size());
+  EXPECT_EQ(seen.substr(0, static_cast<std::size_t>(n)), "\x1b[36m[a0]:\x1b[0mtext\r\n");
+  EXPECT_EQ(console(), "text\n");
+}
+
 TEST_F(OutputTest, AFileThatCannotBeOpenedIsAnError) {
-  Output output(io_, {console_fd_.get(), console_fd_.get()});
+  Output output(io_, on_console(console_fd_.get()));
   StreamPlan plan;
   plan.file = "/no/such/folder/log";
   const auto added = output.add(plan, {});

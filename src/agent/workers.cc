@@ -64,11 +64,11 @@ std::optional<ErrorFile> read_error_file(const std::string& path, SteadyTime sta
 
 struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   Impl(boost::asio::io_context& context, const Inherited& was_inherited, std::string host_name,
-       std::vector<WorkerPlan> plans, Observer callbacks, ConsoleDescriptors console)
+       std::vector<WorkerPlan> plans, Observer callbacks, OutputPlan output_plan)
       : inherited(was_inherited),
         host(std::move(host_name)),
         observer(std::move(callbacks)),
-        output(context, console),
+        output(context, std::move(output_plan)),
         child_signal(context),
         kill_timer(context),
         report_timer(context),
@@ -253,7 +253,7 @@ void Workers::Impl::report_dead(bool even_if_output_is_blocked) {
   for (std::size_t i = 0; i < workers.size(); ++i) {
     Worker& worker = workers[i];
     if (worker.alive || worker.reported) continue;
-    if (!output.drain(i) && !even_if_output_is_blocked) {
+    if (!output.drain(i, even_if_output_is_blocked) && !even_if_output_is_blocked) {
       waiting = true;
       continue;
     }
@@ -384,9 +384,9 @@ void Workers::Impl::destroy() {
 }
 
 Workers::Workers(boost::asio::io_context& io, const Inherited& inherited, std::string host,
-                 std::vector<WorkerPlan> plans, Observer observer, ConsoleDescriptors console)
+                 std::vector<WorkerPlan> plans, Observer observer, OutputPlan output)
     : impl_(std::make_shared<Impl>(io, inherited, std::move(host), std::move(plans),
-                                   std::move(observer), console)) {}
+                                   std::move(observer), std::move(output))) {}
 
 Workers::~Workers() {
   impl_->destroy();

@@ -56,7 +56,7 @@ class Workers {
   };
 
   Workers(boost::asio::io_context& io, const Inherited& inherited, std::string host,
-          std::vector<WorkerPlan> plans, Observer observer, ConsoleDescriptors console = {});
+          std::vector<WorkerPlan> plans, Observer observer, OutputPlan output);
   ~Workers();  // kills and reaps whatever is left; no more callbacks
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,11 @@ class WorkersTest : public testing::Test {
     plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root_.string()}};
     plans_.push_back(std::move(plan));
   }
+  OutputPlan output_plan() {
+    OutputPlan plan;
+    plan.console = std::make_shared<Terminal>(io_, console_, false);
+    return plan;
+  }
   Result<void> start() {
     workers_ = std::make_unique<Workers>(io_, inherited_, "n1", plans_,
                                          Workers::Observer{[this](const WorkerExit& exit) {
@@ -62,7 +68,7 @@ class WorkersTest : public testing::Test {
                                                              gone_ = true;
                                                              if (on_gone_) on_gone_();
                                                            }},
-                                         console_);
+                                         output_plan());
     return workers_->start();
   }
   void run_until(const std::function<bool()>& done) {
@@ -227,6 +233,36 @@ TEST_F(WorkersTest, LeaveNoDescendantBehind) {
   EXPECT_EQ(exits_[0].last_output, std::vector<std::string>{"done"});
   EXPECT_TRUE(alive_at_exit);  // the report did not wait for it
   EXPECT_FALSE(exists(pid_in("pid")));
+}
+
+TEST_F(WorkersTest, AreReportedAtOnceWithTheirLastLinesThoughTheConsoleIsStuck) {
+  constexpr auto limit = 2s;  // blocked_output_limit is 50 ms
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd reader(ends[0]);
+  const Fd writer(ends[1]);
+  ::close(std::exchange(console_.out, ::dup(writer.get())));
+  ::close(std::exchange(console_.err, ::dup(writer.get())));
+  add("exec yes");
+  add("while ! [ -e $ROOT/stuck ]; do sleep 0.01; done; echo why; exit 5");
+  std::chrono::nanoseconds delay{};
+  on_exit_ = [&](const WorkerExit& exit) {
+    if (exit.rank != 1) return;
+    delay = std::chrono::steady_clock::now() - exit.ended;
+    workers_->stop(100ms);
+  };
+  ASSERT_TRUE(start());
+  // Nobody reads: the pipe fills up, then what toprun keeps of it.
+  int filled = -1;
+  for (int before = -2; filled <= 0 || filled != before; io_.run_for(200ms)) {
+    before = filled;
+    ASSERT_EQ(::ioctl(reader.get(), FIONREAD, &filled), 0);
+  }
+  std::ofstream(root_ / "stuck") << "now";
+  run();
+  EXPECT_LT(delay, limit);
+  EXPECT_EQ(exits_[1].exit_code, 5);
+  EXPECT_EQ(exits_[1].last_output, std::vector<std::string>{"why"});
 }
 
 TEST_F(WorkersTest, StopKillsWhatDetached) {

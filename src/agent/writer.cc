@@ -24,12 +24,13 @@ bool contains(const std::vector<int>& fds, int fd) {
 
 }  // namespace
 
-std::shared_ptr<Writer> Writer::create(boost::asio::io_context& io, Observer observer) {
-  return std::shared_ptr<Writer>(new Writer(io, std::move(observer)));
+std::shared_ptr<Writer> Writer::create(boost::asio::io_context& io, Observer observer,
+                                       Limits limits) {
+  return std::shared_ptr<Writer>(new Writer(io, std::move(observer), limits));
 }
 
-Writer::Writer(boost::asio::io_context& io, Observer observer)
-    : io_(io), observer_(std::move(observer)) {}
+Writer::Writer(boost::asio::io_context& io, Observer observer, Limits limits)
+    : io_(io), observer_(std::move(observer)), limits_(limits) {}
 
 Writer::~Writer() {
   for (const Chunk& chunk : queue_) {
@@ -38,18 +39,22 @@ Writer::~Writer() {
 }
 
 void Writer::write(int fd, std::string bytes) {
-  if (!bytes.empty()) put({fd, false, std::move(bytes)});
+  if (!bytes.empty()) put({fd, false, std::move(bytes), {}});
+}
+
+void Writer::run(int fd, std::function<int(int)> action) {
+  put({fd, false, {}, std::move(action)});
 }
 
 void Writer::close(int fd) {
-  put({fd, true, {}});
+  put({fd, true, {}, {}});
 }
 
 void Writer::put(Chunk chunk) {
   const std::lock_guard lock(mutex_);
   pending_bytes_ += chunk.bytes.size();
   ++pending_chunks_;
-  crowded_ = crowded_ || pending_bytes_ > high_water_bytes;
+  crowded_ = crowded_ || pending_bytes_ > limits_.high_bytes;
   queue_.push_back(std::move(chunk));
   if (!thread_.joinable()) {
     // The thread holds the writer, so that a write that hangs outlives whoever gave up on it.
@@ -96,7 +101,7 @@ void Writer::work() {
     lock.lock();
     for (const Chunk& chunk : chunks) pending_bytes_ -= chunk.bytes.size();
     pending_chunks_ -= chunks.size();
-    const bool relieved = crowded_ && pending_bytes_ < low_water_bytes;
+    const bool relieved = crowded_ && pending_bytes_ < limits_.low_bytes;
     if (relieved) crowded_ = false;
     const bool awaited = idle_awaited_ && pending_chunks_ == 0;
     if (awaited) idle_awaited_ = false;
@@ -116,16 +121,14 @@ void Writer::write_out(const std::vector<Chunk>& chunks) {
   std::string joined;
   for (std::size_t i = 0; i < chunks.size();) {
     const Chunk& first = chunks[i];
-    if (first.close) {
-      ::close(first.fd);
-      std::erase(failed_, first.fd);
-      std::erase(dead_, first.fd);
+    if (!first.is_text()) {
+      act(first);
       ++i;
       continue;
     }
     std::size_t end = i + 1;
     joined.clear();
-    while (end < chunks.size() && chunks[end].fd == first.fd && !chunks[end].close &&
+    while (end < chunks.size() && chunks[end].fd == first.fd && chunks[end].is_text() &&
            first.bytes.size() + joined.size() + chunks[end].bytes.size() <= bytes_per_write) {
       if (joined.empty()) joined = first.bytes;
       joined += chunks[end++].bytes;
@@ -133,6 +136,16 @@ void Writer::write_out(const std::vector<Chunk>& chunks) {
     write_all(first.fd, end == i + 1 ? first.bytes : joined);
     i = end;
   }
+}
+
+void Writer::act(const Chunk& chunk) {
+  if (chunk.action) {
+    if (const int code = chunk.action(chunk.fd)) report(chunk.fd, code);
+    return;
+  }
+  ::close(chunk.fd);
+  std::erase(failed_, chunk.fd);
+  std::erase(dead_, chunk.fd);
 }
 
 void Writer::write_all(int fd, std::string_view bytes) {

@@ -20,8 +20,11 @@ namespace toprun::agent {
 // what bounds memory.
 class Writer : public std::enable_shared_from_this<Writer> {
  public:
-  static constexpr std::size_t high_water_bytes = 1u << 20;  // above it there is no room
-  static constexpr std::size_t low_water_bytes = 1u << 18;   // below it there is again
+  // How much may wait: no room above `high`, room again below `low`.
+  struct Limits {
+    std::size_t high_bytes = 1u << 20;
+    std::size_t low_bytes = 1u << 18;
+  };
 
   struct Observer {
     std::function<void()> roomy;  // room() turned true again, or idle() did and was asked for
@@ -29,12 +32,16 @@ class Writer : public std::enable_shared_from_this<Writer> {
   };
 
   // The io_context must stay until abandon().
-  static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer);
+  static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer,
+                                        Limits limits);
   ~Writer();
 
   // Queues bytes for `fd`. After a failure the bytes are tried again with each write (a disk may
   // have space again), except that a descriptor with no reader left is written to no more.
   void write(int fd, std::string bytes);
+  // Calls `action` on the thread after what is queued for `fd`; an errno that it returns counts as
+  // a failed write.
+  void run(int fd, std::function<int(int fd)> action);
   // Closes `fd`, which this writer then owns, after what is queued for it.
   void close(int fd);
 
@@ -49,17 +56,22 @@ class Writer : public std::enable_shared_from_this<Writer> {
     int fd;
     bool close;
     std::string bytes;
+    std::function<int(int fd)> action;
+
+    bool is_text() const { return !close && !action; }
   };
 
-  Writer(boost::asio::io_context& io, Observer observer);
+  Writer(boost::asio::io_context& io, Observer observer, Limits limits);
   void work();
   void put(Chunk chunk);
   void write_out(const std::vector<Chunk>& chunks);
+  void act(const Chunk& chunk);
   void write_all(int fd, std::string_view bytes);
   void report(int fd, int code);
 
   boost::asio::io_context& io_;
   Observer observer_;
+  const Limits limits_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<Chunk> queue_;

@@ -40,6 +40,8 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
       root_address_(root_address),
       root_agent_(std::move(root_agent)),
       inbox_(session.io),
+      console_(std::make_shared<agent::Terminal>(session.io, agent::ConsoleDescriptors{},
+                                                 agent::wants_colours(session.job.environment))),
       patience_(session.io) {
   root_->on_message = [this](json message) { inbox_.push(std::move(message)); };
   root_->on_lost = [this](std::string reason) { inbox_.push(Lost{std::move(reason)}); };
@@ -165,12 +167,14 @@ Result<void> Member::start() {
   plan_ = std::move(*plan);
   if (becomes_a_rank()) return {};
   exits_.clear();
+  plan_.output.console = console_;
   workers_ = std::make_unique<agent::Workers>(
-      session_.io, session_.job.inherited, session_.job.place.node_name, plan_,
+      session_.io, session_.job.inherited, session_.job.place.node_name, plan_.workers,
       agent::Workers::Observer{
           [this](const agent::WorkerExit& exit) { inbox_.push(exit); },
           [this] { inbox_.push(Gone{}); },
-      });
+      },
+      plan_.output);
   auto started = workers_->start();
   alive_ = started.has_value();
   if (alive_ && session_.paused) workers_->pause(true);
@@ -178,7 +182,7 @@ Result<void> Member::start() {
 }
 
 void Member::become_the_rank() {
-  const Error error = become(plan_.front(), session_.job.inherited, root_->descriptor());
+  const Error error = become(plan_.workers.front(), session_.job.inherited, root_->descriptor());
   say(error.line());
   exit_code_ = error.exit_code;
 }
@@ -280,7 +284,7 @@ void Member::pass_on_the_error_file() const {
   const agent::WorkerExit* const cause = agent::root_cause(exits_);
   if (!target || cause == nullptr || !cause->error_file) return;
   const auto worker =
-      std::ranges::find(plan_, cause->local_rank, &agent::WorkerPlan::local_rank);
+      std::ranges::find(plan_.workers, cause->local_rank, &agent::WorkerPlan::local_rank);
   const auto copied = agent::copy_error_file(worker->error_file, *cause, *target);
   if (!copied) say(copied.error().line());
 }

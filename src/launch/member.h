@@ -82,10 +82,11 @@ class Member {
   std::optional<hosts::Address> root_address_;
   std::string root_agent_;
   Inbox<Event> inbox_;
+  std::shared_ptr<agent::Console> console_;  // of all attempts
   rendezvous::Assignment assignment_;
   std::string master_addr_;
   std::optional<agent::Logs> logs_;  // of all attempts
-  std::vector<agent::WorkerPlan> plan_;
+  WorkPlan plan_;
   std::unique_ptr<agent::Workers> workers_;
   std::vector<agent::WorkerExit> exits_;  // of the workers that were started last
   bool spare_ = false;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "hosts/resolve.h"
 #include "launch/binding.h"
+#include "launch/streams.h"
 
 namespace toprun::launch {
 namespace {
@@ -42,28 +43,13 @@ std::string signal_list(const std::vector<int>& signals) {
   return join(names, ",");
 }
 
-std::string prefix_for(const Job& job, int local_rank) {
-  return fmt::format("[{}{}]:", job.options.role, local_rank);
-}
-
-agent::StreamPlan stream(const Job& job, int local_rank, StreamSet bit, const std::string& log) {
-  const bool redirected = (job.options.redirects.of(local_rank) & bit) != 0;
-  const bool teed = (job.options.tee.of(local_rank) & bit) != 0;
-  agent::StreamPlan plan;
-  plan.console = !redirected || teed;
-  if ((redirected || teed) && !log.empty()) plan.file = log;
-  if (teed || job.options.prefix) plan.prefix = prefix_for(job, local_rank);
-  return plan;
-}
-
 }  // namespace
 
-Result<std::vector<agent::WorkerPlan>> plan_work(const Job& job,
-                                                 const rendezvous::Assignment& assignment,
-                                                 const std::string& master_addr,
-                                                 const std::optional<hosts::Address>& route,
-                                                 const agent::Logs& logs) {
-  std::vector<agent::WorkerPlan> plans;
+Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignment,
+                           const std::string& master_addr,
+                           const std::optional<hosts::Address>& route, const agent::Logs& logs) {
+  WorkPlan plan;
+  plan.output = output_plan(job.options, logs, assignment.attempt);
   agent::WorkerFacts facts;
   facts.local_world_size = assignment.local_world_size;
   facts.world_size = assignment.world_size;
@@ -87,6 +73,7 @@ Result<std::vector<agent::WorkerPlan>> plan_work(const Job& job,
   }
   const auto cpus = bind_workers(job, assignment);
   if (!cpus) return std::unexpected(cpus.error());
+  const std::string host = hosts::host_name();
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
     const auto files = logs.worker(assignment.attempt, local_rank);
@@ -105,14 +92,14 @@ Result<std::vector<agent::WorkerPlan>> plan_work(const Job& job,
     worker.local_rank = local_rank;
     worker.argv = agent::with_local_rank(job.program, local_rank);
     worker.environment = agent::worker_environment(job.environment, facts);
-    worker.out = stream(job, local_rank, 1, files->stdout_log);
-    worker.err = stream(job, local_rank, 2, files->stderr_log);
+    worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
+    worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
     worker.error_file = files->error_json;
     worker.inherit_stdin = !job.several_processes();
     if (!cpus->empty()) worker.cpus = (*cpus)[static_cast<std::size_t>(i)];
-    plans.push_back(std::move(worker));
+    plan.workers.push_back(std::move(worker));
   }
-  return plans;
+  return plan;
 }
 
 }  // namespace toprun::launch

@@ -1,0 +1,65 @@
+#include "agent/log_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/console.h"
+#include "base/fd.h"
+
+namespace toprun::agent {
+namespace {
+
+constexpr mode_t log_file_mode = 0666;  // less the umask
+
+}  // namespace
+
+LogFiles::LogFiles(boost::asio::io_context& io, std::optional<std::uint64_t> max_bytes,
+                   std::function<void()> roomy)
+    : max_bytes_(max_bytes),
+      writer_(Writer::create(io, {std::move(roomy), [this](int fd, int code) { failed(fd, code); }},
+                             {})) {}
+
+LogFiles::~LogFiles() {
+  for (const auto& [file, state] : files_) {
+    if (state.open) writer_->close(file);
+  }
+  writer_->abandon();
+}
+
+Result<LogFiles::File> LogFiles::open(const std::string& path) {
+  // Readable as well: a line that does not fit any more is moved to the next file.
+  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, log_file_mode));
+  if (!file) {
+    return fail_errno("cannot write the log file " + path, "choose another folder with --log-dir");
+  }
+  State& state = files_[file.get()];
+  state = {path, std::nullopt, true};
+  if (max_bytes_) state.rotation.emplace(*max_bytes_);
+  return file.release();
+}
+
+void LogFiles::write(File file, std::string_view bytes) {
+  State& state = files_[file];
+  if (!state.rotation) return writer_->write(file, std::string(bytes));
+  for (const Rotation::Part& part : state.rotation->add(bytes)) {
+    if (part.rotate) {
+      writer_->run(file, [path = state.path, carry = part.carry_bytes](int fd) {
+        return rotate_files(fd, path, carry);
+      });
+    }
+    writer_->write(file, std::string(part.bytes));
+  }
+}
+
+void LogFiles::close(File file) {
+  files_[file].open = false;
+  writer_->close(file);
+}
+
+void LogFiles::failed(int fd, int code) {
+  if (std::exchange(said_, code) == code) return;  // the others' disk is full as well
+  say(fmt::format("cannot write to {}: {}; the job goes on, its logs have gaps from here",
+                  files_[fd].path, errno_text(code)));
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,52 @@
+#include "launch/streams.h"
+
+#include <algorithm>
+
+#include "agent/display.h"
+
+namespace toprun::launch {
+namespace {
+
+bool let_through(const Options& options, int local_rank) {
+  const auto& filter = options.local_ranks_filter;
+  return !filter || std::ranges::find(*filter, local_rank) != filter->end();
+}
+
+agent::FilteredFile filtered_file(const std::vector<std::string>& needles, std::string path) {
+  if (needles.empty()) return {};
+  return {std::move(path), needles};
+}
+
+}  // namespace
+
+agent::StreamPlan stream_plan(const Options& options, const agent::WorkerFacts& worker,
+                              StreamSet stream, const std::string& log, std::string_view hostname) {
+  const bool redirected = (options.redirects.of(worker.local_rank) & stream) != 0;
+  const bool teed = (options.tee.of(worker.local_rank) & stream) != 0;
+  const bool shown = let_through(options, worker.local_rank);
+  agent::StreamPlan plan;
+  plan.console = (!redirected || teed) && shown;
+  plan.filtered = teed && shown;  // torchrun's too are lines of the console
+  if ((redirected || teed) && !log.empty()) plan.file = log;
+  if (teed || options.prefix) {
+    plan.prefix = agent::expand_prefix(options.prefix_template,
+                                       {options.role, worker.local_rank, worker.rank, hostname});
+  }
+  plan.rank = worker.rank;
+  // Where several nodes share a terminal, a colour means a node.
+  plan.colour = options.gather_output ? worker.group_rank : worker.local_rank;
+  return plan;
+}
+
+agent::OutputPlan output_plan(const Options& options, const agent::Logs& logs, int attempt) {
+  agent::OutputPlan plan;
+  plan.fold = options.fold;
+  plan.log_max_bytes = options.log_max_bytes;
+  plan.filtered_out =
+      filtered_file(options.duplicate_stdout_filters, logs.filtered_log(attempt, false));
+  plan.filtered_err =
+      filtered_file(options.duplicate_stderr_filters, logs.filtered_log(attempt, true));
+  return plan;
+}
+
+}  // namespace toprun::launch
