@@ -78,12 +78,22 @@ rendezvous::Join introduce(const Session& session) {
   return join;
 }
 
+// What other nodes' workers printed (--gather-output) stands before the run's end, unless the
+// terminal takes nothing any more.
+asio::awaitable<void> written_out(Session& session) {
+  const auto written = std::make_shared<asio::steady_timer>(session.io, agent::flush_limit);
+  session.terminal->when_written([written] { written->expires_at(SteadyTime::min()); });
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  co_await written->async_wait(quietly);
+}
+
 asio::awaitable<int> be_root(Session& session, Secret secret) {
   Root root(session, std::move(secret));
   Member member(session, root.admit_own(introduce(session)), std::nullopt, session.identity.agent);
   // The member runs beside the root until the root tells it, as all others, to finish.
   asio::co_spawn(session.io, member.run(), [](const std::exception_ptr&, int) {});
   const Course record = co_await root.run();
+  co_await written_out(session);
   tell_the_end(session.job, record);
   co_return record.verdict.exit_code;
 }

@@ -179,6 +179,7 @@ void Attempt::assign() {
     part.attempt = number_;
     part.restarts = restarts_;
     part.store = store;
+    part.colours = session_.terminal->shows_colours(false);
     part.run_id = session_.job.run_id;
     peers_.tell(members_[i].agent, part);
   }
@@ -255,6 +256,8 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
   };
   if (type == "started") {
     one_more_started();
+  } else if (type == "output") {
+    show_output(said);
   } else if (type == "exit") {
     heard_exit(conductor, member, message);
   } else if (type == "gone") {
@@ -275,6 +278,17 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
     leavers_[said.agent] = message.value("signal", 15);
     conductor.leaving(member, leavers_[said.agent]);
   }
+}
+
+void Attempt::show_output(const Peers::Said& said) {
+  auto output = rendezvous::read<rendezvous::OutputLines>(said.message);
+  if (!output) return;
+  const std::size_t bytes = output->lines.size();
+  const auto taken = [link = peers_.at(said.agent).link, bytes] {
+    link->send({{"type", "taken"}, {"bytes", bytes}});
+  };
+  session_.terminal->show(members_[index_.at(said.agent)].host, output->is_err,
+                          std::move(output->lines), taken);
 }
 
 void Attempt::heard_exit(Conductor& conductor, std::size_t member, const json& message) {

@@ -50,6 +50,7 @@ class Attempt {
   boost::asio::awaitable<Early> all_ready();
   boost::asio::awaitable<Verdict> watch();
   void heard(Conductor& conductor, const Peers::Said& said);
+  void show_output(const Peers::Said& said);
   void heard_exit(Conductor& conductor, std::size_t member, const nlohmann::json& message);
   void one_more_started();
 

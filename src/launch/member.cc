@@ -40,8 +40,6 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
       root_address_(root_address),
       root_agent_(std::move(root_agent)),
       inbox_(session.io),
-      console_(std::make_shared<agent::Terminal>(session.io, agent::ConsoleDescriptors{},
-                                                 agent::wants_colours(session.job.environment))),
       patience_(session.io) {
   root_->on_message = [this](json message) { inbox_.push(std::move(message)); };
   root_->on_lost = [this](std::string reason) { inbox_.push(Lost{std::move(reason)}); };
@@ -78,6 +76,8 @@ void Member::on(const json& message) {
     const auto started = start();
     if (!started) return report_failure(started.error());
     report({{"type", becomes_a_rank() ? "becoming" : "started"}});
+  } else if (type == "taken") {
+    if (relay_) relay_->sent(message.value("bytes", std::size_t{0}));
   } else if (type == "become") {
     become_the_rank();
   } else if (type == "stop") {
@@ -99,6 +99,16 @@ void Member::become_spare() {
   spare_ = true;
   say(fmt::format("{}: the job at {} has all the nodes it can use now; waiting as a spare",
                   session_.job.place.node_name, root_address_ ? root_address_->text() : "this host"));
+}
+
+void Member::choose_console() {
+  console_ = session_.terminal;
+  if (!root_address_ || !session_.job.options.gather_output) return;
+  const auto deliver = [root = root_](bool is_err, std::string lines) {
+    root->send(rendezvous::OutputLines{is_err, std::move(lines)});
+  };
+  relay_ = agent::Relay::create(session_.io, deliver, assignment_.colours);
+  console_ = relay_;
 }
 
 // Agents that somebody started by hand print to separate places; an engine gathers its tasks'
@@ -167,6 +177,7 @@ Result<void> Member::start() {
   plan_ = std::move(*plan);
   if (becomes_a_rank()) return {};
   exits_.clear();
+  if (!console_) choose_console();
   plan_.output.console = console_;
   workers_ = std::make_unique<agent::Workers>(
       session_.io, session_.job.inherited, session_.job.place.node_name, plan_.workers,
@@ -246,6 +257,7 @@ void Member::on(const Lost& lost) {
                   root_address_ ? root_address_->text() : "this host", lost.reason,
                   alive_ ? "stopping this node's workers" : "the job cannot go on"));
   exit_code_ = exit_failure;
+  if (relay_) relay_->close();
   // Cut off from a root that may have started this node's ranks elsewhere by now.
   const bool cut_off = lost.reason.starts_with("no word");
   stop(cut_off ? std::min(session_.job.grace.stop, fence_grace) : session_.job.grace.stop);

@@ -9,6 +9,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "agent/exit.h"
+#include "agent/relay.h"
 #include "agent/workers.h"
 #include "base/error.h"
 #include "hosts/address.h"
@@ -65,6 +66,7 @@ class Member {
 
   void report(nlohmann::json message);
   void become_spare();
+  void choose_console();
   void report_orphaned();
   void assigned(rendezvous::Assignment assignment);
   boost::asio::awaitable<void> locate_store(rendezvous::StoreAddress store);
@@ -83,6 +85,7 @@ class Member {
   std::string root_agent_;
   Inbox<Event> inbox_;
   std::shared_ptr<agent::Console> console_;  // of all attempts
+  std::shared_ptr<agent::Relay> relay_;      // the same, where the root's terminal is meant
   rendezvous::Assignment assignment_;
   std::string master_addr_;
   std::optional<agent::Logs> logs_;  // of all attempts

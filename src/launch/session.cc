@@ -25,6 +25,8 @@ Session::Session(const Job& run, int heartbeat_fd)
       job(run),
       identity{std::string(version), rendezvous::wire_job(run.name), rendezvous::random_hex(8)},
       door(io, identity, run.patience),
+      terminal(std::make_shared<agent::Terminal>(io, agent::ConsoleDescriptors{},
+                                                 agent::wants_colours(run.environment))),
       kept_(heartbeat_fd >= 0),
       parent_(::getppid()),
       signals_(io),

@@ -10,6 +10,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "agent/console.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -42,6 +43,8 @@ class Session {
   std::unique_ptr<store::Server> store;
   int port = 0;
   const WallTime began = std::chrono::system_clock::now();
+  // This process's own stdout and stderr.
+  std::shared_ptr<agent::Terminal> terminal;
   // The address of this host that the root, or at the root its members, reach it at.
   std::optional<hosts::Address> route;
   // Who is told of a signal to this process, or of one that our launcher passes on.

@@ -1,5 +1,7 @@
 #include "rendezvous/messages.h"
 
+#include <sodium.h>
+
 namespace toprun::rendezvous {
 namespace {
 
@@ -108,6 +110,7 @@ void to_json(nlohmann::json& json, const Assignment& a) {
           {"role_world_size", a.role_world_size},
           {"run_id", a.run_id},
           {"location", a.location},
+          {"colours", a.colours},
           {"store", a.store}};
 }
 
@@ -124,7 +127,32 @@ void from_json(const nlohmann::json& json, Assignment& a) {
   json.at("role_world_size").get_to(a.role_world_size);
   json.at("run_id").get_to(a.run_id);
   json.at("location").get_to(a.location);
+  json.at("colours").get_to(a.colours);
   json.at("store").get_to(a.store);
+}
+
+// JSON holds UTF-8 only, and workers print what they like: base64.
+void to_json(nlohmann::json& json, const OutputLines& output) {
+  constexpr int variant = sodium_base64_VARIANT_ORIGINAL;
+  std::string text(sodium_base64_encoded_len(output.lines.size(), variant), '\0');
+  sodium_bin2base64(text.data(), text.size(),
+                    reinterpret_cast<const unsigned char*>(output.lines.data()),
+                    output.lines.size(), variant);
+  text.pop_back();  // the C string's end
+  json = {{"type", "output"}, {"is_err", output.is_err}, {"lines", text}};
+}
+
+void from_json(const nlohmann::json& json, OutputLines& output) {
+  json.at("is_err").get_to(output.is_err);
+  const auto text = json.at("lines").get<std::string>();
+  output.lines.resize(text.size());
+  std::size_t size = 0;
+  if (sodium_base642bin(reinterpret_cast<unsigned char*>(output.lines.data()), output.lines.size(),
+                        text.data(), text.size(), nullptr, &size, nullptr,
+                        sodium_base64_VARIANT_ORIGINAL) != 0) {
+    size = 0;
+  }
+  output.lines.resize(size);
 }
 
 std::string type_of(const nlohmann::json& message) {

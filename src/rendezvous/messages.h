@@ -69,7 +69,14 @@ struct Assignment {
   int role_world_size = 1;
   std::string run_id;
   std::string location;  // "/cluster/rack", empty if unknown
+  bool colours = false;  // the root's terminal shows them
   StoreAddress store;
+};
+
+// member → root, with --gather-output: what its workers print, byte for byte.
+struct OutputLines {
+  bool is_err = false;
+  std::string lines;
 };
 
 // Both read the wall clock, for `clock_behind`.
@@ -81,6 +88,8 @@ void to_json(nlohmann::json& json, const StoreAddress& store);
 void from_json(const nlohmann::json& json, StoreAddress& store);
 void to_json(nlohmann::json& json, const Assignment& assignment);
 void from_json(const nlohmann::json& json, Assignment& assignment);
+void to_json(nlohmann::json& json, const OutputLines& output);
+void from_json(const nlohmann::json& json, OutputLines& output);
 
 // The type of a message, "" if it has none.
 std::string type_of(const nlohmann::json& message);
