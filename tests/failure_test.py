@@ -197,8 +197,8 @@ class NothingOutlivesARun(support.TestCase):
         ready = self.folder()
         run = self.begin(support.binary(), "--nproc-per-node", 2, *SH,
                          f"setsid sh -c '>\"{ready}/grandchild.'$RANK'\"; exec sleep 300' & "
-                         f'while [ $(ls "{ready}" | wc -l) -lt 2 ]; do sleep 0.1; done; '
-                         f'>"{ready}/worker.$RANK"; {then}')
+                         f'>"{ready}/worker.$RANK"; '
+                         f'while [ $(ls "{ready}" | wc -l) -lt 4 ]; do sleep 0.1; done; {then}')
         support.wait_for_files(ready, 4)
         return run
 
