@@ -1,6 +1,7 @@
 #include "agent/filter.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "agent/lines.h"
 
@@ -8,6 +9,9 @@ namespace toprun::agent {
 
 std::string Filter::add(std::string_view text) {
   std::string out;
+  if (text.empty()) return out;
+  // Most of what is printed holds none: then the lines need not be told apart.
+  if (begun_.empty() && ends_line(text.back()) && !matches(text)) return out;
   while (!text.empty()) {
     const std::size_t end = end_of_first_line(text);
     const std::string_view piece = text.substr(0, end);
@@ -30,12 +34,15 @@ std::string Filter::flush() {
   return out;
 }
 
+bool Filter::matches(std::string_view text) const {
+  return std::ranges::any_of(needles_, [text](const std::string& needle) {
+    return ::memmem(text.data(), text.size(), needle.data(), needle.size()) != nullptr;
+  });
+}
+
 void Filter::append_if_matching(std::string_view line, std::string& out) const {
   while (!line.empty() && ends_line(line.back())) line.remove_suffix(1);
-  const auto holds = [line](const std::string& needle) {
-    return line.find(needle) != std::string_view::npos;
-  };
-  if (!std::ranges::any_of(needles_, holds)) return;
+  if (!matches(line)) return;
   out.append(prefix_).append(line) += '\n';
 }
 

@@ -21,6 +21,7 @@ class Filter {
   std::string flush();
 
  private:
+  bool matches(std::string_view text) const;
   void append_if_matching(std::string_view line, std::string& out) const;
 
   std::vector<std::string> needles_;
