@@ -22,7 +22,8 @@ std::string rank_set(std::vector<int> ranks);
 // Shows once what several ranks print alike: "[ranks 0-3,7] text", and "[rank 5] text" for what one
 // alone says. A line waits until every rank has said it or gone past it, at most `window`. Lines of
 // one rank stay in order, none is lost; those of different ranks come out in the order in which
-// they were first said. Time is passed in.
+// they were first said. So what a rank says after a line of its own that the others were ahead of
+// is not folded with theirs. Time is passed in.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};
