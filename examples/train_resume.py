@@ -12,12 +12,11 @@ import sys
 
 import torch
 import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 
-def samples(count=2048):
-    inputs = torch.randn(count, 16, generator=torch.Generator().manual_seed(0))
+def samples():
+    inputs = torch.randn(2048, 16, generator=torch.Generator().manual_seed(0))
     return TensorDataset(inputs, inputs.square().sum(dim=1, keepdim=True).sqrt())
 
 
@@ -30,7 +29,7 @@ def main():
         sys.exit("train_resume.py: RANK is not set: start it with toprun or torchrun")
     dist.init_process_group("gloo")
     torch.manual_seed(0)
-    model = DistributedDataParallel(torch.nn.Sequential(
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(
         torch.nn.Linear(16, 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     done, checkpoint = 0, args.output_dir / "last.pt"
@@ -39,10 +38,9 @@ def main():
         model.module.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
         done = state["epochs"]
-    sampler = DistributedSampler(samples())
-    loader = DataLoader(samples(), batch_size=16, sampler=sampler)
+    loader = DataLoader(data := samples(), batch_size=16, sampler=DistributedSampler(data))
     for epoch in range(done, args.epochs):
-        sampler.set_epoch(epoch)
+        loader.sampler.set_epoch(epoch)
         for inputs, targets in loader:
             loss = torch.nn.functional.mse_loss(model(inputs), targets)
             optimizer.zero_grad()
@@ -55,6 +53,7 @@ def main():
             partial.replace(checkpoint)  # so that there is never half a checkpoint
             print(f"epoch {epoch + 1}/{args.epochs}  loss {loss.item():.4f}", flush=True)
     dist.destroy_process_group()
+    os._exit(0)  # train_ddp.py says why
 
 
 if __name__ == "__main__":

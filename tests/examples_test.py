@@ -101,7 +101,7 @@ class Alone(support.TestCase):
         return self.run_to_end(support.python(), *argv, env={**CPU_ONLY, **(env or {})}, **options)
 
     def test_a_missing_launcher_is_named(self):
-        for name in ("topology.py", "all_reduce.py", "pi.py", "train_ddp.py"):
+        for name in ("topology.py", "all_reduce.py", "pi.py", "train_ddp.py", "train_resume.py"):
             with self.subTest(name):
                 finished = self.python(EXAMPLES / name)
                 self.assertEqual(finished.code, 1)

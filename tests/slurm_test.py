@@ -346,6 +346,50 @@ class Slurm(cluster.SlurmCase):
                 self.assertEqual(finished.code, 143, finished)
                 self.assert_nothing_left(run)
 
+    def test_preemption_and_requeue_are_told_from_other_ends(self):
+        def urgent_job():
+            self.assert_ok(self.login("sbatch", "-p", "urgent", "-N4", "--exclusive", "-o",
+                                      "/dev/null", "--wrap", "sleep 1"))
+        def requeue():
+            self.assert_ok(self.login("scontrol", "requeue", self.job))
+        for take_away, words in [(urgent_job, "Slurm preempted the job at 20"),
+                                 (requeue, "Slurm requeued the job")]:
+            with self.subTest(words):
+                folder = self.folder()
+                script = folder / "job.sh"
+                program = shlex.join([TOPRUN, "--nproc-per-node", "1", "--no-python", "sh", "-c",
+                                      f">{folder}/started.$RANK; exec sleep 50"])
+                script.write_text(
+                    "#!/bin/bash\n#SBATCH -N4 --exclusive --requeue --open-mode=append\n"
+                    f"[ -z $SLURM_RESTART_COUNT ] || exec touch {folder}/again\n"
+                    f"{program}; echo $? >{folder}/code\n")
+                submitted = self.login("sbatch", "--parsable", "-o", folder / "out", script)
+                self.assert_ok(submitted)
+                self.job = submitted.out.strip()
+                cluster.wait_for(lambda: len(list(folder.glob("started.*"))) == 4, "4 workers")
+                take_away()
+                cluster.wait_for((folder / "code").exists, "the end of the run")
+                out = (folder / "out").read_text()
+                self.assertEqual((folder / "code").read_text(), "75\n", out)
+                self.assertIn(words, out)
+                self.login("scancel", self.job)
+
+    def test_a_node_lost_by_an_elastic_job(self):
+        folder = self.folder()
+        worker = (f">{folder}/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE; "
+                  f"until [ -e {folder}/end ]; do sleep 0.1; done")
+        run = self.start("ctl", "srun", "-N4", TOPRUN, "--nnodes", "2:4", "--nproc-per-node", "1",
+                         "--rdzv-conf", "last_call_timeout=1", "--no-python", "sh", "-c", worker)
+        cluster.wait_for(lambda: len(list(folder.glob("0.*-of-4"))) == 4, "4 workers")
+        victim = next(pid for pid in cluster.agents(run)
+                      if "SLURM_NODEID=3\0" in open(f"/proc/{pid}/environ").read())
+        os.kill(victim, signal.SIGKILL)
+        cluster.wait_for(lambda: len(list(folder.glob("1.*-of-3"))) == 3, "3 workers")
+        (folder / "end").touch()
+        finished = run.wait(40)
+        self.assert_nothing_left(run)
+        self.assertRegex(finished.err, "3 ranks on 3 nodes, all ended with 0")
+
     def test_the_starter_is_told_to_end(self):
         for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
             with self.subTest(number):

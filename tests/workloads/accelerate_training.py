@@ -4,6 +4,7 @@ does with all the data: the expected weights are computed beside it.
     accelerate_training.py FOLDER_FOR_THE_STATE
 """
 
+import os
 import sys
 
 import torch
@@ -70,3 +71,4 @@ assert word == ["from 0"], word
 accelerator.print("once per node")
 print(f"rank {accelerator.process_index} trained", flush=True)
 accelerator.end_training()
+os._exit(0)  # without the interpreter's shutdown: examples/train_ddp.py says why

@@ -3,6 +3,7 @@
     sharded_checkpoint.py save|load FOLDER
 """
 
+import os
 import sys
 
 import torch
@@ -35,3 +36,4 @@ else:
     assert len(ours) < ROWS and (dist.get_rank() > 0 or torch.equal(ours, rows[:len(ours)])), ours
 print(f"rank {dist.get_rank()} of {dist.get_world_size()}: {action} done", flush=True)
 dist.destroy_process_group()
+os._exit(0)  # without the interpreter's shutdown: examples/train_ddp.py says why

@@ -5,6 +5,7 @@
 """
 
 import copy
+import os
 
 import torch
 import torch.distributed as dist
@@ -61,3 +62,4 @@ for kind in (fsdp2, fsdp1):
     torch.testing.assert_close(dict(weights()), dict(alone.state_dict()))
     print(f"rank {rank}: {kind.__name__} equals one process", flush=True)
 dist.destroy_process_group()
+os._exit(0)  # without the interpreter's shutdown: examples/train_ddp.py says why
