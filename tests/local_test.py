@@ -216,7 +216,7 @@ class Logs(support.TestCase):
         folder = self.folder()
         for _ in range(2):
             self.assert_ok(self.toprun("--log-dir", folder, "--redirects", 3, *SH, "echo x"))
-        self.assertEqual(len(list(folder.glob("none_*/attempt_0/0/stdout.log"))), 2)
+        self.assertEqual(len(list(folder.glob("*_*/attempt_0/0/stdout.log"))), 2)
 
     def test_a_full_disk_is_said_once_and_the_job_goes_on(self):
         folder = mounted_tmpfs(self, "64k")

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hosts/address.h"
 #include "launch/python.h"
+#include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 #include "scheduler/gpus.h"
 #include "scheduler/slots.h"
@@ -92,6 +93,8 @@ void choose_ports(Job& job) {
     job.ports = {*asked};
   } else if (job.place.port) {
     for (int i = 0; i < engine_ports; ++i) job.ports.push_back(*job.place.port + i);
+  } else if (options.standalone) {
+    job.ports = {0};  // two of them must not meet
   } else {
     job.ports = {options.rdzv_backend.value == "c10d" ? c10d_port : static_port};
     // The other nodes know this port only: it cannot be moved.
@@ -173,6 +176,22 @@ void choose_limits(Job& job) {
   if (job.options.shutdown_timeout) job.grace.stop = *job.options.shutdown_timeout;
 }
 
+// One node that no other could find: torchrun then meets itself under a fresh id.
+bool alone(const Options& options, int nnodes) {
+  return options.standalone ||
+         (nnodes == 1 && options.rdzv_backend.value == "static" && !options.rdzv_id.given() &&
+          !options.rdzv_endpoint.value && !options.master_port.value);
+}
+
+// RFC 9562 section 5.4.
+std::string uuid4() {
+  std::string id = rendezvous::random_hex(16);
+  id[12] = '4';
+  id[16] = "89ab"[id[16] % 4];
+  for (const std::size_t dash : {8, 13, 18, 23}) id.insert(dash, "-");
+  return id;
+}
+
 // What is redirected and not shown has to be kept somewhere.
 void keep_redirected(Job& job) {
   const StreamMap& redirects = job.options.redirects;
@@ -221,7 +240,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   if (auto counted = count_workers(job); !counted) return std::unexpected(counted.error());
   if (auto chosen = choose_program(job); !chosen) return std::unexpected(chosen.error());
   keep_redirected(job);
-  job.run_id = options.rdzv_id.value;
+  job.run_id = alone(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
   job.name = job.place.engine == "slurm" && !job.place.job.empty() ? job.place.job : job.run_id;
   choose_ports(job);
   choose_root(job);

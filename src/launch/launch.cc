@@ -35,6 +35,12 @@ void tell_the_place(const Job& job) {
                   job.program_reason));
 }
 
+// Where there are other nodes, they are to say first that this one no longer answers.
+std::chrono::milliseconds keeper_patience(const Job& job) {
+  return job.patience.silence + (job.several_processes() ? 2 * job.patience.beat
+                                                         : std::chrono::milliseconds(0));
+}
+
 }  // namespace
 
 // The story of a launch. What stands here is what one process knows by itself; where several meet,
@@ -56,7 +62,7 @@ int launch(const Options& options, const Environment& environment) {
       break;
   }
   return agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
-                     job->patience.silence, options.signals_to_handle);
+                     keeper_patience(*job), options.signals_to_handle);
 }
 
 }  // namespace toprun::launch
