@@ -97,8 +97,8 @@ class Outcome:
 @dataclasses.dataclass(frozen=True)
 class Expected:
     outcomes: tuple
-    within: float             # seconds from the strike to the end, or to the attempt that goes on
-    goes_on: int | None = None  # the attempt that runs until it is told to end; None: the job ends
+    within: float  # seconds from the strike to the end, or until the job goes on
+    goes_on: int | None = None  # the first attempt that may be the one that does; None: the job ends
 
 
 def all_cases(seed):
@@ -212,8 +212,7 @@ def loss(case):
     struck = STRUCK[case.effect]
     silence = SILENCE_S + FENCE_S if case.effect in (*CUTS, "frozen") else 0
     if case.node == 0 and case.effect not in CUTS:
-        within = SLACK_S + (JOIN_S if case.phase == "joining" else silence + GRACE_S)
-        return Expected((Outcome((struck, {1}), None),), within)
+        return loss_of_the_root(case, struck, silence)
     if case.phase == "joining":
         return loss_while_joining(case, struck)
     if case.phase == "restarting":
@@ -223,9 +222,24 @@ def loss(case):
     return loss_while_running(case, struck, silence)
 
 
+def loss_of_the_root(case, struck, silence):
+    """Ends the job everywhere; who writes the report is the victim itself."""
+    within = SLACK_S + (JOIN_S if case.phase == "joining" else silence + GRACE_S)
+    outcomes = [Outcome((struck, {1}), None)]
+    if case.phase == "restarting" and case.effect == "keeper killed":
+        why = "its agent lives long enough to say that a failure was first"
+        outcomes.append(Outcome((struck, {7}), (EXIT,), why))
+    return Expected(tuple(outcomes), within)
+
+
 def loss_while_joining(case, struck):
-    if not case.joined or case.elastic:
+    if not case.joined:
         return alone(case, struck)
+    if case.elastic:
+        why = "the last call may be over before the loss is known: then it counts as a member's"
+        outcomes = [Outcome(({0}, struck), (DONE,), why),
+                    *(Outcome(({0}, struck), (f"{kind} n1", DONE), why) for kind in lost_kinds(case))]
+        return Expected(tuple(outcomes), SLACK_S + SILENCE_S + 2 * LAST_CALL_S, 0)
     why = "a job that is not complete may wait for another node, or end"
     return Expected((Outcome(({1}, struck), ("join_timeout",), why),
                      *(Outcome(({1}, struck), (f"{kind} n1",), why) for kind in lost_kinds(case))),
@@ -256,12 +270,16 @@ def loss_while_restarting(case, struck, silence):
 
 
 def loss_while_ending(case, struck, silence):
-    """The victim's node is done, the other's workers sleep for another second."""
+    """The victim's node is done, the other's workers sleep for another second. What the root has
+    heard counts: if all ranks ended with 0, so did the job."""
+    unheard = loss_while_running(dataclasses.replace(case, phase="running"), struck, silence)
+    heard = Outcome(({0}, struck), (DONE,))
     if case.node == 0 and case.effect != "half-open":
-        return loss_while_running(dataclasses.replace(case, phase="running"), struck, silence)
-    if case.effect == "half-open" and case.node == 1:
-        struck = {0}  # it hears how the job ended
-    if case.effect == "cut and back":
-        struck = {0, 1}  # the root's last word may still be on its way when the link is back
-    within = SLACK_S + silence + FAREWELL_S
-    return Expected((Outcome(({0}, struck), (DONE,)),), within)
+        return unheard
+    if case.node == 0:
+        why = "n1's last words arrive or not: TCP sends little while nothing is acknowledged"
+        heard = dataclasses.replace(heard, why=why)
+        return dataclasses.replace(unheard, outcomes=(heard, *unheard.outcomes))
+    if case.effect in CUTS:
+        heard = Outcome(({0}, {0, 1}), (DONE,), "n1 may hear how the job ended, or nothing")
+    return Expected((heard,), SLACK_S + silence + FAREWELL_S)

@@ -142,7 +142,8 @@ class Scene:
 
     def ending(self):
         self.start_and_run()
-        last = self.case.node if self.case.victim == "worker" else 1 - self.case.node
+        strikes_a_worker = self.case.victim == "worker" and self.case.strike != "link down"
+        last = self.case.node if strikes_a_worker else 1 - self.case.node
         done = [pid for pid, node in self.workers(0).values() if node != f"n{last}"]
         (self.root / f"end.n{1 - last}").touch()
         self.until(lambda: not any(is_running(pid) for pid in done), "one node's workers end")
@@ -254,7 +255,7 @@ class Scene:
             os.kill(self.pid, signal.SIGCONT)
         if expected.goes_on is None:
             return
-        self.until(lambda: len(self.workers(expected.goes_on)) >= 2 or self.all_ended(),
+        self.until(lambda: self.runs_as(expected.goes_on) or self.all_ended(),
                    f"the workers of attempt {expected.goes_on} run",
                    self.end_limit - time.monotonic())
         self.seconds = time.monotonic() - self.struck_at
@@ -262,6 +263,11 @@ class Scene:
             self.stay_undisturbed()
         (self.root / "end").touch()
         self.end_limit = max(self.end_limit, time.monotonic() + SLACK_S + FAREWELL_S)
+
+    def runs_as(self, first_attempt):
+        """Whether the workers of at least one node run in this attempt or a later one."""
+        return any(len(self.workers(attempt)) >= 2
+                   for attempt in range(first_attempt, first_attempt + 3))
 
     def stay_undisturbed(self):
         time.sleep(UNDISTURBED_S)
@@ -380,7 +386,7 @@ class Hosts(cluster.Cluster):
                        "dev", "eth0", *words)
 
 
-def play_all(cases, at_once, tell):
+def play_all(cases, at_once, tell=lambda result: None):
     """Plays the cases on so many clusters side by side; tell(result) after each, in any order."""
     waiting = queue.SimpleQueue()
     for case in cases:
