@@ -31,7 +31,7 @@ REPLACED = {
     ("keeper", "link down"): "the link is down for 1 s, less than the heartbeat limit",
     ("agent", "link down"): "the link of n1 goes down for good",
     ("root agent", "link down"): "the link of n0, the root's, goes down for good",
-    ("worker", "link down"): "the link comes back just after the heartbeat limit",
+    ("worker", "link down"): "the link comes back 1 s after the heartbeat limit",
     ("grandchild", "link down"): "packets of one node are lost, those to it arrive",
     ("worker", "joining"): "the agent of n1 has joined and waits with the root for a third node",
     ("grandchild", "joining"): "the keeper of such an agent",
@@ -204,6 +204,8 @@ def lost_kinds(case):
         return ("node_lost", "agent_lost")  # the root's limit and the keeper's are the same
     if case.effect == "half-open" and case.node == 0:
         return ("node_lost", "agent_lost")  # n1 hears nothing, says so and goes
+    if case.effect == "cut and back":
+        return ("node_lost", "agent_lost")  # n1 gave up first and could say so when the link was back
     return ("node_lost",) if case.effect in CUTS else ("agent_lost",)
 
 

@@ -26,7 +26,7 @@ PORT = "29513"
 CONF = (f"keep_alive_interval=1,keep_alive_max_attempt={SILENCE_S},join_timeout={JOIN_S},"
         f"last_call_timeout={LAST_CALL_S}")
 STRANGER = "02:00:00:00:00:99"  # a hardware address that nobody has: what is sent to it is lost
-BLIP_S = 1.0
+BLIP_S = 1.0             # less than the limit; or how much more than it, a beat being 0.5 s
 UNDISTURBED_S = 1.0      # how long a job that is to go on must go on before it is told to end
 SET_UP_S = 20            # until a phase is reached
 END_PHASE_S = 1.0        # how long the last node's workers sleep
@@ -236,7 +236,7 @@ class Scene:
         if self.case.effect == "half-open":
             return self.hosts.lose_packets(node, STRANGER)
         self.hosts.unplug(node)
-        back_after = {"nothing": BLIP_S, "cut and back": SILENCE_S + 0.3}.get(self.case.effect)
+        back_after = {"nothing": BLIP_S, "cut and back": SILENCE_S + BLIP_S}.get(self.case.effect)
         if back_after:
             self.back = threading.Timer(back_after, self.hosts.plug, [node])
             self.back.start()
