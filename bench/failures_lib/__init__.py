@@ -1,0 +1,1 @@
+"""The parts of failures.py: launchers on virtual hosts, and one function per case."""

@@ -1,0 +1,67 @@
+"""Restart in place with Gloo: a rank fails after one all_reduce, the others are in a loop of them."""
+
+import time
+
+from . import jobs
+from .cases import FAILED
+
+LIMIT_S = 45  # a failed attempt of torchrun may hang for half an hour
+
+TRAINS = """\
+import os, time
+def note(name, seconds):
+    path = os.path.join(os.environ["ROOT"], name)
+    with open(path + ".new", "w") as file:
+        file.write(repr(seconds))
+    os.rename(path + ".new", path)
+def boot_time():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+rank, attempt = int(os.environ["RANK"]), int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+with open("/proc/self/stat") as file:
+    ticks = int(file.read().rpartition(")")[2].split()[19])
+note(f"started.{attempt}.{rank}", ticks / os.sysconf("SC_CLK_TCK"))
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+one = torch.ones(1)
+dist.all_reduce(one)
+note(f"reduced.{attempt}.{rank}", boot_time())
+if attempt == 0:
+    if rank == dist.get_world_size() - 1:
+        time.sleep(0.2)  # all have noted theirs
+        note("failed", boot_time())
+        os._exit(1)
+    while True:
+        dist.all_reduce(one)
+dist.destroy_process_group()
+"""
+
+
+def restarted(hosts, launcher, nodes):
+    """{figure: value} of one try: whether it worked, and what it took."""
+    with jobs.Job(hosts, launcher, nodes) as job:
+        script = job.root / "trains.py"
+        script.write_text(TRAINS)
+        job.start(script, options=["--max-restarts", "1"])
+        deadline = time.monotonic() + LIMIT_S
+        codes = [run.ended(deadline - run.start)[1] for run in job.runs]
+        ranks = range(nodes * jobs.NPROC)
+
+        def notes(name):
+            paths = [job.root / f"{name}.1.{rank}" for rank in ranks]
+            return [float(path.read_text()) for path in paths if path.exists()]
+
+        worked = codes == [0] * nodes and len(notes("reduced")) == len(ranks)
+        if not worked:
+            return {"worked": False, "exec": FAILED, "reduced": FAILED,
+                    "text": "".join(run.text() for run in job.runs)}
+        failed = float((job.root / "failed").read_text())
+        return {"worked": True, "exec": max(notes("started")) - failed,
+                "reduced": max(notes("reduced")) - failed}
+
+
+def two_nodes(hosts, launcher, _):
+    return restarted(hosts, launcher, 2)
+
+
+def one_node(hosts, launcher, _):
+    return restarted(hosts, launcher, 1)
