@@ -23,7 +23,7 @@ VARIABLES = ("RANK", "TOPRUN_NODE_NAME", "MASTER_ADDR", "MASTER_PORT", "GLOO_SOC
 SILENCE_S = 3  # keep_alive_interval · keep_alive_max_attempt below
 QUICK = ["--rdzv-conf", "keep_alive_interval=1,keep_alive_max_attempt=3"]
 SLACK_S = 6     # on two busy cores
-STALL_LIMIT_S = 10  # the keeper's, see src/agent/keeper.h
+STALL_LIMIT_S = 4  # the keeper's: SILENCE_S and two beats
 
 SUM = """\
 import os, socket, torch, torch.distributed as dist

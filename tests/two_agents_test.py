@@ -11,7 +11,7 @@ import support
 from support import EXAMPLES, two_nodes
 
 NOTICE_LIMIT_S = 5      # from a failure on one node to the end of all, graces not used
-STALL_LIMIT_S = 10      # after which a keeper kills an agent that does not move
+STALL_LIMIT_S = 3       # after which a keeper kills an agent that does not move: 2 s and two beats
 IDENTITY = ["--no-python", "sh", "-c", "echo rank=$RANK/$WORLD_SIZE local=$LOCAL_RANK "
             "group=$GROUP_RANK/$GROUP_WORLD_SIZE master=$MASTER_ADDR:$MASTER_PORT"]
 
