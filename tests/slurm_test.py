@@ -4,6 +4,7 @@ n1 and n3. The order of the network is n0 n2 n1 n3."""
 
 import json
 import os
+import pathlib
 import re
 import shlex
 import signal
@@ -336,6 +337,10 @@ class Slurm(cluster.SlurmCase):
         self.wait_for_files(folder, 8)
         return run
 
+    def agent_of_node(self, run, index):
+        return next(pid for pid in cluster.agents(run) if f"SLURM_NODEID={index}\0" in
+                    pathlib.Path(f"/proc/{pid}/environ").read_text())
+
     def test_scancel(self):
         for tasks in (["--nproc-per-node", "2"], []):
             with self.subTest(tasks):
@@ -347,32 +352,33 @@ class Slurm(cluster.SlurmCase):
                 self.assert_nothing_left(run)
 
     def test_preemption_and_requeue_are_told_from_other_ends(self):
-        def urgent_job():
+        def urgent_job(_):
             self.assert_ok(self.login("sbatch", "-p", "urgent", "-N4", "--exclusive", "-o",
                                       "/dev/null", "--wrap", "sleep 1"))
-        def requeue():
-            self.assert_ok(self.login("scontrol", "requeue", self.job))
+        def requeue(job):
+            self.assert_ok(self.login("scontrol", "requeue", job))
         for take_away, words in [(urgent_job, "Slurm preempted the job at 20"),
                                  (requeue, "Slurm requeued the job")]:
             with self.subTest(words):
                 folder = self.folder()
-                script = folder / "job.sh"
-                program = shlex.join([TOPRUN, "--nproc-per-node", "1", "--no-python", "sh", "-c",
+                script, report = folder / "job.sh", folder / "report.json"
+                program = shlex.join([TOPRUN, "--nproc-per-node", "1", "--report", str(report),
+                                      "--no-python", "sh", "-c",
                                       f">{folder}/started.$RANK; exec sleep 50"])
-                script.write_text(
-                    "#!/bin/bash\n#SBATCH -N4 --exclusive --requeue --open-mode=append\n"
-                    f"[ -z $SLURM_RESTART_COUNT ] || exec touch {folder}/again\n"
-                    f"{program}; echo $? >{folder}/code\n")
+                script.write_text("#!/bin/bash\n#SBATCH -N4 --exclusive --requeue\n"
+                                  f"[ -z $SLURM_RESTART_COUNT ] || exit\n{program}\n")
                 submitted = self.login("sbatch", "--parsable", "-o", folder / "out", script)
                 self.assert_ok(submitted)
-                self.job = submitted.out.strip()
                 cluster.wait_for(lambda: len(list(folder.glob("started.*"))) == 4, "4 workers")
-                take_away()
-                cluster.wait_for((folder / "code").exists, "the end of the run")
-                out = (folder / "out").read_text()
-                self.assertEqual((folder / "code").read_text(), "75\n", out)
-                self.assertIn(words, out)
-                self.login("scancel", self.job)
+                take_away(submitted.out.strip())
+                # A requeue ends srun, and with it what the agents print; the report is a file.
+                cluster.wait_for(report.exists, "the end of the run")
+                written = json.loads(report.read_text())
+                self.assertEqual(written["exit_code"], 75)
+                cause = written["attempts"][-1]["cause"]
+                self.assertEqual(cause["kind"], "preempted")
+                self.assertIn(words, cause["message"])
+                self.login("scancel", submitted.out.strip())
 
     def test_a_node_lost_by_an_elastic_job(self):
         folder = self.folder()
@@ -381,9 +387,7 @@ class Slurm(cluster.SlurmCase):
         run = self.start("ctl", "srun", "-N4", TOPRUN, "--nnodes", "2:4", "--nproc-per-node", "1",
                          "--rdzv-conf", "last_call_timeout=1", "--no-python", "sh", "-c", worker)
         cluster.wait_for(lambda: len(list(folder.glob("0.*-of-4"))) == 4, "4 workers")
-        victim = next(pid for pid in cluster.agents(run)
-                      if "SLURM_NODEID=3\0" in open(f"/proc/{pid}/environ").read())
-        os.kill(victim, signal.SIGKILL)
+        os.kill(self.agent_of_node(run, 3), signal.SIGKILL)
         cluster.wait_for(lambda: len(list(folder.glob("1.*-of-3"))) == 3, "3 workers")
         (folder / "end").touch()
         finished = run.wait(40)
@@ -422,9 +426,7 @@ class Slurm(cluster.SlurmCase):
         run = self.running(self.folder(), "srun", "-N4", TOPRUN, "--nproc-per-node", "2")
         agents = cluster.agents(run)
         self.assertEqual(len(agents), 4, run.processes())
-        environment = {pid: open(f"/proc/{pid}/environ").read() for pid in agents}
-        root = next(pid for pid in agents if "SLURM_NODEID=0\0" in environment[pid])
-        os.kill(root, signal.SIGKILL)
+        os.kill(self.agent_of_node(run, 0), signal.SIGKILL)
         finished = run.wait(40)
         self.assertNotEqual(finished.code, 0)
         self.assertIn("lost the root agent", finished.err)
