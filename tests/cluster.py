@@ -14,6 +14,9 @@ import unittest
 
 import support
 
+sys.path.insert(0, str(support.REPOSITORY / "tools"))
+from vcluster_lib import errors, namespaces, slurm, state
+
 VCLUSTER = [sys.executable, "-B", str(support.REPOSITORY / "tools/vcluster")]
 UP_LIMIT_S = 90
 JOBS_VANISH_S = 20  # Slurm's KillWait and what it takes to tell every node
@@ -24,8 +27,6 @@ SHOWN = re.compile(r"^shown (.*)$", re.M)
 
 def reason_not_possible(with_slurm):
     """Why this machine cannot have a cluster, None if it can."""
-    sys.path.insert(0, str(support.REPOSITORY / "tools"))
-    from vcluster_lib import errors, namespaces, slurm
     try:
         namespaces.check_permitted(os.geteuid() != 0)
         if with_slurm:
@@ -105,6 +106,17 @@ class Cluster:
     def on(self, host, *command):
         """The words that run a command on a host."""
         return [*VCLUSTER, "exec", "--name", self.name, host, *command]
+
+
+class Quick(Cluster):
+    """Its commands are on their host at once: no `vcluster exec`, a Python program, comes first."""
+
+    def up(self):
+        super().up()
+        self.state = state.load(self.name)
+
+    def on(self, host, *command):
+        return [*namespaces.inside(self.state, host), "env", f"HOSTNAME={host}", *command]
 
 
 class TestCase(support.TestCase):

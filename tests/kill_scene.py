@@ -9,7 +9,6 @@ import queue
 import random
 import shutil
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -19,8 +18,7 @@ import kill_matrix
 import support
 from kill_matrix import FAREWELL_S, GRACE_S, JOIN_S, LAST_CALL_S, OBEY_S, SILENCE_S, SLACK_S
 
-sys.path.insert(0, str(support.REPOSITORY / "tools"))
-from vcluster_lib import namespaces, network, plan, state
+from vcluster_lib import namespaces, network, plan
 
 PORT = "29513"
 CONF = (f"keep_alive_interval=1,keep_alive_max_attempt={SILENCE_S},join_timeout={JOIN_S},"
@@ -351,15 +349,11 @@ def is_running(pid):
     return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
-class Hosts(cluster.Cluster):
+class Hosts(cluster.Quick):
     """n0 and n1, with cables that can be pulled."""
 
     def __init__(self):
         super().__init__("--hosts", "2")
-
-    def up(self):
-        super().up()
-        self.state = state.load(self.name)
 
     def _act(self, action, node):
         action(self.state, self.state.plan.host(node))

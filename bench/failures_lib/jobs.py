@@ -54,7 +54,7 @@ def torchrun():
     return Launcher("torchrun", tuple(support.torchrun()))
 
 
-class Hosts(cluster.Cluster):
+class Hosts(cluster.Quick):
     def __enter__(self):
         self.up()
         return self

@@ -2,10 +2,13 @@
 
 import time
 
+import support
+
 from . import jobs
 from .cases import FAILED
 
-LIMIT_S = 45  # a failed attempt of torchrun may hang for half an hour
+START_LIMIT_S = 120    # until a rank fails, on a busy machine
+RESTART_LIMIT_S = 60   # from there: a failed attempt of torchrun may hang for half an hour
 
 TRAINS = """\
 import os, time
@@ -42,7 +45,8 @@ def restarted(hosts, launcher, nodes):
         script = job.root / "trains.py"
         script.write_text(TRAINS)
         job.start(script, options=["--max-restarts", "1"])
-        deadline = time.monotonic() + LIMIT_S
+        support.wait_until((job.root / "failed").exists, START_LIMIT_S, "a rank fails")
+        deadline = time.monotonic() + RESTART_LIMIT_S
         codes = [run.ended(deadline - run.start)[1] for run in job.runs]
         ranks = range(nodes * jobs.NPROC)
 
