@@ -1,3 +1,6 @@
+#include <chrono>
+#include <thread>
+
 #include "base/process.h"
 #include "base/text.h"
 #include "scheduler/slurm.h"
@@ -5,6 +8,10 @@
 
 namespace toprun::scheduler {
 namespace {
+
+// A requeue signals the job's processes a moment before it counts itself.
+constexpr int most_questions = 3;
+constexpr std::chrono::milliseconds between_questions{100};
 
 // The value of KEY=VALUE among the words of a record.
 std::optional<std::string_view> field(std::string_view record, std::string_view key) {
@@ -32,10 +39,18 @@ std::optional<std::string> SlurmEngine::preempted(const Environment& environment
   const auto job = environment.non_empty("SLURM_JOB_ID");
   if (!job) return std::nullopt;
   const auto restarts = slurm::number(environment, "SLURM_RESTART_COUNT", 0, INT32_MAX);
-  const auto answer =
-      output_of({"scontrol", "show", "job", "-o", *job}, environment, engine_answer_limit);
-  if (!restarts || !answer) return std::nullopt;
-  return preemption_in(*answer, static_cast<int>(restarts->value_or(0)));
+  if (!restarts) return std::nullopt;
+  const auto deadline = std::chrono::steady_clock::now() + engine_answer_limit;
+  for (int asked = 0; asked < most_questions; ++asked) {
+    if (asked > 0) std::this_thread::sleep_for(between_questions);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    const auto answer = output_of({"scontrol", "show", "job", "-o", *job}, environment, left);
+    if (!answer) break;
+    auto words = preemption_in(*answer, static_cast<int>(restarts->value_or(0)));
+    if (words) return words;
+  }
+  return std::nullopt;
 }
 
 }  // namespace toprun::scheduler
