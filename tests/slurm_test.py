@@ -372,7 +372,8 @@ class Slurm(cluster.SlurmCase):
                 cluster.wait_for(lambda: len(list(folder.glob("started.*"))) == 4, "4 workers")
                 take_away(submitted.out.strip())
                 # A requeue ends srun, and with it what the agents print; the report is a file.
-                cluster.wait_for(report.exists, "the end of the run")
+                cluster.wait_for(lambda: report.exists() and report.read_text().endswith("}\n"),
+                                 "the end of the run")
                 written = json.loads(report.read_text())
                 self.assertEqual(written["exit_code"], 75)
                 cause = written["attempts"][-1]["cause"]
