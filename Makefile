@@ -7,9 +7,10 @@ export PYTHON
 export TOPRUN := $(CURDIR)/build/release/toprun
 
 FUZZ_SECONDS ?= 30  # for each fuzzer
+FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo test bench asan tsan fuzz format tidy clean
+.PHONY: release wheel dev help demo test bench bench-failures asan tsan fuzz format tidy clean
 
 release:  ## build/release/toprun: the one static binary
 	tools/setup build
@@ -21,7 +22,7 @@ wheel: release  ## build/wheels: toprun for pip, and a second wheel that gives i
 	tools/wheel $(TOPRUN) build/wheels
 
 help:  ## this list
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside ours
 	tools/setup cluster --python
@@ -39,6 +40,10 @@ bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; 
 	tools/setup bench --python
 	python3 -B bench/launch.py
 	@missed=0; for part in topology store; do python3 -B bench/$$part.py || missed=1; done; exit $$missed
+
+bench-failures: release  ## what happens when something breaks, beside torchrun; the kill matrix
+	tools/setup cluster --python
+	python3 -B bench/failures.py $(FAILURES)
 
 dev:  ## everything, with debug information and dynamic libraries
 	tools/setup build

@@ -10,6 +10,7 @@ tests/kill_matrix.py, toprun alone. Exit code 1 if toprun misses a bound or a ca
 
 import argparse
 import dataclasses
+import itertools
 import json
 import math
 import os
@@ -125,6 +126,12 @@ def launchers(case, full):
     return [(toprun, FULL_RESTARTS if full else case.times), (torchrun, peers), (own_store, peers)]
 
 
+def in_turns(shares):
+    """Each launcher as often as it shall, all in turns, so that they see the same weather."""
+    rounds = [[launcher] * times for launcher, times in shares]
+    return [launcher for turn in itertools.zip_longest(*rounds) for launcher in turn if launcher]
+
+
 def play(case, cap, full):
     """{launcher's name: [{figure: value} of each time]}."""
     hosts = jobs.Hosts(*case.up) if case.up else None
@@ -132,11 +139,9 @@ def play(case, cap, full):
     if hosts:
         hosts.up()
     try:
-        for launcher, times in launchers(case, full):
-            found[launcher.name] = []
-            for _ in range(times):
-                found[launcher.name].append(case.play(hosts, launcher, cap))
-                say(f"{case.name}: {launcher.name}: {shown(found[launcher.name][-1])}")
+        for launcher in in_turns(launchers(case, full)):
+            found.setdefault(launcher.name, []).append(case.play(hosts, launcher, cap))
+            say(f"{case.name}: {launcher.name}: {shown(found[launcher.name][-1])}")
     finally:
         if hosts:
             hosts.down()

@@ -19,11 +19,14 @@ def note(name, seconds):
     os.rename(path + ".new", path)
 def boot_time():
     return time.clock_gettime(time.CLOCK_BOOTTIME)
-rank, attempt = int(os.environ["RANK"]), int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+rank = int(os.environ["RANK"])
+# torchrun's count of restarts is each node's own: here 0 on one and 1 on the other.
+attempt = int(os.path.exists(os.path.join(os.environ["ROOT"], "failed")))
 with open("/proc/self/stat") as file:
     ticks = int(file.read().rpartition(")")[2].split()[19])
 note(f"started.{attempt}.{rank}", ticks / os.sysconf("SC_CLK_TCK"))
 import torch, torch.distributed as dist
+note(f"imported.{attempt}.{rank}", boot_time())
 dist.init_process_group("gloo")
 one = torch.ones(1)
 dist.all_reduce(one)
@@ -60,6 +63,7 @@ def restarted(hosts, launcher, nodes):
                     "text": "".join(run.text() for run in job.runs)}
         failed = float((job.root / "failed").read_text())
         return {"worked": True, "exec": max(notes("started")) - failed,
+                "imported": max(notes("imported")) - failed,
                 "reduced": max(notes("reduced")) - failed}
 
 

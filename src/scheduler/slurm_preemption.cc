@@ -9,7 +9,8 @@
 namespace toprun::scheduler {
 namespace {
 
-// A requeue signals the job's processes a moment before it counts itself.
+// A requeue signals the job's processes a moment before it counts itself, and any signal to a job
+// also goes to the command that asks.
 constexpr int most_questions = 3;
 constexpr std::chrono::milliseconds between_questions{100};
 
@@ -46,8 +47,7 @@ std::optional<std::string> SlurmEngine::preempted(const Environment& environment
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
     const auto answer = output_of({"scontrol", "show", "job", "-o", *job}, environment, left);
-    if (!answer) break;
-    auto words = preemption_in(*answer, static_cast<int>(restarts->value_or(0)));
+    auto words = preemption_in(answer.value_or(""), static_cast<int>(restarts->value_or(0)));
     if (words) return words;
   }
   return std::nullopt;
