@@ -375,7 +375,7 @@ class Slurm(cluster.SlurmCase):
                 cluster.wait_for(lambda: report.exists() and report.read_text().endswith("}\n"),
                                  "the end of the run")
                 written = json.loads(report.read_text())
-                self.assertEqual(written["exit_code"], 75)
+                self.assertEqual(written["exit_code"], 75, written)
                 cause = written["attempts"][-1]["cause"]
                 self.assertEqual(cause["kind"], "preempted")
                 self.assertIn(words, cause["message"])

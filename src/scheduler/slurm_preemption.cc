@@ -11,7 +11,7 @@ namespace {
 
 // A requeue signals the job's processes a moment before it counts itself, and any signal to a job
 // also goes to the command that asks.
-constexpr int most_questions = 3;
+constexpr int most_questions = 5;
 constexpr std::chrono::milliseconds between_questions{100};
 
 // The value of KEY=VALUE among the words of a record.
