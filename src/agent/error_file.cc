@@ -21,7 +21,7 @@ Result<std::string> error_file_for_launcher(const std::string& text, const Worke
 Result<void> copy_error_file(const std::string& from, const WorkerExit& exit,
                              const std::string& to) {
   const std::string what = "cannot copy the error file to TORCHELASTIC_ERROR_FILE=" + to;
-  const auto text = read_file(from);
+  const auto text = read_plain_file(from);
   if (!text) return fail(what, text.error().line());
   const auto json = error_file_for_launcher(*text, exit);
   if (!json) return fail(what, json.error().line());

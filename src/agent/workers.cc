@@ -53,7 +53,7 @@ void take_status(int status, WorkerExit& exit) {
 std::optional<ErrorFile> read_error_file(const std::string& path, SteadyTime started) {
   struct stat status {};
   if (path.empty() || ::stat(path.c_str(), &status) != 0) return std::nullopt;
-  const auto text = read_file(path, longest_error_file_bytes);
+  const auto text = read_plain_file(path, longest_error_file_bytes);
   if (!text) return std::nullopt;
   const WallTime modified{std::chrono::seconds(status.st_mtim.tv_sec) +
                           std::chrono::microseconds(status.st_mtim.tv_nsec / 1000)};

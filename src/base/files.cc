@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,8 +10,10 @@
 
 namespace toprun {
 
-Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+namespace {
+
+Result<std::string> read_all(const Fd& fd, const std::filesystem::path& path,
+                             std::size_t limit_bytes) {
   if (!fd) return fail_errno("cannot read " + path.string());
   std::string content;
   char buffer[16384];
@@ -24,6 +27,22 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
       return fail("cannot read " + path.string(), fmt::format("larger than {} bytes", limit_bytes));
     }
   }
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return read_all(fd, path, limit_bytes);
+}
+
+Result<std::string> read_plain_file(const std::filesystem::path& path, std::size_t limit_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  if (fd && ::fstat(fd.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return fail("cannot read " + path.string(), "it is no plain file");
+  }
+  return read_all(fd, path, limit_bytes);
 }
 
 }  // namespace toprun

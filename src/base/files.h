@@ -14,4 +14,9 @@ inline constexpr std::size_t default_file_limit_bytes = 64u << 20;
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = default_file_limit_bytes);
 
+// As read_file(), for a path that somebody else may have made: a link, a device or a pipe is an
+// error, and opening never waits.
+Result<std::string> read_plain_file(const std::filesystem::path& path,
+                                    std::size_t limit_bytes = default_file_limit_bytes);
+
 }  // namespace toprun
