@@ -38,9 +38,10 @@ using Connection = std::shared_ptr<Channel>;
 
 asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hosts::Address address,
                                                        int port, Patience patience,
+                                                       milliseconds at_most,
                                                        std::shared_ptr<std::string> why) {
   auto socket = std::make_shared<tcp::socket>(io);
-  asio::steady_timer limit(io, connect_limit);
+  asio::steady_timer limit(io, at_most);
   limit.async_wait([socket](const boost::system::error_code& error) {
     boost::system::error_code ignored;
     if (!error) socket->close(ignored);
@@ -53,7 +54,7 @@ asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hos
 
 // What one round of trying ended in.
 struct Round {
-  enum class End { joined, absent, stranger, wrong_job, refused };
+  enum class End { joined, unknown, absent, stranger, wrong_job, refused };
   End end = End::absent;
   std::string why;
   std::optional<Joined> joined;
@@ -77,6 +78,8 @@ class Dialer {
   asio::awaitable<Round> knock(std::shared_ptr<Channel> channel);
   Round refusal(const Refused& refused) const;
   void say_waiting(const Round& round);
+  // The limit, or what is left until the deadline.
+  milliseconds within(milliseconds limit) const;
   std::string where() const;
   std::string member_line() const;
 
@@ -86,9 +89,15 @@ class Dialer {
   Secret secret_;
   Patience patience_;
   MakeJoin make_join_;
+  steady_clock::time_point deadline_;
   steady_clock::time_point next_report_ = steady_clock::now();
   std::string last_why_;
 };
+
+milliseconds Dialer::within(milliseconds limit) const {
+  const auto left = std::chrono::ceil<milliseconds>(deadline_ - steady_clock::now());
+  return std::clamp(left, milliseconds(1), limit);
+}
 
 std::string Dialer::where() const {
   return fmt::format("the root agent at {}:{}", root_.host, root_.ports.front());
@@ -110,7 +119,7 @@ void Dialer::say_waiting(const Round& round) {
 }
 
 asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
-  const auto deadline = steady_clock::now() + join_timeout;
+  deadline_ = steady_clock::now() + join_timeout;
   std::optional<steady_clock::time_point> stranger_since;
   milliseconds pause = first_retry;
   for (;;) {
@@ -129,29 +138,32 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
                          "choose another port with --rdzv-endpoint or --master-port on all nodes");
         }
         break;
+      case Round::End::unknown:
       case Round::End::absent:
         stranger_since.reset();
         break;
     }
-    if (now >= deadline) {
+    say_waiting(result);
+    asio::steady_timer timer(io_, within(pause));
+    co_await timer.async_wait(quietly);
+    if (steady_clock::now() >= deadline_) {
       co_return fail(fmt::format("cannot join {} within {}", where(), duration_text(join_timeout)),
                      result.why, root_.hint);
     }
-    say_waiting(result);
-    asio::steady_timer timer(io_, pause);
-    co_await timer.async_wait(quietly);
     pause = std::min(pause * 3 / 2, longest_retry);
   }
 }
 
 asio::awaitable<Round> Dialer::round() {
-  const auto addresses = hosts::resolve(root_.host, resolve_limit);
-  if (!addresses) co_return Round{Round::End::absent, addresses.error().line(), {}};
+  const auto addresses = hosts::resolve(root_.host, within(resolve_limit));
+  if (!addresses) co_return Round{Round::End::unknown, addresses.error().line(), {}};
   Round worst{Round::End::absent, "nobody listens there", {}};
   for (const int port : root_.ports) {
     const auto why = std::make_shared<std::string>();  // shared with tries that outlast the race
     const std::function<asio::awaitable<std::optional<Connection>>(std::size_t)> attempt =
-        [&](std::size_t i) { return connect_one(io_, (*addresses)[i], port, patience_, why); };
+        [&](std::size_t i) {
+          return connect_one(io_, (*addresses)[i], port, patience_, within(connect_limit), why);
+        };
     auto connected = co_await race<Connection>(io_, addresses->size(), attempt);
     if (!connected) {
       if (worst.end == Round::End::absent && !why->empty()) worst.why = *why;
@@ -183,7 +195,7 @@ std::string Dialer::member_line() const {
 asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
   const std::string mine = member_line();
   auto sent = co_await channel->write(mine);
-  auto line = co_await channel->read_line(patience_.first_byte);
+  auto line = co_await channel->read_line(within(patience_.first_byte));
   if (!line) {
     co_return Round{Round::End::stranger,
                     "the port is held by something that is not a toprun root: " + line.error().why,
