@@ -237,33 +237,36 @@ def print_table(rows):
 def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="longer caps, 20 restarts")
-    parser.add_argument("--only", metavar="CASE,…", help=", ".join(
-        [*(case.key for case in CASES), MATRIX]))
+    parser.add_argument("--only", metavar="CASE,…", help="these cases instead of all")
     parser.add_argument("--json", metavar="FILE")
-    return parser.parse_args()
+    args = parser.parse_args()
+    known = [*(case.key for case in CASES), MATRIX]
+    args.only = args.only.split(",") if args.only else known
+    if unknown := [key for key in args.only if key not in known]:
+        parser.error(f"--only: no case {', '.join(unknown)}; there are {', '.join(known)}")
+    return args
 
 
 def main():
     args = options()
     if reason := cluster.reason_not_possible(with_slurm=False):
         sys.exit(f"no virtual cluster: {reason}")
-    wanted = args.only.split(",") if args.only else [*(case.key for case in CASES), MATRIX]
     cap = FULL_CAP_S if args.full else CAP_S
     seed = int(os.environ.get("TOPRUN_SEED") or random.SystemRandom().randrange(10_000))
     load = f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs before"
     rows, found, deviations = [], {}, []
     for case in CASES:
-        if case.key in wanted:
+        if case.key in args.only:
             found[case.key] = play(case, cap, args.full)
             rows += rows_of(case, found[case.key], cap)
-    if MATRIX in wanted:
+    if MATRIX in args.only:
         row, deviations = play_matrix(seed)
         rows.append(row)
     print(f"{load}, {os.getloadavg()[0]:.1f} after; * with {'='.join(OWN_STORE)}")
     print_table(rows)
     for result in deviations:
         print(f"not as expected: {result.case.name}: {result.problem}")
-    for key, what in kill_matrix.REPLACED.items() if MATRIX in wanted else ():
+    for key, what in kill_matrix.REPLACED.items() if MATRIX in args.only else ():
         print(f"in the kill matrix, {' × '.join(key)}: {what}")
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(
