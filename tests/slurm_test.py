@@ -382,18 +382,23 @@ class Slurm(cluster.SlurmCase):
                 self.login("scancel", submitted.out.strip())
 
     def test_a_node_lost_by_an_elastic_job(self):
-        folder = self.folder()
-        worker = (f">{folder}/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE; "
-                  f"until [ -e {folder}/end ]; do sleep 0.1; done")
-        run = self.start("ctl", "srun", "-N4", TOPRUN, "--nnodes", "2:4", "--nproc-per-node", "1",
-                         "--rdzv-conf", "last_call_timeout=1", "--no-python", "sh", "-c", worker)
-        cluster.wait_for(lambda: len(list(folder.glob("0.*-of-4"))) == 4, "4 workers")
-        os.kill(self.agent_of_node(run, 3), signal.SIGKILL)
-        cluster.wait_for(lambda: len(list(folder.glob("1.*-of-3"))) == 3, "3 workers")
-        (folder / "end").touch()
-        finished = run.wait(40)
-        self.assert_nothing_left(run)
-        self.assertRegex(finished.err, "3 ranks on 3 nodes, all ended with 0")
+        # srun ends with the highest code of its tasks; our starter with the run's.
+        for launcher, code in (["srun", "-N4"], 1), (["salloc", "-N4"], 0):
+            with self.subTest(launcher):
+                folder = self.folder()
+                worker = (f">{folder}/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE; "
+                          f"until [ -e {folder}/end ]; do sleep 0.1; done")
+                run = self.start("ctl", *launcher, TOPRUN, "--nnodes", "2:4", "--nproc-per-node",
+                                 "1", "--rdzv-conf", "last_call_timeout=1", "--no-python", "sh",
+                                 "-c", worker)
+                cluster.wait_for(lambda: len(list(folder.glob("0.*-of-4"))) == 4, "4 workers")
+                os.kill(self.agent_of_node(run, 3), signal.SIGKILL)
+                cluster.wait_for(lambda: len(list(folder.glob("1.*-of-3"))) == 3, "3 workers")
+                (folder / "end").touch()
+                finished = run.wait(40)
+                self.assert_nothing_left(run)
+                self.assertRegex(finished.err, "3 ranks on 3 nodes, all ended with 0")
+                self.assertEqual(finished.code, code, finished)
 
     def test_the_starter_is_told_to_end(self):
         for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:

@@ -16,7 +16,7 @@ namespace toprun::agent {
 
 // How long start-up waits for the kernel to load all programs. One that takes longer, from a file
 // system that hangs, counts as started; should it fail after all, it exits with `exec_failed`.
-inline constexpr std::chrono::seconds exec_limit{5};
+inline constexpr std::chrono::seconds exec_limit{1};
 inline constexpr int exec_failed = 127;
 
 // A program to start in a session and process group of its own, which gets SIGKILL when the thread

@@ -74,9 +74,19 @@ Verdict early(std::string kind, const Error& error) {
   return verdict;
 }
 
-Early early_end(const json& message) {
+Early early_end(const json& message, const Peer& peer) {
   const std::string type = type_of(message);
   if (type == "failed") return early("launcher", error_in(message));
+  if (type == "lost") {
+    Conductor conductor({peer.join.host}, {1}, {});
+    const std::string reason = message.value("reason", "");
+    if (peer.is_own()) {
+      conductor.root_lost(0, reason);
+    } else {
+      conductor.lost(0, false, reason);
+    }
+    return conductor.verdict();
+  }
   if (type != "signal") return std::nullopt;
   const int signal = message.value("signal", 15);
   Verdict verdict;
@@ -108,7 +118,6 @@ asio::awaitable<AttemptCourse> Attempt::run(AttemptCourse course) {
   } else {
     peers_.tell_members({{"type", "start"}});
     course_.verdict = co_await watch();
-    course_.verdict.told_to_end = course_.verdict.told_to_end || root_is_lost_;
   }
   course_.ended = std::chrono::system_clock::now();
   co_return course_;
@@ -199,17 +208,17 @@ asio::awaitable<Early> Attempt::all_ready() {
                                         "look at the agents there", exit_failure});
     }
     if (const auto* said = std::get_if<Peers::Said>(&*event)) {
-      if (auto end = early_end(said->message)) co_return end;
+      if (auto end = early_end(said->message, peers_.at(said->agent))) co_return end;
       const bool of_this_attempt = said->message.value("attempt", number_) == number_;
       if (type_of(said->message) == "ready" && of_this_attempt) late.erase(said->agent);
       if (type_of(said->message) == "leave") {
-        Conductor conductor({members_[index_.at(said->agent)].host}, {});
+        Conductor conductor({members_[index_.at(said->agent)].host}, {1}, {});
         leavers_[said->agent] = said->message.value("signal", 15);
         conductor.leaving(0, leavers_[said->agent]);
         co_return conductor.verdict();
       }
     } else if (const auto* left = std::get_if<Peers::Left>(&*event)) {
-      Conductor conductor({left->join.host}, {});
+      Conductor conductor({left->join.host}, {1}, {});
       conductor.lost(0, left->silent, left->reason);
       co_return conductor.verdict();
     }
@@ -219,8 +228,12 @@ asio::awaitable<Early> Attempt::all_ready() {
 
 asio::awaitable<Verdict> Attempt::watch() {
   std::vector<std::string> hosts;
-  for (const rendezvous::Join& join : members_) hosts.push_back(join.host);
-  Conductor conductor(std::move(hosts), session_.job.grace);
+  std::vector<int> ranks;
+  for (const rendezvous::Join& join : members_) {
+    hosts.push_back(join.host);
+    ranks.push_back(join.slots);
+  }
+  Conductor conductor(std::move(hosts), std::move(ranks), session_.job.grace);
   while (!conductor.over()) {
     const auto event = co_await peers_.next(conductor.wake_at());
     if (!event) {
@@ -268,8 +281,12 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
     one_more_started();
     peers_.make_lifeline(said.agent);
   } else if (type == "lost") {
-    conductor.lost(member, false, message.value("reason", ""));
-    root_is_lost_ = root_is_lost_ || peers_.at(said.agent).address.empty();
+    const std::string reason = message.value("reason", "");
+    if (peers_.is_own(said.agent)) {
+      conductor.root_lost(member, reason);
+    } else {
+      conductor.lost(member, false, reason);
+    }
   } else if (type == "failed") {
     conductor.failed(member, error_in(message));
   } else if (type == "signal") {

@@ -24,9 +24,9 @@ using Early = std::optional<Verdict>;
 
 // An early end for a reason of toprun's own: kind "launcher", "join_timeout" …
 Verdict early(std::string kind, const Error& error);
-// What a member's message means for a run whose workers are not running: told to end, failed, or
-// nothing.
-Early early_end(const nlohmann::json& message);
+// What a member's message means for a run whose workers are not running: told to end, failed, lost,
+// or nothing.
+Early early_end(const nlohmann::json& message, const Peer& peer);
 
 // One attempt of a job, at the root: orders its members, gives each its part, has them start their
 // workers and watches until all of these are gone. The members are those of `peers` when it begins;
@@ -67,7 +67,6 @@ class Attempt {
   std::size_t started_ = 0;  // members whose workers run
   std::optional<SteadyTime> first_failure_;
   std::map<std::string, int> leavers_;
-  bool root_is_lost_ = false;  // this very process has to end
   AttemptCourse course_;
 };
 

@@ -21,6 +21,7 @@ std::string words_for(const agent::WorkerExit& exit) {
 void Conductor::exited(std::size_t node, agent::WorkerExit exit, SteadyTime now) {
   exit.host = hosts_[node];
   exits_.push_back(exit);
+  if (!exit.ours) --running_[node];
   if (!exit.failed() || exit.ours || trigger_ != Trigger::none) return;
   if (!agent::tells_only_of_a_lost_peer(exit)) {
     stop(Trigger::exit, words_for(exit), grace_.stop);
@@ -40,6 +41,16 @@ void Conductor::leave(std::size_t node) {
 
 void Conductor::lost(std::size_t node, bool silent, std::string reason) {
   if (gone_[node]) return;
+  if (running_[node] == 0) return leave(node);
+  lose(node, silent, reason);
+}
+
+void Conductor::root_lost(std::size_t node, std::string reason) {
+  root_is_lost_ = true;
+  lose(node, false, reason);
+}
+
+void Conductor::lose(std::size_t node, bool silent, std::string_view reason) {
   leave(node);
   if (!loss_) {
     loss_.emplace();
@@ -132,7 +143,7 @@ Verdict Conductor::verdict() const {
     verdict.exit = *cause;
   }
   verdict.exits = exits_;
-  verdict.told_to_end = signal_ != 0;
+  verdict.told_to_end = signal_ != 0 || root_is_lost_;
   return verdict;
 }
 

@@ -47,7 +47,9 @@ class Conductor {
     std::string reason;                 // for the other nodes' users, one line
   };
 
-  Conductor(std::vector<std::string> hosts, Grace grace) : hosts_(std::move(hosts)), grace_(grace) {
+  // `ranks`: how many each node has.
+  Conductor(std::vector<std::string> hosts, std::vector<int> ranks, Grace grace)
+      : hosts_(std::move(hosts)), running_(std::move(ranks)), grace_(grace) {
     gone_.resize(hosts_.size());
     signalled_.resize(hosts_.size());
   }
@@ -55,8 +57,11 @@ class Conductor {
   // What happened at node `node` (an index into `hosts`).
   void exited(std::size_t node, agent::WorkerExit exit, SteadyTime now);
   void gone(std::size_t node);
-  // `silent`: no word came for too long (node lost), rather than the connection ending.
+  // `silent`: no word came for too long (node lost), rather than the connection ending. A node
+  // whose ranks have all ended may go.
   void lost(std::size_t node, bool silent, std::string reason);
+  // The root's own agent, which is this very process, has to end, whatever became of its ranks.
+  void root_lost(std::size_t node, std::string reason);
   void failed(std::size_t node, Error error);
   // An engine sends the same signal to every agent: only an agent's second one is a new one.
   void signalled(std::size_t node, int signal);
@@ -73,9 +78,11 @@ class Conductor {
  private:
   enum class Trigger { none, exit, lost, failed, left, signal };
   void leave(std::size_t node);
+  void lose(std::size_t node, bool silent, std::string_view reason);
   void stop(Trigger trigger, std::string reason, std::chrono::milliseconds grace);
 
   std::vector<std::string> hosts_;
+  std::vector<int> running_;  // ranks by node that have not ended by themselves
   Grace grace_;
   std::vector<char> gone_;
   std::size_t gone_count_ = 0;
@@ -86,6 +93,7 @@ class Conductor {
   std::optional<Verdict> failure_;
   std::optional<Verdict> departure_;
   int signal_ = 0;
+  bool root_is_lost_ = false;
   std::vector<char> signalled_;  // by node
   std::vector<Order> orders_;
 };

@@ -36,7 +36,7 @@ WorkerExit stopped(int rank) {
 }
 
 Conductor two_nodes() {
-  return Conductor({"a", "b"}, quick());
+  return Conductor({"a", "b"}, {2, 2}, quick());
 }
 
 TEST(Conductor, EndsWithZeroOnceAllNodesAreGone) {
@@ -108,6 +108,35 @@ TEST(Conductor, ANodeThatIsGoneCannotBeLost) {
   conductor.gone(1);
   conductor.lost(1, false, "the connection was closed");
   EXPECT_TRUE(conductor.take_orders().empty());
+}
+
+TEST(Conductor, ANodeWhoseRanksHaveEndedMayGo) {
+  Conductor conductor = two_nodes();
+  for (const int rank : {2, 3}) conductor.exited(1, exited(rank, 0), start);
+  conductor.lost(1, true, "no word for 10.0 s");
+  EXPECT_TRUE(conductor.take_orders().empty());
+  for (const int rank : {0, 1}) conductor.exited(0, exited(rank, 0), start);
+  conductor.gone(0);
+  EXPECT_TRUE(conductor.over());
+  EXPECT_EQ(conductor.verdict().exit_code, 0);
+}
+
+TEST(Conductor, ANodeThatKilledItsRanksBeforeItWentIsLost) {
+  Conductor conductor = two_nodes();
+  for (const int rank : {2, 3}) conductor.exited(1, stopped(rank), start);
+  conductor.lost(1, false, "the keeper of its agent was killed");
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  EXPECT_EQ(conductor.verdict().kind, "agent_lost");
+}
+
+TEST(Conductor, TheRootsLossEndsTheJobAlsoWhenItsRanksHaveEnded) {
+  Conductor conductor = two_nodes();
+  for (const int rank : {0, 1}) conductor.exited(0, exited(rank, 0), start);
+  conductor.gone(0);
+  conductor.root_lost(0, "the keeper of its agent was killed");
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  EXPECT_EQ(conductor.verdict().kind, "agent_lost");
+  EXPECT_TRUE(conductor.verdict().told_to_end);
 }
 
 TEST(Conductor, AFailureBeforeTheLossStaysTheCause) {

@@ -171,7 +171,8 @@ void choose_limits(Job& job) {
   }
   // Workers must not be killed by the engine while they still have our grace.
   if (job.place.kill_wait) {
-    job.grace.stop = std::min<milliseconds>(job.grace.stop, *job.place.kill_wait - before_the_engine);
+    job.grace.stop =
+        std::min<milliseconds>(job.grace.stop, *job.place.kill_wait - before_the_engine);
   }
   if (job.options.shutdown_timeout) job.grace.stop = *job.options.shutdown_timeout;
 }
@@ -230,9 +231,10 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   }
   if (job.place.stance == Stance::in_place) {
     if (options.max_restarts > 0) {
-      return usage(fmt::format("--max-restarts {}", options.max_restarts),
-                   "ranks that the engine starts one by one cannot be started again by toprun",
-                   "start one toprun per node (srun --ntasks-per-node=1), or let the engine requeue");
+      return usage(
+          fmt::format("--max-restarts {}", options.max_restarts),
+          "ranks that the engine starts one by one cannot be started again by toprun",
+          "start one toprun per node (srun --ntasks-per-node=1), or let the engine requeue");
     }
     job.tasks = 0;
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);

@@ -25,8 +25,8 @@ struct Job {
   int nnodes = 1;  // the most there may be
   std::string nnodes_source;
   int min_nodes = 1;  // fewer than nnodes only with --nnodes MIN:MAX
-  int tasks = 1;  // ranks in place: all tasks of the step
-  int nproc = 1;  // workers of this process
+  int tasks = 1;      // ranks in place: all tasks of the step
+  int nproc = 1;      // workers of this process
   std::string nproc_source;
   std::vector<std::string> program;  // the workers' argv
   std::string program_reason;        // why this Python

@@ -37,8 +37,14 @@ void tell_the_place(const Job& job) {
 
 // Where there are other nodes, they are to say first that this one no longer answers.
 std::chrono::milliseconds keeper_patience(const Job& job) {
-  return job.patience.silence + (job.several_processes() ? 2 * job.patience.beat
-                                                         : std::chrono::milliseconds(0));
+  return job.patience.silence +
+         (job.several_processes() ? 2 * job.patience.beat : std::chrono::milliseconds(0));
+}
+
+// Our starter's srun ends with the highest exit code of its tasks. That has to be the root's, also
+// where an elastic job went on without one of the others.
+bool may_be_lost(const Job& job) {
+  return job.place.started_by_toprun && job.is_elastic() && !job.is_root.value_or(true);
 }
 
 }  // namespace
@@ -61,8 +67,9 @@ int launch(const Options& options, const Environment& environment) {
     case scheduler::Stance::agent:
       break;
   }
-  return agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
-                     keeper_patience(*job), options.signals_to_handle);
+  const int exit_code = agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
+                                    keeper_patience(*job), options.signals_to_handle);
+  return may_be_lost(*job) ? 0 : exit_code;
 }
 
 }  // namespace toprun::launch

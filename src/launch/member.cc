@@ -98,7 +98,8 @@ void Member::report(json message) {
 void Member::become_spare() {
   spare_ = true;
   say(fmt::format("{}: the job at {} has all the nodes it can use now; waiting as a spare",
-                  session_.job.place.node_name, root_address_ ? root_address_->text() : "this host"));
+                  session_.job.place.node_name,
+                  root_address_ ? root_address_->text() : "this host"));
 }
 
 void Member::choose_console() {
@@ -262,12 +263,30 @@ void Member::on(const Lost& lost) {
   const bool cut_off = lost.reason.starts_with("no word");
   stop(cut_off ? std::min(session_.job.grace.stop, fence_grace) : session_.job.grace.stop);
   if (!has_a_terminal_of_its_own()) return;
+  say_block(summary(session_.job, course_without_root()));
+}
+
+// What one node knows of a run.
+Course Member::course_without_root() const {
+  AttemptCourse attempt;
+  attempt.number = assignment_.attempt;
+  attempt.started = session_.began;
+  attempt.ended = std::chrono::system_clock::now();
+  attempt.verdict.exit_code = exit_failure;
+  attempt.verdict.kind = "agent_lost";
+  attempt.verdict.node = root_address_ ? root_address_->text() : "";
+  attempt.verdict.message = "lost the root agent";
+  if (workers_) {
+    attempt.nodes.push_back({session_.job.place.node_name, assignment_.group_rank,
+                             assignment_.first_rank, assignment_.nproc, assignment_.location});
+  }
   Course course;
-  course.started = session_.began;
-  course.ended = std::chrono::system_clock::now();
-  course.verdict = {exit_failure,          "agent_lost", assignment_.store.host,
-                    "lost the root agent", {},           {}};
-  say_block(summary(session_.job, course));
+  course.started = attempt.started;
+  course.ended = attempt.ended;
+  course.restarts = assignment_.restarts;
+  course.verdict = attempt.verdict;
+  course.attempts.push_back(std::move(attempt));
+  return course;
 }
 
 void Member::stop(milliseconds grace) {

@@ -13,6 +13,7 @@
 #include "agent/workers.h"
 #include "base/error.h"
 #include "hosts/address.h"
+#include "launch/ending.h"
 #include "launch/inbox.h"
 #include "launch/session.h"
 #include "launch/workplan.h"
@@ -77,6 +78,7 @@ class Member {
   void interrupt(int signal, std::chrono::milliseconds grace);
   void stop(std::chrono::milliseconds grace);
   void report_failure(const Error& error);
+  Course course_without_root() const;
   void pass_on_the_error_file() const;
 
   Session& session_;

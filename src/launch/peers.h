@@ -22,6 +22,8 @@ struct Peer {
   std::shared_ptr<rendezvous::Link> link;
   std::string address;    // where it dialled from; empty for the root's own process
   bool lifeline = false;  // became its rank: the connection only tells that it lives
+
+  bool is_own() const { return address.empty(); }
 };
 
 // The agents that the root is linked with, members of the job and spares, and what comes from them.
@@ -60,6 +62,7 @@ class Peers {
   // then. Spares come and go without a word to the caller.
   boost::asio::awaitable<std::optional<Event>> next(std::optional<SteadyTime> deadline);
 
+  bool is_own(const std::string& agent) const { return peers_.at(agent).is_own(); }
   Peer& at(const std::string& agent) { return peers_.at(agent); }
   // It becomes its rank now.
   void make_lifeline(const std::string& agent);

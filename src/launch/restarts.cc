@@ -53,8 +53,9 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<mil
   }
   const std::string failure = likeness(verdict);
   const bool again_at_once = lived < instant;
-  same_instant_failures_ =
-      !again_at_once ? 0 : failure == last_failure_ ? same_instant_failures_ + 1 : 1;
+  same_instant_failures_ = !again_at_once             ? 0
+                           : failure == last_failure_ ? same_instant_failures_ + 1
+                                                      : 1;
   last_failure_ = failure;
   if (same_instant_failures_ >= hopeless_after) {
     return {false,
@@ -67,7 +68,8 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<mil
   }
   ++count_;
   short_lives_ = lived < short_life ? short_lives_ + 1 : 0;
-  Next next{true, pause_before(short_lives_), fmt::format("restart {} of {}", count_, max_restarts_)};
+  Next next{true, pause_before(short_lives_),
+            fmt::format("restart {} of {}", count_, max_restarts_)};
   if (next.pause > milliseconds(0)) {
     next.words += fmt::format(" in {}, because the last {} attempts were short",
                               duration_text(next.pause), short_lives_);

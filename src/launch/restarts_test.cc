@@ -84,8 +84,7 @@ TEST(Restarts, StopWhenTheSameFailureComesAtOnceThreeTimes) {
   EXPECT_TRUE(restarts.after(failed(1, "ImportError: x"), 300ms).again);
   const auto next = restarts.after(failed(1, "ImportError: x"), 300ms);
   EXPECT_FALSE(next.again);
-  EXPECT_EQ(next.words,
-            "not restarted: the same failure 3 times, each within 1.0 s of the start");
+  EXPECT_EQ(next.words, "not restarted: the same failure 3 times, each within 1.0 s of the start");
 }
 
 TEST(Restarts, GoOnWhenFailuresDifferOrTakeTime) {

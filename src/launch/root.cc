@@ -165,8 +165,11 @@ asio::awaitable<Early> Root::pause(milliseconds time) {
 
 Early Root::heard_between_attempts(const Peers::Event& event) {
   if (const auto* said = std::get_if<Peers::Said>(&event)) {
-    if (type_of(said->message) != "leave") return early_end(said->message);
-    dismiss(said->agent, said->message.value("signal", 15));
+    if (type_of(said->message) == "leave") {
+      dismiss(said->agent, said->message.value("signal", 15));
+    } else if (type_of(said->message) != "lost" || peers_.is_own(said->agent)) {
+      return early_end(said->message, peers_.at(said->agent));
+    }
   } else if (const auto* left = std::get_if<Peers::Left>(&event)) {
     same_members_ = false;
     if (left->properly) return std::nullopt;

@@ -233,7 +233,7 @@ std::string probe_line(const Identity& me) {
 asio::awaitable<std::optional<hosts::Address>> probe(asio::io_context& io, hosts::Address address,
                                                      StoreAddress store, Identity identity,
                                                      Patience patience) {
-  auto channel = co_await connect_one(io, address, store.port, patience, nullptr);
+  auto channel = co_await connect_one(io, address, store.port, patience, connect_limit, nullptr);
   if (!channel) co_return std::nullopt;
   std::string mine = probe_line(identity);
   const auto sent = co_await (*channel)->write(std::move(mine));

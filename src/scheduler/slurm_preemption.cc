@@ -44,8 +44,8 @@ std::optional<std::string> SlurmEngine::preempted(const Environment& environment
   const auto deadline = std::chrono::steady_clock::now() + engine_answer_limit;
   for (int asked = 0; asked < most_questions; ++asked) {
     if (asked > 0) std::this_thread::sleep_for(between_questions);
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     const auto answer = output_of({"scontrol", "show", "job", "-o", *job}, environment, left);
     auto words = preemption_in(answer.value_or(""), static_cast<int>(restarts->value_or(0)));
     if (words) return words;

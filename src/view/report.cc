@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/signals.h"
 #include "base/text.h"
 
 namespace toprun::view {
@@ -18,11 +19,6 @@ using nlohmann::json;
 constexpr std::size_t most_last_lines = 12;
 constexpr std::size_t most_message_lines = 4;
 constexpr std::size_t label_width = 12;
-
-std::string signal_name(int signal) {
-  const char* const name = ::sigabbrev_np(signal);
-  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
-}
 
 // "SIGSEGV (segmentation fault)".
 std::string signal_words(int signal) {
