@@ -156,7 +156,7 @@ std::string disagreement(const Witnesses& witnesses, std::string Evidence::*fiel
   std::string text;
   for (const auto& [value, hosts] : groups) {
     if (!text.empty()) text += ", ";
-    const std::string_view what = readable ? value : text.empty() ? "one" : "another";
+    const std::string what = readable ? value : text.empty() ? "one" : "another";
     text += fmt::format("{} on {}", what, named(hosts));
   }
   return text;
