@@ -75,8 +75,13 @@ bool Writer::room() const {
 
 bool Writer::idle() {
   const std::lock_guard lock(mutex_);
-  idle_awaited_ = pending_chunks_ != 0;
+  idle_awaited_ = !is_idle();
   return !idle_awaited_;
+}
+
+// What failed has to be told before anybody may leave.
+bool Writer::is_idle() const {
+  return pending_chunks_ == 0 && untold_failures_ == 0;
 }
 
 void Writer::abandon() {
@@ -103,7 +108,7 @@ void Writer::work() {
     pending_chunks_ -= chunks.size();
     const bool relieved = crowded_ && pending_bytes_ < limits_.low_bytes;
     if (relieved) crowded_ = false;
-    const bool awaited = idle_awaited_ && pending_chunks_ == 0;
+    const bool awaited = idle_awaited_ && is_idle();
     if (awaited) idle_awaited_ = false;
     if ((relieved || awaited) && !ending_) {
       boost::asio::post(io_, [self = weak_from_this()] {
@@ -174,12 +179,23 @@ void Writer::report(int fd, int code) {
   failed_.push_back(fd);
   const std::lock_guard lock(mutex_);
   if (ending_) return;
+  ++untold_failures_;
   boost::asio::post(io_, [self = weak_from_this(), fd, code] {
-    const auto writer = self.lock();
-    if (!writer) return;
-    const auto failed = writer->observer_.failed;
-    if (failed) failed(fd, code);
+    if (const auto writer = self.lock()) writer->tell(fd, code);
   });
+}
+
+void Writer::tell(int fd, int code) {
+  const auto [roomy, failed] = observer_;  // either may end in abandon()
+  if (failed) failed(fd, code);
+  bool awaited = false;
+  {
+    const std::lock_guard lock(mutex_);
+    --untold_failures_;
+    awaited = idle_awaited_ && is_idle() && !ending_;
+    if (awaited) idle_awaited_ = false;
+  }
+  if (awaited && roomy) roomy();
 }
 
 }  // namespace toprun::agent

@@ -46,7 +46,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void close(int fd);
 
   bool room() const;
-  // True once everything given is written or has failed; else roomy() comes when it is.
+  // True once everything given is written, or has failed and that was told; else roomy() comes when
+  // it is.
   bool idle();
   // No more callbacks, and the thread ends at the next chance; what it has not written is lost.
   void abandon();
@@ -68,6 +69,8 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void act(const Chunk& chunk);
   void write_all(int fd, std::string_view bytes);
   void report(int fd, int code);
+  void tell(int fd, int code);
+  bool is_idle() const;
 
   boost::asio::io_context& io_;
   Observer observer_;
@@ -77,6 +80,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   std::vector<Chunk> queue_;
   std::size_t pending_bytes_ = 0;
   std::size_t pending_chunks_ = 0;
+  int untold_failures_ = 0;  // on their way to the observer
   bool crowded_ = false;
   bool idle_awaited_ = false;
   bool ending_ = false;
