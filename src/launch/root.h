@@ -42,7 +42,6 @@ class Root {
   void dismiss(const std::string& agent, int signal);
 
   bool everybody_is_there() { return peers_.gathering().full() && peers_.all_members_are_there(); }
-  std::optional<SteadyTime> last_call();
   Verdict nobody_else_came() const;
   void say_who_is_missing() const;
   std::vector<std::string> missing() const;
