@@ -9,9 +9,8 @@
 
 namespace toprun::agent {
 
-// The agent writes a byte to the heartbeat pipe at least this often …
-inline constexpr std::chrono::milliseconds keeper_beat{1000};
-// … and counts as stalled after so long without one. Time in which the keeper itself did not run
+// The agent writes a byte to the heartbeat pipe several times in this span and counts as stalled
+// after so long without one. Time in which the keeper itself did not run
 // (Ctrl-Z, a suspended or frozen machine) does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
