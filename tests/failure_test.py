@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import random
 import select
 import shlex
 import signal
@@ -196,6 +197,8 @@ class Signals(support.TestCase):
 class CtrlZ(support.TestCase):
     """SIGTSTP stops the workers and then the keeper; SIGCONT lets them go on."""
 
+    LONGEST_STOP_S = 0.001  # of those that are taken back: the keeper is anywhere on its way
+
     def setUp(self):
         self.ready = self.folder()
         self.program = [support.binary(), "--nproc-per-node", 2, *SH,
@@ -203,8 +206,8 @@ class CtrlZ(support.TestCase):
                         f'mv "{self.ready}/$RANK.new" "{self.ready}/$RANK"; '
                         "while :; do sleep 0.05; done"]
 
-    def start(self):
-        run = self.begin(*self.program)
+    def start(self, in_session=True):
+        run = self.begin(*self.program, in_session=in_session)
         self.learn_workers()
         return run
 
@@ -246,12 +249,27 @@ class CtrlZ(support.TestCase):
         self.assertNotRegex(finished.err, "sign of life|lost")
 
     def test_a_stop_that_is_taken_back_at_once(self):
-        run = self.start()
-        for _ in range(30):
-            run.signal(signal.SIGTSTP)
-            run.signal(signal.SIGCONT)
-        time.sleep(0.3)
-        self.await_all(False, run.process.pid, *self.workers)
+        for in_session in (True, False):
+            self.setUp()
+            run = self.start(in_session)
+            for _ in range(200):
+                run.signal(signal.SIGTSTP)
+                until = time.monotonic() + random.uniform(0, self.LONGEST_STOP_S)
+                while time.monotonic() < until:
+                    pass
+                run.signal(signal.SIGCONT)
+                time.sleep(0.01)
+                self.await_all(False, run.process.pid, *self.workers)
+            run.signal(signal.SIGTERM)
+            self.assertEqual(run.wait(40).code, 143)
+
+    def test_in_an_orphaned_process_group_the_workers_alone_stop(self):
+        run = self.start(in_session=False)
+        run.signal(signal.SIGTSTP)
+        self.await_all(True, *self.workers)
+        self.assertEqual(self.stopped(run.process.pid), [False])
+        run.signal(signal.SIGCONT)
+        self.await_all(False, *self.workers)
         run.signal(signal.SIGTERM)
         self.assertEqual(run.wait(40).code, 143)
 

@@ -117,15 +117,17 @@ class Finished:
 
 class Run:
     """A started command. Everything that it starts can be found again by a mark in the environment,
-    in whatever session, process group or namespace it is."""
+    in whatever session, process group or namespace it is. `in_session`: in ours, as a shell starts
+    its jobs; else its process group is an orphaned one, which Ctrl-Z does not stop."""
 
-    def __init__(self, argv, env=None, cwd=None, stdin=subprocess.DEVNULL):
+    def __init__(self, argv, env=None, cwd=None, stdin=subprocess.DEVNULL, in_session=False):
         self.mark = uuid.uuid4().hex
         environment = {**os.environ, **(env or {}), MARK: self.mark}
         self.start = time.monotonic()
         self.process = subprocess.Popen(
             [str(word) for word in argv], stdin=stdin, stdout=subprocess.PIPE, cwd=cwd,
-            stderr=subprocess.PIPE, env=environment, start_new_session=True)
+            stderr=subprocess.PIPE, env=environment, start_new_session=not in_session,
+            process_group=0 if in_session else None)
 
     def processes(self):
         """{pid: command line} of what still runs with our mark; zombies do not count."""

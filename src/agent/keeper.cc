@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <initializer_list>
@@ -33,10 +34,11 @@ constexpr milliseconds look_interval{1000};
 constexpr milliseconds kill_interval{5};
 constexpr std::chrono::seconds unkillable_limit{15};
 
-// Written by the agent, read by the keeper after the agent's death.
 struct Shared {
-  char folder[PATH_MAX];
+  char folder[PATH_MAX];      // written by the agent, read by the keeper after the agent's death
+  std::atomic<bool> resting;  // written by the keeper
 };
+static_assert(std::atomic<bool>::is_always_lock_free);
 Shared* shared = nullptr;
 
 bool is_ignored(int signal) {
@@ -52,9 +54,17 @@ sigset_t forwarded_signals(std::span<const int> more) {
   }
   for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2, SIGCONT}) ::sigaddset(&set, signal);
   // A blocked signal is delivered to a signalfd even if its disposition is to be ignored.
-  for (const int signal : {SIGINT, SIGHUP, SIGQUIT, SIGTSTP}) {
+  for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
     if (!is_ignored(signal)) ::sigaddset(&set, signal);
   }
+  return set;
+}
+
+// SIGTSTP alone; nothing if it is ignored.
+sigset_t stop_signal() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  if (!is_ignored(SIGTSTP)) ::sigaddset(&set, SIGTSTP);
   return set;
 }
 
@@ -72,12 +82,19 @@ sigset_t forwarded_signals(std::span<const int> more) {
   ::_exit(agent(heartbeat_fd));
 }
 
+struct Descriptors {
+  int heartbeat;
+  int signals;
+  int stop;  // readable while a SIGTSTP is pending
+};
+
 class Keeper {
  public:
-  Keeper(pid_t agent, int heartbeat_fd, int signal_fd, milliseconds stall_limit)
+  Keeper(pid_t agent, Descriptors descriptors, milliseconds stall_limit)
       : agent_(agent),
-        heartbeat_fd_(heartbeat_fd),
-        signal_fd_(signal_fd),
+        heartbeat_fd_(descriptors.heartbeat),
+        signal_fd_(descriptors.signals),
+        stop_fd_(descriptors.stop),
         stall_limit_(stall_limit) {
     ::sigemptyset(&forwarded_);
   }
@@ -87,11 +104,14 @@ class Keeper {
     auto last_look = steady_clock::now();
     const milliseconds interval = std::min(look_interval, stall_limit_);
     for (;;) {
-      std::array<pollfd, 2> waiting{{{signal_fd_, POLLIN, 0}, {heartbeat_fd_, POLLIN, 0}}};
+      std::array<pollfd, 3> waiting{{{signal_fd_, POLLIN, 0},
+                                     {heartbeat_fd_, POLLIN, 0},
+                                     {resting_ ? -1 : stop_fd_, POLLIN, 0}}};
       ::poll(waiting.data(), waiting.size(), static_cast<int>(interval.count()));
       const auto now = steady_clock::now();
       silent += std::min(interval, std::chrono::ceil<milliseconds>(now - last_look));
       last_look = now;
+      if (waiting[2].revents != 0) rest(SIGTSTP);  // first: a SIGCONT may have come after poll()
       if (read_signals(); status_) return ended();
       if (read_beats()) silent = milliseconds{0};
       if (silent >= stall_limit_) return stalled();
@@ -105,8 +125,11 @@ class Keeper {
       if (info.ssi_signo == SIGCHLD) continue;
       const int signal = static_cast<int>(info.ssi_signo);
       ::sigaddset(&forwarded_, signal);
-      if (signal == SIGTSTP || signal == SIGCONT) resting_ = signal == SIGTSTP;
-      ::kill(agent_, signal);
+      if (signal == SIGCONT) {
+        rest(SIGCONT);
+      } else {
+        ::kill(agent_, signal);
+      }
     }
     int status = 0;
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -114,18 +137,33 @@ class Keeper {
     }
   }
 
+  // Two signals may overtake each other on their way through the agent; what is shared can't.
+  void rest(int signal) {
+    resting_ = signal == SIGTSTP;
+    if (shared != nullptr) shared->resting = resting_;
+    ::kill(agent_, signal);
+  }
+
+  // The SIGTSTP has been left pending until now. A SIGCONT that came meanwhile has discarded it, as
+  // the kernel does with every stop signal: so none is ever overlooked. In an orphaned process
+  // group, where no shell would let us go on, it has no effect on us.
+  void stop() {
+    const sigset_t stop = stop_signal();
+    ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);
+    ::sigprocmask(SIG_BLOCK, &stop, nullptr);
+  }
+
   bool read_beats() {
     char beats[256];
     bool any = false;
-    bool rest = false;
+    bool at_rest = false;
     ssize_t n;
     while ((n = ::read(heartbeat_fd_, beats, sizeof beats)) > 0) {
       any = true;
-      rest = rest || std::memchr(beats, beat_of_rest, static_cast<std::size_t>(n)) != nullptr;
+      at_rest |= std::memchr(beats, beat_of_rest, static_cast<std::size_t>(n)) != nullptr;
     }
     if (n == 0) heartbeat_fd_ = -1;  // closed; poll() leaves out a negative descriptor
-    // A SIGCONT may have come before the answer to the SIGTSTP.
-    if (rest && resting_) ::raise(SIGSTOP);
+    if (at_rest && resting_) stop();
     return any;
   }
 
@@ -177,9 +215,10 @@ class Keeper {
   const pid_t agent_;
   int heartbeat_fd_;
   const int signal_fd_;
+  const int stop_fd_;
   const milliseconds stall_limit_;
   sigset_t forwarded_;
-  bool resting_ = false;       // SIGTSTP came, and no SIGCONT since
+  bool resting_ = false;       // a SIGTSTP was passed on, and no SIGCONT since
   std::optional<int> status_;  // the agent's, once it has ended
 };
 
@@ -203,13 +242,17 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
   ::sigaddset(&watched, SIGCHLD);
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &watched, &before);
+  const sigset_t stop = stop_signal();
+  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
   const Fd signals(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  const Fd stops(::signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
 
   const pid_t keeper = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
     Fd(beats.get()).reset();
     Fd(signals.get()).reset();
+    Fd(stops.get()).reset();
     become_agent(agent, beat_writer.get(), keeper, before);
   }
   if (pid < 0) {
@@ -221,12 +264,16 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
   ::setpgid(pid, pid);  // here too, so that a signal from the terminal never finds it in our group
   ::signal(SIGPIPE, SIG_IGN);
   beat_writer.reset();
-  return Keeper(pid, beats.get(), signals.get(), stall_limit).watch();
+  return Keeper(pid, {beats.get(), signals.get(), stops.get()}, stall_limit).watch();
 }
 
 void keeper_removes(const std::string& folder) {
   if (shared == nullptr || folder.size() >= sizeof shared->folder) return;
   std::memcpy(shared->folder, folder.c_str(), folder.size() + 1);
+}
+
+bool keeper_rests() {
+  return shared != nullptr && shared->resting;
 }
 
 }  // namespace toprun::agent

@@ -22,10 +22,11 @@ inline constexpr char beat_of_rest = 's';
 // with one thread and no network, which
 //
 // - forwards SIGTERM, SIGUSR1, SIGUSR2 and `more_signals`, and SIGINT, SIGHUP, SIGQUIT unless they
-//   are inherited as ignored (nohup, a shell's background job). The agent leads a process group of its own, so that
-//   a terminal's Ctrl-C reaches it once. SIGWINCH has no use below pipes;
+//   are inherited as ignored (nohup, a shell's background job). The agent leads a process group of
+//   its own, so that a terminal's Ctrl-C reaches it once. SIGWINCH has no use below pipes;
 // - on SIGTSTP (Ctrl-Z) has the agent stop its workers and then stops itself, so that a shell sees
-//   a stopped job; the agent lives on and its beats with it. On SIGCONT all go on;
+//   a stopped job (in an orphaned process group, which no shell looks after, only the workers
+//   stop); the agent lives on and its beats with it. On SIGCONT all go on;
 // - when the agent dies or stalls, kills and reaps everything below it, removes what
 //   keeper_removes() named and says so;
 // - dies itself only by SIGKILL: then the agent gets SIGTERM.
@@ -40,5 +41,9 @@ int keep(const std::function<int(int heartbeat_fd)>& agent,
 // From inside `agent`: names the one folder that the keeper removes, with all in it, if the agent
 // cannot do it any more. Empty: none. Without a keeper it does nothing.
 void keeper_removes(const std::string& folder);
+
+// From inside `agent`, at a SIGTSTP or SIGCONT: whether SIGTSTP was the later of the two, which the
+// order in which the agent takes them does not tell. Without a keeper: false.
+bool keeper_rests();
 
 }  // namespace toprun::agent

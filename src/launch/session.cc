@@ -41,6 +41,7 @@ Session::Session(const Job& run, int heartbeat_fd)
     signals_.add(SIGTSTP);
     signals_.add(SIGCONT);
     beat(heartbeat_fd);
+    if (agent::keeper_rests()) pause(true);  // it came before there was a handler
   }
   await_signal();
 }
@@ -102,7 +103,7 @@ void Session::take(int signal) {
   const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
   if (orphaned && !on_orphaned) ::_exit(exit_failure);
   if (orphaned) return on_orphaned();
-  if (signal == SIGTSTP || signal == SIGCONT) return pause(signal == SIGTSTP);
+  if (signal == SIGTSTP || signal == SIGCONT) return pause(agent::keeper_rests());
   if (on_signal) on_signal(signal);
 }
 
