@@ -24,7 +24,6 @@ toprun_system_library(cares ares.h)
 toprun_system_library(munge munge.h)
 
 add_library(lib::fmt INTERFACE IMPORTED GLOBAL)
-target_compile_definitions(lib::fmt INTERFACE FMT_HEADER_ONLY)
 
 add_library(lib::tomlplusplus INTERFACE IMPORTED GLOBAL)
 
