@@ -75,5 +75,16 @@ TEST(Lines, HoldNoMoreThanTheLimit) {
   EXPECT_EQ(out + lines.flush().size(), 1'000'000u);
 }
 
+TEST(Lines, EndAtTheFirstOfBothWhereverItStands) {
+  for (std::size_t before = 0; before < 1100; ++before) {
+    const std::string text(before, 'x');
+    for (const std::string end : {"\n", "\r", "\r\n"}) {
+      EXPECT_EQ(end_of_first_line(text + end + "next\r\n"), before + end.size()) << before;
+      EXPECT_EQ(end_of_first_line(text + end), before + end.size()) << before;
+    }
+    EXPECT_EQ(end_of_first_line(text), before);
+  }
+}
+
 }  // namespace
 }  // namespace toprun::agent

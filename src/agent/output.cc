@@ -5,7 +5,6 @@
 
 #include <cerrno>
 
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/display.h"
@@ -13,6 +12,7 @@
 #include "agent/folding.h"
 #include "agent/lines.h"
 #include "agent/log_files.h"
+#include "agent/readable.h"
 #include "agent/tail.h"
 #include "base/clock.h"
 
@@ -31,12 +31,12 @@ constexpr Portion round{Output::reads_per_round, Output::read_bytes, false};
 constexpr Portion turn{1, Output::turn_bytes, false};
 
 struct Stream {
-  Stream(boost::asio::io_context& io, std::size_t worker_number, bool err)
-      : worker(worker_number), is_err(err), pipe(io) {}
+  Stream(std::size_t number, bool err) : index(number), worker(number / 2), is_err(err) {}
 
+  std::size_t index;  // among all streams
   std::size_t worker;
   bool is_err;
-  boost::asio::posix::stream_descriptor pipe;
+  Fd pipe;
   bool at_end = false;
   bool resting = false;  // waits for the rest timer
   bool blocked = false;  // a console or file has no room
@@ -59,6 +59,7 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
 
   boost::asio::io_context& io;
   const OutputPlan plan;
+  std::shared_ptr<Readable> readable;
   std::optional<LogFiles> files;
   std::optional<Folding> folding;
   std::optional<LogFiles::File> filtered_files[2];  // stdout's, stderr's; unset: not opened yet
@@ -75,13 +76,13 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   std::vector<char> buffer = std::vector<char>(read_bytes);
 
   void open();
+  Result<void> watch(Stream& stream, Fd pipe);
   Result<Fd> add_stream(const StreamPlan& stream_plan, bool is_err);
   Result<void> open_files(const StreamPlan& stream_plan, Stream& stream);
   void show_on_console(const StreamPlan& stream_plan, Stream& stream);
 
-  void arm(Stream& stream);
   void serve(Stream& stream, const Portion& portion);
-  void read_some(Stream& stream, const Portion& portion);
+  bool read_some(Stream& stream, const Portion& portion);
   bool read_out(Stream& stream, bool past_limits = false);
   void take(Stream& stream, std::string_view bytes);
   void pass_on(Stream& stream, std::string lines);
@@ -108,7 +109,7 @@ void Output::Impl::open() {
 }
 
 Result<Fd> Output::Impl::add_stream(const StreamPlan& stream_plan, bool is_err) {
-  auto stream = std::make_unique<Stream>(io, streams.size() / 2, is_err);
+  auto stream = std::make_unique<Stream>(streams.size(), is_err);
   auto opened = open_files(stream_plan, *stream);
   if (!opened) return std::unexpected(opened.error());
   int ends[2];
@@ -116,12 +117,26 @@ Result<Fd> Output::Impl::add_stream(const StreamPlan& stream_plan, bool is_err) 
     return fail_errno("cannot make a pipe for a worker's output", "raise the limit on open files");
   }
   Fd worker_end(ends[1]);
-  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  ::fcntl(ends[0], F_SETPIPE_SZ, pipe_bytes);
-  stream->pipe.assign(ends[0]);
+  const auto watched = watch(*stream, Fd(ends[0]));
+  if (!watched) return std::unexpected(watched.error());
   if (stream_plan.console) show_on_console(stream_plan, *stream);
   streams.push_back(std::move(stream));
   return worker_end;
+}
+
+Result<void> Output::Impl::watch(Stream& stream, Fd pipe) {
+  ::fcntl(pipe.get(), F_SETFL, O_NONBLOCK);
+  ::fcntl(pipe.get(), F_SETPIPE_SZ, pipe_bytes);
+  stream.pipe = std::move(pipe);
+  if (!readable) {
+    auto created = Readable::create(io, [weak = weak_from_this()](std::size_t index) {
+      const auto self = weak.lock();
+      if (self && !self->streams[index]->at_end) self->serve(*self->streams[index], round);
+    });
+    if (!created) return std::unexpected(created.error());
+    readable = *created;
+  }
+  return readable->add(stream.pipe.get());
 }
 
 Result<void> Output::Impl::open_files(const StreamPlan& stream_plan, Stream& stream) {
@@ -153,35 +168,35 @@ void Output::Impl::show_on_console(const StreamPlan& stream_plan, Stream& stream
       plan.console->cursor(stream.is_err));
 }
 
-void Output::Impl::arm(Stream& stream) {
-  stream.pipe.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                         [self = weak_from_this(), &stream](const error_code& error) {
-                           const auto impl = self.lock();
-                           if (impl && !error && !stream.at_end) impl->serve(stream, round);
-                         });
-}
-
 void Output::Impl::serve(Stream& stream, const Portion& portion) {
-  read_some(stream, portion);
+  const bool found = read_some(stream, portion);
   if (stream.at_end) return check_flushed();
   if (stream.blocked) return;  // on_room() goes on
+  if (!found) return readable->arm(stream.pipe.get(), stream.index);
   stream.resting = true;
   run_rest_timer();
 }
 
-void Output::Impl::read_some(Stream& stream, const Portion& portion) {
+// Whether there was anything.
+bool Output::Impl::read_some(Stream& stream, const Portion& portion) {
+  bool found = false;
   for (int reads = portion.reads; reads > 0 && !stream.at_end; --reads) {
     stream.blocked = !portion.past_limits && !has_room(stream);
-    if (stream.blocked) return;
-    const ssize_t n = ::read(stream.pipe.native_handle(), buffer.data(), portion.bytes);
+    if (stream.blocked) return found;
+    const ssize_t n = ::read(stream.pipe.get(), buffer.data(), portion.bytes);
     stream.empty = n < 0 && errno == EAGAIN;
-    if (stream.empty) return;
+    if (stream.empty) return found;
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return end(stream);
+    found = true;
+    if (n <= 0) {
+      end(stream);
+      return found;
+    }
     stream.last_read = std::chrono::steady_clock::now();
     take(stream, {buffer.data(), static_cast<std::size_t>(n)});
-    if (static_cast<std::size_t>(n) < portion.bytes / 2) return;
+    if (static_cast<std::size_t>(n) < portion.bytes / 2) return found;
   }
+  return found;
 }
 
 // All that is in the pipe; false if there was no room for it.
@@ -225,8 +240,8 @@ void Output::Impl::end(Stream& stream) {
   if (stream.filter) write_filtered(stream, stream.filter->flush());
   if (stream.shown && !stream.display) folding->leave(stream.is_err, stream.rank);
   if (stream.file != LogFiles::no_file) files->close(std::exchange(stream.file, LogFiles::no_file));
-  error_code ignored;
-  stream.pipe.close(ignored);
+  readable->remove(stream.pipe.get());
+  stream.pipe.reset();
 }
 
 bool Output::Impl::has_room(const Stream& stream) const {
@@ -248,7 +263,7 @@ void Output::Impl::run_rest_timer() {
     if (!impl || error) return;
     impl->rest_timer_runs = false;
     impl->in_turn([&](Stream& stream) {
-      if (std::exchange(stream.resting, false) && !stream.at_end) impl->arm(stream);
+      if (std::exchange(stream.resting, false) && !stream.at_end) impl->serve(stream, round);
     });
   });
 }
@@ -296,12 +311,12 @@ void Output::Impl::check_flushed() {
 
 void Output::Impl::abandon() {
   plan.console->ignore(this);
-  error_code ignored;
+  if (readable) readable->close();
   for (const auto& stream : streams) {
     stream->at_end = true;
     stream->blocked = false;
     stream->lines.flush();
-    stream->pipe.close(ignored);
+    stream->pipe.reset();
   }
   files.reset();
   folding.reset();
@@ -329,7 +344,9 @@ Result<Output::Ends> Output::add(const StreamPlan& out, const StreamPlan& err) {
 }
 
 void Output::start() {
-  for (const auto& stream : impl_->streams) impl_->arm(*stream);
+  for (const auto& stream : impl_->streams) {
+    impl_->readable->arm(stream->pipe.get(), stream->index);
+  }
 }
 
 bool Output::drain(std::size_t worker, bool past_limits) {

@@ -51,7 +51,7 @@ class Output {
   // An unfinished line is shown after this silence (a prompt, a progress bar).
   static constexpr std::chrono::milliseconds unfinished_line_limit{200};
   // After a read the pipe rests so long: many lines then cost one read, one write and one wake-up.
-  static constexpr std::chrono::milliseconds rest{1};
+  static constexpr std::chrono::milliseconds rest{2};
   static constexpr std::size_t read_bytes = 64 * 1024;
   static constexpr int reads_per_round = 4;
   // What each stream that waited for room may read before the next one's turn.

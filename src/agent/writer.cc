@@ -51,10 +51,11 @@ void Writer::close(int fd) {
 }
 
 void Writer::put(Chunk chunk) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   pending_bytes_ += chunk.bytes.size();
   ++pending_chunks_;
   crowded_ = crowded_ || pending_bytes_ > limits_.high_bytes;
+  const bool asleep = queue_.empty();
   queue_.push_back(std::move(chunk));
   if (!thread_.joinable()) {
     // The thread holds the writer, so that a write that hangs outlives whoever gave up on it.
@@ -65,7 +66,8 @@ void Writer::put(Chunk chunk) {
     thread_ = std::thread([self = shared_from_this()] { self->work(); });
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
-  wake_.notify_one();
+  lock.unlock();  // or the thread would wake up only to wait for it
+  if (asleep) wake_.notify_one();
 }
 
 bool Writer::room() const {
