@@ -14,8 +14,11 @@
 
 int main(int argc, char** argv) {
   using namespace toprun;
-  const std::vector<std::string> words(argv, argv + argc);
+  std::vector<std::string> words(argv, argv + argc);
   const Environment environment = Environment::from(environ);
+  // The wheel's script `torchrun`, which can only exec us by our own name.
+  const auto called_as = environment.non_empty("TOPRUN_CALLED_AS");
+  if (called_as && !words.empty()) words[0] = *called_as;
   const auto split = cli::split(words);
   if (!split) {
     say(split.error().line());

@@ -144,7 +144,7 @@ class Signals(support.TestCase):
         for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
             with self.subTest(number):
                 self.setUp()
-                run = self.start((":", "exec sleep 60"))
+                run = self.start((":", support.OBEDIENT))
                 run.signal(number)
                 finished = self.end(run, 20)
                 self.assertEqual(finished.code, code, finished)

@@ -333,7 +333,7 @@ class Slurm(cluster.SlurmCase):
     def running(self, folder, *command):
         """A job of eight workers on four nodes, started by `command`, all of them alive."""
         run = self.start("ctl", *command, *shows(
-            "RANK", then=f"touch {folder}/$RANK; exec sleep 50"))
+            "RANK", then=f"touch {folder}/$RANK; {support.OBEDIENT}"))
         self.wait_for_files(folder, 8)
         return run
 
@@ -420,7 +420,7 @@ class Slurm(cluster.SlurmCase):
                            TOPRUN, "--nproc-per-node", "2")
         os.kill(int((notes / "pid").read_text()), signal.SIGKILL)
         # The allocation lives on, so that nothing is left is no merit of Slurm's.
-        cluster.wait_for(lambda: not any(TOPRUN in line or line == "sleep 50"
+        cluster.wait_for(lambda: not any(TOPRUN in line or line.startswith("sh ")
                                          for line in run.processes().values()
                                          if not line.startswith(("salloc", "bash"))),
                          "agents and workers end")

@@ -22,6 +22,9 @@ EXAMPLES = REPOSITORY / "examples"
 TOPRUN = os.environ.get("TOPRUN", str(REPOSITORY / "build/release/toprun"))
 
 TIME_TO_VANISH_S = 3.0  # for processes that were killed, until the kernel has removed them
+# A shell's loop that every signal ends. `sleep 60` is none: a shell that gets SIGINT just before it
+# starts a program waits for that program, which has got none.
+OBEDIENT = "while :; do sleep 0.1; done"
 MARK = "TEST_RUN_MARK"  # in the environment of everything that one run() starts
 
 

@@ -35,7 +35,7 @@ class TwoAgents(support.TestCase):
             self.assert_nothing_left(run)
         return finished
 
-    def waiting(self, then="sleep 60"):
+    def waiting(self, then=support.OBEDIENT):
         """A program that says in a file that it runs, then waits."""
         return ["--no-python", "sh", "-c", f'>"{self.ready}/$RANK"; {then}']
 
@@ -70,6 +70,19 @@ class Meeting(TwoAgents):
         self.assertEqual([line.split()[0] for line in first.out.splitlines()], ["rank=0/4"])
         self.assertEqual(sorted(line.split()[0] for line in second.out.splitlines()),
                          ["rank=1/4", "rank=2/4", "rank=3/4"])
+
+    def test_roles_count_their_own_ranks(self):
+        parts = (("trainer", 2), ("reader", 1), ("trainer", 3))
+        show = ["--no-python", "sh", "-c",
+                "echo $RANK/$WORLD_SIZE $ROLE_NAME $ROLE_RANK/$ROLE_WORLD_SIZE $LOCAL_WORLD_SIZE"]
+        finished = self.ends(
+            [self.begin(support.binary(), *two_nodes(self.port, node_rank, nproc), "--nnodes", 3,
+                        "--role", role, *show) for node_rank, (role, nproc) in enumerate(parts)], 60)
+        for end in finished:
+            self.assert_ok(end)
+        self.assertEqual(sorted("".join(end.out for end in finished).splitlines()), [
+            "0/6 trainer 0/5 2", "1/6 trainer 1/5 2", "2/6 reader 0/1 1",
+            "3/6 trainer 2/5 3", "4/6 trainer 3/5 3", "5/6 trainer 4/5 3"])
 
     def test_workers_of_several_nodes_have_no_standard_input(self):
         read, write = os.pipe()
@@ -147,7 +160,7 @@ class Stopping(TwoAgents):
     def test_ctrl_z_on_one_node_is_no_loss_to_the_other(self):
         conf = ["--rdzv-conf", "keep_alive_interval=1,keep_alive_max_attempt=2"]
         program = self.waiting(f'while [ ! -e "{self.ready}/end" ]; do sleep 0.1; done')
-        runs = [self.agent(*conf, *program, node_rank=rank) for rank in (0, 1)]
+        runs = [self.agent(*conf, *program, node_rank=rank, in_session=True) for rank in (0, 1)]
         support.wait_for_files(self.ready, 4)
         runs[1].signal(signal.SIGTSTP)
         support.wait_until(lambda: support.state_of(runs[1].process.pid) == "T", 10,

@@ -1,6 +1,6 @@
 # ctest: TIMEOUT 180
-"""The wheels: installed into a new virtual environment they give the commands toprun and torchrun,
-both the binary itself, and `python -m toprun`."""
+"""The wheels: installed into a new virtual environment they give the commands toprun, the binary
+itself, and torchrun, and `python -m toprun`."""
 
 import functools
 import os
@@ -66,10 +66,10 @@ class Installed(support.TestCase):
     def setUp(self):
         self.bin = environment()
 
-    def test_the_commands_are_the_binary(self):
-        expected = pathlib.Path(support.binary()).read_bytes()
-        for name in ("toprun", "torchrun"):
-            self.assertEqual((self.bin / name).read_bytes(), expected, name)
+    def test_toprun_is_the_binary_and_torchrun_tiny(self):
+        self.assertEqual((self.bin / "toprun").read_bytes(),
+                         pathlib.Path(support.binary()).read_bytes())
+        self.assertLess((self.bin / "torchrun").stat().st_size, 1 << 10)
 
     def test_toprun(self):
         finished = self.run_to_end(self.bin / "toprun", "--version")
@@ -81,6 +81,18 @@ class Installed(support.TestCase):
         self.assert_ok(finished)
         self.assertEqual(sorted(finished.out.splitlines()), ["rank 0", "rank 1"])
         self.assertEqual(self.run_to_end(self.bin / "torchrun", "--order", "name", "x").code, 2)
+
+    def test_torchrun_however_it_is_found(self):
+        link = self.folder() / "torchrun"
+        link.symlink_to(self.bin / "torchrun")
+        cases = (([link], {}), (["torchrun"], {"PATH": f"{self.bin}:{os.environ['PATH']}"}),
+                 (["torchrun"], {"PATH": f"{link.parent}:{os.environ['PATH']}"}),
+                 (["sh", self.bin / "torchrun"], {}))
+        for argv, env in cases:
+            with self.subTest(argv=argv, env=env):
+                finished = self.run_to_end("env", *argv, "--no-python", "sh", "-c",
+                                           "echo $WORLD_SIZE; env | grep ^TOPRUN_CALLED_AS", env=env)
+                self.assertEqual((finished.code, finished.out), (1, "1\n"), finished)
 
     def test_the_module(self):
         finished = self.run_to_end(self.bin / "python", "-m", "toprun", "--version", cwd="/")

@@ -1,10 +1,10 @@
 #include "agent/binding.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <fstream>
 
+#include "base/testing.h"
 #include "base/text.h"
 
 namespace toprun::agent {
@@ -15,12 +15,6 @@ namespace fs = std::filesystem;
 // The /sys of a machine: nodes, CPUs and GPUs as files below a temporary folder.
 class Sys {
  public:
-  Sys() {
-    std::string pattern = fs::temp_directory_path() / "toprun-sys-XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Sys() { fs::remove_all(path_); }
-  Sys(const Sys&) = delete;
   const fs::path& path() const { return path_; }
 
   void file(const std::string& name, const std::string& text) {
@@ -71,7 +65,8 @@ class Sys {
     return cpu_list(cpus);
   }
 
-  fs::path path_;
+  const TemporaryFolder folder_;
+  const fs::path path_ = folder_.path();
   std::vector<std::string> gpus_;
 };
 

@@ -15,6 +15,7 @@
 #include "agent/workers.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/testing.h"
 #include "base/text.h"
 
 namespace toprun::agent {
@@ -76,14 +77,9 @@ int agent_with_workers(int heartbeat_fd, const Inherited& inherited, const std::
 // Runs a keeper in a child process, as main does.
 class KeeperTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "toprun_test_XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
-  }
   void TearDown() override {
     for (const pid_t pid : started_) ::kill(pid, SIGKILL);
     if (keeper_ > 0) ::waitpid(keeper_, nullptr, 0);
-    fs::remove_all(root_);
   }
 
   void keep_in_child(const std::function<int(int)>& agent,
@@ -120,7 +116,8 @@ class KeeperTest : public testing::Test {
     }
   }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
   pid_t keeper_ = 0;
   std::map<std::string, pid_t> pids_;
   std::vector<pid_t> started_;

@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "base/testing.h"
+
 namespace toprun::agent {
 namespace {
 
@@ -12,16 +14,12 @@ namespace fs = std::filesystem;
 
 class LogsTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "toprun_test_XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(root_); }
   std::size_t entries() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(root_), {}));
   }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
 };
 
 TEST_F(LogsTest, HaveTorchrunsLayoutAndStay) {

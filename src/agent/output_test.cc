@@ -12,6 +12,7 @@
 #include "agent/relay.h"
 #include "agent/tail.h"
 #include "base/files.h"
+#include "base/testing.h"
 #include "base/text.h"
 
 namespace toprun::agent {
@@ -44,11 +45,8 @@ struct Pipe {
 class OutputTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "toprun_test_XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
     console_fd_ = Fd(::open((root_ / "out").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   }
-  void TearDown() override { fs::remove_all(root_); }
 
   OutputPlan on_console(int fd) {
     OutputPlan plan;
@@ -81,7 +79,8 @@ class OutputTest : public testing::Test {
   }
   std::string console() const { return read_file(root_ / "out").value_or(""); }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
   Fd console_fd_;
   boost::asio::io_context io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{

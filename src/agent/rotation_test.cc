@@ -10,6 +10,7 @@
 #include "agent/lines.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/testing.h"
 
 namespace toprun::agent {
 namespace {
@@ -87,12 +88,9 @@ TEST(Rotation, LosesNothingWhateverThePieces) {
 class RotateFilesTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "toprun_test_XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
     path_ = root_ / "stdout.log";
     fd_ = Fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   }
-  void TearDown() override { fs::remove_all(root_); }
   void write(std::string_view text) {
     ASSERT_EQ(::write(fd_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
@@ -100,7 +98,8 @@ class RotateFilesTest : public testing::Test {
     return read_file(path_ + suffix).value_or("none");
   }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
   std::string path_;
   Fd fd_;
 };

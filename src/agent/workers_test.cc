@@ -14,6 +14,7 @@
 #include "agent/binding.h"
 #include "agent/descendants.h"
 #include "base/files.h"
+#include "base/testing.h"
 #include "base/text.h"
 
 namespace toprun::agent {
@@ -33,8 +34,6 @@ bool exists(pid_t pid) {
 class WorkersTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "toprun_test_XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
     console_.out = ::open((root_ / "out").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     console_.err = ::open((root_ / "err").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   }
@@ -42,7 +41,6 @@ class WorkersTest : public testing::Test {
     workers_.reset();
     ::close(console_.out);
     ::close(console_.err);
-    fs::remove_all(root_);
   }
 
   void add(const std::string& script) { add_program({"/bin/sh", "-c", script}); }
@@ -94,7 +92,8 @@ class WorkersTest : public testing::Test {
     return static_cast<pid_t>(parse_int(trim(file(name))).value_or(0));
   }
 
-  fs::path root_;
+  const TemporaryFolder folder_;
+  const fs::path root_ = folder_.path();
   ConsoleDescriptors console_;
   boost::asio::io_context io_;
   const Inherited inherited_ = Inherited::capture();
@@ -397,7 +396,7 @@ class Freezer {
 
 TEST_F(WorkersTest, WhatSigkillDoesNotEndIsNamedAndGivenUp) {
   Freezer freezer;
-  if (!freezer) GTEST_SKIP() << "no cgroup of our own that freezes";
+  if (!freezer) GTEST_SKIP() << "it needs a cgroup v1 freezer hierarchy that we may write to";
   add("echo $$ >$ROOT/pid; exec sleep 300");
   ASSERT_TRUE(start());
   const pid_t pid = pid_in("pid");

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "base/text.h"
 
 namespace toprun::hosts {
@@ -102,17 +103,14 @@ class DnsServer {
 class Getent {
  public:
   explicit Getent(const std::string& script) {
-    std::string pattern = fs::temp_directory_path() / "toprun-getent-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     std::ofstream(path()) << "#!/bin/sh\n" << script << "\n";
     fs::permissions(path(), fs::perms::owner_all);
   }
-  ~Getent() { fs::remove_all(folder_); }
-  std::string path() const { return folder_ / "getent"; }
-  fs::path folder() const { return folder_; }
+  std::string path() const { return folder() / "getent"; }
+  const fs::path& folder() const { return folder_.path(); }
 
  private:
-  fs::path folder_;
+  const TemporaryFolder folder_;
 };
 
 const std::string no_getent = "/nonexistent/getent";

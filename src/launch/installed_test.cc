@@ -1,9 +1,10 @@
 #include "launch/installed.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <fstream>
+
+#include "base/testing.h"
 
 namespace toprun::launch {
 namespace {
@@ -13,12 +14,6 @@ namespace fs = std::filesystem;
 // A root directory with the files of installed Pythons.
 class Root {
  public:
-  Root() {
-    std::string pattern = fs::temp_directory_path() / "toprun-python-XXXXXX";
-    path_ = fs::canonical(::mkdtemp(pattern.data()));
-  }
-  ~Root() { fs::remove_all(path_); }
-  Root(const Root&) = delete;
   const fs::path& path() const { return path_; }
 
   Root& file(const std::string& name, const std::string& text = "") {
@@ -39,7 +34,8 @@ class Root {
   }
 
  private:
-  fs::path path_;
+  const TemporaryFolder folder_;
+  const fs::path path_ = folder_.path();
 };
 
 std::string found(const Root& root, const std::string& python,

@@ -203,54 +203,54 @@ void add_clocks(const Witnesses& witnesses, std::vector<std::string>& lines) {
       wrong, wrong.find_first_of("[,") == wrong.npos ? "" : "up to ", duration_text(most)));
 }
 
+bool has_little_shm(const Witness& w, std::int64_t) {
+  return w.ranks > 1 && w.saw->shm_free_bytes && *w.saw->shm_free_bytes <= tiny_shm_bytes;
+}
+
+bool has_few_files(const Witness& w, std::int64_t world) {
+  const std::int64_t needed = own_files + std::max(files_per_worker * w.ranks, world);
+  return w.saw->open_files && *w.saw->open_files < needed;
+}
+
+bool has_few_processes(const Witness& w, std::int64_t) {
+  return w.saw->processes && *w.saw->processes < processes_per_worker * w.ranks;
+}
+
+bool locks_little(const Witness& w, std::int64_t) {
+  return w.saw->locked_bytes && *w.saw->locked_bytes < tiny_locked_bytes;
+}
+
+bool has_few_ports(const Witness& w, std::int64_t) {
+  return w.saw->free_ports && *w.saw->free_ports < few_free_ports;
+}
+
+// What a node may have too little of, in the order in which it is said.
+struct Limit {
+  bool (*is_low)(const Witness& witness, std::int64_t world_size);
+  const char* text;  // {0}: the hosts, {1}: the world size
+};
+constexpr Limit limits[] = {
+    {has_little_shm,
+     "/dev/shm has 64 MiB or less left on {0}: data loaders and NCCL need more; --shm-size 8g for "
+     "a container, an emptyDir of medium Memory in Kubernetes"},
+    {has_few_files,
+     "the limit on open files is low on {0}: a connection to each of {1} ranks may need more; "
+     "ulimit -n 65536 before toprun"},
+    {has_few_processes,
+     "the limit on processes and threads is low on {0}; raise ulimit -u before toprun"},
+    {locks_little,
+     "the limit on locked memory is low on {0}, and RDMA needs it; ulimit -l unlimited before "
+     "toprun (--ulimit memlock=-1 for a container)"},
+    {has_few_ports,
+     "few ports are left for connections on {0}; widen net.ipv4.ip_local_port_range, or end what "
+     "holds them"},
+};
+
 void add_limits(const Witnesses& witnesses, std::int64_t world, std::vector<std::string>& lines) {
-  const auto small_shm = hosts_where(witnesses, [](const Witness& w) {
-    return w.ranks > 1 && w.saw->shm_free_bytes && *w.saw->shm_free_bytes <= tiny_shm_bytes;
-  });
-  if (!small_shm.empty()) {
-    lines.push_back(
-        fmt::format("/dev/shm has 64 MiB or less left on {}: data loaders and NCCL need more; "
-                    "--shm-size 8g for "
-                    "a container, an emptyDir of medium Memory in Kubernetes",
-                    small_shm));
-  }
-  const auto needed = [&](const Witness& w) {
-    return own_files + std::max(files_per_worker * w.ranks, world);
-  };
-  const auto few_files = hosts_where(witnesses, [&](const Witness& w) {
-    return w.saw->open_files && *w.saw->open_files < needed(w);
-  });
-  if (!few_files.empty()) {
-    lines.push_back(fmt::format(
-        "the limit on open files is low on {}: a connection to each of {} ranks may need more; "
-        "ulimit -n 65536 before toprun",
-        few_files, world));
-  }
-  const auto few_processes = hosts_where(witnesses, [](const Witness& w) {
-    return w.saw->processes && *w.saw->processes < processes_per_worker * w.ranks;
-  });
-  if (!few_processes.empty()) {
-    lines.push_back(fmt::format(
-        "the limit on processes and threads is low on {}; raise ulimit -u before toprun",
-        few_processes));
-  }
-  const auto locked = hosts_where(witnesses, [](const Witness& w) {
-    return w.saw->locked_bytes && *w.saw->locked_bytes < tiny_locked_bytes;
-  });
-  if (!locked.empty()) {
-    lines.push_back(fmt::format(
-        "the limit on locked memory is low on {}, and RDMA needs it; ulimit -l unlimited before "
-        "toprun (--ulimit memlock=-1 for a container)",
-        locked));
-  }
-  const auto no_ports = hosts_where(witnesses, [](const Witness& w) {
-    return w.saw->free_ports && *w.saw->free_ports < few_free_ports;
-  });
-  if (!no_ports.empty()) {
-    lines.push_back(fmt::format(
-        "few ports are left for connections on {}; widen net.ipv4.ip_local_port_range, or end "
-        "what holds them",
-        no_ports));
+  for (const Limit& limit : limits) {
+    const std::string hosts =
+        hosts_where(witnesses, [&](const Witness& w) { return limit.is_low(w, world); });
+    if (!hosts.empty()) lines.push_back(fmt::format(fmt::runtime(limit.text), hosts, world));
   }
 }
 

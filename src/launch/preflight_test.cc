@@ -1,11 +1,11 @@
 #include "launch/preflight.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
+#include "base/testing.h"
 #include "base/text.h"
 
 namespace toprun::launch {
@@ -146,12 +146,9 @@ TEST(Evidence, TravelsWithItsClock) {
 class Examine : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = fs::temp_directory_path() / "toprun-examine-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
     job_.program = {"/nowhere/python"};
     job_.inherited = agent::Inherited::capture();
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   std::string script(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
@@ -160,7 +157,8 @@ class Examine : public testing::Test {
     return evidence.script + evidence.script_error;
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
   Job job_;
 };
 

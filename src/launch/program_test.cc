@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing.h"
+
 namespace toprun::launch {
 namespace {
 
@@ -14,9 +16,6 @@ namespace fs = std::filesystem;
 class ProgramTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "toprun-program-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
     std::ofstream(folder_ / "train.py") << "pass\n";
     std::ofstream(folder_ / "tool") << "#!/bin/sh\n";
     fs::permissions(folder_ / "tool", fs::perms::owner_all);
@@ -26,10 +25,7 @@ class ProgramTest : public testing::Test {
     before_ = fs::current_path();
     fs::current_path(folder_);
   }
-  void TearDown() override {
-    fs::current_path(before_);
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { fs::current_path(before_); }
 
   // The error's line with the folder's name as DIR, or "" if all is well.
   std::string check(Program program, const std::string& script) {
@@ -46,7 +42,8 @@ class ProgramTest : public testing::Test {
     return line;
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
   fs::path before_;
 };
 

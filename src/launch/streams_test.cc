@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include "base/testing.h"
 
 namespace toprun::launch {
 namespace {
-
-namespace fs = std::filesystem;
 
 TEST(StreamPlan, IsTorchruns) {
   StreamMap first_only;
@@ -70,9 +68,8 @@ TEST(StreamPlan, TakesPrefixRankAndColourFromTheOptions) {
 }
 
 TEST(OutputPlan, HasAFilteredFilePerAttempt) {
-  std::string root = (fs::temp_directory_path() / "toprun_test_XXXXXX").string();
-  ASSERT_NE(::mkdtemp(root.data()), nullptr);
-  const auto logs = agent::Logs::create(root, "job", {});
+  const TemporaryFolder folder;
+  const auto logs = agent::Logs::create(folder.path(), "job", {});
   ASSERT_TRUE(logs);
   Options options;
   options.fold = true;
@@ -84,7 +81,6 @@ TEST(OutputPlan, HasAFilteredFilePerAttempt) {
   EXPECT_EQ(plan.filtered_out.path, "");
   EXPECT_EQ(plan.filtered_err.path, logs->folder() + "/attempt_2/filtered_stderr.log");
   EXPECT_EQ(plan.filtered_err.needles, std::vector<std::string>{"error"});
-  fs::remove_all(root);
 }
 
 }  // namespace

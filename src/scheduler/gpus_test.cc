@@ -1,10 +1,10 @@
 #include "scheduler/gpus.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <fstream>
 
+#include "base/testing.h"
 #include "base/text.h"
 
 namespace toprun::scheduler {
@@ -15,13 +15,7 @@ namespace fs = std::filesystem;
 // A root directory with the files that drivers leave there.
 class Root {
  public:
-  Root() {
-    std::string pattern = fs::temp_directory_path() / "toprun-gpus-XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-    fs::create_directories(path_ / "dev");
-  }
-  ~Root() { fs::remove_all(path_); }
-  Root(const Root&) = delete;
+  Root() { fs::create_directories(path_ / "dev"); }
   const fs::path& path() const { return path_; }
 
   Root& file(const std::string& name, const std::string& text = "") {
@@ -51,7 +45,8 @@ class Root {
   }
 
  private:
-  fs::path path_;
+  const TemporaryFolder folder_;
+  const fs::path path_ = folder_.path();
 };
 
 std::string counted(const Root& root, const Environment& environment = {}) {
