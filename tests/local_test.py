@@ -15,7 +15,8 @@ LAST_LINE = (r"toprun: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d → (\d{4}-\d\d-\d\d )?\d\
              r"\([\d.]+ \w+\): %s\n\Z")
 OMP_NOTICE = "toprun: OMP_NUM_THREADS=1 for each process"
 
-DUMP = "import json, os; print(json.dumps(dict(os.environ)))"
+# One write for each line: torchrun itself would tear them.
+DUMP = "import json, os; os.write(1, (json.dumps(dict(os.environ)) + chr(10)).encode())"
 
 
 def mounted_tmpfs(test, size):
