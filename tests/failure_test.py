@@ -201,10 +201,10 @@ class CtrlZ(support.TestCase):
 
     def setUp(self):
         self.ready = self.folder()
+        # No shell's loop: one that waits for a vfork() to end is stopped, but not in state T.
         self.program = [support.binary(), "--nproc-per-node", 2, *SH,
                         f'echo $$ >"{self.ready}/$RANK.new"; '
-                        f'mv "{self.ready}/$RANK.new" "{self.ready}/$RANK"; '
-                        "while :; do sleep 0.05; done"]
+                        f'mv "{self.ready}/$RANK.new" "{self.ready}/$RANK"; exec sleep 300']
 
     def start(self, in_session=True):
         run = self.begin(*self.program, in_session=in_session)
