@@ -49,6 +49,17 @@ asio::awaitable<Result<std::optional<std::string>>> ask_any(Cloud cloud, tcp::en
   co_return answer;
 }
 
+// Members come as they joined, and people read names in order.
+std::vector<const Member*> asked_by_name(std::span<const Member> members, Cloud cloud) {
+  std::vector<const Member*> asked;
+  for (const Member& member : members) {
+    if (member.cloud && member.cloud->cloud == name_of(cloud)) asked.push_back(&member);
+  }
+  std::ranges::sort(
+      asked, natural_less, [](const Member* m) -> const auto& { return m->name; });
+  return asked;
+}
+
 }  // namespace
 
 std::string_view name_of(Cloud cloud) {
@@ -132,14 +143,13 @@ Hearing hear(const Request& request, Cloud cloud, std::string_view attribute) {
   Hearing hearing;
   std::vector<std::string> without;
   std::map<std::string, std::vector<std::string>> troubled;  // by what the trouble is
-  for (const Member& member : request.members) {
-    if (!member.cloud || member.cloud->cloud != name_of(cloud)) continue;
-    if (member.cloud->text) {
-      hearing.answered.push_back(&member);
-    } else if (member.cloud->trouble.empty()) {
-      without.push_back(member.name);
+  for (const Member* member : asked_by_name(request.members, cloud)) {
+    if (member->cloud->text) {
+      hearing.answered.push_back(member);
+    } else if (member->cloud->trouble.empty()) {
+      without.push_back(member->name);
     } else {
-      troubled[member.cloud->trouble].push_back(member.name);
+      troubled[member->cloud->trouble].push_back(member->name);
     }
   }
   for (const auto& [trouble, names] : troubled) {

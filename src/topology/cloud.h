@@ -53,7 +53,7 @@ bool is_plain(std::string_view text);
 // An opaque name of a domain: 1 to 256 printable characters without a blank.
 bool is_domain_name(std::string_view text);
 
-// The members that asked this cloud, by what came of it.
+// The members that asked this cloud, by what came of it; in natural order of their names.
 struct Hearing {
   std::vector<const Member*> answered;
   std::vector<std::string> complaints;  // of the others, one line for each reason, with their names

@@ -103,6 +103,9 @@ TEST(Gcp, SaysOfWhomItKnowsNothing) {
             "gcp|cluster block subblock\nn1.example.org c/b/s physical_host\n"
             "physical_host of n0.example.org has fewer levels than the others' and cannot be held "
             "against them\n");
+  Request joined_late = request_of({"", "", ""});
+  std::swap(joined_late.members[0], joined_late.members[2]);
+  EXPECT_TRUE((*read_gcp(joined_late))->warnings[0].starts_with("n[0-2].example.org: "));
   // Most machines have no such attribute: `auto` does not speak of it.
   EXPECT_EQ(read_text({"-", "-"}), "|\n");
   EXPECT_EQ(read_text({"-", "-"}, "gcp"),
