@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/values.h"
+#include "topology/source.h"
 
 namespace toprun::cli {
 namespace {
@@ -57,9 +58,10 @@ Result<void> set_order(Options& options, const Given& given) {
 }
 
 Result<void> set_topology(Options& options, const Given& given, const IsFile& is_file) {
-  if (given.value != "auto" && given.value != "slurm" && !is_file(given.value)) {
+  const auto names = topology::source_names();
+  if (std::ranges::find(names, given.value) == names.end() && !is_file(given.value)) {
     return usage(given.label(), "no such file, and no such source of topology",
-                 "the sources are auto and slurm");
+                 fmt::format("the sources are {}", fmt::join(names, ", ")));
   }
   options.topology = given.value;
   return {};

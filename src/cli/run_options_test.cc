@@ -167,10 +167,10 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_TRUE(options.dry_run);
   EXPECT_EQ(options.verbose, 2);
   EXPECT_EQ(good("toprun --topology slurm s").topology, "slurm");
-  EXPECT_EQ(
-      error_of("toprun --topology gcp s"),
-      "--topology gcp: no such file, and no such source of topology; the sources are auto and "
-      "slurm");
+  EXPECT_EQ(good("toprun --topology gcp s").topology, "gcp");
+  EXPECT_EQ(error_of("toprun --topology azure s"),
+            "--topology azure: no such file, and no such source of topology; the sources are auto, "
+            "slurm, gcp, oci, aws");
 }
 
 TEST(RunOptions, Standalone) {

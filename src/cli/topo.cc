@@ -246,7 +246,8 @@ int run_order(const std::vector<std::string>& arguments, const Environment& envi
   CLI::App app("The job's nodes in topology order, with their ranks and what the order saves.",
                "toprun topo order");
   app.add_option("--topology", options.topology,
-                 "auto, slurm, or a file: topology.conf, TOML, or lines HOST /cluster/rack/HOST");
+                 "auto, slurm, or a file: topology.conf, TOML, AWS's JSON, or lines HOST "
+                 "/cluster/rack/HOST");
   app.add_option("--hosts", options.hosts,
                  "the job's hosts, as in n[0-3,7]; else the Slurm allocation's, else the file's");
   app.add_option("--nproc-per-node,--nproc_per_node", options.nproc_per_node,

@@ -12,6 +12,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "hosts/resolve.h"
+#include "launch/cloud_probe.h"
 #include "launch/ending.h"
 #include "launch/member.h"
 #include "launch/orders.h"
@@ -87,9 +88,22 @@ asio::awaitable<void> written_out(Session& session) {
   co_await written->async_wait(quietly);
 }
 
+// Until it has joined, a signal ends an agent at once: nothing has been started yet.
+void end_at_signals(Session& session) {
+  session.on_signal = [](int signal) {
+    say(fmt::format("ended by signal {} before the workers were started", signal));
+    ::_exit(128 + signal);
+  };
+}
+
 asio::awaitable<int> be_root(Session& session, Secret secret) {
+  end_at_signals(session);
+  const CloudProbe cloud(session.io, session.job);
+  // Before the root takes in anybody: it is the first member of its own job.
+  rendezvous::Join own = introduce(session);
+  own.cloud = co_await cloud.answer();
   Root root(session, std::move(secret));
-  Member member(session, root.admit_own(introduce(session)), std::nullopt, session.identity.agent);
+  Member member(session, root.admit_own(own), std::nullopt, session.identity.agent);
   // The member runs beside the root until the root tells it, as all others, to finish.
   asio::co_spawn(session.io, member.run(), [](const std::exception_ptr&, int) {});
   const Course record = co_await root.run();
@@ -110,27 +124,27 @@ asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Lin
 asio::awaitable<int> be_member(Session& session, Secret secret) {
   const Job& job = session.job;
   session.door.become_agent();
-  // Until it has joined, a signal ends this agent at once: nothing has been started yet.
-  session.on_signal = [&session](int signal) {
-    say(fmt::format("ended by signal {} before the workers were started", signal));
-    ::_exit(128 + signal);
-  };
+  end_at_signals(session);
+  const CloudProbe cloud(session.io, job);
   rendezvous::RootAddress where{job.root_host, job.ports, job.port_is_ours_to_choose, {}};
   if (!job.is_root) {
     where.hint = fmt::format("if no host owns {}, give --node-rank on each, or is_host=1 on one",
                              job.root_host);
   }
   std::string root_agent;
-  auto joined = co_await rendezvous::join_root(session.io, where, session.identity,
-                                               std::move(secret), job.patience, job.join_timeout,
-                                               [&session](const rendezvous::Channel& channel) {
-                                                 rendezvous::Join join = introduce(session);
-                                                 sockaddr_storage storage{};
-                                                 const auto local = channel.local();
-                                                 std::memcpy(&storage, local.data(), local.size());
-                                                 session.route = hosts::Address::from(storage);
-                                                 return join;
-                                               });
+  const rendezvous::MakeJoin make_join =
+      [&](const rendezvous::Channel& channel) -> asio::awaitable<rendezvous::Join> {
+    rendezvous::Join join = introduce(session);
+    sockaddr_storage storage{};
+    const auto local = channel.local();
+    std::memcpy(&storage, local.data(), local.size());
+    session.route = hosts::Address::from(storage);
+    join.cloud = co_await cloud.answer();
+    co_return join;
+  };
+  auto joined =
+      co_await rendezvous::join_root(session.io, where, session.identity, std::move(secret),
+                                     job.patience, job.join_timeout, make_join);
   if (!joined) {
     say(joined.error().line());
     co_return joined.error().exit_code;

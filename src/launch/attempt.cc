@@ -33,8 +33,10 @@ topology::Request locate_request(const std::vector<rendezvous::Join>& members, c
   std::set<std::string> named;
   for (const rendezvous::Join& join : members) {
     if (!named.insert(join.host).second) continue;
-    request.members.push_back(
-        {join.host, join.location.value_or(""), join.location_pattern.value_or("")});
+    topology::Member member{join.host, join.location.value_or(""),
+                            join.location_pattern.value_or("")};
+    if (join.cloud) member.cloud = {join.cloud->cloud, join.cloud->text, join.cloud->trouble};
+    request.members.push_back(std::move(member));
   }
   return request;
 }
@@ -55,8 +57,7 @@ Result<void> all_located(const topology::Map& map, const topology::Request& requ
 }
 
 Result<topology::Map> locate(const std::vector<rendezvous::Join>& members, const Job& job) {
-  const bool asked = job.options.topology != "auto" || job.options.topology_required;
-  if (job.nnodes == 1 && !asked) return topology::Map{};
+  if (!job.locates()) return topology::Map{};
   const topology::Request request = locate_request(members, job);
   auto map = topology::locate(request);
   if (!map || !job.options.topology_required) return map;

@@ -45,6 +45,10 @@ struct Job {
   Grace grace;
 
   bool is_elastic() const { return min_nodes < nnodes; }
+  // Whether it matters where the nodes are: of one node only if the user asks.
+  bool locates() const {
+    return nnodes > 1 || options.topology != "auto" || options.topology_required;
+  }
   bool several_processes() const {
     return nnodes > 1 || place.stance == scheduler::Stance::in_place;
   }

@@ -96,7 +96,7 @@ struct Options {
 
   Order order = Order::automatic;
   std::string order_file;         // with Order::file
-  std::string topology = "auto";  // auto, slurm or a file
+  std::string topology = "auto";  // auto, slurm, gcp … or a file
   bool topology_required = false;
 
   bool ranks_in_place = false;

@@ -210,7 +210,8 @@ asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
   if (!secret) co_return Round{Round::End::refused, secret.error().line(), {}};
   channel->key(false, *secret, theirs->line(), mine);
   sent = co_await channel->write_header();
-  const nlohmann::json join = make_join_(*channel);
+  const Join me = co_await make_join_(*channel);
+  const nlohmann::json join = me;
   if (sent) sent = co_await channel->write_frame(join);
   line = co_await channel->read_line(patience_.handshake);
   if (!line) co_return Round{Round::End::absent, line.error().why, {}};

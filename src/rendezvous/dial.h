@@ -40,7 +40,8 @@ struct Joined {
 };
 
 // Called once connected, with the channel whose local end tells which of our addresses peers reach.
-using MakeJoin = std::function<Join(const Channel&)>;
+// May take its time, but far less than `patience.handshake`.
+using MakeJoin = std::function<boost::asio::awaitable<Join>(const Channel&)>;
 
 // Connects to the root until `join_timeout`, says why it waits, and is admitted or refused.
 boost::asio::awaitable<Result<Joined>> join_root(boost::asio::io_context& io, RootAddress root,

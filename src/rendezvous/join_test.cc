@@ -85,13 +85,13 @@ std::optional<Result<Joined>> dial(asio::io_context& io, int port, Identity me, 
                                    Join join, bool by_engine = false,
                                    std::chrono::milliseconds timeout = 5s) {
   const auto result = std::make_shared<std::optional<Result<Joined>>>();
-  asio::co_spawn(
-      io,
-      join_root(io, RootAddress{"127.0.0.1", {port}, by_engine, ""}, std::move(me),
-                std::move(secret), quick(), timeout, [join](const Channel&) { return join; }),
-      [result](const std::exception_ptr&, Result<Joined> joined) {
-        result->emplace(std::move(joined));
-      });
+  const MakeJoin make_join = [join](const Channel&) -> asio::awaitable<Join> { co_return join; };
+  asio::co_spawn(io,
+                 join_root(io, RootAddress{"127.0.0.1", {port}, by_engine, ""}, std::move(me),
+                           std::move(secret), quick(), timeout, make_join),
+                 [result](const std::exception_ptr&, Result<Joined> joined) {
+                   result->emplace(std::move(joined));
+                 });
   run_until(io, [&] { return result->has_value(); });
   return *result;
 }
@@ -111,6 +111,24 @@ TEST(Joining, AMemberIsWelcomedAndHeard) {
   run_until(io, [&] { return member_heard.size() == 1; });
   EXPECT_EQ(root.heard[0]["n"], 1);
   EXPECT_EQ((*joined)->root_agent, root.me.agent);
+}
+
+TEST(Joining, WhatTheCloudSaysTravelsAlong) {
+  asio::io_context io;
+  TestRoot root(io, 3);
+  for (const std::optional<std::string>& text :
+       {std::optional<std::string>("/c/r/h"), std::optional<std::string>()}) {
+    Join join = join_as("a");
+    join.cloud = {"gcp", text, text ? "" : "refused"};
+    ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join)->has_value());
+    const auto& arrived = root.gathering.members().back().cloud;
+    ASSERT_TRUE(arrived);
+    EXPECT_EQ(arrived->cloud, "gcp");
+    EXPECT_EQ(arrived->text, text);
+    EXPECT_EQ(arrived->trouble, text ? "" : "refused");
+  }
+  ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join_as("b"))->has_value());
+  EXPECT_FALSE(root.gathering.members().back().cloud);
 }
 
 TEST(Joining, AProperEndIsNotALoss) {

@@ -51,6 +51,17 @@ void from_json(const nlohmann::json& json, Evidence& evidence) {
   take(json, "free_ports", evidence.free_ports);
 }
 
+void to_json(nlohmann::json& json, const CloudPlace& place) {
+  json = {{"cloud", place.cloud}, {"trouble", place.trouble}};
+  put(json, "text", place.text);
+}
+
+void from_json(const nlohmann::json& json, CloudPlace& place) {
+  json.at("cloud").get_to(place.cloud);
+  json.at("trouble").get_to(place.trouble);
+  take(json, "text", place.text);
+}
+
 void to_json(nlohmann::json& json, const Join& join) {
   json = {{"type", "join"},    {"agent", join.agent},         {"host", join.host},
           {"pid", join.pid},   {"nnodes", join.nnodes},       {"slots", join.slots},
@@ -60,6 +71,7 @@ void to_json(nlohmann::json& json, const Join& join) {
   put(json, "local_rank", join.local_rank);
   put(json, "location", join.location);
   put(json, "location_pattern", join.location_pattern);
+  put(json, "cloud", join.cloud);
   put(json, "evidence", join.evidence);
 }
 
@@ -77,6 +89,7 @@ void from_json(const nlohmann::json& json, Join& join) {
   take(json, "local_rank", join.local_rank);
   take(json, "location", join.location);
   take(json, "location_pattern", join.location_pattern);
+  take(json, "cloud", join.cloud);
   take(json, "evidence", join.evidence);
 }
 

@@ -28,6 +28,13 @@ struct Evidence {
   std::optional<std::int64_t> free_ports;    // of those that the kernel gives to connections
 };
 
+// What the node's cloud says of its place, as it was answered (topology::CloudEvidence).
+struct CloudPlace {
+  std::string cloud;  // "gcp"
+  std::optional<std::string> text;
+  std::string trouble;
+};
+
 // member → root, the first frame: who I am and what I can offer.
 struct Join {
   std::string agent;  // 16 hex digits, the process's name for itself
@@ -43,6 +50,7 @@ struct Join {
   int store_port = 0;
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
+  std::optional<CloudPlace> cloud;
   std::optional<Evidence> evidence;
 };
 
@@ -82,6 +90,8 @@ struct OutputLines {
 // Both read the wall clock, for `clock_behind`.
 void to_json(nlohmann::json& json, const Evidence& evidence);
 void from_json(const nlohmann::json& json, Evidence& evidence);
+void to_json(nlohmann::json& json, const CloudPlace& place);
+void from_json(const nlohmann::json& json, CloudPlace& place);
 void to_json(nlohmann::json& json, const Join& join);
 void from_json(const nlohmann::json& json, Join& join);
 void to_json(nlohmann::json& json, const StoreAddress& store);

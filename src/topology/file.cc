@@ -2,6 +2,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "topology/aws.h"
 #include "topology/lines_file.h"
 #include "topology/slurm_conf.h"
 #include "topology/toml_file.h"
@@ -20,16 +21,23 @@ std::string_view first_line(std::string_view text) {
   return {};
 }
 
-Result<Map> read_in_its_format(const std::string& path) {
+Result<Map> read_in_its_format(const Request& request) {
+  const std::string& path = request.topology;
   const auto text = read_file(path);
   if (!text) {
-    return usage(text.error().what, text.error().why, "--topology takes auto, slurm or a file");
+    return usage(text.error().what, text.error().why,
+                 fmt::format("--topology takes {} or a file", fmt::join(source_names(), ", ")));
   }
   switch (detect_format(path, *text)) {
     case FileFormat::slurm_conf:
       return read_slurm_conf_file(path);
     case FileFormat::toml:
       return parse_toml_file(*text, path);
+    case FileFormat::aws: {
+      auto map = parse_aws_topology(*text, path);
+      if (map) add_members(*map, request.members);
+      return map;
+    }
     case FileFormat::lines:
       break;
   }
@@ -40,6 +48,7 @@ Result<Map> read_in_its_format(const std::string& path) {
 
 FileFormat detect_format(std::string_view path, std::string_view text) {
   if (path.ends_with(".toml")) return FileFormat::toml;
+  if (looks_like_aws_topology(text)) return FileFormat::aws;
   const std::string_view line = first_line(text);
   if (looks_like_slurm_conf(line)) return FileFormat::slurm_conf;
   const bool table = line.starts_with('[');
@@ -55,7 +64,7 @@ Result<std::optional<Map>> read_file_source(const Request& request) {
                  "give a topology.conf, TOML, lines of HOST /cluster/rack/HOST, or the output of "
                  "`scontrol show topology`");
   }
-  auto map = read_in_its_format(path);
+  auto map = read_in_its_format(request);
   if (!map) return std::unexpected(map.error());
   if (map->hosts.empty()) {
     return usage(path + ": no host stands in it", {}, "write lines of HOST /cluster/rack/HOST");

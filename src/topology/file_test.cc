@@ -17,6 +17,8 @@ TEST(TopologyFile, IsToldByItsContent) {
       {"t.toml", "", FileFormat::toml},
       {"t", "levels = [\"a\"]\n", FileFormat::toml},
       {"t", "# x\n[hosts]\n", FileFormat::toml},
+      {"t", "\n {\"Instances\": []}", FileFormat::aws},
+      {"t", "{}", FileFormat::lines},
       {"t", "n0 /c/a/0\n", FileFormat::lines},
       {"t", "n0 /c/a=b/0\n", FileFormat::lines},
       {"t", "Standard\nrank hostname physical_host\n", FileFormat::lines},

@@ -10,15 +10,24 @@
 
 namespace toprun::topology {
 
+// What a node's cloud answered when the node asked for its own place, not understood yet. Neither
+// text nor trouble: the cloud knows no such attribute.
+struct CloudEvidence {
+  std::string cloud;                // "gcp", as --topology names it
+  std::optional<std::string> text;  // plain (cloud.h)
+  std::string trouble;              // why there is no text, in words
+};
+
 // A node of the job and what its own environment says of its place; empty where it says nothing.
 struct Member {
   std::string name;
-  std::string address;  // SLURM_TOPOLOGY_ADDR
-  std::string pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
+  std::string address;                   // SLURM_TOPOLOGY_ADDR
+  std::string pattern;                   // SLURM_TOPOLOGY_ADDR_PATTERN
+  std::optional<CloudEvidence> cloud{};  // unset: no cloud was asked there
 };
 
 struct Request {
-  std::string topology = "auto";  // as --topology takes it: "auto", "slurm" or a file's path
+  std::string topology = "auto";  // as --topology takes it: one of source_names() or a file's path
   std::vector<Member> members;    // nodes of the job; empty: everything that the source knows
   Environment environment;        // of this process
 };
@@ -35,8 +44,12 @@ struct Source {
   bool binding;
 };
 
-// Where the members are, under the members' names: of "auto" and "slurm" the sources are asked in
-// turn until every member's place is known, and merged. An empty source in the answer: nothing is
+// The words that --topology takes besides a file's path: "auto", "slurm", …
+std::vector<std::string> source_names();
+
+// Where the members are, under the members' names: the sources that `topology` asks for are asked
+// in turn until every member's place is known, and merged. `auto` asks a cloud only if no engine
+// knows any level of the network. An empty source in the answer: nothing is
 // known ("auto" only). Errors: a file or source that was asked for by name and cannot be read or
 // understood (file:line:column); evidence that contradicts itself (both pieces are named). What
 // `auto` could not read is a warning.

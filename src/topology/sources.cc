@@ -1,8 +1,12 @@
 #include <algorithm>
 #include <array>
 
+#include "topology/aws.h"
+#include "topology/cloud.h"
 #include "topology/file.h"
+#include "topology/gcp.h"
 #include "topology/match.h"
+#include "topology/oci.h"
 #include "topology/slurm_address.h"
 #include "topology/slurm_conf.h"
 #include "topology/slurm_scontrol.h"
@@ -16,16 +20,36 @@ bool in_slurm(const Request& request) {
          std::ranges::any_of(request.members, [](const Member& m) { return !m.address.empty(); });
 }
 
+bool on(Cloud cloud, const Request& request) {
+  return std::ranges::any_of(request.members, [&](const Member& member) {
+    return member.cloud && member.cloud->cloud == name_of(cloud);
+  });
+}
+
+bool on_gcp(const Request& request) {
+  return on(Cloud::gcp, request);
+}
+
+bool on_oci(const Request& request) {
+  return on(Cloud::oci, request);
+}
+
 bool never(const Request&) {
   return false;
 }
 
 // All kinds, in the order in which they are asked.
-constexpr std::array<Source, 4> table = {{
+constexpr std::array<Source, 7> table = {{
     {"slurm", "each node's SLURM_TOPOLOGY_ADDR", in_slurm, read_slurm_addresses, true},
     {"slurm", "topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm, read_slurm_conf,
      false},
     {"slurm", "`scontrol show topology`", in_slurm, read_scontrol_topology, false},
+    {"gcp", "each node's physical_host, where the firmware names Google Compute Engine", on_gcp,
+     read_gcp, false},
+    {"oci", "each node's rdmaTopologyData, where the firmware names OracleCloud.com", on_oci,
+     read_oci, false},
+    {"aws", "`aws ec2 describe-instance-topology`, where the firmware names Amazon EC2", never,
+     read_aws, false},
     {"", "the file that --topology names", never, read_file_source, true},
 }};
 
@@ -35,6 +59,11 @@ bool wanted(const Source& source, const Request& request) {
   const bool named = std::ranges::any_of(
       table, [&](const Source& s) { return !s.option.empty() && s.option == request.topology; });
   return source.option == (named ? request.topology : std::string_view());
+}
+
+bool is_cloud(const Source& source) {
+  return source.option == name_of(Cloud::gcp) || source.option == name_of(Cloud::oci) ||
+         source.option == name_of(Cloud::aws);
 }
 
 // Whether the map says of every member where it is, be it only that there is nothing to know.
@@ -49,6 +78,14 @@ bool complete(const Map& map, const std::vector<std::string>& names) {
 
 }  // namespace
 
+std::vector<std::string> source_names() {
+  std::vector<std::string> names = {"auto"};
+  for (const Source& source : table) {
+    if (!source.option.empty() && names.back() != source.option) names.emplace_back(source.option);
+  }
+  return names;
+}
+
 Result<Map> locate(const Request& request) {
   std::vector<std::string> names;
   for (const Member& member : request.members) names.push_back(member.name);
@@ -56,6 +93,9 @@ Result<Map> locate(const Request& request) {
   std::vector<Error> troubles;
   for (const Source& source : table) {
     if (!wanted(source, request)) continue;
+    // A flat engine has nothing to say of the network, and its cloud may have.
+    const bool enough = is_cloud(source) ? !known.levels.empty() : complete(known, names);
+    if (enough) continue;
     auto read = source.read(request);
     if (!read) {
       if (source.binding) return std::unexpected(read.error());
@@ -66,20 +106,23 @@ Result<Map> locate(const Request& request) {
     auto merged = merge(std::move(known), names.empty() ? **read : restrict_to(**read, names));
     if (!merged) return merged;
     known = *std::move(merged);
-    if (complete(known, names)) break;
   }
   if (request.topology == "auto" || !known.source.empty()) {
     for (const Error& trouble : troubles) known.warnings.push_back(trouble.line());
     return known;
   }
   if (!troubles.empty()) return std::unexpected(troubles.back());
+  const std::string nothing =
+      fmt::format("--topology {}: nothing is known about the network", request.topology);
+  const std::string_view fix = "describe it in a file: --topology FILE";
+  if (!known.warnings.empty()) {
+    return fail(nothing, fmt::format("{}", fmt::join(known.warnings, "; ")), std::string(fix));
+  }
   std::vector<std::string_view> asked;
   for (const Source& source : table) {
     if (wanted(source, request)) asked.push_back(source.needs);
   }
-  return fail(fmt::format("--topology {}: nothing is known about the network", request.topology),
-              fmt::format("asked in vain: {}", fmt::join(asked, ", ")),
-              "describe it in a file: --topology FILE");
+  return fail(nothing, fmt::format("asked in vain: {}", fmt::join(asked, ", ")), std::string(fix));
 }
 
 }  // namespace toprun::topology

@@ -111,6 +111,80 @@ TEST_F(Locate, OutsideSlurmAutoAsksNobody) {
   EXPECT_FALSE(fs::exists(folder_ / "called"));
 }
 
+// A node that its cloud has answered.
+Member in_cloud(std::string name, std::string cloud, std::string text) {
+  return {std::move(name), "", "", CloudEvidence{std::move(cloud), std::move(text), ""}};
+}
+
+TEST_F(Locate, ACloudIsBelievedWhereNoEngineKnowsALevel) {
+  environment_.unset("SLURM_JOB_ID");
+  const std::vector<Member> members = {in_cloud("n0", "gcp", "/c/b/0"),
+                                       in_cloud("n1", "gcp", "/c/a/1")};
+  const std::string expected = "cluster rack\nn0 c/b physical_host\nn1 c/a physical_host\n";
+  for (const char* topology : {"auto", "gcp"}) {
+    EXPECT_EQ(text_of(locate_members(members, topology)), expected) << topology;
+    EXPECT_EQ(locate_members(members, topology)->source, "gcp");
+  }
+  std::vector<Member> flat = members;
+  for (Member& member : flat) {
+    member.address = member.name;
+    member.pattern = "node";
+  }
+  EXPECT_EQ(text_of(locate_members(flat)), expected);
+  std::vector<Member> in_tree = members;
+  in_tree[0].address = "s0.n0";
+  in_tree[0].pattern = "switch.node";
+  EXPECT_EQ(text_of(locate_members(in_tree)), "leaf\nn0 s0 SLURM_TOPOLOGY_ADDR\n");
+}
+
+TEST_F(Locate, ACloudThatKnowsNothingSaysWhy) {
+  environment_.unset("SLURM_JOB_ID");
+  const std::vector<Member> members = {in_cloud("n0", "gcp", ""), in_cloud("n1", "gcp", "")};
+  const auto unknown = locate_members(members);
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(unknown->source, "");
+  ASSERT_EQ(unknown->warnings.size(), 1u);
+  EXPECT_TRUE(unknown->warnings[0].starts_with("n[0-1]: Google says nothing of their place"));
+  const auto named = locate_members(members, "gcp");
+  ASSERT_FALSE(named);
+  EXPECT_TRUE(named.error().line().starts_with(
+      "--topology gcp: nothing is known about the network: n[0-1]: Google says nothing"))
+      << named.error().line();
+  const auto elsewhere = locate_members({{"n0", "", ""}}, "oci");
+  ASSERT_FALSE(elsewhere);
+  EXPECT_TRUE(elsewhere.error().line().contains("where the firmware names OracleCloud.com"));
+}
+
+TEST_F(Locate, AwsIsAskedByItsOwnCommand) {
+  const std::vector<Member> members = {in_cloud("n0", "aws", "i-0a"), in_cloud("n1", "aws", "i-0b"),
+                                       in_cloud("n2", "aws", "--no-sign-request")};
+  const auto aws = [&](const std::string& script) {
+    fs::permissions(write("aws", "#!/bin/sh\n" + script + "\n"), fs::perms::owner_all);
+  };
+  aws("[ \"$*\" = 'ec2 describe-instance-topology --output json --instance-ids i-0a i-0b' ] && "
+      "echo '{\"Instances\":[{\"InstanceId\":\"i-0b\",\"NetworkNodes\":[\"nn\"]}]}'");
+  EXPECT_EQ(text_of(locate_members(members, "aws")),
+            "leaf\nn1 nn aws ec2 describe-instance-topology: Instances[0]\n");
+  EXPECT_EQ(text_of(locate_members({{"i-0a", "", ""}, {"i-0b.ec2.internal", "", ""}}, "aws")),
+            "leaf\ni-0b.ec2.internal nn aws ec2 describe-instance-topology: Instances[0]\n");
+  aws("echo 'Unable to locate credentials' >&2; exit 253");
+  const auto refused = locate_members(members, "aws");
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().line().contains("Unable to locate credentials"));
+  EXPECT_TRUE(refused.error().line().contains("--instance-ids i-0a i-0b` prints where"));
+  // It takes its time and needs credentials: `auto` does without.
+  EXPECT_EQ(locate_members(members)->source, "");
+}
+
+TEST_F(Locate, AFileOfAwsNamesInstances) {
+  const std::string file = write("aws.json",
+                                 "{\"Instances\": [{\"InstanceId\": \"i-0a\", \"NetworkNodes\": "
+                                 "[\"a\"]}, {\"InstanceId\": \"i-0b\", \"NetworkNodes\": "
+                                 "[\"b\"]}]}\n");
+  EXPECT_EQ(text_of(locate_members({in_cloud("n0", "aws", "i-0b"), {"i-0a.x", "", ""}}, file)),
+            "leaf\nn0 b " + file + ": Instances[1]\ni-0a.x a " + file + ": Instances[0]\n");
+}
+
 TEST_F(Locate, AFileIsTheOnlySourceWhereNamed) {
   const std::string file = write("racks", "n0.x /c/b/0\nn7 /c/a/7\n");
   const auto map = locate_members({addressed[0], addressed[1]}, file);
