@@ -18,7 +18,7 @@ struct Member {
 };
 
 struct Request {
-  std::string topology = "auto";  // as --topology takes it: "auto", "slurm" or a file's path
+  std::string topology = "auto";  // as --topology takes it: "auto", "slurm", "name:REGEX", a path
   std::vector<Member> members;    // nodes of the job; empty: everything that the source knows
   Environment environment;        // of this process
 };

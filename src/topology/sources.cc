@@ -3,6 +3,7 @@
 
 #include "topology/file.h"
 #include "topology/match.h"
+#include "topology/name_rule.h"
 #include "topology/slurm_address.h"
 #include "topology/slurm_conf.h"
 #include "topology/slurm_scontrol.h"
@@ -21,20 +22,23 @@ bool never(const Request&) {
 }
 
 // All kinds, in the order in which they are asked.
-constexpr std::array<Source, 4> table = {{
+constexpr std::array<Source, 5> table = {{
     {"slurm", "each node's SLURM_TOPOLOGY_ADDR", in_slurm, read_slurm_addresses, true},
-    {"slurm", "topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm, read_slurm_conf,
-     false},
+    {"slurm", "topology.yaml or topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm,
+     read_slurm_conf, false},
     {"slurm", "`scontrol show topology`", in_slurm, read_scontrol_topology, false},
+    {"name", "the nodes' names", never, read_name_rule, true},
     {"", "the file that --topology names", never, read_file_source, true},
 }};
 
-// What was asked for: "auto" and the names in the table; any other word is a file's path.
+// What was asked for: "auto", the names in the table and "name:…"; any other word is a file's path.
 bool wanted(const Source& source, const Request& request) {
   if (request.topology == "auto") return source.plausible(request);
+  std::string_view asked = request.topology;
+  if (asked.starts_with("name:")) asked = "name";
   const bool named = std::ranges::any_of(
-      table, [&](const Source& s) { return !s.option.empty() && s.option == request.topology; });
-  return source.option == (named ? request.topology : std::string_view());
+      table, [&](const Source& s) { return !s.option.empty() && s.option == asked; });
+  return source.option == (named ? asked : std::string_view());
 }
 
 // Whether the map says of every member where it is, be it only that there is nothing to know.
