@@ -22,6 +22,8 @@ endfunction()
 toprun_system_library(sodium sodium.h)
 toprun_system_library(cares ares.h)
 toprun_system_library(munge munge.h)
+toprun_system_library(yaml-cpp yaml-cpp/parser.h)
+toprun_system_library(pcre2-8 pcre2.h)
 
 add_library(lib::fmt INTERFACE IMPORTED GLOBAL)
 

@@ -58,10 +58,9 @@ Result<void> set_order(Options& options, const Given& given) {
 }
 
 Result<void> set_topology(Options& options, const Given& given, const IsFile& is_file) {
-  const auto names = topology::source_names();
-  if (std::ranges::find(names, given.value) == names.end() && !is_file(given.value)) {
+  if (!topology::names_source(given.value) && !is_file(given.value)) {
     return usage(given.label(), "no such file, and no such source of topology",
-                 fmt::format("the sources are {}", fmt::join(names, ", ")));
+                 fmt::format("the sources are {}", fmt::join(topology::source_names(), ", ")));
   }
   options.topology = given.value;
   return {};

@@ -182,7 +182,8 @@ TEST_F(Topo, RefusesInOneLine) {
         file("c.conf", "SwitchName=a Switches=b\nSwitchName=b Switches=a\n")},
        "c.conf:1:1: the switches form a cycle: a > b"},
       {{"order", "--topology", file("d.conf", "SwitchName=a Nodes=n[1-\n")}, "d.conf:1:21: "},
-      {{"order", "--topology", file("topology.yaml", "- topology: x\n")}, "no YAML"},
+      {{"order", "--topology", file("topology.yaml", "- topology: x\n")},
+       "topology.yaml:1:3: topology x has neither tree, block nor flat"},
       {{"order", "--topology", file("empty", "# nothing\n")}, "no host stands in it"},
   };
   for (const auto& [arguments, text] : rows) {

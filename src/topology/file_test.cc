@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
+#include "base/files.h"
 #include "topology/lines_file.h"
 #include "topology/testing.h"
 #include "topology/toml_file.h"
@@ -18,7 +22,19 @@ TEST(TopologyFile, IsToldByItsContent) {
       {"t", "levels = [\"a\"]\n", FileFormat::toml},
       {"t", "# x\n[hosts]\n", FileFormat::toml},
       {"t", "\n {\"Instances\": []}", FileFormat::aws},
-      {"t", "{}", FileFormat::lines},
+      {"t", "{}", FileFormat::json},
+      {"t", "# x\n[[hosts]]\n", FileFormat::toml},
+      {"t.json", "", FileFormat::json},
+      {"t", "{\"hosts\": {}}", FileFormat::json},
+      {"t", "\n [\n{}]", FileFormat::json},
+      {"t", "[ {\"id\": 1}]", FileFormat::json},
+      {"t.yaml", "SwitchName=s0\n", FileFormat::yaml},
+      {"t.yml", "", FileFormat::yaml},
+      {"t", "---\n", FileFormat::yaml},
+      {"t", "# x\n- topology: a\n", FileFormat::yaml},
+      {"t", "hosts:\n  n0: /r\n", FileFormat::yaml},
+      {"t", "#\n# Topology file: generated on …\n\nvendid=0x2c9\n", FileFormat::ibnetdiscover},
+      {"t", "Switch\t65 \"S-2c5e\"\n", FileFormat::ibnetdiscover},
       {"t", "n0 /c/a/0\n", FileFormat::lines},
       {"t", "n0 /c/a=b/0\n", FileFormat::lines},
       {"t", "Standard\nrank hostname physical_host\n", FileFormat::lines},
@@ -73,6 +89,53 @@ TEST(LinesFile, RefusesWithThePlace) {
   }
 }
 
+// What --topology FILE makes of a file with this content.
+std::string read(const std::string& name, std::string_view content) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "toprun-file-XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  std::ofstream(folder / name) << content;
+  Request request;
+  request.topology = (folder / name).string();
+  const auto map = read_file_source(request);
+  std::filesystem::remove_all(folder);
+  std::string text = map ? text_of(**map) : "error: " + map.error().line();
+  if (map) text += fmt::format("{}", fmt::join((*map)->warnings, "\n"));
+  for (std::size_t i = 0; (i = text.find(folder.string() + "/")) != std::string::npos;) {
+    text.erase(i, folder.string().size() + 1);
+  }
+  return text;
+}
+
+TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
+  const std::string elf(
+      "\x7f"
+      "ELF\x02\x01\x01\0",
+      8);
+  const std::vector<std::tuple<std::string, std::string, std::string>> rows = {
+      {"t", elf, "error: cannot read t: it is no text; is it compressed, or another file?"},
+      {"t.json", std::string("{\0\"\0", 4), "error: cannot read t.json: it is no text"},
+      {"t.gz", "\x1f\x8b\x08...", "error: cannot read t.gz: it is no text"},
+      {"t", "\xef\xbb\xbfn0 /r/0\n", "rack\nn0 r t:1\n"},
+      {"t", "n0 /r/0\r\nn1 /r/1\nn2 /r/2\r\n\r\n", "rack\nn0 r t:1\nn1 r t:2\nn2 r t:3\n"},
+      {"t", "n0 /r/0\nN0.c /r/1\n",
+       "rack\nn0 r t:1\nN0.c r t:2\nn0 (t:1) and N0.c (t:2) may be one host, they count as two"},
+      {"t", std::string(default_file_limit_bytes + 1, 'x'),
+       "error: cannot read t: larger than 67108864 bytes"},
+      {"t", std::string(max_topology_file_bytes + 1, 'x'),
+       "error: cannot read t: larger than 134217728 bytes"},
+      {"t.yaml", "- topology: x\n  flat: true\n",
+       "error: t.yaml: no host stands in it: t.yaml:2: topology x is flat, it places no host"},
+      {"t.yaml", "hosts:\n  n0: /c/a\n  \"n[1-2]\": [c, b]\n",
+       "cluster rack\nn0 c/a t.yaml:2\nn1 c/b t.yaml:3\nn2 c/b t.yaml:3\n"},
+      {"t", "vendid=0x2c9\nCa\t1 \"H-0b\"\t\t# \"n0 HCA-1\"\n", "error: t:2:1: no switch: H-0b"},
+      {"t", "n[0-999999999] /r/0\n", "error: t:1:3: the range 0-999999999 has more than 65536"},
+  };
+  for (const auto& [name, content, expected] : rows) {
+    const std::string outcome = read(name, content);
+    EXPECT_EQ(outcome.find(expected), 0u) << content.substr(0, 60) << "\n" << outcome;
+  }
+}
+
 std::string toml(std::string_view text) {
   return text_of(parse_toml_file(text, "t.toml"));
 }
@@ -93,6 +156,14 @@ TEST(TomlFile, ReadsHostsAndDomains) {
   for (const auto& [text, expected] : rows) EXPECT_EQ(toml(text), expected) << text;
 }
 
+TEST(TomlFile, WarnsOfUnknownKeys) {
+  const auto map = parse_toml_file("[host]\nn1 = \"/r\"\n[hosts]\nn0 = \"/r\"\n", "t");
+  ASSERT_TRUE(map) << map.error().line();
+  EXPECT_EQ(text_of(*map), "rack\nn0 r t:4\n");
+  EXPECT_EQ(map->warnings,
+            std::vector<std::string>{"t:1:2: unknown key 'host' is ignored; did you mean hosts?"});
+}
+
 TEST(TomlFile, KeepsAPhysicalHostAsWritten) {
   const auto map = parse_toml_file("levels = [\"a\"]\n[hosts]\nn0 = \"/r/17\"\nn1 = \"/r\"\n", "t");
   ASSERT_TRUE(map);
@@ -104,7 +175,6 @@ TEST(TomlFile, RefusesWithThePlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"[hosts]\nn0 = \"/c/b\n", "t.toml:2:"},
       {"[hosts\nn0 = \"/c/b\"\n", "t.toml:1:"},
-      {"[host]\nn0 = \"/c/b\"\n", "t.toml:1:2: unknown key 'host'; did you mean hosts?"},
       {"hosts = 1\n", "t.toml:1:9: hosts is a table"},
       {"levels = \"a\"\n[hosts]\nn0=\"/a/b/c\"\n",
        "t.toml:3:1: the path has 3 levels, `levels` has 1"},

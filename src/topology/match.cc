@@ -1,9 +1,11 @@
 #include "topology/match.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "hosts/hostlist.h"
 
 namespace toprun::topology {
@@ -13,13 +15,20 @@ std::string_view first_label(std::string_view name) {
   return name.substr(0, name.find('.'));
 }
 
-// Distinct names by their first label.
-using ByLabel = std::unordered_map<std::string_view, std::unordered_set<std::string_view>>;
+// Distinct names by their first label in lower case.
+using ByLabel = std::unordered_map<std::string, std::unordered_set<std::string_view>>;
 
 ByLabel by_label(const std::vector<std::string>& names) {
   ByLabel table;
-  for (const std::string& name : names) table[first_label(name)].insert(name);
+  for (const std::string& name : names) table[lower(first_label(name))].insert(name);
   return table;
+}
+
+// Whether the names are one host's: a short name may mean any of its label, a long one only the
+// short one or itself, in any case of letters.
+bool may_be_one(std::string_view a, std::string_view b) {
+  const bool both_long = first_label(a) != a && first_label(b) != b;
+  return lower(first_label(a)) == lower(first_label(b)) && (!both_long || lower(a) == lower(b));
 }
 
 }  // namespace
@@ -41,11 +50,12 @@ Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std:
   const ByLabel wanted_labels = by_label(wanted);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (match.known[i]) continue;
-    const std::string_view label = first_label(wanted[i]);
+    const std::string label = lower(first_label(wanted[i]));
     const auto candidates = known_labels.find(label);
     if (candidates == known_labels.end()) continue;
-    // A short name may mean any of the label's; a long one only the short one.
-    if (wanted[i] != label && !candidates->second.contains(label)) continue;
+    const bool any = std::ranges::any_of(
+        candidates->second, [&](std::string_view name) { return may_be_one(wanted[i], name); });
+    if (!any) continue;
     if (candidates->second.size() == 1 && wanted_labels.at(label).size() == 1) {
       match.known[i] = exact.at(*candidates->second.begin());
     } else {
@@ -73,6 +83,25 @@ Map restrict_to(const Map& map, const std::vector<std::string>& hosts) {
         map.source, hosts::compress_hostlist(match.ambiguous)));
   }
   return mine;
+}
+
+void warn_of_twins(Map& map) {
+  std::unordered_map<std::string, std::vector<const Map::Entry*>> same_label;
+  std::size_t twins = 0;
+  std::string first;
+  for (const Map::Entry& entry : map.hosts) {
+    auto& same = same_label[lower(first_label(entry.host))];
+    for (const Map::Entry* other : same) {
+      if (!may_be_one(entry.host, other->host) || twins++ > 0) continue;
+      first = fmt::format("{} ({}) and {} ({}) may be one host, they count as two", other->host,
+                          other->location.evidence, entry.host, entry.location.evidence);
+    }
+    // Hosts of one label in many domains are no slip.
+    constexpr std::size_t compared = 8;
+    if (same.size() < compared) same.push_back(&entry);
+  }
+  if (twins > 1) first += fmt::format(" ({} such pairs)", twins);
+  if (twins > 0) map.warnings.push_back(std::move(first));
 }
 
 }  // namespace toprun::topology

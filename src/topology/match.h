@@ -9,9 +9,10 @@
 
 namespace toprun::topology {
 
-// For each wanted host name the known one that means the same host: an equal name, else one of
-// which the other is the first label ("n0" and "n0.cluster.internal"), if only one known and one
-// wanted name pair up so. Names of the second kind that several share are `ambiguous`.
+// For each wanted host name the known one that means the same host: an equal name, else one that is
+// equal but for the case of letters, or of which the other is the first label ("n0" and
+// "N0.cluster.internal"), if only one known and one wanted name pair up so. Names of the second
+// kind that several share are `ambiguous`.
 struct Match {
   std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known one
   std::vector<std::string> ambiguous;             // wanted names left without one
@@ -22,5 +23,9 @@ Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std:
 // lacks are left out; ambiguous ones too, with a warning that names them. A name given several
 // times appears once.
 Map restrict_to(const Map& map, const std::vector<std::string>& hosts);
+
+// Warns of hosts that are two for us but probably one: their names are equal but for case, or one
+// is the first label of the other.
+void warn_of_twins(Map& map);
 
 }  // namespace toprun::topology

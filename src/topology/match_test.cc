@@ -26,6 +26,12 @@ TEST(Match, PairsEqualNamesThenShortOnes) {
       {{"n0", "n0"}, {"n0"}, {0, 0}, {}},
       {{"n0", "n0"}, {"n0.a"}, {0, 0}, {}},
       {{"n0"}, {}, {-1}, {}},
+      {{"n0"}, {"N0"}, {0}, {}},
+      {{"n0"}, {"N0.c.internal"}, {0}, {}},
+      {{"N0.C"}, {"n0.c"}, {0}, {}},
+      {{"n0"}, {"N0", "n0"}, {1}, {}},
+      {{"nO"}, {"No", "NO"}, {-1}, {"nO"}},
+      {{"n0.a"}, {"N0.b"}, {-1}, {}},
   };
   for (const Row& row : rows) {
     const Match match = match_hosts(row.wanted, row.known);
@@ -34,6 +40,20 @@ TEST(Match, PairsEqualNamesThenShortOnes) {
     EXPECT_EQ(found, row.expected) << row.wanted[0];
     EXPECT_EQ(match.ambiguous, row.ambiguous) << row.wanted[0];
   }
+}
+
+TEST(Match, WarnsOfTwins) {
+  const auto warnings = [](const std::vector<std::string>& hosts) {
+    Map map;
+    for (const std::string& host : hosts) map.hosts.push_back({host, {{}, "t:" + host, {}}});
+    warn_of_twins(map);
+    return map.warnings;
+  };
+  EXPECT_EQ(warnings({"n0", "n1", "n10", "n2.a", "n2.b"}), Names{});
+  EXPECT_EQ(warnings({"n0", "N0"}),
+            Names{"n0 (t:n0) and N0 (t:N0) may be one host, they count as two"});
+  EXPECT_EQ(warnings({"n0.c", "n1", "n0", "n1.c"}),
+            Names{"n0.c (t:n0.c) and n0 (t:n0) may be one host, they count as two (2 such pairs)"});
 }
 
 TEST(Match, RestrictsAMapToTheJobsHostsAndNames) {

@@ -7,6 +7,7 @@
 #include "hosts/hostlist.h"
 #include "topology/slurm_lines.h"
 #include "topology/slurm_tree.h"
+#include "topology/slurm_yaml.h"
 
 namespace toprun::topology {
 namespace {
@@ -51,8 +52,10 @@ class Reader {
     }
     if (blocks_.empty() && switches_.empty()) return Map{};
     if (!blocks_.empty()) {
-      group_by_sizes();
-      return with_warnings(map_of_blocks(source, blocks_, groups_));
+      std::ranges::move(groups_of_sizes(blocks_, sizes_, sizes_where_),
+                        std::back_inserter(groups_));
+      return with_warnings(
+          map_of_blocks(source, blocks_, groups_, sizes_.empty() ? 0 : std::ranges::min(sizes_)));
     }
     return with_warnings(map_of_switches(source, switches_));
   }
@@ -76,6 +79,7 @@ class Reader {
   }
 
   Result<void> take(const SlurmLine& line, const std::string& file) {
+    bool any_known = false;
     for (const Pair& pair : line.pairs()) {
       if (pair.key == "ringname" || pair.key == "torusname") {
         return refuse(file, line, pair.key_offset,
@@ -83,13 +87,17 @@ class Reader {
                                   pair.key == "ringname" ? "ring" : "torus3d"),
                       "describe the hosts in a file of lines: HOST /cluster/rack/HOST");
       }
-      // A torus' and a ring's other keys come after the name, so any other one is a slip.
-      if (std::ranges::find(known_keys, pair.key) == known_keys.end()) {
+      // A torus' and a ring's other keys come after the name.
+      if (std::ranges::find(known_keys, pair.key) != known_keys.end()) {
+        any_known = true;
+      } else if (unknown_++ == 0) {
         const auto meant = did_you_mean(pair.key, known_keys);
-        return refuse(file, line, pair.key_offset, fmt::format("unknown key {}", pair.key),
-                      meant ? fmt::format("did you mean {}?", *meant) : "see man topology.conf");
+        first_unknown_ =
+            fmt::format("{}: unknown key {} is ignored{}", at(file, line.where(pair.key_offset)),
+                        pair.key, meant ? fmt::format("; did you mean {}?", *meant) : "");
       }
     }
+    if (!any_known) return {};
     if (const Pair* name = line.find("switchname")) return take_switch(line, file, *name);
     if (const Pair* name = line.find("blockname")) return take_block(line, file, *name);
     if (const Pair* name = line.find("aggregatedblock")) return take_group(line, file, *name);
@@ -187,22 +195,6 @@ class Reader {
     return {};
   }
 
-  // Slurm joins consecutive blocks, in the order of the file, into each size above the smallest.
-  void group_by_sizes() {
-    std::ranges::sort(sizes_);
-    const auto repeated = std::ranges::unique(sizes_);
-    sizes_.erase(repeated.begin(), repeated.end());
-    for (std::size_t i = 1; i < sizes_.size(); ++i) {
-      const std::size_t together = std::max<std::size_t>(sizes_[i] / sizes_[0], 1);
-      for (std::size_t first = 0; first < blocks_.size(); first += together) {
-        BlockGroup group{sizes_[i], {}, sizes_where_};
-        const std::size_t end = std::min(blocks_.size() - first, together) + first;
-        for (std::size_t b = first; b < end; ++b) group.blocks.push_back(blocks_[b].name);
-        groups_.push_back(std::move(group));
-      }
-    }
-  }
-
   Result<Map> with_warnings(Result<Map> map) {
     if (!map) return map;
     const auto warn = [&](const Tally& tally, std::string_view what) {
@@ -213,6 +205,8 @@ class Reader {
     };
     warn(both_, "it has nodes, so its Switches are ignored, as Slurm does");
     warn(neither_, "it has neither nodes nor switches");
+    if (unknown_ > 1) first_unknown_ += fmt::format(" ({} such keys)", unknown_);
+    if (unknown_ > 0) map->warnings.push_back(first_unknown_);
     return map;
   }
 
@@ -223,6 +217,8 @@ class Reader {
   std::vector<std::size_t> sizes_;
   std::string sizes_where_;
   Tally both_, neither_;
+  std::size_t unknown_ = 0;  // keys
+  std::string first_unknown_;
   int includes_ = 0;
   std::size_t nodes_left_ = hosts::max_hosts;
   std::size_t links_left_ = max_links;
@@ -263,9 +259,10 @@ Result<std::optional<Map>> read_slurm_conf(const Request& request) {
   const auto slurm_conf = request.environment.non_empty("SLURM_CONF");
   const fs::path folder = slurm_conf ? fs::path(*slurm_conf).parent_path() : "/etc/slurm";
   std::error_code ignored;
-  if (fs::exists(folder / "topology.yaml", ignored)) return std::nullopt;
-  if (!fs::exists(folder / "topology.conf", ignored)) return std::nullopt;
-  auto map = read_slurm_conf_file(folder / "topology.conf");
+  const bool yaml = fs::exists(folder / "topology.yaml", ignored);
+  if (!yaml && !fs::exists(folder / "topology.conf", ignored)) return std::nullopt;
+  auto map = yaml ? read_slurm_yaml_file(folder / "topology.yaml")
+                  : read_slurm_conf_file(folder / "topology.conf");
   if (!map) return std::unexpected(map.error());
   if (map->hosts.empty()) return std::nullopt;
   map->source = "slurm";

@@ -37,8 +37,8 @@ bool looks_like_slurm_conf(std::string_view text);
 // folder, as in Slurm.
 Result<Map> read_slurm_conf_file(const std::filesystem::path& path);
 
-// topology.conf beside the file that $SLURM_CONF names, else in /etc/slurm; nullopt without one,
-// and where a topology.yaml lies beside it, for which Slurm ignores topology.conf.
+// topology.yaml (slurm_yaml.h) beside the file that $SLURM_CONF names, else in /etc/slurm; without
+// one topology.conf there, which Slurm ignores beside a topology.yaml; nullopt without either.
 Result<std::optional<Map>> read_slurm_conf(const Request& request);
 
 }  // namespace toprun::topology

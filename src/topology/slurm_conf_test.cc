@@ -46,7 +46,8 @@ TEST(SlurmConf, ALeafRightBelowTheTopHasNoSpine) {
 
 TEST(SlurmConf, WarnsOfOddLines) {
   const auto map = parse_slurm_conf(
-      "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[0-1] Switches=s0\nSwitchName=s2\n",
+      "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[0-1] Switches=s0\nSwitchName=s2 Nodez=n9\n"
+      "Colour=red\n",
       "t.conf", no_files);
   ASSERT_TRUE(map);
   EXPECT_EQ(text_of(*map), "leaf\nn0 s[0-1] t.conf:1\nn1 s[0-1] t.conf:1\n");
@@ -54,7 +55,8 @@ TEST(SlurmConf, WarnsOfOddLines) {
             (std::vector<std::string>{
                 "t.conf:1: host n0 is below several leaves, also at t.conf:2 (2 such hosts)",
                 "t.conf:2 (switch s1): it has nodes, so its Switches are ignored, as Slurm does",
-                "t.conf:3 (switch s2): it has neither nodes nor switches"}));
+                "t.conf:3 (switch s2): it has neither nodes nor switches",
+                "t.conf:3:15: unknown key nodez is ignored; did you mean nodes? (2 such keys)"}));
 }
 
 TEST(SlurmConf, ReadsBlocks) {
@@ -66,6 +68,17 @@ TEST(SlurmConf, ReadsBlocks) {
       "block4 block2 block\n"
       "n0 b[0-2]/b[0-1]/b0 t.conf:1\nn1 b[0-2]/b[0-1]/b1 t.conf:2\nn2 b[0-2]/b2/b2 t.conf:3\n");
   EXPECT_EQ(parsed("BlockName=b0 Nodes=n0\nBlockLevels=0-1,2\n"), "block\nn0 b0 t.conf:1\n");
+}
+
+TEST(SlurmConf, WarnsOfBlocksAboveTheirSize) {
+  const auto map = parse_slurm_conf(
+      "BlockName=b0 Nodes=n[0-2]\nBlockName=b1 Nodes=n[3-4]\nBlockName=b2 Nodes=n[5-7]\n"
+      "BlockSizes=2,4\n",
+      "t.conf", no_files);
+  ASSERT_TRUE(map) << map.error().line();
+  EXPECT_EQ(map->warnings,
+            std::vector<std::string>{
+                "t.conf:1: block b0 has 3 nodes, more than its size 2 (2 such blocks)"});
 }
 
 TEST(SlurmConf, ReadsSlurmsLineForms) {
@@ -101,7 +114,6 @@ TEST(SlurmConf, RefusesWithThePlace) {
       {"\nSwitchName\n", "t.conf:2:11: Key=value is expected"},
       {"\f\f\ninclude \t\n", "t.conf:2:1: Include names no file"},
       {"=x\n", "t.conf:1:1: Key=value is expected"},
-      {"SwitchName=s0 Nodez=n0\n", "t.conf:1:15: unknown key nodez; did you mean nodes?"},
       {"SwitchName=s0 Nodes=n0 Nodes=n1\n", "t.conf:1:24: nodes stands twice"},
       {"SwitchName=s0 Nodes=\"n0\n", "t.conf:1:21: the quotation mark"},
       {"SwitchName=s[0-1] Nodes=n0\n", "t.conf:1:12: 's[0-1]' is no name"},
@@ -163,7 +175,13 @@ TEST(SlurmConf, ReadsTheFileOfTheSlurmConfiguration) {
   ASSERT_TRUE(map) << map.error().line();
   EXPECT_EQ(text_of(**map), "leaf\nn0 s0 leaves.conf:1\n");
   EXPECT_EQ((*map)->source, "slurm");
-  write("topology.yaml", "");
+  // Slurm ignores topology.conf beside a topology.yaml, whatever stands in it.
+  write("topology.yaml", "- topology: t\n  tree: {switches: [{switch: s9, nodes: n9}]}\n");
+  map = read_slurm_conf(request);
+  ASSERT_TRUE(map) << map.error().line();
+  EXPECT_EQ(text_of(**map), "leaf\nn9 s9 " + (folder / "topology.yaml").string() + ":2\n");
+  EXPECT_EQ((*map)->source, "slurm");
+  write("topology.yaml", "- topology: t\n  flat: true\n");
   map = read_slurm_conf(request);
   ASSERT_TRUE(map);
   EXPECT_FALSE(*map);

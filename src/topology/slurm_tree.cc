@@ -240,17 +240,41 @@ Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switc
   return SwitchTree(std::move(source), switches).run();
 }
 
+std::vector<BlockGroup> groups_of_sizes(const std::vector<Block>& blocks,
+                                        std::vector<std::size_t> sizes, const std::string& where) {
+  std::ranges::sort(sizes);
+  const auto repeated = std::ranges::unique(sizes);
+  sizes.erase(repeated.begin(), repeated.end());
+  std::vector<BlockGroup> groups;
+  for (std::size_t i = 1; i < sizes.size(); ++i) {
+    const std::size_t together = std::max<std::size_t>(sizes[i] / sizes[0], 1);
+    for (std::size_t first = 0; first < blocks.size(); first += together) {
+      BlockGroup group{sizes[i], {}, where};
+      const std::size_t end = std::min(blocks.size() - first, together) + first;
+      for (std::size_t b = first; b < end; ++b) group.blocks.push_back(blocks[b].name);
+      groups.push_back(std::move(group));
+    }
+  }
+  return groups;
+}
+
 Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
-                          const std::vector<BlockGroup>& groups) {
+                          const std::vector<BlockGroup>& groups, std::size_t size) {
   const auto levels = group_levels(blocks, groups);
   if (!levels) return std::unexpected(levels.error());
   if (levels->size() >= max_levels) {
     return usage(groups.back().where, fmt::format("more than {} sizes of blocks", max_levels - 1));
   }
   MapBuilder builder(std::move(source));
+  std::size_t too_large = 0;
+  std::string first_too_large;
   for (const Block& block : blocks) {
+    if (size > 0 && block.nodes.size() > size && too_large++ == 0) {
+      first_too_large = fmt::format("{}: block {} has {} nodes, more than its size {}",
+                                    block.evidence, block.name, block.nodes.size(), size);
+    }
     Path path;
-    for (const auto& [size, group_of] : *levels) {
+    for (const auto& [nodes, group_of] : *levels) {
       const auto found = group_of.find(block.name);
       path.push_back(found == group_of.end() ? std::nullopt : std::optional(found->second));
     }
@@ -260,8 +284,10 @@ Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
       if (!added) return std::unexpected(added.error());
     }
   }
+  if (too_large > 1) first_too_large += fmt::format(" ({} such blocks)", too_large);
+  if (too_large > 0) builder.warn(std::move(first_too_large));
   std::vector<std::string> names;
-  for (const auto& [size, group_of] : *levels) names.push_back(fmt::format("block{}", size));
+  for (const auto& [nodes, group_of] : *levels) names.push_back(fmt::format("block{}", nodes));
   names.emplace_back("block");
   return builder.finish(std::move(names));
 }

@@ -39,9 +39,16 @@ struct BlockGroup {
 // cycle (the whole of it), more levels than max_levels.
 Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switches);
 
+// The groups that BlockSizes= (block_sizes:) form: Slurm joins consecutive blocks, in the order of
+// the file, into each size above the smallest. `where` is that key's place.
+std::vector<BlockGroup> groups_of_sizes(const std::vector<Block>& blocks,
+                                        std::vector<std::size_t> sizes, const std::string& where);
+
 // Blocks as paths, groups of blocks (the same sizes form a level, larger ones further out) above
-// them. Error: a block twice, a node in two blocks, a group of a block that does not exist.
+// them. `size`: how many nodes a block is planned for, 0 if that is not known; of blocks with more
+// a warning tells. Error: a block twice, a node in two blocks, a group of a block that does not
+// exist.
 Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
-                          const std::vector<BlockGroup>& groups);
+                          const std::vector<BlockGroup>& groups, std::size_t size);
 
 }  // namespace toprun::topology

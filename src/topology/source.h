@@ -27,7 +27,7 @@ struct Member {
 };
 
 struct Request {
-  std::string topology = "auto";  // as --topology takes it: one of source_names() or a file's path
+  std::string topology = "auto";  // as --topology takes it: see names_source(); else a file's path
   std::vector<Member> members;    // nodes of the job; empty: everything that the source knows
   Environment environment;        // of this process
 };
@@ -44,8 +44,10 @@ struct Source {
   bool binding;
 };
 
-// The words that --topology takes besides a file's path: "auto", "slurm", …
+// The words that --topology takes besides a file's path: "auto", "slurm", "name:REGEX", …
 std::vector<std::string> source_names();
+// Whether it is one of them; else it is a file's path.
+bool names_source(std::string_view topology);
 
 // Where the members are, under the members' names: the sources that `topology` asks for are asked
 // in turn until every member's place is known, and merged. `auto` asks a cloud only if no engine

@@ -6,6 +6,7 @@
 #include "topology/file.h"
 #include "topology/gcp.h"
 #include "topology/match.h"
+#include "topology/name_rule.h"
 #include "topology/oci.h"
 #include "topology/slurm_address.h"
 #include "topology/slurm_conf.h"
@@ -39,10 +40,10 @@ bool never(const Request&) {
 }
 
 // All kinds, in the order in which they are asked.
-constexpr std::array<Source, 7> table = {{
+constexpr std::array<Source, 8> table = {{
     {"slurm", "each node's SLURM_TOPOLOGY_ADDR", in_slurm, read_slurm_addresses, true},
-    {"slurm", "topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm, read_slurm_conf,
-     false},
+    {"slurm", "topology.yaml or topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm,
+     read_slurm_conf, false},
     {"slurm", "`scontrol show topology`", in_slurm, read_scontrol_topology, false},
     {"gcp", "each node's physical_host, where the firmware names Google Compute Engine", on_gcp,
      read_gcp, false},
@@ -50,15 +51,24 @@ constexpr std::array<Source, 7> table = {{
      read_oci, false},
     {"aws", "`aws ec2 describe-instance-topology`, where the firmware names Amazon EC2", never,
      read_aws, false},
+    {"name:REGEX", "the nodes' names", never, read_name_rule, true},
     {"", "the file that --topology names", never, read_file_source, true},
 }};
 
-// What was asked for: "auto" and the names in the table; any other word is a file's path.
+// "name:" of "name:REGEX": a word and what is given behind it.
+std::string_view prefix_of(const Source& source) {
+  const std::size_t colon = source.option.find(':');
+  return colon == std::string_view::npos ? std::string_view() : source.option.substr(0, colon + 1);
+}
+
+bool is_asked_for(const Source& source, std::string_view topology) {
+  const std::string_view prefix = prefix_of(source);
+  return prefix.empty() ? source.option == topology : topology.starts_with(prefix);
+}
+
 bool wanted(const Source& source, const Request& request) {
   if (request.topology == "auto") return source.plausible(request);
-  const bool named = std::ranges::any_of(
-      table, [&](const Source& s) { return !s.option.empty() && s.option == request.topology; });
-  return source.option == (named ? request.topology : std::string_view());
+  return is_asked_for(source, names_source(request.topology) ? request.topology : "");
 }
 
 bool is_cloud(const Source& source) {
@@ -84,6 +94,12 @@ std::vector<std::string> source_names() {
     if (!source.option.empty() && names.back() != source.option) names.emplace_back(source.option);
   }
   return names;
+}
+
+bool names_source(std::string_view topology) {
+  return topology == "auto" || std::ranges::any_of(table, [&](const Source& source) {
+           return !source.option.empty() && is_asked_for(source, topology);
+         });
 }
 
 Result<Map> locate(const Request& request) {

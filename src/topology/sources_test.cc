@@ -194,12 +194,28 @@ TEST_F(Locate, AFileIsTheOnlySourceWhereNamed) {
   EXPECT_FALSE(locate_members({}, (folder_ / "none").string()));
 }
 
+TEST_F(Locate, NamesTellWhereARuleSaysSo) {
+  const auto map = locate_members({{"r1n0", "s0.r1n0", "switch.node"}, {"x", "", ""}},
+                                  "name:(?<rack>r[0-9])(?<node>n[0-9])");
+  EXPECT_EQ(text_of(map), "rack\nr1n0 r1 node name\n");
+  EXPECT_EQ(map->source, "node names");
+  EXPECT_FALSE(locate_members({{"n0", "", ""}}, "name:("));
+  EXPECT_FALSE(locate_members({{"n0", "", ""}}, "name"));
+}
+
 TEST_F(Locate, EveryFormOfFileIsRead) {
   for (const auto& [name, text] :
        std::vector<std::pair<std::string, std::string>>{{"a.toml", "[hosts]\nn0 = \"/r\"\n"},
                                                         {"b", "[domains]\nr = \"n0\"\n"},
                                                         {"c", "SwitchName=r Nodes=n0\n"},
-                                                        {"d", "n0 /r/0\n"}}) {
+                                                        {"d", "n0 /r/0\n"},
+                                                        {"e", "{\"hosts\": {\"n0\": \"/r\"}}"},
+                                                        {"f",
+                                                         "- {topology: t, tree: {switches: "
+                                                         "[{switch: r, nodes: n0}]}}"},
+                                                        {"g",
+                                                         "Switch\t4 \"S-0a\"\t# \"r\"\n"
+                                                         "[1] \"H-0b\"[1] # \"n0 d0\"\n"}}) {
     const auto map = locate_members({}, write(name, text));
     ASSERT_TRUE(map) << name << map.error().line();
     EXPECT_EQ(map->hosts[0].location.path, Path{"r"}) << name;

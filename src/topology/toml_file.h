@@ -7,21 +7,8 @@
 
 namespace toprun::topology {
 
-// A topology in TOML, host by host or domain by domain, or both:
-//
-//   levels = ["cluster", "rack"]     # names of the levels, outermost first; may be left out
-//
-//   [hosts]                          # the domains that a host is in
-//   n0 = "/c/b"
-//   "n[1-3]" = ["c", "a"]            # hostlists and arrays too; "" is an unknown level
-//   n4 = "/c/b/4711"                 # with `levels`: one more is the host's own id (physical_host)
-//
-//   [domains.c]                      # the hosts that a domain has, domains within domains
-//   b = "n[5-6]"
-//   a = ["n7", "n[8-9]"]
-//
-// Error (file:line:column): TOML's own syntax, an unknown key, a value of another type, a path of
-// another length than `levels` or the first one, a host twice.
+// A topology in TOML, as plain_file.h has it. Error (file:line:column): TOML's own syntax, and what
+// map_of_plain() refuses.
 Result<Map> parse_toml_file(std::string_view text, const std::string& file);
 
 }  // namespace toprun::topology

@@ -1,0 +1,149 @@
+#include "topology/slurm_yaml.h"
+
+#include <gtest/gtest.h>
+
+#include "topology/data_tree.h"
+#include "topology/testing.h"
+
+namespace toprun::topology {
+namespace {
+
+std::string parsed(std::string_view text) {
+  return text_of(parse_slurm_yaml(text, "t.yaml"));
+}
+
+TEST(SlurmYaml, ReadsTrees) {
+  EXPECT_EQ(parsed("---\n"
+                   "- topology: racks\n"
+                   "  cluster_default: true\n"
+                   "  tree:\n"
+                   "    switches:\n"
+                   "    - switch: p0   # the spine\n"
+                   "      children: s[0-1]\n"
+                   "    - switch: s0\r\n"
+                   "      nodes: n[0,4]\n"
+                   "    - switch: s1\n"
+                   "      nodes: [n1, \"n[5-6]\"]\n"),
+            "spine leaf\n"
+            "n0 p0/s0 t.yaml:8\nn4 p0/s0 t.yaml:8\nn1 p0/s1 t.yaml:10\nn5 p0/s1 t.yaml:10\n"
+            "n6 p0/s1 t.yaml:10\n");
+}
+
+TEST(SlurmYaml, ReadsBlocks) {
+  EXPECT_EQ(parsed("- topology: b\n  block:\n    block_sizes:\n      - 1\n      - 2\n    blocks:\n"
+                   "    - {block: b0, nodes: n0}\n    - {block: b1, nodes: n1}\n"
+                   "    - {block: b2, nodes: n2}\n    - {block: phantom}\n"),
+            "block2 block\n"
+            "n0 b[0-1]/b0 t.yaml:7\nn1 b[0-1]/b1 t.yaml:8\nn2 b2,phantom/b2 t.yaml:9\n");
+  EXPECT_EQ(parsed("- topology: b\n  block: {blocks: [{block: b0, nodes: n0}]}\n"),
+            "block\nn0 b0 t.yaml:2\n");
+}
+
+TEST(SlurmYaml, TakesTheDefaultOfSeveral) {
+  const std::string tree = "- {topology: a, tree: {switches: [{switch: s, nodes: n0}]}}\n";
+  const std::string blocks =
+      "- {topology: b, cluster_default: True, block: {blocks: [{block: b0, "
+      "nodes: n0}]}}\n";
+  const std::string ring = "- {topology: r, ring: {rings: [{ring: r0, nodes: n0}]}}\n";
+  const std::string flat = "- {topology: f, flat: true}\n";
+  const std::vector<std::tuple<std::string, std::string, std::string>> rows = {
+      {tree, "leaf\nn0 s t.yaml:1\n", ""},
+      {tree + blocks, "block\nn0 b0 t.yaml:2\n",
+       "t.yaml:2: of 2 topologies b is taken, the cluster's default"},
+      {tree + ring, "leaf\nn0 s t.yaml:1\n", "t.yaml:1: of 2 topologies a is taken, the first"},
+      {ring + blocks + flat, "block\nn0 b0 t.yaml:2\n",
+       "t.yaml:2: of 3 topologies b is taken, the cluster's default"},
+      {flat, "\n", "t.yaml:1: topology f is flat, it places no host"},
+      {"- topology: t\n  tree: ~\n  block: null\n  flat:\n    alpha_step_rank: true\n", "\n",
+       "t.yaml:4: topology t is flat, it places no host"},
+  };
+  for (const auto& [text, expected, warning] : rows) {
+    const auto map = parse_slurm_yaml(text, "t.yaml");
+    ASSERT_TRUE(map) << text << map.error().line();
+    EXPECT_EQ(text_of(*map), expected) << text;
+    EXPECT_EQ(map->warnings.empty() ? "" : map->warnings[0], warning) << text;
+  }
+}
+
+TEST(SlurmYaml, WarnsAndGoesOn) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"- topology: a\n  tree: {switches: [{switch: s, nodes: n0, colour: red, rack: 4}]}\n",
+       "t.yaml:2:44: unknown key colour is ignored (2 such keys)"},
+      {"- topology: a\n  speed: 4\n  tree: {switches: [{switch: s, nodes: n0}]}\n",
+       "t.yaml:2:3: unknown key speed is ignored"},
+      {"- topology: a\n  tree: {switches: [{switch: s, nodes: n0, children: t}]}\n",
+       "t.yaml:2 (switch s): it has nodes, so its children are ignored, as Slurm does"},
+      {"- topology: a\n  block: {block_sizes: [2], blocks: [{block: b0, nodes: \"n[0-2]\"}]}\n",
+       "t.yaml:2: block b0 has 3 nodes, more than its size 2"},
+  };
+  for (const auto& [text, expected] : rows) {
+    const auto map = parse_slurm_yaml(text, "t.yaml");
+    ASSERT_TRUE(map) << text << map.error().line();
+    EXPECT_EQ(map->warnings, std::vector<std::string>{expected}) << text;
+  }
+}
+
+TEST(SlurmYaml, RefusesWithThePlace) {
+  const auto tree = [](const std::string& switches) {
+    return "- topology: a\n  tree:\n    switches:\n" + switches;
+  };
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"topology: a\n", "t.yaml:1:1: a list of topologies is expected"},
+      {"- tree: {}\n", "t.yaml:1:3: an entry that names no topology"},
+      {"- topology: a\n", "t.yaml:1:3: topology a has neither tree, block nor flat"},
+      {"- topology: a\n  flat: true\n  tree: {switches: []}\n",
+       "t.yaml:3:3: topology a is both flat and tree"},
+      {"- topology: a\n  ring: {rings: []}\n", "t.yaml:2:3: topology/ring is not understood"},
+      {"- topology: a\n  torus3d: {toruses: []}\n", "t.yaml:2:3: topology/torus3d is not"},
+      {"- topology: a\n  tree: yes\n", "t.yaml:2:9: a list of switches is expected"},
+      {tree("    - nodes: n0\n"), "t.yaml:4:7: one of switches without the name of one switch"},
+      {tree("    - switch: s[0-1]\n"), "t.yaml:4:15: one of switches without the name"},
+      {tree("    - switch: s0\n      nodes: n[1-\n"),
+       "t.yaml:5:14: host list 'n[1-', column 2: '[' is never closed"},
+      {tree("    - switch: s0\n      nodes: n[0-999999999]\n"), "column 3: the range 0-999999999"},
+      {tree("    - switch: s0\n      nodes: {n0: 1}\n"), "t.yaml:5:14: nodes is a host list"},
+      {tree("    - switch: s0\n      switch: s1\n"),
+       "t.yaml:5:7: switch stands here for the second time, first at 4:7"},
+      {tree("    - {switch: a, nodes: n0}\n    - {switch: a, nodes: n1}\n"),
+       "t.yaml:5:7: switch a stands here for the second time, first at t.yaml:4"},
+      {tree("    - {switch: a, children: b}\n    - {switch: b, children: a}\n"),
+       "the switches form a cycle: a > b (t.yaml:5) > a (t.yaml:4)"},
+      {tree("    - {switch: a, children: a}\n"), "the switches form a cycle: a > a (t.yaml:4)"},
+      {tree("    - {switch: a, children: b}\n"), "switch a is above b, which no line defines"},
+      {"- topology: a\n  block: {blocks: [{block: b, nodes: n0}, {block: c, nodes: n0}]}\n",
+       "t.yaml:2:43: host n0 stands here for the second time, first at t.yaml:2"},
+      {"- topology: a\n  block: {block_sizes: [x], blocks: [{block: b}]}\n",
+       "t.yaml:2:24: block_sizes is a list"},
+      {"- topology: a\n  block: {block_sizes: 4, blocks: [{block: b}]}\n", "block_sizes is a list"},
+      {"- topology: a\n tree: {\n", "t.yaml:2:"},
+      {"- topology: [a\n", "t.yaml:"},
+      {"- topology: a\n---\n- topology: b\n", "a second document in one file"},
+  };
+  for (const auto& [text, expected] : rows) {
+    const std::string outcome = parsed(text);
+    EXPECT_EQ(outcome.find("error: t.yaml:"), 0u) << text << outcome;
+    EXPECT_NE(outcome.find(expected), std::string::npos) << text << outcome;
+  }
+}
+
+TEST(SlurmYaml, BoundsDepthAliasesAndSize) {
+  std::string laughs = "a: &a [x, x, x, x, x, x, x, x, x]\n";
+  for (char c = 'b'; c < 'k'; ++c) {
+    laughs += fmt::format("{0}: &{0} [*{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}, *{1}]\n", c,
+                          static_cast<char>(c - 1));
+  }
+  EXPECT_EQ(parsed(laughs), "error: t.yaml:2:8: aliases are not understood; write the value out");
+  std::string lists;
+  for (int i = 0; i < 1000; ++i) lists += "- ";
+  EXPECT_EQ(parsed(lists + "x"), "error: t.yaml:1:65: nested more than 32 deep");
+  EXPECT_EQ(parsed(std::string(100'000, '[')).find("error: t.yaml:1:"), 0u);
+  EXPECT_EQ(parsed(std::string(max_yaml_bytes + 1, '#')),
+            "error: t.yaml: more than 16777216 bytes of YAML; write hosts as lists: n[0-99]");
+  std::string deep = "- topology: a\n  tree:\n    switches:\n    - {switch: s0, nodes: n0}\n";
+  for (int i = 1; i < 64; ++i)
+    deep += fmt::format("    - {{switch: s{}, children: s{}}}\n", i, i - 1);
+  EXPECT_NE(parsed(deep).find("switch s63 has more than 15 levels below it"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace toprun::topology
