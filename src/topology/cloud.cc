@@ -99,8 +99,7 @@ Cloud cloud_of(const Dmi& dmi) {
 }
 
 bool worth_asking(Cloud cloud, std::string_view topology) {
-  const auto names = source_names();
-  const bool is_file = std::ranges::find(names, topology) == names.end();
+  const bool is_file = !names_source(topology);
   switch (cloud) {
     case Cloud::gcp:
     case Cloud::oci:
