@@ -89,6 +89,20 @@ class Builder {
   std::size_t nodes_ = 0;
 };
 
+// The YAML library reads on until it knows whether a bracket's text is a key, and keeps 250 bytes
+// for every bracket in it. Those in quoted texts and comments count too: the bound is far from real
+// ones.
+bool nests_brackets_deeply(std::string_view text) {
+  constexpr int deep = 1000;
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') ++depth;
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+    if (depth > deep) return true;
+  }
+  return false;
+}
+
 Position position(const YAML::Mark& mark) {
   return {static_cast<std::size_t>(std::max(mark.line, 0)) + 1,
           static_cast<std::size_t>(std::max(mark.column, 0)) + 1};
@@ -249,6 +263,9 @@ Result<DataNode> parse_yaml(std::string_view text, const std::string& file) {
   if (text.size() > max_yaml_bytes) {
     return usage(file, fmt::format("more than {} bytes of YAML", max_yaml_bytes),
                  "write hosts as lists: n[0-99]");
+  }
+  if (nests_brackets_deeply(text)) {
+    return usage(file, fmt::format("brackets nested more than {} deep", max_data_depth), {});
   }
   Builder builder;
   YamlEvents events(builder);

@@ -10,7 +10,7 @@
 
 namespace toprun::topology {
 
-inline constexpr std::size_t max_yaml_bytes = 16u << 20;  // its parser is slow: 5 MB a second
+inline constexpr std::size_t max_yaml_bytes = 4u << 20;   // its parser is slow and hungry
 inline constexpr std::size_t max_json_bytes = 64u << 20;  // 100,000 hosts take 15 MiB
 inline constexpr std::size_t max_data_depth = 32;
 inline constexpr std::size_t max_data_nodes = 4'000'000;  // values and keys; 100,000 hosts take 1 M

@@ -136,9 +136,9 @@ TEST(SlurmYaml, BoundsDepthAliasesAndSize) {
   std::string lists;
   for (int i = 0; i < 1000; ++i) lists += "- ";
   EXPECT_EQ(parsed(lists + "x"), "error: t.yaml:1:65: nested more than 32 deep");
-  EXPECT_EQ(parsed(std::string(100'000, '[')).find("error: t.yaml:1:"), 0u);
+  EXPECT_EQ(parsed(std::string(100'000, '[')), "error: t.yaml: brackets nested more than 32 deep");
   EXPECT_EQ(parsed(std::string(max_yaml_bytes + 1, '#')),
-            "error: t.yaml: more than 16777216 bytes of YAML; write hosts as lists: n[0-99]");
+            "error: t.yaml: more than 4194304 bytes of YAML; write hosts as lists: n[0-99]");
   std::string deep = "- topology: a\n  tree:\n    switches:\n    - {switch: s0, nodes: n0}\n";
   for (int i = 1; i < 64; ++i)
     deep += fmt::format("    - {{switch: s{}, children: s{}}}\n", i, i - 1);
