@@ -56,6 +56,11 @@ class MapBuilder {
   explicit MapBuilder(std::string source) { map_.source = std::move(source); }
 
   std::size_t size() const { return map_.hosts.size(); }
+  // Makes room for about so many hosts.
+  void expect(std::size_t hosts) {
+    map_.hosts.reserve(hosts);
+    index_.reserve(hosts);
+  }
   // The place where the host was mentioned before, if it was.
   const Location* find(const std::string& host) const;
   // `where` is how an error names this mention: "racks.toml:7:1".
