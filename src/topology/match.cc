@@ -1,5 +1,6 @@
 #include "topology/match.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -56,6 +57,8 @@ Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std:
 }
 
 Map restrict_to(Map map, const std::vector<std::string>& hosts) {
+  // A file that lists just the job's hosts, in their order, is common.
+  if (std::ranges::equal(map.hosts, hosts, {}, &Map::Entry::host)) return map;
   std::vector<std::string> known;
   known.reserve(map.hosts.size());
   for (Map::Entry& entry : map.hosts) known.push_back(std::move(entry.host));
