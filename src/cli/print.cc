@@ -5,7 +5,6 @@
 #include <cerrno>
 
 #include "base/console.h"
-#include "base/error.h"
 
 namespace toprun::cli {
 
@@ -20,6 +19,11 @@ int print(std::string_view text) {
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return 0;
+}
+
+int give_up(const Error& error) {
+  say(error.line());
+  return error.exit_code;
 }
 
 }  // namespace toprun::cli

@@ -15,11 +15,6 @@
 namespace toprun::cli {
 namespace {
 
-int give_up(const Error& error) {
-  say(error.line());
-  return error.exit_code;
-}
-
 int print_completion(const std::string& shell, bool called_torchrun) {
   const Flag& flag = flag_of(FlagId::print_completion);
   const auto chosen = parse_choice({std::string(flag.name), shell}, choices(flag));

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "placement/formats.h"
 
 namespace toprun::cli {
 namespace {
@@ -159,13 +160,22 @@ TEST_F(Topo, RefusesInOneLine) {
   const std::string good = file("good.txt", "n0 /c/a/0\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
       {{}, "toprun: topo: it needs a verb"},
-      {{"show"}, "toprun: topo show: there is no such verb"},
+      {{"draw"}, "toprun: topo draw: there is no such verb; there are show, order, score"},
       {{"ordr"}, "did you mean order?"},
       {{"order", "--nproc-per-node", "0"}, "--nproc-per-node"},
       {{"order", "--nproc-per-node", "x"}, "--nproc-per-node"},
       {{"order", "--jsn"}, "--jsn"},
+      {{"order", "--format", "slrm"},
+       "toprun: --format slrm: there is no such form; did you mean slurm?"},
+      {{"order", "--format", "xml"}, "there are table, json, hosts"},
+      {{"order", "--json", "--format", "seq"}, "--json and --format seq: only one form"},
+      {{"order", "--topology", good, "--nproc-per-node", "100001"}, "--nproc-per-node"},
+      {{"order", "--hosts", "n[0-999]", "--nproc-per-node", "10001", "--format", "slurm"},
+       "10001000 ranks, at most 10000000 can be listed"},
       {{"order", "extra"}, "extra"},
-      {{"order"}, "no hosts to order"},
+      {{"order"}, "no hosts are known"},
+      {{"show"}, "no hosts are known"},
+      {{"score", "--nproc-per-node", "2"}, "--nproc-per-node"},
       {{"order", "--hosts", "n[1-"}, "--hosts: host list 'n[1-', column 2"},
       {{"order", "--hosts", "n[3-1]"}, "column 3: the range 3-1 descends"},
       {{"order", "--hosts", "n[0-999999999]"}, "more than 65536 hosts"},
@@ -206,9 +216,108 @@ TEST_F(Topo, NamesHostsThatTheFileLacks) {
 }
 
 TEST_F(Topo, HelpsOnStdout) {
+  for (const auto& [arguments, text] :
+       std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--help"}, "usage: toprun topo VERB"},
+           {{"-h"}, "toprun topo VERB --help"},
+           {{"order", "--help"}, "toprun topo order --topology racks.txt"},
+           {{"show", "--help"}, "Example: toprun topo show"},
+           {{"score", "--help"}, "Example: toprun topo score"},
+       }) {
+    const auto outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_NE(outcome.out.find(text), std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.err, "");
+  }
+}
+
+TEST_F(Topo, HelpNamesEveryFormat) {
   const auto outcome = run({"order", "--help"});
+  for (const placement::Format& format : placement::formats()) {
+    EXPECT_NE(outcome.out.find(fmt::format("\n  {} ", format.name)), std::string::npos)
+        << format.name;
+  }
+}
+
+TEST_F(Topo, PrintsTheFormsOfOtherPrograms) {
+  const std::string path = file("racks.txt", seed_lines());
+  const auto order = [&](const std::string& format) {
+    return run({"order", "--topology", path, "--hosts", "n[0-2],x", "--format", format,
+                "--nproc-per-node", "2"});
+  };
+  const auto slurm = order("slurm");
+  EXPECT_EQ(slurm.code, 0);
+  EXPECT_EQ(slurm.out, "n2\nn2\nn0\nn0\nn1\nn1\nx\nx\n");
+  EXPECT_EQ(slurm.err,
+            "toprun: file " + path + " does not say where x is: placed last, each as if alone\n");
+  EXPECT_EQ(order("hostfile").out, "n2 slots=2\nn0 slots=2\nn1 slots=2\nx slots=2\n");
+  EXPECT_EQ(order("json").err, "");
+  EXPECT_EQ(order("json").out, run({"order", "--topology", path, "--hosts", "n[0-2],x",
+                                    "--nproc_per_node", "2", "--json"})
+                                   .out);
+  EXPECT_EQ(order("table").out.find("Standard\n"), 0u);
+}
+
+TEST_F(Topo, KeepsSegmentsTogether) {
+  const std::string path = file("racks.txt", "n[0-2] /a/x\nn[3-5] /b/x\n");
+  const auto outcome = run({"order", "--topology", path, "--format", "hosts", "--segment", "2"});
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_NE(outcome.out.find("Example: toprun topo order"), std::string::npos);
+  EXPECT_EQ(outcome.out, "n0\nn1\nn3\nn4\nn2\nn5\n");
+  EXPECT_EQ(outcome.err,
+            "toprun: 2 of 6 nodes are in segments of 2 that no single rack holds: n[2,5]\n");
+}
+
+TEST_F(Topo, ShowsTheTree) {
+  const std::string path = file("racks.txt", seed_lines());
+  const auto outcome = run({"show", "--topology", path, "--hosts", "n[0,2,6],x"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out,
+            "cluster CCCC   3 nodes\n"
+            "  rack aaaa    1 node   n2\n"
+            "  rack bbbb    2 nodes  n[0,6]\n"
+            "place unknown  1 node   x\n");
+  EXPECT_NE(outcome.err.find("does not say where x is"), std::string::npos);
+
+  const auto json = nlohmann::json::parse(run({"show", "--topology", path, "--json"}).out);
+  EXPECT_EQ(json["schema"], "toprun.topo_show/1");
+  EXPECT_EQ(json["domains"][0]["domains"].size(), 6u);
+}
+
+TEST_F(Topo, ShowFoldsAndUnfolds) {
+  std::string lines;
+  for (int i = 0; i < 20; ++i) lines += fmt::format("n{0} /c/r{0}/x\n", i);
+  const std::string path = file("racks.txt", lines);
+  const auto count = [&](const std::vector<std::string>& arguments) {
+    return std::ranges::count(run(arguments).out, '\n');
+  };
+  EXPECT_EQ(count({"show", "--topology", path}), 2);
+  EXPECT_EQ(count({"show", "--topology", path, "--all"}), 21);
+}
+
+TEST_F(Topo, ScoresTheOrders) {
+  const std::string path = file("racks.txt", seed_lines());
+  const auto outcome = run({"score", "--topology", path});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out,
+            "neighbours in another domain, of 8 in the ring\n"
+            "order     cluster  rack\n"
+            "given           0     8\n"
+            "name            0     8\n"
+            "torchrun        0     8\n"
+            "topology        0     6\n"
+            "minimum         0     6\n");
+  EXPECT_EQ(outcome.err, "");
+  const auto json = nlohmann::json::parse(run({"score", "--topology", path, "--json"}).out);
+  EXPECT_EQ(json["schema"], "toprun.topo_score/1");
+  EXPECT_EQ(json["orders"][3]["crossings"]["rack"], 6);
+}
+
+TEST_F(Topo, SaysThatNothingIsKnown) {
+  for (const char* verb : {"show", "score"}) {
+    const auto outcome = run({verb, "--hosts", "n[2,1]"});
+    EXPECT_EQ(outcome.code, 0) << verb;
+    EXPECT_NE(outcome.err.find("nothing is known about the network"), std::string::npos) << verb;
+  }
 }
 
 }  // namespace

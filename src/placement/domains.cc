@@ -10,7 +10,7 @@
 namespace toprun::placement {
 namespace {
 
-// A domain is its name and the place of the domain around it: "r1" of two clusters are two racks.
+// A domain is its name and the number of the domain around it: "r1" of two clusters are two racks.
 struct Key {
   std::uint32_t outer = 0;
   bool known = false;
@@ -26,45 +26,64 @@ struct KeyHash {
   }
 };
 
-bool before(const Key& a, const Key& b) {
-  if (a.outer != b.outer) return a.outer < b.outer;
-  if (a.known != b.known) return a.known;
-  return natural_less(a.name, b.name);
-}
+// The domains of one level, numbered as they were found.
+class Numbers {
+ public:
+  std::uint32_t of(const Key& key) {
+    const auto [it, is_new] = found_.emplace(key, static_cast<std::uint32_t>(keys_.size()));
+    if (is_new) keys_.push_back(key);
+    return it->second;
+  }
+  const std::vector<Key>& keys() const { return keys_; }
+
+  // Where each stands in natural order, domains around it first, which have the places `outer`.
+  std::vector<std::uint32_t> places(const std::vector<std::uint32_t>& outer) const {
+    std::vector<std::uint32_t> sorted(keys_.size());
+    std::iota(sorted.begin(), sorted.end(), 0u);
+    std::ranges::sort(sorted, [&](std::uint32_t i, std::uint32_t j) {
+      const Key& a = keys_[i];
+      const Key& b = keys_[j];
+      if (a.outer != b.outer) return outer[a.outer] < outer[b.outer];
+      if (a.known != b.known) return a.known;
+      return natural_less(a.name, b.name);
+    });
+    std::vector<std::uint32_t> place_of(keys_.size());
+    for (std::uint32_t i = 0; i < sorted.size(); ++i) place_of[sorted[i]] = i;
+    return place_of;
+  }
+
+ private:
+  std::unordered_map<Key, std::uint32_t, KeyHash> found_;
+  std::vector<Key> keys_;
+};
 
 }  // namespace
 
 Domains::Domains(std::span<const topology::Path* const> paths, std::size_t levels)
     : levels_(levels), domain_(paths.size() * levels), place_(paths.size() * levels) {
-  for (std::size_t level = 0; level < levels; ++level) number_level(paths, level);
-}
-
-void Domains::number_level(std::span<const topology::Path* const> paths, std::size_t level) {
-  std::unordered_map<Key, std::uint32_t, KeyHash> found;
-  std::vector<Key> keys;
-  std::vector<std::uint32_t> key_of(paths.size());
+  // Path by path, each of which is a place of its own in memory.
+  std::vector<Numbers> numbers(levels);
   for (std::size_t node = 0; node < paths.size(); ++node) {
-    const auto& name = (*paths[node])[level];
-    const Key key{level == 0 ? 0 : place(node, level - 1), name.has_value(),
-                  name ? std::string_view(*name) : std::string_view()};
-    const auto [it, is_new] = found.emplace(key, static_cast<std::uint32_t>(keys.size()));
-    if (is_new) keys.push_back(key);
-    key_of[node] = it->second;
+    std::uint32_t outer = 0;
+    for (std::size_t level = 0; level < levels; ++level) {
+      const auto& name = (*paths[node])[level];
+      outer = numbers[level].of({outer, name.has_value(), name ? *name : std::string_view()});
+      place_[node * levels + level] = outer;
+    }
   }
-  std::vector<std::uint32_t> sorted(keys.size());
-  std::iota(sorted.begin(), sorted.end(), 0u);
-  std::ranges::sort(sorted, [&](auto a, auto b) { return before(keys[a], keys[b]); });
-  std::vector<std::uint32_t> place_of(keys.size());
-  for (std::uint32_t i = 0; i < sorted.size(); ++i) place_of[sorted[i]] = i;
-
-  const auto known = std::ranges::count_if(keys, &Key::known);
-  auto unknown = static_cast<std::uint32_t>(keys.size());  // numbers no key has
-  for (std::size_t node = 0; node < paths.size(); ++node) {
-    const std::size_t at = node * levels_ + level;
-    place_[at] = place_of[key_of[node]];
-    domain_[at] = keys[key_of[node]].known ? place_[at] : unknown++;
+  std::vector<std::uint32_t> places = {0};  // of what is around the outermost level
+  for (std::size_t level = 0; level < levels; ++level) {
+    places = numbers[level].places(places);
+    const auto& keys = numbers[level].keys();
+    auto unknown = static_cast<std::uint32_t>(keys.size());  // numbers that no known domain has
+    for (std::size_t at = level; at < place_.size(); at += levels) {
+      const bool known = keys[place_[at]].known;
+      place_[at] = places[place_[at]];
+      domain_[at] = known ? place_[at] : unknown++;
+    }
+    const auto known = static_cast<std::size_t>(std::ranges::count_if(keys, &Key::known));
+    count_.push_back(known + unknown - keys.size());
   }
-  count_.push_back(static_cast<std::size_t>(known) + unknown - keys.size());
 }
 
 std::size_t Domains::crossings(std::span<const std::size_t> order, std::size_t level) const {

@@ -38,8 +38,6 @@ class Domains {
   }
 
  private:
-  void number_level(std::span<const topology::Path* const> paths, std::size_t level);
-
   std::size_t levels_;
   std::vector<std::uint32_t> domain_;
   std::vector<std::uint32_t> place_;

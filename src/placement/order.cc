@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "placement/domains.h"
+#include "placement/segments.h"
 #include "topology/match.h"
 #include "topology/position.h"
 
@@ -17,28 +18,41 @@ namespace {
 
 using Indexes = std::vector<std::size_t>;
 
-// The map's entry of each host, null where it has none.
-using Locations = std::vector<const topology::Location*>;
+constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 
-Locations look_up(const std::vector<Host>& hosts, const topology::Map& map) {
-  std::unordered_map<std::string_view, const topology::Location*> by_name;
-  by_name.reserve(map.hosts.size());
-  for (const auto& entry : map.hosts) by_name.emplace(entry.host, &entry.location);
-  Locations locations;
-  locations.reserve(hosts.size());
-  for (const Host& host : hosts) {
-    const auto found = by_name.find(host.name);
-    const bool placed = found != by_name.end() && topology::known(found->second->path);
-    locations.push_back(placed ? found->second : nullptr);
+// The map's entry of each host, `nowhere` if that has none or no level of it is known.
+using Entries = std::vector<std::size_t>;
+
+Entries look_up(const std::vector<Host>& hosts, const topology::Map& map) {
+  std::unordered_map<std::string_view, std::size_t> by_name;
+  const auto find = [&](const std::string& name) {
+    if (by_name.empty()) {
+      by_name.reserve(map.hosts.size());
+      for (std::size_t i = 0; i < map.hosts.size(); ++i) by_name.emplace(map.hosts[i].host, i);
+    }
+    const auto found = by_name.find(name);
+    return found == by_name.end() ? nowhere : found->second;
+  };
+  Entries entries;
+  entries.reserve(hosts.size());
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    // A located map has the hosts in their own order, unless it lacks one or one is there twice.
+    const bool aligned = i < map.hosts.size() && map.hosts[i].host == hosts[i].name;
+    const std::size_t entry = aligned ? i : find(hosts[i].name);
+    const bool placed = entry != nowhere && topology::known(map.hosts[entry].location.path);
+    entries.push_back(placed ? entry : nowhere);
   }
-  return locations;
+  return entries;
 }
 
-Domains domains_of(const Locations& locations, std::size_t levels) {
-  const topology::Path nowhere(levels);
+Domains domains_of(const Entries& entries, const topology::Map& map) {
+  const topology::Path unknown(map.levels.size());
   std::vector<const topology::Path*> paths;
-  for (const auto* location : locations) paths.push_back(location ? &location->path : &nowhere);
-  return {paths, levels};
+  paths.reserve(entries.size());
+  for (const std::size_t entry : entries) {
+    paths.push_back(entry == nowhere ? &unknown : &map.hosts[entry].location.path);
+  }
+  return {paths, map.levels.size()};
 }
 
 Indexes as_given(std::size_t count) {
@@ -55,43 +69,64 @@ Indexes by_name(const std::vector<Host>& hosts) {
   return order;
 }
 
-// Sorting by the innermost domain's place, which follows that of all domains around it, puts every
-// domain's nodes in a row at every level at once: no domain is entered twice, which is the fewest
-// crossings there can be.
-Indexes by_topology(const std::vector<Host>& hosts, const Locations& locations,
+Indexes by_text(const std::vector<Host>& hosts) {
+  Indexes order = as_given(hosts.size());
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return hosts[a].name < hosts[b].name; });
+  return order;
+}
+
+// The innermost domain's place follows that of all domains around it.
+Indexes by_topology(const std::vector<Host>& hosts, const Entries& entries,
                     const Domains& domains) {
   Indexes order = as_given(hosts.size());
   if (domains.levels() == 0) return order;
   const auto unplaced =
-      std::ranges::stable_partition(order, [&](std::size_t i) { return locations[i] != nullptr; });
+      std::ranges::stable_partition(order, [&](std::size_t i) { return entries[i] != nowhere; });
 
-  struct Seat {
-    std::uint32_t domain;
-    std::size_t host;
-  };
-  std::vector<Seat> seats;
-  for (auto i = order.begin(); i != unplaced.begin(); ++i) {
-    seats.push_back({domains.place(*i, domains.levels() - 1), *i});
+  // Domain by domain: comparing names is what costs, and inside a rack there are few to compare.
+  const std::size_t innermost = domains.levels() - 1;
+  std::ranges::sort(order.begin(), unplaced.begin(), {},
+                    [&](std::size_t i) { return domains.place(i, innermost); });
+  for (auto first = order.begin(); first != unplaced.begin();) {
+    const auto last = std::find_if(first, unplaced.begin(), [&](std::size_t i) {
+      return domains.place(i, innermost) != domains.place(*first, innermost);
+    });
+    std::sort(first, last, [&](std::size_t a, std::size_t b) {
+      if (natural_less(hosts[a].name, hosts[b].name)) return true;
+      return a < b && hosts[a].name == hosts[b].name;
+    });
+    first = last;
   }
-  std::ranges::sort(seats, [&](const Seat& a, const Seat& b) {
-    if (a.domain != b.domain) return a.domain < b.domain;
-    if (hosts[a.host].name == hosts[b.host].name) return a.host < b.host;
-    return natural_less(hosts[a.host].name, hosts[b.host].name);
-  });
-  std::ranges::transform(seats, order.begin(), &Seat::host);
   return order;
 }
 
-Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts,
-                       const Locations& locations, const Indexes& order) {
+// The nodes with a place in segments, the others behind them.
+Indexes segmented(Indexes sorted, const Entries& entries, const Domains& domains,
+                  std::size_t size) {
+  const auto unplaced =
+      std::ranges::find_if(sorted, [&](std::size_t i) { return entries[i] == nowhere; });
+  Indexes order = in_segments({sorted.begin(), unplaced}, domains, size);
+  order.insert(order.end(), unplaced, sorted.end());
+  return order;
+}
+
+// Takes the locations out of the map.
+Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts, topology::Map& map,
+                       const Entries& entries, const Indexes& order) {
+  std::vector<std::size_t> taken_by(map.hosts.size(), nowhere);
   std::int64_t rank = 0;
   placement.nodes.reserve(order.size());
   for (const std::size_t i : order) {
     const Host& host = hosts[i];
     if (host.nproc < 0) return fail(fmt::format("host {} has {} processes", host.name, host.nproc));
-    Node node{host.name, i, {}, locations[i] != nullptr, static_cast<int>(rank), host.nproc};
-    if (node.placed) {
-      node.location = *locations[i];
+    const std::size_t entry = entries[i];
+    Node node{host.name, i, {}, entry != nowhere, static_cast<int>(rank), host.nproc};
+    if (node.placed && taken_by[entry] == nowhere) {
+      taken_by[entry] = placement.nodes.size();
+      node.location = std::move(map.hosts[entry].location);
+    } else if (node.placed) {
+      node.location = placement.nodes[taken_by[entry]].location;
     } else {
       node.location.path.resize(placement.levels.size());
       placement.unplaced.push_back(host.name);
@@ -112,11 +147,21 @@ void warn_of_unplaced(Placement& placement) {
       hosts::compress_hostlist(placement.unplaced), placement.unplaced.size() == 1 ? "is" : "are"));
 }
 
-Result<Placement> place_in(const Indexes& order, const std::vector<Host>& hosts,
-                           const topology::Map& map, const Locations& locations,
-                           const Domains& domains) {
-  Placement placement{map.source, map.levels, {}, {}, {}, map.warnings};
-  if (auto added = add_nodes(placement, hosts, locations, order); !added) {
+// `mixed`: positions in the placement.
+void warn_of_mixed(Placement& placement, const std::vector<std::size_t>& mixed,
+                   std::size_t segment) {
+  if (mixed.empty()) return;
+  std::vector<std::string> names;
+  for (const std::size_t position : mixed) names.push_back(placement.nodes[position].name);
+  placement.warnings.push_back(fmt::format(
+      "{} of {} nodes are in segments of {} that no single {} holds: {}", mixed.size(),
+      placement.nodes.size(), segment, placement.levels.back(), hosts::compress_hostlist(names)));
+}
+
+Result<Placement> place_in(const Indexes& order, const std::vector<Host>& hosts, topology::Map map,
+                           const Entries& entries, const Domains& domains) {
+  Placement placement{map.source, map.levels, {}, {}, {}, std::move(map.warnings)};
+  if (auto added = add_nodes(placement, hosts, map, entries, order); !added) {
     return std::unexpected(added.error());
   }
   const Indexes given = as_given(hosts.size());
@@ -170,25 +215,34 @@ Result<Listed> read_list(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-Result<Placement> place(const std::vector<Host>& hosts, const topology::Map& map, Order order) {
-  const Locations locations = look_up(hosts, map);
-  const Domains domains = domains_of(locations, map.levels.size());
+Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, Order order,
+                        std::size_t segment) {
+  const Entries entries = look_up(hosts, map);
+  const Domains domains = domains_of(entries, map);
   Indexes indexes;
   switch (order) {
     case Order::topology:
-      indexes = by_topology(hosts, locations, domains);
+      indexes = by_topology(hosts, entries, domains);
+      if (segment > 1) indexes = segmented(std::move(indexes), entries, domains, segment);
       break;
     case Order::name:
       indexes = by_name(hosts);
+      break;
+    case Order::torchrun:
+      indexes = by_text(hosts);
       break;
     case Order::given:
       indexes = as_given(hosts.size());
       break;
   }
-  return place_in(indexes, hosts, map, locations, domains);
+  auto placement = place_in(indexes, hosts, std::move(map), entries, domains);
+  if (placement && order == Order::topology && segment > 1) {
+    warn_of_mixed(*placement, mixed_segments(indexes, domains, segment), segment);
+  }
+  return placement;
 }
 
-Result<Placement> place_as_listed(const std::vector<Host>& hosts, const topology::Map& map,
+Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map map,
                                   std::string_view text, const std::string& file) {
   const auto listed = read_list(text, file);
   if (!listed) return std::unexpected(listed.error());
@@ -214,8 +268,9 @@ Result<Placement> place_as_listed(const std::vector<Host>& hosts, const topology
     }
     order.insert(order.end(), hosts_of[n].begin(), hosts_of[n].end());
   }
-  const Locations locations = look_up(hosts, map);
-  return place_in(order, hosts, map, locations, domains_of(locations, map.levels.size()));
+  const Entries entries = look_up(hosts, map);
+  const Domains domains = domains_of(entries, map);
+  return place_in(order, hosts, std::move(map), entries, domains);
 }
 
 }  // namespace toprun::placement

@@ -47,25 +47,34 @@ struct Placement {
 };
 
 enum class Order {
-  topology,  // every domain's nodes in a row, at every level at once, hence fewest crossings
+  topology,  // every domain's nodes in a row, at every level at once
   name,      // natural order of the names
+  torchrun,  // that of torchrun's c10d rendezvous: the names as strings, n10 before n2
   given,
 };
 
 // Orders the hosts. Order::topology: domains in natural order of their names, unknown ones after
 // them, nodes in natural order of their names inside the innermost domain, nodes without evidence
-// last, as given. Each host is looked up by name in the map (topology::locate gives one with the
-// hosts' own names); two hosts of one name (two agents on one host) are both in its place. Hosts
-// that only the map knows are ignored. Costs O(n log n). Error: a negative nproc, more than 2³¹−1
-// ranks.
-Result<Placement> place(const std::vector<Host>& hosts, const topology::Map& map,
-                        Order order = Order::topology);
+// last, as given. So `ordered` is `minimum` at every level at once, whatever is known: domains are
+// nested, so that sorting by the innermost puts the nodes of each domain around it in a row too,
+// and a ring leaves a domain whose nodes are in a row exactly once, which is the least as soon as
+// there is a second one. A node of an unknown domain is alone in it, so it is a row in any order.
+//
+// Each host is looked up by name in the map (topology::locate gives one with the hosts' own names);
+// two hosts of one name (two agents on one host) are both in its place. Hosts that only the map
+// knows are ignored. Costs O(n log n). Error: a negative nproc, more than 2³¹−1 ranks.
+//
+// `segment` > 1: Order::topology puts the nodes into segments of so many (segments.h), for which
+// `ordered` may be more than `minimum`; a warning names the nodes whose segment no single innermost
+// domain holds.
+Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
+                        Order order = Order::topology, std::size_t segment = 1);
 
 // The same with an order that the user wrote down: the text of a file with host names, one or a
 // hostlist per line, "#" begins a comment. Names match as in topology::match_hosts. Error
 // (`file`:line:column): a malformed list, a host twice, a name that is not the job's; a host of the
 // job that is missing (named).
-Result<Placement> place_as_listed(const std::vector<Host>& hosts, const topology::Map& map,
+Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map map,
                                   std::string_view text, const std::string& file);
 
 }  // namespace toprun::placement

@@ -26,6 +26,8 @@ class Reader {
   explicit Reader(const std::string& file) : file_(file), builder_(file) {}
 
   Result<Map> run(std::string_view text) {
+    const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    builder_.expect(std::min(lines, hosts::max_hosts));
     for (; !text.empty(); ++line_) {
       const std::size_t end = std::min(text.find('\n'), text.size());
       if (auto taken = take(text.substr(0, end)); !taken) return std::unexpected(taken.error());
@@ -98,13 +100,16 @@ class Reader {
                     hosts.error().fix);
     }
     for (std::string& host : *hosts) {
-      if (auto added = add(line, columns[0], std::move(host), location); !added) return added;
+      // Most lines name one host, whose location need not be copied.
+      Location own = &host == &hosts->back() ? std::move(location) : location;
+      auto added = add(line, columns[0], std::move(host), std::move(own));
+      if (!added) return added;
     }
     return {};
   }
 
   Result<void> add(std::string_view line, std::string_view word, std::string host,
-                   const Location& location) {
+                   Location location) {
     if (table_start_ > 0) {
       // A second table of the same hosts in another order, as `toprun topo order` prints it.
       const std::size_t first = first_line_of_.emplace(host, line_).first->second;
@@ -112,7 +117,7 @@ class Reader {
       if (first < table_start_ && earlier && earlier->path == location.path) return {};
     }
     const auto column = static_cast<std::size_t>(word.data() - line.data()) + 1;
-    return builder_.add(std::move(host), location, at(file_, {line_, column}));
+    return builder_.add(std::move(host), std::move(location), at(file_, {line_, column}));
   }
 
   const std::string& file_;

@@ -65,17 +65,22 @@ Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std:
   return match;
 }
 
-Map restrict_to(const Map& map, const std::vector<std::string>& hosts) {
+Map restrict_to(Map map, const std::vector<std::string>& hosts) {
+  // A file that lists just the job's hosts, in their order, is common.
+  if (std::ranges::equal(map.hosts, hosts, {}, &Map::Entry::host)) return map;
   std::vector<std::string> known;
   known.reserve(map.hosts.size());
-  for (const Map::Entry& entry : map.hosts) known.push_back(entry.host);
+  for (Map::Entry& entry : map.hosts) known.push_back(std::move(entry.host));
   const Match match = match_hosts(hosts, known);
 
-  Map mine{map.source, map.levels, {}, map.warnings};
-  std::unordered_set<std::string_view> seen;
+  Map mine{map.source, std::move(map.levels), {}, std::move(map.warnings)};
+  mine.hosts.reserve(hosts.size());
+  std::vector<bool> taken(known.size());  // two wanted names of one host are one name twice
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (!match.known[i] || !seen.insert(hosts[i]).second) continue;
-    mine.hosts.push_back({hosts[i], map.hosts[*match.known[i]].location});
+    const auto& index = match.known[i];
+    if (!index || taken[*index]) continue;
+    taken[*index] = true;
+    mine.hosts.push_back({hosts[i], std::move(map.hosts[*index].location)});
   }
   if (!match.ambiguous.empty()) {
     mine.warnings.push_back(fmt::format(

@@ -22,7 +22,7 @@ Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std:
 // The map's knowledge of these hosts only, under these names and in this order. Hosts that the map
 // lacks are left out; ambiguous ones too, with a warning that names them. A name given several
 // times appears once.
-Map restrict_to(const Map& map, const std::vector<std::string>& hosts);
+Map restrict_to(Map map, const std::vector<std::string>& hosts);
 
 // Warns of hosts that are two for us but probably one: their names are equal but for case, or one
 // is the first label of the other.

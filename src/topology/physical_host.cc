@@ -1,6 +1,6 @@
 #include "topology/physical_host.h"
 
-#include "base/text.h"
+#include <algorithm>
 
 namespace toprun::topology {
 
@@ -9,11 +9,15 @@ std::expected<Path, std::string> parse_domains(std::string_view text) {
     return std::unexpected(fmt::format("'{}' does not begin with '/'", text));
   }
   Path path;
-  for (const std::string_view domain : split(text.substr(1), '/')) {
+  path.reserve(std::min(max_levels, static_cast<std::size_t>(std::ranges::count(text, '/'))));
+  while (!text.empty()) {
+    text.remove_prefix(1);
+    const std::string_view domain = text.substr(0, text.find('/'));
     if (path.size() > max_levels) {
       return std::unexpected(fmt::format("a path of more than {} levels", max_levels));
     }
     path.push_back(domain.empty() ? std::nullopt : std::optional<std::string>(domain));
+    text.remove_prefix(domain.size());
   }
   return path;
 }

@@ -79,6 +79,7 @@ bool is_cloud(const Source& source) {
 // Whether the map says of every member where it is, be it only that there is nothing to know.
 bool complete(const Map& map, const std::vector<std::string>& names) {
   if (names.empty()) return !map.hosts.empty();
+  if (map.hosts.size() == names.size()) return true;  // no name of it stands twice
   std::vector<std::string> distinct = names;
   std::ranges::sort(distinct);
   const auto repeated = std::ranges::unique(distinct);
@@ -119,7 +120,8 @@ Result<Map> locate(const Request& request) {
       continue;
     }
     if (!*read) continue;
-    auto merged = merge(std::move(known), names.empty() ? **read : restrict_to(**read, names));
+    Map found = names.empty() ? **std::move(read) : restrict_to(**std::move(read), names);
+    auto merged = merge(std::move(known), std::move(found));
     if (!merged) return merged;
     known = *std::move(merged);
   }

@@ -1,6 +1,9 @@
 #include "topology/tree.h"
 
 #include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <utility>
 
 #include "hosts/hostlist.h"
 
@@ -67,20 +70,45 @@ Path aligned_at_leaf(Path path, std::size_t length) {
   return path;
 }
 
-const Location* MapBuilder::find(const std::string& host) const {
-  const auto found = index_.find(host);
-  return found == index_.end() ? nullptr : &map_.hosts[found->second].location;
+MapBuilder::Slot& MapBuilder::slot_of(std::string_view host) {
+  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>()(host));
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
+    Slot& slot = slots_[i];
+    if (slot.host == 0) slot.hash = hash;
+    if (slot.host == 0 || (slot.hash == hash && map_.hosts[slot.host - 1].host == host)) {
+      return slot;
+    }
+  }
+}
+
+void MapBuilder::grow() {
+  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
+  const std::size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.host == 0) continue;
+    std::size_t i = slot.hash & mask;
+    while (slots_[i].host != 0) i = (i + 1) & mask;
+    slots_[i] = slot;
+  }
+}
+
+const Location* MapBuilder::find(const std::string& host) {
+  const Slot& slot = slot_of(host);
+  return slot.host == 0 ? nullptr : &map_.hosts[slot.host - 1].location;
 }
 
 Result<void> MapBuilder::add(std::string host, Location location, const std::string& where) {
-  const auto [found, is_new] = index_.emplace(host, map_.hosts.size());
-  if (!is_new) {
+  if (map_.hosts.size() * 2 >= slots_.size()) grow();
+  Slot& slot = slot_of(host);
+  if (slot.host != 0) {
     return usage(where,
                  fmt::format("host {} stands here for the second time, first at {}", host,
-                             map_.hosts[found->second].location.evidence),
+                             map_.hosts[slot.host - 1].location.evidence),
                  "remove one of the two");
   }
   map_.hosts.push_back({std::move(host), std::move(location)});
+  slot.host = static_cast<std::uint32_t>(map_.hosts.size());
   return {};
 }
 

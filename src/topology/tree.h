@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/error.h"
@@ -56,16 +56,28 @@ class MapBuilder {
   explicit MapBuilder(std::string source) { map_.source = std::move(source); }
 
   std::size_t size() const { return map_.hosts.size(); }
+  // Makes room for about so many hosts.
+  void expect(std::size_t hosts) { map_.hosts.reserve(hosts); }
   // The place where the host was mentioned before, if it was.
-  const Location* find(const std::string& host) const;
+  const Location* find(const std::string& host);
   // `where` is how an error names this mention: "racks.toml:7:1".
   Result<void> add(std::string host, Location location, const std::string& where);
   void warn(std::string text) { map_.warnings.push_back(std::move(text)); }
   Map finish(std::vector<std::string> levels);
 
  private:
+  // A place in the index: where a host stands in the map, from 1; 0: nobody is here.
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t host = 0;
+  };
+  // The host's slot, or the free one where it belongs.
+  Slot& slot_of(std::string_view host);
+  void grow();
+
   Map map_;
-  std::unordered_map<std::string, std::size_t> index_;
+  // An open hash table, at most half full: nodes of an unordered_map cost more than a line's text.
+  std::vector<Slot> slots_ = std::vector<Slot>(16);  // a power of two
 };
 
 // Two sources' knowledge as one: the hosts of both, and of one host the levels that either knows.

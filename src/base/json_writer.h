@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace toprun {
+
+// JSON as a text that grows: a document tree of 10,000 nodes costs more to build than to order
+// them. Nobody checks that brackets and commas are in place but the reader of the result.
+class JsonWriter {
+ public:
+  // A string; what is no UTF-8 in it becomes U+FFFD, because names in files may be anything.
+  JsonWriter& text(std::string_view text);
+  JsonWriter& optional(const std::optional<std::string>& value) {
+    return value ? text(*value) : raw("null");
+  }
+  JsonWriter& number(std::size_t value);
+  JsonWriter& raw(std::string_view json) {
+    out_ += json;
+    return *this;
+  }
+  // `write` writes one element.
+  template <class Range, class Write>
+  JsonWriter& list(const Range& range, Write write, std::string_view separator = ", ") {
+    out_ += '[';
+    bool first = true;
+    for (const auto& element : range) {
+      if (!std::exchange(first, false)) out_ += separator;
+      write(element);
+    }
+    out_ += ']';
+    return *this;
+  }
+  JsonWriter& texts(const std::vector<std::string>& range) {
+    return list(range, [this](const std::string& element) { text(element); });
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+}  // namespace toprun

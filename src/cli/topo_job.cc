@@ -1,0 +1,126 @@
+#include "cli/topo_job.h"
+
+#include <unordered_set>
+
+#include <CLI/CLI.hpp>
+
+#include "base/console.h"
+#include "base/text.h"
+#include "cli/print.h"
+#include "hosts/hostlist.h"
+#include "topology/source.h"
+
+namespace toprun::cli {
+namespace {
+
+// Steps that Slurm makes itself: an interactive one of salloc and the batch script. Their node list
+// is the one node on which the shell runs, not the job's.
+bool in_shell_step(const Environment& environment) {
+  const auto step = environment.get("SLURM_STEP_ID");
+  return step == "4294967290" || step == "4294967291";
+}
+
+// The list of hosts that the user or Slurm gives, and where it comes from.
+struct HostList {
+  std::string text;
+  std::string source;
+};
+
+std::optional<HostList> host_list(const JobOptions& options, const Environment& environment) {
+  if (options.hosts) return HostList{*options.hosts, "--hosts"};
+  for (const char* variable : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}) {
+    if (std::string_view(variable).contains("STEP") && in_shell_step(environment)) continue;
+    if (auto list = environment.non_empty(variable)) return HostList{*list, variable};
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<std::string>> expand(const HostList& list) {
+  auto hosts = hosts::expand_hostlist(list.text);
+  if (!hosts) {
+    Error error = hosts.error();
+    error.what = fmt::format("{}: {}", list.source, error.what);
+    return std::unexpected(error);
+  }
+  std::unordered_set<std::string_view> seen;
+  seen.reserve(hosts->size());
+  for (const std::string& host : *hosts) {
+    if (!seen.insert(host).second) {
+      return usage(fmt::format("{}: host {} stands twice in the list", list.source, host), {},
+                   "name each host once");
+    }
+  }
+  if (hosts->empty()) return usage(list.source + ": the list names no host");
+  return hosts;
+}
+
+// Only this node's own environment is at hand, so only one member comes with an address.
+topology::Request request_for(const std::vector<std::string>& hosts, const std::string& topology,
+                              const Environment& environment) {
+  topology::Request request{topology, {}, environment};
+  request.members.reserve(hosts.size());
+  const std::string own = environment.get("SLURMD_NODENAME").value_or("");
+  for (const std::string& host : hosts) {
+    topology::Member member{host, {}, {}};
+    if (host == own) {
+      member.address = environment.get("SLURM_TOPOLOGY_ADDR").value_or("");
+      member.pattern = environment.get("SLURM_TOPOLOGY_ADDR_PATTERN").value_or("");
+    }
+    request.members.push_back(std::move(member));
+  }
+  return request;
+}
+
+}  // namespace
+
+void add_job_options(CLI::App& app, JobOptions& options) {
+  app.add_option("--topology", options.topology,
+                 "auto, slurm, name:REGEX, or a file: lines HOST /cluster/rack/HOST, TOML, JSON, "
+                 "YAML, topology.conf, a dump of ibnetdiscover");
+  app.add_option("--hosts", options.hosts,
+                 "the job's hosts, as in n[0-3,7]; else the Slurm allocation's, else the file's");
+}
+
+std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments) {
+  try {
+    // CLI11 takes the arguments from the back.
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    return print(app.help());
+  } catch (const CLI::ParseError& error) {
+    return give_up(
+        usage(app.get_name(), error.what(), fmt::format("see {} --help", app.get_name())).error());
+  }
+}
+
+Result<Job> find_job(const JobOptions& options, const Environment& environment) {
+  std::vector<std::string> names;
+  if (const auto list = host_list(options, environment)) {
+    auto hosts = expand(*list);
+    if (!hosts) return std::unexpected(hosts.error());
+    names = *std::move(hosts);
+  }
+  auto map = topology::locate(request_for(names, options.topology, environment));
+  if (!map) return std::unexpected(map.error());
+  if (names.empty()) {
+    for (const auto& entry : map->hosts) names.push_back(entry.host);
+  }
+  if (names.empty()) {
+    return usage("no hosts are known", "this is no Slurm job and no topology file is given",
+                 "give --hosts LIST or --topology FILE");
+  }
+  Job job{{}, *std::move(map)};
+  job.hosts.reserve(names.size());
+  for (std::string& name : names) job.hosts.push_back({std::move(name), options.nproc_per_node});
+  return job;
+}
+
+void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) say(printable(warning));
+  if (source.empty()) {
+    say("nothing is known about the network: the order is as given; give --topology FILE");
+  }
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "placement/order.h"
+#include "topology/tree.h"
+
+namespace CLI {
+class App;
+}
+
+namespace toprun::cli {
+
+// What the verbs of `toprun topo` share: which hosts, and what is known of their places.
+
+struct JobOptions {
+  std::string topology = "auto";
+  std::optional<std::string> hosts;
+  int nproc_per_node = 1;
+};
+
+// Adds --topology and --hosts.
+void add_job_options(CLI::App& app, JobOptions& options);
+
+// Parses the arguments behind the verb. An exit code: nothing is left to do, because help was asked
+// for and printed, or the arguments are wrong, which one line on stderr says.
+std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments);
+
+struct Job {
+  std::vector<placement::Host> hosts;
+  topology::Map map;
+};
+
+// Hosts: --hosts, else the Slurm step or allocation, else all that the topology knows.
+Result<Job> find_job(const JobOptions& options, const Environment& environment);
+
+// Says what evidence is missing (stderr): the warnings, and where nothing is known at all.
+void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings);
+
+}  // namespace toprun::cli

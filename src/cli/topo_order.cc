@@ -1,0 +1,107 @@
+#include "cli/topo_order.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/console.h"
+#include "base/text.h"
+#include "cli/print.h"
+#include "cli/topo_job.h"
+#include "cli/values.h"
+#include "placement/formats.h"
+
+namespace toprun::cli {
+namespace {
+
+struct OrderOptions {
+  JobOptions job;
+  std::size_t segment = 1;
+  std::optional<std::string> format;
+  bool json = false;
+};
+
+Result<const placement::Format*> chosen_format(const OrderOptions& options) {
+  if (!options.format) {
+    return options.json ? placement::find_format("json") : &placement::formats().front();
+  }
+  if (options.json && options.format != "json") {
+    return usage(fmt::format("--json and --format {}", *options.format),
+                 "only one form can be printed", "leave one of them out");
+  }
+  if (const auto* format = placement::find_format(*options.format)) return format;
+  std::vector<std::string> names;
+  for (const placement::Format& format : placement::formats()) names.emplace_back(format.name);
+  const auto meant = did_you_mean(*options.format, names);
+  return usage(fmt::format("--format {}", *options.format), "there is no such form",
+               meant ? fmt::format("did you mean {}?", *meant)
+                     : fmt::format("there are {}", join(names, ", ")));
+}
+
+Result<void> check_length(const placement::Format& format, const Job& job,
+                          const JobOptions& options) {
+  const auto ranks = job.hosts.size() * static_cast<std::size_t>(options.nproc_per_node);
+  if (!format.line_per_rank || ranks <= placement::max_rank_lines) return {};
+  return usage(fmt::format("--format {}", format.name),
+               fmt::format("{} ranks, at most {} can be listed", ranks, placement::max_rank_lines),
+               "give fewer --hosts or a smaller --nproc-per-node");
+}
+
+void say_what_it_saves(const placement::Placement& placement) {
+  for (const placement::Crossings& ring : placement.ring) {
+    say(fmt::format("{}: {} of {} neighbours in another {} as given, {} as ordered (minimum {})",
+                    ring.level, ring.given, placement.nodes.size(), ring.level, ring.ordered,
+                    ring.minimum));
+  }
+}
+
+Result<int> print_order(const OrderOptions& options, const Environment& environment) {
+  const auto format = chosen_format(options);
+  if (!format) return std::unexpected(format.error());
+  auto job = find_job(options.job, environment);
+  if (!job) return std::unexpected(job.error());
+  if (auto fits = check_length(**format, *job, options.job); !fits) {
+    return std::unexpected(fits.error());
+  }
+  const auto placed = placement::place(job->hosts, std::move(job->map), placement::Order::topology,
+                                       options.segment);
+  if (!placed) return std::unexpected(placed.error());
+  if (const int code = print((*format)->text(*placed)); code != 0) return code;
+  // JSON says the same itself.
+  if ((*format)->name != "json") say_what_is_unknown(placed->source, placed->warnings);
+  if ((*format)->name == "table") say_what_it_saves(*placed);
+  return 0;
+}
+
+std::string footer() {
+  std::string text = "Formats:\n";
+  for (const placement::Format& format : placement::formats()) {
+    text += fmt::format("  {:<12}{}\n", format.name, format.help);
+  }
+  return text +
+         "\nExamples:\n"
+         "  toprun topo order --topology racks.txt --hosts 'n[0-7]' --nproc-per-node 8\n"
+         "  toprun topo order --nproc-per-node 8 --format slurm > order && "
+         "SLURM_HOSTFILE=order srun ...";
+}
+
+}  // namespace
+
+int run_topo_order(const std::vector<std::string>& arguments, const Environment& environment) {
+  OrderOptions options;
+  CLI::App app("The job's nodes in topology order, with their ranks and what the order saves.",
+               "toprun topo order");
+  add_job_options(app, options.job);
+  app.add_option("--nproc-per-node,--nproc_per_node", options.job.nproc_per_node,
+                 "processes per node, 1 unless given")
+      ->check(CLI::Range(1, max_processes_per_node));
+  app.add_option("--segment", options.segment,
+                 "keep groups of so many nodes, as of one NVLink domain, inside one domain")
+      ->check(CLI::Range(1, max_nodes));
+  app.add_option("--format", options.format, "one of the formats below, table unless given");
+  app.add_flag("--json", options.json, "the same as --format json");
+  app.footer(footer());
+  if (const auto code = parse(app, arguments)) return *code;
+  const auto printed = print_order(options, environment);
+  return printed ? *printed : give_up(printed.error());
+}
+
+}  // namespace toprun::cli

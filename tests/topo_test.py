@@ -1,0 +1,83 @@
+# ctest: SERIAL TIMEOUT 300 LABELS cluster
+"""`toprun topo order` as other programs use it: a real srun and a real mpirun put their ranks where it
+says, on four hosts in two racks whose names interleave. The order of the network is n0 n2 n1 n3."""
+
+import shlex
+import unittest
+
+import cluster
+import support
+from cluster import column, shown
+
+TOPRUN = support.TOPRUN
+BY_TOPOLOGY = ["n0", "n2", "n1", "n3"]
+BY_NAME = ["n0", "n1", "n2", "n3"]
+TASK = "echo shown RANK=$SLURM_PROCID NODE=$(hostname)"
+RANK = "echo shown RANK=$OMPI_COMM_WORLD_RANK NODE=$(hostname)"
+
+
+def twice(nodes):
+    return [node for node in nodes for _ in range(2)]
+
+
+class Order(cluster.SlurmCase):
+    UP = ("--hosts", "4", "--racks", "2", "--slurm")
+
+    def test_slurm_hostfile_in_the_shell_of_salloc(self):
+        order = self.folder() / "order"
+        finished = self.on("ctl", "salloc", "-N4", "--ntasks-per-node=2", "bash", "-c", f"""
+            set -e
+            srun -n 8 bash -c '{TASK} BY=slurm'
+            {TOPRUN} topo order --nproc-per-node 2 --format slurm > {order}
+            SLURM_HOSTFILE={order} srun -n 8 bash -c '{TASK} BY=toprun'""")
+        self.assert_ok(finished)
+        rows = shown(finished.out)
+        nodes = {by: [row["NODE"] for row in rows if row["BY"] == by] for by in ("slurm", "toprun")}
+        self.assertEqual(nodes, {"slurm": twice(BY_NAME), "toprun": twice(BY_TOPOLOGY)})
+
+    def test_slurm_hostfile_in_a_batch_script(self):
+        order = self.folder() / "order"
+        code, out = self.sbatch(
+            "--nodes=4 --ntasks-per-node=1",
+            f"{TOPRUN} topo order --format slurm > {order}",
+            f"SLURM_HOSTFILE={order} srun -n 4 bash -c {shlex.quote(TASK)}")
+        self.assertEqual(code, 0, out)
+        self.assertEqual(column(shown(out), "NODE"), BY_TOPOLOGY)
+
+    # Open MPI starts its daemons over what it takes for ssh: a command on the virtual host.
+
+    def mpirun(self, form, *options):
+        """The nodes of eight ranks, started with what `topo order --format FORM` printed."""
+        support.needs_program("mpirun")
+        folder = self.folder()
+        order, remote = folder / "order", folder / "remote"
+        remote.write_text('#!/bin/sh\nhost=$1; shift\n'
+                          f'exec {shlex.join(self.cluster.on("$host"))} sh -c "$*"\n'
+                          .replace("'$host'", '"$host"'))
+        remote.chmod(0o755)
+        places = folder / "places"
+        places.write_text("".join(f"{node} /core/r{int(node[1:]) % 2}/{node}\n" for node in BY_NAME))
+        printed = self.toprun("topo", "order", "--topology", places, "--hosts", "n[0-3]",
+                              "--nproc-per-node", "2", "--format", form)
+        self.assert_ok(printed)
+        order.write_text(printed.out)
+        finished = self.on(
+            "ctl", "mpirun", "--allow-run-as-root", "--mca", "plm_rsh_agent", remote,
+            *options, order, "-n", "8", "bash", "-c", RANK)
+        self.assert_ok(finished)
+        return column(shown(finished.out), "NODE")
+
+    def test_open_mpi_by_a_sequence(self):
+        self.assertEqual(self.mpirun("seq", "--map-by", "seq", "--bind-to", "none", "--hostfile"),
+                         twice(BY_TOPOLOGY))
+
+    def test_open_mpi_by_a_rankfile(self):
+        self.assertEqual(self.mpirun("rankfile", "--rankfile"), twice(BY_TOPOLOGY))
+
+    def test_open_mpi_by_a_hostfile(self):
+        self.assertEqual(self.mpirun("hostfile", "--map-by", "slot", "--bind-to", "none",
+                                     "--hostfile"), twice(BY_TOPOLOGY))
+
+
+if __name__ == "__main__":
+    unittest.main()
