@@ -29,7 +29,7 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/demo
 
 test:  ## every test of the release build, and the unit tests under ASan and UBSan
-	tools/setup build cluster old wheel --python
+	tools/setup build cluster mpi old wheel --python
 	cmake --preset release
 	cmake --build build/release
 	cmake --preset asan
@@ -37,7 +37,7 @@ test:  ## every test of the release build, and the unit tests under ASan and UBS
 	python3 -B tests/run.py build/release build/asan:unit
 
 bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; the store beside libuv's
-	tools/setup bench --python
+	tools/setup mpi --python
 	python3 -B bench/launch.py
 	@missed=0; for part in topology store; do python3 -B bench/$$part.py || missed=1; done; exit $$missed
 

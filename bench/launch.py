@@ -58,7 +58,7 @@ def launchers():
     if shutil.which("mpirun"):
         found["mpirun"] = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-np", str(RANKS)]
     else:
-        print("left out: mpirun (not installed: run `tools/setup bench`)")
+        print("left out: mpirun (not installed: run `tools/setup mpi`)")
     return found
 
 
