@@ -189,7 +189,7 @@ std::string uuid4() {
   std::string id = rendezvous::random_hex(16);
   id[12] = '4';
   id[16] = "89ab"[id[16] % 4];
-  for (const std::size_t dash : {8, 13, 18, 23}) id.insert(dash, "-");
+  for (const std::size_t dash : {8u, 13u, 18u, 23u}) id.insert(dash, "-");
   return id;
 }
 
