@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/testing.h"
 #include "placement/formats.h"
 
 namespace toprun::cli {
@@ -23,12 +24,6 @@ struct Outcome {
 
 class Topo : public ::testing::Test {
  protected:
-  Topo() {
-    std::string pattern = (fs::temp_directory_path() / "toprun-topo-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  ~Topo() override { fs::remove_all(folder_); }
-
   std::string file(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
     return (folder_ / name).string();
@@ -44,7 +39,8 @@ class Topo : public ::testing::Test {
     return outcome;
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 // The seed's sample: racks of nodes 0…7.

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing.h"
+
 namespace toprun::topology {
 namespace {
 
@@ -38,15 +40,14 @@ TEST(Cloud, IsNamedByTheFirmware) {
 }
 
 TEST(Cloud, FirmwareIsReadFromAFolder) {
-  std::string pattern = (fs::temp_directory_path() / "toprun-dmi-XXXXXX").string();
-  const fs::path folder = ::mkdtemp(pattern.data());
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   EXPECT_EQ(cloud_of(read_dmi(folder / "none")), Cloud::none);
   EXPECT_EQ(cloud_of(read_dmi(folder)), Cloud::none);
   std::ofstream(folder / "chassis_asset_tag") << "OracleCloud.com\n";
   EXPECT_EQ(cloud_of(read_dmi(folder)), Cloud::oci);
   std::ofstream(folder / "chassis_asset_tag") << std::string(5000, 'x');
   EXPECT_EQ(cloud_of(read_dmi(folder)), Cloud::none);
-  fs::remove_all(folder);
 }
 
 TEST(Cloud, IsAskedOnlyForWhatItCanTell) {

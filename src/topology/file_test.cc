@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/files.h"
+#include "base/testing.h"
 #include "topology/lines_file.h"
 #include "topology/testing.h"
 #include "topology/toml_file.h"
@@ -91,13 +92,12 @@ TEST(LinesFile, RefusesWithThePlace) {
 
 // What --topology FILE makes of a file with this content.
 std::string read(const std::string& name, std::string_view content) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "toprun-file-XXXXXX").string();
-  const std::filesystem::path folder = ::mkdtemp(pattern.data());
+  const TemporaryFolder temporary;
+  const std::filesystem::path& folder = temporary.path();
   std::ofstream(folder / name) << content;
   Request request;
   request.topology = (folder / name).string();
   const auto map = read_file_source(request);
-  std::filesystem::remove_all(folder);
   std::string text = map ? text_of(**map) : "error: " + map.error().line();
   if (map) text += fmt::format("{}", fmt::join((*map)->warnings, "\n"));
   for (std::size_t i = 0; (i = text.find(folder.string() + "/")) != std::string::npos;) {

@@ -286,7 +286,8 @@ Result<std::string> shared_data(const std::string& name) {
 // their maker's description and 473 name 122 hosts.
 TEST(Ibnetdiscover, ReadsARealFabricOfFourRails) {
   const auto text = shared_data("ibnetdiscover-ndr-4rail.txt");
-  if (!text) GTEST_SKIP() << text.error().line();
+  if (!text)
+    GTEST_SKIP() << "the sample dump is not beside the repository: " << text.error().line();
   const auto fabric = parse_ibnetdiscover(*text, "t");
   ASSERT_TRUE(fabric) << fabric.error().line();
   EXPECT_EQ(fabric->map.levels, (std::vector<std::string>{"spine", "leaf"}));
@@ -322,7 +323,8 @@ TEST(Ibnetdiscover, ReadsARealFabricOfFourRails) {
 
 TEST(Ibnetdiscover, RefusesARealDumpWithoutAFabric) {
   const auto text = shared_data("ibnetdiscover-bad.txt");
-  if (!text) GTEST_SKIP() << text.error().line();
+  if (!text)
+    GTEST_SKIP() << "the sample dump is not beside the repository: " << text.error().line();
   const auto fabric = parse_ibnetdiscover(*text, "t");
   ASSERT_FALSE(fabric);
   EXPECT_EQ(fabric.error().line().find("t:10:1: no switch: H-b8e92403009ca838 \"dgx-gb200-n01-c1 "

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing.h"
 #include "topology/slurm_scontrol.h"
 #include "topology/testing.h"
 
@@ -158,8 +159,8 @@ TEST(SlurmConf, BoundsDepthAndSize) {
 }
 
 TEST(SlurmConf, ReadsTheFileOfTheSlurmConfiguration) {
-  std::string pattern = (fs::temp_directory_path() / "toprun-conf-XXXXXX").string();
-  const fs::path folder = ::mkdtemp(pattern.data());
+  const TemporaryFolder temporary;
+  const fs::path& folder = temporary.path();
   const auto write = [&](const char* name, const char* text) {
     std::ofstream(folder / name) << text;
   };
@@ -185,7 +186,6 @@ TEST(SlurmConf, ReadsTheFileOfTheSlurmConfiguration) {
   map = read_slurm_conf(request);
   ASSERT_TRUE(map);
   EXPECT_FALSE(*map);
-  fs::remove_all(folder);
 }
 
 // Shapes of reference versions: Slurm up to 23.02, 23.11, 24.11.

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing.h"
 #include "topology/source.h"
 #include "topology/testing.h"
 
@@ -15,15 +16,12 @@ namespace fs = std::filesystem;
 class Locate : public ::testing::Test {
  protected:
   Locate() {
-    std::string pattern = (fs::temp_directory_path() / "toprun-locate-XXXXXX").string();
-    folder_ = ::mkdtemp(pattern.data());
     environment_ = {{"SLURM_CONF", (folder_ / "slurm.conf").string()},
                     {"SLURM_JOB_ID", "1"},
                     {"SLURM_TOPO_LEN", "10"},
                     {"PATH", folder_.string() + ":/usr/bin:/bin"}};
     scontrol("echo 'slurm_load_topo error: Unable to contact slurm controller' >&2; exit 1");
   }
-  ~Locate() override { fs::remove_all(folder_); }
 
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name) << text;
@@ -37,7 +35,8 @@ class Locate : public ::testing::Test {
     return locate({topology, std::move(members), environment_});
   }
 
-  fs::path folder_;
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
   Environment environment_;
 };
 
