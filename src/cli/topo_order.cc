@@ -61,8 +61,8 @@ Result<int> print_order(const OrderOptions& options, const Environment& environm
   if (auto fits = check_length(**format, *job, options.job); !fits) {
     return std::unexpected(fits.error());
   }
-  const auto placed = placement::place(job->hosts, std::move(job->map), placement::Order::topology,
-                                       options.segment);
+  const auto placed =
+      placement::place(job->hosts, std::move(job->map), {.segment = options.segment});
   if (!placed) return std::unexpected(placed.error());
   if (const int code = print((*format)->text(*placed)); code != 0) return code;
   // JSON says the same itself.

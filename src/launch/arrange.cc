@@ -88,9 +88,9 @@ Result<placement::Placement> place_by(const Choice& choice, const std::vector<No
   for (const Node& node : nodes) hosts.push_back({node.name, node.nproc});
   switch (choice.order) {
     case Order::topology:
-      return placement::place(hosts, map, placement::Order::topology);
+      return placement::place(hosts, map, {.order = placement::Order::topology});
     case Order::name:
-      return placement::place(hosts, map, placement::Order::name);
+      return placement::place(hosts, map, {.order = placement::Order::name});
     case Order::file: {
       const auto text = read_file(options.order_file);
       if (!text) return std::unexpected(text.error());
@@ -101,7 +101,7 @@ Result<placement::Placement> place_by(const Choice& choice, const std::vector<No
     case Order::given:
       break;
   }
-  return placement::place(hosts, map, placement::Order::given);
+  return placement::place(hosts, map, {.order = placement::Order::given});
 }
 
 std::string_view name_of(Order order) {

@@ -215,15 +215,16 @@ Result<Listed> read_list(std::string_view text, const std::string& file) {
 
 }  // namespace
 
-Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, Order order,
-                        std::size_t segment) {
+Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const Wishes& wishes) {
   const Entries entries = look_up(hosts, map);
   const Domains domains = domains_of(entries, map);
   Indexes indexes;
-  switch (order) {
+  switch (wishes.order) {
     case Order::topology:
       indexes = by_topology(hosts, entries, domains);
-      if (segment > 1) indexes = segmented(std::move(indexes), entries, domains, segment);
+      if (wishes.segment > 1) {
+        indexes = segmented(std::move(indexes), entries, domains, wishes.segment);
+      }
       break;
     case Order::name:
       indexes = by_name(hosts);
@@ -236,8 +237,8 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, Order
       break;
   }
   auto placement = place_in(indexes, hosts, std::move(map), entries, domains);
-  if (placement && order == Order::topology && segment > 1) {
-    warn_of_mixed(*placement, mixed_segments(indexes, domains, segment), segment);
+  if (placement && wishes.order == Order::topology && wishes.segment > 1) {
+    warn_of_mixed(*placement, mixed_segments(indexes, domains, wishes.segment), wishes.segment);
   }
   return placement;
 }

@@ -53,6 +53,12 @@ enum class Order {
   given,
 };
 
+// What an order is to respect besides the network.
+struct Wishes {
+  Order order = Order::topology;
+  std::size_t segment = 1;  // Order::topology: whole groups of so many nodes stay together
+};
+
 // Orders the hosts. Order::topology: domains in natural order of their names, unknown ones after
 // them, nodes in natural order of their names inside the innermost domain, nodes without evidence
 // last, as given. So `ordered` is `minimum` at every level at once, whatever is known: domains are
@@ -68,7 +74,7 @@ enum class Order {
 // `ordered` may be more than `minimum`; a warning names the nodes whose segment no single innermost
 // domain holds.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
-                        Order order = Order::topology, std::size_t segment = 1);
+                        const Wishes& wishes = {});
 
 // The same with an order that the user wrote down: the text of a file with host names, one or a
 // hostlist per line, "#" begins a comment. Names match as in topology::match_hosts. Error

@@ -129,10 +129,10 @@ TEST(Order, TwoAgentsOnOneHostStandTogether) {
 TEST(Order, ByNameAndAsGiven) {
   const Map map = map_of({"rack"}, {{"n2", {"r1"}}, {"n10", {"r1"}}, {"n9", {"r2"}}});
   const auto hosts = hosts_named({"n9", "n10", "n2"});
-  EXPECT_EQ(order_of(*place(hosts, map, Order::name)), (Names{"n2", "n9", "n10"}));
-  EXPECT_EQ(ring_of(*place(hosts, map, Order::name)), "rack 2 2 2;");
-  EXPECT_EQ(order_of(*place(hosts, map, Order::torchrun)), (Names{"n10", "n2", "n9"}));
-  EXPECT_EQ(order_of(*place(hosts, map, Order::given)), (Names{"n9", "n10", "n2"}));
+  EXPECT_EQ(order_of(*place(hosts, map, {.order = Order::name})), (Names{"n2", "n9", "n10"}));
+  EXPECT_EQ(ring_of(*place(hosts, map, {.order = Order::name})), "rack 2 2 2;");
+  EXPECT_EQ(order_of(*place(hosts, map, {.order = Order::torchrun})), (Names{"n10", "n2", "n9"}));
+  EXPECT_EQ(order_of(*place(hosts, map, {.order = Order::given})), (Names{"n9", "n10", "n2"}));
 }
 
 TEST(Order, AsListedInAFile) {

@@ -52,7 +52,7 @@ void write_ring(JsonWriter& json, const Score& score) {
 Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map) {
   Score score{map.source, map.levels, hosts.size(), {}, {}, {}, {}};
   for (const auto& [name, order] : candidates) {
-    auto placed = place(hosts, map, order);
+    auto placed = place(hosts, map, {.order = order});
     if (!placed) return std::unexpected(placed.error());
     score.orders.push_back({name, column(*placed, &Crossings::ordered)});
     score.minimum = column(*placed, &Crossings::minimum);

@@ -36,11 +36,11 @@ TEST(Segments, RestsOfRacksMeetInTheirBlock) {
   for (const char* name : {"c1", "c2", "c3"}) job.add(name, {"y", "rc"});
   const auto plain = place(job.hosts, job.map);
   EXPECT_EQ(order_of(*plain), (Names{"a1", "a2", "a3", "b1", "b2", "b3", "c1", "c2", "c3"}));
-  const auto pairs = place(job.hosts, job.map, Order::topology, 2);
+  const auto pairs = place(job.hosts, job.map, {.segment = 2});
   EXPECT_EQ(order_of(*pairs), (Names{"a1", "a2", "b1", "b2", "a3", "b3", "c1", "c2", "c3"}));
   EXPECT_EQ(pairs->warnings,
             Names{"2 of 9 nodes are in segments of 2 that no single rack holds: a3,b3"});
-  const auto threes = place(job.hosts, job.map, Order::topology, 3);
+  const auto threes = place(job.hosts, job.map, {.segment = 3});
   EXPECT_EQ(order_of(*threes), order_of(*plain));
   EXPECT_TRUE(threes->warnings.empty());
 }
@@ -52,7 +52,7 @@ TEST(Segments, NodesOfUnknownRacksFillNoRacksSegment) {
   job.add("u2", {"x", std::nullopt});
   job.add("a2", {"x", "ra"});
   job.hosts.push_back({"z", 1});
-  const auto placement = place(job.hosts, job.map, Order::topology, 2);
+  const auto placement = place(job.hosts, job.map, {.segment = 2});
   EXPECT_EQ(order_of(*placement), (Names{"a1", "a2", "u1", "u2", "z"}));
   ASSERT_EQ(placement->warnings.size(), 2u);
   EXPECT_EQ(placement->warnings[1],
@@ -74,7 +74,7 @@ TEST(Segments, EveryDomainHoldsAsManyAsThereCanBe) {
       }
       job.add(fmt::format("n{}", i), path);
     }
-    const auto placement = place(job.hosts, job.map, Order::topology, size);
+    const auto placement = place(job.hosts, job.map, {.segment = size});
     ASSERT_TRUE(placement);
     for (std::size_t depth = 1; depth <= 2; ++depth) {
       const auto domain_of = [&](const Node& node) {

@@ -126,6 +126,7 @@ Result<Map> merge(Map first, Map second) {
         !first.levels.empty() || (second.levels.empty() && !first.hosts.empty());
     if (!first_knows) std::swap(first, second);
     if (first.source.empty()) first.source = std::move(second.source);
+    first.links.merge(std::move(second.links));
     std::ranges::move(second.warnings, std::back_inserter(first.warnings));
     return first;
   }
@@ -163,6 +164,7 @@ Result<Map> merge(Map first, Map second) {
         "name the right source with --topology");
   }
   if (second.levels.size() == depth) first.levels = std::move(second.levels);
+  first.links.merge(std::move(second.links));
   std::ranges::move(second.warnings, std::back_inserter(first.warnings));
   return first;
 }

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +26,17 @@ struct Location {
   std::string written;  // the whole path as the source wrote it ("/c/b/0"); empty: not in that form
 };
 
+// What joins a domain to what is around it, in one direction, all its cables together.
+struct Link {
+  std::optional<double> gbps;        // gigabits per second, > 0
+  std::optional<double> latency_us;  // of one message through it, ≥ 0
+};
+
+// Names for the level below all others: the hosts' own links into the network.
+inline constexpr std::string_view host_level = "host";
+// A level inside which hosts are joined by memory links (MNNVL) instead of by their adapters.
+inline constexpr std::string_view nvlink_level = "nvlink";
+
 // Where hosts sit. All paths are as long as `levels`.
 struct Map {
   std::string source;               // "slurm", "file racks.toml", …; empty: nothing is known
@@ -34,6 +47,8 @@ struct Map {
   };
   std::vector<Entry> hosts;  // each host once, in the source's order
   std::vector<std::string> warnings;
+  // What the source tells of links, by level; "host": each host's adapters together.
+  std::map<std::string, Link, std::less<>> links = {};
 };
 
 // Whether any level of the path is known.
