@@ -24,7 +24,7 @@ TEST(Links, TheUserGoesBeforeTheSourceAndThatBeforeWhatIsAssumed) {
   EXPECT_EQ(text_of(links_of(map, {{"leaf", {800.0, 2.5}}}, 4)),
             "spine 0:1? leaf 800:2.5 nvlink 28800:2? host 1600:4");
   EXPECT_EQ(text_of(links_of(map, {{"rack", {800.0, {}}}}, 4)),
-            "--link rack: the network has no such level (there are spine, leaf, nvlink, host)");
+            "--link rack: the network has no such level; there are spine, leaf, nvlink, host");
 }
 
 TEST(ParseLink, Table) {
@@ -33,7 +33,7 @@ TEST(ParseLink, Table) {
     std::string result;
   };
   const std::string form =
-      " (write LEVEL=GBPS or LEVEL=GBPS:MICROSECONDS, as in rack=400 or rack=400:2)";
+      "; write LEVEL=GBPS or LEVEL=GBPS:MICROSECONDS, as in rack=400 or rack=400:2";
   for (const auto& [text, result] : std::vector<Case>{
            {"rack=0.4", "rack 0.4"},
            {"rack=400:2.5", "rack 400 2.5"},
