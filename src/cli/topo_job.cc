@@ -1,10 +1,9 @@
 #include "cli/topo_job.h"
 
-#include <unordered_set>
-
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
+#include "base/name_index.h"
 #include "base/text.h"
 #include "cli/print.h"
 #include "hosts/hostlist.h"
@@ -42,11 +41,12 @@ Result<std::vector<std::string>> expand(const HostList& list) {
     error.what = fmt::format("{}: {}", list.source, error.what);
     return std::unexpected(error);
   }
-  std::unordered_set<std::string_view> seen;
-  seen.reserve(hosts->size());
-  for (const std::string& host : *hosts) {
-    if (!seen.insert(host).second) {
-      return usage(fmt::format("{}: host {} stands twice in the list", list.source, host), {},
+  const auto name_at = [&](std::size_t i) -> std::string_view { return (*hosts)[i]; };
+  NameIndex seen;
+  seen.expect(hosts->size());
+  for (std::size_t i = 0; i < hosts->size(); ++i) {
+    if (!seen.add(name_at(i), i, name_at).second) {
+      return usage(fmt::format("{}: host {} stands twice in the list", list.source, name_at(i)), {},
                    "name each host once");
     }
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/name_index.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "placement/domains.h"
@@ -24,14 +25,14 @@ constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
 using Entries = std::vector<std::size_t>;
 
 Entries look_up(const std::vector<Host>& hosts, const topology::Map& map) {
-  std::unordered_map<std::string_view, std::size_t> by_name;
+  const auto name_at = [&](std::size_t i) -> std::string_view { return map.hosts[i].host; };
+  std::optional<NameIndex> by_name;
   const auto find = [&](const std::string& name) {
-    if (by_name.empty()) {
-      by_name.reserve(map.hosts.size());
-      for (std::size_t i = 0; i < map.hosts.size(); ++i) by_name.emplace(map.hosts[i].host, i);
+    if (!by_name) {
+      by_name.emplace().expect(map.hosts.size());
+      for (std::size_t i = 0; i < map.hosts.size(); ++i) by_name->add(name_at(i), i, name_at);
     }
-    const auto found = by_name.find(name);
-    return found == by_name.end() ? nowhere : found->second;
+    return by_name->find(name, name_at).value_or(nowhere);
   };
   Entries entries;
   entries.reserve(hosts.size());

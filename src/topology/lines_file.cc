@@ -117,7 +117,7 @@ class Reader {
       if (first < table_start_ && earlier && earlier->path == location.path) return {};
     }
     const auto column = static_cast<std::size_t>(word.data() - line.data()) + 1;
-    return builder_.add(std::move(host), std::move(location), at(file_, {line_, column}));
+    return builder_.add(std::move(host), std::move(location), file_, {line_, column});
   }
 
   const std::string& file_;

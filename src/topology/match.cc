@@ -1,10 +1,12 @@
 #include "topology/match.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/name_index.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
 
@@ -24,6 +26,25 @@ ByLabel by_label(const std::vector<std::string>& names) {
   return table;
 }
 
+// Of the first label in any case of letters: equal labels have equal hashes (FNV-1a).
+std::uint64_t hash_of_label(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : first_label(name)) {
+    const auto letter = static_cast<unsigned char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    hash = (hash ^ letter) * 0x100000001b3;
+  }
+  return hash;
+}
+
+// Whether any two hosts may be one at all: few files have such, and looking closer is slow.
+bool have_a_common_label(const Map& map) {
+  std::vector<std::uint64_t> hashes;
+  hashes.reserve(map.hosts.size());
+  for (const Map::Entry& entry : map.hosts) hashes.push_back(hash_of_label(entry.host));
+  std::ranges::sort(hashes);
+  return std::ranges::adjacent_find(hashes) != hashes.end();
+}
+
 // Whether the names are one host's: a short name may mean any of its label, a long one only the
 // short one or itself, in any case of letters.
 bool may_be_one(std::string_view a, std::string_view b) {
@@ -34,14 +55,15 @@ bool may_be_one(std::string_view a, std::string_view b) {
 }  // namespace
 
 Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std::string>& known) {
-  std::unordered_map<std::string_view, std::size_t> exact;
-  exact.reserve(known.size());
-  for (std::size_t i = 0; i < known.size(); ++i) exact.emplace(known[i], i);
+  const auto known_name = [&](std::size_t i) -> std::string_view { return known[i]; };
+  NameIndex exact;
+  exact.expect(known.size());
+  for (std::size_t i = 0; i < known.size(); ++i) exact.add(known[i], i, known_name);
   Match match;
+  match.known.reserve(wanted.size());
   bool all_found = true;
   for (const std::string& name : wanted) {
-    const auto found = exact.find(name);
-    match.known.push_back(found == exact.end() ? std::nullopt : std::optional(found->second));
+    match.known.push_back(exact.find(name, known_name));
     all_found = all_found && match.known.back().has_value();
   }
   if (all_found) return match;
@@ -57,7 +79,7 @@ Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std:
         candidates->second, [&](std::string_view name) { return may_be_one(wanted[i], name); });
     if (!any) continue;
     if (candidates->second.size() == 1 && wanted_labels.at(label).size() == 1) {
-      match.known[i] = exact.at(*candidates->second.begin());
+      match.known[i] = exact.find(*candidates->second.begin(), known_name);
     } else {
       match.ambiguous.push_back(wanted[i]);
     }
@@ -91,6 +113,7 @@ Map restrict_to(Map map, const std::vector<std::string>& hosts) {
 }
 
 void warn_of_twins(Map& map) {
+  if (!have_a_common_label(map)) return;
   std::unordered_map<std::string, std::vector<const Map::Entry*>> same_label;
   std::size_t twins = 0;
   std::string first;

@@ -173,8 +173,10 @@ class Reader {
   Result<void> add(Mention& mention) {
     if (auto fitted = fit(mention); !fitted) return fitted;
     for (std::string& host : mention.hosts) {
-      Location location{mention.path, at_line(file_, mention.where.line), mention.written};
-      auto added = builder_.add(std::move(host), std::move(location), at(file_, mention.where));
+      // Most mentions name one host, whose path need not be copied.
+      Path path = &host == &mention.hosts.back() ? std::move(mention.path) : mention.path;
+      Location location{std::move(path), at_line(file_, mention.where.line), mention.written};
+      auto added = builder_.add(std::move(host), std::move(location), file_, mention.where);
       if (!added) return added;
     }
     return {};

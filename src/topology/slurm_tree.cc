@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/name_index.h"
 #include "hosts/hostlist.h"
 
 namespace toprun::topology {
@@ -147,52 +148,77 @@ class SwitchTree {
   }
 
   Result<void> place_nodes() {
-    std::unordered_map<std::string, std::vector<Index>> leaves_of;
+    if (auto read = find_leaves(); !read) return read;
+    builder_.expect(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      const Node& node = nodes_[i];
+      const auto others = more_leaves_.find(i);
+      auto path =
+          others == more_leaves_.end() ? path_below({node.leaf}) : path_below(others->second);
+      if (!path) return std::unexpected(path.error());
+      const Switch& leaf = switches_[node.leaf];
+      auto added = builder_.add(std::string(node.name), {**path, leaf.evidence, {}}, leaf.where);
+      if (!added) return added;
+    }
+    warn_of_several_leaves();
+    return {};
+  }
+
+  // Which nodes there are, in the order of the lines, and the leaves above each.
+  Result<void> find_leaves() {
+    NameIndex index;
+    const auto name_at = [&](std::size_t i) { return nodes_[i].name; };
     for (Index leaf = 0; leaf < switches_.size(); ++leaf) {
-      for (const std::string& node : switches_[leaf].nodes) {
-        std::vector<Index>& leaves = leaves_of[node];
-        if (!leaves.empty() && leaves.back() == leaf) {
+      for (const std::string& name : switches_[leaf].nodes) {
+        const auto [node, is_new] = index.add(name, nodes_.size(), name_at);
+        if (is_new) {
+          nodes_.push_back({name, leaf});
+          continue;
+        }
+        std::vector<Index>& leaves = more_leaves_[node];
+        if (leaves.empty()) leaves.push_back(nodes_[node].leaf);
+        if (leaves.back() == leaf) {
           return usage(switches_[leaf].where,
-                       fmt::format("host {} stands twice in this line", node), "remove one");
+                       fmt::format("host {} stands twice in this line", name), "remove one");
         }
         leaves.push_back(leaf);
       }
     }
-    std::map<std::vector<Index>, Path> paths;  // of each combination of leaves, made once
-    std::size_t pairs = 0;
-    std::size_t several = 0;
-    std::string first_several;
-    for (const Switch& leaf : switches_) {
-      for (const std::string& node : leaf.nodes) {
-        if (builder_.find(node)) continue;
-        const std::vector<Index>& leaves = leaves_of.at(node);
-        auto [path, is_new] = paths.try_emplace(leaves);
-        if (is_new) {
-          std::set<Index> all;
-          for (const Index l : leaves) all.insert(above_[l].begin(), above_[l].end());
-          pairs += all.size();
-          if (pairs > max_switch_pairs) {
-            return usage(leaf.where, "too many combinations of leaves above one host each",
-                         "name each host below one leaf");
-          }
-          path->second = path_of({all.begin(), all.end()});
-        }
-        if (leaves.size() > 1) {
-          if (several++ == 0) {
-            first_several = fmt::format("{}: host {} is below several leaves, also at {}",
-                                        leaf.evidence, node, switches_[leaves[1]].evidence);
-          }
-        }
-        if (auto added = builder_.add(node, {path->second, leaf.evidence, {}}, leaf.where);
-            !added) {
-          return added;
-        }
-      }
-    }
-    if (several > 1) first_several += fmt::format(" ({} such hosts)", several);
-    if (several > 0) builder_.warn(std::move(first_several));
     return {};
   }
+
+  // The path below these leaves, made once for each combination.
+  Result<const Path*> path_below(const std::vector<Index>& leaves) {
+    if (last_leaves_ && *last_leaves_ == leaves) return &paths_.at(leaves);
+    const auto [path, is_new] = paths_.try_emplace(leaves);
+    last_leaves_ = &path->first;
+    if (!is_new) return &path->second;
+    std::set<Index> all;
+    for (const Index leaf : leaves) all.insert(above_[leaf].begin(), above_[leaf].end());
+    pairs_ += all.size();
+    if (pairs_ > max_switch_pairs) {
+      return usage(switches_[leaves.front()].where,
+                   "too many combinations of leaves above one host each",
+                   "name each host below one leaf");
+    }
+    path->second = path_of({all.begin(), all.end()});
+    return &path->second;
+  }
+
+  void warn_of_several_leaves() {
+    if (more_leaves_.empty()) return;
+    const auto& [node, leaves] = *more_leaves_.begin();
+    std::string text = fmt::format("{}: host {} is below several leaves, also at {}",
+                                   switches_[leaves[0]].evidence, nodes_[node].name,
+                                   switches_[leaves[1]].evidence);
+    if (more_leaves_.size() > 1) text += fmt::format(" ({} such hosts)", more_leaves_.size());
+    builder_.warn(std::move(text));
+  }
+
+  struct Node {
+    std::string_view name;
+    Index leaf;  // the first above it
+  };
 
   MapBuilder builder_;
   const std::vector<Switch>& switches_;
@@ -200,6 +226,11 @@ class SwitchTree {
   std::vector<std::size_t> level_;  // 0: leaf
   std::size_t depth_ = 0;           // levels in all
   std::vector<std::vector<Index>> above_;
+  std::vector<Node> nodes_;                                // in the order of the lines
+  std::map<std::size_t, std::vector<Index>> more_leaves_;  // of nodes below several: all of them
+  std::map<std::vector<Index>, Path> paths_;
+  const std::vector<Index>* last_leaves_ = nullptr;  // a key of paths_: neighbours share leaves
+  std::size_t pairs_ = 0;
 };
 
 // The levels that groups form: size in nodes → block's name → group's name.

@@ -1,7 +1,6 @@
 #include "topology/tree.h"
 
 #include <algorithm>
-#include <functional>
 #include <unordered_map>
 #include <utility>
 
@@ -70,45 +69,41 @@ Path aligned_at_leaf(Path path, std::size_t length) {
   return path;
 }
 
-MapBuilder::Slot& MapBuilder::slot_of(std::string_view host) {
-  const auto hash = static_cast<std::uint32_t>(std::hash<std::string_view>()(host));
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
-    Slot& slot = slots_[i];
-    if (slot.host == 0) slot.hash = hash;
-    if (slot.host == 0 || (slot.hash == hash && map_.hosts[slot.host - 1].host == host)) {
-      return slot;
-    }
-  }
-}
-
-void MapBuilder::grow() {
-  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
-  const std::size_t mask = slots_.size() - 1;
-  for (const Slot& slot : old) {
-    if (slot.host == 0) continue;
-    std::size_t i = slot.hash & mask;
-    while (slots_[i].host != 0) i = (i + 1) & mask;
-    slots_[i] = slot;
-  }
+void MapBuilder::expect(std::size_t hosts) {
+  map_.hosts.reserve(hosts);
+  index_.expect(hosts);
 }
 
 const Location* MapBuilder::find(const std::string& host) {
-  const Slot& slot = slot_of(host);
-  return slot.host == 0 ? nullptr : &map_.hosts[slot.host - 1].location;
+  const auto found =
+      index_.find(host, [&](std::size_t i) -> std::string_view { return map_.hosts[i].host; });
+  return found ? &map_.hosts[*found].location : nullptr;
+}
+
+std::optional<std::size_t> MapBuilder::take(std::string& host, Location& location) {
+  const auto [position, is_new] =
+      index_.add(host, map_.hosts.size(),
+                 [&](std::size_t i) -> std::string_view { return map_.hosts[i].host; });
+  if (!is_new) return position;
+  map_.hosts.push_back({std::move(host), std::move(location)});
+  return std::nullopt;
+}
+
+std::unexpected<Error> MapBuilder::twice(std::size_t first, const std::string& where) const {
+  return usage(where,
+               fmt::format("host {} stands here for the second time, first at {}",
+                           map_.hosts[first].host, map_.hosts[first].location.evidence),
+               "remove one of the two");
 }
 
 Result<void> MapBuilder::add(std::string host, Location location, const std::string& where) {
-  if (map_.hosts.size() * 2 >= slots_.size()) grow();
-  Slot& slot = slot_of(host);
-  if (slot.host != 0) {
-    return usage(where,
-                 fmt::format("host {} stands here for the second time, first at {}", host,
-                             map_.hosts[slot.host - 1].location.evidence),
-                 "remove one of the two");
-  }
-  map_.hosts.push_back({std::move(host), std::move(location)});
-  slot.host = static_cast<std::uint32_t>(map_.hosts.size());
+  if (const auto first = take(host, location)) return twice(*first, where);
+  return {};
+}
+
+Result<void> MapBuilder::add(std::string host, Location location, std::string_view file,
+                             Position where) {
+  if (const auto first = take(host, location)) return twice(*first, at(file, where));
   return {};
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -10,6 +9,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/name_index.h"
+#include "topology/position.h"
 
 namespace toprun::topology {
 
@@ -72,27 +73,22 @@ class MapBuilder {
 
   std::size_t size() const { return map_.hosts.size(); }
   // Makes room for about so many hosts.
-  void expect(std::size_t hosts) { map_.hosts.reserve(hosts); }
+  void expect(std::size_t hosts);
   // The place where the host was mentioned before, if it was.
   const Location* find(const std::string& host);
   // `where` is how an error names this mention: "racks.toml:7:1".
   Result<void> add(std::string host, Location location, const std::string& where);
+  Result<void> add(std::string host, Location location, std::string_view file, Position where);
   void warn(std::string text) { map_.warnings.push_back(std::move(text)); }
   Map finish(std::vector<std::string> levels);
 
  private:
-  // A place in the index: where a host stands in the map, from 1; 0: nobody is here.
-  struct Slot {
-    std::uint32_t hash = 0;
-    std::uint32_t host = 0;
-  };
-  // The host's slot, or the free one where it belongs.
-  Slot& slot_of(std::string_view host);
-  void grow();
+  // Where the host was before; nullopt: it was new and is taken.
+  std::optional<std::size_t> take(std::string& host, Location& location);
+  std::unexpected<Error> twice(std::size_t first, const std::string& where) const;
 
   Map map_;
-  // An open hash table, at most half full: nodes of an unordered_map cost more than a line's text.
-  std::vector<Slot> slots_ = std::vector<Slot>(16);  // a power of two
+  NameIndex index_;
 };
 
 // Two sources' knowledge as one: the hosts of both, and of one host the levels that either knows.

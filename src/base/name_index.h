@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace toprun {
+
+// Where names stand in a list that somebody else keeps: an open hash table of positions, at most
+// half full. For lists of 100,000 names, where the nodes of a std::unordered_map cost more than the
+// work that they are for. `name_at(i)` gives the list's name at position i, < 2³²−1.
+class NameIndex {
+ public:
+  void expect(std::size_t names) {
+    std::size_t slots = slots_.size();
+    while (slots < 2 * names + 2) slots *= 2;
+    if (slots > slots_.size()) rehash(slots);
+  }
+
+  template <class NameAt>
+  std::optional<std::size_t> find(std::string_view name, const NameAt& name_at) const {
+    const Slot& slot = slots_[slot_of(name, hash_of(name), name_at)];
+    return slot.position == 0 ? std::nullopt : std::optional<std::size_t>(slot.position - 1);
+  }
+
+  // Notes that the name stands at `position`, unless it is known already: then the known position
+  // and false.
+  template <class NameAt>
+  std::pair<std::size_t, bool> add(std::string_view name, std::size_t position,
+                                   const NameAt& name_at) {
+    if (2 * (count_ + 1) > slots_.size()) rehash(2 * slots_.size());
+    const std::uint32_t hash = hash_of(name);
+    Slot& slot = slots_[slot_of(name, hash, name_at)];
+    if (slot.position != 0) return {slot.position - 1, false};
+    slot = {hash, static_cast<std::uint32_t>(position + 1)};
+    ++count_;
+    return {position, true};
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t position = 0;  // from 1; 0: nobody is here
+  };
+
+  static std::uint32_t hash_of(std::string_view name) {
+    return static_cast<std::uint32_t>(std::hash<std::string_view>()(name));
+  }
+
+  // Of the name's slot, or of the free one where it belongs.
+  template <class NameAt>
+  std::size_t slot_of(std::string_view name, std::uint32_t hash, const NameAt& name_at) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t i = hash & mask;
+    while (slots_[i].position != 0 &&
+           (slots_[i].hash != hash || name_at(slots_[i].position - 1) != name)) {
+      i = (i + 1) & mask;
+    }
+    return i;
+  }
+
+  void rehash(std::size_t size) {
+    const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(size));
+    for (const Slot& slot : old) {
+      if (slot.position == 0) continue;
+      std::size_t i = slot.hash & (size - 1);
+      while (slots_[i].position != 0) i = (i + 1) & (size - 1);
+      slots_[i] = slot;
+    }
+  }
+
+  std::vector<Slot> slots_ = std::vector<Slot>(16);  // a power of two
+  std::size_t count_ = 0;
+};
+
+}  // namespace toprun
