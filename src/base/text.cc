@@ -1,18 +1,22 @@
 #include "base/text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <numeric>
 
-#include <fmt/format.h>
-
 namespace toprun {
 namespace {
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // The run of digits at the start of `text`, removed from it.
 std::string_view take_digits(std::string_view& text) {
@@ -140,6 +144,13 @@ std::optional<std::string> did_you_mean(std::string_view word,
     }
   }
   return nearest;
+}
+
+bool is_printable(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < 0x20 || byte == 0x7f;
+  });
 }
 
 std::string printable(std::string_view text) {

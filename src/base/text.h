@@ -31,6 +31,7 @@ std::optional<std::string> did_you_mean(std::string_view word,
 
 // The text with control characters as \n, \t or \xNN, so that it stays on one line of a terminal.
 std::string printable(std::string_view text);
+bool is_printable(std::string_view text);  // nothing in it would change
 
 // Words quoted so that a POSIX shell reads them back as the same words.
 std::string shell_quote(std::span<const std::string> argv);

@@ -22,8 +22,9 @@ struct Row {
 };
 
 std::vector<Row> rows_as_given(const Placement& placement) {
-  std::vector<Row> rows(placement.nodes.size());
-  for (const Node& node : placement.nodes) rows[node.index].node = &node;
+  std::vector<Row> rows;
+  for (const Node& node : placement.nodes) rows.push_back({&node, 0});
+  std::ranges::sort(rows, {}, [](const Row& row) { return row.node->index; });
   int rank = 0;
   for (Row& row : rows) row.first_rank = std::exchange(rank, rank + row.node->nproc);
   return rows;
@@ -61,7 +62,12 @@ void append_table(std::string& out, std::string_view title, const std::vector<Ro
     const std::size_t middle = out.size();
     out += node->name;
     end_column(out, middle, name_width);
-    out += printable(topology::location_text(node->location, node->name));
+    const std::size_t place = out.size();
+    topology::append_location(out, node->location, node->name);
+    if (!is_printable(std::string_view(out).substr(place))) {
+      const std::string shown = printable(std::string_view(out).substr(place));
+      out.replace(place, out.npos, shown);
+    }
     out += '\n';
   }
 }
@@ -103,6 +109,7 @@ std::string json_text(const Placement& placement) {
       },
       next_line);
   json.raw(",\n \"unplaced\": ").texts(placement.unplaced);
+  json.raw(",\n \"spare\": ").texts(placement.spare);
   json.raw(",\n \"warnings\": ").texts(placement.warnings).raw("}\n");
   return json.take();
 }

@@ -11,6 +11,8 @@
 #include "hosts/hostlist.h"
 #include "placement/domains.h"
 #include "placement/segments.h"
+#include "placement/spares.h"
+#include "placement/stable.h"
 #include "topology/match.h"
 #include "topology/position.h"
 
@@ -102,6 +104,21 @@ Indexes by_topology(const std::vector<Host>& hosts, const Entries& entries,
   return order;
 }
 
+// `sorted` as the earlier order had it; hosts of one name (two agents on one host) take its seats
+// in turn.
+Indexes as_before(const Indexes& sorted, const std::vector<Host>& hosts,
+                  const std::vector<std::string>& before, const Domains& domains) {
+  std::unordered_multimap<std::string_view, std::size_t> free;
+  for (std::size_t seat = before.size(); seat-- > 0;) free.emplace(before[seat], seat);
+  std::vector<std::optional<std::size_t>> seats;
+  for (const std::size_t i : sorted) {
+    const auto found = free.find(hosts[i].name);
+    seats.push_back(found == free.end() ? std::nullopt : std::optional(found->second));
+    if (found != free.end()) free.erase(found);
+  }
+  return seated_as_before(sorted, seats, domains);
+}
+
 // The nodes with a place in segments, the others behind them.
 Indexes segmented(Indexes sorted, const Entries& entries, const Domains& domains,
                   std::size_t size) {
@@ -110,6 +127,16 @@ Indexes segmented(Indexes sorted, const Entries& entries, const Domains& domains
   Indexes order = in_segments({sorted.begin(), unplaced}, domains, size);
   order.insert(order.end(), unplaced, sorted.end());
   return order;
+}
+
+Indexes by_wishes(const std::vector<Host>& hosts, const Entries& entries, const Domains& domains,
+                  const Wishes& wishes) {
+  Indexes indexes = by_topology(hosts, entries, domains);
+  if (wishes.segment > 1) {
+    indexes = segmented(std::move(indexes), entries, domains, wishes.segment);
+  }
+  if (wishes.before.empty()) return indexes;
+  return as_before(indexes, hosts, wishes.before, domains);
 }
 
 // Takes the locations out of the map.
@@ -159,9 +186,21 @@ void warn_of_mixed(Placement& placement, const std::vector<std::size_t>& mixed,
       placement.nodes.size(), segment, placement.levels.back(), hosts::compress_hostlist(names)));
 }
 
+// `kept`: indexes in ascending order.
+void name_spares(Placement& placement, const Indexes& kept, const std::vector<Host>& hosts) {
+  auto next = kept.begin();
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (next != kept.end() && *next == i) {
+      ++next;
+    } else {
+      placement.spare.push_back(hosts[i].name);
+    }
+  }
+}
+
 Result<Placement> place_in(const Indexes& order, const std::vector<Host>& hosts, topology::Map map,
                            const Entries& entries, const Domains& domains) {
-  Placement placement{map.source, map.levels, {}, {}, {}, std::move(map.warnings)};
+  Placement placement{map.source, map.levels, {}, {}, {}, {}, std::move(map.warnings)};
   if (auto added = add_nodes(placement, hosts, map, entries, order); !added) {
     return std::unexpected(added.error());
   }
@@ -214,18 +253,39 @@ Result<Listed> read_list(std::string_view text, const std::string& file) {
   return listed;
 }
 
+// The needed nodes as if no others were given.
+Result<Placement> place_needed(const std::vector<Host>& hosts, topology::Map map, Wishes wishes) {
+  const Entries entries = look_up(hosts, map);
+  const Domains domains = domains_of(entries, map);
+  Indexes kept =
+      without_spares(by_topology(hosts, entries, domains), domains, wishes.nodes, wishes.segment);
+  std::ranges::sort(kept);
+  std::vector<Host> needed;
+  for (const std::size_t i : kept) needed.push_back(hosts[i]);
+  wishes.nodes = 0;
+  auto placed = place(needed, std::move(map), wishes);
+  if (!placed) return placed;
+  for (Node& node : placed->nodes) node.index = kept[node.index];
+  name_spares(*placed, kept, hosts);
+  return placed;
+}
+
 }  // namespace
 
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const Wishes& wishes) {
+  if (wishes.nodes > hosts.size()) {
+    return usage(fmt::format("{} nodes are asked for", wishes.nodes),
+                 fmt::format("there are {}", hosts.size()), "ask for fewer, or name more hosts");
+  }
+  if (wishes.order == Order::topology && wishes.nodes > 0 && wishes.nodes < hosts.size()) {
+    return place_needed(hosts, std::move(map), wishes);
+  }
   const Entries entries = look_up(hosts, map);
   const Domains domains = domains_of(entries, map);
   Indexes indexes;
   switch (wishes.order) {
     case Order::topology:
-      indexes = by_topology(hosts, entries, domains);
-      if (wishes.segment > 1) {
-        indexes = segmented(std::move(indexes), entries, domains, wishes.segment);
-      }
+      indexes = by_wishes(hosts, entries, domains, wishes);
       break;
     case Order::name:
       indexes = by_name(hosts);

@@ -43,6 +43,7 @@ struct Placement {
   std::vector<Node> nodes;            // by first_rank
   std::vector<Crossings> ring;        // one per level
   std::vector<std::string> unplaced;  // nodes without evidence, in the order of `nodes`
+  std::vector<std::string> spare;     // hosts that were left out, as given
   std::vector<std::string> warnings;
 };
 
@@ -56,7 +57,10 @@ enum class Order {
 // What an order is to respect besides the network.
 struct Wishes {
   Order order = Order::topology;
-  std::size_t segment = 1;  // Order::topology: whole groups of so many nodes stay together
+  // Of Order::topology only:
+  std::size_t segment = 1;  // whole groups of so many nodes stay together
+  std::size_t nodes = 0;    // so many are needed, the others are spare (spares.h); 0: all
+  std::vector<std::string> before = {};  // an earlier order of the job, to be kept (stable.h)
 };
 
 // Orders the hosts. Order::topology: domains in natural order of their names, unknown ones after
@@ -72,7 +76,7 @@ struct Wishes {
 //
 // `segment` > 1: Order::topology puts the nodes into segments of so many (segments.h), for which
 // `ordered` may be more than `minimum`; a warning names the nodes whose segment no single innermost
-// domain holds.
+// domain holds. Error: fewer hosts than `nodes`.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Wishes& wishes = {});
 

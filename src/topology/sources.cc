@@ -80,6 +80,7 @@ bool is_cloud(const Source& source) {
 bool complete(const Map& map, const std::vector<std::string>& names) {
   if (names.empty()) return !map.hosts.empty();
   if (map.hosts.size() == names.size()) return true;  // no name of it stands twice
+  if (map.hosts.empty()) return false;
   std::vector<std::string> distinct = names;
   std::ranges::sort(distinct);
   const auto repeated = std::ranges::unique(distinct);

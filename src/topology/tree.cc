@@ -44,13 +44,24 @@ bool known(const Path& path) {
   return std::ranges::any_of(path, [](const auto& domain) { return domain.has_value(); });
 }
 
+void append_location(std::string& out, const Location& location, std::string_view host) {
+  if (!known(location.path)) {
+    out += "unknown";
+  } else if (!location.written.empty()) {
+    out += location.written;
+  } else {
+    for (const auto& domain : location.path) {
+      out += '/';
+      if (domain) out += *domain;
+    }
+    out += '/';
+    out += host;
+  }
+}
+
 std::string location_text(const Location& location, std::string_view host) {
-  if (!known(location.path)) return "unknown";
-  if (!location.written.empty()) return location.written;
   std::string text;
-  for (const auto& domain : location.path) text += '/' + domain.value_or("");
-  text += '/';
-  text += host;
+  append_location(text, location, host);
   return text;
 }
 

@@ -58,6 +58,7 @@ bool known(const Path& path);
 // A host's place as the seed's tables print it: as it was written, else "/outer/inner/host" with
 // nothing between the slashes of an unknown level; "unknown" if no level is known.
 std::string location_text(const Location& location, std::string_view host);
+void append_location(std::string& out, const Location& location, std::string_view host);
 
 // Names for `count` levels of switches, outermost first: "core", "spine", "leaf".
 std::vector<std::string> switch_level_names(std::size_t count);
