@@ -161,6 +161,12 @@ class Slurm(cluster.SlurmCase):
                 self.assertEqual([node["name"] for node in attempt["nodes"]], BY_TOPOLOGY)
                 self.assertEqual([node["first_rank"] for node in attempt["nodes"]], [0, 2, 4, 6])
                 self.assertEqual((attempt["cause"]["rank"], attempt["cause"]["node"]), (5, "n1"))
+                order = attempt["order"]
+                self.assertEqual((order["name"], order["source"], order["verified"]),
+                                 ("topology", "slurm", True))
+                self.assertEqual(order["ring"], [
+                    {"level": "spine", "given": 0, "ordered": 0, "minimum": 0},
+                    {"level": "leaf", "given": 4, "ordered": 2, "minimum": 2}])
 
     def test_a_stranger_holds_the_port_on_every_host(self):
         program = self.folder() / "stranger.py"
@@ -207,7 +213,8 @@ class Slurm(cluster.SlurmCase):
         self.assertIn("<secret>", out)
 
     def test_in_the_shell_of_salloc(self):
-        for options, nodes in [((), BY_TOPOLOGY), (("--nnodes", "2"), ["n0", "n1"])]:
+        for options, nodes in [((), BY_TOPOLOGY), (("--nnodes", "2"), ["n0", "n2"]),
+                               (("--nnodes", "2", "--order", "name"), ["n0", "n1"])]:
             with self.subTest(options):
                 finished = self.on("ctl", "salloc", "-N4", TOPRUN, *options, *shows(
                     "RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", "TOPRUN_SECRET", then=CONNECTS))
@@ -217,6 +224,30 @@ class Slurm(cluster.SlurmCase):
                 self.assertEqual(column(rows, "WORLD_SIZE"), [str(len(nodes))] * len(nodes))
                 self.assertEqual(column(rows, "TOPRUN_SECRET"), ["unset"] * len(nodes))
                 self.assertEqual(finished.out.count("connected"), len(nodes))
+
+    def test_the_nodes_that_are_not_needed_are_those_that_sit_apart(self):
+        path = self.folder() / "racks"
+        path.write_text("n[0,2-3] /c/a/x\nn1 /c/b/x\n")
+        for options in ([], ["--dry-run"]):
+            finished = self.on("ctl", "salloc", "-N4", TOPRUN, "--nnodes", "3", "--topology", path,
+                               *options, *shows("RANK", "TOPRUN_NODE_NAME", then=CONNECTS))
+            self.assert_ok(finished)
+            self.assertIn("3 of 4 nodes are taken; not n1, which would spread the job further", finished.err)
+            if options:
+                self.assertIn("--nodelist=n[0,2-3]", finished.out)
+            else:
+                self.assertEqual(column(shown(finished.out), "TOPRUN_NODE_NAME"),
+                                 ["n0", "n2", "n3"])
+
+    def test_the_order_as_v_shows_it(self):
+        finished = self.srun("-N4", TOPRUN, "-v", "--segment", "2", *shows("RANK"))
+        self.assert_ok(finished)
+        for line in ("order: topology (evidence from slurm)", "  ranks  node  place",
+                     "  0      n0    /core/r0/n0", "  1      n2    /core/r0/n2",
+                     "  2      n1    /core/r1/n1", "  3      n3    /core/r1/n3",
+                     "leaf: 4 of 4 neighbours in another leaf as given, 2 as ordered (minimum 2)",
+                     "all 4 nodes' ranks are where the order puts them"):
+            self.assertEqual(finished.err.count(f"toprun: {line}\n"), 1, (line, finished.err))
 
     def test_one_node_by_wish_starts_no_step(self):
         for options in (["--nnodes", "1"], ["--standalone"]):
@@ -386,14 +417,18 @@ class Slurm(cluster.SlurmCase):
         for launcher, code in (["srun", "-N4"], 1), (["salloc", "-N4"], 0):
             with self.subTest(launcher):
                 folder = self.folder()
-                worker = (f">{folder}/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE; "
+                worker = (f"echo $TOPRUN_NODE_NAME >{folder}/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE; "
                           f"until [ -e {folder}/end ]; do sleep 0.1; done")
                 run = self.start("ctl", *launcher, TOPRUN, "--nnodes", "2:4", "--nproc-per-node",
-                                 "1", "--rdzv-conf", "last_call_timeout=1", "--no-python", "sh",
+                                 "1", "--stable", "--rdzv-conf", "last_call_timeout=1", "--no-python", "sh",
                                  "-c", worker)
                 cluster.wait_for(lambda: len(list(folder.glob("0.*-of-4"))) == 4, "4 workers")
-                os.kill(self.agent_of_node(run, 3), signal.SIGKILL)
-                cluster.wait_for(lambda: len(list(folder.glob("1.*-of-3"))) == 3, "3 workers")
+                os.kill(self.agent_of_node(run, 2), signal.SIGKILL)
+                nodes = [folder / f"1.{rank}-of-3" for rank in range(3)]
+                cluster.wait_for(lambda: all(path.exists() and path.read_text() for path in nodes),
+                                 "3 workers")
+                # n1 keeps rank 2; only n3, whose rank there is no longer, moves.
+                self.assertEqual([path.read_text().strip() for path in nodes], ["n0", "n3", "n1"])
                 (folder / "end").touch()
                 finished = run.wait(40)
                 self.assert_nothing_left(run)

@@ -52,6 +52,11 @@ constexpr std::array table = {
          "auto"),
     ours(FlagId::topology_required, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
          Group::placement, "Fail unless the place of every node is known"),
+    ours(FlagId::segment, "--segment", 0, "N", "TOPRUN_SEGMENT", Group::placement,
+         "Keep groups of N nodes, as of one NVLink domain, inside one domain of the network", "1"),
+    ours(FlagId::stable, "--stable", 0, "", "TOPRUN_STABLE", Group::placement,
+         "After a loss of nodes the others keep their ranks where that can be; a new node takes a "
+         "free place near it"),
     torchrun(FlagId::virtual_local_rank, "--virtual-local-rank", 0, "", "PET_VIRTUAL_LOCAL_RANK",
              Group::placement,
              "Every worker gets LOCAL_RANK=0 and sees one GPU only, by CUDA_VISIBLE_DEVICES"),

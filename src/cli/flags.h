@@ -19,6 +19,8 @@ enum class FlagId {
   order,
   topology,
   topology_required,
+  segment,
+  stable,
   ranks_in_place,
   master_addr,
   master_port,

@@ -155,6 +155,10 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return set_topology(options, given, is_file);
     case FlagId::topology_required:
       return store(options.topology_required, parse_switch(given));
+    case FlagId::segment:
+      return store(options.segment, parse_number(given, 1, max_nodes));
+    case FlagId::stable:
+      return store(options.stable, parse_switch(given));
     case FlagId::ranks_in_place:
       return store(options.ranks_in_place, parse_switch(given));
     case FlagId::master_addr:

@@ -145,7 +145,8 @@ TEST(RunOptions, ANodeRankFromAVariableIsOnlyAnIndex) {
 
 TEST(RunOptions, OptionsOfOurOwn) {
   const Options options = good(
-      "toprun --order file:hosts --topology racks.toml --topology-required --ranks-in-place "
+      "toprun --order file:hosts --topology racks.toml --topology-required --segment 4 --stable "
+      "--ranks-in-place "
       "--prefix --gather-output --fold --log-max-size 2K --no-preflight "
       "--report r.json --dry-run -vv s");
   EXPECT_TRUE(options.gather_output);
@@ -161,6 +162,8 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(options.order_file, "hosts");
   EXPECT_EQ(options.topology, "racks.toml");
   EXPECT_TRUE(options.topology_required);
+  EXPECT_EQ(options.segment, 4u);
+  EXPECT_TRUE(options.stable);
   EXPECT_TRUE(options.ranks_in_place);
   EXPECT_TRUE(options.prefix);
   EXPECT_EQ(options.report, "r.json");

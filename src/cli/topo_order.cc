@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/print.h"
 #include "cli/topo_job.h"
 #include "cli/values.h"
+#include "hosts/hostlist.h"
 #include "placement/formats.h"
 
 namespace toprun::cli {
@@ -15,6 +17,8 @@ namespace {
 struct OrderOptions {
   JobOptions job;
   std::size_t segment = 1;
+  std::size_t nodes = 0;
+  std::optional<std::string> before;
   std::optional<std::string> format;
   bool json = false;
 };
@@ -34,6 +38,14 @@ Result<const placement::Format*> chosen_format(const OrderOptions& options) {
   return usage(fmt::format("--format {}", *options.format), "there is no such form",
                meant ? fmt::format("did you mean {}?", *meant)
                      : fmt::format("there are {}", join(names, ", ")));
+}
+
+// Of --stable: host lists, one or more per line, "#" begins a comment.
+Result<std::vector<std::string>> earlier_order(const OrderOptions& options) {
+  if (!options.before) return std::vector<std::string>{};
+  const auto text = read_file(*options.before);
+  if (!text) return std::unexpected(text.error());
+  return placement::read_order(*text, *options.before);
 }
 
 Result<void> check_length(const placement::Format& format, const Job& job,
@@ -61,13 +73,19 @@ Result<int> print_order(const OrderOptions& options, const Environment& environm
   if (auto fits = check_length(**format, *job, options.job); !fits) {
     return std::unexpected(fits.error());
   }
-  const auto placed =
-      placement::place(job->hosts, std::move(job->map), {.segment = options.segment});
+  auto before = earlier_order(options);
+  if (!before) return std::unexpected(before.error());
+  const auto placed = placement::place(
+      job->hosts, std::move(job->map),
+      {.segment = options.segment, .nodes = options.nodes, .before = *std::move(before)});
   if (!placed) return std::unexpected(placed.error());
   if (const int code = print((*format)->text(*placed)); code != 0) return code;
   // JSON says the same itself.
   if ((*format)->name != "json") say_what_is_unknown(placed->source, placed->warnings);
   if ((*format)->name == "table") say_what_it_saves(*placed);
+  if ((*format)->name != "json" && !placed->spare.empty()) {
+    say(fmt::format("left out: {}", hosts::compress_hostlist(placed->spare)));
+  }
   return 0;
 }
 
@@ -96,6 +114,12 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
   app.add_option("--segment", options.segment,
                  "keep groups of so many nodes, as of one NVLink domain, inside one domain")
       ->check(CLI::Range(1, max_nodes));
+  app.add_option("--nnodes", options.nodes,
+                 "so many nodes are needed: which of them, and which stay idle")
+      ->check(CLI::Range(1, max_nodes));
+  app.add_option("--stable", options.before,
+                 "a file with an earlier order of the job, as --format hosts prints it: hosts that "
+                 "stay keep their places");
   app.add_option("--format", options.format, "one of the formats below, table unless given");
   app.add_flag("--json", options.json, "the same as --format json");
   app.footer(footer());

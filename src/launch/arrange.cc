@@ -83,12 +83,15 @@ Choice choose_order(const Options& options, const std::vector<Node>& nodes,
 }
 
 Result<placement::Placement> place_by(const Choice& choice, const std::vector<Node>& nodes,
-                                      const Options& options, const topology::Map& map) {
+                                      const Options& options, const topology::Map& map,
+                                      const std::vector<std::string>& before) {
   std::vector<placement::Host> hosts;
   for (const Node& node : nodes) hosts.push_back({node.name, node.nproc});
   switch (choice.order) {
     case Order::topology:
-      return placement::place(hosts, map, {.order = placement::Order::topology});
+      return placement::place(hosts, map,
+                              {.segment = options.segment,
+                               .before = options.stable ? before : std::vector<std::string>{}});
     case Order::name:
       return placement::place(hosts, map, {.order = placement::Order::name});
     case Order::file: {
@@ -121,6 +124,16 @@ std::string_view name_of(Order order) {
   return "given";
 }
 
+view::OrderRecord record_of(const Choice& choice, placement::Placement& placed) {
+  view::OrderRecord record{
+      std::string(name_of(choice.order)), choice.why, placed.source, {}, std::move(placed.unplaced),
+      std::move(placed.warnings)};
+  for (const placement::Crossings& ring : placed.ring) {
+    record.levels.push_back({ring.level, ring.given, ring.ordered, ring.minimum});
+  }
+  return record;
+}
+
 // Ranks among the members of equal role, in the order of the nodes.
 void count_roles(const std::vector<Join>& members, std::vector<Assignment>& parts) {
   std::vector<std::size_t> by_rank(parts.size());
@@ -139,7 +152,7 @@ void count_roles(const std::vector<Join>& members, std::vector<Assignment>& part
 }  // namespace
 
 Result<Arrangement> arrange(const std::vector<Join>& members, const Options& options,
-                            const topology::Map& map) {
+                            const topology::Map& map, const std::vector<std::string>& before) {
   auto nodes = nodes_of(members);
   if (!nodes) return std::unexpected(nodes.error());
   const Choice choice = choose_order(options, *nodes, map);
@@ -153,14 +166,12 @@ Result<Arrangement> arrange(const std::vector<Join>& members, const Options& opt
   }
   const bool by_rank = choice.order == Order::given && !all_have(*nodes, &Node::index);
   sort_by(*nodes, by_rank || choice.why.starts_with("--node-rank") ? &Node::rank : &Node::index);
-  const auto placed = place_by(choice, *nodes, options, map);
+  auto placed = place_by(choice, *nodes, options, map, before);
   if (!placed) return std::unexpected(placed.error());
 
   Arrangement arrangement;
   arrangement.parts.resize(members.size());
-  arrangement.order = fmt::format("{} ({})", name_of(choice.order), choice.why);
-  arrangement.warnings = placed->warnings;
-  arrangement.unplaced = placed->unplaced;
+  arrangement.order = record_of(choice, *placed);
   const int world_size = placed->nodes.back().first_rank + placed->nodes.back().nproc;
   for (std::size_t group = 0; group < placed->nodes.size(); ++group) {
     const placement::Node& seat = placed->nodes[group];

@@ -7,6 +7,7 @@
 #include "launch/options.h"
 #include "rendezvous/messages.h"
 #include "topology/tree.h"
+#include "view/report.h"
 
 namespace toprun::launch {
 
@@ -15,14 +16,13 @@ struct Arrangement {
   std::vector<rendezvous::Assignment> parts;  // one per member, in the members' order
   std::vector<std::size_t> nodes;             // the member that stands for each node, by group rank
   std::size_t store_host = 0;                 // the member that gets rank 0
-  std::string order;                          // which order it is and why, in words
-  std::vector<std::string> warnings;
-  std::vector<std::string> unplaced;  // nodes without evidence of their place
+  view::OrderRecord order;
 };
 
 // Orders the nodes by the options and the evidence, and ranks along that order; pure. Members that
-// become ranks in place are grouped by their node. `map` knows the members' nodes by name.
+// become ranks in place are grouped by their node. `map` knows the members' nodes by name; `before`
+// is the order of the attempt before, by nodes' names, empty in the first.
 Result<Arrangement> arrange(const std::vector<rendezvous::Join>& members, const Options& options,
-                            const topology::Map& map);
+                            const topology::Map& map, const std::vector<std::string>& before = {});
 
 }  // namespace toprun::launch

@@ -52,6 +52,31 @@ TEST(Arrange, TopologyWhereThereIsEvidence) {
   EXPECT_EQ(result->parts[0].location, "/b/n0");
 }
 
+TEST(Arrange, StableNodesKeepTheirRanks) {
+  const topology::Map map = racks({{"n0", "b"}, {"n1", "a"}, {"n2", "b"}, {"n3", "a"}});
+  const std::vector<std::string> before = {"n1", "n3", "n0", "n2"};
+  const std::vector<Join> left = {agent("n0"), agent("n2"), agent("n3")};
+  EXPECT_EQ(first_ranks(*arrange(left, Options{}, map, before)), (std::vector<int>{2, 4, 0}));
+  Options stable;
+  stable.stable = true;
+  EXPECT_EQ(first_ranks(*arrange(left, stable, map, before)), (std::vector<int>{4, 0, 2}));
+  EXPECT_EQ(first_ranks(*arrange(left, stable, map, {})), (std::vector<int>{2, 4, 0}));
+}
+
+TEST(Arrange, SegmentsStayTogether) {
+  Options options;
+  options.segment = 2;
+  const std::vector<Join> members = {agent("n0"), agent("n1"), agent("n2"), agent("n3")};
+  const auto result =
+      arrange(members, options, racks({{"n0", "a"}, {"n1", "a"}, {"n2", "a"}, {"n3", "b"}}));
+  EXPECT_EQ(first_ranks(*result), (std::vector<int>{0, 2, 4, 6}));
+  EXPECT_EQ(result->order.name, "topology");
+  ASSERT_EQ(result->order.warnings.size(), 1u);
+  EXPECT_EQ(result->order.warnings[0],
+            "2 of 4 nodes are in segments of 2 that no single rack holds: n[2-3]");
+  EXPECT_EQ(result->order.levels[0].minimum, 2u);
+}
+
 TEST(Arrange, WithoutEvidenceTheEnginesOrderElseTheNames) {
   const std::vector<Join> by_engine = {agent("x", 2, 1), agent("y", 2, 0)};
   EXPECT_EQ(first_ranks(*arrange(by_engine, Options{}, {})), (std::vector<int>{2, 0}));

@@ -98,11 +98,13 @@ Early early_end(const json& message, const Peer& peer) {
   return verdict;
 }
 
-Attempt::Attempt(Session& session, Peers& peers, int number, int restarts)
+Attempt::Attempt(Session& session, Peers& peers, int number, int restarts,
+                 std::vector<std::string> before)
     : session_(session),
       peers_(peers),
       number_(number),
       restarts_(restarts),
+      before_(std::move(before)),
       members_(peers.members()) {
   for (std::size_t i = 0; i < members_.size(); ++i) index_[members_[i].agent] = i;
 }
@@ -132,7 +134,7 @@ std::optional<milliseconds> Attempt::lived() const {
 Early Attempt::place() {
   const auto map = locate(members_, session_.job);
   if (!map) return early("launcher", map.error());
-  auto arranged = arrange(members_, session_.job.options, *map);
+  auto arranged = arrange(members_, session_.job.options, *map, before_);
   if (!arranged) return early("launcher", arranged.error());
   arrangement_ = std::move(*arranged);
   course_.phases.ordered = steady_clock::now();
@@ -141,20 +143,15 @@ Early Attempt::place() {
     course_.nodes.push_back(
         {members_[i].host, part.group_rank, part.first_rank, part.local_world_size, part.location});
   }
-  for (const std::string& warning : arrangement_.warnings) say(warning);
+  course_.order = arrangement_.order;
+  for (const std::string& warning : arrangement_.order.warnings) say(warning);
   if (session_.job.options.preflight && number_ == 0) {
     for (const std::string& warning : preflight_warnings(members_)) say(warning);
   }
-  if (session_.job.options.verbose > 0) say_the_order();
-  return std::nullopt;
-}
-
-void Attempt::say_the_order() const {
-  say("order: " + arrangement_.order);
-  for (const view::NodeRecord& node : course_.nodes) {
-    say(fmt::format("  ranks {}–{} on {} {}", node.first_rank, node.first_rank + node.nproc - 1,
-                    node.name, node.location));
+  if (session_.job.options.verbose > 0) {
+    for (const std::string& line : view::order_table(arrangement_.order, course_.nodes)) say(line);
   }
+  return std::nullopt;
 }
 
 rendezvous::StoreAddress Attempt::store_address() {
@@ -269,7 +266,7 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
     phase = steady_clock::now() - milliseconds(message.value(name, 0));
   };
   if (type == "started") {
-    one_more_started();
+    one_more_started(conductor, member, message);
   } else if (type == "output") {
     show_output(said);
   } else if (type == "exit") {
@@ -279,7 +276,7 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
     note("last_connect_age_ms", course_.phases.last_connect);
     conductor.gone(member);
   } else if (type == "becoming") {
-    one_more_started();
+    one_more_started(conductor, member, message);
     peers_.make_lifeline(said.agent);
   } else if (type == "lost") {
     const std::string reason = message.value("reason", "");
@@ -316,8 +313,24 @@ void Attempt::heard_exit(Conductor& conductor, std::size_t member, const json& m
   conductor.exited(member, std::move(*exit), steady_clock::now());
 }
 
-void Attempt::one_more_started() {
-  if (++started_ == members_.size()) course_.phases.spawned = steady_clock::now();
+// What the workers were told is held against the plan: a job whose ranks sit elsewhere would be
+// slow, or wrong, without a word.
+void Attempt::one_more_started(Conductor& conductor, std::size_t member, const json& message) {
+  const int planned = arrangement_.parts[member].first_rank;
+  const int first_rank = message.value("first_rank", planned);
+  if (first_rank != planned) {
+    conductor.failed(member,
+                     {fmt::format("{} started at rank {}", members_[member].host, first_rank),
+                      fmt::format("the plan says rank {}", planned),
+                      "this is a defect of toprun: please report it", exit_failure});
+    return;
+  }
+  if (++started_ < members_.size()) return;
+  course_.phases.spawned = steady_clock::now();
+  course_.order->verified = true;
+  if (session_.job.options.verbose > 0 && members_.size() > 1) {
+    say(fmt::format("all {} nodes' ranks are where the order puts them", course_.nodes.size()));
+  }
 }
 
 }  // namespace toprun::launch

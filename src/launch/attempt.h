@@ -35,8 +35,10 @@ Early early_end(const nlohmann::json& message, const Peer& peer);
 //   placed --assign--> preparing --all ready--> running --all gone--> over
 class Attempt {
  public:
-  // `number` counts from 0; `restarts` as in TORCHELASTIC_RESTART_COUNT.
-  Attempt(Session& session, Peers& peers, int number, int restarts);
+  // `number` counts from 0; `restarts` as in TORCHELASTIC_RESTART_COUNT; `before`: the nodes of the
+  // attempt before in their order, none for the first.
+  Attempt(Session& session, Peers& peers, int number, int restarts,
+          std::vector<std::string> before);
 
   boost::asio::awaitable<AttemptCourse> run(AttemptCourse course);
   // How long the workers had run when the first of them failed; unset if they never started.
@@ -52,15 +54,15 @@ class Attempt {
   void heard(Conductor& conductor, const Peers::Said& said);
   void show_output(const Peers::Said& said);
   void heard_exit(Conductor& conductor, std::size_t member, const nlohmann::json& message);
-  void one_more_started();
+  void one_more_started(Conductor& conductor, std::size_t member, const nlohmann::json& message);
 
   rendezvous::StoreAddress store_address();
-  void say_the_order() const;
 
   Session& session_;
   Peers& peers_;
   const int number_;
   const int restarts_;
+  const std::vector<std::string> before_;
   const std::vector<rendezvous::Join> members_;
   std::map<std::string, std::size_t> index_;  // of an agent among the members
   Arrangement arrangement_;

@@ -53,6 +53,7 @@ view::AttemptRecord record_of(const AttemptCourse& course) {
   attempt.ended = course.ended;
   attempt.phases = phases_of(course.phases);
   attempt.nodes = course.nodes;
+  attempt.order = course.order;
   attempt.cause = cause_in(course.verdict);
   return attempt;
 }

@@ -25,6 +25,7 @@ struct AttemptCourse {
   WallTime ended{};
   Phases phases;
   std::vector<view::NodeRecord> nodes;  // by group rank; empty if it never came to an order
+  std::optional<view::OrderRecord> order;
   Verdict verdict;
 };
 

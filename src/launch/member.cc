@@ -10,6 +10,7 @@
 
 #include "agent/error_file.h"
 #include "base/console.h"
+#include "base/text.h"
 #include "launch/become.h"
 #include "launch/ending.h"
 #include "rendezvous/dial.h"
@@ -29,6 +30,11 @@ bool ends_the_run(int signal, const Options& options) {
 
 milliseconds grace_in(const json& message) {
   return milliseconds(message.value("grace_ms", 0));
+}
+
+// What the environment says, which is what a program goes by.
+std::int64_t rank_told_to(const agent::WorkerPlan& worker) {
+  return parse_int(worker.environment.get("RANK").value_or("")).value_or(-1);
 }
 
 }  // namespace
@@ -75,7 +81,9 @@ void Member::on(const json& message) {
   } else if (type == "start") {
     const auto started = start();
     if (!started) return report_failure(started.error());
-    report({{"type", becomes_a_rank() ? "becoming" : "started"}});
+    json news = {{"type", becomes_a_rank() ? "becoming" : "started"}};
+    if (!plan_.workers.empty()) news["first_rank"] = rank_told_to(plan_.workers.front());
+    report(std::move(news));
   } else if (type == "taken") {
     if (relay_) relay_->sent(message.value("bytes", std::size_t{0}));
   } else if (type == "become") {

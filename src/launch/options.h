@@ -98,6 +98,8 @@ struct Options {
   std::string order_file;         // with Order::file
   std::string topology = "auto";  // auto, slurm, gcp … or a file
   bool topology_required = false;
+  std::size_t segment = 1;  // so many nodes in a row stay inside one domain where that can be
+  bool stable = false;      // a restart moves as few nodes as possible
 
   bool ranks_in_place = false;
   bool dry_run = false;

@@ -114,7 +114,7 @@ asio::awaitable<Restarts::Next> Root::one_attempt() {
     co_return Restarts::Next{};
   }
   const std::size_t members = peers_.members().size();
-  Attempt attempt(session_, peers_, course.number, restarts_.count());
+  Attempt attempt(session_, peers_, course.number, restarts_.count(), last_order());
   course = co_await attempt.run(std::move(course));
   const Restarts::Next next = restarts_.after(course.verdict, attempt.lived());
   if (next.again) {
@@ -123,6 +123,13 @@ asio::awaitable<Restarts::Next> Root::one_attempt() {
   same_members_ = peers_.members().size() == members;
   course_.attempts.push_back(std::move(course));
   co_return next;
+}
+
+std::vector<std::string> Root::last_order() const {
+  std::vector<std::string> names;
+  if (course_.attempts.empty()) return names;
+  for (const view::NodeRecord& node : course_.attempts.back().nodes) names.push_back(node.name);
+  return names;
 }
 
 // Until all are there, or enough and the last call is over. After an attempt that lost nobody there

@@ -14,6 +14,7 @@
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "launch/spares.h"
 #include "rendezvous/preamble.h"
 
 namespace toprun::launch {
@@ -83,8 +84,9 @@ int follow(pid_t pid, const Fd& signals, const Fd& orders) {
 }  // namespace
 
 Result<scheduler::AgentCommand> step_command(const Job& job) {
-  return scheduler::agent_command(job.environment, job.place,
-                                  {program_for(job), arguments_for(job)});
+  const auto place = needed_nodes(job);
+  if (!place) return std::unexpected(place.error());
+  return scheduler::agent_command(job.environment, *place, {program_for(job), arguments_for(job)});
 }
 
 int run_step(const Job& job) {

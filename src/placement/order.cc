@@ -304,6 +304,12 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const
   return placement;
 }
 
+Result<std::vector<std::string>> read_order(std::string_view text, const std::string& file) {
+  auto listed = read_list(text, file);
+  if (!listed) return std::unexpected(listed.error());
+  return std::move(listed->names);
+}
+
 Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map map,
                                   std::string_view text, const std::string& file) {
   const auto listed = read_list(text, file);

@@ -87,4 +87,8 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
 Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map map,
                                   std::string_view text, const std::string& file);
 
+// The hosts of such a text in their order. Errors as of place_as_listed, as far as the text alone
+// has them.
+Result<std::vector<std::string>> read_order(std::string_view text, const std::string& file);
+
 }  // namespace toprun::placement

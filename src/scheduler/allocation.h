@@ -30,6 +30,7 @@ struct Allocation {
   // In the engine's order. The launch's nodes, or for a starter all nodes of the allocation, of
   // which it takes node_count. Empty where nobody lists them ("local", mostly "manual").
   std::vector<Node> nodes;
+  bool chosen = false;  // starter: `nodes` are just those to be taken
   // Which of the launch's nodes this is, 0 ≤ my_node < node_count: an index, not the group rank.
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: which of its node's ranks we are

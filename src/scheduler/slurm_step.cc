@@ -2,6 +2,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "hosts/hostlist.h"
 #include "scheduler/slurm.h"
 #include "scheduler/slurm_variables.h"
 
@@ -118,6 +119,11 @@ Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
   const std::string nodes = fmt::format("{}", allocation.node_count);
   AgentCommand command;
   command.argv = {"srun", "--overlap", "-N", nodes, "-n", nodes, "--ntasks-per-node=1"};
+  if (allocation.chosen) {
+    std::vector<std::string> names;
+    for (const Node& node : allocation.nodes) names.push_back(node.name);
+    command.argv.push_back("--nodelist=" + hosts::compress_hostlist(names));
+  }
   if (*cpus) command.argv.insert(command.argv.end(), {"-c", fmt::format("{}", **cpus)});
   if (*gpus) command.argv.push_back(fmt::format("--gpus-per-node={}", **gpus));
   for (const char* option : {"--kill-on-bad-exit=0", "--wait=0", "--unbuffered", "--mpi=none"}) {

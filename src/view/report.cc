@@ -57,6 +57,20 @@ json cause_json(const Cause& cause) {
           {"kernel_evidence", or_null(cause.kernel_evidence)}};
 }
 
+json order_json(const OrderRecord& order) {
+  json levels = json::array();
+  for (const OrderRecord::Level& level : order.levels) {
+    levels.push_back({{"level", level.name},
+                      {"given", level.given},
+                      {"ordered", level.ordered},
+                      {"minimum", level.minimum}});
+  }
+  return {
+      {"name", order.name},        {"why", order.why},           {"source", or_null(order.source)},
+      {"ring", std::move(levels)}, {"unplaced", order.unplaced}, {"warnings", order.warnings},
+      {"verified", order.verified}};
+}
+
 json attempt_json(const AttemptRecord& attempt) {
   json nodes = json::array();
   for (const NodeRecord& node : attempt.nodes) {
@@ -77,6 +91,7 @@ json attempt_json(const AttemptRecord& attempt) {
             {"first_connect", milliseconds_json(phases.first_connect)},
             {"last_connect", milliseconds_json(phases.last_connect)}}},
           {"nodes", std::move(nodes)},
+          {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
           {"cause", attempt.cause ? cause_json(*attempt.cause) : json(nullptr)}};
 }
 
@@ -282,6 +297,35 @@ Cause cause_of(const agent::WorkerExit& exit) {
   cause.last_output = exit.last_output;
   cause.kernel_evidence = exit.kernel_evidence;
   return cause;
+}
+
+std::vector<std::string> order_table(const OrderRecord& order,
+                                     const std::vector<NodeRecord>& nodes) {
+  std::vector<std::string> ranks;
+  std::size_t rank_width = std::string_view("ranks").size();
+  std::size_t name_width = std::string_view("node").size();
+  for (const NodeRecord& node : nodes) {
+    ranks.push_back(node.nproc == 0 ? "none"
+                    : node.nproc == 1
+                        ? fmt::to_string(node.first_rank)
+                        : fmt::format("{}-{}", node.first_rank, node.first_rank + node.nproc - 1));
+    rank_width = std::max(rank_width, ranks.back().size());
+    name_width = std::max(name_width, node.name.size());
+  }
+  std::vector<std::string> lines = {
+      fmt::format("order: {} ({})", order.name, order.why),
+      fmt::format("  {:<{}}  {:<{}}  place", "ranks", rank_width, "node", name_width)};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    lines.push_back(fmt::format("  {:<{}}  {:<{}}  {}", ranks[i], rank_width, nodes[i].name,
+                                name_width,
+                                nodes[i].location.empty() ? "unknown" : nodes[i].location));
+  }
+  for (const OrderRecord::Level& level : order.levels) {
+    lines.push_back(fmt::format(
+        "{}: {} of {} neighbours in another {} as given, {} as ordered (minimum {})", level.name,
+        level.given, nodes.size(), level.name, level.ordered, level.minimum));
+  }
+  return lines;
 }
 
 json report_json(const RunRecord& run) {

@@ -54,6 +54,23 @@ struct NodeRecord {
   std::string location;  // "/cluster/rack/node"; empty: unknown
 };
 
+// Which order the nodes were given and what it is worth.
+struct OrderRecord {
+  std::string name;    // topology, name, scheduler, given, file
+  std::string why;     // in words
+  std::string source;  // of the evidence; empty: there is none
+  struct Level {
+    std::string name;
+    std::size_t given = 0;    // neighbours in the ring that leave a domain: as the nodes came
+    std::size_t ordered = 0;  // … and in this order
+    std::size_t minimum = 0;  // … at least
+  };
+  std::vector<Level> levels;  // outermost first
+  std::vector<std::string> unplaced;
+  std::vector<std::string> warnings;
+  bool verified = false;  // every node's workers got the ranks that were planned for it
+};
+
 // How long after the attempt's start each phase was complete; unset: not reached.
 struct Phases {
   std::optional<std::chrono::milliseconds> join;
@@ -68,8 +85,9 @@ struct AttemptRecord {
   WallTime started{};
   std::optional<WallTime> ended;
   Phases phases;
-  std::vector<NodeRecord> nodes;  // by group rank; empty before they are assigned
-  std::optional<Cause> cause;     // unset on success
+  std::vector<NodeRecord> nodes;     // by group rank; empty before they are assigned
+  std::optional<OrderRecord> order;  // unset before they are assigned
+  std::optional<Cause> cause;        // unset on success
 };
 
 struct RunRecord {
@@ -83,6 +101,10 @@ struct RunRecord {
   // that it had started.
   int unseen = 0;
 };
+
+// The nodes in their order and what that is worth, as -v shows it: lines without line ends.
+std::vector<std::string> order_table(const OrderRecord& order,
+                                     const std::vector<NodeRecord>& nodes);
 
 // What --report writes: schema toprun.report/1.
 nlohmann::json report_json(const RunRecord& run);

@@ -42,6 +42,8 @@ RunRecord two_nodes() {
   attempt.ended = run.ended;
   attempt.phases.join = 12ms;
   attempt.nodes = {{"n1", 0, 0, 8, "/c/r1/n1"}, {"n2", 1, 8, 8, ""}};
+  attempt.order = OrderRecord{"topology", "evidence from t", "t", {{"rack", 2, 2, 2}},
+                              {"n2"},     {"n2 is unknown"}, true};
   run.attempts = {attempt};
   return run;
 }
@@ -186,6 +188,23 @@ TEST(Report, LastLine) {
             "all nodes joined in time, exit code 1\n");
 }
 
+TEST(Report, OrderTable) {
+  const RunRecord run = two_nodes();
+  std::vector<NodeRecord> nodes = run.attempts[0].nodes;
+  nodes.push_back({"long-name", 2, 16, 1, "/c/r1/long-name"});
+  nodes.push_back({"n9", 3, 17, 0, ""});
+  EXPECT_EQ(order_table(*run.attempts[0].order, nodes),
+            (std::vector<std::string>{
+                "order: topology (evidence from t)",
+                "  ranks  node       place",
+                "  0-7    n1         /c/r1/n1",
+                "  8-15   n2         unknown",
+                "  16     long-name  /c/r1/long-name",
+                "  none   n9         unknown",
+                "rack: 2 of 4 neighbours in another rack as given, 2 as ordered (minimum 2)",
+            }));
+}
+
 TEST(Report, Json) {
   RunRecord run = two_nodes();
   EXPECT_EQ(report_json(run), nlohmann::json::parse(R"({
@@ -198,6 +217,9 @@ TEST(Report, Json) {
       "nodes": [
         {"name": "n1", "group_rank": 0, "first_rank": 0, "nproc": 8, "location": "/c/r1/n1"},
         {"name": "n2", "group_rank": 1, "first_rank": 8, "nproc": 8, "location": null}],
+      "order": {"name": "topology", "why": "evidence from t", "source": "t",
+                "ring": [{"level": "rack", "given": 2, "ordered": 2, "minimum": 2}],
+                "unplaced": ["n2"], "warnings": ["n2 is unknown"], "verified": true},
       "cause": null}]})"));
 
   agent::WorkerExit exit = failed_exit();
