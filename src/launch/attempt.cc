@@ -36,6 +36,11 @@ topology::Request locate_request(const std::vector<rendezvous::Join>& members, c
     topology::Member member{join.host, join.location.value_or(""),
                             join.location_pattern.value_or("")};
     if (join.cloud) member.cloud = {join.cloud->cloud, join.cloud->text, join.cloud->trouble};
+    if (join.nvlink) member.nvlink = {join.nvlink->text, join.nvlink->trouble};
+    if (join.kube) {
+      member.node = join.kube->name;
+      member.labels = join.kube->labels;
+    }
     request.members.push_back(std::move(member));
   }
   return request;
@@ -145,7 +150,10 @@ Early Attempt::place() {
   if (session_.job.options.preflight && number_ == 0) {
     for (const std::string& warning : preflight_warnings(members_)) say(warning);
   }
-  if (session_.job.options.verbose > 0) say_the_order();
+  if (session_.job.options.verbose > 0) {
+    for (const std::string& note : map->notes) say("topology: " + note);
+    say_the_order();
+  }
   return std::nullopt;
 }
 
