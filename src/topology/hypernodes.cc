@@ -130,6 +130,8 @@ class Reader {
   Result<void> add_matching(Index i, const DataNode& text, bool of_nodes) {
     const auto pattern = Pattern::compile(text.text);
     if (!pattern) return refuse(text.where, "no regular expression: " + pattern.error());
+    const std::size_t names = of_nodes ? candidates_.size() : hypernodes_.size();
+    if (auto spent = spend(names, text.where); !spent) return spent;
     if (of_nodes) {
       for (const std::string& name : candidates_) {
         if (pattern->finds(name)) (void)add_node(i, name);
@@ -143,7 +145,16 @@ class Reader {
     return {};
   }
 
+  Result<void> spend(std::size_t comparisons, Position where) {
+    if (comparisons > comparisons_left_) {
+      return refuse(where, "too many selectors for so many nodes", "name members by exactMatch");
+    }
+    comparisons_left_ -= comparisons;
+    return {};
+  }
+
   Result<void> add_labelled(Index i, const DataNode& labels) {
+    if (auto spent = spend(nodes_.size() * labels.keys.size(), labels.where); !spent) return spent;
     for (const LabelledNode& node : nodes_) {
       bool all = !labels.keys.empty();
       for (Index k = 0; k < labels.keys.size(); ++k) {
@@ -230,6 +241,7 @@ class Reader {
   std::unordered_map<std::string, Index> by_name_;
   std::map<std::string, std::set<Index>> parents_of_;  // by node
   std::vector<std::string> unmatched_;
+  std::size_t comparisons_left_ = max_comparisons;
 };
 
 }  // namespace

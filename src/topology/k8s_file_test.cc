@@ -145,5 +145,15 @@ TEST(HyperNodes, RefuseWhatIsNoTree) {
   }
 }
 
+TEST(HyperNodes, LookAtABoundedNumberOfNames) {
+  std::string items;
+  for (int i = 0; i < 3'400; ++i) {
+    items += node(fmt::format("n{}", i), "") + "," +
+             hypernode(fmt::format("h{}", i), "1", matching("Node", fmt::format("^n{}$", i))) + ",";
+  }
+  items.pop_back();
+  EXPECT_TRUE(text_of(map_of(list(items))).contains("too many selectors for so many nodes"));
+}
+
 }  // namespace
 }  // namespace toprun::topology
