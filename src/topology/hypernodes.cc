@@ -157,9 +157,9 @@ class Reader {
     if (auto spent = spend(nodes_.size() * labels.keys.size(), labels.where); !spent) return spent;
     for (const LabelledNode& node : nodes_) {
       bool all = !labels.keys.empty();
-      for (Index k = 0; k < labels.keys.size(); ++k) {
+      for (Index k = 0; all && k < labels.keys.size(); ++k) {
         const auto found = node.labels.find(labels.keys[k].name);
-        all = all && found != node.labels.end() && found->second == labels.items[k].text;
+        all = found != node.labels.end() && found->second == labels.items[k].text;
       }
       if (all) (void)add_node(i, node.name);
     }

@@ -146,12 +146,13 @@ TEST(HyperNodes, RefuseWhatIsNoTree) {
 }
 
 TEST(HyperNodes, LookAtABoundedNumberOfNames) {
-  std::string items;
-  for (int i = 0; i < 3'400; ++i) {
-    items += node(fmt::format("n{}", i), "") + "," +
-             hypernode(fmt::format("h{}", i), "1", matching("Node", fmt::format("^n{}$", i))) + ",";
-  }
-  items.pop_back();
+  std::string labels;
+  for (int i = 0; i < 100; ++i) labels += fmt::format("{}\"k{}\": \"v\"", i == 0 ? "" : ", ", i);
+  const std::string by_labels =
+      R"({"type": "Node", "selector": {"labelMatch": {"matchLabels": {)" + labels + "}}}}";
+  std::string items = node("first", "");
+  for (int i = 0; i < 1'000; ++i) items += "," + node(fmt::format("n{}", i), "");
+  for (int i = 0; i < 100; ++i) items += "," + hypernode(fmt::format("h{}", i), "1", by_labels);
   EXPECT_TRUE(text_of(map_of(list(items))).contains("too many selectors for so many nodes"));
 }
 
