@@ -15,6 +15,12 @@ namespace {
 Result<std::string> read_all(const Fd& fd, const std::filesystem::path& path,
                              std::size_t limit_bytes) {
   if (!fd) return fail_errno("cannot read " + path.string());
+  const auto too_large = [&] {
+    return fail("cannot read " + path.string(), fmt::format("larger than {} bytes", limit_bytes));
+  };
+  struct stat status {};
+  const bool is_told = ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (is_told && static_cast<std::size_t>(status.st_size) > limit_bytes) return too_large();
   std::string content;
   char buffer[16384];
   for (;;) {
@@ -23,9 +29,7 @@ Result<std::string> read_all(const Fd& fd, const std::filesystem::path& path,
     if (n < 0) return fail_errno("cannot read " + path.string());
     if (n == 0) return content;
     content.append(buffer, static_cast<std::size_t>(n));
-    if (content.size() > limit_bytes) {
-      return fail("cannot read " + path.string(), fmt::format("larger than {} bytes", limit_bytes));
-    }
+    if (content.size() > limit_bytes) return too_large();
   }
 }
 

@@ -21,16 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::optional<std::string> find_program(const std::string& name, const Environment& environment) {
-  if (name.find('/') != std::string::npos) return name;
-  const std::string path = environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
-  for (const std::string_view folder : split(path, ':')) {
-    const std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return std::nullopt;
-}
-
 struct Pipe {
   Fd read, write;
 };
@@ -134,6 +124,16 @@ bool ends_by(pid_t pid, SteadyTime deadline) {
 }
 
 }  // namespace
+
+std::optional<std::string> find_program(const std::string& name, const Environment& environment) {
+  if (name.find('/') != std::string::npos) return name;
+  const std::string path = environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+  for (const std::string_view folder : split(path, ':')) {
+    const std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return std::nullopt;
+}
 
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout) {

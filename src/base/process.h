@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 namespace toprun {
 
 inline constexpr std::size_t max_output_bytes = 64u << 20;
+
+// Where the environment's PATH has this program.
+std::optional<std::string> find_program(const std::string& name, const Environment& environment);
 
 // What a command wrote to stdout. The program is looked up in the environment's PATH, stdin is
 // /dev/null, the command gets a process group of its own and is killed with it after `timeout`.

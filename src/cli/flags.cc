@@ -45,10 +45,12 @@ constexpr std::array table = {
         "Which node gets which ranks: topology, name, scheduler, given, or file:PATH with one host "
         "per line",
         "topology where it is known, else the scheduler's, else by name"),
-    ours(FlagId::topology, "--topology", 0, "auto|slurm|gcp|oci|aws|name:REGEX|FILE",
+    ours(FlagId::topology, "--topology", 0, "auto|slurm|k8s|gcp|oci|aws|nvlink|name:REGEX|FILE",
          "TOPRUN_TOPOLOGY", Group::placement,
-         "What tells where the nodes are: Slurm, a cloud, the nodes' names, or a file: lines `host "
-         "/cluster/rack/host`, TOML, JSON, YAML, topology.conf, a dump of ibnetdiscover",
+         "What tells where the nodes are: Slurm, Kubernetes' labels, a cloud, nvidia-smi, the "
+         "nodes' "
+         "names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, topology.conf, what "
+         "kubectl or ibnetdiscover printed",
          "auto"),
     ours(FlagId::topology_required, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
          Group::placement, "Fail unless the place of every node is known"),

@@ -74,9 +74,10 @@ topology::Request request_for(const std::vector<std::string>& hosts, const std::
 }  // namespace
 
 void add_job_options(CLI::App& app, JobOptions& options) {
-  app.add_option("--topology", options.topology,
-                 "auto, slurm, name:REGEX, or a file: lines HOST /cluster/rack/HOST, TOML, JSON, "
-                 "YAML, topology.conf, a dump of ibnetdiscover");
+  app.add_option(
+      "--topology", options.topology,
+      "auto, slurm, k8s, name:REGEX, or a file: lines HOST /cluster/rack/HOST, TOML, JSON, "
+      "YAML, topology.conf, a dump of ibnetdiscover");
   app.add_option("--hosts", options.hosts,
                  "the job's hosts, as in n[0-3,7]; else the Slurm allocation's, else the file's");
 }

@@ -15,11 +15,13 @@
 #include "launch/cloud_probe.h"
 #include "launch/ending.h"
 #include "launch/member.h"
+#include "launch/nvlink_probe.h"
 #include "launch/orders.h"
 #include "launch/preflight.h"
 #include "launch/root.h"
 #include "launch/session.h"
 #include "rendezvous/dial.h"
+#include "topology/k8s_labels.h"
 
 namespace toprun::launch {
 namespace asio = boost::asio;
@@ -59,6 +61,14 @@ std::vector<std::string> own_addresses(const Job& job) {
   return texts;
 }
 
+// What the pod's specification tells of the node that it is on.
+std::optional<rendezvous::KubeNode> kube_node(const Job& job) {
+  rendezvous::KubeNode node{job.environment.get("NODE_NAME").value_or(""),
+                            topology::injected_labels(job.environment)};
+  if (node.name.empty() && !node.labels) return std::nullopt;
+  return node;
+}
+
 rendezvous::Join introduce(const Session& session) {
   const Job& job = session.job;
   rendezvous::Join join;
@@ -75,6 +85,7 @@ rendezvous::Join introduce(const Session& session) {
   join.store_port = session.port;
   join.location = job.place.location;
   join.location_pattern = job.place.location_pattern;
+  if (job.locates()) join.kube = kube_node(job);
   if (job.options.preflight) join.evidence = examine(job);
   return join;
 }
@@ -99,9 +110,11 @@ void end_at_signals(Session& session) {
 asio::awaitable<int> be_root(Session& session, Secret secret) {
   end_at_signals(session);
   const CloudProbe cloud(session.io, session.job);
+  const NvlinkProbe nvlink(session.io, session.job);
   // Before the root takes in anybody: it is the first member of its own job.
   rendezvous::Join own = introduce(session);
   own.cloud = co_await cloud.answer();
+  own.nvlink = co_await nvlink.answer();
   Root root(session, std::move(secret));
   Member member(session, root.admit_own(own), std::nullopt, session.identity.agent);
   // The member runs beside the root until the root tells it, as all others, to finish.
@@ -126,6 +139,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   session.door.become_agent();
   end_at_signals(session);
   const CloudProbe cloud(session.io, job);
+  const NvlinkProbe nvlink(session.io, job);
   rendezvous::RootAddress where{job.root_host, job.ports, job.port_is_ours_to_choose, {}};
   if (!job.is_root) {
     where.hint = fmt::format("if no host owns {}, give --node-rank on each, or is_host=1 on one",
@@ -140,6 +154,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
     std::memcpy(&storage, local.data(), local.size());
     session.route = hosts::Address::from(storage);
     join.cloud = co_await cloud.answer();
+    join.nvlink = co_await nvlink.answer();
     co_return join;
   };
   auto joined =

@@ -36,6 +36,11 @@ topology::Request locate_request(const std::vector<rendezvous::Join>& members, c
     topology::Member member{join.host, join.location.value_or(""),
                             join.location_pattern.value_or("")};
     if (join.cloud) member.cloud = {join.cloud->cloud, join.cloud->text, join.cloud->trouble};
+    if (join.nvlink) member.nvlink = {join.nvlink->text, join.nvlink->trouble};
+    if (join.kube) {
+      member.node = join.kube->name;
+      member.labels = join.kube->labels;
+    }
     request.members.push_back(std::move(member));
   }
   return request;
@@ -149,6 +154,7 @@ Early Attempt::place() {
     for (const std::string& warning : preflight_warnings(members_)) say(warning);
   }
   if (session_.job.options.verbose > 0) {
+    for (const std::string& note : map->notes) say("topology: " + note);
     for (const std::string& line : view::order_table(arrangement_.order, course_.nodes)) say(line);
   }
   return std::nullopt;

@@ -29,13 +29,14 @@ bool told_by_slurm(const Job& job) {
 
 CloudProbe::CloudProbe(asio::io_context& io, const Job& job) {
   const std::string& topology = job.options.topology;
-  if (!job.locates() || (topology == "auto" && told_by_slurm(job))) return;
+  if (!job.locates()) return;
+  waited_for_ = topology != "auto" || !told_by_slurm(job);
   const topology::Cloud cloud = topology::cloud_of(topology::read_dmi(topology::dmi_folder));
   if (!topology::worth_asking(cloud, topology)) return;
   asking_ = std::make_shared<Asking>(io);
   const auto ask = [](std::shared_ptr<Asking> asking,
                       topology::Cloud which) -> asio::awaitable<void> {
-    const SteadyTime deadline = std::chrono::steady_clock::now() + topology::probe_budget;
+    const SteadyTime deadline = std::chrono::steady_clock::now() + topology::auto_budget;
     topology::CloudEvidence evidence =
         co_await topology::ask_cloud(which, topology::metadata_server(), deadline);
     asking->place = {std::move(evidence.cloud), std::move(evidence.text),
@@ -48,7 +49,7 @@ CloudProbe::CloudProbe(asio::io_context& io, const Job& job) {
 asio::awaitable<std::optional<rendezvous::CloudPlace>> CloudProbe::answer() const {
   if (!asking_) co_return std::nullopt;
   constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-  while (!asking_->place) co_await asking_->over.async_wait(quietly);
+  while (waited_for_ && !asking_->place) co_await asking_->over.async_wait(quietly);
   co_return asking_->place;
 }
 

@@ -62,6 +62,26 @@ void from_json(const nlohmann::json& json, CloudPlace& place) {
   take(json, "text", place.text);
 }
 
+void to_json(nlohmann::json& json, const Told& told) {
+  json = {{"trouble", told.trouble}};
+  put(json, "text", told.text);
+}
+
+void from_json(const nlohmann::json& json, Told& told) {
+  json.at("trouble").get_to(told.trouble);
+  take(json, "text", told.text);
+}
+
+void to_json(nlohmann::json& json, const KubeNode& node) {
+  json = {{"name", node.name}};
+  put(json, "labels", node.labels);
+}
+
+void from_json(const nlohmann::json& json, KubeNode& node) {
+  json.at("name").get_to(node.name);
+  take(json, "labels", node.labels);
+}
+
 void to_json(nlohmann::json& json, const Join& join) {
   json = {{"type", "join"},    {"agent", join.agent},         {"host", join.host},
           {"pid", join.pid},   {"nnodes", join.nnodes},       {"slots", join.slots},
@@ -72,6 +92,8 @@ void to_json(nlohmann::json& json, const Join& join) {
   put(json, "location", join.location);
   put(json, "location_pattern", join.location_pattern);
   put(json, "cloud", join.cloud);
+  put(json, "nvlink", join.nvlink);
+  put(json, "kube", join.kube);
   put(json, "evidence", join.evidence);
 }
 
@@ -90,6 +112,8 @@ void from_json(const nlohmann::json& json, Join& join) {
   take(json, "location", join.location);
   take(json, "location_pattern", join.location_pattern);
   take(json, "cloud", join.cloud);
+  take(json, "nvlink", join.nvlink);
+  take(json, "kube", join.kube);
   take(json, "evidence", join.evidence);
 }
 

@@ -35,6 +35,18 @@ struct CloudPlace {
   std::string trouble;
 };
 
+// What a program on the node said, as it was printed (topology::Told).
+struct Told {
+  std::optional<std::string> text;
+  std::string trouble;
+};
+
+// What a node of Kubernetes is told of itself by its pod's specification.
+struct KubeNode {
+  std::string name;                   // NODE_NAME; empty: not told
+  std::optional<std::string> labels;  // as they were injected
+};
+
 // member → root, the first frame: who I am and what I can offer.
 struct Join {
   std::string agent;  // 16 hex digits, the process's name for itself
@@ -51,6 +63,8 @@ struct Join {
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
   std::optional<CloudPlace> cloud;
+  std::optional<Told> nvlink;  // of nvidia-smi
+  std::optional<KubeNode> kube;
   std::optional<Evidence> evidence;
 };
 
@@ -92,6 +106,10 @@ void to_json(nlohmann::json& json, const Evidence& evidence);
 void from_json(const nlohmann::json& json, Evidence& evidence);
 void to_json(nlohmann::json& json, const CloudPlace& place);
 void from_json(const nlohmann::json& json, CloudPlace& place);
+void to_json(nlohmann::json& json, const Told& told);
+void from_json(const nlohmann::json& json, Told& told);
+void to_json(nlohmann::json& json, const KubeNode& node);
+void from_json(const nlohmann::json& json, KubeNode& node);
 void to_json(nlohmann::json& json, const Join& join);
 void from_json(const nlohmann::json& json, Join& join);
 void to_json(nlohmann::json& json, const StoreAddress& store);

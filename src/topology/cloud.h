@@ -15,8 +15,6 @@
 
 namespace toprun::topology {
 
-// For everything that a node asks of its cloud, all requests together.
-inline constexpr std::chrono::milliseconds probe_budget{1'000};
 // Of one answer, as it travels to the root.
 inline constexpr std::size_t max_evidence_bytes = 4u << 10;
 

@@ -208,13 +208,13 @@ class Levels {
 
   Result<void> find(const std::string& source) {
     measure_distances();
-    record(1);
-    std::vector<Cable> cables = list_cables();
+    const std::vector<Cable> cables = list_cables();
+    record(1, cables);
     for (auto at = cables.begin(); at != cables.end();) {
       const std::size_t level = at->level;
       bool joined = false;
       for (; at != cables.end() && at->level == level; ++at) joined = join(at->a, at->b) || joined;
-      if (joined) record(level);
+      if (joined) record(level, cables);
     }
     if (domains_.size() <= max_levels) return {};
     return usage(source, fmt::format("more than {} levels of switches", max_levels),
@@ -232,6 +232,16 @@ class Levels {
     return path;
   }
 
+  // What leads out of the domains of each level, by its name.
+  std::map<std::string, Link, std::less<>> links() const {
+    const std::vector<std::string> names = switch_level_names(count());
+    std::map<std::string, Link, std::less<>> links;
+    for (std::size_t i = 0; i < uplinks_.size(); ++i) {
+      if (uplinks_[i]) links[names[names.size() - 1 - i]] = {uplinks_[i], {}};
+    }
+    return links;
+  }
+
   // The domains of the outermost level.
   std::vector<std::string> top() const {
     std::vector<std::string> names;
@@ -246,6 +256,7 @@ class Levels {
   struct Cable {
     std::size_t level;  // at which it joins its ends
     Index a, b;
+    double gbps;  // 0: not told
   };
 
   void measure_distances() {
@@ -274,11 +285,13 @@ class Levels {
   std::vector<Cable> list_cables() const {
     std::vector<Cable> cables;
     for (Index i = 0; i < switches_.size(); ++i) {
-      for (const Index peer : switches_[i].peers) {
+      for (std::size_t k = 0; k < switches_[i].peers.size(); ++k) {
+        const Index peer = switches_[i].peers[k];
         const std::size_t a = distance_[i];
         const std::size_t b = distance_[peer];
         if (a == 0 || b == 0 || i == peer) continue;
-        cables.push_back({a == b ? a + 1 : std::max(a, b), i, peer});
+        const double gbps = k < switches_[i].gbps.size() ? switches_[i].gbps[k] : 0;
+        cables.push_back({a == b ? a + 1 : std::max(a, b), i, peer, gbps});
       }
     }
     std::ranges::stable_sort(cables, {}, &Cable::level);
@@ -298,7 +311,8 @@ class Levels {
   }
 
   // Notes which domain each leaf is in now. A domain is called after its outermost switches.
-  void record(std::size_t level) {
+  void record(std::size_t level, const std::vector<Cable>& cables) {
+    uplinks_.push_back(least_uplink(cables));
     std::unordered_map<Index, std::vector<Index>> members;
     for (Index i = 0; i < switches_.size(); ++i) {
       if (distance_[i] > 0 && distance_[i] <= level) members[sets_.find(i)].push_back(i);
@@ -310,6 +324,22 @@ class Levels {
         if (distance_[i] == 1) domain_of.emplace(i, name);
       }
     }
+  }
+
+  // Of the domains with hosts as they are now; nullopt: not told, or nothing leads out of them.
+  std::optional<double> least_uplink(const std::vector<Cable>& cables) {
+    std::unordered_map<Index, double> sums;
+    for (const Cable& cable : cables) {
+      const Index a = sets_.find(cable.a);
+      const Index b = sets_.find(cable.b);
+      if (a == b) continue;
+      if (cable.gbps <= 0) return std::nullopt;
+      if (has_hosts_.contains(a)) sums[a] += cable.gbps;
+      if (has_hosts_.contains(b)) sums[b] += cable.gbps;
+    }
+    std::optional<double> least;
+    for (const auto& [domain, sum] : sums) least = std::min(least.value_or(sum), sum);
+    return least;
   }
 
   std::string name_of(const std::vector<Index>& domain) const {
@@ -329,6 +359,7 @@ class Levels {
   std::vector<std::size_t> distance_;    // to the nearest host; 0: no way to any
   std::unordered_set<Index> has_hosts_;  // roots of the sets that have
   std::vector<std::unordered_map<Index, std::string>> domains_;  // innermost first, by leaf
+  std::vector<std::optional<double>> uplinks_;                   // of the same levels
 };
 
 bool is_digit(char c) {
@@ -447,6 +478,7 @@ Result<Fabric> map_of_fabric(const std::string& source, const std::vector<Fabric
   warn_of_spanning_leaves(source, switches, groups, builder);
   warn_of_islands(source, levels, builder);
   fabric.map = builder.finish(switch_level_names(levels.count()));
+  fabric.map.links = levels.links();
   return fabric;
 }
 

@@ -16,6 +16,7 @@ inline constexpr std::size_t max_domain_name_bytes = 64;  // longer ones become 
 struct FabricSwitch {
   std::string name;                // no other one's
   std::vector<std::size_t> peers;  // indexes; each cable may be named at one end or at both
+  std::vector<double> gbps{};      // of the cables to them; empty or 0: not told
 };
 
 // A port of a host's adapter that is cabled to a switch.
@@ -52,6 +53,9 @@ struct Fabric {
 // upper levels: what the cables join that go no further from the hosts than so many switches. A
 //   level at which nothing is joined is left out, so switches without hosts make none by
 //   themselves.
+//
+// links: what a domain's cables to the outside carry together, of the domain with the least; where
+// the speed of each is told, and each is named once.
 //
 // A host name with two adapters of one name belongs to several machines: it is left out with a
 // warning. Parts of the fabric that no cable joins are domains of their own at the top, with a

@@ -1,6 +1,7 @@
 #include "topology/file.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -43,7 +44,8 @@ bool looks_like_json(std::string_view line) {
 }
 
 bool looks_like_plain_yaml(std::string_view line) {
-  return line.starts_with("hosts:") || line.starts_with("domains:") || line.starts_with("levels:");
+  constexpr std::array keys = {"hosts:", "domains:", "levels:", "links:", "apiVersion:"};
+  return std::ranges::any_of(keys, [&](const char* key) { return line.starts_with(key); });
 }
 
 bool looks_like_toml(std::string_view line) {
@@ -88,9 +90,9 @@ Result<Map> read_in_its_format(const Request& request) {
     case FileFormat::ibnetdiscover:
       return parse_dump(text, path);
     case FileFormat::json:
-      return parse_json_file(text, path);
+      return parse_json_file(text, path, request.members);
     case FileFormat::yaml:
-      return parse_yaml_file(text, path);
+      return parse_yaml_file(text, path, request.members);
     case FileFormat::toml:
       return parse_toml_file(text, path);
     case FileFormat::aws:

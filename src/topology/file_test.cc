@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "topology/lines_file.h"
+#include "topology/slurm_yaml.h"
 #include "topology/testing.h"
 #include "topology/toml_file.h"
 
@@ -154,6 +155,40 @@ TEST(TomlFile, ReadsHostsAndDomains) {
       {"domains = { c = { b = \"n0\" } }\n", "cluster rack\nn0 c/b t.toml:1\n"},
   };
   for (const auto& [text, expected] : rows) EXPECT_EQ(toml(text), expected) << text;
+}
+
+TEST(PlainFile, TellsOfLinks) {
+  const auto map = parse_toml_file(
+      "levels = [\"rack\"]\n[links]\nrack = 0.4\nhost = {gbps = 100, latency_us = 0}\n[hosts]\n"
+      "n0 = \"/r\"\n",
+      "t");
+  ASSERT_TRUE(map) << map.error().line();
+  EXPECT_EQ(map->links.at("rack").gbps, 0.4);
+  EXPECT_FALSE(map->links.at("rack").latency_us);
+  EXPECT_EQ(map->links.at("host").gbps, 100);
+  EXPECT_EQ(map->links.at("host").latency_us, 0);
+  const auto yaml = parse_yaml_file("hosts: {n0: /r}\nlinks:\n  rack: {gbps: 12.5}\n", "t");
+  ASSERT_TRUE(yaml) << yaml.error().line();
+  EXPECT_EQ(yaml->links.at("rack").gbps, 12.5);
+}
+
+TEST(PlainFile, RefusesLinksThatAreNone) {
+  const std::string head = "hosts = {n0 = \"/c/r\"}\n[links]\n";
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"leaf = 4", "t:3:1: there is no level leaf; there are cluster, rack and host"},
+      {"rack = 0", "t:3:8: a figure above 0 is expected here"},
+      {"rack = -4", "t:3:8: a figure above 0"},
+      {"rack = \"x\"", "t:3:8: a figure above 0"},
+      {"rack = inf", "t:3:8: a figure above 0"},
+      {"rack = [4]", "t:3:8: a figure above 0"},
+      {"rack = {gbps = 4, latency = 5}", "t:3:19: 'latency' is nothing that a link has; write "},
+      {"rack = {latency_us = -1}", "t:3:22: a figure above 0"},
+  };
+  for (const auto& [line, expected] : rows) {
+    const auto map = parse_toml_file(head + line + "\n", "t");
+    ASSERT_FALSE(map) << line;
+    EXPECT_EQ(map.error().line().find(expected), 0u) << line << "\n" << map.error().line();
+  }
 }
 
 TEST(TomlFile, WarnsOfUnknownKeys) {

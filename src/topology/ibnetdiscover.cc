@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "topology/position.h"
+#include "topology/rails.h"
 
 namespace toprun::topology {
 namespace {
@@ -332,7 +333,9 @@ class Dump {
                                  : "give the hosts' adapters node descriptions: rdma-ndd does");
     }
     auto fabric = map_of_fabric(file_, switches_, ports_);
-    if (fabric) warn(fabric->map);
+    if (!fabric) return fabric;
+    tell_of_rails(*fabric);
+    warn(fabric->map);
     return fabric;
   }
 
@@ -380,7 +383,9 @@ class Dump {
     const Node& from = nodes_[cable.from.node];
     const Node& to = nodes_[cable.to.node];
     if (from.is_switch() && to.is_switch()) {
-      switches_[switch_index_[cable.from.node]].peers.push_back(switch_index_[cable.to.node]);
+      FabricSwitch& end = switches_[switch_index_[cable.from.node]];
+      end.peers.push_back(switch_index_[cable.to.node]);
+      end.gbps.push_back(gbps_of(cable.speed).value_or(0));
     } else if (from.is_switch() && to.is_adapter()) {
       add_port(to, cable.to.port, cable.from.node, cable.speed);
     } else if (to.is_switch() && from.is_adapter()) {

@@ -317,8 +317,14 @@ TEST(Ibnetdiscover, ReadsARealFabricOfFourRails) {
                                                 {"B09-P1-IBLEAF-[01-04]-06", 15},
                                                 {"B09-P1-IBLEAF-[01-04]-07", 16},
                                                 {"B09-P1-IBLEAF-[01-04]-08", 16}}));
-  ASSERT_EQ(fabric->map.warnings.size(), 1u);
-  EXPECT_NE(fabric->map.warnings[0].find("(69 such ports)"), std::string::npos);
+  // Four adapters a host, and the cables of the group with the least, A09's 01.
+  EXPECT_EQ(fabric->map.links.at("host").gbps, 1'600);
+  EXPECT_EQ(fabric->map.links.at("leaf").gbps, 21'200);
+  // One host's adapters are really in each other's place.
+  ASSERT_EQ(fabric->map.warnings.size(), 3u);
+  EXPECT_TRUE(fabric->map.warnings[0].starts_with(
+      "b08-p1-dgx-08-c01: HCA-5 is on leaf B09-P1-IBLEAF-04-08, where the others of its group"));
+  EXPECT_NE(fabric->map.warnings[2].find("(69 such ports)"), std::string::npos);
 }
 
 TEST(Ibnetdiscover, RefusesARealDumpWithoutAFabric) {

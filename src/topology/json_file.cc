@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "hosts/hostlist.h"
+#include "topology/k8s_file.h"
 #include "topology/plain_file.h"
 
 namespace toprun::topology {
@@ -213,9 +214,11 @@ std::unexpected<Error> unknown_form(const DataNode& root, const std::string& fil
 
 }  // namespace
 
-Result<Map> parse_json_file(std::string_view text, const std::string& file) {
+Result<Map> parse_json_file(std::string_view text, const std::string& file,
+                            const std::vector<Member>& members) {
   const auto root = parse_json(text, file);
   if (!root) return std::unexpected(root.error());
+  if (is_kubernetes(*root)) return map_of_kubernetes(*root, file, members);
   if (has_key(*root, "hosts") || has_key(*root, "domains")) return map_of_plain(*root, file);
   const DataNode* instances = instances_of(*root);
   const Form* form = instances ? form_of(*instances) : nullptr;

@@ -2,8 +2,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "topology/tree.h"
+#include "topology/source.h"
 
 namespace toprun::topology {
 
@@ -14,9 +15,11 @@ namespace toprun::topology {
 //   {"instance_id", "network_node_path": [root … leaf], "block_id"}                          Nscale
 //   {"metadata": {"name"}, "status": {"infiniband_topology_path": {"path": [root … leaf]}}}  Nebius
 // (topograph's pkg/topology and pkg/providers; keys in camel case too.) An NVLink domain becomes a
-// level inside the leaf. Paths of unequal length meet at the leaf. An instance without a path is a
-// host in an unknown place. Error (file:line:column): JSON's own syntax, another form, a value of
-// another type, a host twice, more than max_levels.
-Result<Map> parse_json_file(std::string_view text, const std::string& file);
+// level inside the leaf. Objects of Kubernetes are read as k8s_file.h says, which `members` are
+// for. Paths of unequal length meet at the leaf. An instance without a path is a host in an unknown
+// place. Error (file:line:column): JSON's own syntax, another form, a value of another type, a host
+// twice, more than max_levels.
+Result<Map> parse_json_file(std::string_view text, const std::string& file,
+                            const std::vector<Member>& members = {});
 
 }  // namespace toprun::topology

@@ -54,7 +54,7 @@ TEST(JsonFile, ReadsEveryForm) {
 TEST(JsonFile, WarnsAndGoesOn) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"{\"colour\": 1,\n \"hosts\": {\"n0\": \"/r\"}}",
-       "t:1:2: unknown key 'colour' is ignored; known are levels, hosts and domains"},
+       "t:1:2: unknown key 'colour' is ignored; known are levels, hosts, domains and links"},
       {R"({"data":[{"id":"n0","networkPath":["l0"]}],"page_token":"abc"})",
        "t: the answer has more pages than this one"},
       {R"([{"instance_id":"n0","network_node_path":["l0"],"block_id":"b"},

@@ -95,7 +95,8 @@ Map restrict_to(Map map, const std::vector<std::string>& hosts) {
   for (Map::Entry& entry : map.hosts) known.push_back(std::move(entry.host));
   const Match match = match_hosts(hosts, known);
 
-  Map mine{map.source, std::move(map.levels), {}, std::move(map.warnings), std::move(map.links)};
+  Map mine{map.source,           std::move(map.levels), {}, std::move(map.warnings),
+           std::move(map.links), std::move(map.notes)};
   mine.hosts.reserve(hosts.size());
   std::vector<bool> taken(known.size());  // two wanted names of one host are one name twice
   for (std::size_t i = 0; i < hosts.size(); ++i) {

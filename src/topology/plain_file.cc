@@ -1,6 +1,9 @@
 #include "topology/plain_file.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -43,7 +46,10 @@ class Reader {
     if (unknown_ > 1) first_unknown_ += fmt::format(" ({} such keys)", unknown_);
     if (unknown_ > 0) builder_.warn(std::move(first_unknown_));
     if (levels_.empty()) levels_ = physical_level_names(depth_);
-    return builder_.finish(std::move(levels_));
+    if (auto fitting = check_links(); !fitting) return std::unexpected(fitting.error());
+    Map map = builder_.finish(std::move(levels_));
+    for (auto& [level, link] : links_) map.links[level] = link.link;
+    return map;
   }
 
  private:
@@ -52,21 +58,24 @@ class Reader {
   }
 
   Result<void> take_root(const DataNode::Key& key, const DataNode& value) {
-    static const std::vector<std::string> keys = {"levels", "hosts", "domains"};
+    static const std::vector<std::string> keys = {"levels", "hosts", "domains", "links"};
     if (std::ranges::find(keys, key.name) == keys.end()) {
       if (unknown_++ > 0) return {};
       const auto meant = did_you_mean(key.name, keys);
-      first_unknown_ = fmt::format(
-          "{}: unknown key '{}' is ignored; {}", at(file_, key.where), key.name,
-          meant ? fmt::format("did you mean {}?", *meant) : "known are levels, hosts and domains");
+      first_unknown_ =
+          fmt::format("{}: unknown key '{}' is ignored; {}", at(file_, key.where), key.name,
+                      meant ? fmt::format("did you mean {}?", *meant)
+                            : "known are levels, hosts, domains and links");
       return {};
     }
     if (key.name == "levels") return take_levels(value);
     if (value.kind != Kind::table) {
       return refuse(value.where, fmt::format("{} is a table", key.name),
-                    "of hosts and their places, or of domains and their hosts");
+                    "of hosts and their places, of domains and their hosts, or of levels and "
+                    "their links");
     }
     if (key.name == "hosts") return take_hosts(value);
+    if (key.name == "links") return take_links(value);
     Path path;
     return take_domains(value, path);
   }
@@ -80,6 +89,52 @@ class Reader {
                     "as in levels = [\"cluster\", \"rack\"]");
     }
     levels_ = *names;
+    return {};
+  }
+
+  static constexpr std::string_view link_form = "write rack = 400, or {gbps = 400, latency_us = 5}";
+
+  Result<void> take_links(const DataNode& table) {
+    for (std::size_t i = 0; i < table.keys.size(); ++i) {
+      const DataNode& value = table.items[i];
+      Link link;
+      if (value.kind != Kind::table) {
+        if (auto taken = take_figure(value, link.gbps, false); !taken) return taken;
+      }
+      for (std::size_t k = 0; k < value.keys.size(); ++k) {
+        const std::string& what = value.keys[k].name;
+        if (what != "gbps" && what != "latency_us") {
+          return refuse(value.keys[k].where, fmt::format("'{}' is nothing that a link has", what),
+                        std::string(link_form));
+        }
+        const bool is_latency = what == "latency_us";
+        auto& figure = is_latency ? link.latency_us : link.gbps;
+        if (auto taken = take_figure(value.items[k], figure, is_latency); !taken) return taken;
+      }
+      links_.insert_or_assign(table.keys[i].name, Told{table.keys[i].where, link});
+    }
+    return {};
+  }
+
+  Result<void> take_figure(const DataNode& value, std::optional<double>& figure,
+                           bool may_be_zero) const {
+    double number = 0;
+    const char* const end = value.text.data() + value.text.size();
+    const auto [stopped, error] = std::from_chars(value.text.data(), end, number);
+    const bool good = value.kind == Kind::text && error == std::errc{} && stopped == end &&
+                      std::isfinite(number) && (number > 0 || (may_be_zero && number == 0));
+    if (!good)
+      return refuse(value.where, "a figure above 0 is expected here", std::string(link_form));
+    figure = number;
+    return {};
+  }
+
+  Result<void> check_links() const {
+    for (const auto& [level, told] : links_) {
+      if (level == host_level || std::ranges::find(levels_, level) != levels_.end()) continue;
+      return refuse(told.where, fmt::format("there is no level {}", level),
+                    fmt::format("there are {} and {}", fmt::join(levels_, ", "), host_level));
+    }
     return {};
   }
 
@@ -203,9 +258,15 @@ class Reader {
                   "name an unknown level \"\"");
   }
 
+  struct Told {
+    Position where;
+    Link link;
+  };
+
   const std::string& file_;
   MapBuilder builder_;
   std::vector<std::string> levels_;
+  std::map<std::string, Told> links_;
   std::vector<Mention> mentions_;
   std::size_t hosts_left_ = hosts::max_hosts;
   std::size_t depth_ = 0;       // of all paths; 0: not known yet

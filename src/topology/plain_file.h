@@ -20,8 +20,12 @@ namespace toprun::topology {
 //   b = "n[5-6]"
 //   a = ["n7", "n[8-9]"]
 //
+//   [links]                          # of one domain of the level to the outside, in each direction
+//   rack = 400                       # gigabits per second
+//   host = {gbps = 100, latency_us = 5}  # each host's adapters together
+//
 // Unknown keys are warned of. Error (file:line:column): a value of another type, a path of another
-// length than `levels` or the first one, a host twice.
+// length than `levels` or the first one, a host twice, a link of no level, a figure that is none.
 Result<Map> map_of_plain(const DataNode& root, const std::string& file);
 
 }  // namespace toprun::topology

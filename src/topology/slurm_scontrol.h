@@ -1,19 +1,15 @@
 #pragma once
 
-#include <chrono>
-
 #include "topology/source.h"
 
 namespace toprun::topology {
-
-inline constexpr std::chrono::seconds scontrol_timeout{5};  // for the controller's answer
 
 // What `scontrol show topology` printed (shapes: slurm_conf.h). A text without switches and blocks
 // ("No topology information available", a flat network) gives a map without hosts.
 Result<Map> parse_scontrol_topology(std::string_view text);
 
-// Runs `scontrol show topology`; nullopt if Slurm knows no topology. Blocks for scontrol_timeout at
-// most.
+// Runs `scontrol show topology`; nullopt if Slurm knows no topology. Blocks for the request's
+// budget at most.
 Result<std::optional<Map>> read_scontrol_topology(const Request& request);
 
 }  // namespace toprun::topology

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "topology/data_tree.h"
+#include "topology/k8s_file.h"
 #include "topology/plain_file.h"
 #include "topology/slurm_conf.h"
 #include "topology/slurm_tree.h"
@@ -243,9 +244,11 @@ Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file) {
   return Reader(file).run(*root);
 }
 
-Result<Map> parse_yaml_file(std::string_view text, const std::string& file) {
+Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
+                            const std::vector<Member>& members) {
   const auto root = parse_yaml(text, file);
   if (!root) return std::unexpected(root.error());
+  if (is_kubernetes(*root)) return map_of_kubernetes(*root, file, members);
   return root->kind == Kind::table ? map_of_plain(*root, file) : Reader(file).run(*root);
 }
 

@@ -3,8 +3,9 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "topology/tree.h"
+#include "topology/source.h"
 
 namespace toprun::topology {
 
@@ -24,8 +25,10 @@ namespace toprun::topology {
 // refuse.
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file);
 
-// The same, or our own form (plain_file.h) where the document is a table.
-Result<Map> parse_yaml_file(std::string_view text, const std::string& file);
+// The same, or where the document is a table Kubernetes' objects (k8s_file.h, which `members` are
+// for) or our own form (plain_file.h).
+Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
+                            const std::vector<Member>& members = {});
 
 // Reads the file as Slurm does.
 Result<Map> read_slurm_yaml_file(const std::filesystem::path& path);

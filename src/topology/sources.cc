@@ -1,12 +1,19 @@
 #include <algorithm>
 #include <array>
+#include <future>
+#include <list>
+#include <span>
 
 #include "topology/aws.h"
 #include "topology/cloud.h"
 #include "topology/file.h"
 #include "topology/gcp.h"
+#include "topology/k8s_file.h"
+#include "topology/k8s_labels.h"
 #include "topology/match.h"
 #include "topology/name_rule.h"
+#include "topology/nest.h"
+#include "topology/nvlink.h"
 #include "topology/oci.h"
 #include "topology/slurm_address.h"
 #include "topology/slurm_conf.h"
@@ -39,20 +46,39 @@ bool never(const Request&) {
   return false;
 }
 
-// All kinds, in the order in which they are asked.
-constexpr std::array<Source, 8> table = {{
-    {"slurm", "each node's SLURM_TOPOLOGY_ADDR", in_slurm, read_slurm_addresses, true},
+bool told_of_nvlink(const Request& request) {
+  return std::ranges::any_of(request.members, [](const Member& m) { return m.nvlink.has_value(); });
+}
+
+bool told_of_labels(const Request& request) {
+  return std::ranges::any_of(request.members, [](const Member& m) { return m.labels.has_value(); });
+}
+
+constexpr std::string_view nvlink_option = "nvlink";
+constexpr std::string_view k8s_option = "k8s";
+
+// All kinds, in the order in which they are believed. Rows of one option stand together.
+constexpr std::array<Source, 11> table = {{
+    {"slurm", "each node's SLURM_TOPOLOGY_ADDR", in_slurm, read_slurm_addresses, Speed::at_once,
+     Fault::final},
     {"slurm", "topology.yaml or topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm,
-     read_slurm_conf, false},
-    {"slurm", "`scontrol show topology`", in_slurm, read_scontrol_topology, false},
+     read_slurm_conf, Speed::at_once, Fault::passed_over},
+    {"slurm", "`scontrol show topology`", in_slurm, read_scontrol_topology, Speed::slow,
+     Fault::passed_over},
+    {k8s_option, "each node's labels (TOPRUN_NODE_LABELS)", told_of_labels, read_injected_labels,
+     Speed::at_once, Fault::passed_over},
+    {k8s_option, "`kubectl get nodes -o json`", has_kubectl, read_kubectl, Speed::slow,
+     Fault::passed_over},
     {"gcp", "each node's physical_host, where the firmware names Google Compute Engine", on_gcp,
-     read_gcp, false},
+     read_gcp, Speed::at_once, Fault::passed_over},
     {"oci", "each node's rdmaTopologyData, where the firmware names OracleCloud.com", on_oci,
-     read_oci, false},
+     read_oci, Speed::at_once, Fault::passed_over},
     {"aws", "`aws ec2 describe-instance-topology`, where the firmware names Amazon EC2", never,
-     read_aws, false},
-    {"name:REGEX", "the nodes' names", never, read_name_rule, true},
-    {"", "the file that --topology names", never, read_file_source, true},
+     read_aws, Speed::slow, Fault::passed_over},
+    {"name:REGEX", "the nodes' names", never, read_name_rule, Speed::at_once, Fault::final},
+    {"", "the file that --topology names", never, read_file_source, Speed::at_once, Fault::final},
+    {nvlink_option, "each node's nvidia-smi, where the driver has fabric channels", told_of_nvlink,
+     read_nvlink, Speed::at_once, Fault::passed_over},
 }};
 
 // "name:" of "name:REGEX": a word and what is given behind it.
@@ -68,12 +94,8 @@ bool is_asked_for(const Source& source, std::string_view topology) {
 
 bool wanted(const Source& source, const Request& request) {
   if (request.topology == "auto") return source.plausible(request);
+  if (source.option == nvlink_option && source.plausible(request)) return true;
   return is_asked_for(source, names_source(request.topology) ? request.topology : "");
-}
-
-bool is_cloud(const Source& source) {
-  return source.option == name_of(Cloud::gcp) || source.option == name_of(Cloud::oci) ||
-         source.option == name_of(Cloud::aws);
 }
 
 // Whether the map says of every member where it is, be it only that there is nothing to know.
@@ -86,6 +108,125 @@ bool complete(const Map& map, const std::vector<std::string>& names) {
   const auto repeated = std::ranges::unique(distinct);
   distinct.erase(repeated.begin(), repeated.end());
   return map.hosts.size() == distinct.size();
+}
+
+using Answer = Result<std::optional<Map>>;
+
+// What the sources of one option know together.
+class Option {
+ public:
+  Option(std::span<const Source> rows, const Request& request) : request_(request) {
+    for (const Source& row : rows) {
+      if (wanted(row, request)) rows_.push_back(&row);
+    }
+  }
+
+  bool is_wanted() const { return !rows_.empty(); }
+  std::string_view name() const { return rows_.front()->option; }
+
+  Result<void> read_what_is_at_hand(const std::vector<std::string>& names) {
+    for (const Source* row : rows_) {
+      if (row->speed != Speed::at_once || complete(map, names)) continue;
+      if (auto taken = take(*row, row->read(request_), names); !taken) return taken;
+    }
+    return {};
+  }
+
+  void start_the_slow(const std::vector<std::string>& names) {
+    if (complete(map, names)) return;
+    for (const Source* row : rows_) {
+      if (row->speed != Speed::slow) continue;
+      const auto ask = [row, this] { return row->read(request_); };
+      asked_.emplace_back(row, std::async(std::launch::async, ask));
+    }
+  }
+
+  Result<void> read_the_slow(const std::vector<std::string>& names) {
+    for (auto& [row, answer] : asked_) {
+      if (complete(map, names)) continue;
+      if (auto taken = take(*row, answer.get(), names); !taken) return taken;
+    }
+    return {};
+  }
+
+  Map map;
+  std::vector<Error> troubles;
+
+ private:
+  Result<void> take(const Source& row, Answer answer, const std::vector<std::string>& names) {
+    if (!answer) {
+      if (row.fault == Fault::final) return std::unexpected(answer.error());
+      troubles.push_back(answer.error());
+      return {};
+    }
+    if (!*answer) return {};
+    Map found = names.empty() ? **std::move(answer) : restrict_to(**std::move(answer), names);
+    // Labels that were injected need not be all that the nodes have.
+    const auto unite = row.option == k8s_option ? nest : merge;
+    auto united = unite(std::move(map), std::move(found));
+    if (!united) return std::unexpected(united.error());
+    map = *std::move(united);
+    return {};
+  }
+
+  const Request& request_;
+  std::vector<const Source*> rows_;
+  std::vector<std::pair<const Source*, std::future<Answer>>> asked_;
+};
+
+// The wanted options, in the table's order. They stay where they are: their threads know them.
+std::list<Option> wanted_options(const Request& request) {
+  std::list<Option> options;
+  for (auto first = table.begin(); first != table.end();) {
+    const auto last = std::find_if(first, table.end(),
+                                   [&](const Source& row) { return row.option != first->option; });
+    if (!options.emplace_back(std::span(first, last), request).is_wanted()) options.pop_back();
+    first = last;
+  }
+  return options;
+}
+
+Result<void> ask(std::list<Option>& options, const std::vector<std::string>& names) {
+  for (Option& option : options) {
+    if (auto read = option.read_what_is_at_hand(names); !read) return read;
+  }
+  for (Option& option : options) option.start_the_slow(names);
+  for (Option& option : options) {
+    if (auto read = option.read_the_slow(names); !read) return read;
+  }
+  return {};
+}
+
+std::string what_it_tells(const Map& map, std::size_t members) {
+  const auto placed = std::ranges::count_if(
+      map.hosts, [](const Map::Entry& entry) { return known(entry.location.path); });
+  if (placed == 0) return fmt::format("{} tells of no level of the network", map.source);
+  return fmt::format("{} tells {} of {} of {} nodes", map.source, fmt::join(map.levels, ", "),
+                     placed, std::max(members, map.hosts.size()));
+}
+
+// Adds what an option told. In a contradiction what is known already stays.
+void join(Map& known_so_far, Map found, std::size_t members) {
+  if (found.source.empty()) {
+    std::ranges::move(found.warnings, std::back_inserter(known_so_far.warnings));
+    return;
+  }
+  known_so_far.notes.push_back(what_it_tells(found, members));
+  if (known_so_far.levels.empty() || found.levels.empty()) {
+    // There is nothing to contradict each other.
+    known_so_far = *merge(std::move(known_so_far), std::move(found));
+    return;
+  }
+  std::vector<std::string> warnings = found.warnings;
+  auto nested = nest(known_so_far, std::move(found));
+  if (nested) {
+    known_so_far = *std::move(nested);
+    return;
+  }
+  const Error& error = nested.error();
+  known_so_far.warnings.push_back(fmt::format("{}: {}; {} goes first and is taken", error.what,
+                                              error.why, known_so_far.source));
+  std::ranges::move(warnings, std::back_inserter(known_so_far.warnings));
 }
 
 }  // namespace
@@ -104,27 +245,18 @@ bool names_source(std::string_view topology) {
          });
 }
 
-Result<Map> locate(const Request& request) {
+Result<Map> locate(const Request& wish) {
+  Request request = wish;
+  request.budget = request.topology == "auto" ? auto_budget : named_budget;
   std::vector<std::string> names;
   for (const Member& member : request.members) names.push_back(member.name);
+  std::list<Option> options = wanted_options(request);
+  if (auto read = ask(options, names); !read) return std::unexpected(read.error());
   Map known;
   std::vector<Error> troubles;
-  for (const Source& source : table) {
-    if (!wanted(source, request)) continue;
-    // A flat engine has nothing to say of the network, and its cloud may have.
-    const bool enough = is_cloud(source) ? !known.levels.empty() : complete(known, names);
-    if (enough) continue;
-    auto read = source.read(request);
-    if (!read) {
-      if (source.binding) return std::unexpected(read.error());
-      troubles.push_back(read.error());
-      continue;
-    }
-    if (!*read) continue;
-    Map found = names.empty() ? **std::move(read) : restrict_to(**std::move(read), names);
-    auto merged = merge(std::move(known), std::move(found));
-    if (!merged) return merged;
-    known = *std::move(merged);
+  for (Option& option : options) {
+    join(known, std::move(option.map), names.size());
+    std::ranges::move(option.troubles, std::back_inserter(troubles));
   }
   if (request.topology == "auto" || !known.source.empty()) {
     for (const Error& trouble : troubles) known.warnings.push_back(trouble.line());

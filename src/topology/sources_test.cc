@@ -133,7 +133,89 @@ TEST_F(Locate, ACloudIsBelievedWhereNoEngineKnowsALevel) {
   std::vector<Member> in_tree = members;
   in_tree[0].address = "s0.n0";
   in_tree[0].pattern = "switch.node";
-  EXPECT_EQ(text_of(locate_members(in_tree)), "leaf\nn0 s0 SLURM_TOPOLOGY_ADDR\n");
+  EXPECT_EQ(text_of(locate_members(in_tree)),
+            "leaf cluster rack\nn0 s0/c/b SLURM_TOPOLOGY_ADDR, physical_host\n"
+            "n1 ?/c/a physical_host\n");
+}
+
+// A node that says both.
+Member with(Member member, std::string address, std::string pattern) {
+  member.address = std::move(address);
+  member.pattern = std::move(pattern);
+  return member;
+}
+
+TEST_F(Locate, WhatEngineAndCloudTellIsOneTree) {
+  const auto map = locate_members({with(in_cloud("n0", "gcp", "/c/b/0"), "s0.n0", "switch.node"),
+                                   with(in_cloud("n1", "gcp", "/c/b/1"), "s0.n1", "switch.node"),
+                                   with(in_cloud("n2", "gcp", "/c/a/2"), "s1.n2", "switch.node")});
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->levels, (std::vector<std::string>{"cluster", "leaf"}));
+  EXPECT_EQ(map->source, "slurm + gcp");
+  EXPECT_EQ(map->notes, (std::vector<std::string>{"slurm tells leaf of 3 of 3 nodes",
+                                                  "gcp tells cluster, rack of 3 of 3 nodes"}));
+}
+
+TEST_F(Locate, OfTwoThatContradictEachOtherTheFirstIsTaken) {
+  const auto map = locate_members({with(in_cloud("n0", "gcp", "/c/b/0"), "s0.n0", "switch.node"),
+                                   with(in_cloud("n1", "gcp", "/d/b/1"), "s0.n1", "switch.node"),
+                                   with(in_cloud("n2", "gcp", "/d/b/2"), "s1.n2", "switch.node")});
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->source, "slurm");
+  EXPECT_EQ(map->levels, std::vector<std::string>{"leaf"});
+  EXPECT_EQ(
+      map->warnings,
+      std::vector<std::string>{
+          "slurm and gcp contradict each other: n0 and n1 share leaf s0 (slurm) but not "
+          "cluster (gcp: c and d), and n1 and n2 share cluster d (gcp) but not leaf (slurm: s0 "
+          "and s1); slurm goes first and is taken"});
+}
+
+constexpr std::string_view gpu = "8b7b1c2d-0000-4a5b-9c8d-1234567890ab, ";
+
+Member with_gpus(std::string name, std::string address, std::string_view clique) {
+  Member member{name, address + "." + name, "switch.node"};
+  member.nvlink = Told{fmt::format("{0}{1}\n{0}{1}\n", gpu, clique), ""};
+  return member;
+}
+
+TEST_F(Locate, NvlinkDomainsGoWithWhateverElseIsKnown) {
+  const std::vector<Member> members = {with_gpus("n0", "s0", "1"), with_gpus("n1", "s0", "2"),
+                                       with_gpus("n2", "s1", "3")};
+  const std::string uuid = "8b7b1c2d-0000-4a5b-9c8d-1234567890ab.";
+  EXPECT_EQ(text_of(locate_members(members)),
+            fmt::format("leaf nvlink\nn0 s0/{0}1 SLURM_TOPOLOGY_ADDR, nvidia-smi\n"
+                        "n1 s0/{0}2 SLURM_TOPOLOGY_ADDR, nvidia-smi\n"
+                        "n2 s1/{0}3 SLURM_TOPOLOGY_ADDR, nvidia-smi\n",
+                        uuid));
+  const std::string file = write("racks", "n[0-1] /c/b/0\nn2 /c/a/0\n");
+  EXPECT_EQ(locate_members(members, file)->levels,
+            (std::vector<std::string>{"cluster", "rack", "nvlink"}));
+  EXPECT_EQ(locate_members(members, "nvlink")->levels, std::vector<std::string>{"nvlink"});
+}
+
+TEST_F(Locate, ANodeWhoseGpusDisagreeIsNamed) {
+  std::vector<Member> members = {with_gpus("n0", "s0", "1"), with_gpus("n1", "s0", "2"),
+                                 with_gpus("n2", "s1", "3")};
+  members[1].nvlink->text = fmt::format("{0}1\n{0}2\n", gpu);
+  members[2].nvlink = Told{{}, "no answer within 1 s"};
+  const auto map = locate_members(members, "nvlink");
+  ASSERT_TRUE(map);
+  EXPECT_EQ(map->hosts.size(), 1u);
+  ASSERT_EQ(map->warnings.size(), 2u);
+  EXPECT_TRUE(map->warnings[0].starts_with("n1: the NVLink domain is not known: GPU 0 is in the "))
+      << map->warnings[0];
+  EXPECT_EQ(map->warnings[1], "n2: the NVLink domain is not known: no answer within 1 s");
+}
+
+TEST_F(Locate, AutoWaitsNoLongerThanItsBudget) {
+  scontrol("sleep 20");
+  const auto began = std::chrono::steady_clock::now();
+  const auto map = locate_members({{"n0", "", ""}});
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 2 * auto_budget);
+  ASSERT_TRUE(map);
+  ASSERT_EQ(map->warnings.size(), 1u);
+  EXPECT_TRUE(map->warnings[0].contains("no answer within 1.0 s")) << map->warnings[0];
 }
 
 TEST_F(Locate, ACloudThatKnowsNothingSaysWhy) {

@@ -19,6 +19,8 @@ DataNode data_of(const toml::node& value) {
   if (const auto* text = value.as_string()) {
     node.text = text->get();
     node.is_string = true;
+  } else if (value.is_number()) {
+    node.text = fmt::format("{}", *value.value<double>());
   } else if (const toml::array* array = value.as_array()) {
     node.kind = Kind::list;
     for (const toml::node& item : *array) node.items.push_back(data_of(item));

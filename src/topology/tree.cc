@@ -134,6 +134,7 @@ Result<Map> merge(Map first, Map second) {
     if (first.source.empty()) first.source = std::move(second.source);
     first.links.merge(std::move(second.links));
     std::ranges::move(second.warnings, std::back_inserter(first.warnings));
+    std::ranges::move(second.notes, std::back_inserter(first.notes));
     return first;
   }
   if (!same_kind(first.levels, second.levels)) {
@@ -172,6 +173,7 @@ Result<Map> merge(Map first, Map second) {
   if (second.levels.size() == depth) first.levels = std::move(second.levels);
   first.links.merge(std::move(second.links));
   std::ranges::move(second.warnings, std::back_inserter(first.warnings));
+  std::ranges::move(second.notes, std::back_inserter(first.notes));
   return first;
 }
 

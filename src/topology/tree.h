@@ -50,6 +50,8 @@ struct Map {
   std::vector<std::string> warnings;
   // What the source tells of links, by level; "host": each host's adapters together.
   std::map<std::string, Link, std::less<>> links = {};
+  // How the map came about, for who asks: "slurm tells where all 8 nodes are". No trouble.
+  std::vector<std::string> notes = {};
 };
 
 // Whether any level of the path is known.

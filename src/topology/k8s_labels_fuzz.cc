@@ -1,0 +1,17 @@
+#include <cstdint>
+
+#include "topology/k8s_file.h"
+#include "topology/k8s_labels.h"
+
+// The injected forms, then the document that a file or kubectl gives.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto labels = toprun::topology::parse_injected_labels(text);
+  if (labels) (void)toprun::topology::map_of_labels({{"n0", *labels, "node labels"}}, "k8s");
+  const auto root = toprun::topology::parse_json(text, "fuzz");
+  if (root) {
+    (void)toprun::topology::map_of_kubernetes(*root, "fuzz", {});
+    (void)toprun::topology::map_of_kubernetes(*root, "fuzz", {{"n0", "", ""}, {"n1.x", "", ""}});
+  }
+  return 0;
+}

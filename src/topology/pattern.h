@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace toprun::topology {
+
+inline constexpr std::size_t max_pattern_bytes = 4u << 10;
+inline constexpr std::uint32_t max_pattern_steps = 100'000;  // for one name
+
+// A regular expression (PCRE2's) that is looked for in names.
+class Pattern {
+ public:
+  // Error: what is wrong with it, without where it stands.
+  static std::expected<Pattern, std::string> compile(std::string_view text);
+
+  // Whether it is found anywhere in the name. An expression that takes more than max_pattern_steps
+  // is not.
+  bool finds(std::string_view name) const;
+
+ private:
+  struct Parts;
+  std::shared_ptr<const Parts> parts_;
+};
+
+}  // namespace toprun::topology
