@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether `toprun topo score` predicts what an all-reduce takes, on the virtual cluster.
 
-    make bench-prediction   or: python3 bench/prediction.py [--rounds 7] [--turns 1] [--only 2x100,4x400]
+    make bench-prediction   or: python3 bench/prediction.py [--only 2x100,4x400] [--turns 3]
 
 TOPRUN names the binary (build/release/toprun), PYTHON a Python with torch. Eight virtual hosts
 (tools/vcluster, docs/vcluster.md) stand in 2 and in 4 racks with uplinks of 100, 200 and 400 Mbit/s.
@@ -15,6 +15,10 @@ TCP over Ethernet with an MTU of 1500 as these hosts have it; InfiniBand or jumb
 share. Independent of all times, `carried` holds what the busiest uplink's shaper counted beside the
 bytes that were predicted for it.
 
+The hosts' TCP has this machine's congestion control unless --congestion names another. BBR paces a
+flow by the rate that it had before, and so is late to take up what a flow beside it leaves free; the
+model knows nothing of that.
+
 Run it on a quiet machine: the hosts share its processors, and the load that it found is printed.
 Exit code 1 if a prediction misses by more than 15 %.
 """
@@ -23,6 +27,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -44,18 +49,20 @@ PORT = 29500
 # Racks: orders by name, beside those of names and of the topology. In two racks: pairs of a rack in
 # turn, two flows over each uplink; in four: two racks in a row and two that alternate.
 MIXED = {2: ("n0 n2 n1 n3 n4 n6 n5 n7", "pairs"), 4: ("n0 n4 n1 n5 n2 n3 n6 n7", "half")}
-# Mbit/s: MiB on each rank. The same time for each; smaller messages would be less than the credit of
-# 256 KiB that an idle shaper gives in advance allows to neglect.
+# Mbit/s: MiB on each rank. All take the same time, long beside that of the 256 KiB which an idle
+# shaper lets through at once.
 SIZES_MIB = {100: 4, 200: 8, 400: 16}
 # Ethernet's header counts for the shaper, its preamble and checksum do not; IP and TCP with time
 # stamps take 52 bytes of 1500.
 PAYLOAD, FRAME = 1448, 1514
+CONGESTION = pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
 
 class Layout:
-    def __init__(self, racks, mbit, name, folder):
+    def __init__(self, racks, mbit, congestion, name, folder):
         self.racks, self.mbit, self.name = racks, mbit, name
         self.mib = SIZES_MIB[mbit]
+        self.congestion = congestion
         self.plan = plan.make_plan(HOSTS, racks, None)
         self.topology = folder / f"{racks}.topology"
         self.topology.write_text(plan.locations(self.plan))
@@ -70,10 +77,15 @@ class Layout:
 
     def up(self):
         shape = ["--hosts", str(HOSTS), "--racks", str(self.racks), "--uplink", f"{self.mbit}mbit"]
-        done = subprocess.run(vcluster("up", self.name, *shape), capture_output=True, text=True,
-                              timeout=UP_LIMIT_S, check=False)
-        if done.returncode != 0:
-            raise jobs.DemoError(done.stderr.strip())
+        commands = [vcluster("up", self.name, *shape)]
+        if self.congestion:
+            setting = f"net.ipv4.tcp_congestion_control={self.congestion}"
+            commands.append(vcluster("run-all", self.name, "sysctl", "-q", "-w", setting))
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=UP_LIMIT_S,
+                                  check=False)
+            if done.returncode != 0:
+                raise jobs.DemoError(done.stderr.strip())
 
     def down(self):
         subprocess.run(vcluster("down", self.name), capture_output=True, timeout=UP_LIMIT_S,
@@ -91,7 +103,8 @@ class Layout:
                    f"rack={rate:.9f}", "--size", f"{self.mib}MiB", "--order",
                    str(self.order_file(order)), "--json"]
         output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        return next(row for row in json.loads(output)["orders"] if row["name"] == "file")["cost"]["ring"]
+        rows = {row["name"]: row for row in json.loads(output)["orders"]}
+        return rows["file"]["cost"]["ring"]
 
     def measured(self, launchers, order, rounds):
         """(seconds of each round, bytes that each uplink's shaper counted per all-reduce)"""
@@ -161,20 +174,26 @@ def main():
     parser.add_argument("--rounds", type=int, default=7, help="all-reduces that count, per start")
     parser.add_argument("--turns", type=int, default=1, help="starts of each order")
     parser.add_argument("--only", metavar="RACKSxMBIT,…", help="these layouts, as in 2x100,4x400")
+    parser.add_argument("--congestion", metavar="NAME",
+                        help="TCP's congestion control on the hosts, as in reno; else this machine's")
     args = parser.parse_args()
     for name in [name for name in os.environ if name.startswith("SLURM_")]:
         del os.environ[name]  # the hosts are the cluster's, not those of a job that we may run in
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: no cluster stays behind
     os.chdir(REPOSITORY)
+    layouts = layouts_named(args.only)
 
     launchers, version = find_launchers()
-    print(f"ring all-reduce over {HOSTS} hosts, PyTorch {version} with Gloo; seconds, of "
-          f"{args.turns} x {args.rounds} rounds; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
+    print(f"ring all-reduce over {HOSTS} hosts, PyTorch {version} with Gloo, TCP's "
+          f"{args.congestion or CONGESTION.read_text().strip()}; seconds, of {args.turns} x "
+          f"{args.rounds} rounds; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs")
     print("racks  Mbit/s   MiB  order     flows  predicted     min  median    max  error %  carried",
           flush=True)
     worst_percent = 0.0
     with tempfile.TemporaryDirectory() as folder:
-        for racks, mbit in layouts_named(args.only):
-            layout = Layout(racks, mbit, f"prediction-{os.getpid()}", pathlib.Path(folder))
+        for racks, mbit in layouts:
+            layout = Layout(racks, mbit, args.congestion, f"prediction-{os.getpid()}",
+                            pathlib.Path(folder))
             try:
                 layout.up()
                 worst_percent = max(worst_percent,
@@ -182,8 +201,8 @@ def main():
             finally:
                 layout.down()
     met = worst_percent <= LIMIT_PERCENT
-    print(f"largest error {worst_percent:.1f} %, at most {LIMIT_PERCENT:g} %: {'met' if met else 'MISSED'}; "
-          f"load at the end {os.getloadavg()[0]:.1f}")
+    print(f"largest error {worst_percent:.1f} %, at most {LIMIT_PERCENT:g} %: "
+          f"{'met' if met else 'MISSED'}; load at the end {os.getloadavg()[0]:.1f}")
     return 0 if met else 1
 
 
@@ -192,3 +211,5 @@ if __name__ == "__main__":
         sys.exit(main())
     except jobs.DemoError as error:
         sys.exit(f"prediction.py: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
