@@ -7,10 +7,11 @@ export PYTHON
 export TOPRUN := $(CURDIR)/build/release/toprun
 
 FUZZ_SECONDS ?= 30  # for each fuzzer
+PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo test bench bench-failures asan tsan fuzz format tidy clean
+.PHONY: release wheel dev help demo test bench bench-failures bench-prediction asan tsan fuzz format tidy clean
 
 release:  ## build/release/toprun: the one static binary
 	tools/setup build
@@ -22,7 +23,7 @@ wheel: release  ## build/wheels: toprun for pip, and a second wheel that gives i
 	tools/wheel $(TOPRUN) build/wheels
 
 help:  ## this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
 demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside ours
 	tools/setup cluster --python
@@ -44,6 +45,10 @@ bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; 
 bench-failures: release  ## what happens when something breaks, beside torchrun; the kill matrix
 	tools/setup cluster --python
 	python3 -B bench/failures.py $(FAILURES)
+
+bench-prediction: release  ## topo score beside real all-reduces on the virtual cluster
+	tools/setup cluster --python
+	python3 -B bench/prediction.py $(PREDICTION)
 
 dev:  ## everything, with debug information and dynamic libraries
 	tools/setup build

@@ -6,6 +6,7 @@
 #include "base/name_index.h"
 #include "base/text.h"
 #include "cli/print.h"
+#include "cli/values.h"
 #include "hosts/hostlist.h"
 #include "topology/source.h"
 
@@ -80,6 +81,12 @@ void add_job_options(CLI::App& app, JobOptions& options) {
       "YAML, topology.conf, a dump of ibnetdiscover");
   app.add_option("--hosts", options.hosts,
                  "the job's hosts, as in n[0-3,7]; else the Slurm allocation's, else the file's");
+}
+
+void add_processes_option(CLI::App& app, JobOptions& options) {
+  app.add_option("--nproc-per-node,--nproc_per_node", options.nproc_per_node,
+                 "processes per node, 1 unless given")
+      ->check(CLI::Range(1, max_processes_per_node));
 }
 
 std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments) {

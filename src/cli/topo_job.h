@@ -25,6 +25,8 @@ struct JobOptions {
 
 // Adds --topology and --hosts.
 void add_job_options(CLI::App& app, JobOptions& options);
+// Adds --nproc-per-node.
+void add_processes_option(CLI::App& app, JobOptions& options);
 
 // Parses the arguments behind the verb. An exit code: nothing is left to do, because help was asked
 // for and printed, or the arguments are wrong, which one line on stderr says.

@@ -108,9 +108,7 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
   CLI::App app("The job's nodes in topology order, with their ranks and what the order saves.",
                "toprun topo order");
   add_job_options(app, options.job);
-  app.add_option("--nproc-per-node,--nproc_per_node", options.job.nproc_per_node,
-                 "processes per node, 1 unless given")
-      ->check(CLI::Range(1, max_processes_per_node));
+  add_processes_option(app, options.job);
   app.add_option("--segment", options.segment,
                  "keep groups of so many nodes, as of one NVLink domain, inside one domain")
       ->check(CLI::Range(1, max_nodes));

@@ -2,26 +2,72 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/console.h"
+#include "base/files.h"
 #include "cli/print.h"
 #include "cli/topo_job.h"
-#include "placement/score.h"
+#include "cli/values.h"
+#include "placement/score_text.h"
 
 namespace toprun::cli {
 namespace {
 
 struct ScoreOptions {
   JobOptions job;
+  std::vector<std::string> links;
+  std::optional<std::string> size;
+  std::optional<std::string> order_file;
   bool json = false;
 };
+
+Result<placement::LinksByLevel> links_told(const std::vector<std::string>& texts) {
+  placement::LinksByLevel links;
+  for (const std::string& text : texts) {
+    auto link = placement::parse_link(text);
+    if (!link) return std::unexpected(link.error());
+    const std::string level = link->first;
+    if (!links.insert(*std::move(link)).second) {
+      return usage("--link " + text, fmt::format("level {} has a figure already", level),
+                   "give each level once");
+    }
+  }
+  return links;
+}
+
+Result<placement::Terms> terms_of(const ScoreOptions& options, const topology::Map& map) {
+  placement::Terms terms;
+  const auto told = links_told(options.links);
+  if (!told) return std::unexpected(told.error());
+  auto links = placement::links_of(map, *told, options.job.nproc_per_node);
+  if (!links) return std::unexpected(links.error());
+  terms.links = *std::move(links);
+  if (options.size) {
+    const auto bytes = parse_size({"--size", *options.size});
+    if (!bytes) return std::unexpected(bytes.error());
+    terms.message_bytes = static_cast<double>(*bytes);
+  }
+  if (options.order_file) {
+    auto text = read_file(*options.order_file);
+    if (!text) return usage("--order: " + text.error().what, text.error().why);
+    terms.listed = {*options.order_file, *std::move(text)};
+  }
+  return terms;
+}
 
 Result<int> print_score(const ScoreOptions& options, const Environment& environment) {
   const auto job = find_job(options.job, environment);
   if (!job) return std::unexpected(job.error());
-  const auto score = placement::score(job->hosts, job->map);
+  auto terms = terms_of(options, job->map);
+  if (!terms) return std::unexpected(terms.error());
+  const auto score = placement::score(job->hosts, job->map, *std::move(terms));
   if (!score) return std::unexpected(score.error());
   if (options.json) return print(placement::score_json(*score));
   const int code = print(placement::score_text(*score));
   say_what_is_unknown(score->source, score->warnings);
+  if (!score->levels.empty() && placement::all_links_assumed(score->terms.links)) {
+    say("no link's figure is known: the times are those of a network that is not oversubscribed; "
+        "--link LEVEL=GBPS tells otherwise");
+  }
   return code;
 }
 
@@ -32,8 +78,16 @@ int run_topo_score(const std::vector<std::string>& arguments, const Environment&
   CLI::App app("What the order of the nodes costs: as given, by name, torchrun's and toprun's own.",
                "toprun topo score");
   add_job_options(app, options.job);
+  add_processes_option(app, options.job);
+  app.add_option("--link", options.links,
+                 "LEVEL=GBPS[:US]: what one domain's uplink carries in each direction, and the "
+                 "microseconds that it adds; host=GBPS: each host's adapters; may be repeated")
+      ->allow_extra_args(false);
+  app.add_option("--size", options.size, "bytes on each node, as in 16M; 64M unless given");
+  app.add_option("--order", options.order_file,
+                 "a file with host names, one or a list per line: scores that order too");
   app.add_flag("--json", options.json, "one JSON object, toprun.topo_score/1");
-  app.footer("Example: toprun topo score --topology racks.txt --hosts 'n[0-7]'");
+  app.footer("Example: toprun topo score --topology racks.txt --hosts 'n[0-7]' --link rack=400");
   if (const auto code = parse(app, arguments)) return *code;
   const auto printed = print_score(options, environment);
   return printed ? *printed : give_up(printed.error());

@@ -8,7 +8,8 @@
 namespace toprun::cli {
 
 // `toprun topo score …`: how many neighbours in the ring of the job's nodes are in another domain,
-// per level, in each of the orders that the job could have (stdout); what is not known (stderr).
+// per level, and what collectives cost, in each of the orders that the job could have (stdout);
+// what is not known (stderr).
 // Returns the exit code.
 int run_topo_score(const std::vector<std::string>& arguments, const Environment& environment);
 

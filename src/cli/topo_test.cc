@@ -171,7 +171,21 @@ TEST_F(Topo, RefusesInOneLine) {
       {{"order", "extra"}, "extra"},
       {{"order"}, "no hosts are known"},
       {{"show"}, "no hosts are known"},
-      {{"score", "--nproc-per-node", "2"}, "--nproc-per-node"},
+      {{"score", "--nproc-per-node", "0"}, "--nproc-per-node"},
+      {{"score", "--topology", good, "--link", "leaf=4"},
+       "--link leaf: the network has no such level; there are cluster, rack, host"},
+      {{"score", "--topology", good, "--link", "rack"}, "--link rack: it names no level"},
+      {{"score", "--topology", good, "--link", "rack=fast"}, "a number above 0"},
+      {{"score", "--topology", good, "--link", "rack=4:x"}, "a number of microseconds"},
+      {{"score", "--topology", good, "--link", "rack=4", "--link", "rack=5"},
+       "--link rack=5: level rack has a figure already; give each level once"},
+      {{"score", "--topology", good, "--link", "rack=4", "host=5"}, "host=5"},
+      {{"score", "--topology", good, "--size", "16MB"}, "--size 16MB: must be a number of bytes"},
+      {{"score", "--topology", good, "--size", "0"}, "--size 0: must be a number of bytes"},
+      {{"score", "--topology", good, "--order", (folder_ / "none").string()},
+       "--order: cannot read " + (folder_ / "none").string()},
+      {{"score", "--topology", good, "--order", file("order", "n0\nn9\n")},
+       "order:2: host n9 is not in the job"},
       {{"order", "--hosts", "n[1-"}, "--hosts: host list 'n[1-', column 2"},
       {{"order", "--hosts", "n[3-1]"}, "column 3: the range 3-1 descends"},
       {{"order", "--hosts", "n[0-999999999]"}, "more than 65536 hosts"},
@@ -292,7 +306,7 @@ TEST_F(Topo, ShowFoldsAndUnfolds) {
 
 TEST_F(Topo, ScoresTheOrders) {
   const std::string path = file("racks.txt", seed_lines());
-  const auto outcome = run({"score", "--topology", path});
+  const auto outcome = run({"score", "--topology", path, "--link", "rack=0.4", "--size", "16MiB"});
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.out,
             "neighbours in another domain, of 8 in the ring\n"
@@ -301,11 +315,54 @@ TEST_F(Topo, ScoresTheOrders) {
             "name            0     8\n"
             "torchrun        0     8\n"
             "topology        0     6\n"
-            "minimum         0     6\n");
+            "minimum         0     6\n"
+            "\n"
+            "16 MiB per node       time   ratio  busiest link, each way\n"
+            "ring all-reduce\n"
+            "  given            1174 ms    2.00  rack bbbb: 2 flows, 56 MiB\n"
+            "  name             1174 ms    2.00  rack bbbb: 2 flows, 56 MiB\n"
+            "  torchrun         1174 ms    2.00  rack bbbb: 2 flows, 56 MiB\n"
+            "  topology          587 ms    1.00  rack bbbb: 1 flow, 28 MiB\n"
+            "  bound             587 ms    1.00\n"
+            "tree all-reduce\n"
+            "  given            1007 ms    1.50  rack bbbb: 6 flows, 48 MiB\n"
+            "  name             1007 ms    1.50  rack bbbb: 6 flows, 48 MiB\n"
+            "  torchrun         1007 ms    1.50  rack bbbb: 6 flows, 48 MiB\n"
+            "  topology          671 ms    1.00  rack bbbb: 4 flows, 32 MiB\n"
+            "  bound             671 ms    1.00\n"
+            "all-to-all\n"
+            "  any order         503 ms    1.00  rack bbbb: 12 flows, 24 MiB\n");
   EXPECT_EQ(outcome.err, "");
-  const auto json = nlohmann::json::parse(run({"score", "--topology", path, "--json"}).out);
+}
+
+TEST_F(Topo, ScoresAnOrderInAFile) {
+  const std::string path = file("racks.txt", seed_lines());
+  const std::string order = file("order", "n2 n0 n6 n3\nn1 n4 n5 n7  # racks in a row\n");
+  const auto outcome = run({"score", "--topology", path, "--order", order, "--json"});
+  const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json["schema"], "toprun.topo_score/1");
   EXPECT_EQ(json["orders"][3]["crossings"]["rack"], 6);
+  EXPECT_EQ(json["orders"][4]["name"], "file");
+  EXPECT_EQ(json["orders"][4]["crossings"]["rack"], 6);
+  EXPECT_EQ(json["bytes"], 64 << 20);
+}
+
+TEST_F(Topo, ScoreCountsAnAdapterForEachProcess) {
+  const std::string path = file("racks.txt", seed_lines());
+  const auto json = nlohmann::json::parse(
+      run({"score", "--topology", path, "--nproc-per-node", "8", "--json"}).out);
+  EXPECT_EQ(json["links"][2]["level"], "host");
+  EXPECT_EQ(json["links"][2]["gbps"], 3200);
+}
+
+TEST_F(Topo, SaysThatTheLinksAreAssumed) {
+  const std::string path = file("racks.txt", seed_lines());
+  const std::string line =
+      "toprun: no link's figure is known: the times are those of a network that is not "
+      "oversubscribed; --link LEVEL=GBPS tells otherwise\n";
+  EXPECT_EQ(run({"score", "--topology", path}).err, line);
+  EXPECT_EQ(run({"score", "--topology", path, "--link", "host=100:3"}).err, "");
+  EXPECT_EQ(run({"score", "--topology", path, "--json"}).err, "");
 }
 
 TEST_F(Topo, SaysThatNothingIsKnown) {

@@ -336,6 +336,11 @@ Result<std::uint64_t> parse_size(const Given& given) {
   constexpr std::string_view units = "KMG";
   constexpr int unit_bits = 10;
   std::string_view digits = given.value;
+  const std::string_view spelled_out = "iB";
+  if (digits.ends_with(spelled_out)) {
+    digits.remove_suffix(spelled_out.size());
+    if (digits.empty() || !units.contains(digits.back())) digits = {};
+  }
   int shift = 0;
   if (const std::size_t unit = digits.empty() ? units.npos : units.find(digits.back());
       unit != units.npos) {

@@ -63,7 +63,7 @@ Result<std::vector<int>> parse_local_ranks(const Given& given);
 Result<std::vector<std::string>> parse_filters(const Given& given);
 // A template as Python's string.Template reads it, with ${NAME} for its $NAME and $ for its $$.
 Result<std::string> parse_prefix_template(const Given& given);
-// Bytes, with K, M or G for 2^10, 2^20 or 2^30 of them.
+// Bytes, with K, M or G (or KiB, MiB or GiB) for 2^10, 2^20 or 2^30 of them.
 Result<std::uint64_t> parse_size(const Given& given);
 
 // Names of signals that a process may pass on, with or without SIG, separated by commas; each

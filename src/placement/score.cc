@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/json_writer.h"
 #include "base/text.h"
+#include "placement/cost.h"
 
 namespace toprun::placement {
 namespace {
@@ -26,35 +26,74 @@ std::vector<std::size_t> column(const Placement& placement, std::size_t Crossing
   return figures;
 }
 
-void write_by_level(JsonWriter& json, const std::vector<std::string>& levels,
-                    const std::vector<std::size_t>& figures) {
-  json.raw("{");
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    json.raw(i == 0 ? "" : ", ").text(levels[i]).raw(": ").number(figures[i]);
-  }
-  json.raw("}");
+// The nodes by their index among the hosts.
+std::vector<const Node*> by_index(const Placement& placement) {
+  std::vector<const Node*> nodes(placement.nodes.size());
+  for (const Node& node : placement.nodes) nodes[node.index] = &node;
+  return nodes;
 }
 
-// The form that topo order has, of the first and the last candidate.
-void write_ring(JsonWriter& json, const Score& score) {
-  json.raw("[");
-  for (std::size_t i = 0; i < score.levels.size(); ++i) {
-    json.raw(i == 0 ? "" : ", ").raw("{\"level\": ").text(score.levels[i]);
-    json.raw(", \"given\": ").number(score.orders.front().crossings[i]);
-    json.raw(", \"ordered\": ").number(score.orders.back().crossings[i]);
-    json.raw(", \"minimum\": ").number(score.minimum[i]).raw("}");
+Network network_of(const Placement& placement, const Links& links) {
+  std::vector<const topology::Path*> paths;
+  for (const Node* node : by_index(placement)) paths.push_back(&node->location.path);
+  return {Domains(paths, placement.levels.size()), paths.size(), links};
+}
+
+// The nodes that take part, in the order of their ranks.
+std::vector<std::size_t> order_of(const Placement& placement) {
+  std::vector<std::size_t> order;
+  for (const Node& node : placement.nodes) {
+    if (node.nproc > 0) order.push_back(node.index);
   }
-  json.raw("]");
+  return order;
+}
+
+std::string name_of(const Load& load, const Network& network, const Node& node) {
+  if (load.level == network.levels() || network.link(load.level).nvlink) return node.name;
+  const auto& domain = node.location.path[load.level];
+  return domain ? *domain : "of " + node.name;
+}
+
+std::vector<Priced> price(const Placement& placement, const Network& network, double bytes) {
+  const auto nodes = by_index(placement);
+  const auto order = order_of(placement);
+  std::vector<Priced> priced;
+  for (const CollectiveName& name : collectives) {
+    const Cost cost = cost_of(name.collective, network, order, bytes);
+    priced.push_back({cost.seconds, {}});
+    if (const auto& load = cost.worst) {
+      priced.back().worst =
+          Priced::Link{network.link(load->level).name, name_of(*load, network, *nodes[load->node]),
+                       load->flows, load->bytes, load->seconds};
+    }
+  }
+  return priced;
+}
+
+Result<Placement> place_candidate(std::size_t i, const std::vector<Host>& hosts,
+                                  const topology::Map& map, const Terms& terms) {
+  if (i < candidates.size()) return place(hosts, map, {.order = candidates[i].order});
+  return place_as_listed(hosts, map, terms.listed->text, terms.listed->file);
 }
 
 }  // namespace
 
-Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map) {
-  Score score{map.source, map.levels, hosts.size(), {}, {}, {}, {}};
-  for (const auto& [name, order] : candidates) {
-    auto placed = place(hosts, map, {.order = order});
+Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Terms terms) {
+  Score score{map.source, map.levels, hosts.size(), std::move(terms), {}, {}, {}, {}, {}};
+  std::optional<Network> network;
+  const std::size_t count = candidates.size() + (score.terms.listed ? 1 : 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto placed = place_candidate(i, hosts, map, score.terms);
     if (!placed) return std::unexpected(placed.error());
-    score.orders.push_back({name, column(*placed, &Crossings::ordered)});
+    if (!network) network.emplace(network_of(*placed, score.terms.links));
+    score.orders.push_back({i < candidates.size() ? candidates[i].name : "file",
+                            column(*placed, &Crossings::ordered),
+                            price(*placed, *network, score.terms.message_bytes)});
+    if (i > 0) continue;
+    for (const CollectiveName& name : collectives) {
+      score.least.push_back(
+          least_seconds(name.collective, *network, order_of(*placed), score.terms.message_bytes));
+    }
     score.minimum = column(*placed, &Crossings::minimum);
     score.unplaced = std::move(placed->unplaced);
     score.warnings = std::move(placed->warnings);
@@ -62,49 +101,8 @@ Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map) {
   return score;
 }
 
-std::string score_text(const Score& score) {
-  if (score.levels.empty()) return {};
-  constexpr std::size_t name_width = 8;  // of "torchrun", the longest
-  const std::size_t most_digits = fmt::formatted_size("{}", score.nodes);
-  std::vector<std::string> levels;
-  for (const std::string& level : score.levels) levels.push_back(printable(level));
-  std::string out = fmt::format("neighbours in another domain, of {} in the ring\n{:<{}}",
-                                score.nodes, "order", name_width);
-  for (const std::string& level : levels) out += fmt::format("  {:>{}}", level, most_digits);
-  out += '\n';
-  const auto add_row = [&](std::string_view name, const std::vector<std::size_t>& figures) {
-    out += fmt::format("{:<{}}", name, name_width);
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      out += fmt::format("  {:>{}}", figures[i], std::max(levels[i].size(), most_digits));
-    }
-    out += '\n';
-  };
-  for (const Scored& order : score.orders) add_row(order.name, order.crossings);
-  add_row("minimum", score.minimum);
-  return out;
-}
-
-std::string score_json(const Score& score) {
-  JsonWriter json;
-  json.raw("{\"schema\": \"toprun.topo_score/1\",\n \"source\": ").text(score.source);
-  json.raw(",\n \"levels\": ").texts(score.levels);
-  json.raw(",\n \"nodes\": ").number(score.nodes);
-  json.raw(",\n \"orders\": ");
-  json.list(
-      score.orders,
-      [&](const Scored& order) {
-        json.raw("{\"name\": ").text(order.name).raw(", \"crossings\": ");
-        write_by_level(json, score.levels, order.crossings);
-        json.raw("}");
-      },
-      ",\n  ");
-  json.raw(",\n \"minimum\": ");
-  write_by_level(json, score.levels, score.minimum);
-  json.raw(",\n \"ring\": ");
-  write_ring(json, score);
-  json.raw(",\n \"unplaced\": ").texts(score.unplaced);
-  json.raw(",\n \"warnings\": ").texts(score.warnings).raw("}\n");
-  return json.take();
+bool all_links_assumed(const Links& links) {
+  return links.host.assumed && std::ranges::all_of(links.levels, &Links::Level::assumed);
 }
 
 }  // namespace toprun::placement

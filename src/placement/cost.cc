@@ -1,0 +1,152 @@
+#include "placement/cost.h"
+
+#include <algorithm>
+
+#include "placement/double_tree.h"
+
+namespace toprun::placement {
+namespace {
+
+using Nodes = std::span<const std::size_t>;
+
+double seconds_of(double bytes, double gbps) {
+  return gbps > 0 ? bytes * 8 / (gbps * 1e9) : 0;
+}
+
+// What goes over each edge of the ring in all steps together.
+double ring_edge_bytes(std::size_t count, double bytes) {
+  return 2 * static_cast<double>(count - 1) * bytes / static_cast<double>(count);
+}
+
+std::size_t steps_of(Collective collective, std::size_t count) {
+  switch (collective) {
+    case Collective::ring:
+      return 2 * (count - 1);
+    case Collective::tree:
+      return 2 * DoubleTree(count).depth;
+    case Collective::all_to_all:
+      return count - 1;
+  }
+  return 0;
+}
+
+double latency_seconds(Collective collective, const Network& network, Nodes nodes) {
+  return static_cast<double>(steps_of(collective, nodes.size())) * network.latency_us(nodes) * 1e-6;
+}
+
+Loads ring_loads(const Network& network, Nodes order, double bytes) {
+  Loads loads(network);
+  const double edge_bytes = ring_edge_bytes(order.size(), bytes);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    loads.add(order[i], order[(i + 1) % order.size()], edge_bytes);
+  }
+  return loads;
+}
+
+Loads tree_loads(const Network& network, Nodes order, double bytes) {
+  Loads loads(network);
+  const DoubleTree trees(order.size());
+  for (const auto& parent : trees.parent) {
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (parent[i] == i) continue;
+      loads.add(order[i], order[parent[i]], bytes / 2);
+      loads.add(order[parent[i]], order[i], bytes / 2);
+    }
+  }
+  return loads;
+}
+
+Loads all_to_all_loads(const Network& network, Nodes nodes, double bytes) {
+  Loads loads(network);
+  loads.add_all_pairs(nodes, bytes / static_cast<double>(nodes.size()));
+  return loads;
+}
+
+Loads loads_of(Collective collective, const Network& network, Nodes order, double bytes) {
+  switch (collective) {
+    case Collective::ring:
+      return ring_loads(network, order, bytes);
+    case Collective::tree:
+      return tree_loads(network, order, bytes);
+    case Collective::all_to_all:
+      break;
+  }
+  return all_to_all_loads(network, order, bytes);
+}
+
+// A ring leaves every domain that holds some of the nodes but not all, at least once; where there
+// are several NVLink domains an edge leaves one through adapters, and through the uplinks of all
+// domains inside it that hold its end. Nodes of one NVLink domain have a flow each over NVLink.
+double least_ring_transfer(const Network& network, Nodes nodes, double bytes) {
+  const double edge_bytes = ring_edge_bytes(nodes.size(), bytes);
+  const auto nvlink = network.nvlink_level();
+  if (nvlink && !network.divides(nodes, *nvlink)) {
+    return seconds_of(edge_bytes, network.link(*nvlink).gbps);
+  }
+  double seconds = seconds_of(edge_bytes, network.links().host.gbps);
+  for (std::size_t level = 0; level < network.levels(); ++level) {
+    if (network.link(level).nvlink || !network.divides(nodes, level)) continue;
+    seconds = std::max(seconds, seconds_of(edge_bytes, network.link(level).gbps));
+  }
+  return seconds;
+}
+
+// Some node has to take the position with the most neighbours, and its host's links together carry
+// S/2 from and to each of them.
+double least_tree_host_transfer(const Network& network, Nodes nodes, const DoubleTree& trees,
+                                double bytes) {
+  const double most = static_cast<double>(trees.most_neighbours) * bytes / 2;
+  const double adapters_gbps = network.links().host.gbps;
+  const auto nvlink = network.nvlink_level();
+  if (!nvlink) return seconds_of(most, adapters_gbps);
+  const double nvlink_gbps = network.link(*nvlink).gbps;
+  if (!network.divides(nodes, *nvlink)) return seconds_of(most, nvlink_gbps);
+  return std::max(seconds_of(most, adapters_gbps + nvlink_gbps),
+                  seconds_of(bytes / 2, adapters_gbps));
+}
+
+// Each of the two trees joins all nodes, so that its edges leave every domain as often as a group
+// of so many positions is left at least. Of the domains inside an NVLink domain only some one is
+// sure to be left, by one tree, since the others' nodes may be reached by NVLink.
+double least_tree_transfer(const Network& network, Nodes nodes, double bytes) {
+  const DoubleTree trees(nodes.size());
+  double seconds = least_tree_host_transfer(network, nodes, trees, bytes);
+  const auto nvlink = network.nvlink_level();
+  if (nvlink && !network.divides(nodes, *nvlink)) return seconds;
+  for (std::size_t level = 0; level < network.levels(); ++level) {
+    if (network.link(level).nvlink || !network.divides(nodes, level)) continue;
+    double most = 1;
+    if (!nvlink || level < *nvlink) {
+      for (const std::size_t size : network.sizes(nodes, level)) {
+        most = std::max(most, 2 * static_cast<double>(trees.fewest_leaving(size)));
+      }
+    }
+    seconds = std::max(seconds, seconds_of(most * bytes / 2, network.link(level).gbps));
+  }
+  return seconds;
+}
+
+}  // namespace
+
+Cost cost_of(Collective collective, const Network& network, Nodes order, double bytes) {
+  if (order.size() < 2) return {};
+  const auto worst = loads_of(collective, network, order, bytes).worst();
+  const double transfer = worst ? worst->seconds : 0;
+  return {latency_seconds(collective, network, order) + transfer, worst};
+}
+
+double least_seconds(Collective collective, const Network& network, Nodes nodes, double bytes) {
+  if (nodes.size() < 2) return 0;
+  const double latency = latency_seconds(collective, network, nodes);
+  switch (collective) {
+    case Collective::ring:
+      return latency + least_ring_transfer(network, nodes, bytes);
+    case Collective::tree:
+      return latency + least_tree_transfer(network, nodes, bytes);
+    case Collective::all_to_all:
+      break;
+  }
+  return cost_of(Collective::all_to_all, network, nodes, bytes).seconds;
+}
+
+}  // namespace toprun::placement
