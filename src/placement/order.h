@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "placement/mapping.h"
+#include "placement/plan.h"
 #include "topology/tree.h"
 
 namespace toprun::placement {
@@ -44,6 +47,7 @@ struct Placement {
   std::vector<Crossings> ring;        // one per level
   std::vector<std::string> unplaced;  // nodes without evidence, in the order of `nodes`
   std::vector<std::string> warnings;
+  std::optional<Mapping> mapping = {};  // what a plan's order is worth; its nodes left out
 };
 
 enum class Order {
@@ -56,7 +60,8 @@ enum class Order {
 // What an order is to respect besides the network.
 struct Wishes {
   Order order = Order::topology;
-  std::size_t segment = 1;  // Order::topology: whole groups of so many nodes stay together
+  std::size_t segment = 1;        // Order::topology: whole groups of so many nodes stay together
+  std::optional<Plan> plan = {};  // Order::topology: what ranks send to each other stays near
 };
 
 // Orders the hosts. Order::topology: domains in natural order of their names, unknown ones after
@@ -73,6 +78,10 @@ struct Wishes {
 // `segment` > 1: Order::topology puts the nodes into segments of so many (segments.h), for which
 // `ordered` may be more than `minimum`; a warning names the nodes whose segment no single innermost
 // domain holds.
+//
+// With a `plan`, Order::topology is the order that serves its traffic best (map_slots()), for which
+// `ordered` may also be more; warnings say which groups cannot stay inside a domain and why.
+// Errors: those of prepare(), and a segment beside it.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Wishes& wishes = {});
 
