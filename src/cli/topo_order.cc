@@ -4,16 +4,19 @@
 
 #include "base/console.h"
 #include "base/text.h"
+#include "cli/plan_options.h"
 #include "cli/print.h"
 #include "cli/topo_job.h"
 #include "cli/values.h"
 #include "placement/formats.h"
+#include "placement/groups.h"
 
 namespace toprun::cli {
 namespace {
 
 struct OrderOptions {
   JobOptions job;
+  PlanOptions plan;
   std::size_t segment = 1;
   std::optional<std::string> format;
   bool json = false;
@@ -51,18 +54,21 @@ void say_what_it_saves(const placement::Placement& placement) {
                     ring.level, ring.given, placement.nodes.size(), ring.level, ring.ordered,
                     ring.minimum));
   }
+  if (placement.mapping) say("parallel: " + placement::mapping_text(*placement.mapping));
 }
 
 Result<int> print_order(const OrderOptions& options, const Environment& environment) {
   const auto format = chosen_format(options);
   if (!format) return std::unexpected(format.error());
+  const auto plan = parse_plan(options.plan);
+  if (!plan) return std::unexpected(plan.error());
   auto job = find_job(options.job, environment);
   if (!job) return std::unexpected(job.error());
   if (auto fits = check_length(**format, *job, options.job); !fits) {
     return std::unexpected(fits.error());
   }
-  const auto placed =
-      placement::place(job->hosts, std::move(job->map), {.segment = options.segment});
+  const auto placed = placement::place(job->hosts, std::move(job->map),
+                                       {.segment = options.segment, .plan = *plan});
   if (!placed) return std::unexpected(placed.error());
   if (const int code = print((*format)->text(*placed)); code != 0) return code;
   // JSON says the same itself.
@@ -96,6 +102,7 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
   app.add_option("--segment", options.segment,
                  "keep groups of so many nodes, as of one NVLink domain, inside one domain")
       ->check(CLI::Range(1, max_nodes));
+  add_plan_options(app, options.plan);
   app.add_option("--format", options.format, "one of the formats below, table unless given");
   app.add_flag("--json", options.json, "the same as --format json");
   app.footer(footer());

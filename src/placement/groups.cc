@@ -225,4 +225,10 @@ std::string mapping_text(const Mapping& mapping) {
       mapping.exact ? std::string(least) : fmt::format("{} than {:.4g}", least, mapping.bound));
 }
 
+std::string mapping_json(const Mapping& mapping) {
+  return fmt::format(R"({{"cost": {}, "plain": {}, "bound": {}, "exact": {}}})",
+                     seconds_json(mapping.cost), seconds_json(mapping.plain),
+                     seconds_json(mapping.bound), mapping.exact);
+}
+
 }  // namespace toprun::placement

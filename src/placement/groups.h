@@ -56,4 +56,7 @@ std::string groups_json(const GroupTable& table);
 // "links are busy …": what the mapping is worth, in one line.
 std::string mapping_text(const Mapping& mapping);
 
+// {cost, plain, bound, exact}; in seconds.
+std::string mapping_json(const Mapping& mapping);
+
 }  // namespace toprun::placement

@@ -33,7 +33,8 @@ Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map);
 std::string score_text(const Score& score);
 
 // {"schema": "toprun.topo_score/1", source, levels, nodes, orders: [{name, crossings: {LEVEL: N}}],
-// minimum: {LEVEL: N}, ring: as in topo_order, unplaced, warnings}.
-std::string score_json(const Score& score);
+// minimum: {LEVEL: N}, ring: as in topo_order, unplaced, warnings}, and
+// `more`, further members without the braces.
+std::string score_json(const Score& score, std::string_view more = {});
 
 }  // namespace toprun::placement
