@@ -5,17 +5,20 @@
 #include "base/console.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "cli/plan_options.h"
 #include "cli/print.h"
 #include "cli/topo_job.h"
 #include "cli/values.h"
 #include "hosts/hostlist.h"
 #include "placement/formats.h"
+#include "placement/groups.h"
 
 namespace toprun::cli {
 namespace {
 
 struct OrderOptions {
   JobOptions job;
+  PlanOptions plan;
   std::size_t segment = 1;
   std::size_t nodes = 0;
   std::optional<std::string> before;
@@ -63,11 +66,14 @@ void say_what_it_saves(const placement::Placement& placement) {
                     ring.level, ring.given, placement.nodes.size(), ring.level, ring.ordered,
                     ring.minimum));
   }
+  if (placement.mapping) say("parallel: " + placement::mapping_text(*placement.mapping));
 }
 
 Result<int> print_order(const OrderOptions& options, const Environment& environment) {
   const auto format = chosen_format(options);
   if (!format) return std::unexpected(format.error());
+  const auto plan = parse_plan(options.plan);
+  if (!plan) return std::unexpected(plan.error());
   auto job = find_job(options.job, environment);
   if (!job) return std::unexpected(job.error());
   if (auto fits = check_length(**format, *job, options.job); !fits) {
@@ -75,9 +81,11 @@ Result<int> print_order(const OrderOptions& options, const Environment& environm
   }
   auto before = earlier_order(options);
   if (!before) return std::unexpected(before.error());
-  const auto placed = placement::place(
-      job->hosts, std::move(job->map),
-      {.segment = options.segment, .nodes = options.nodes, .before = *std::move(before)});
+  const auto placed = placement::place(job->hosts, std::move(job->map),
+                                       {.segment = options.segment,
+                                        .nodes = options.nodes,
+                                        .plan = *plan,
+                                        .before = *std::move(before)});
   if (!placed) return std::unexpected(placed.error());
   if (const int code = print((*format)->text(*placed)); code != 0) return code;
   // JSON says the same itself.
@@ -118,6 +126,7 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
   app.add_option("--stable", options.before,
                  "a file with an earlier order of the job, as --format hosts prints it: hosts that "
                  "stay keep their places");
+  add_plan_options(app, options.plan);
   app.add_option("--format", options.format, "one of the formats below, table unless given");
   app.add_flag("--json", options.json, "the same as --format json");
   app.footer(footer());

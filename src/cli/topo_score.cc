@@ -4,9 +4,11 @@
 
 #include "base/console.h"
 #include "base/files.h"
+#include "cli/plan_options.h"
 #include "cli/print.h"
 #include "cli/topo_job.h"
 #include "cli/values.h"
+#include "placement/groups.h"
 #include "placement/score_text.h"
 
 namespace toprun::cli {
@@ -14,29 +16,15 @@ namespace {
 
 struct ScoreOptions {
   JobOptions job;
-  std::vector<std::string> links;
+  PlanOptions plan;
   std::optional<std::string> size;
   std::optional<std::string> order_file;
   bool json = false;
 };
 
-Result<placement::LinksByLevel> links_told(const std::vector<std::string>& texts) {
-  placement::LinksByLevel links;
-  for (const std::string& text : texts) {
-    auto link = placement::parse_link(text);
-    if (!link) return std::unexpected(link.error());
-    const std::string level = link->first;
-    if (!links.insert(*std::move(link)).second) {
-      return usage("--link " + text, fmt::format("level {} has a figure already", level),
-                   "give each level once");
-    }
-  }
-  return links;
-}
-
 Result<placement::Terms> terms_of(const ScoreOptions& options, const topology::Map& map) {
   placement::Terms terms;
-  const auto told = links_told(options.links);
+  const auto told = parse_links(options.plan);
   if (!told) return std::unexpected(told.error());
   auto links = placement::links_of(map, *told, options.job.nproc_per_node);
   if (!links) return std::unexpected(links.error());
@@ -54,6 +42,23 @@ Result<placement::Terms> terms_of(const ScoreOptions& options, const topology::M
   return terms;
 }
 
+// What the orders mean to parallel groups, below the table or inside the object.
+struct GroupParts {
+  std::string text;
+  std::string json;
+  std::vector<std::string> warnings;
+};
+
+Result<GroupParts> group_parts(const PlanOptions& options, const Job& job) {
+  const auto plan = parse_plan(options);
+  if (!plan) return std::unexpected(plan.error());
+  if (!plan->has_value()) return GroupParts{};
+  auto table = placement::tabulate_groups(job.hosts, job.map, **plan);
+  if (!table) return std::unexpected(table.error());
+  return GroupParts{placement::groups_text(*table), placement::groups_json(*table),
+                    std::move(table->warnings)};
+}
+
 Result<int> print_score(const ScoreOptions& options, const Environment& environment) {
   const auto job = find_job(options.job, environment);
   if (!job) return std::unexpected(job.error());
@@ -61,9 +66,11 @@ Result<int> print_score(const ScoreOptions& options, const Environment& environm
   if (!terms) return std::unexpected(terms.error());
   const auto score = placement::score(job->hosts, job->map, *std::move(terms));
   if (!score) return std::unexpected(score.error());
-  if (options.json) return print(placement::score_json(*score));
-  const int code = print(placement::score_text(*score));
-  say_what_is_unknown(score->source, score->warnings);
+  const auto groups = group_parts(options.plan, *job);
+  if (!groups) return std::unexpected(groups.error());
+  if (options.json) return print(placement::score_json(*score, groups->json));
+  const int code = print(placement::score_text(*score) + groups->text);
+  say_what_is_unknown(score->source, groups->text.empty() ? score->warnings : groups->warnings);
   if (!score->levels.empty() && placement::all_links_assumed(score->terms.links)) {
     say("no link's figure is known: the times are those of a network that is not oversubscribed; "
         "--link LEVEL=GBPS tells otherwise");
@@ -79,10 +86,7 @@ int run_topo_score(const std::vector<std::string>& arguments, const Environment&
                "toprun topo score");
   add_job_options(app, options.job);
   add_processes_option(app, options.job);
-  app.add_option("--link", options.links,
-                 "LEVEL=GBPS[:US]: what one domain's uplink carries in each direction, and the "
-                 "microseconds that it adds; host=GBPS: each host's adapters; may be repeated")
-      ->allow_extra_args(false);
+  add_plan_options(app, options.plan);
   app.add_option("--size", options.size, "bytes on each node, as in 16M; 64M unless given");
   app.add_option("--order", options.order_file,
                  "a file with host names, one or a list per line: scores that order too");

@@ -186,6 +186,13 @@ TEST_F(Topo, RefusesInOneLine) {
        "--order: cannot read " + (folder_ / "none").string()},
       {{"score", "--topology", good, "--order", file("order", "n0\nn9\n")},
        "order:2: host n9 is not in the job"},
+      {{"order", "--topology", good, "--parallel", "tp=2"},
+       "--parallel tp=2,cp=1,pp=1: its 2 ranks do not divide the job's 1"},
+      {{"order", "--topology", good, "--parallel", "tp=1", "--segment", "2"},
+       "--segment and --parallel: either decides"},
+      {{"score", "--topology", good, "--parallel", "xx=1"}, "no such kind of parallelism"},
+      {{"score", "--topology", good, "--parallel", "tp=1", "--link", "leaf=1"},
+       "--link leaf: the network has no such level; there are cluster, rack, host"},
       {{"order", "--hosts", "n[1-"}, "--hosts: host list 'n[1-', column 2"},
       {{"order", "--hosts", "n[3-1]"}, "column 3: the range 3-1 descends"},
       {{"order", "--hosts", "n[0-999999999]"}, "more than 65536 hosts"},
@@ -363,6 +370,36 @@ TEST_F(Topo, SaysThatTheLinksAreAssumed) {
   EXPECT_EQ(run({"score", "--topology", path}).err, line);
   EXPECT_EQ(run({"score", "--topology", path, "--link", "host=100:3"}).err, "");
   EXPECT_EQ(run({"score", "--topology", path, "--json"}).err, "");
+}
+
+TEST_F(Topo, KeepsTheCostliestTrafficNear) {
+  // dp is outermost, so that the plain order has the partners of each group in two racks.
+  const std::string path = file("racks.txt", "n[0-1] /c/a/x\nn[2-3] /c/b/x\n");
+  const std::vector<std::string> arguments = {"--topology",       path,
+                                              "--nproc-per-node", "8",
+                                              "--parallel",       "tp=8,pp=2,order=tp-pp-dp",
+                                              "--traffic",        "dp=8G,pp=1G",
+                                              "--link",           "rack=160"};
+  const auto with = [&](std::vector<std::string> front) {
+    front.insert(front.end(), arguments.begin(), arguments.end());
+    return run(front);
+  };
+  EXPECT_EQ(with({"order", "--format", "hosts"}).out, "n0\nn2\nn1\nn3\n");
+  const auto table = with({"order"});
+  EXPECT_NE(table.err.find("toprun: parallel: links are busy for "), std::string::npos)
+      << table.err;
+  EXPECT_NE(table.err.find(" in plain order; no order has less\n"), std::string::npos) << table.err;
+  const auto order = nlohmann::json::parse(with({"order", "--json"}).out);
+  EXPECT_EQ(order["parallel"]["exact"], true);
+  EXPECT_LT(order["parallel"]["cost"], order["parallel"]["plain"]);
+
+  const auto score = with({"score"});
+  EXPECT_EQ(score.code, 0) << score.err;
+  EXPECT_NE(score.out.find("\nparallel  dp        16     2        0      0 "), std::string::npos)
+      << score.out;
+  const auto json = nlohmann::json::parse(with({"score", "--json"}).out);
+  EXPECT_EQ(json["parallel"]["orders"][3]["groups"][1]["spanning"]["rack"], 16);
+  EXPECT_EQ(json["parallel"]["orders"][4]["groups"][1]["spanning"]["rack"], 0);
 }
 
 TEST_F(Topo, SaysThatNothingIsKnown) {

@@ -7,6 +7,7 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "placement/groups.h"
 
 namespace toprun::placement {
 namespace {
@@ -108,6 +109,9 @@ std::string json_text(const Placement& placement) {
         json.raw(", \"minimum\": ").number(ring.minimum).raw("}");
       },
       next_line);
+  if (placement.mapping) {
+    json.raw(",\n \"parallel\": ").raw(mapping_json(*placement.mapping));
+  }
   json.raw(",\n \"unplaced\": ").texts(placement.unplaced);
   json.raw(",\n \"spare\": ").texts(placement.spare);
   json.raw(",\n \"warnings\": ").texts(placement.warnings).raw("}\n");

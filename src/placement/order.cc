@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "placement/domains.h"
+#include "placement/groups.h"
 #include "placement/segments.h"
 #include "placement/spares.h"
 #include "placement/stable.h"
@@ -270,6 +271,53 @@ Result<Placement> place_needed(const std::vector<Host>& hosts, topology::Map map
   return placed;
 }
 
+std::vector<int> processes_of(const std::vector<Host>& hosts) {
+  std::vector<int> processes;
+  for (const Host& host : hosts) processes.push_back(std::max(0, host.nproc));
+  return processes;
+}
+
+void warn_of_groups(Placement& placement, const Prepared& prepared, const Plan& plan) {
+  if (!placement.mapping) {
+    placement.warnings.push_back(
+        fmt::format("more than {} pairs of nodes send to each other: --parallel does not change "
+                    "the order",
+                    max_pairs));
+    return;
+  }
+  const auto differs = [&](const Node& node) { return node.nproc != placement.nodes[0].nproc; };
+  if (std::ranges::any_of(placement.nodes, differs)) {
+    placement.warnings.emplace_back(
+        "the nodes run different numbers of processes: only those that run equally many can "
+        "change places");
+  }
+  if (!plan.parameters && plan.traffic.empty()) {
+    placement.warnings.push_back(
+        fmt::format("--parallel: the traffic of a model of {:g}B parameters is assumed; --model or "
+                    "--traffic tells it",
+                    default_parameters / 1e9));
+  }
+  auto lines = explain_groups(placement, score_groups(placement, prepared));
+  std::ranges::move(lines, std::back_inserter(placement.warnings));
+}
+
+// In the order that serves the plan best. `sorted`: in topology order.
+Result<Placement> place_for(const Plan& plan, Indexes sorted, const std::vector<Host>& hosts,
+                            topology::Map map, const Entries& entries, const Domains& domains) {
+  const std::vector<int> processes = processes_of(hosts);
+  const auto prepared = prepare(plan, map, processes);
+  if (!prepared) return std::unexpected(prepared.error());
+  const auto placed = static_cast<std::size_t>(
+      std::ranges::count_if(entries, [](std::size_t entry) { return entry != nowhere; }));
+  auto mapping = map_nodes(*prepared, sorted, placed, domains, processes);
+  if (mapping) sorted = std::move(mapping->nodes);
+  auto placement = place_in(sorted, hosts, std::move(map), entries, domains);
+  if (!placement) return placement;
+  placement->mapping = std::move(mapping);
+  warn_of_groups(*placement, *prepared, plan);
+  return placement;
+}
+
 }  // namespace
 
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const Wishes& wishes) {
@@ -285,6 +333,14 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const
   Indexes indexes;
   switch (wishes.order) {
     case Order::topology:
+      if (wishes.plan && wishes.segment > 1) {
+        return usage("--segment and --parallel", "either decides which nodes stand together",
+                     "leave one of them out");
+      }
+      if (wishes.plan && wishes.before.empty()) {
+        return place_for(*wishes.plan, by_topology(hosts, entries, domains), hosts, std::move(map),
+                         entries, domains);
+      }
       indexes = by_wishes(hosts, entries, domains, wishes);
       break;
     case Order::name:

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "placement/mapping.h"
+#include "placement/plan.h"
 #include "topology/tree.h"
 
 namespace toprun::placement {
@@ -45,6 +48,7 @@ struct Placement {
   std::vector<std::string> unplaced;  // nodes without evidence, in the order of `nodes`
   std::vector<std::string> spare;     // hosts that were left out, as given
   std::vector<std::string> warnings;
+  std::optional<Mapping> mapping = {};  // what a plan's order is worth; its nodes left out
 };
 
 enum class Order {
@@ -58,8 +62,9 @@ enum class Order {
 struct Wishes {
   Order order = Order::topology;
   // Of Order::topology only:
-  std::size_t segment = 1;  // whole groups of so many nodes stay together
-  std::size_t nodes = 0;    // so many are needed, the others are spare (spares.h); 0: all
+  std::size_t segment = 1;        // whole groups of so many nodes stay together
+  std::size_t nodes = 0;          // so many are needed, the others are spare (spares.h); 0: all
+  std::optional<Plan> plan = {};  // what ranks send to each other stays near
   std::vector<std::string> before = {};  // an earlier order of the job, to be kept (stable.h)
 };
 
@@ -76,7 +81,11 @@ struct Wishes {
 //
 // `segment` > 1: Order::topology puts the nodes into segments of so many (segments.h), for which
 // `ordered` may be more than `minimum`; a warning names the nodes whose segment no single innermost
-// domain holds. Error: fewer hosts than `nodes`.
+// domain holds.
+//
+// With a `plan`, Order::topology is the order that serves its traffic best (map_slots()), for which
+// `ordered` may also be more; warnings say which groups cannot stay inside a domain and why.
+// Errors: those of prepare(), a segment beside a plan, fewer hosts than `nodes`.
 Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Wishes& wishes = {});
 

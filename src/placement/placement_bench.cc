@@ -41,5 +41,50 @@ void order_by_topology(benchmark::State& state) {
 }
 BENCHMARK(order_by_topology)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
+// 4,096 nodes of 8 processes in racks of so many, four racks to a block, shuffled; racks of 0: of 5
+// to 36 nodes, as a scheduler leaves them. `saved` is how much of the plain order's cost the
+// mapping saves, `above_bound` how far it is above what no order can be below.
+void order_for_parallel(benchmark::State& state, const std::string& text) {
+  constexpr std::size_t nodes = 4096;
+  std::mt19937 random(1);
+  std::vector<Host> hosts;
+  topology::Map map;
+  map.source = "bench";
+  map.levels = {"block", "rack"};
+  for (std::size_t rack = 0; hosts.size() < nodes; ++rack) {
+    const auto given = static_cast<std::size_t>(state.range(0));
+    const std::size_t size = given > 0 ? given : 5 + random() % 32;
+    for (std::size_t i = 0; i < size && hosts.size() < nodes; ++i) {
+      hosts.push_back({fmt::format("gpu-{}", hosts.size()), 8});
+      map.hosts.push_back(
+          {hosts.back().name,
+           {{fmt::format("b{}", rack / 4), fmt::format("r{}", rack)}, "bench", {}}});
+    }
+  }
+  std::ranges::shuffle(hosts, random);
+  const Plan plan{*parse_parallel(text), {}, {}, {}};
+  for (auto _ : state) {
+    const auto placement = place(hosts, map, {.plan = plan});
+    const Mapping& mapping = *placement->mapping;
+    state.counters["saved"] = 1 - mapping.cost / mapping.plain;
+    state.counters["above_bound"] = mapping.cost / mapping.bound - 1;
+  }
+}
+BENCHMARK_CAPTURE(order_for_parallel, dense, "tp=8,pp=16")
+    ->Arg(16)
+    ->Arg(18)
+    ->Arg(0)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(order_for_parallel, context, "tp=8,cp=4,pp=16")
+    ->Arg(16)
+    ->Arg(18)
+    ->Arg(0)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(order_for_parallel, experts, "tp=8,pp=16,ep=8,dp=256")
+    ->Arg(16)
+    ->Arg(18)
+    ->Arg(0)
+    ->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace toprun::placement

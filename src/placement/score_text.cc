@@ -172,7 +172,7 @@ std::string score_text(const Score& score) {
   return crossings_text(score) + "\n" + costs_text(score);
 }
 
-std::string score_json(const Score& score) {
+std::string score_json(const Score& score, std::string_view more) {
   JsonWriter json;
   json.raw("{\"schema\": \"toprun.topo_score/1\",\n \"source\": ").text(score.source);
   json.raw(",\n \"levels\": ").texts(score.levels);
@@ -198,7 +198,9 @@ std::string score_json(const Score& score) {
   json.raw(",\n \"ring\": ");
   write_ring(json, score);
   json.raw(",\n \"unplaced\": ").texts(score.unplaced);
-  json.raw(",\n \"warnings\": ").texts(score.warnings).raw("}\n");
+  json.raw(",\n \"warnings\": ").texts(score.warnings);
+  if (!more.empty()) json.raw(",\n ").raw(more);
+  json.raw("}\n");
   return json.take();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "placement/score.h"
 
@@ -13,7 +14,8 @@ std::string score_text(const Score& score);
 // {"schema": "toprun.topo_score/1", source, levels, nodes, bytes, links: [{level, gbps or null
 // where it is no bottleneck, latency_us, assumed}], orders: [{name, crossings: {LEVEL: N}, cost:
 // {COLLECTIVE: {seconds, ratio: to least, worst: {level, name, flows, bytes, seconds} or null}}}],
-// minimum: {LEVEL: N}, least: {COLLECTIVE: seconds}, ring: as in topo_order, unplaced, warnings}.
-std::string score_json(const Score& score);
+// minimum: {LEVEL: N}, least: {COLLECTIVE: seconds}, ring: as in topo_order, unplaced, warnings},
+// and `more`, further members without the braces.
+std::string score_json(const Score& score, std::string_view more = {});
 
 }  // namespace toprun::placement
