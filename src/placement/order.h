@@ -44,6 +44,10 @@ struct Placement {
   std::vector<Crossings> ring;        // one per level
   std::vector<std::string> unplaced;  // nodes without evidence, in the order of `nodes`
   std::vector<std::string> warnings;
+  // Filled on request (explain.h); whoever decides something adds its reason.
+  std::vector<std::string> explanation = {};  // of the order as a whole
+  std::vector<std::string> node_explanations =
+      {};  // as `nodes`, "" for those not asked for; or none
 };
 
 enum class Order {

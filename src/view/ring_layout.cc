@@ -17,7 +17,7 @@ using placement::Sketch;
 using placement::Unit;
 
 constexpr double canvas_margin = 24;
-constexpr double way_back = 30;  // room around the boxes for the line that closes the ring
+constexpr double way_back = 40;  // room around the boxes for the line that closes the ring
 constexpr double unit_gap = 28;
 constexpr double frame_gap = 28;
 constexpr double padding = 20;
@@ -26,6 +26,9 @@ constexpr double unit_padding = 9;
 constexpr double line_height = 16;
 constexpr double legend_row = 19;
 constexpr double least_width = 600;
+constexpr double page_shape = 1.8;  // width to height
+constexpr double row_shape = 4.5;   // of a few units: in one row the ring is a straight line
+constexpr std::size_t few = 18;
 
 // Things side by side in rows from left to right.
 struct Packing {
@@ -52,20 +55,18 @@ Packing in_rows(const std::vector<Rect>& sizes, std::size_t columns, double gap)
   return packing;
 }
 
-// Few in one row, where the ring is a straight line; many in the shape of a page. Rows of one
-// length look better than a ragged end.
-Packing packed(const std::vector<Rect>& sizes, double gap) {
-  constexpr std::size_t few = 16;
-  const double shape = sizes.size() <= few ? 3.2 : 1.8;
+// In rows of one length rather than with a ragged end, and of the shape asked for: width to height.
+Packing packed(const std::vector<Rect>& sizes, double gap, double shape) {
+  constexpr double ragged = 3;
   Packing best;
   double best_badness = 0;
   for (std::size_t columns = 1; columns <= sizes.size(); ++columns) {
     Packing packing = in_rows(sizes, columns, gap);
-    const std::size_t rows = (sizes.size() + columns - 1) / columns;
-    const auto empty = static_cast<double>(rows * columns - sizes.size());
+    const std::size_t places = (sizes.size() + columns - 1) / columns * columns;
+    const auto empty = static_cast<double>(places - sizes.size());
     const double badness =
         std::abs(std::log((packing.width + gap) / (packing.height + gap) / shape)) +
-        empty / static_cast<double>(rows * columns);
+        ragged * empty / static_cast<double>(places);
     if (best.at.empty() || badness < best_badness) {
       best = std::move(packing);
       best_badness = badness;
@@ -142,7 +143,7 @@ class Builder {
       extents.back().units_end = placed_units_;
       sizes.push_back({0, 0, size.width, size.height});
     }
-    const Packing packing = packed(sizes, frame_gap);
+    const Packing packing = packed(sizes, frame_gap, page_shape);
     const double below = frame.own == 0 ? 0 : units.height + frame_gap;
     for (std::size_t i = 0; i < extents.size(); ++i) {
       move(extents[i], {corner.x + packing.at[i].x, corner.y + below + packing.at[i].y});
@@ -151,7 +152,8 @@ class Builder {
   }
 
   Size place_units(const Frame& frame, Point corner) {
-    const Packing packing = packed(std::vector<Rect>(frame.own, unit_), unit_gap);
+    const Packing packing = packed(std::vector<Rect>(frame.own, unit_), unit_gap,
+                                   frame.own <= few ? row_shape : page_shape);
     for (std::size_t i = 0; i < frame.own; ++i) {
       set_unit(frame.first + i, {corner.x + packing.at[i].x, corner.y + packing.at[i].y});
     }
@@ -259,16 +261,16 @@ class Builder {
     constexpr double figure = 74;
     const double name_x = canvas_margin + sample + 10;
     double names_end = name_x + 150;
-    std::vector<std::string> names = {"inside a " +
+    std::vector<std::string> names = {"stay in their " +
                                       level_words(sketch_, sketch_.levels.size() - 1)};
     for (std::size_t level = 0; level < sketch_.levels.size(); ++level) {
-      names.push_back("to another " + level_words(sketch_, level));
+      names.push_back("leave their " + level_words(sketch_, level));
     }
     for (const std::string& name : names) {
       names_end = std::max(names_end, name_x + width_of({.text = name}));
     }
     y_ += legend_row;
-    add_text(name_x, "steps of the ring", Style::plain);
+    add_text(name_x, "steps of the ring that", Style::plain);
     const std::vector<std::string_view> heads = {"as given", "as drawn", "minimum"};
     for (std::size_t i = 0; i < heads.size(); ++i) {
       add_text(names_end + figure * static_cast<double>(i + 1), std::string(heads[i]), Style::plain,
@@ -302,7 +304,8 @@ class Builder {
     for (const Text& text : layout_.texts) {
       layout_.width = std::max(layout_.width, bounds_of(text).right() + canvas_margin);
     }
-    layout_.height = y_ + canvas_margin - 8;
+    layout_.width = std::ceil(layout_.width);
+    layout_.height = std::ceil(y_ + canvas_margin - 8);
   }
 
   const Sketch& sketch_;

@@ -9,7 +9,7 @@ namespace {
 using placement::Step;
 
 constexpr double beside = 14;      // from a box to the line in the gap before it
-constexpr double outside = 15;     // from all boxes to the line that closes the ring
+constexpr double outside = 26;     // from all boxes to the line that closes the ring
 constexpr double port_offset = 9;  // of a curve's ends from the middle of a side
 constexpr double least_bend = 26;
 
@@ -32,7 +32,7 @@ class Router {
     } else if (step.to == 0 && step.from + 1 == units_.size()) {
       line.points = way_back();
     } else {
-      line.points = curve(units_[step.from], units_[step.to]);
+      line.points = curve(step);
       line.curved = true;
     }
     return line;
@@ -81,10 +81,12 @@ class Router {
             {b.x, b.centre().y}};
   }
 
-  std::vector<Point> curve(const Rect& a, const Rect& b) const {
+  std::vector<Point> curve(const Step& step) const {
+    const Rect& a = units_[step.from];
+    const Rect& b = units_[step.to];
     const double dx = b.centre().x - a.centre().x;
     const double dy = b.centre().y - a.centre().y;
-    if (std::abs(dy) < a.height / 2) return dx > 0 ? over(a, b) : under(a, b);
+    if (std::abs(dy) < a.height / 2) return passes_over(step) ? over(a, b) : under(a, b);
     const double gap = std::abs(dy) - a.height;
     if (std::abs(dx) < a.width && gap > a.height) return round_the_side(a, b);
     const double bend = std::max(least_bend, gap * 0.45);
@@ -98,18 +100,30 @@ class Router {
     return {start, {start.x, start.y - bend}, {end.x, end.y + bend}, end};
   }
 
-  // To the right, above what stands between.
+  // Between two of one row: where fewer rows are in the way, else above to the right and below to
+  // the left.
+  bool passes_over(const Step& step) const {
+    const Rect& a = units_[step.from];
+    const Rect around = frames_[step.from].empty() ? area_ : frames_[step.from].back();
+    const double above = a.y - around.y;
+    const double below = around.bottom() - a.bottom();
+    if (std::abs(above - below) > a.height) return above < below;
+    return a.x < units_[step.to].x;
+  }
+
   std::vector<Point> over(const Rect& a, const Rect& b) const {
-    const Point start{a.centre().x + port_offset, a.y};
-    const Point end{b.centre().x - port_offset, b.y};
-    const double rise = bend_of(end.x - start.x, start.y - area_.y + outside);
+    const double side = a.x < b.x ? port_offset : -port_offset;
+    const Point start{a.centre().x + side, a.y};
+    const Point end{b.centre().x - side, b.y};
+    const double rise = bend_of(std::abs(end.x - start.x), start.y - area_.y + outside / 2);
     return {start, {start.x, start.y - rise}, {end.x, end.y - rise}, end};
   }
 
   std::vector<Point> under(const Rect& a, const Rect& b) const {
-    const Point start{a.centre().x - port_offset, a.bottom()};
-    const Point end{b.centre().x + port_offset, b.bottom()};
-    const double fall = bend_of(start.x - end.x, area_.bottom() - start.y + outside);
+    const double side = a.x < b.x ? port_offset : -port_offset;
+    const Point start{a.centre().x + side, a.bottom()};
+    const Point end{b.centre().x - side, b.bottom()};
+    const double fall = bend_of(std::abs(start.x - end.x), area_.bottom() - start.y + outside / 2);
     return {start, {start.x, start.y + fall}, {end.x, end.y + fall}, end};
   }
 

@@ -11,8 +11,8 @@ namespace toprun::view {
 // which holds all boxes: an order that follows the boxes is one tidy line. All other ways are
 // curves that bend to a side of their own in each direction, behind the boxes.
 //
-// `frames[i]`: the frames around unit i, outermost first. At least 30 pixels are free around `area`
-// but for above it, where there are 15.
+// `frames[i]`: the frames around unit i, outermost first. At least 30 pixels are free around
+// `area`, 15 above it.
 std::vector<Line> routes(const placement::Sketch& sketch, const std::vector<Rect>& units,
                          const std::vector<std::vector<Rect>>& frames, const Rect& area);
 

@@ -40,7 +40,7 @@ class Svg {
   std::string run() {
     begin();
     for (const FrameBox& frame : layout_.frames) add_frame(frame);
-    add("<g fill=\"none\" stroke-linecap=\"round\">\n");
+    add("<g fill=\"none\" stroke-linecap=\"round\"{}>\n", dense() ? " stroke-opacity=\"0.6\"" : "");
     for (const Line& line : layout_.lines) add_line(line);
     add("</g>\n");
     add("<g font-family=\"{}\" font-size=\"12\">\n", fixed_width);
@@ -139,9 +139,13 @@ class Svg {
     return text;
   }
 
+  // So many lines that single ones cannot be followed any more.
+  bool dense() const { return layout_.lines.size() > 2 * layout_.units.size() + 100; }
+
   // Lines that many steps share are wider.
-  static double width_of_line(const Line& line) {
-    return std::min(2.0 + 0.5 * std::log2(static_cast<double>(line.count)), 5.0);
+  double width_of_line(const Line& line) const {
+    const double least = dense() ? 1 : 2;
+    return std::min(least + 0.5 * std::log2(static_cast<double>(line.count)), 5.0);
   }
 
   // Tips touch the box, so that the line ends where the tip is wide.

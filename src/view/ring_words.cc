@@ -18,6 +18,7 @@ constexpr std::size_t name_columns = 40;  // of a domain
 constexpr std::size_t level_columns = 24;
 constexpr std::size_t source_columns = 90;
 constexpr std::size_t about_columns = 300;
+constexpr std::size_t most_detailed_units = 64;  // with more, no unit lists its hosts
 
 std::string ranks_of(const Unit& unit) {
   if (unit.nproc == 0) return "no rank";
@@ -31,6 +32,15 @@ std::string size_of(const Sketch& sketch, const Unit& unit) {
   return unit.domains < 2
              ? nodes
              : fmt::format("{} × {}, {}", unit.domains, level_words(sketch, *unit.level), nodes);
+}
+
+// A host's name without its domain where it does not fit with it; an address has none.
+std::string short_host(std::string name) {
+  const std::size_t dot = name.find('.');
+  const bool has_letter = name.find_first_not_of("0123456789.") != std::string::npos;
+  if (columns(name) > unit_columns && has_letter && dot > 0)
+    name.resize(std::min(dot, name.size()));
+  return name;
 }
 
 bool has_unknown(const Frame& frame) {
@@ -68,9 +78,14 @@ std::string whole_name_of(const Frame& frame) {
 }
 
 std::vector<std::string> lines_of(const Sketch& sketch, const Unit& unit) {
-  std::vector<std::string> lines = {clean_text(unit.name)};
-  lines.push_back(unit.hosts.empty() ? ranks_of(unit) : size_of(sketch, unit));
-  if (unit.level) lines.push_back(clean_text(unit.hosts));
+  std::vector<std::string> lines;
+  if (unit.hosts.empty()) {
+    lines = {short_host(clean_text(unit.name)), ranks_of(unit)};
+  } else {
+    lines = {clean_text(unit.name), size_of(sketch, unit)};
+    const bool detailed = sketch.units.size() <= most_detailed_units;
+    if (unit.level && detailed) lines.push_back(clean_text(unit.hosts));
+  }
   for (std::string& line : lines) line = shortened(line, unit_columns);
   return lines;
 }
@@ -86,6 +101,11 @@ std::string about(const Sketch& sketch, const Unit& unit) {
 
 std::vector<std::string> notes_of(const Sketch& sketch) {
   std::vector<std::string> notes;
+  if (sketch.levels.size() > 1) {
+    notes.push_back(fmt::format(
+        "A step that leaves a {} leaves all inside it; it has the colour of the outermost.",
+        level_words(sketch, 0)));
+  }
   if (has_unknown(sketch.whole) || std::ranges::any_of(sketch.units, &Unit::unknown)) {
     notes.push_back("Dashed: not known; such nodes may share a domain or not.");
   }
