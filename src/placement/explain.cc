@@ -90,6 +90,8 @@ class Overall {
                         ? "is the first in the order of --topology auto that knows them"
                         : "is the one that --topology names",
                     evidence()));
+    lines_.push_back(
+        "domains stand in natural order of their names, and so do the nodes inside the innermost");
   }
 
   std::string evidence() const {
@@ -112,11 +114,11 @@ class Overall {
   void add_level(std::size_t level) {
     const Crossings& ring = placement_.ring[level];
     lines_.push_back(fmt::format(
-        "{}: the ring leaves one {} as given, {} as ordered{}", ring.level,
-        counted(ring.given, "time"), ring.ordered,
-        ring.minimum == 0 ? "; all nodes share it"
+        "{}: left {} as given, {} as ordered{}", ring.level, counted(ring.given, "time"),
+        ring.ordered,
+        ring.minimum == 0 ? "; all nodes share one"
         : ring.ordered == ring.minimum
-            ? fmt::format(", the least there can be: each of {} has to be left once", ring.minimum)
+            ? fmt::format("; each of {} has to be left once, so no order does better", ring.minimum)
             : fmt::format("; {} would do without the wish for segments", ring.minimum)));
     std::vector<std::string> unknown;
     for (const Node& node : placement_.nodes) {
@@ -183,7 +185,9 @@ class Reason {
                                    nodes_.size(), ranks_words(node_.first_rank, node_.nproc));
     const auto level = innermost_known(node_.location.path);
     if (!level) {
-      text += ": its place is not known, so it stands behind those that have one, as given";
+      text += placement_.unplaced.size() == nodes_.size()
+                  ? ": its place is not known, so it stands as given"
+                  : ": its place is not known, so it stands behind those that have one, as given";
     } else {
       text += fmt::format(": {}{}; {}", place(*level), evidence(), company(*level));
     }
@@ -223,8 +227,8 @@ class Reason {
     if (all == 1)
       return fmt::format("alone in its {}{}", placement_.levels[level], after(first, level));
     if (here < all) {
-      return fmt::format("{} of {}'s {} stand here, the others where segments are whole", here,
-                         *path()[level], counted(all, "node"));
+      return fmt::format("{} of {}'s {} {} here, the others where segments are whole", here,
+                         *path()[level], counted(all, "node"), here == 1 ? "stands" : "stand");
     }
     return fmt::format("{}'s {} stand together{}", *path()[level], counted(all, "node"),
                        after(first, level));

@@ -13,7 +13,7 @@ namespace toprun::placement {
 struct Question {
   std::string_view topology = "auto";  // what the source was asked for by, as --topology takes it
   std::size_t segment = 1;             // as in the wishes
-  std::optional<std::size_t> node;     // position in the placement; nullopt: all
+  std::optional<std::size_t> node{};   // position in the placement; nullopt: all
 };
 
 inline constexpr std::size_t max_explained_nodes = 128;   // with more, by domain
