@@ -44,7 +44,7 @@ TEST(Markup, ShortensInTheMiddle) {
       {"node-0001", 9, "node-0001"},
       {"node-0001", 7, "nod…001"},
       {"node-0001", 8, "node…001"},
-      {"東京東京東", 7, "東…東"},
+      {"東京東京東", 7, "東京…東"},
       {"abcd", 3, "a…d"},
   };
   for (const auto& [text, most, shown] : rows) {
