@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/print.h"
+#include "cli/topo_draw.h"
 #include "cli/topo_order.h"
 #include "cli/topo_score.h"
 #include "cli/topo_show.h"
@@ -23,6 +24,7 @@ constexpr std::array verbs = {
     TopoVerb{"show", "the domains of the network and the nodes in them", run_topo_show},
     TopoVerb{"order", "the nodes in the order that toprun gives them, for people and programs",
              run_topo_order},
+    TopoVerb{"draw", "a picture of the domains and of the ring through them", run_topo_draw},
     TopoVerb{"score", "what this order and others cost", run_topo_score},
 };
 

@@ -10,8 +10,10 @@
 #include "cli/topo_job.h"
 #include "cli/values.h"
 #include "hosts/hostlist.h"
+#include "placement/explain.h"
 #include "placement/formats.h"
 #include "placement/groups.h"
+#include "topology/match.h"
 
 namespace toprun::cli {
 namespace {
@@ -24,6 +26,8 @@ struct OrderOptions {
   std::optional<std::string> before;
   std::optional<std::string> format;
   bool json = false;
+  bool explain = false;
+  std::string explained_host;  // empty: all
 };
 
 Result<const placement::Format*> chosen_format(const OrderOptions& options) {
@@ -69,6 +73,37 @@ void say_what_it_saves(const placement::Placement& placement) {
   if (placement.mapping) say("parallel: " + placement::mapping_text(*placement.mapping));
 }
 
+// Where the host stands whose place is to be explained; nullopt: all are meant.
+Result<std::optional<std::size_t>> position_of(const std::string& host,
+                                               const placement::Placement& placement) {
+  if (host.empty()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const placement::Node& node : placement.nodes) names.push_back(node.name);
+  const topology::Match match = topology::match_hosts({host}, names);
+  if (match.known[0]) return match.known[0];
+  const auto meant = did_you_mean(host, names);
+  return usage(fmt::format("--explain {}", host), "there is no such host in the job",
+               meant ? fmt::format("did you mean {}?", *meant) : "topo order lists them");
+}
+
+Result<void> add_explanation(const OrderOptions& options, placement::Placement& placement) {
+  if (!options.explain) return {};
+  const auto position = position_of(options.explained_host, placement);
+  if (!position) return std::unexpected(position.error());
+  placement::explain(
+      placement, {.topology = options.job.topology, .segment = options.segment, .node = *position});
+  return {};
+}
+
+// Below the table on stdout; JSON has it inside; the other forms' stdout is for programs.
+int print_explanation(std::string_view format, const placement::Placement& placement) {
+  const std::string text = placement::explanation_text(placement);
+  if (format == "json" || text.empty()) return 0;
+  if (format == "table") return print("Why\n" + text);
+  for (const std::string_view line : split(trim(text), '\n')) say(std::string(line));
+  return 0;
+}
+
 Result<int> print_order(const OrderOptions& options, const Environment& environment) {
   const auto format = chosen_format(options);
   if (!format) return std::unexpected(format.error());
@@ -81,13 +116,17 @@ Result<int> print_order(const OrderOptions& options, const Environment& environm
   }
   auto before = earlier_order(options);
   if (!before) return std::unexpected(before.error());
-  const auto placed = placement::place(job->hosts, std::move(job->map),
-                                       {.segment = options.segment,
-                                        .nodes = options.nodes,
-                                        .plan = *plan,
-                                        .before = *std::move(before)});
+  auto placed = placement::place(job->hosts, std::move(job->map),
+                                 {.segment = options.segment,
+                                  .nodes = options.nodes,
+                                  .plan = *plan,
+                                  .before = *std::move(before)});
   if (!placed) return std::unexpected(placed.error());
+  if (auto added = add_explanation(options, *placed); !added) {
+    return std::unexpected(added.error());
+  }
   if (const int code = print((*format)->text(*placed)); code != 0) return code;
+  if (const int code = print_explanation((*format)->name, *placed); code != 0) return code;
   // JSON says the same itself.
   if ((*format)->name != "json") say_what_is_unknown(placed->source, placed->warnings);
   if ((*format)->name == "table") say_what_it_saves(*placed);
@@ -129,8 +168,14 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
   add_plan_options(app, options.plan);
   app.add_option("--format", options.format, "one of the formats below, table unless given");
   app.add_flag("--json", options.json, "the same as --format json");
+  const auto* explain =
+      app.add_option("--explain", options.explained_host,
+                     "say why each node is where it is, or the one HOST of the job")
+          ->option_text("[HOST]")
+          ->expected(0, 1);
   app.footer(footer());
   if (const auto code = parse(app, arguments)) return *code;
+  options.explain = explain->count() > 0;
   const auto printed = print_order(options, environment);
   return printed ? *printed : give_up(printed.error());
 }

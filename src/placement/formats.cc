@@ -80,6 +80,14 @@ std::string table_text(const Placement& placement) {
   return out;
 }
 
+// nullptr: it was not asked for.
+const std::string* explanation_of(const Placement& placement, const Node& node) {
+  if (placement.node_explanations.empty()) return nullptr;
+  const std::string& why =
+      placement.node_explanations[static_cast<std::size_t>(&node - placement.nodes.data())];
+  return why.empty() ? nullptr : &why;
+}
+
 std::string json_text(const Placement& placement) {
   constexpr std::string_view next_line = ",\n  ";
   JsonWriter json;
@@ -97,7 +105,11 @@ std::string json_text(const Placement& placement) {
         json.raw(", \"first_rank\": ").number(static_cast<std::size_t>(node.first_rank));
         json.raw(", \"nproc\": ").number(static_cast<std::size_t>(node.nproc));
         json.raw(", \"evidence\": ");
-        (node.placed ? json.text(node.location.evidence) : json.raw("null")).raw("}");
+        node.placed ? json.text(node.location.evidence) : json.raw("null");
+        if (const std::string* why = explanation_of(placement, node)) {
+          json.raw(", \"explanation\": ").text(*why);
+        }
+        json.raw("}");
       },
       next_line);
   json.raw(",\n \"ring\": ");
@@ -111,6 +123,9 @@ std::string json_text(const Placement& placement) {
       next_line);
   if (placement.mapping) {
     json.raw(",\n \"parallel\": ").raw(mapping_json(*placement.mapping));
+  }
+  if (!placement.explanation.empty()) {
+    json.raw(",\n \"explanation\": ").texts(placement.explanation);
   }
   json.raw(",\n \"unplaced\": ").texts(placement.unplaced);
   json.raw(",\n \"spare\": ").texts(placement.spare);

@@ -49,6 +49,10 @@ struct Placement {
   std::vector<std::string> spare;     // hosts that were left out, as given
   std::vector<std::string> warnings;
   std::optional<Mapping> mapping = {};  // what a plan's order is worth; its nodes left out
+  // Filled on request (explain.h); whoever decides something adds its reason.
+  std::vector<std::string> explanation = {};  // of the order as a whole
+  std::vector<std::string> node_explanations =
+      {};  // as `nodes`, "" for those not asked for; or none
 };
 
 enum class Order {
