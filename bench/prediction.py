@@ -15,9 +15,8 @@ TCP over Ethernet with an MTU of 1500 as these hosts have it; InfiniBand or jumb
 share. Independent of all times, `carried` holds what the busiest uplink's shaper counted beside the
 bytes that were predicted for it.
 
-The hosts' TCP has this machine's congestion control unless --congestion names another. BBR paces a
-flow by the rate that it had before, and so is late to take up what a flow beside it leaves free; the
-model knows nothing of that.
+The hosts' TCP has this machine's congestion control unless --congestion names another. BBR uses
+shared uplinks less well than Reno does (docs/placement.md); the model knows nothing of that.
 
 Run it on a quiet machine: the hosts share its processors, and the load that it found is printed.
 Exit code 1 if a prediction misses by more than 15 %.

@@ -263,7 +263,8 @@ Indexes by_topology(const Sample& sample) {
   std::vector<Host> hosts;
   for (const auto& entry : map.hosts) hosts.push_back({entry.host, 1});
   Indexes order;
-  for (const Node& node : place(hosts, map)->nodes) order.push_back(node.index);
+  const auto placement = place(hosts, map);
+  for (const Node& node : placement->nodes) order.push_back(node.index);
   return order;
 }
 
