@@ -194,8 +194,10 @@ std::string groups_text(const GroupTable& table) {
   for (const GroupTable::Row& row : table.rows) {
     out += fmt::format("{:<{}}  {:.4g}\n", row.order, name_width, row.cost);
   }
-  if (table.mapping)
-    out += fmt::format("{:<{}}  {:.4g}\n", "bound", name_width, table.mapping->bound);
+  if (const auto& mapping = table.mapping) {
+    out += fmt::format("{:<{}}  {:.4g}\n", mapping->exact ? "least" : "bound", name_width,
+                       mapping->exact ? mapping->cost : mapping->bound);
+  }
   return out;
 }
 

@@ -46,7 +46,8 @@ struct GroupTable {
 Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topology::Map& map,
                                    const Plan& plan);
 
-// A row per order and kind, a column per level; which the cost is relative to the plain order's.
+// A row per order and kind, a column per level; then the sum of each order, and the least that any
+// order has, or where that is not known, the bound.
 std::string groups_text(const GroupTable& table);
 
 // `"parallel": {orders: [{name, cost, groups: [{kind, size, groups, spanning: {LEVEL: N}, cost}]}],

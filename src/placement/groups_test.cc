@@ -129,7 +129,7 @@ TEST(Groups, TableAndJson) {
             "torchrun  56\n"
             "topology  80\n"
             "parallel  56\n"
-            "bound     56\n");
+            "least     56\n");
   const auto json = nlohmann::json::parse("{" + groups_json(table) + "}")["parallel"];
   EXPECT_EQ(json["bound"], 56);
   EXPECT_EQ(json["exact"], true);

@@ -75,6 +75,11 @@ BENCHMARK_CAPTURE(order_for_parallel, dense, "tp=8,pp=16")
     ->Arg(18)
     ->Arg(0)
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(order_for_parallel, pipeline_inside, "tp=8,dp=256,pp=16,order=tp-pp-dp")
+    ->Arg(16)
+    ->Arg(18)
+    ->Arg(0)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(order_for_parallel, context, "tp=8,cp=4,pp=16")
     ->Arg(16)
     ->Arg(18)
