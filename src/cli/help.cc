@@ -105,7 +105,7 @@ std::string usage_text(std::string_view name) {
 
 constexpr std::array verbs = {
     Row{"toprun [run] SCRIPT ...", "start SCRIPT in every process on every node"},
-    Row{"toprun topo VERB ...", "show, order or score the nodes of a network (topo -h)"},
+    Row{"toprun topo VERB ...", "show, order, draw or score a network's nodes (topo -h)"},
     Row{"toprun store ...", "serve PyTorch's TCPStore alone (store -h)"},
     Row{"toprun version", "which toprun this is"},
 };

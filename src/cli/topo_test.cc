@@ -156,7 +156,7 @@ TEST_F(Topo, RefusesInOneLine) {
   const std::string good = file("good.txt", "n0 /c/a/0\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
       {{}, "toprun: topo: it needs a verb"},
-      {{"draw"}, "toprun: topo draw: there is no such verb; there are show, order, score"},
+      {{"paint"}, "toprun: topo paint: there is no such verb; there are show, order, draw, score"},
       {{"ordr"}, "did you mean order?"},
       {{"order", "--nproc-per-node", "0"}, "--nproc-per-node"},
       {{"order", "--nproc-per-node", "x"}, "--nproc-per-node"},
@@ -240,6 +240,7 @@ TEST_F(Topo, HelpsOnStdout) {
            {{"order", "--help"}, "toprun topo order --topology racks.txt"},
            {{"show", "--help"}, "Example: toprun topo show"},
            {{"score", "--help"}, "Example: toprun topo score"},
+           {{"draw", "--help"}, "toprun topo draw --topology racks.txt > ring.svg"},
        }) {
     const auto outcome = run(arguments);
     EXPECT_EQ(outcome.code, 0);
@@ -402,8 +403,72 @@ TEST_F(Topo, KeepsTheCostliestTrafficNear) {
   EXPECT_EQ(json["parallel"]["orders"][4]["groups"][1]["spanning"]["rack"], 0);
 }
 
+TEST_F(Topo, DrawsTheRing) {
+  const std::string path = file("racks.txt", seed_lines());
+  const auto svg = run({"draw", "--topology", path, "--nproc-per-node", "8"});
+  EXPECT_EQ(svg.code, 0);
+  EXPECT_TRUE(svg.out.starts_with("<?xml")) << svg.out;
+  EXPECT_TRUE(svg.out.ends_with("</svg>\n"));
+  EXPECT_NE(svg.out.find("ranks 56–63"), std::string::npos);
+  EXPECT_EQ(svg.err, "");
+
+  const auto partly =
+      run({"draw", "--topology", path, "--hosts", "n0,x", "--format", "dot", "--order", "given"});
+  EXPECT_TRUE(partly.out.starts_with("digraph ring {\n  label=\"2 nodes in the order given"))
+      << partly.out;
+  EXPECT_EQ(partly.err,
+            "toprun: file " + path + " does not say where x is: placed last, each as if alone\n");
+}
+
+TEST_F(Topo, DrawRefusesWhatItCannotDraw) {
+  const std::string path = file("racks.txt", seed_lines());
+  const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
+      {{"--format", "png"}, "--format png: there is no such thing; there are svg, dot"},
+      {{"--order", "best"}, "there are topology, given, name, torchrun"},
+      {{"--order", "name", "--segment", "2"}, "only the topology order has segments"},
+      {{"--nproc-per-node", "0"}, "see toprun topo draw --help"},
+  };
+  for (const auto& [options, text] : rows) {
+    std::vector<std::string> arguments = {"draw", "--topology", path};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    const auto outcome = run(arguments);
+    EXPECT_EQ(outcome.code, exit_usage) << text;
+    EXPECT_EQ(outcome.out, "") << text;
+    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
+  }
+}
+
+TEST_F(Topo, ExplainsTheOrder) {
+  const std::string path = file("racks.txt", "n0 /c/b/x\nn1 /c/a/x\n");
+  const auto table = run({"order", "--topology", path, "--explain"});
+  EXPECT_NE(table.out.find("\nWhy\nfile " + path + " says where the nodes are"), std::string::npos)
+      << table.out;
+  EXPECT_NE(table.out.find("\nn0 is 2nd of 2 (rank 1): rack b of cluster c, by "),
+            std::string::npos)
+      << table.out;
+
+  const auto one = run({"order", "--topology", path, "--explain", "N0.example.org"});
+  EXPECT_NE(one.out.find("\nn0 is 2nd of 2"), std::string::npos) << one.out;
+  EXPECT_EQ(one.out.find("n1 is 1st"), std::string::npos) << one.out;
+  EXPECT_NE(run({"order", "--topology", path, "--explain", "n5"})
+                .err.find("--explain n5: there is no such host in the job"),
+            std::string::npos);
+
+  const auto hosts = run({"order", "--topology", path, "--explain", "--format", "hosts"});
+  EXPECT_EQ(hosts.out, "n1\nn0\n");
+  EXPECT_NE(hosts.err.find("toprun: n0 is 2nd of 2"), std::string::npos) << hosts.err;
+
+  const auto json =
+      nlohmann::json::parse(run({"order", "--topology", path, "--explain", "--json"}).out);
+  EXPECT_EQ(json["explanation"].size(), 4u);
+  EXPECT_TRUE(json["nodes"][1]["explanation"].get<std::string>().starts_with("n0 is 2nd of 2"));
+  const auto plain = nlohmann::json::parse(run({"order", "--topology", path, "--json"}).out);
+  EXPECT_FALSE(plain.contains("explanation"));
+  EXPECT_FALSE(plain["nodes"][1].contains("explanation"));
+}
+
 TEST_F(Topo, SaysThatNothingIsKnown) {
-  for (const char* verb : {"show", "score"}) {
+  for (const char* verb : {"show", "score", "draw"}) {
     const auto outcome = run({verb, "--hosts", "n[2,1]"});
     EXPECT_EQ(outcome.code, 0) << verb;
     EXPECT_NE(outcome.err.find("nothing is known about the network"), std::string::npos) << verb;

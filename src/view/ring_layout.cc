@@ -112,8 +112,7 @@ class Builder {
       box.lines.push_back({{},
                            std::move(line),
                            box.lines.empty() ? Style::name : Style::detail,
-                           Text::Anchor::middle,
-                           {}});
+                           Text::Anchor::middle});
     }
     box.about = about(sketch_, unit);
   }
@@ -190,7 +189,7 @@ class Builder {
     box.level = frame.level;
     box.depth = depth;
     box.unknown = !frame.name;
-    box.title = {{}, title_of(sketch_, frame), Style::name, Text::Anchor::start, frame.level};
+    box.title = {{}, title_of(sketch_, frame), Style::name};
     box.whole_name = whole_name_of(frame);
     return box;
   }
@@ -240,9 +239,9 @@ class Builder {
     }
   }
 
-  void add_text(double x, std::string text, Style style, Text::Anchor anchor = Text::Anchor::start,
-                std::optional<std::size_t> level = {}) {
-    layout_.texts.push_back({{x, y_}, std::move(text), style, anchor, level});
+  void add_text(double x, std::string text, Style style,
+                Text::Anchor anchor = Text::Anchor::start) {
+    layout_.texts.push_back({{x, y_}, std::move(text), style, anchor});
   }
 
   void add_heading() {

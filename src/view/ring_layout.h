@@ -41,7 +41,6 @@ struct Text {
   std::string text;  // clean
   Style style = Style::plain;
   enum class Anchor { start, middle, end } anchor = Anchor::start;
-  std::optional<std::size_t> level{};  // in whose colour
 };
 
 // Pixels that a text takes at most; for proportional fonts, about.
