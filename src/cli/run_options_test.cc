@@ -173,7 +173,7 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(good("toprun --topology gcp s").topology, "gcp");
   EXPECT_EQ(error_of("toprun --topology azure s"),
             "--topology azure: no such file, and no such source of topology; the sources are auto, "
-            "slurm, gcp, oci, aws, name:REGEX");
+            "slurm, k8s, gcp, oci, aws, name:REGEX, nvlink");
   EXPECT_EQ(good("toprun --topology name:(?<rack>r.) s").topology, "name:(?<rack>r.)");
 }
 

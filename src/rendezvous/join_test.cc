@@ -131,6 +131,24 @@ TEST(Joining, WhatTheCloudSaysTravelsAlong) {
   EXPECT_FALSE(root.gathering.members().back().cloud);
 }
 
+TEST(Joining, WhatTheNodeKnowsOfItsPlaceTravelsAlong) {
+  asio::io_context io;
+  TestRoot root(io, 2);
+  Join join = join_as("a");
+  join.nvlink = Told{{}, "no answer within 1.0 s"};
+  join.kube = KubeNode{"node-7", "nvidia.com/gpu.clique=u.1\n"};
+  ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join)->has_value());
+  const Join arrived = root.gathering.members().back();
+  ASSERT_TRUE(arrived.nvlink && arrived.kube);
+  EXPECT_FALSE(arrived.nvlink->text);
+  EXPECT_EQ(arrived.nvlink->trouble, "no answer within 1.0 s");
+  EXPECT_EQ(arrived.kube->name, "node-7");
+  EXPECT_EQ(arrived.kube->labels, "nvidia.com/gpu.clique=u.1\n");
+  ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join_as("b"))->has_value());
+  EXPECT_FALSE(root.gathering.members().back().nvlink);
+  EXPECT_FALSE(root.gathering.members().back().kube);
+}
+
 TEST(Joining, AProperEndIsNotALoss) {
   asio::io_context io;
   TestRoot root(io, 2);
