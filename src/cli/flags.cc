@@ -56,6 +56,16 @@ constexpr std::array table = {
          Group::placement, "Fail unless the place of every node is known"),
     ours(FlagId::segment, "--segment", 0, "N", "TOPRUN_SEGMENT", Group::placement,
          "Keep groups of N nodes, as of one NVLink domain, inside one domain of the network", "1"),
+    ours(FlagId::parallel, "--parallel", 0, "tp=N,pp=N,...", "TOPRUN_PARALLEL", Group::placement,
+         "Sizes of the parallel groups (tp, cp, ep, etp, dp, pp, order=...): the nodes stand so "
+         "that the costliest traffic stays nearest"),
+    ours(FlagId::model, "--model", 0, "PARAMETERS", "TOPRUN_MODEL", Group::placement,
+         "Size of the model, as in 70B, from which the traffic of --parallel follows"),
+    ours(FlagId::traffic, "--traffic", 0, "KIND=SIZE,...", "TOPRUN_TRAFFIC", Group::placement,
+         "Bytes that each rank sends per step, as in dp=2G,tp=512M; goes before --model"),
+    ours(FlagId::link, "--link", 0, "LEVEL=GBPS,...", "TOPRUN_LINK", Group::placement,
+         "What one domain's uplink carries in each direction, as in rack=400, or host=3200 for "
+         "each node's adapters; for --parallel"),
     ours(FlagId::stable, "--stable", 0, "", "TOPRUN_STABLE", Group::placement,
          "After a loss of nodes the others keep their ranks where that can be; a new node takes a "
          "free place near it"),

@@ -49,19 +49,22 @@ void add_plan_options(CLI::App& app, PlanOptions& options) {
                  "bytes that each rank sends per step, as in dp=2G,tp=512M; goes before --model");
   app.add_option("--link", options.links,
                  "LEVEL=GBPS[:US]: what one domain's uplink carries in each direction, and the "
-                 "microseconds that it adds; host=GBPS: each host's adapters; may be repeated")
+                 "microseconds that it adds; host=GBPS: each host's adapters; commas between, or "
+                 "repeated")
       ->allow_extra_args(false);
 }
 
 Result<placement::LinksByLevel> parse_links(const PlanOptions& options) {
   placement::LinksByLevel links;
-  for (const std::string& text : options.links) {
-    auto link = placement::parse_link(text);
-    if (!link) return std::unexpected(link.error());
-    const std::string level = link->first;
-    if (!links.insert(*std::move(link)).second) {
-      return usage("--link " + text, fmt::format("level {} has a figure already", level),
-                   "give each level once");
+  for (const std::string& texts : options.links) {
+    for (const std::string_view text : toprun::split(texts, ',')) {
+      auto link = placement::parse_link(trim(text));
+      if (!link) return std::unexpected(link.error());
+      const std::string level = link->first;
+      if (!links.insert(*std::move(link)).second) {
+        return usage(fmt::format("--link {}", text),
+                     fmt::format("level {} has a figure already", level), "give each level once");
+      }
     }
   }
   return links;

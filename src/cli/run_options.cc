@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "cli/plan_options.h"
 #include "cli/values.h"
 #include "topology/source.h"
 
@@ -133,7 +134,15 @@ struct Switches {
   bool no_python = false;
   bool run_path = false;
   std::string standalone_source;
+  PlanOptions plan;
 };
+
+Result<void> set_links(PlanOptions& plan, const Given& given) {
+  auto text = text_of(given);
+  if (!text) return std::unexpected(std::move(text.error()));
+  plan.links = {*std::move(text)};
+  return {};
+}
 
 // One case per flag and no default, so that the compiler misses a flag that stands in the table
 // only.
@@ -157,6 +166,14 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return store(options.topology_required, parse_switch(given));
     case FlagId::segment:
       return store(options.segment, parse_number(given, 1, max_nodes));
+    case FlagId::parallel:
+      return store(switches.plan.parallel, text_of(given));
+    case FlagId::model:
+      return store(switches.plan.model, text_of(given));
+    case FlagId::traffic:
+      return store(switches.plan.traffic, text_of(given));
+    case FlagId::link:
+      return set_links(switches.plan, given);
     case FlagId::stable:
       return store(options.stable, parse_switch(given));
     case FlagId::ranks_in_place:
@@ -302,6 +319,21 @@ Result<void> settle_standalone(Options& options, const Switches& switches) {
   return {};
 }
 
+Result<void> settle_plan(Options& options, const PlanOptions& given) {
+  auto plan = parse_plan(given);
+  if (!plan) return std::unexpected(std::move(plan.error()));
+  if (!*plan && !given.links.empty()) {
+    return usage("--link", "it tells what carries the traffic of --parallel, which is not given",
+                 "add --parallel tp=8,pp=4 or leave it out");
+  }
+  if (*plan && options.segment > 1) {
+    return usage("--segment and --parallel", "either decides which nodes stand together",
+                 "leave one of them out");
+  }
+  options.plan = *std::move(plan);
+  return {};
+}
+
 Result<void> check_node_rank(const Options& options) {
   const auto nodes = options.nnodes.value;
   const auto rank = options.node_rank.value;
@@ -342,6 +374,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
 
   Result<void> settled = set_program(out.options, switches, split);
   if (settled) settled = settle_standalone(out.options, switches);
+  if (settled) settled = settle_plan(out.options, switches.plan);
   if (settled) settled = check_node_rank(out.options);
   if (settled) settled = check_ports(out.options);
   if (!settled) return std::unexpected(std::move(settled.error()));

@@ -143,6 +143,25 @@ TEST(RunOptions, ANodeRankFromAVariableIsOnlyAnIndex) {
             "--node-rank 4: --nnodes says 4 nodes, so it must be from 0 to 3");
 }
 
+TEST(RunOptions, WhatTheOrderIsToServe) {
+  const Options options =
+      good("toprun --parallel tp=8,pp=4 --model 7B --traffic dp=2G --link rack=400,host=3200:2 s");
+  ASSERT_TRUE(options.plan.has_value());
+  EXPECT_EQ(options.plan->parameters, 7e9);
+  EXPECT_EQ(options.plan->traffic.at(placement::Kind::dp), 2.0 * (1u << 30));
+  EXPECT_EQ(options.plan->links.at("host").latency_us, 2.0);
+  EXPECT_EQ(good("toprun s", {{"TOPRUN_PARALLEL", "tp=2"}}).plan->links.size(), 0u);
+  EXPECT_EQ(error_of("toprun --link rack=4 s"),
+            "--link: it tells what carries the traffic of --parallel, which is not given; add "
+            "--parallel tp=8,pp=4 or leave it out");
+  EXPECT_EQ(error_of("toprun --model 7B s"),
+            "--model: it tells what --parallel is to keep near, which is not given; add --parallel "
+            "tp=8,pp=4 or leave it out");
+  EXPECT_EQ(error_of("toprun --parallel tp=2 --segment 2 s"),
+            "--segment and --parallel: either decides which nodes stand together; leave one of "
+            "them out");
+}
+
 TEST(RunOptions, OptionsOfOurOwn) {
   const Options options = good(
       "toprun --order file:hosts --topology racks.toml --topology-required --segment 4 --stable "
@@ -163,6 +182,7 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(options.topology, "racks.toml");
   EXPECT_TRUE(options.topology_required);
   EXPECT_EQ(options.segment, 4u);
+  EXPECT_FALSE(options.plan.has_value());
   EXPECT_TRUE(options.stable);
   EXPECT_TRUE(options.ranks_in_place);
   EXPECT_TRUE(options.prefix);

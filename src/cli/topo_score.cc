@@ -55,7 +55,7 @@ Result<GroupParts> group_parts(const PlanOptions& options, const Job& job) {
   if (!plan->has_value()) return GroupParts{};
   auto table = placement::tabulate_groups(job.hosts, job.map, **plan);
   if (!table) return std::unexpected(table.error());
-  return GroupParts{placement::groups_text(*table), placement::groups_json(*table),
+  return GroupParts{"\n" + placement::groups_text(*table), placement::groups_json(*table),
                     std::move(table->warnings)};
 }
 

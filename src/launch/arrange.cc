@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "placement/groups.h"
 #include "placement/order.h"
 
 namespace toprun::launch {
@@ -91,6 +92,7 @@ Result<placement::Placement> place_by(const Choice& choice, const std::vector<No
     case Order::topology:
       return placement::place(hosts, map,
                               {.segment = options.segment,
+                               .plan = options.plan,
                                .before = options.stable ? before : std::vector<std::string>{}});
     case Order::name:
       return placement::place(hosts, map, {.order = placement::Order::name});
@@ -128,6 +130,10 @@ view::OrderRecord record_of(const Choice& choice, placement::Placement& placed) 
   view::OrderRecord record{
       std::string(name_of(choice.order)), choice.why, placed.source, {}, std::move(placed.unplaced),
       std::move(placed.warnings)};
+  record.notes = std::move(placed.notes);
+  if (placed.mapping) {
+    record.notes.push_back("parallel: " + placement::mapping_text(*placed.mapping));
+  }
   for (const placement::Crossings& ring : placed.ring) {
     record.levels.push_back({ring.level, ring.given, ring.ordered, ring.minimum});
   }

@@ -154,7 +154,6 @@ Early Attempt::place() {
     for (const std::string& warning : preflight_warnings(members_)) say(warning);
   }
   if (session_.job.options.verbose > 0) {
-    for (const std::string& note : map->notes) say("topology: " + note);
     for (const std::string& line : view::order_table(arrangement_.order, course_.nodes)) say(line);
   }
   return std::nullopt;

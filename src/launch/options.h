@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/binding.h"
+#include "placement/plan.h"
 
 namespace toprun::launch {
 
@@ -100,6 +101,7 @@ struct Options {
   bool topology_required = false;
   std::size_t segment = 1;  // so many nodes in a row stay inside one domain where that can be
   bool stable = false;      // a restart moves as few nodes as possible
+  std::optional<placement::Plan> plan;  // --parallel
 
   bool ranks_in_place = false;
   bool dry_run = false;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "placement/groups.h"
 
 namespace toprun::placement {
 namespace {
@@ -72,6 +73,7 @@ class Overall {
     add_source();
     for (std::size_t level = 0; level < placement_.levels.size(); ++level) add_level(level);
     add_unplaced();
+    add_spares();
     if (question_.segment > 1 && !placement_.levels.empty()) add_segments();
     return std::move(lines_);
   }
@@ -90,8 +92,22 @@ class Overall {
                         ? "is the first in the order of --topology auto that knows them"
                         : "is the one that --topology names",
                     evidence()));
+    if (placement_.notes.size() > 1) {
+      for (const std::string& note : placement_.notes) lines_.push_back(note);
+    }
     lines_.push_back(
-        "domains stand in natural order of their names, and so do the nodes inside the innermost");
+        placement_.mapping
+            ? "for --parallel, " + mapping_text(*placement_.mapping)
+            : "domains stand in natural order of their names, and so do the nodes inside the "
+              "innermost");
+  }
+
+  void add_spares() {
+    if (placement_.spare.empty()) return;
+    lines_.push_back(
+        fmt::format("{} of {} nodes are needed; without {} the fewest domains are used",
+                    placement_.nodes.size(), placement_.nodes.size() + placement_.spare.size(),
+                    list_of(placement_.spare)));
   }
 
   std::string evidence() const {

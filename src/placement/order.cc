@@ -202,6 +202,7 @@ void name_spares(Placement& placement, const Indexes& kept, const std::vector<Ho
 Result<Placement> place_in(const Indexes& order, const std::vector<Host>& hosts, topology::Map map,
                            const Entries& entries, const Domains& domains) {
   Placement placement{map.source, map.levels, {}, {}, {}, {}, std::move(map.warnings)};
+  placement.notes = std::move(map.notes);
   if (auto added = add_nodes(placement, hosts, map, entries, order); !added) {
     return std::unexpected(added.error());
   }

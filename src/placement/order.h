@@ -48,6 +48,7 @@ struct Placement {
   std::vector<std::string> unplaced;  // nodes without evidence, in the order of `nodes`
   std::vector<std::string> spare;     // hosts that were left out, as given
   std::vector<std::string> warnings;
+  std::vector<std::string> notes = {};  // of the map: which source told what
   std::optional<Mapping> mapping = {};  // what a plan's order is worth; its nodes left out
   // Filled on request (explain.h); whoever decides something adds its reason.
   std::vector<std::string> explanation = {};  // of the order as a whole

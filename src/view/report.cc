@@ -68,7 +68,7 @@ json order_json(const OrderRecord& order) {
   return {
       {"name", order.name},        {"why", order.why},           {"source", or_null(order.source)},
       {"ring", std::move(levels)}, {"unplaced", order.unplaced}, {"warnings", order.warnings},
-      {"verified", order.verified}};
+      {"notes", order.notes},      {"verified", order.verified}};
 }
 
 json attempt_json(const AttemptRecord& attempt) {
@@ -320,6 +320,7 @@ std::vector<std::string> order_table(const OrderRecord& order,
                                 name_width,
                                 nodes[i].location.empty() ? "unknown" : nodes[i].location));
   }
+  for (const std::string& note : order.notes) lines.push_back(note);
   for (const OrderRecord::Level& level : order.levels) {
     lines.push_back(fmt::format(
         "{}: {} of {} neighbours in another {} as given, {} as ordered (minimum {})", level.name,

@@ -68,6 +68,7 @@ struct OrderRecord {
   std::vector<Level> levels;  // outermost first
   std::vector<std::string> unplaced;
   std::vector<std::string> warnings;
+  std::vector<std::string> notes = {};  // who told what of the network, what an order is worth
   bool verified = false;  // every node's workers got the ranks that were planned for it
 };
 

@@ -42,8 +42,9 @@ RunRecord two_nodes() {
   attempt.ended = run.ended;
   attempt.phases.join = 12ms;
   attempt.nodes = {{"n1", 0, 0, 8, "/c/r1/n1"}, {"n2", 1, 8, 8, ""}};
-  attempt.order = OrderRecord{"topology", "evidence from t", "t", {{"rack", 2, 2, 2}},
-                              {"n2"},     {"n2 is unknown"}, true};
+  attempt.order =
+      OrderRecord{"topology",        "evidence from t", "t", {{"rack", 2, 2, 2}}, {"n2"},
+                  {"n2 is unknown"}, {"t tells n1"},    true};
   run.attempts = {attempt};
   return run;
 }
@@ -201,6 +202,7 @@ TEST(Report, OrderTable) {
                 "  8-15   n2         unknown",
                 "  16     long-name  /c/r1/long-name",
                 "  none   n9         unknown",
+                "t tells n1",
                 "rack: 2 of 4 neighbours in another rack as given, 2 as ordered (minimum 2)",
             }));
 }
@@ -219,7 +221,7 @@ TEST(Report, Json) {
         {"name": "n2", "group_rank": 1, "first_rank": 8, "nproc": 8, "location": null}],
       "order": {"name": "topology", "why": "evidence from t", "source": "t",
                 "ring": [{"level": "rack", "given": 2, "ordered": 2, "minimum": 2}],
-                "unplaced": ["n2"], "warnings": ["n2 is unknown"], "verified": true},
+                "unplaced": ["n2"], "warnings": ["n2 is unknown"], "notes": ["t tells n1"], "verified": true},
       "cause": null}]})"));
 
   agent::WorkerExit exit = failed_exit();
