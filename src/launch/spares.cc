@@ -20,7 +20,7 @@ Result<topology::Map> locate(const Job& job) {
   topology::Request request{job.options.topology, {}, job.environment};
   for (const scheduler::Node& node : job.place.nodes)
     request.members.push_back({node.name, {}, {}});
-  return topology::locate(request);
+  return topology::locate(std::move(request));
 }
 
 }  // namespace

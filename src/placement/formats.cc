@@ -23,9 +23,9 @@ struct Row {
 };
 
 std::vector<Row> rows_as_given(const Placement& placement) {
-  std::vector<Row> rows;
-  for (const Node& node : placement.nodes) rows.push_back({&node, 0});
-  std::ranges::sort(rows, {}, [](const Row& row) { return row.node->index; });
+  std::vector<Row> rows(placement.nodes.size() + placement.spare.size());
+  for (const Node& node : placement.nodes) rows[node.index].node = &node;
+  std::erase_if(rows, [](const Row& row) { return row.node == nullptr; });  // the spare ones
   int rank = 0;
   for (Row& row : rows) row.first_rank = std::exchange(rank, rank + row.node->nproc);
   return rows;

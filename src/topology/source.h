@@ -86,6 +86,6 @@ bool names_source(std::string_view topology);
 // what. An empty source in the answer: nothing is known ("auto" only). Errors: a file or source
 // that was asked for by name and cannot be read or understood (file:line:column); evidence that
 // contradicts itself (both pieces are named). What `auto` could not read is a warning.
-Result<Map> locate(const Request& request);
+Result<Map> locate(Request request);
 
 }  // namespace toprun::topology

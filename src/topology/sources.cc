@@ -245,8 +245,7 @@ bool names_source(std::string_view topology) {
          });
 }
 
-Result<Map> locate(const Request& wish) {
-  Request request = wish;
+Result<Map> locate(Request request) {
   request.budget = request.topology == "auto" ? auto_budget : named_budget;
   std::vector<std::string> names;
   for (const Member& member : request.members) names.push_back(member.name);
