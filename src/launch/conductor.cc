@@ -80,7 +80,7 @@ void Conductor::signalled(std::size_t node, int signal) {
   if (signal_ != 0 && !again) return;
   signal_ = signal;
   const bool all_still_have_their_grace = trigger_ == Trigger::none || trigger_ == Trigger::left;
-  if (!all_still_have_their_grace) {
+  if (!all_still_have_their_grace && !is_of_the_signal(agent::root_cause(exits_))) {
     orders_.push_back({Order::Kind::stop, 0, milliseconds(0), "ended by a signal"});
     return;
   }
@@ -113,6 +113,11 @@ void Conductor::stop(Trigger trigger, std::string reason, milliseconds grace) {
   if (trigger_ != Trigger::none) return;
   trigger_ = trigger;
   orders_.push_back({Order::Kind::stop, 0, grace, std::move(reason)});
+}
+
+// Slurm signals workers and agents alike, and a worker may be dead before its agent has read of it.
+bool Conductor::is_of_the_signal(const agent::WorkerExit* cause) const {
+  return signal_ != 0 && cause != nullptr && cause->signal == signal_;
 }
 
 std::vector<Conductor::Order> Conductor::take_orders() {

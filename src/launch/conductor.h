@@ -80,6 +80,8 @@ class Conductor {
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason);
   void stop(Trigger trigger, std::string reason, std::chrono::milliseconds grace);
+  // Whether the exit only shows that its worker got the job's signal too.
+  bool is_of_the_signal(const agent::WorkerExit* cause) const;
 
   std::vector<std::string> hosts_;
   std::vector<int> running_;  // ranks by node that have not ended by themselves

@@ -179,6 +179,22 @@ TEST(Conductor, ASignalDuringAFailuresGraceEndsIt) {
   EXPECT_TRUE(conductor.verdict().told_to_end);
 }
 
+TEST(Conductor, AWorkerMayDieOfTheJobsSignalBeforeItsAgentTellsOfIt) {
+  Conductor conductor = two_nodes();
+  WorkerExit killed = exited(0, 0);
+  killed.signal = 15;
+  conductor.exited(0, killed, start);
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  EXPECT_EQ(conductor.verdict().kind, "signal");
+  conductor.signalled(0, 15);
+  const auto orders = conductor.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
+  EXPECT_EQ(orders[0].grace, 10s);
+  EXPECT_EQ(conductor.verdict().kind, "interrupted");
+  EXPECT_EQ(conductor.verdict().exit_code, 143);
+}
+
 TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
   Conductor conductor = two_nodes();
   conductor.leaving(1, 15);
