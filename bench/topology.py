@@ -7,7 +7,8 @@ TOPRUN names the binary (build/release/toprun). The network is a tree of four le
 block, rack) over all nodes, the same in every run; nodes are numbered so that neighbours by name
 sit in different racks, as where a cluster was filled rack by rack in turn. The same tree is read in
 each form that toprun knows. Whether the order is the best possible is worked out here from the
-file's places and the printed order, and must agree with what toprun says of itself.
+file's places and the printed order, and must agree with what toprun says of itself. Then the same for
+`--parallel` on 4,096 nodes of eight processes: it may cost no more than the plain order.
 Exit code 1 if a figure misses its target or the order is not the best.
 """
 
@@ -28,6 +29,11 @@ ZONES, CLUSTERS, BLOCKS = 2, 4, 8  # clusters in each zone, blocks in each clust
 NODES_PER_RACK = 16
 STEP = 7919              # a prime: neighbours by name are far apart in the network
 LEVELS = ["zone", "cluster", "block", "rack"]
+PARALLEL_NODES = 4_096
+PARALLEL_LIMIT_MS = 1_000.0
+PARALLEL_LAYOUTS = ["tp=8,pp=16", "tp=8,pp=16,order=tp-pp-dp", "tp=8,cp=4,pp=16",
+                    "tp=8,pp=16,ep=8,dp=256"]
+RACK_SIZES = {"16": [16], "18": [18], "5 to 36": [5, 36, 17, 9, 30, 16, 11]}
 
 
 def places(nodes):
@@ -96,6 +102,39 @@ def faults(answer, tree):
     return found
 
 
+def parallel_table(toprun, rounds, folder):
+    """Prints --parallel's figures; whether one misses its target."""
+    missed = False
+    print(f"\n{'--parallel':<34} {'racks of':<9} {'median ms':>9} {'cost, s':>9} {'plain':>9} "
+          f"{'bound':>9}  <= {PARALLEL_LIMIT_MS:g} ms, <= plain")
+    for layout in PARALLEL_LAYOUTS:
+        for name, sizes in RACK_SIZES.items():
+            path = folder / "parallel"
+            path.write_text(as_lines(racked(PARALLEL_NODES, sizes)))
+            command = [toprun, "topo", "order", "--topology", str(path), "--nproc-per-node", "8",
+                       "--parallel", layout, "--json"]
+            (walls, _, _), output = timed(command, rounds, folder)
+            worth = json.loads(output)["parallel"]
+            median = statistics.median(walls)
+            met = median <= PARALLEL_LIMIT_MS and worth["cost"] <= worth["plain"]
+            missed |= not met
+            print(f"{layout:<34} {name:<9} {median:9.1f} {worth['cost']:9.4f} {worth['plain']:9.4f} "
+                  f"{worth['bound']:9.4f}  {'met' if met else 'MISSED'}", flush=True)
+    return missed
+
+
+def racked(nodes, sizes):
+    """{host: (spine, leaf)}, leaves of these sizes in turn, sixteen below each spine."""
+    found, leaf, left = {}, 0, sizes[0]
+    for number in range(nodes):
+        if left == 0:
+            leaf += 1
+            left = sizes[leaf % len(sizes)]
+        left -= 1
+        found[f"n{number * STEP % nodes}"] = (f"s{leaf // 16}", f"l{leaf}")
+    return found
+
+
 def hostlist(nodes):
     """All of them, no range longer than Slurm's limit."""
     longest = 65_536
@@ -161,6 +200,8 @@ def main():
                 print(f"{nodes:>8}  {form:<14} {min(walls):7.1f} {median:7.1f} "
                       f"{statistics.median(cpus):7.1f} {max(sizes):5.0f} "
                       f"{statistics.median(json_walls):7.1f}  {verdict}", flush=True)
+        if not args.only_size:
+            missed |= parallel_table(toprun, args.rounds, folder)
     return 1 if missed else 0
 
 
