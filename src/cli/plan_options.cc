@@ -95,4 +95,11 @@ Result<std::optional<placement::Plan>> parse_plan(const PlanOptions& options) {
   return plan;
 }
 
+Result<std::optional<placement::Plan>> parse_order_plan(const PlanOptions& options) {
+  auto plan = parse_plan(options);
+  if (!plan || *plan || options.links.empty()) return plan;
+  return usage("--link", "it tells what carries the traffic of --parallel, which is not given",
+               "add --parallel tp=8,pp=4 or leave it out");
+}
+
 }  // namespace toprun::cli

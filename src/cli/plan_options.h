@@ -30,5 +30,7 @@ Result<placement::LinksByLevel> parse_links(const PlanOptions& options);
 // nullopt: without --parallel. Errors (usage): those of the parsers; a size that is none; --model
 // or --traffic without --parallel.
 Result<std::optional<placement::Plan>> parse_plan(const PlanOptions& options);
+// The same for what only orders nodes: there --link without --parallel is an error too.
+Result<std::optional<placement::Plan>> parse_order_plan(const PlanOptions& options);
 
 }  // namespace toprun::cli

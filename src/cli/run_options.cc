@@ -320,12 +320,8 @@ Result<void> settle_standalone(Options& options, const Switches& switches) {
 }
 
 Result<void> settle_plan(Options& options, const PlanOptions& given) {
-  auto plan = parse_plan(given);
+  auto plan = parse_order_plan(given);
   if (!plan) return std::unexpected(std::move(plan.error()));
-  if (!*plan && !given.links.empty()) {
-    return usage("--link", "it tells what carries the traffic of --parallel, which is not given",
-                 "add --parallel tp=8,pp=4 or leave it out");
-  }
   if (*plan && options.segment > 1) {
     return usage("--segment and --parallel", "either decides which nodes stand together",
                  "leave one of them out");

@@ -107,7 +107,7 @@ int print_explanation(std::string_view format, const placement::Placement& place
 Result<int> print_order(const OrderOptions& options, const Environment& environment) {
   const auto format = chosen_format(options);
   if (!format) return std::unexpected(format.error());
-  const auto plan = parse_plan(options.plan);
+  const auto plan = parse_order_plan(options.plan);
   if (!plan) return std::unexpected(plan.error());
   auto job = find_job(options.job, environment);
   if (!job) return std::unexpected(job.error());

@@ -186,6 +186,7 @@ TEST_F(Topo, RefusesInOneLine) {
        "--order: cannot read " + (folder_ / "none").string()},
       {{"score", "--topology", good, "--order", file("order", "n0\nn9\n")},
        "order:2: host n9 is not in the job"},
+      {{"order", "--topology", good, "--link", "rack=4"}, "--link: it tells what carries"},
       {{"order", "--topology", good, "--parallel", "tp=2"},
        "--parallel tp=2,cp=1,pp=1: its 2 ranks do not divide the job's 1"},
       {{"order", "--topology", good, "--parallel", "tp=1", "--segment", "2"},
