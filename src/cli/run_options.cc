@@ -322,6 +322,12 @@ Result<void> settle_standalone(Options& options, const Switches& switches) {
 Result<void> settle_plan(Options& options, const PlanOptions& given) {
   auto plan = parse_order_plan(given);
   if (!plan) return std::unexpected(std::move(plan.error()));
+  const bool by_topology =
+      options.order == launch::Order::automatic || options.order == launch::Order::topology;
+  if (*plan && !by_topology) {
+    return usage("--order and --parallel", "either decides where the nodes stand",
+                 "leave one of them out, or say --order topology");
+  }
   if (*plan && options.segment > 1) {
     return usage("--segment and --parallel", "either decides which nodes stand together",
                  "leave one of them out");

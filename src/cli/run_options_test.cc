@@ -157,6 +157,10 @@ TEST(RunOptions, WhatTheOrderIsToServe) {
   EXPECT_EQ(error_of("toprun --model 7B s"),
             "--model: it tells what --parallel is to keep near, which is not given; add --parallel "
             "tp=8,pp=4 or leave it out");
+  EXPECT_TRUE(good("toprun --order topology --parallel tp=2 s").plan.has_value());
+  EXPECT_EQ(error_of("toprun --order name --parallel tp=2 s"),
+            "--order and --parallel: either decides where the nodes stand; leave one of them out, "
+            "or say --order topology");
   EXPECT_EQ(error_of("toprun --parallel tp=2 --segment 2 s"),
             "--segment and --parallel: either decides which nodes stand together; leave one of "
             "them out");
