@@ -64,7 +64,7 @@ asan tsan:  ## unit tests under ASan and UBSan; under TSan
 fuzz:  ## every fuzzer for FUZZ_SECONDS (30)
 	tools/setup build fuzz
 	cmake --preset fuzz
-	cmake --build build/fuzz
+	cmake --build build/fuzz --target fuzzers
 	@set -e; for fuzzer in build/fuzz/src/*_fuzz; do \
 	  corpus=build/fuzz/corpus/$$(basename $$fuzzer); mkdir -p $$corpus; \
 	  echo "$$fuzzer"; \

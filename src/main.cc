@@ -5,12 +5,8 @@
 
 #include "base/console.h"
 #include "base/environment.h"
-#include "cli/help.h"
-#include "cli/print.h"
 #include "cli/run.h"
 #include "cli/split.h"
-#include "cli/store.h"
-#include "cli/topo.h"
 
 int main(int argc, char** argv) {
   using namespace toprun;
@@ -24,14 +20,6 @@ int main(int argc, char** argv) {
     say(split.error().line());
     return split.error().exit_code;
   }
-  switch (split->verb) {
-    case cli::Verb::run:
-      return cli::run(*split, words, environment);
-    case cli::Verb::topo:
-      return cli::run_topo(split->arguments, environment);
-    case cli::Verb::store:
-      return cli::run_store(split->arguments);
-    case cli::Verb::version:
-      return cli::print(cli::version_text());
-  }
+  return split->verb == nullptr ? cli::run(*split, words, environment)
+                                : split->verb->run(split->arguments, environment);
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,12 +39,26 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return out;
 }
 
+// A file without a name that holds the text: unlike a pipe it never makes the writer wait.
+Result<Fd> file_of(std::string_view text) {
+  Fd file(::memfd_create("stdin", MFD_CLOEXEC));
+  if (!file) return fail_errno("cannot make a file in memory");
+  while (!text.empty()) {
+    const ssize_t n = ::write(file.get(), text.data(), text.size());
+    if (n < 0 && errno != EINTR) return fail_errno("cannot write a file in memory");
+    if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
 // The child starts with default signals, whatever this process blocks or ignores.
 Result<pid_t> spawn(const std::string& program, std::vector<std::string> argv,
-                    const Environment& environment, const Pipe& out, const Pipe& err) {
+                    const Environment& environment, const Fd& in, const Pipe& out,
+                    const Pipe& err) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
   posix_spawnattr_t attributes;
@@ -108,6 +123,10 @@ std::string collect(Stream& out, Stream& err, SteadyTime deadline,
   return {};
 }
 
+std::string quoted(const std::vector<std::string>& argv) {
+  return fmt::format("`{}`", fmt::join(argv, " "));
+}
+
 // Whether the child, which stays unreaped, ends before the deadline.
 bool ends_by(pid_t pid, SteadyTime deadline) {
   // By number: <sys/pidfd.h> of glibc 2.36 cannot be used from C++.
@@ -135,16 +154,19 @@ std::optional<std::string> find_program(const std::string& name, const Environme
   return std::nullopt;
 }
 
-Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
-                              std::chrono::milliseconds timeout) {
-  const std::string command = fmt::format("`{}`", fmt::join(argv, " "));
+Result<Finished> finish(const std::vector<std::string>& argv, const Environment& environment,
+                        std::chrono::milliseconds timeout, std::string_view input) {
   const auto program = find_program(argv[0], environment);
-  if (!program) return fail("cannot run " + command, fmt::format("no {} in PATH", argv[0]));
+  if (!program) {
+    return fail("cannot run " + quoted(argv), fmt::format("no {} in PATH", argv[0]));
+  }
+  const auto in = file_of(input);
+  if (!in) return std::unexpected(in.error());
   auto out_pipe = make_pipe();
   if (!out_pipe) return std::unexpected(out_pipe.error());
   auto err_pipe = make_pipe();
   if (!err_pipe) return std::unexpected(err_pipe.error());
-  const auto pid = spawn(*program, argv, environment, *out_pipe, *err_pipe);
+  const auto pid = spawn(*program, argv, environment, *in, *out_pipe, *err_pipe);
   if (!pid) return std::unexpected(pid.error());
   out_pipe->write.reset();
   err_pipe->write.reset();
@@ -162,14 +184,22 @@ Result<std::string> output_of(const std::vector<std::string>& argv, const Enviro
   int status = 0;
   while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!trouble.empty()) return fail(command + " failed", trouble);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::move(out.text);
-  const std::string_view reason = trim(std::string_view(err.text).substr(0, err.text.find('\n')));
-  if (!reason.empty()) return fail(command + " failed", std::string(reason));
-  if (WIFSIGNALED(status)) {
-    return fail(command + " failed", fmt::format("killed by signal {}", WTERMSIG(status)));
-  }
-  return fail(command + " failed", fmt::format("exit code {}", WEXITSTATUS(status)));
+  if (!trouble.empty()) return fail(quoted(argv) + " failed", trouble);
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return Finished{code, std::move(out.text), std::move(err.text)};
+}
+
+Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
+                              std::chrono::milliseconds timeout) {
+  auto finished = finish(argv, environment, timeout);
+  if (!finished) return std::unexpected(std::move(finished.error()));
+  if (finished->code == 0) return std::move(finished->out);
+  const std::string_view err = finished->err;
+  const std::string_view reason = trim(err.substr(0, err.find('\n')));
+  if (!reason.empty()) return fail(quoted(argv) + " failed", std::string(reason));
+  return fail(quoted(argv) + " failed",
+              finished->code > 128 ? fmt::format("killed by signal {}", finished->code - 128)
+                                   : fmt::format("exit code {}", finished->code));
 }
 
 }  // namespace toprun

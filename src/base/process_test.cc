@@ -20,6 +20,16 @@ TEST(Process, WaitsForACommandThatClosedItsOutputs) {
   EXPECT_EQ(output_of({"sh", "-c", "echo a; exec >&- 2>&-; sleep 0.1"}, path, 60s), "a\n");
 }
 
+TEST(Process, GivesTheCodeAndBothStreamsOfACommandThatFailed) {
+  const std::string input(1 << 20, 'x');  // more than a pipe holds
+  const auto finished = finish({"sh", "-c", "wc -c; echo no >&2; exit 7"}, path, 60s, input);
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->out, "1048576\n");
+  EXPECT_EQ(finished->err, "no\n");
+  EXPECT_EQ(finished->code, 7);
+  EXPECT_EQ(finish({"sh", "-c", "kill -9 $$"}, path, 60s)->code, 137);
+}
+
 TEST(Process, SaysWhyACommandFailed) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"echo 'Connection refused' >&2; exit 1", "failed: Connection refused"},

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/flags.h"
+#include "cli/verbs.h"
 
 namespace toprun::cli {
 namespace {
@@ -103,13 +104,6 @@ std::string usage_text(std::string_view name) {
   return fmt::format("usage: {} [OPTIONS] [--] SCRIPT [ARGUMENTS...]\n", name);
 }
 
-constexpr std::array verbs = {
-    Row{"toprun [run] SCRIPT ...", "start SCRIPT in every process on every node"},
-    Row{"toprun topo VERB ...", "show, order, draw or score a network's nodes (topo -h)"},
-    Row{"toprun store ...", "serve PyTorch's TCPStore alone (store -h)"},
-    Row{"toprun version", "which toprun this is"},
-};
-
 constexpr std::array exit_codes = {
     Row{"0", "every rank ended with 0"},
     Row{"N, 128+N",
@@ -159,6 +153,14 @@ unambiguous. A variable in brackets gives the value where the command line does 
 after SCRIPT is passed to it as it is; a script named like a command is ./topo or -- topo.
 )";
 
+std::string verbs_text() {
+  std::string out = entry("toprun [run] SCRIPT ...", "start SCRIPT in every process on every node");
+  for (const Verb& verb : all_verbs()) {
+    out += entry(trim(fmt::format("toprun {} {}", verb.name, verb.usage)), verb.help);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string short_help(bool called_torchrun) {
@@ -183,7 +185,7 @@ std::string full_help(bool called_torchrun) {
   if (called_torchrun) {
     out += "This is toprun under torchrun's name: torchrun's options only.\n";
   } else {
-    out += "\nCommands:\n" + rows_text(verbs) + "\nExamples:" + std::string(examples);
+    out += "\nCommands:\n" + verbs_text() + "\nExamples:" + std::string(examples);
   }
   out += grammar;
   out += options_text(called_torchrun);

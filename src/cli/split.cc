@@ -7,14 +7,6 @@
 namespace toprun::cli {
 namespace {
 
-std::optional<Verb> verb_of(std::string_view word) {
-  if (word == "run") return Verb::run;
-  if (word == "topo") return Verb::topo;
-  if (word == "store") return Verb::store;
-  if (word == "version") return Verb::version;
-  return std::nullopt;
-}
-
 bool is_negative_number(std::string_view word) {
   if (!word.starts_with('-')) return false;
   word.remove_prefix(1);
@@ -158,12 +150,12 @@ class Splitter {
 
 Result<Split> split(const std::vector<std::string>& argv) {
   const bool called_torchrun = !argv.empty() && argv[0].ends_with("torchrun");
-  std::optional<Verb> verb;
-  if (argv.size() > 1 && !called_torchrun) verb = verb_of(argv[1]);
-  if (!verb || *verb == Verb::run) return Splitter(argv, verb ? 2 : 1, called_torchrun).run();
-
+  const bool has_verb = argv.size() > 1 && !called_torchrun;
+  if (has_verb && argv[1] == "run") return Splitter(argv, 2, called_torchrun).run();
+  const Verb* verb = has_verb ? find_verb(argv[1]) : nullptr;
+  if (verb == nullptr) return Splitter(argv, 1, called_torchrun).run();
   Split out;
-  out.verb = *verb;
+  out.verb = verb;
   out.arguments.assign(argv.begin() + 2, argv.end());
   return out;
 }

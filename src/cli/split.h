@@ -6,10 +6,9 @@
 
 #include "base/error.h"
 #include "cli/flags.h"
+#include "cli/verbs.h"
 
 namespace toprun::cli {
-
-enum class Verb { run, topo, store, version };
 
 // One option as the user gave it.
 struct GivenOption {
@@ -21,9 +20,9 @@ struct GivenOption {
 
 // A command line taken apart, before any value is looked at.
 struct Split {
-  Verb verb = Verb::run;
+  const Verb* verb = nullptr;  // run
   bool called_torchrun = false;
-  std::vector<GivenOption> options;  // in the order given; only for Verb::run
+  std::vector<GivenOption> options;  // in the order given; only of run
   std::optional<std::string> script;
   std::vector<std::string> arguments;  // the script's, or those of a verb other than run
 };
@@ -31,8 +30,7 @@ struct Split {
 // Takes argv (argv[0] included) apart by torchrun's grammar, which is that of Python's argparse:
 //   - a verb counts only as the first argument;
 //   - long options with dashes or underscores, `--flag value` or `--flag=value`, torchrun's own
-//   also
-//     by any unambiguous beginning; short ones joined as in `-mt3`;
+//     also by any unambiguous beginning; short ones joined as in `-mt3`;
 //   - the first word that is no option is the script, and everything after it belongs to the script
 //     (`--` right after it too, which argparse before Python 3.13 drops); `--` ends the options;
 //   - a word that begins with a dash is a value or script if it is "-", a negative number or has a

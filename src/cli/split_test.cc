@@ -20,7 +20,7 @@ std::string shown(const std::vector<std::string>& argv) {
     EXPECT_EQ(result.error().exit_code, exit_usage);
     return "error: " + result.error().line();
   }
-  std::string out = result->verb == Verb::run ? "run" : "verb";
+  std::string out = result->verb == nullptr ? "run" : "verb";
   for (const GivenOption& option : result->options) {
     out += fmt::format(" {}", option.flag->name.empty() ? "-h" : option.flag->name);
     if (!option.flag->is_switch()) out += "=" + option.value;

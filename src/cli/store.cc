@@ -117,7 +117,7 @@ Result<std::size_t> parse_bytes(std::string_view option, std::string_view text) 
   return static_cast<std::size_t>(*number) << shift;
 }
 
-int run_store(const std::vector<std::string>& arguments) {
+int run_store(const std::vector<std::string>& arguments, const Environment&) {
   const auto options = parse_options(arguments);
   if (!options) {
     say(options.error().line());

@@ -1,0 +1,35 @@
+#include "cli/verbs.h"
+
+#include <algorithm>
+#include <array>
+
+#include "cli/help.h"
+#include "cli/print.h"
+#include "cli/store.h"
+#include "cli/topo.h"
+
+namespace toprun::cli {
+namespace {
+
+int run_version(const std::vector<std::string>&, const Environment&) {
+  return print(version_text());
+}
+
+constexpr std::array verbs = {
+    Verb{"topo", "VERB ...", "show, order, draw or score a network's nodes (topo -h)", run_topo},
+    Verb{"store", "...", "serve PyTorch's TCPStore alone (store -h)", run_store},
+    Verb{"version", "", "which toprun this is", run_version},
+};
+
+}  // namespace
+
+std::span<const Verb> all_verbs() {
+  return verbs;
+}
+
+const Verb* find_verb(std::string_view name) {
+  const auto verb = std::ranges::find(verbs, name, &Verb::name);
+  return verb == verbs.end() ? nullptr : &*verb;
+}
+
+}  // namespace toprun::cli
