@@ -24,10 +24,10 @@ def available_bytes():
     return int(re.search(r"^MemAvailable: +(\d+) kB", text, re.M)[1]) << 10
 
 
-def table(nodes):
-    """What topology.py prints of eight ranks per node, cell by cell."""
+def table(nodes, per_node):
+    """What topology.py prints of so many ranks per node, cell by cell."""
     return [["rank", "hostname", "physical_host"]] + [
-        [str(8 * place), f"n{node}", f"/core/{RACKS[node]}/n{node}"]
+        [str(per_node * place), f"n{node}", f"/core/{RACKS[node]}/n{node}"]
         for place, node in enumerate(nodes)]
 
 
@@ -38,7 +38,7 @@ class Acceptance(cluster.SlurmCase):
         print(f"{title}: {finished.seconds:.1f} s\n{finished.out}", end="", flush=True)
 
     def ranks(self, title, *words):
-        """64 ranks of topology.py on eight nodes, by `srun WORDS topology.py`."""
+        """The table of topology.py on eight nodes, by `srun WORDS topology.py`."""
         if available_bytes() < NEEDED_BYTES:
             self.skipTest(f"needs {NEEDED_BYTES >> 30} GiB of free memory")
         finished = self.srun(*words, EXAMPLES / "topology.py", limit=RANKS_LIMIT_S,
@@ -47,20 +47,20 @@ class Acceptance(cluster.SlurmCase):
         self.assert_ok(finished)
         return [line.split() for line in finished.out.splitlines()]
 
-    def test_64_ranks_by_torchrun(self):
-        self.assertEqual(table(BY_NAME), self.ranks(
+    def test_ranks_by_torchrun(self):
+        self.assertEqual(table(BY_NAME, 2), self.ranks(
             "srun … python -m torch.distributed.run …",
-            "--ntasks-per-node=1", "--nodes", "8", *support.torchrun(), "--nproc_per_node", "8",
+            "--ntasks-per-node=1", "--nodes", "8", *support.torchrun(), "--nproc_per_node", "2",
             "--rdzv_endpoint", "n0:6000", "--rdzv_backend", "c10d", "--nnodes", "8"))
 
     def test_64_ranks_by_toprun(self):
-        self.assertEqual(table(BY_TOPOLOGY), self.ranks(
+        self.assertEqual(table(BY_TOPOLOGY, 8), self.ranks(
             "srun … toprun --nproc-per-node 8", "--ntasks-per-node=1", "--nodes", "8", TOPRUN,
             "--nproc-per-node", "8"))
 
-    def test_64_ranks_in_place(self):
-        self.assertEqual(table(BY_TOPOLOGY), self.ranks(
-            "srun -n 64 toprun", "--nodes", "8", "-n", "64", "--ntasks-per-node=8", TOPRUN))
+    def test_ranks_in_place(self):
+        self.assertEqual(table(BY_TOPOLOGY, 2), self.ranks(
+            "srun -n 16 toprun", "--nodes", "8", "-n", "16", "--ntasks-per-node=2", TOPRUN))
 
     def test_pi_by_the_flags_of_its_recipe(self):
         launcher = (f"{TOPRUN} --nproc_per_node 20 --nnodes 2 --node_rank $0 "

@@ -144,6 +144,44 @@ TEST_F(Topo, UsesTopologyConfOfSlurm) {
   EXPECT_EQ(json["nodes"][0]["evidence"], "SLURM_TOPOLOGY_ADDR");
 }
 
+TEST_F(Topo, NamesTheNodesThatNothingIsKnownOf) {
+  const std::string tail = ": placed last, each as if alone\n";
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"n[0-7]", ""},
+      {"n[0-6],x", " does not say where x is" + tail},
+      {"n0,x[1-7]", " does not say where x[1-7] are" + tail},
+      {"x[0-7]", " does not say where x[0-7] are" + tail},
+  };
+  for (const auto& [hosts, expected] : rows) {
+    const std::string path = file("racks.txt", seed_lines());
+    const auto outcome = run({"order", "--topology", path, "--hosts", hosts});
+    EXPECT_EQ(outcome.code, 0);
+    const std::string line = outcome.err.substr(0, outcome.err.find('\n') + 1);
+    if (expected.empty()) {
+      EXPECT_EQ(outcome.err.find("where"), std::string::npos) << outcome.err;
+    } else {
+      EXPECT_EQ(line, "toprun: file " + path + expected);
+    }
+  }
+}
+
+// A cable pulled on every rail, or a host that is not of this fabric.
+TEST_F(Topo, NamesAHostWithoutAnyRail) {
+  const std::string path = file("fabric.txt",
+                                "switchguid=0x1(1)\n"
+                                "Switch\t4 \"S-0000000000000001\"\t\t# \"MF0;l0:X/U1\" enhanced "
+                                "port 0 lid 1 lmc 0\n"
+                                "[1]\t\"H-00000000000000a0\"[1](a0) \t\t# \"n0 mlx5_0\" lid 2 4xNDR\n"
+                                "[2]\t\"H-00000000000000a1\"[1](a1) \t\t# \"n1 mlx5_0\" lid 3 4xNDR\n");
+  const auto outcome = run({"order", "--topology", path, "--hosts", "n[0-2]", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json["unplaced"], nlohmann::json({"n2"}));
+  EXPECT_NE(json["warnings"].dump().find("does not say where n2 is: placed last"),
+            std::string::npos)
+      << json["warnings"];
+}
+
 TEST_F(Topo, KnowsNothingWithoutEvidence) {
   const auto outcome = run({"order", "--hosts", "n[2,1]"});
   EXPECT_EQ(outcome.code, 0);

@@ -35,11 +35,14 @@ topology::Request locate_request(const std::vector<rendezvous::Join>& members, c
     if (!named.insert(join.host).second) continue;
     topology::Member member{join.host, join.location.value_or(""),
                             join.location_pattern.value_or("")};
-    if (join.cloud) member.cloud = {join.cloud->cloud, join.cloud->text, join.cloud->trouble};
-    if (join.nvlink) member.nvlink = {join.nvlink->text, join.nvlink->trouble};
+    if (join.cloud) {
+      member.cloud = topology::CloudEvidence{join.cloud->cloud, join.cloud->text,
+                                             join.cloud->trouble};
+    }
+    if (join.nvlink) member.nvlink = topology::Told{join.nvlink->text, join.nvlink->trouble};
     if (join.kube) {
       member.node = join.kube->name;
-      member.labels = join.kube->labels;
+      if (join.kube->labels) member.labels = *join.kube->labels;
     }
     request.members.push_back(std::move(member));
   }

@@ -61,9 +61,16 @@ class Numbers {
 
 Domains::Domains(std::span<const topology::Path* const> paths, std::size_t levels)
     : levels_(levels), domain_(paths.size() * levels), place_(paths.size() * levels) {
-  // Path by path, each of which is a place of its own in memory.
+  // Path by path, each of which is a place of its own in memory. Nodes of one path in memory have
+  // the numbers of the first of them.
   std::vector<Numbers> numbers(levels);
+  std::unordered_map<const void*, std::size_t> first_of;
   for (std::size_t node = 0; node < paths.size(); ++node) {
+    const auto [first, is_new] = first_of.emplace(paths[node]->identity(), node);
+    if (!is_new) {
+      std::copy_n(&place_[first->second * levels], levels, &place_[node * levels]);
+      continue;
+    }
     std::uint32_t outer = 0;
     for (std::size_t level = 0; level < levels; ++level) {
       const auto& name = (*paths[node])[level];

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/tree.h"
+#include "topology/path.h"
 
 namespace toprun::placement {
 

@@ -113,7 +113,7 @@ class Overall {
   std::string evidence() const {
     std::map<std::string_view, std::size_t> nodes_of;
     for (const Node& node : placement_.nodes) {
-      if (node.placed) ++nodes_of[without_position(node.location.evidence)];
+      if (node.placed) ++nodes_of[without_position(node.location.evidence.source())];
     }
     if (nodes_of.empty()) return "none";
     std::vector<std::string> kinds;
@@ -228,7 +228,7 @@ class Reason {
   }
 
   std::string evidence() const {
-    return node_.location.evidence.empty() ? "" : ", by " + node_.location.evidence;
+    return node_.location.evidence.empty() ? "" : ", by " + node_.location.evidence.text();
   }
 
   // The nodes of its innermost known domain: how many there are, and which come one behind another.

@@ -105,7 +105,7 @@ std::string json_text(const Placement& placement) {
         json.raw(", \"first_rank\": ").number(static_cast<std::size_t>(node.first_rank));
         json.raw(", \"nproc\": ").number(static_cast<std::size_t>(node.nproc));
         json.raw(", \"evidence\": ");
-        node.placed ? json.text(node.location.evidence) : json.raw("null");
+        node.placed ? json.text(node.location.evidence.text()) : json.raw("null");
         if (const std::string* why = explanation_of(placement, node)) {
           json.raw(", \"explanation\": ").text(*why);
         }

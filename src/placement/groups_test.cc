@@ -48,7 +48,7 @@ TEST(Groups, CountsThoseInMoreThanOneDomain) {
 
 TEST(Groups, AnUnknownDomainIsOneOfItsOwn) {
   Job job("aaaa");
-  job.map.hosts[3].location.path[1] = std::nullopt;
+  job.map.hosts[3].location.path.set(1, std::nullopt);
   const auto prepared = *prepare(plan("tp=16"), job.map, std::vector<int>(4, 8));
   const auto scores = score_groups(*place(job.hosts, job.map), prepared);
   EXPECT_EQ(scores[0].spanning, (std::vector<std::size_t>{0, 1}));

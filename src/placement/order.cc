@@ -144,6 +144,7 @@ Indexes by_wishes(const std::vector<Host>& hosts, const Entries& entries, const 
 Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts, topology::Map& map,
                        const Entries& entries, const Indexes& order) {
   std::vector<std::size_t> taken_by(map.hosts.size(), nowhere);
+  const topology::Path unknown(placement.levels.size());
   std::int64_t rank = 0;
   placement.nodes.reserve(order.size());
   for (const std::size_t i : order) {
@@ -157,7 +158,7 @@ Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts, top
     } else if (node.placed) {
       node.location = placement.nodes[taken_by[entry]].location;
     } else {
-      node.location.path.resize(placement.levels.size());
+      node.location.path = unknown;
       placement.unplaced.push_back(host.name);
     }
     placement.nodes.push_back(std::move(node));

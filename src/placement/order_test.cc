@@ -182,7 +182,7 @@ RandomJob random_job(std::mt19937& random, std::size_t nodes) {
       path.push_back(unknown ? std::nullopt
                              : std::optional(fmt::format("d{}", random() % domains)));
     }
-    if (random() % 10 == 0) path.assign(job.levels, std::nullopt);
+    if (random() % 10 == 0) path = Path(job.levels);
     job.hosts.push_back({fmt::format("n{}", i), 1});
     job.map.hosts.push_back({job.hosts.back().name, {path, "here", {}}});
     job.paths.push_back(std::move(path));

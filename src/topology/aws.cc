@@ -220,7 +220,7 @@ Result<Map> map_of(const Reader& reader, const std::string& file) {
     const Instance& one = reader.instances[i];
     const std::string place = fmt::format("{}: Instances[{}]", file, i);
     Path path = aligned_at_leaf(Path(one.nodes.begin(), one.nodes.end()), depth);
-    if (zones) path.insert(path.begin(), domain(one.zone));
+    if (zones) path.push_front(domain(one.zone));
     if (nvlink) path.push_back(domain(one.nvlink));
     if (auto added = builder.add(one.id, {std::move(path), place, {}}, place); !added) {
       return std::unexpected(added.error());

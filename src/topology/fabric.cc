@@ -227,7 +227,7 @@ class Levels {
   Path path(Index leaf) const {
     Path path;
     for (auto level = domains_.rbegin(); level != domains_.rend(); ++level) {
-      path.emplace_back(level->at(leaf));
+      path.push_back(level->at(leaf));
     }
     return path;
   }

@@ -454,7 +454,9 @@ Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& fil
 }
 
 bool looks_like_ibnetdiscover(std::string_view line) {
-  for (const std::string_view start : {"vendid=0x", "Switch\t", "Ca\t", "Rt\t", "Chassis "}) {
+  for (const std::string_view start : {"vendid=0x", "devid=0x", "sysimgguid=0x", "switchguid=0x",
+                                       "caguid=0x", "rtguid=0x", "Switch\t", "Ca\t", "Rt\t",
+                                       "Chassis "}) {
     if (line.starts_with(start)) return true;
   }
   return line.starts_with("Switch ") && line.find("\"S-") != std::string_view::npos;

@@ -304,8 +304,8 @@ TEST(Ibnetdiscover, ReadsARealFabricOfFourRails) {
 
   std::map<std::string, int> spines, groups;
   for (const Map::Entry& entry : fabric->map.hosts) {
-    ++spines[*entry.location.path.at(0)];
-    ++groups[*entry.location.path.at(1)];
+    ++spines[*entry.location.path[0]];
+    ++groups[*entry.location.path[1]];
   }
   EXPECT_EQ(spines,
             (std::map<std::string, int>{{"A10-P1-IBSPINE-[01-04],B10-P1-IBSPINE-[05-09]", 122}}));

@@ -163,13 +163,15 @@ class Reader {
     if (list.kind != Kind::list || list.items.size() > max_levels) {
       return refuse(list.where, fmt::format("a path is a list of up to {} switches", max_levels));
     }
+    std::vector<Domain> domains;
     for (const DataNode& item : list.items) {
       const DataNode* id = item.kind == Kind::table ? item.find("id") : &item;
       if (item.kind == Kind::list) return refuse(item.where, "a switch is a name, or has an id");
       const std::string name = text_or_empty(id);
-      path.push_back(name.empty() ? std::nullopt : std::optional(name));
+      domains.push_back(name.empty() ? std::nullopt : std::optional(name));
     }
-    if (!form_.root_first) std::ranges::reverse(path);
+    if (!form_.root_first) std::ranges::reverse(domains);
+    path = Path(std::move(domains));
     return {};
   }
 

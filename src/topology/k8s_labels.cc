@@ -138,10 +138,10 @@ class Chains {
   }
 
   void add(const NumberedChain& chain) {
-    std::vector<Path> paths;  // outermost first or leaf first, as the chain has it
+    std::vector<std::vector<Domain>> paths;  // outermost first or leaf first, as the chain has it
     std::size_t depth = 0;
     for (const LabelledNode& node : nodes_) {
-      Path path;
+      std::vector<Domain> path;
       for (const auto& [key, value] : node.labels) {
         const auto number = number_in(chain, key);
         if (!number || value.empty()) continue;
@@ -154,7 +154,7 @@ class Chains {
     MapBuilder builder{std::string(chain.source)};
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (chain.leaf_first) std::ranges::reverse(paths[i]);
-      put(builder, nodes_[i], std::move(paths[i]));
+      put(builder, nodes_[i], Path(std::move(paths[i])));
     }
     join(builder.finish(switch_level_names(depth)));
   }

@@ -77,9 +77,10 @@ class Reader {
 
   Result<void> take_host(std::string_view line, const std::vector<std::string_view>& columns) {
     Location location;
-    location.evidence = at_line(file_, line_);
+    location.evidence = {file_name_, line_};
+    std::string_view written;
     if (columns.size() == 2 && columns[1] != "-" && !is_word(columns[1], "unknown")) {
-      auto path = parse_physical_host(columns[1]);
+      auto path = places_.physical_host(columns[1]);
       if (!path) return refuse(line, columns[1], path.error());
       if (!levels_) {
         levels_ = path->size();
@@ -92,7 +93,7 @@ class Reader {
                       "leave an unknown level empty, as in /cluster//HOST");
       }
       location.path = *std::move(path);
-      location.written = columns[1];
+      written = columns[1];
     }
     auto hosts = hosts::parse_hostlist(columns[0], hosts::max_hosts - builder_.size());
     if (!hosts) {
@@ -102,6 +103,7 @@ class Reader {
     for (std::string& host : *hosts) {
       // Most lines name one host, whose location need not be copied.
       Location own = &host == &hosts->back() ? std::move(location) : location;
+      if (own_id(written) != host) own.written = written;
       auto added = add(line, columns[0], std::move(host), std::move(own));
       if (!added) return added;
     }
@@ -121,7 +123,9 @@ class Reader {
   }
 
   const std::string& file_;
+  std::shared_ptr<const std::string> file_name_ = std::make_shared<const std::string>(file_);
   MapBuilder builder_;
+  PlaceTexts places_;
   std::size_t line_ = 1;
   std::size_t table_start_ = 0;  // the line of the last heading; 0: none yet
   std::unordered_map<std::string, std::size_t> first_line_of_;  // of the hosts in tables

@@ -123,7 +123,7 @@ void warn_of_twins(Map& map) {
     for (const Map::Entry* other : same) {
       if (!may_be_one(entry.host, other->host) || twins++ > 0) continue;
       first = fmt::format("{} ({}) and {} ({}) may be one host, they count as two", other->host,
-                          other->location.evidence, entry.host, entry.location.evidence);
+                          other->location.evidence.text(), entry.host, entry.location.evidence.text());
     }
     // Hosts of one label in many domains are no slip.
     constexpr std::size_t compared = 8;

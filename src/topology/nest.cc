@@ -255,11 +255,11 @@ class Nesting {
     return sides_[1].domain(joint.second, host);
   }
 
-  std::string evidence_of(Index host) const {
+  Evidence evidence_of(Index host) const {
     const Location* one = sides_[0].places[host];
     const Location* two = sides_[1].places[host];
-    if (one && two) return fmt::format("{}, {}", one->evidence, two->evidence);
-    return one ? one->evidence : two ? two->evidence : std::string();
+    if (one && two) return fmt::format("{}, {}", one->evidence.text(), two->evidence.text());
+    return one ? one->evidence : two ? two->evidence : Evidence();
   }
 
   // As a source wrote it only where it has all levels.

@@ -8,7 +8,7 @@ std::expected<Path, std::string> parse_domains(std::string_view text) {
   if (!text.starts_with('/')) {
     return std::unexpected(fmt::format("'{}' does not begin with '/'", text));
   }
-  Path path;
+  std::vector<Domain> path;
   path.reserve(std::min(max_levels, static_cast<std::size_t>(std::ranges::count(text, '/'))));
   while (!text.empty()) {
     text.remove_prefix(1);
@@ -19,7 +19,7 @@ std::expected<Path, std::string> parse_domains(std::string_view text) {
     path.push_back(domain.empty() ? std::nullopt : std::optional<std::string>(domain));
     text.remove_prefix(domain.size());
   }
-  return path;
+  return Path(std::move(path));
 }
 
 std::expected<Path, std::string> parse_physical_host(std::string_view text) {
@@ -28,6 +28,27 @@ std::expected<Path, std::string> parse_physical_host(std::string_view text) {
   path->pop_back();
   if (path->empty())
     return std::unexpected(fmt::format("'{}' names no domain above the host", text));
+  return path;
+}
+
+std::string_view own_id(std::string_view text) {
+  return text.substr(text.rfind('/') + 1);
+}
+
+std::expected<Path, std::string> PlaceTexts::domains(std::string_view text) {
+  const auto found = paths_.find(text);
+  if (found != paths_.end()) return found->second;
+  auto path = parse_domains(text);
+  if (path) paths_.emplace(text, *path);
+  return path;
+}
+
+std::expected<Path, std::string> PlaceTexts::physical_host(std::string_view text) {
+  const std::string_view above = text.substr(0, std::min(text.rfind('/'), text.size()));
+  const auto found = paths_.find(above);
+  if (found != paths_.end()) return found->second;
+  auto path = parse_physical_host(text);
+  if (path) paths_.emplace(above, *path);
   return path;
 }
 

@@ -164,7 +164,7 @@ class Reader {
 
   Result<void> take_place(const DataNode& value, Mention& mention) {
     if (value.kind == Kind::text && value.is_string) {
-      auto path = parse_domains(value.text);
+      auto path = places_.domains(value.text);
       if (!path) return refuse(value.where, path.error(), "write \"/cluster/rack\"");
       mention.path = *std::move(path);
       mention.written = value.text;
@@ -189,7 +189,7 @@ class Reader {
     }
     for (std::size_t i = 0; i < table.keys.size(); ++i) {
       const DataNode& value = table.items[i];
-      path.emplace_back(table.keys[i].name);
+      path.push_back(table.keys[i].name);
       auto taken = value.kind == Kind::table ? take_domains(value, path)
                                              : take_members(table.keys[i], value, path);
       if (!taken) return taken;
@@ -230,7 +230,8 @@ class Reader {
     for (std::string& host : mention.hosts) {
       // Most mentions name one host, whose path need not be copied.
       Path path = &host == &mention.hosts.back() ? std::move(mention.path) : mention.path;
-      Location location{std::move(path), at_line(file_, mention.where.line), mention.written};
+      Location location{std::move(path), Evidence(file_name_, mention.where.line), {}};
+      if (own_id(mention.written) != host) location.written = mention.written;
       auto added = builder_.add(std::move(host), std::move(location), file_, mention.where);
       if (!added) return added;
     }
@@ -239,8 +240,8 @@ class Reader {
 
   // Holds the path against `levels`, or against the first path where there is no such list.
   Result<void> fit(Mention& mention) {
-    const bool own_id = !mention.written.empty() && mention.path.size() == levels_.size() + 1;
-    if (!levels_.empty() && own_id) {
+    const bool names_host = !mention.written.empty() && mention.path.size() == levels_.size() + 1;
+    if (!levels_.empty() && names_host) {
       mention.path.pop_back();
       return {};
     }
@@ -264,7 +265,9 @@ class Reader {
   };
 
   const std::string& file_;
+  std::shared_ptr<const std::string> file_name_ = std::make_shared<const std::string>(file_);
   MapBuilder builder_;
+  PlaceTexts places_;
   std::vector<std::string> levels_;
   std::map<std::string, Told> links_;
   std::vector<Mention> mentions_;

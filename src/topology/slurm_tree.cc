@@ -309,7 +309,7 @@ Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
       const auto found = group_of.find(block.name);
       path.push_back(found == group_of.end() ? std::nullopt : std::optional(found->second));
     }
-    path.emplace_back(block.name);
+    path.push_back(block.name);
     for (const std::string& node : block.nodes) {
       auto added = builder.add(node, {path, block.evidence, {}}, block.where);
       if (!added) return std::unexpected(added.error());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/environment.h"
+#include "base/rare.h"
 #include "topology/tree.h"
 
 namespace toprun::topology {
@@ -28,12 +29,12 @@ struct Told {
 // A node of the job and what its own environment says of its place; empty where it says nothing.
 struct Member {
   std::string name;
-  std::string address;                   // SLURM_TOPOLOGY_ADDR
-  std::string pattern;                   // SLURM_TOPOLOGY_ADDR_PATTERN
-  std::optional<CloudEvidence> cloud{};  // unset: no cloud was asked there
-  std::optional<Told> nvlink{};          // of nvidia-smi (nvlink.h); unset: it was not asked there
-  std::string node{};                    // the name of its node in Kubernetes; empty: as `name`
-  std::optional<std::string> labels{};   // of that node (k8s_labels.h)
+  std::string address;           // SLURM_TOPOLOGY_ADDR
+  std::string pattern;           // SLURM_TOPOLOGY_ADDR_PATTERN
+  Rare<CloudEvidence> cloud{};   // unset: no cloud was asked there
+  Rare<Told> nvlink{};           // of nvidia-smi (nvlink.h); unset: it was not asked there
+  std::string node{};            // the name of its node in Kubernetes; empty: as `name`
+  Rare<std::string> labels{};    // of that node (k8s_labels.h)
 };
 
 // For all that `auto` waits for: every node's own evidence within the join, and then what the

@@ -197,7 +197,7 @@ TEST_F(Locate, NvlinkDomainsGoWithWhateverElseIsKnown) {
 TEST_F(Locate, ANodeWhoseGpusDisagreeIsNamed) {
   std::vector<Member> members = {with_gpus("n0", "s0", "1"), with_gpus("n1", "s0", "2"),
                                  with_gpus("n2", "s1", "3")};
-  members[1].nvlink->text = fmt::format("{0}1\n{0}2\n", gpu);
+  members[1].nvlink = Told{fmt::format("{0}1\n{0}2\n", gpu), ""};
   members[2].nvlink = Told{{}, "no answer within 1 s"};
   const auto map = locate_members(members, "nvlink");
   ASSERT_TRUE(map);

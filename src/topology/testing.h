@@ -17,7 +17,7 @@ inline std::string text_of(const Map& map) {
     for (std::size_t i = 0; i < entry.location.path.size(); ++i) {
       text += (i == 0 ? "" : "/") + entry.location.path[i].value_or("?");
     }
-    text += ' ' + entry.location.evidence + '\n';
+    text += ' ' + entry.location.evidence.text() + '\n';
   }
   return text;
 }

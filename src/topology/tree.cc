@@ -26,7 +26,7 @@ bool fill(Path& into, const Path& from) {
   for (std::size_t level = 0; level < into.size(); ++level) {
     if (!from[level]) continue;
     if (into[level] && !same_domain(*into[level], *from[level])) return false;
-    if (!into[level]) into[level] = from[level];
+    if (!into[level]) into.set(level, from[level]);
   }
   return true;
 }
@@ -76,8 +76,10 @@ std::vector<std::string> switch_level_names(std::size_t count) {
 }
 
 Path aligned_at_leaf(Path path, std::size_t length) {
-  if (path.size() < length) path.insert(path.begin(), length - path.size(), std::nullopt);
-  return path;
+  if (path.size() >= length) return path;
+  std::vector<Domain> domains(length - path.size());
+  domains.insert(domains.end(), path.begin(), path.end());
+  return Path(std::move(domains));
 }
 
 void MapBuilder::expect(std::size_t hosts) {
@@ -103,7 +105,7 @@ std::optional<std::size_t> MapBuilder::take(std::string& host, Location& locatio
 std::unexpected<Error> MapBuilder::twice(std::size_t first, const std::string& where) const {
   return usage(where,
                fmt::format("host {} stands here for the second time, first at {}",
-                           map_.hosts[first].host, map_.hosts[first].location.evidence),
+                           map_.hosts[first].host, map_.hosts[first].location.evidence.text()),
                "remove one of the two");
 }
 
@@ -139,8 +141,8 @@ Result<Map> merge(Map first, Map second) {
   }
   if (!same_kind(first.levels, second.levels)) {
     return fail(
-        fmt::format("{} and {} contradict each other", first.hosts.front().location.evidence,
-                    second.hosts.front().location.evidence),
+        fmt::format("{} and {} contradict each other", first.hosts.front().location.evidence.text(),
+                    second.hosts.front().location.evidence.text()),
         fmt::format("one has the levels {}, the other {}", fmt::join(first.levels, "/"),
                     fmt::join(second.levels, "/")),
         "name the right one with --topology");
@@ -166,8 +168,8 @@ Result<Map> merge(Map first, Map second) {
     }
     return fail(
         fmt::format("host {} is in two places", entry.host),
-        fmt::format("{} says {}, {} says {}", before.evidence, location_text(before, entry.host),
-                    entry.location.evidence, location_text(entry.location, entry.host)),
+        fmt::format("{} says {}, {} says {}", before.evidence.text(), location_text(before, entry.host),
+                    entry.location.evidence.text(), location_text(entry.location, entry.host)),
         "name the right source with --topology");
   }
   if (second.levels.size() == depth) first.levels = std::move(second.levels);

@@ -10,21 +10,18 @@
 
 #include "base/error.h"
 #include "base/name_index.h"
+#include "topology/evidence.h"
+#include "topology/path.h"
 #include "topology/position.h"
 
 namespace toprun::topology {
 
-inline constexpr std::size_t max_levels = 16;  // of a network; real ones have up to five
-
-// Domains from the outermost inwards. A level that is not known for a host is null: unknown is not
-// a domain. Two hosts share a domain if their paths are equal down to it.
-using Path = std::vector<std::optional<std::string>>;
-
 // One host's place in the network, the host itself left out.
 struct Location {
   Path path;
-  std::string evidence;  // where it was read: "SLURM_TOPOLOGY_ADDR", "topology.conf:3", "t.toml:7"
-  std::string written;  // the whole path as the source wrote it ("/c/b/0"); empty: not in that form
+  Evidence evidence;    // where it was read
+  std::string written;  // the whole place as the source wrote it ("/c/b/0"); empty: as
+                        // location_text() has it anyway
 };
 
 // What joins a domain to what is around it, in one direction, all its cables together.

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+namespace toprun {
+
+// An optional value that most objects of its kind lack: two pointers where it is missing, however
+// large it is. Copies share the value, which cannot be changed.
+template <class T>
+class Rare {
+ public:
+  Rare() = default;
+  Rare(T value) : value_(std::make_shared<const T>(std::move(value))) {}
+
+  bool has_value() const { return value_ != nullptr; }
+  explicit operator bool() const { return has_value(); }
+  const T& operator*() const { return *value_; }
+  const T* operator->() const { return value_.get(); }
+
+ private:
+  std::shared_ptr<const T> value_;
+};
+
+}  // namespace toprun

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "topology/position.h"
+
+namespace toprun::topology {
+
+// Where something was read, for people: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". The lines of one
+// file share its name: a file may tell of 100,000 hosts, each in a line of its own.
+class Evidence {
+ public:
+  Evidence() = default;
+  Evidence(std::string text) : text_(std::make_shared<const std::string>(std::move(text))) {}
+  Evidence(const char* text) : Evidence(std::string(text)) {}
+  Evidence(std::shared_ptr<const std::string> file, std::size_t line)
+      : text_(std::move(file)), line_(line) {}
+
+  bool empty() const { return !text_ || text_->empty(); }
+  // The file without the line, where there is one.
+  std::string_view source() const { return text_ ? std::string_view(*text_) : std::string_view(); }
+  std::string text() const {
+    return line_ == 0 ? std::string(source()) : at_line(source(), line_);
+  }
+  friend bool operator==(const Evidence& a, const Evidence& b) { return a.text() == b.text(); }
+
+ private:
+  std::shared_ptr<const std::string> text_;
+  std::size_t line_ = 0;  // 0: none
+};
+
+}  // namespace toprun::topology
