@@ -30,7 +30,7 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/demo
 
 test:  ## every test of the release build, and the unit tests under ASan and UBSan
-	tools/setup build cluster mpi draw old wheel --python
+	tools/setup build cluster modules mpi draw old wheel --python
 	cmake --preset release
 	cmake --build build/release
 	cmake --preset asan

@@ -31,6 +31,18 @@ std::optional<Given> given_of(const Flag& flag, const Split& split,
   return std::nullopt;
 }
 
+// Everything that the user said of a flag that may be given several times: all of the command
+// line's words in their order, else the variable's.
+std::vector<Given> all_given(const Flag& flag, const Split& split, const Environment& environment) {
+  std::vector<Given> all;
+  for (const GivenOption& option : split.options) {
+    if (option.flag == &flag) all.push_back({std::string(flag.name), option.value, false});
+  }
+  if (!all.empty()) return all;
+  const auto given = given_of(flag, split, environment);
+  return given ? std::vector{*given} : all;
+}
+
 // Stores what a parser of values.h made of `given`.
 template <class T, class U>
 Result<void> store(U& target, Result<T> parsed) {
@@ -248,6 +260,12 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::event_log_handler:
     case FlagId::logs_specs:
       return refuse_plugin(flag_of(flag), given);
+    case FlagId::venv:
+      return store(options.activation.venv, text_of(given));
+    case FlagId::conda:
+      return store(options.activation.conda, text_of(given));
+    case FlagId::env:  // these two may be given several times, see set_activation()
+    case FlagId::modules:
     case FlagId::verbose:  // counted, see defaults()
     case FlagId::use_env:
     case FlagId::help_short:  // these and the following end the reading, see cli/run.cc
@@ -264,6 +282,22 @@ std::optional<std::string> note_on(const Flag& flag, const Given& given) {
   if (flag.group != Group::without_effect) return std::nullopt;
   return fmt::format("{} has no effect: {}", flag.is_switch() ? given.source : given.label(),
                      flag.help);
+}
+
+Result<void> set_activation(launch::Activation& activation, const Split& split,
+                            const Environment& environment) {
+  for (const Given& given : all_given(flag_of(FlagId::modules), split, environment)) {
+    auto names = parse_modules(given);
+    if (!names) return std::unexpected(std::move(names.error()));
+    std::ranges::move(*names, std::back_inserter(activation.modules));
+  }
+  for (const Given& given : all_given(flag_of(FlagId::env), split, environment)) {
+    auto variable = parse_variable(given);
+    if (!variable) return std::unexpected(std::move(variable.error()));
+    activation.variables.push_back(*std::move(variable));
+  }
+  if (activation.venv.empty() || activation.conda.empty()) return {};
+  return usage("--venv and --conda", "a program runs in one environment", "give only one of them");
 }
 
 Options defaults(const Split& split, const std::vector<std::string>& argv) {
@@ -375,6 +409,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   out.options.option_variables = option_variables(environment);
 
   Result<void> settled = set_program(out.options, switches, split);
+  if (settled) settled = set_activation(out.options.activation, split, environment);
   if (settled) settled = settle_standalone(out.options, switches);
   if (settled) settled = settle_plan(out.options, switches.plan);
   if (settled) settled = check_node_rank(out.options);

@@ -382,6 +382,35 @@ Result<launch::NumaBinding> parse_numa_binding(const Given& given) {
   return bindings.at(static_cast<std::size_t>(found - names.begin()));
 }
 
+Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Given& given) {
+  const std::size_t equals = given.value.find('=');
+  const std::string name = given.value.substr(0, equals);
+  const auto is_word = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+  };
+  const bool digit_first = !name.empty() && name[0] >= '0' && name[0] <= '9';
+  if (name.empty() || digit_first || !std::ranges::all_of(name, is_word)) {
+    return usage(given.label(), fmt::format("'{}' is no name of a variable", name),
+                 "write NAME=VALUE, with letters, digits and _ in the name");
+  }
+  if (equals == std::string::npos) return std::pair(name, std::optional<std::string>());
+  return std::pair(name, std::optional(given.value.substr(equals + 1)));
+}
+
+Result<std::vector<std::string>> parse_modules(const Given& given) {
+  std::vector<std::string> names;
+  for (const std::string_view part : split(given.value, ',')) {
+    const std::string_view name = trim(part);
+    const auto is_good = [](char c) { return c > ' ' && c != 127; };
+    if (name.empty() || name.front() == '-' || !std::ranges::all_of(name, is_good)) {
+      return usage(given.label(), fmt::format("'{}' is no name of a module", printable(name)),
+                   "write NAME or NAME/VERSION, separated by commas");
+    }
+    names.emplace_back(name);
+  }
+  return names;
+}
+
 Result<OrderChoice> parse_order(const Given& given) {
   using launch::Order;
   constexpr std::array<std::pair<std::string_view, Order>, 4> orders = {

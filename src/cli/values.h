@@ -71,6 +71,11 @@ Result<std::uint64_t> parse_size(const Given& given);
 Result<std::vector<int>> parse_signals(const Given& given);
 Result<launch::NumaBinding> parse_numa_binding(const Given& given);
 
+// NAME or NAME=VALUE, as a shell can set it.
+Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Given& given);
+// Names of environment modules, separated by commas.
+Result<std::vector<std::string>> parse_modules(const Given& given);
+
 struct OrderChoice {
   launch::Order order = launch::Order::automatic;
   std::string file;

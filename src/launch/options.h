@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/binding.h"
+#include "launch/activation.h"
 #include "placement/plan.h"
 
 namespace toprun::launch {
@@ -102,6 +103,8 @@ struct Options {
   std::size_t segment = 1;  // so many nodes in a row stay inside one domain where that can be
   bool stable = false;      // a restart moves as few nodes as possible
   std::optional<placement::Plan> plan;  // --parallel
+
+  Activation activation;  // --modules, --conda, --venv, -e
 
   bool ranks_in_place = false;
   bool dry_run = false;

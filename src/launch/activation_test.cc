@@ -1,0 +1,125 @@
+#include "launch/activation.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/testing.h"
+#include "base/text.h"
+
+namespace toprun::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Activating : public ::testing::Test {
+ protected:
+  void write(const fs::path& path, const std::string& text, bool executable = false) const {
+    fs::create_directories((folder_ / path).parent_path());
+    std::ofstream(folder_ / path) << text;
+    if (executable) fs::permissions(folder_ / path, fs::perms::owner_all);
+  }
+  std::string at(const fs::path& path) const { return (folder_ / path).string(); }
+
+  Environment environment() const {
+    return {{"PATH", "/usr/bin:/bin"}, {"HOME", at("home")}, {"PYTHONHOME", "/old"}, {"A", "a"}};
+  }
+  std::string error_of(const Activation& wanted) const {
+    const auto activated = activate(wanted, environment(), "n0");
+    return activated ? "no error" : activated.error().line();
+  }
+
+  const TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
+};
+
+TEST_F(Activating, AVirtualEnvironmentGivesItsPython) {
+  write("env/bin/python", "", true);
+  const auto activated = activate({.venv = at("env/")}, environment(), "n0");
+  ASSERT_TRUE(activated) << activated.error().line();
+  EXPECT_EQ(activated->python, at("env/bin/python"));
+  EXPECT_EQ(activated->environment.get("PATH"), at("env/bin") + ":/usr/bin:/bin");
+  EXPECT_FALSE(activated->environment.has("PYTHONHOME"));
+}
+
+TEST_F(Activating, AMissingVirtualEnvironmentIsNamedWithTheNearest) {
+  write("torch-env/pyvenv.cfg", "");
+  EXPECT_EQ(error_of({.venv = at("torchenv")}),
+            fmt::format("--venv {0} on host n0: there is no {0}/bin/python; did you mean {1}?",
+                        at("torchenv"), at("torch-env")));
+}
+
+TEST_F(Activating, ACondaEnvironmentIsFoundByNameAndItsScriptsAreSourced) {
+  write("home/miniforge3/envs/train/conda-meta/history", "");
+  write("home/miniforge3/envs/train/bin/python", "", true);
+  write("home/miniforge3/envs/train/etc/conda/activate.d/cuda.sh",
+        "echo noise\nexport CUDA_HOME=$CONDA_PREFIX/cuda\n");
+  const auto activated = activate({.conda = "train"}, environment(), "n0");
+  ASSERT_TRUE(activated) << activated.error().line();
+  const std::string prefix = at("home/miniforge3/envs/train");
+  EXPECT_EQ(activated->python, prefix + "/bin/python");
+  EXPECT_EQ(activated->environment.get("CONDA_PREFIX"), prefix);
+  EXPECT_EQ(activated->environment.get("CONDA_DEFAULT_ENV"), "train");
+  EXPECT_EQ(activated->environment.get("CUDA_HOME"), prefix + "/cuda");
+  EXPECT_FALSE(activated->environment.has("SHLVL"));
+  const std::string error = error_of({.conda = "trai"});
+  EXPECT_TRUE(error.starts_with("--conda trai on host n0: no conda environment of that name in "));
+  EXPECT_TRUE(error.ends_with("; did you mean train?")) << error;
+}
+
+TEST_F(Activating, VariablesComeLastAndMayTakeTheirValueFromHere) {
+  const auto activated = activate(
+      {.variables = {{"A", std::nullopt}, {"B", "x=y"}, {"C", std::nullopt}, {"HOME", ""}}},
+      environment(), "n0");
+  ASSERT_TRUE(activated);
+  EXPECT_EQ(activated->environment.get("A"), "a");
+  EXPECT_EQ(activated->environment.get("B"), "x=y");
+  EXPECT_FALSE(activated->environment.has("C"));
+  EXPECT_EQ(activated->environment.get("HOME"), "");
+}
+
+// A module command as both systems define it, whose `load` knows one module.
+TEST_F(Activating, ModulesAreLoadedAfterAPurge) {
+  write("modules/init/bash", R"(
+module() {
+  case "$1 $2" in
+    "purge ") unset LOADEDMODULES OLD ;;
+    "load cuda/12.4") export LOADEDMODULES=cuda/12.4 CUDA_HOME=/opt/cuda; echo "Loading $2" ;;
+    "-t avail") printf '/opt/modules:\ncuda/12.4(default)\ncuda/\nnccl/2.20\n' ;;
+    *) echo "ERROR: Unable to locate a modulefile for '$2'" >&2; return 1 ;;
+  esac
+}
+)");
+  Environment before = environment();
+  before.set("MODULESHOME", at("modules"));
+  before.set("OLD", "1");
+  const auto activated = activate({.modules = {"cuda/12.4"}}, before, "n0");
+  ASSERT_TRUE(activated) << activated.error().line();
+  EXPECT_EQ(activated->environment.get("CUDA_HOME"), "/opt/cuda");
+  EXPECT_FALSE(activated->environment.has("OLD"));
+
+  const auto missing = activate({.modules = {"cuda/12.4", "nccl/2.2"}}, before, "n0");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().line(),
+            "--modules cuda/12.4,nccl/2.2 on host n0: ERROR: Unable to locate a modulefile for "
+            "'nccl/2.2'; did you mean nccl/2.20?");
+}
+
+TEST(ParseEnvironment, TakesWhatEnvPrints) {
+  using namespace std::string_view_literals;
+  const auto environment = parse_environment("A=1\0B=x=y\nz\0C=\0"sv);
+  ASSERT_TRUE(environment);
+  EXPECT_EQ(environment->variables().size(), 3u);
+  EXPECT_EQ(environment->get("B"), "x=y\nz");
+  EXPECT_FALSE(parse_environment("no variable\0"sv));
+}
+
+TEST(AvailableModules, AreNamesWithoutHeadingsAndMarks) {
+  EXPECT_EQ(join(parse_available_modules("/usr/share/modules/modulefiles:\ndot\ncuda/\n"
+                                         "cuda/12.4(default)\n\n-------- /opt --------\nnccl/2\n"),
+                 " "),
+            "dot cuda/12.4 nccl/2");
+}
+
+}  // namespace
+}  // namespace toprun::launch
