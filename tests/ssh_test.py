@@ -95,7 +95,7 @@ class Ssh(cluster.TestCase):
         for row in rows:
             self.assertEqual({name: row[name] for name in same}, same)
         self.assertEqual(finished.out.count("connected"), 4)
-        self.assert_one_line(finished, r"4 ranks on 3 nodes, all ended with 0.*")
+        self.assertRegex(finished.err, r"4 ranks on 3 nodes, all ended with 0\n\Z")
 
     def test_host_files_and_orders(self):
         racks = self.folder() / "racks"

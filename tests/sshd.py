@@ -2,12 +2,8 @@
 has; nothing below ~/.ssh is read or written."""
 
 import pathlib
-import shlex
-import socket
 import subprocess
-import time
 
-import cluster
 import support
 
 UP_LIMIT_S = 30
@@ -61,7 +57,8 @@ Host * !nokey
         return odd + common
 
     def start(self, host):
-        cache = self.folder / "cache" / host
+        home, cache = self.folder / "home" / host, self.folder / "cache" / host
+        home.mkdir(parents=True, exist_ok=True)  # nobody's login scripts
         cache.mkdir(parents=True, exist_ok=True)
         configuration = self.folder / f"sshd.{host}"
         configuration.write_text(f"""
@@ -75,13 +72,13 @@ KbdInteractiveAuthentication no
 UsePAM no
 MaxStartups 10:30:100
 AcceptEnv {support.MARK}
-SetEnv XDG_CACHE_HOME={cache} ON_HOST={host}
+SetEnv HOME={home} XDG_CACHE_HOME={cache} ON_HOST={host}
 """)
-        log = (self.folder / f"log.{host}").open("ab")
         # Its own session's environment holds no mark: it is no process of any test.
         daemon = f"mkdir -p -m 755 /run/sshd && exec /usr/sbin/sshd -D -e -f {configuration}"
-        self.running[host] = subprocess.Popen(self.virtual.on(host, "sh", "-c", daemon),
-                                              stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        with (self.folder / f"log.{host}").open("ab") as log:
+            self.running[host] = subprocess.Popen(self.virtual.on(host, "sh", "-c", daemon),
+                                                  stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def start_all(self):
         for host in self.hosts:
