@@ -175,14 +175,15 @@ std::optional<milliseconds> seconds(const std::optional<std::string>& text) {
 constexpr milliseconds torchrun_keep_alive_interval{5'000};
 constexpr int torchrun_keep_alive_attempts = 3;
 constexpr std::chrono::seconds before_the_engine{5};
+// Agents that start at one moment; who did not answer or lost its connection cannot come any more.
+constexpr std::chrono::seconds ssh_last_call{5};
 
 void choose_limits(Job& job) {
   const auto conf = [&](const char* name) {
     const auto found = job.options.rdzv_conf.find(name);
     return found == job.options.rdzv_conf.end() ? std::optional<std::string>() : found->second;
   };
-  // Who did not answer at first, or lost its connection, cannot come any more.
-  if (job.place.engine == "ssh") job.last_call = milliseconds(0);
+  if (job.place.engine == "ssh") job.last_call = ssh_last_call;
   if (const auto timeout = seconds(conf("join_timeout"))) job.join_timeout = *timeout;
   if (const auto timeout = seconds(conf("last_call_timeout"))) job.last_call = *timeout;
   const auto interval = seconds(conf("keep_alive_interval"));

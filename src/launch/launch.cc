@@ -68,6 +68,7 @@ int launch(const Options& options, const Environment& environment) {
     case scheduler::Stance::agent:
       break;
   }
+  if (scheduler::is_ssh_agent(environment)) say_block(scheduler::ssh_joins);
   const int exit_code = agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
                                     keeper_patience(*job), options.signals_to_handle);
   if (scheduler::is_ssh_agent(environment) && exit_code == 255) {

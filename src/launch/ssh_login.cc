@@ -132,15 +132,20 @@ void SshLogin::took(Stream& stream, std::string_view bytes) {
   show(stream, std::move(text));
 }
 
+// What the agent says to the launcher alone.
+void SshLogin::take_marks(std::string& text) {
+  for (auto [mark, heard] : {std::pair{scheduler::ssh_joins, &joins_},
+                             {scheduler::ssh_ended_with_255, &ended_with_255_}}) {
+    const std::size_t at = text.find(mark);
+    if (at == std::string::npos) continue;
+    *heard = true;
+    text.erase(at, mark.size());
+  }
+}
+
 // Reads on once the terminal has taken it.
 void SshLogin::show(Stream& stream, std::string text) {
-  if (stream.is_err) {
-    const std::size_t at = text.find(scheduler::ssh_ended_with_255);
-    if (at != std::string::npos) {
-      ended_with_255_ = true;
-      text.erase(at, scheduler::ssh_ended_with_255.size());
-    }
-  }
+  if (stream.is_err) take_marks(text);
   if (text.empty()) return read(stream);
   stream.waits = true;
   terminal_.show(name_, stream.is_err, std::move(text), [self = shared_from_this(), &stream] {

@@ -63,6 +63,8 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   const std::optional<scheduler::SshTrouble>& trouble() const { return trouble_; }
   // Over afterwards: how the agent ended; nothing if the connection broke.
   std::optional<int> exit_code() const { return exit_code_; }
+  // Up, but something on its host kept it from joining the others; it has said what.
+  bool could_not_start() const { return is_over() && exit_code_ && !joins_; }
 
  private:
   struct Stream {
@@ -79,6 +81,7 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   void read(Stream& stream);
   void took(Stream& stream, std::string_view bytes);
   void show(Stream& stream, std::string text);
+  void take_marks(std::string& text);
   void show_unfinished_soon();
   void write_next();
   std::size_t heard(std::string_view words);
@@ -96,6 +99,7 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   std::string client_, server_, path_;
   std::optional<scheduler::SshTrouble> trouble_;
   std::optional<int> exit_code_;
+  bool joins_ = false;
   bool ended_with_255_ = false;  // the agent, not ssh
   std::optional<int> status_;
   std::string words_;      // on stdout, before the agent is up

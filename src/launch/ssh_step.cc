@@ -79,7 +79,7 @@ class SshStep {
 
   asio::awaitable<int> story();
   asio::awaitable<std::optional<int>> log_in();
-  asio::awaitable<void> follow();
+  asio::awaitable<int> follow();
   asio::awaitable<void> end_all();
   void start_more();
   int in_flight() const;
@@ -94,6 +94,7 @@ class SshStep {
   void await_signal();
   void reap();
   void tell_lost();
+  std::optional<int> kept_from_joining() const;
   SteadyTime last_moment() const;
 
   const Job& job_;
@@ -150,8 +151,7 @@ asio::awaitable<int> SshStep::story() {
   std::optional<int> code = co_await log_in();
   if (!code) {
     give_orders();
-    co_await follow();
-    code = logins_[root_]->exit_code().value_or(exit_failure);
+    code = co_await follow();
   }
   co_await end_all();
   Inbox<Changed> written(io_);
@@ -262,16 +262,29 @@ void SshStep::give_orders() {
 }
 
 // Until the root agent has ended and all others as well, or their time is over.
-asio::awaitable<void> SshStep::follow() {
+asio::awaitable<int> SshStep::follow() {
   while (!all_over()) {
     std::optional<SteadyTime> deadline;
     if (root_ended_) deadline = last_moment();
     const auto event = co_await inbox_.next(deadline);
-    if (!event) co_return;
+    if (!event) break;
     if (const auto* signal = std::get_if<Signalled>(&*event)) pass_on(signal->number);
     tell_lost();
+    if (const auto code = kept_from_joining()) co_return *code;
     if (logins_[root_]->is_over() && !root_ended_) root_ended_ = steady_clock::now();
   }
+  co_return logins_[root_]->exit_code().value_or(exit_failure);
+}
+
+// The others would wait for such an agent in vain.
+std::optional<int> SshStep::kept_from_joining() const {
+  for (const std::size_t member : members_) {
+    const SshLogin& login = *logins_[member];
+    if (!login.could_not_start() || job_.is_elastic()) continue;
+    say(fmt::format("no agent on {}: see above", login.name()));
+    return *login.exit_code();
+  }
+  return std::nullopt;
 }
 
 // Members that have lost their root find out by themselves and give their workers the grace.

@@ -63,9 +63,10 @@ struct Binary {
 // /dev/shm and /tmp; one that is not this user's own is passed over.
 std::string ssh_line(const Binary& binary);
 inline constexpr std::string_view ssh_mark = "toprun-ssh ";
-// … and the agent's own, before it reads its orders; before it exits with 255, which is also what
-// ssh exits with when a connection breaks.
+// … and the agent's own, before it reads its orders; on stderr, once nothing more keeps it from
+// joining; before it exits with 255, which is also what ssh exits with when a connection breaks.
 inline constexpr std::string_view ssh_up = "toprun-ssh up\n";
+inline constexpr std::string_view ssh_joins = "toprun-ssh joins\n";
 inline constexpr std::string_view ssh_ended_with_255 = "toprun-ssh ended with 255\n";
 
 // Why a login failed, from what ssh wrote to stderr; without the host's name where that is
