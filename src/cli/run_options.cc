@@ -348,7 +348,8 @@ Result<void> settle_hosts(Options& options) {
     return usage(fmt::format("{} and {}", options.hosts.source, options.host_file.source),
                  "either names the hosts", "give only one of them");
   }
-  (file_is_meant ? options.hosts : options.host_file) = {};
+  const Setting<std::string> unset;  // by name: g++ 12 leaves its parts empty in `= {}`
+  (file_is_meant ? options.hosts : options.host_file) = unset;
   return {};
 }
 

@@ -229,7 +229,7 @@ TEST(RunOptions, Hosts) {
             "--hosts and --hostfile: either names the hosts; give only one of them");
   EXPECT_EQ(error_of("toprun s", both),
             "TOPRUN_HOSTS and TOPRUN_HOSTFILE: either names the hosts; give only one of them");
-  EXPECT_EQ(error_of("toprun --hosts= s"), "--hosts : must not be empty");
+  EXPECT_EQ(error_of("toprun --hosts= s"), "--hosts '': must not be empty");
 }
 
 TEST(RunOptions, Standalone) {

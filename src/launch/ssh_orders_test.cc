@@ -34,18 +34,16 @@ TEST(SshOrders, Malformed) {
 }
 
 TEST(SshOrders, WhatIsPassedOn) {
-  const Environment environment{{"PATH", "/bin"},          {"LD_LIBRARY_PATH", "/x"},
-                                {"NCCL_DEBUG", "INFO"},    {"PYTHONPATH", "/src"},
-                                {"VIRTUAL_ENV", "/venv"},  {"https_proxy", "http://p"},
-                                {"PET_MAX_RESTARTS", "2"}, {"PET_NODE_RANK", "3"},
-                                {"TOPRUN_HOSTS", "a,b"},   {"TOPRUN_SECRET", "s"},
-                                {"HOME", "/home/me"},      {"RANK", "7"}};
+  const Environment environment{
+      {"PATH", "/bin"},          {"LD_LIBRARY_PATH", "/x"}, {"NCCL_DEBUG", "INFO"},
+      {"PYTHONPATH", "/src"},    {"VIRTUAL_ENV", "/venv"},  {"https_proxy", "http://p"},
+      {"PET_MAX_RESTARTS", "2"}, {"PET_NODE_RANK", "3"},    {"TOPRUN_HOSTS", "a,b"},
+      {"TOPRUN_SECRET", "s"},    {"HOME", "/home/me"},      {"RANK", "7"}};
   const auto passed =
       passed_variables(environment, {"PET_MAX_RESTARTS", "PET_NODE_RANK", "TOPRUN_HOSTS"});
   std::vector<std::string> names;
   for (const auto& [name, value] : passed) names.push_back(name);
-  EXPECT_EQ(join(names, " "),
-            "NCCL_DEBUG PET_MAX_RESTARTS PYTHONPATH VIRTUAL_ENV https_proxy");
+  EXPECT_EQ(join(names, " "), "NCCL_DEBUG PET_MAX_RESTARTS PYTHONPATH VIRTUAL_ENV https_proxy");
 }
 
 }  // namespace

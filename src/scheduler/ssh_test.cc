@@ -142,7 +142,8 @@ class SshLine : public testing::TestWithParam<std::string> {
     const std::string line = ssh_line({"0123456789abcdef", program.size()});
     std::vector<std::string> argv{GetParam(), "-c", line};
     if (!before.empty()) {
-      argv = {"unshare", "--mount", GetParam(), "-c", fmt::format("{} || exit 77; {}", before, line)};
+      argv = {"unshare", "--mount", GetParam(), "-c",
+              fmt::format("{} || exit 77; {}", before, line)};
     }
     auto finished = finish(argv, environment(), std::chrono::seconds(20),
                            std::string(needs_program_ ? program : "") + std::string(orders));
@@ -213,10 +214,10 @@ TEST_P(SshLine, AFolderThatSomebodyElseMadeIsPassedOver) {
 }
 
 TEST_P(SshLine, NoPlaceAtAll) {
-  const Finished finished = run(
-      fmt::format("mount -t tmpfs -o noexec tmpfs {} && mount -t tmpfs -o ro tmpfs /var/tmp && "
-                  "mount -t tmpfs -o ro tmpfs /dev/shm && mount -t tmpfs -o ro tmpfs /tmp",
-                  home_.path().string()));
+  const Finished finished =
+      run(fmt::format("mount -t tmpfs -o noexec tmpfs {} && mount -t tmpfs -o ro tmpfs /var/tmp && "
+                      "mount -t tmpfs -o ro tmpfs /dev/shm && mount -t tmpfs -o ro tmpfs /tmp",
+                      home_.path().string()));
   if (finished.code == 77 || finished.err.starts_with("unshare")) GTEST_SKIP() << finished.err;
   EXPECT_EQ(finished.code, 1);
   EXPECT_TRUE(finished.out.starts_with("toprun-ssh refused ")) << finished.out;
