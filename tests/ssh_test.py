@@ -211,6 +211,21 @@ class Ssh(cluster.TestCase):
                 self.assertEqual(finished.code, code, finished)
                 self.assert_nothing_left(run)
 
+    def test_ctrl_z_stops_the_workers_on_all_hosts(self):
+        run = self.running(self.folder(), 2, "--hosts", "n[0-1]")
+        launcher = self.launcher(run)
+        workers = [pid for pid, line in run.processes().items() if line.startswith("bash -c echo")]
+        self.assertEqual(len(workers), 2, run.processes())
+        stopped = lambda: [support.state_of(pid) == "T" for pid in workers]
+        os.kill(launcher, signal.SIGTSTP)
+        cluster.wait_for(lambda: all(stopped()), "the workers stop", 10)
+        cluster.wait_for(lambda: support.state_of(launcher) == "T", "the launcher stops", 10)
+        os.kill(launcher, signal.SIGCONT)
+        cluster.wait_for(lambda: not any(stopped()), "the workers go on", 10)
+        os.kill(launcher, signal.SIGINT)
+        self.assertEqual(run.wait(40).code, 130)
+        self.assert_nothing_left(run)
+
     def test_the_third_signal_breaks_the_connections(self):
         folder = self.folder()
         run = self.launching("--hosts", "n[0-1]", *shows(

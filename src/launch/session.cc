@@ -106,7 +106,7 @@ void Session::await_signal() {
 void Session::take(int signal) {
   // The kernel sends SIGTERM when the keeper dies.
   const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
-  if (orphaned) return orphan("the keeper of this agent was killed", std::chrono::milliseconds(0));
+  if (orphaned) return orphan("the keeper of its agent was killed", std::chrono::milliseconds(0));
   if (signal == SIGTSTP || signal == SIGCONT) return pause(agent::keeper_rests());
   if (on_signal) on_signal(signal);
 }
