@@ -55,11 +55,11 @@ void keep_end(std::string& kept, std::string_view bytes) {
 
 }  // namespace
 
-SshLogin::SshLogin(asio::io_context& io, agent::Terminal& terminal, std::string name, Bytes binary,
-                   std::function<void()> changed)
+SshLogin::SshLogin(asio::io_context& io, agent::Terminal& terminal, std::string name,
+                   std::function<Bytes()> program, std::function<void()> changed)
     : terminal_(terminal),
       name_(std::move(name)),
-      binary_(std::move(binary)),
+      program_(std::move(program)),
       changed_(std::move(changed)),
       out_(io, false),
       err_(io, true),
@@ -186,7 +186,7 @@ void SshLogin::obey(std::string_view line) {
   const std::vector<std::string_view> parts = words(line);
   if (parts.empty()) return;
   if (parts[0] == "need" && state_ == State::connecting) {
-    tell(binary_);
+    tell(program_());
     become(State::copying, ssh_copy_limit);
   } else if (parts[0] == "run" && parts.size() >= 6) {
     if (parts[1] != "-") client_ = parts[1];
@@ -195,7 +195,7 @@ void SshLogin::obey(std::string_view line) {
     become(State::starting, ssh_program_limit);
   } else if (parts[0] == "refused") {
     trouble_ = SshTrouble{fmt::format("no place for toprun's program ({} bytes): {}",
-                                      binary_->size(), trim(line.substr(parts[0].size()))),
+                                      program_()->size(), trim(line.substr(parts[0].size()))),
                           "make room there, or set XDG_CACHE_HOME on HOST to a folder that has it"};
   } else if (parts[0] == "up") {
     become(State::up, {});

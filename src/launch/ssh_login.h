@@ -40,9 +40,9 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   enum class State { waiting, connecting, copying, starting, up, over };
   using Bytes = std::shared_ptr<const std::string>;
 
-  // `binary`: what a host gets that asks for it. `changed` is called at every change of state.
-  SshLogin(boost::asio::io_context& io, agent::Terminal& terminal, std::string name, Bytes binary,
-           std::function<void()> changed);
+  // `program`: what a host gets that asks for it. `changed` is called at every change of state.
+  SshLogin(boost::asio::io_context& io, agent::Terminal& terminal, std::string name,
+           std::function<Bytes()> program, std::function<void()> changed);
 
   void start(const std::vector<std::string>& argv, const Environment& environment,
              const agent::Inherited& inherited);
@@ -92,7 +92,7 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
 
   agent::Terminal& terminal_;
   const std::string name_;
-  const Bytes binary_;
+  const std::function<Bytes()> program_;
   const std::function<void()> changed_;
   State state_ = State::waiting;
   pid_t pid_ = -1;

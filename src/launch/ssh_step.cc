@@ -1,8 +1,11 @@
 #include "launch/ssh_step.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +19,7 @@
 #include "agent/workers.h"
 #include "base/clock.h"
 #include "base/console.h"
+#include "base/fd.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
@@ -35,10 +39,25 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr const char* own_program = "/proc/self/exe";
 constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
 constexpr int impatient_after = 3;  // that many signals end the connections themselves
 constexpr std::chrono::seconds farewell_slack{5};
 constexpr std::chrono::seconds kill_after{2};
+
+// Mapped, not read: mostly every host has it, and only its hash is needed.
+Result<scheduler::Binary> own_binary() {
+  const Fd file(::open(own_program, O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0) return fail_errno("cannot read toprun's program");
+  const auto bytes = static_cast<std::size_t>(status.st_size);
+  void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.get(), 0);
+  if (mapped == MAP_FAILED) return fail_errno("cannot read toprun's program");
+  scheduler::Binary binary{rendezvous::content_hash({static_cast<const char*>(mapped), bytes}),
+                           bytes};
+  ::munmap(mapped, bytes);
+  return binary;
+}
 
 // Three descriptors per host.
 void raise_descriptor_limit() {
@@ -81,6 +100,7 @@ class SshStep {
   asio::awaitable<std::optional<int>> log_in();
   asio::awaitable<int> follow();
   asio::awaitable<void> end_all();
+  SshLogin::Bytes program();
   void start_more();
   int in_flight() const;
   bool all_answered() const;
@@ -104,6 +124,7 @@ class SshStep {
   asio::signal_set signals_;
   asio::steady_timer beat_;
   Inbox<Event> inbox_;
+  SshLogin::Bytes program_;                        // once a host has asked for it
   std::vector<std::shared_ptr<SshLogin>> logins_;  // as commands_.hosts
   std::vector<std::size_t> members_;               // those that were given orders
   std::vector<char> told_lost_;                    // by login
@@ -124,10 +145,10 @@ SshStep::SshStep(const Job& job, SshCommands commands)
   }
   if (!job.inherited.ignored[SIGTSTP]) signals_.add(SIGTSTP);
   for (const int number : {SIGCHLD, SIGCONT}) signals_.add(number);
-  const auto binary = std::make_shared<const std::string>(commands_.binary);
   for (const SshCommands::One& one : commands_.hosts) {
-    logins_.push_back(std::make_shared<SshLogin>(io_, terminal_, one.node.name, binary,
-                                                 [this] { inbox_.push(Changed{}); }));
+    logins_.push_back(std::make_shared<SshLogin>(
+        io_, terminal_, one.node.name, [this] { return program(); },
+        [this] { inbox_.push(Changed{}); }));
   }
   told_lost_.resize(logins_.size());
 }
@@ -179,6 +200,15 @@ asio::awaitable<std::optional<int>> SshStep::log_in() {
     co_return error->exit_code;
   }
   co_return std::nullopt;
+}
+
+// Unreadable is not possible: it has just been hashed.
+SshLogin::Bytes SshStep::program() {
+  if (!program_) {
+    program_ = std::make_shared<const std::string>(
+        read_file(own_program, max_binary_bytes).value_or(std::string()));
+  }
+  return program_;
 }
 
 void SshStep::start_more() {
@@ -364,10 +394,10 @@ void SshStep::reap() {
 Result<SshCommands> ssh_commands(const Job& job) {
   const auto place = needed_nodes(job);
   if (!place) return std::unexpected(place.error());
-  auto binary = read_file("/proc/self/exe", max_binary_bytes);
+  const auto binary = own_binary();
   if (!binary) return std::unexpected(binary.error());
   SshCommands commands;
-  const std::string line = scheduler::ssh_line({rendezvous::content_hash(*binary), binary->size()});
+  const std::string line = scheduler::ssh_line(*binary);
   const auto count = static_cast<std::size_t>(place->node_count);
   for (std::size_t i = 0; i < std::min(count, place->nodes.size()); ++i) {
     const scheduler::Node& node = place->nodes[i];
@@ -376,7 +406,6 @@ Result<SshCommands> ssh_commands(const Job& job) {
                               here ? std::vector<std::string>{own_path()}
                                    : scheduler::ssh_command(job.environment, node.login, line)});
   }
-  commands.binary = *std::move(binary);
   return commands;
 }
 

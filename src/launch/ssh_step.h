@@ -21,7 +21,6 @@ struct SshCommands {
     std::vector<std::string> argv;
   };
   std::vector<One> hosts;
-  std::string binary;  // the program that a host without it gets
 };
 Result<SshCommands> ssh_commands(const Job& job);
 
