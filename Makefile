@@ -11,7 +11,7 @@ PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo test bench bench-failures bench-prediction asan tsan fuzz format tidy clean
+.PHONY: release wheel dev help demo test bench bench-failures bench-prediction bench-ssh asan tsan fuzz format tidy clean
 
 release:  ## build/release/toprun: the one static binary
 	tools/setup build
@@ -49,6 +49,10 @@ bench-failures: release  ## what happens when something breaks, beside torchrun;
 bench-prediction: release  ## topo score beside real all-reduces on the virtual cluster
 	tools/setup cluster --python
 	python3 -B bench/prediction.py $(PREDICTION)
+
+bench-ssh: release  ## starting a job by ssh beside as many bare logins
+	tools/setup cluster --python
+	python3 -B bench/ssh.py
 
 dev:  ## everything, with debug information and dynamic libraries
 	tools/setup build

@@ -7,11 +7,23 @@
 #include "base/environment.h"
 #include "cli/run.h"
 #include "cli/split.h"
+#include "launch/ssh_orders.h"
+#include "scheduler/ssh.h"
 
 int main(int argc, char** argv) {
   using namespace toprun;
   std::vector<std::string> words(argv, argv + argc);
-  const Environment environment = Environment::from(environ);
+  Environment environment = Environment::from(environ);
+  if (environment.get(scheduler::ssh_step_variable) == scheduler::ssh_step) {
+    const auto orders = launch::receive_ssh_orders();
+    auto ordered = orders ? launch::obey(*orders, environment) : std::unexpected(orders.error());
+    if (!ordered) {
+      say(ordered.error().line());
+      return ordered.error().exit_code;
+    }
+    words = orders->argv;
+    environment = *std::move(ordered);
+  }
   // The wheel's script `torchrun`, which can only exec us by our own name.
   const auto called_as = environment.non_empty("TOPRUN_CALLED_AS");
   if (called_as && !words.empty()) words[0] = *called_as;

@@ -121,6 +121,7 @@ class Quick(Cluster):
 
 class TestCase(support.TestCase):
     UP = ()
+    KIND = Cluster
 
     @classmethod
     def setUpClass(cls):
@@ -128,7 +129,7 @@ class TestCase(support.TestCase):
         reason = reason_not_possible(with_slurm="--slurm" in cls.UP)
         if reason:
             raise unittest.SkipTest(f"no virtual cluster: {reason}")
-        cls.cluster = Cluster(*cls.UP)
+        cls.cluster = cls.KIND(*cls.UP)
         cls.addClassCleanup(cls.cluster.down)
         cls.cluster.up()
 

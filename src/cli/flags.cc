@@ -33,6 +33,10 @@ constexpr std::array table = {
         "Processes per node: a number, one per CPU, one per GPU, or one per GPU where there are "
         "GPUs and per CPU where not",
         "the node's GPUs or tasks in the job, else its visible GPUs, else 1"),
+    ours(FlagId::hosts, "--hosts", 0, "LIST", "TOPRUN_HOSTS", Group::placement,
+         "Start on these hosts by ssh, as in a,b[3-9]:4 where :4 is the number of processes"),
+    ours(FlagId::host_file, "--hostfile", 0, "FILE", "TOPRUN_HOSTFILE", Group::placement,
+         "The same from a file: Open MPI's or DeepSpeed's `host slots=N`, or only names"),
     torchrun(
         FlagId::node_rank, "--node-rank", 0, "N", "PET_NODE_RANK", Group::placement,
         "This node's place among the nodes; fixes the order unless --order is given too. Taken "

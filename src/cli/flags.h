@@ -14,6 +14,8 @@ namespace toprun::cli {
 enum class FlagId {
   nnodes,
   nproc_per_node,
+  hosts,
+  host_file,
   node_rank,
   standalone,
   order,

@@ -165,6 +165,10 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return set_nodes(options, given);
     case FlagId::nproc_per_node:
       return store(options.nproc_per_node, given, parse_processes_per_node(given));
+    case FlagId::hosts:
+      return store(options.hosts, given, text_of(given));
+    case FlagId::host_file:
+      return store(options.host_file, given, text_of(given));
     case FlagId::node_rank:
       return set_node_rank(options, given);
     case FlagId::standalone:
@@ -370,6 +374,19 @@ Result<void> settle_plan(Options& options, const PlanOptions& given) {
   return {};
 }
 
+// On the command line the one goes before the other's variable.
+Result<void> settle_hosts(Options& options) {
+  if (!options.hosts.given() || !options.host_file.given()) return {};
+  const bool file_is_meant = options.host_file.source.starts_with('-');
+  if (options.hosts.source.starts_with('-') == file_is_meant) {
+    return usage(fmt::format("{} and {}", options.hosts.source, options.host_file.source),
+                 "either names the hosts", "give only one of them");
+  }
+  const Setting<std::string> unset;  // by name: g++ 12 leaves its parts empty in `= {}`
+  (file_is_meant ? options.hosts : options.host_file) = unset;
+  return {};
+}
+
 Result<void> check_node_rank(const Options& options) {
   const auto nodes = options.nnodes.value;
   const auto rank = options.node_rank.value;
@@ -412,6 +429,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   if (settled) settled = set_activation(out.options.activation, split, environment);
   if (settled) settled = settle_standalone(out.options, switches);
   if (settled) settled = settle_plan(out.options, switches.plan);
+  if (settled) settled = settle_hosts(out.options);
   if (settled) settled = check_node_rank(out.options);
   if (settled) settled = check_ports(out.options);
   if (!settled) return std::unexpected(std::move(settled.error()));

@@ -201,6 +201,37 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(good("toprun --topology name:(?<rack>r.) s").topology, "name:(?<rack>r.)");
 }
 
+TEST(RunOptions, Hosts) {
+  const Environment both = {{"TOPRUN_HOSTS", "a"}, {"TOPRUN_HOSTFILE", "f"}};
+  struct Case {
+    std::string_view line;
+    Environment environment;
+    std::string hosts, file;  // each with where it came from
+  };
+  const Case cases[] = {
+      {"toprun s", {}, "", ""},
+      {"toprun --hosts a,b[3-9]:4 s", {}, "--hosts a,b[3-9]:4", ""},
+      {"toprun --hostfile f s", {}, "", "--hostfile f"},
+      {"toprun s", {{"TOPRUN_HOSTS", "a"}}, "TOPRUN_HOSTS a", ""},
+      {"toprun --hostfile g s", both, "", "--hostfile g"},
+      {"toprun --hosts b s", both, "--hosts b", ""},
+      {"torchrun s", both, "", ""},
+  };
+  const auto shown = [](const launch::Setting<std::string>& setting) {
+    return setting.given() ? setting.source + " " + setting.value : "";
+  };
+  for (const auto& [line, environment, hosts, file] : cases) {
+    const Options options = good(line, environment);
+    EXPECT_EQ(shown(options.hosts), hosts) << line;
+    EXPECT_EQ(shown(options.host_file), file) << line;
+  }
+  EXPECT_EQ(error_of("toprun --hosts a --hostfile f s"),
+            "--hosts and --hostfile: either names the hosts; give only one of them");
+  EXPECT_EQ(error_of("toprun s", both),
+            "TOPRUN_HOSTS and TOPRUN_HOSTFILE: either names the hosts; give only one of them");
+  EXPECT_EQ(error_of("toprun --hosts= s"), "--hosts '': must not be empty");
+}
+
 TEST(RunOptions, Standalone) {
   const Options options = good(
       "torchrun --standalone --nnodes 1 --nproc_per_node 8 --node_rank 3 --master_addr n0 "

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "launch/ssh_step.h"
 #include "launch/step.h"
 
 namespace toprun::launch {
@@ -31,6 +32,18 @@ std::string node_list(const Job& job) {
   return names.empty() ? "" : " " + hosts::compress_hostlist(names);
 }
 
+template <class Line>
+Result<void> describe_ssh(const Job& job, const Line& line) {
+  const auto commands = ssh_commands(job);
+  if (!commands) return std::unexpected(commands.error());
+  for (const SshCommands::One& one : commands->hosts) {
+    const std::string marker = one.here ? "TOPRUN_STEP=ssh " : "";
+    line("agents", marker + shell_quote(one.argv) + " <<< ORDERS");
+  }
+  line("ORDERS", ssh_orders_text(job));
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> describe(const Job& job) {
@@ -40,6 +53,10 @@ Result<std::string> describe(const Job& job) {
   };
   line("engine", fmt::format("{}: {}", job.place.engine, words_for(job.place.stance)));
   line("nodes", fmt::format("{}{} ({})", job.nnodes, node_list(job), job.nnodes_source));
+  if (job.starts_by_ssh()) {
+    if (auto agents = describe_ssh(job, line); !agents) return std::unexpected(agents.error());
+    return text;
+  }
   line("processes", fmt::format("{} per node ({})", job.nproc, job.nproc_source));
   if (job.several_processes() || job.place.stance == Stance::starter) {
     const std::string port = job.ports.empty() ? "" : fmt::format(":{}", job.ports.front());

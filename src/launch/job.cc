@@ -8,11 +8,14 @@
 
 #include "base/text.h"
 #include "hosts/address.h"
+#include "launch/named_hosts.h"
+#include "launch/program.h"
 #include "launch/python.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 #include "scheduler/gpus.h"
 #include "scheduler/slots.h"
+#include "scheduler/ssh.h"
 
 namespace toprun::launch {
 namespace {
@@ -25,8 +28,15 @@ constexpr int c10d_port = 29400;
 constexpr int engine_ports = 8;  // P … P+7, where the engine chose P
 constexpr int max_setting_s = 7 * 24 * 3600;
 
-scheduler::Hints hints_of(const Options& options) {
+Result<scheduler::Hints> hints_of(const Options& options, const Environment& environment,
+                                  std::vector<std::string>& notes) {
   scheduler::Hints hints;
+  if (!scheduler::is_ssh_agent(environment)) {
+    auto hosts = named_hosts(options, notes);
+    if (!hosts) return std::unexpected(std::move(hosts.error()));
+    hints.hosts = *std::move(hosts);
+    hints.hosts_source = options.hosts.given() ? options.hosts.source : options.host_file.source;
+  }
   hints.nnodes = options.nnodes.value;
   hints.min_nodes = options.min_nodes;
   hints.nnodes_source = options.nnodes.source;
@@ -82,6 +92,14 @@ Result<void> choose_program(Job& job) {
   return {};
 }
 
+// What this host is to run, and how often.
+Result<void> look_here(Job& job) {
+  if (job.starts_by_ssh()) return {};
+  if (auto there = check_program(job.options, job.environment); !there) return there;
+  if (auto counted = count_workers(job); !counted) return counted;
+  return choose_program(job);
+}
+
 void choose_ports(Job& job) {
   const Options& options = job.options;
   std::optional<int> asked = options.master_port.value;
@@ -121,7 +139,9 @@ void choose_root(Job& job) {
     endpoint = options.rdzv_endpoint.value->host;
   else if (options.master_addr.value)
     endpoint = *options.master_addr.value;
-  if (endpoint) {
+  if (job.place.root_node) {
+    job.root_host = job.place.root_address;
+  } else if (endpoint) {
     job.root_host = *endpoint;
   } else if (!job.place.nodes.empty()) {
     job.root_host = job.place.nodes.front().name;
@@ -129,10 +149,11 @@ void choose_root(Job& job) {
     job.root_host = "127.0.0.1";
   }
   std::optional<int> index = options.node_rank.value;
-  int root_index = 0;
+  int root_index = job.place.root_node.value_or(0);
   if (!index) {
     index = job.place.my_node;
-    if (endpoint) root_index = listed(*endpoint, job.place.nodes).value_or(0);
+    if (endpoint && !job.place.root_node)
+      root_index = listed(*endpoint, job.place.nodes).value_or(0);
   }
   if (index) job.is_root = *index == root_index && job.place.local_rank.value_or(0) == 0;
   const auto is_host = options.rdzv_conf.find("is_host");
@@ -154,12 +175,15 @@ std::optional<milliseconds> seconds(const std::optional<std::string>& text) {
 constexpr milliseconds torchrun_keep_alive_interval{5'000};
 constexpr int torchrun_keep_alive_attempts = 3;
 constexpr std::chrono::seconds before_the_engine{5};
+// Agents that start at one moment; who did not answer or lost its connection cannot come any more.
+constexpr std::chrono::seconds ssh_last_call{5};
 
 void choose_limits(Job& job) {
   const auto conf = [&](const char* name) {
     const auto found = job.options.rdzv_conf.find(name);
     return found == job.options.rdzv_conf.end() ? std::optional<std::string>() : found->second;
   };
+  if (job.place.engine == "ssh") job.last_call = ssh_last_call;
   if (const auto timeout = seconds(conf("join_timeout"))) job.join_timeout = *timeout;
   if (const auto timeout = seconds(conf("last_call_timeout"))) job.last_call = *timeout;
   const auto interval = seconds(conf("keep_alive_interval"));
@@ -209,8 +233,12 @@ void keep_redirected(Job& job) {
 
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const agent::Inherited& inherited) {
-  auto place = scheduler::detect(environment, hints_of(options));
+  std::vector<std::string> notes;
+  const auto hints = hints_of(options, environment, notes);
+  if (!hints) return std::unexpected(hints.error());
+  auto place = scheduler::detect(environment, *hints);
   if (!place) return std::unexpected(place.error());
+  place->notes.insert(place->notes.end(), notes.begin(), notes.end());
   Job job;
   job.options = options;
   job.environment = environment;
@@ -239,11 +267,10 @@ Result<Job> prepare(const Options& options, const Environment& environment,
     job.tasks = 0;
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
   }
-  if (auto counted = count_workers(job); !counted) return std::unexpected(counted.error());
-  if (auto chosen = choose_program(job); !chosen) return std::unexpected(chosen.error());
+  if (auto known = look_here(job); !known) return std::unexpected(known.error());
   keep_redirected(job);
   job.run_id = alone(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
-  job.name = job.place.engine == "slurm" && !job.place.job.empty() ? job.place.job : job.run_id;
+  job.name = job.place.job.empty() ? job.run_id : job.place.job;
   choose_ports(job);
   choose_root(job);
   choose_limits(job);

@@ -50,7 +50,11 @@ struct Job {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;
   }
   bool several_processes() const {
-    return nnodes > 1 || place.stance == scheduler::Stance::in_place;
+    return nnodes > 1 || place.stance == scheduler::Stance::in_place || place.started_by_toprun;
+  }
+  // The hosts that ssh reaches count GPUs and find Python by themselves; this one may lack both.
+  bool starts_by_ssh() const {
+    return place.engine == "ssh" && place.stance == scheduler::Stance::starter;
   }
 };
 

@@ -9,8 +9,9 @@
 #include "launch/agent_process.h"
 #include "launch/dry_run.h"
 #include "launch/job.h"
-#include "launch/program.h"
+#include "launch/ssh_step.h"
 #include "launch/step.h"
+#include "scheduler/ssh.h"
 
 namespace toprun::launch {
 namespace {
@@ -30,6 +31,7 @@ void tell_the_place(const Job& job) {
   for (const std::string& note : job.place.notes) say(note);
   if (job.options.verbose == 0) return;
   for (const std::string& reason : job.place.reasons) say(reason);
+  if (job.starts_by_ssh()) return;  // its agents say what they found
   say(fmt::format("nodes: {} ({}); processes here: {} ({}); program: {} ({})", job.nnodes,
                   job.nnodes_source, job.nproc, job.nproc_source, job.program.front(),
                   job.program_reason));
@@ -53,22 +55,25 @@ bool may_be_lost(const Job& job) {
 // it goes on in agent_process.cc: join, locate, order, serve, assign, run, end.
 int launch(const Options& options, const Environment& environment) {
   const agent::Inherited inherited = agent::Inherited::capture();
-  if (const auto there = check_program(options, environment); !there) return give_up(there.error());
   const auto job = prepare(options, environment, inherited);
   if (!job) return give_up(job.error());
   if (options.dry_run) return show(describe(*job));
   tell_the_place(*job);
   switch (job->place.stance) {
     case scheduler::Stance::starter:
-      return run_step(*job);
+      return job->starts_by_ssh() ? run_ssh_step(*job) : run_step(*job);
     case scheduler::Stance::in_place:
       return run_agent(*job, -1);  // this very process becomes a rank: nobody keeps watch over it
     case scheduler::Stance::single:
     case scheduler::Stance::agent:
       break;
   }
+  if (scheduler::is_ssh_agent(environment)) say_block(scheduler::ssh_joins);
   const int exit_code = agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
                                     keeper_patience(*job), options.signals_to_handle);
+  if (scheduler::is_ssh_agent(environment) && exit_code == 255) {
+    say_block(scheduler::ssh_ended_with_255);
+  }
   return may_be_lost(*job) ? 0 : exit_code;
 }
 

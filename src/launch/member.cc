@@ -50,7 +50,9 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
   root_->on_message = [this](json message) { inbox_.push(std::move(message)); };
   root_->on_lost = [this](std::string reason) { inbox_.push(Lost{std::move(reason)}); };
   session_.on_signal = [this](int signal) { inbox_.push(Signalled{signal}); };
-  session_.on_orphaned = [this] { inbox_.push(Orphaned{}); };
+  session_.on_orphaned = [this](std::string why, milliseconds grace) {
+    inbox_.push(Orphaned{std::move(why), grace});
+  };
   session_.on_pause = [this](bool paused) {
     if (workers_) workers_->pause(paused);
   };
@@ -217,7 +219,7 @@ void Member::on(const agent::WorkerExit& exit) {
 void Member::on(const Gone&) {
   alive_ = false;
   patience_.cancel();
-  if (orphaned_) return report_orphaned();
+  if (!orphaned_.empty()) return report_orphaned();
   json message = {{"type", "gone"}};
   const store::Server::Activity activity = session_.store->activity();
   const auto now = std::chrono::steady_clock::now();
@@ -243,21 +245,22 @@ void Member::on(const Signalled& signalled) {
   report({{"type", job_goes_on ? "leave" : "signal"}, {"signal", signalled.signal}});
 }
 
-// Without its keeper an agent may not go on: nobody would clear up after it.
-void Member::on(const Orphaned&) {
-  orphaned_ = true;
+// Without its keeper, or its launcher over ssh, an agent may not go on: nobody would clear up after
+// it.
+void Member::on(const Orphaned& orphaned) {
+  if (!orphaned_.empty()) return;
+  orphaned_ = orphaned.why;
   exit_code_ = exit_failure;
-  say(fmt::format("{}: the keeper of this agent was killed, so its ranks are killed too",
-                  session_.job.place.node_name));
+  say(fmt::format("{}: {}, so its ranks are killed too", session_.job.place.node_name, orphaned_));
   if (alive_) {
-    stop(milliseconds(0));
+    stop(orphaned.grace);
   } else {
     report_orphaned();
   }
 }
 
 void Member::report_orphaned() {
-  report({{"type", "lost"}, {"reason", "the keeper of its agent was killed"}});
+  report({{"type", "lost"}, {"reason", orphaned_}});
 }
 
 void Member::on(const Lost& lost) {

@@ -22,9 +22,6 @@
 
 namespace toprun::launch {
 
-// From SIGTERM to SIGKILL for workers that are cut off from the root.
-inline constexpr std::chrono::milliseconds fence_grace{1'000};
-
 // One agent's part in a run, whether the root is in this process or elsewhere: it gets its ranks,
 // finds the store, starts the workers when told and reports what becomes of them.
 //
@@ -52,7 +49,10 @@ class Member {
   struct Signalled {
     int signal;
   };
-  struct Orphaned {};
+  struct Orphaned {
+    std::string why;
+    std::chrono::milliseconds grace;
+  };
   struct Gone {};
   using Event =
       std::variant<nlohmann::json, StoreFound, Lost, Signalled, Orphaned, agent::WorkerExit, Gone>;
@@ -95,8 +95,8 @@ class Member {
   std::unique_ptr<agent::Workers> workers_;
   std::vector<agent::WorkerExit> exits_;  // of the workers that were started last
   bool spare_ = false;
-  bool orphaned_ = false;
-  bool alive_ = false;  // workers were started and are not all gone
+  std::string orphaned_;  // why, once nobody would clear up after this agent
+  bool alive_ = false;    // workers were started and are not all gone
   boost::asio::steady_timer patience_;
   std::optional<int> exit_code_;
 };

@@ -56,6 +56,8 @@ struct Options {
   std::string script;                  // path, module name or program
   std::vector<std::string> arguments;  // handed to it as they are
 
+  Setting<std::string> hosts;          // to start agents on by ssh, as in a,b[3-9]:4
+  Setting<std::string> host_file;      // … or a file that names them
   Setting<std::optional<int>> nnodes;  // the most there may be; unset: as the engine says, else 1
   std::optional<int> min_nodes;        // MIN of MIN:MAX; unset: as many as nnodes
   // "", a number ≥ 1, "cpu", "gpu" or "auto"; called torchrun the default is "1".

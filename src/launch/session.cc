@@ -18,6 +18,10 @@ namespace {
 
 constexpr std::size_t max_launcher_line_bytes = 1024;
 
+bool by_ssh(const Job& job) {
+  return job.place.engine == "ssh";
+}
+
 }  // namespace
 
 Session::Session(const Job& run, int heartbeat_fd)
@@ -32,7 +36,8 @@ Session::Session(const Job& run, int heartbeat_fd)
       signals_(io),
       heartbeat_(io),
       heartbeat_fd_(heartbeat_fd),
-      launcher_(io) {
+      launcher_(io),
+      launcher_silence_(io) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     signals_.add(signal);
   }
@@ -101,14 +106,14 @@ void Session::await_signal() {
 void Session::take(int signal) {
   // The kernel sends SIGTERM when the keeper dies.
   const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
-  if (orphaned && !on_orphaned) ::_exit(exit_failure);
-  if (orphaned) return on_orphaned();
+  if (orphaned) return orphan("the keeper of its agent was killed", std::chrono::milliseconds(0));
   if (signal == SIGTSTP || signal == SIGCONT) return pause(agent::keeper_rests());
   if (on_signal) on_signal(signal);
 }
 
 void Session::follow_launcher() {
   launcher_.assign(::dup(STDIN_FILENO));
+  if (by_ssh(job)) expect_beat();
   read_launcher();
 }
 
@@ -118,9 +123,10 @@ void Session::read_launcher() {
       boost::asio::buffer(*chunk),
       [this, chunk](const boost::system::error_code& error, std::size_t size) {
         if (error) {
-          obey("signal 15");  // our launcher is gone
+          lose_launcher();
           return;
         }
+        if (by_ssh(job)) expect_beat();
         launcher_line_.append(chunk->data(), size);
         for (std::size_t end; (end = launcher_line_.find('\n')) != std::string::npos;) {
           obey(launcher_line_.substr(0, end));
@@ -131,10 +137,37 @@ void Session::read_launcher() {
       });
 }
 
+// The one launcher of a step is gone for all its agents, which end the job in order. Over ssh it
+// may be this agent's connection only.
+void Session::lose_launcher() {
+  launcher_silence_.cancel();
+  if (!by_ssh(job)) return obey("signal 15");
+  orphan("the connection to the launcher was lost", fence_grace);
+}
+
+// A second look, because this process may have been stopped itself.
+void Session::expect_beat() {
+  launcher_silence_.expires_after(launcher_silence_limit);
+  launcher_silence_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    if (paused) return expect_beat();
+    launcher_silence_.expires_after(launcher_beat);
+    launcher_silence_.async_wait([this](const boost::system::error_code& again) {
+      if (!again) lose_launcher();
+    });
+  });
+}
+
+void Session::orphan(std::string words, std::chrono::milliseconds grace) {
+  if (!on_orphaned) ::_exit(exit_failure);
+  on_orphaned(std::move(words), grace);
+}
+
 void Session::obey(std::string_view line) {
   const auto parts = words(line);
   if (parts.size() != 2 || parts[0] != "signal") return;
   const auto number = parse_int(parts[1]);
+  if (number == SIGTSTP || number == SIGCONT) return pause(*number == SIGTSTP);
   if (number && *number > 0 && *number < NSIG && on_signal) on_signal(static_cast<int>(*number));
 }
 

@@ -21,6 +21,12 @@
 
 namespace toprun::launch {
 
+// Over ssh: how often the launcher says that it lives, when an agent gives it up, and what workers
+// that have lost it get from SIGTERM to SIGKILL.
+inline constexpr std::chrono::seconds launcher_beat{5};
+inline constexpr std::chrono::seconds launcher_silence_limit{30};
+inline constexpr std::chrono::milliseconds fence_grace{1'000};
+
 // What one agent process holds while it runs: its event loop, its port, its signals.
 class Session {
  public:
@@ -49,8 +55,9 @@ class Session {
   std::optional<hosts::Address> route;
   // Who is told of a signal to this process, or of one that our launcher passes on.
   std::function<void(int)> on_signal;
-  // Who is told that the keeper is gone; until it is set, the agent then ends at once.
-  std::function<void()> on_orphaned;
+  // Who is told that the keeper is gone, or the connection to the launcher over ssh: in words, with
+  // the time that the workers have. Until it is set, the agent then ends at once.
+  std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
   // Who stops the workers at SIGTSTP (true) and lets them go on at SIGCONT; and which was last.
   std::function<void(bool)> on_pause;
   bool paused = false;
@@ -62,6 +69,9 @@ class Session {
   void pause(bool asked);
   void read_launcher();
   void obey(std::string_view line);
+  void expect_beat();
+  void lose_launcher();
+  void orphan(std::string words, std::chrono::milliseconds grace);
 
   const bool kept_;
   const pid_t parent_;
@@ -70,6 +80,7 @@ class Session {
   const int heartbeat_fd_;
   boost::asio::posix::stream_descriptor launcher_;
   std::string launcher_line_;
+  boost::asio::steady_timer launcher_silence_;
 };
 
 }  // namespace toprun::launch

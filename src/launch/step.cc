@@ -31,20 +31,6 @@ std::string program_for(const Job& job) {
   return job.options.command_line.front();
 }
 
-// The user's own arguments; the agents are to run what --dry-run only shows.
-std::vector<std::string> arguments_for(const Job& job) {
-  const std::vector<std::string>& line = job.options.command_line;
-  std::vector<std::string> arguments(line.begin() + 1, line.end());
-  const auto script =
-      arguments.end() - static_cast<std::ptrdiff_t>(job.options.arguments.size()) - 1;
-  arguments.erase(std::remove_if(arguments.begin(), script,
-                                 [](const std::string& word) {
-                                   return word == "--dry-run" || word == "--dry_run";
-                                 }),
-                  script);
-  return arguments;
-}
-
 void write_line(const Fd& pipe, const std::string& line) {
   // A pipe whose reader is gone is found out by the reader's end itself.
   [[maybe_unused]] const ssize_t n = ::write(pipe.get(), line.data(), line.size());
@@ -82,6 +68,19 @@ int follow(pid_t pid, const Fd& signals, const Fd& orders) {
 }
 
 }  // namespace
+
+std::vector<std::string> arguments_for(const Job& job) {
+  const std::vector<std::string>& line = job.options.command_line;
+  std::vector<std::string> arguments(line.begin() + 1, line.end());
+  const auto script =
+      arguments.end() - static_cast<std::ptrdiff_t>(job.options.arguments.size()) - 1;
+  arguments.erase(std::remove_if(arguments.begin(), script,
+                                 [](const std::string& word) {
+                                   return word == "--dry-run" || word == "--dry_run";
+                                 }),
+                  script);
+  return arguments;
+}
 
 Result<scheduler::AgentCommand> step_command(const Job& job) {
   const auto place = needed_nodes(job);

@@ -19,11 +19,12 @@ struct Node {
   std::string name;  // as the engine names it
   // Processes that the user asked the engine for on this node; in_place: those that it started.
   std::optional<int> slots;
+  std::string login = {};  // ssh: what reaches it, as in user@name
 };
 
 // One engine's view of where this process runs. Every fact says where it came from.
 struct Allocation {
-  std::string engine;  // "local", "manual" or "slurm"
+  std::string engine;  // "local", "manual", "slurm" or "ssh"
   Stance stance = Stance::single;
   int node_count = 1;             // nodes of this launch, at least 1
   std::string node_count_source;  // "--nnodes", "PET_NNODES", "SLURM_STEP_NODELIST", "default" …
@@ -40,6 +41,9 @@ struct Allocation {
   // "slurm.alps.17.0"; empty where no engine does.
   std::string job;
   std::optional<int> port;  // P by the engine's formula
+  // Which node the root agent is on and where the others reach it, if the launcher said so.
+  std::optional<int> root_node;
+  std::string root_address;
   // Evidence of this node's place in the network, raw: SLURM_TOPOLOGY_ADDR and its _PATTERN.
   std::optional<std::string> location;
   std::optional<std::string> location_pattern;

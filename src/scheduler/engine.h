@@ -24,8 +24,10 @@ struct Hints {
   std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
   bool standalone = false;
   bool ranks_in_place = false;
-  bool terminal = false;  // standard input is a terminal
-  std::string host_name;  // for nodes that no engine names
+  bool terminal = false;     // standard input is a terminal
+  std::string host_name;     // for nodes that no engine names
+  std::vector<Node> hosts;   // --hosts or --hostfile
+  std::string hosts_source;  // which of them, or the variable in its stead
 
   // How many of the nodes that an engine gives are to be used; unset: they are too few or too many.
   std::optional<int> use_of(int available) const {
@@ -76,6 +78,8 @@ std::span<const Engine* const> engines();
 //
 //   | given                                               | and                   | stance            |
 //   |-----------------------------------------------------|-----------------------|-------------------|
+//   | what a launcher said over ssh                       |                       | agent             |
+//   | --hosts or --hostfile                               |                       | starter           |
 //   | --standalone or --nnodes 1 on the command line      |                       | single            |
 //   | nnodes > 1 and --rdzv-endpoint or --master-addr on  | step of nnodes tasks, | agent, manual     |
 //   |   the command line                                  |   or no step          |                   |

@@ -2,6 +2,7 @@
 #include "scheduler/local.h"
 #include "scheduler/manual.h"
 #include "scheduler/slurm.h"
+#include "scheduler/ssh.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -57,10 +58,11 @@ std::optional<std::string> Engine::preempted(const Environment&) const {
 }
 
 std::span<const Engine* const> engines() {
+  static const SshEngine ssh;
   static const ManualEngine manual;
   static const SlurmEngine slurm;
   static const LocalEngine local;
-  static const Engine* const all[] = {&manual, &slurm, &local};
+  static const Engine* const all[] = {&ssh, &manual, &slurm, &local};
   return all;
 }
 
@@ -80,7 +82,7 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints) {
     auto found = engine->detect(environment, hints);
     if (!found) return std::unexpected(std::move(found.error()));
     if (!*found) continue;
-    if ((*found)->engine != "manual" && !wants_single(hints)) {
+    if ((*found)->engine != "manual" && (*found)->engine != "ssh" && !wants_single(hints)) {
       if (const auto checked = check_foreign_worlds(environment); !checked) {
         return std::unexpected(checked.error());
       }

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace toprun::hosts {
+
+inline constexpr std::size_t max_host_file_bytes = 4u << 20;
+inline constexpr std::size_t max_host_line_bytes = 4096;
+inline constexpr std::size_t max_named_hosts = 4096;  // each costs the launcher three descriptors
+inline constexpr int max_host_slots = 100'000;
+
+// A host that the user named, and how to log in to it.
+struct NamedHost {
+  std::string name;
+  std::string login;  // "user@name", or as the name
+  std::optional<int> slots;
+};
+
+struct NamedHosts {
+  std::vector<NamedHost> hosts;    // each once, in the order given
+  std::vector<std::string> notes;  // one line each on words that were passed over
+};
+
+// --hosts: Slurm's host lists, each with `:N` behind it where its hosts are to run N processes, as
+// in "a,b[3-9]:4,user@c". An IPv6 address (more than one colon) takes no number.
+Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_view source);
+
+// --hostfile, by line: Open MPI's "host slots=N max_slots=M" (mpirun(1)), DeepSpeed's "host
+// slots=N", "host:N", or only a host; host lists and user@ in each, "#" begins a comment. Words
+// that are none of this are noted. Errors name file:line.
+Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path);
+
+}  // namespace toprun::hosts

@@ -1,0 +1,384 @@
+# ctest: SERIAL TIMEOUT 300 LABELS cluster
+"""toprun --hosts over a real sshd on each of four virtual hosts in two racks; the launcher is on a
+fifth, ctl, unless a case says otherwise."""
+
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import tempfile
+import time
+import unittest
+
+import cluster
+import sshd
+import support
+from cluster import column, shown, shows
+
+TOPRUN = support.TOPRUN
+HOSTS = ["n0", "n1", "n2", "n3"]
+CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT && echo connected"
+NAMED_WITHIN_S = 10.0  # a dead host
+
+ALL_REDUCE = """\
+import os, torch, torch.distributed as dist
+dist.init_process_group("gloo")
+value = torch.tensor([float(dist.get_rank() + 1)])
+dist.all_reduce(value)
+print(f"rank {dist.get_rank()} of {dist.get_world_size()}: {value.item():g}")
+dist.destroy_process_group()
+"""
+
+
+class Ssh(cluster.TestCase):
+    UP = ("--hosts", "4", "--racks", "2")
+    KIND = cluster.Quick
+
+    @classmethod
+    def setUpClass(cls):
+        support.needs_root()
+        support.needs_program("/usr/sbin/sshd")
+        super().setUpClass()
+        cls.keys = pathlib.Path(tempfile.mkdtemp(prefix="toprun-ssh-"))
+        cls.addClassCleanup(shutil.rmtree, cls.keys, ignore_errors=True)
+        cls.daemons = sshd.Daemons(cls.cluster, HOSTS, cls.keys)
+        cls.addClassCleanup(cls.daemons.stop_all)
+        cls.daemons.start_all()
+
+    def environment(self, **more):
+        return {"TOPRUN_SSH": self.daemons.ssh(), **more}
+
+    def launch(self, *words, host="ctl", env=None, **options):
+        """Runs toprun on a host to its end; nothing may be left on any."""
+        return self.on(host, TOPRUN, *words, env=self.environment(**(env or {})), **options)
+
+    def launching(self, *words, host="ctl"):
+        return self.start(host, TOPRUN, *words, env=self.environment())
+
+    def running(self, folder, count, *words):
+        """A job whose `count` workers all run."""
+        run = self.launching(*words, *shows("RANK", then=f"touch {folder}/$RANK; {support.OBEDIENT}"))
+        self.wait_for_files(folder, count)
+        return run
+
+    def launcher(self, run):
+        return next(pid for pid, line in run.processes().items()
+                    if line.startswith(f"{TOPRUN} --hosts"))
+
+    def assert_failed(self, finished, code, *texts):
+        self.assertEqual(finished.code, code, finished)
+        for text in texts:
+            self.assertIn(text, finished.err)
+
+    def host_file(self, text):
+        path = self.folder() / "hosts"
+        path.write_text(text)
+        return path
+
+    # What a job gets.
+
+    def test_one_agent_per_host(self):
+        finished = self.launch("--hosts", "n0:2,n[1-2]", *shows(
+            "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE", "TOPRUN_NODE_NAME", "ON_HOST",
+            "MASTER_ADDR", "TOPRUN_SECRET", "TOPRUN_STEP", "TOPRUN_SSH_NODES", then=CONNECTS))
+        self.assert_ok(finished)
+        rows = shown(finished.out)
+        self.assertEqual(column(rows, "RANK"), ["0", "1", "2", "3"])
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n0", "n0", "n1", "n2"])
+        self.assertEqual(column(rows, "ON_HOST"), ["n0", "n0", "n1", "n2"])
+        self.assertEqual(column(rows, "LOCAL_WORLD_SIZE"), ["2", "2", "1", "1"])
+        same = {"WORLD_SIZE": "4", "MASTER_ADDR": "10.77.0.1", "TOPRUN_SECRET": "unset",
+                "TOPRUN_STEP": "unset", "TOPRUN_SSH_NODES": "unset"}
+        for row in rows:
+            self.assertEqual({name: row[name] for name in same}, same)
+        self.assertEqual(finished.out.count("connected"), 4)
+        self.assertRegex(finished.err, r"4 ranks on 3 nodes, all ended with 0\n\Z")
+
+    def test_host_files_and_orders(self):
+        racks = self.folder() / "racks"
+        racks.write_text("n0 /c/a/x\nn1 /c/b/x\nn2 /c/a/y\n")
+        listed = self.host_file("# two forms\nn2 slots=2 max_slots=4\nroot@n0\n\nn1:1 rack=7\n")
+        for order, expected in [([], ["n2", "n2", "n0", "n1"]),
+                                (["--order", "name"], ["n0", "n1", "n2", "n2"]),
+                                (["--topology", racks], ["n0", "n2", "n2", "n1"])]:
+            with self.subTest(order):
+                finished = self.launch("--hostfile", listed, *order,
+                                       *shows("RANK", "TOPRUN_NODE_NAME", then=CONNECTS))
+                self.assert_ok(finished)
+                self.assertEqual(column(shown(finished.out), "TOPRUN_NODE_NAME"), expected)
+                self.assertEqual(finished.out.count("connected"), 4)
+                self.assertIn(f'{listed}:5: "rack=7" is passed over', finished.err)
+
+    def test_an_all_reduce_of_pytorch(self):
+        script = self.folder() / "train.py"
+        script.write_text(ALL_REDUCE)
+        finished = self.launch("--hosts", "n[0-2]", script, limit=120,
+                               env={"PYTHON_EXEC": support.python()})
+        self.assert_ok(finished)
+        self.assertEqual(sorted(finished.out.split("\n")[:3]),
+                         [f"rank {rank} of 3: 6" for rank in range(3)])
+
+    def test_what_agents_get_of_the_launchers_environment(self):
+        finished = self.launch("--hosts", "n0", *shows("RANK", "NCCL_DEBUG", "http_proxy", "MINE"),
+                               env={"NCCL_DEBUG": "INFO", "http_proxy": "http://p:3", "MINE": "1"})
+        self.assert_ok(finished)
+        self.assertEqual(shown(finished.out), [{"RANK": "0", "NCCL_DEBUG": "INFO",
+                                                "http_proxy": "http://p:3", "MINE": "unset"}])
+
+    def test_nothing_but_ssh_is_needed_on_the_launching_host(self):
+        """/media on the hosts holds the program, the launcher has none."""
+        for host in HOSTS[:2]:
+            made = self.begin(*self.cluster.on(
+                host, "sh", "-c", "mount -t tmpfs tmpfs /media && cp /bin/echo /media/program"))
+            self.assert_ok(made.wait(20))
+        finished = self.launch("--hosts", "n[0-1]", "--no-python", "/media/program", "hello")
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "hello\n" * 2)
+        finished = self.launch("--hosts", "n[0-2]", "--no-python", "/media/program", "hello")
+        self.assert_failed(finished, 2, "program /media/program: No such file or directory",
+                           "no agent on n2: see above")
+        self.assertEqual(finished.out, "")
+
+    def test_a_working_directory_that_a_host_lacks(self):
+        done = self.begin(*self.cluster.on("ctl", "sh", "-c", "mount -t tmpfs tmpfs /srv && "
+                                           f"mkdir /srv/mine && cd /srv/mine && {TOPRUN} --hosts "
+                                           "n0 --no-python true"), env=self.environment()).wait(60)
+        self.assert_failed(done, 1, "working directory /srv/mine on host n0")
+
+    def test_this_host_needs_no_ssh(self):
+        finished = self.launch("-v", "--hosts", "n1,n0,n2", *shows(
+            "RANK", "TOPRUN_NODE_NAME", "ON_HOST", then=CONNECTS), host="n0")
+        self.assert_ok(finished)
+        rows = shown(finished.out)
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n1", "n0", "n2"])
+        self.assertEqual(column(rows, "ON_HOST"), ["n1", "unset", "n2"])
+        self.assertEqual(finished.out.count("connected"), 3)
+        self.assertIn("n0 is this host: its agent needs no ssh", finished.err)
+
+    def logging_ssh(self):
+        """An ssh that first writes its words to a file, one JSON list a line."""
+        folder = self.folder()
+        program = folder / "ssh"
+        program.write_text("#!/usr/bin/env python3\nimport json, os, sys\n"
+                           f"with open('{folder}/log', 'a') as log:\n"
+                           "    log.write(json.dumps(sys.argv) + '\\n')\n"
+                           f"os.execvp('ssh', ['ssh', '-F', '{self.daemons.config}'] + sys.argv[1:])\n")
+        program.chmod(0o755)
+        return program, folder / "log"
+
+    def test_the_dry_run_is_what_is_run(self):
+        program, log = self.logging_ssh()
+        env = {"TOPRUN_SSH": str(program), "WANDB_API_KEY": "hidden"}
+        words = ["--hosts", "n[0-1],root@n2", "--no-python", "true"]
+        dry = self.on("ctl", TOPRUN, "--dry-run", *words, env=env)
+        self.assert_ok(dry)
+        self.assertFalse(log.exists())
+        self.assertIn("secret <secret>", dry.out)
+        self.assertNotIn("hidden", dry.out)
+        promised = [shlex.split(line.split(maxsplit=1)[1].removesuffix(" <<< ORDERS"))
+                    for line in dry.out.splitlines() if line.startswith("agents")]
+        for _ in range(2):  # with the program in the caches and without: the same line
+            log.unlink(missing_ok=True)
+            self.assert_ok(self.on("ctl", TOPRUN, *words, env=env))
+            done = [json.loads(line) for line in log.read_text().splitlines()]
+            self.assertEqual(sorted(done), sorted(promised))  # one login per host, no more
+            self.assertNotIn("secret ", log.read_text())
+
+    # Ends.
+
+    def test_exit_codes_and_the_report(self):
+        for ending, code, said in [("exit 7", 7, "ended with exit code 7"),
+                                   ("exit 255", 255, "ended with exit code 255"),
+                                   ("kill -KILL $$", 137, "SIGKILL")]:
+            with self.subTest(ending):
+                finished = self.launch("--hosts", "n[0-2]", *shows(
+                    "RANK", then=f"if test $RANK = 1; then echo a last word >&2; {ending}; fi; "
+                                 "exec sleep 50"))
+                self.assert_failed(finished, code, "rank 1 on n1", said, "a last word")
+                self.assertLess(finished.seconds, 30)
+                self.assertNotIn("lost the connection", finished.err)
+                self.assertNotIn("toprun-ssh", finished.err + finished.out)
+
+    def test_the_launcher_is_told_to_end(self):
+        for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
+            with self.subTest(number):
+                run = self.running(self.folder(), 3, "--hosts", "n[0-2]")
+                os.kill(self.launcher(run), number)
+                finished = run.wait(40)
+                self.assertEqual(finished.code, code, finished)
+                self.assert_nothing_left(run)
+
+    def test_ctrl_z_stops_the_workers_on_all_hosts(self):
+        run = self.running(self.folder(), 2, "--hosts", "n[0-1]")
+        launcher = self.launcher(run)
+        workers = [pid for pid, line in run.processes().items() if line.startswith("bash -c echo")]
+        self.assertEqual(len(workers), 2, run.processes())
+        stopped = lambda: [support.state_of(pid) == "T" for pid in workers]
+        os.kill(launcher, signal.SIGTSTP)
+        cluster.wait_for(lambda: all(stopped()), "the workers stop", 10)
+        cluster.wait_for(lambda: support.state_of(launcher) == "T", "the launcher stops", 10)
+        os.kill(launcher, signal.SIGCONT)
+        cluster.wait_for(lambda: not any(stopped()), "the workers go on", 10)
+        os.kill(launcher, signal.SIGINT)
+        self.assertEqual(run.wait(40).code, 130)
+        self.assert_nothing_left(run)
+
+    def test_the_third_signal_breaks_the_connections(self):
+        folder = self.folder()
+        run = self.launching("--hosts", "n[0-1]", *shows(
+            "RANK", then=f"trap '' INT TERM; touch {folder}/$RANK; {support.OBEDIENT}"))
+        self.wait_for_files(folder, 2)
+        launcher = self.launcher(run)
+        for _ in range(3):
+            os.kill(launcher, signal.SIGINT)
+            time.sleep(0.3)
+        self.assertNotEqual(run.wait(20).code, 0)
+        self.assert_nothing_left(run)
+
+    def test_the_launcher_is_killed(self):
+        run = self.running(self.folder(), 3, "--hosts", "n[0-2]")
+        os.kill(self.launcher(run), signal.SIGKILL)
+        self.assert_nothing_left(run)
+
+    def test_a_connection_is_cut(self):
+        """By the end of the session's sshd, on a member's host and on the root's."""
+        for host in ("n1", "n0"):
+            with self.subTest(host):
+                run = self.running(self.folder(), 3, "--hosts", "n[0-2]")
+                for session in self.daemons.sessions(host):
+                    os.kill(session, signal.SIGKILL)
+                finished = run.wait(40)
+                self.assert_failed(finished, 1, f"lost the connection to {host}")
+                self.assert_nothing_left(run)
+
+    def test_an_elastic_job_goes_on_without_a_host_that_is_lost(self):
+        folder = self.folder()
+        run = self.launching("--hosts", "n[0-2]", "--nnodes", "2:3", *shows(
+            "RANK", then=f"touch {folder}/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE; "
+                         f"until [ -e {folder}/end ]; do sleep 0.1; done"))
+        self.wait_for_files(folder, 3)
+        for session in self.daemons.sessions("n1"):
+            os.kill(session, signal.SIGKILL)
+        cluster.wait_for(lambda: len(list(folder.glob("1.*-of-2"))) == 2, "two workers", 20)
+        (folder / "end").touch()
+        finished = run.wait(40)
+        self.assert_ok(finished)
+        self.assertIn("lost the connection to n1", finished.err)
+        self.assertIn("2 ranks on 2 nodes, all ended with 0", finished.err)
+        self.assert_nothing_left(run)
+
+    def test_a_host_is_cut_off_the_network(self):
+        run = self.running(self.folder(), 3, "--hosts", "n[0-2]")
+        self.cluster.cut("n2")
+        try:
+            finished = run.wait(60)
+            self.assert_failed(finished, 1, "n2")
+            cluster.wait_for(lambda: not run.processes(), "the workers on n2 end", 20)
+        finally:
+            self.cluster.join("n2")
+
+    # Logins that fail.
+
+    def test_a_dead_host(self):
+        self.cluster.cut("n3")
+        try:
+            refused = self.launching("--hosts", "n[0-3]", *shows("RANK"))
+            shrunk = self.launching("--hosts", "n[0-3]", "--nnodes", "2:4", *shows(
+                "RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME"))
+            finished = refused.wait(40)
+            self.assert_failed(finished, 1, "no agent on n3: ", "timed out",
+                               "3 of 4 hosts answered: the job needs all of them")
+            self.assertEqual(shown(finished.out), [])
+            self.assertLess(finished.seconds, NAMED_WITHIN_S)
+            self.assert_nothing_left(refused)
+            finished = shrunk.wait(40)
+            self.assert_ok(finished)
+            self.assertIn("no agent on n3: ", finished.err)
+            self.assertEqual(column(shown(finished.out), "TOPRUN_NODE_NAME"), ["n0", "n1", "n2"])
+            self.assert_nothing_left(shrunk)
+        finally:
+            self.cluster.join("n3")
+
+    def test_logins_that_are_refused(self):
+        for hosts, words in [
+            ("n0,nokey", ["no agent on nokey: permission denied (publickey,password)",
+                          "no password is asked for here: set up a key (ssh-copy-id nokey)"]),
+            ("n0,noport", ["no agent on noport: connection refused"]),
+            ("n0,nowhere", ["no agent on nowhere: no such name"]),
+            ("n0,unknown", ["no agent on unknown: its host key is not known", "ssh unknown"]),
+            ("nowhere1,n0,nowhere[2-3]", ["no agent on nowhere[1-3]: no such name"]),
+        ]:
+            with self.subTest(hosts):
+                finished = self.launch("--hosts", hosts, "--no-python", "echo", "started")
+                self.assert_failed(finished, 1, *words, "hosts answered")
+                self.assertEqual(finished.out, "")
+                self.assertEqual(finished.err.count("\n"), 2, finished.err)
+
+    def test_a_host_key_that_has_changed(self):
+        known = self.daemons.known
+        before = known.read_text()
+        lines = dict(line.split(" ", 1) for line in before.splitlines())
+        lines["n1"] = lines["n2"]
+        known.write_text("".join(f"{host} {key}\n" for host, key in lines.items()))
+        try:
+            finished = self.launch("--hosts", "n[0-1]", "--no-python", "echo", "started")
+            self.assert_failed(finished, 1, "no agent on n1: its host key has changed",
+                               "ssh-keygen -R n1")
+            self.assertEqual(finished.out, "")
+        finally:
+            known.write_text(before)
+
+    def test_no_place_for_the_program(self):
+        """On n3: a cache without space, /var/tmp mounted noexec, the rest neither."""
+        cache = self.daemons.folder / "cache/n3"
+        made = self.begin(*self.cluster.on("n3", "sh", "-c", f"""
+            mount --bind /tmp /tmp && mount -o remount,bind,noexec /tmp
+            mount -t tmpfs -o size=64k,mode=777 tmpfs {cache}
+            mount -t tmpfs -o noexec,mode=1777 tmpfs /var/tmp
+            mount -t tmpfs -o size=64k,mode=1777 tmpfs /dev/shm""")).wait(20)
+        self.assert_ok(made)
+        finished = self.launch("--hosts", "n0,n3", "--no-python", "echo", "started")
+        self.assert_failed(finished, 1, "no agent on n3: no place for toprun's program",
+                           f"{cache}/toprun: No space left on device",
+                           "/var/tmp/toprun-root: mounted noexec",
+                           "/dev/shm/toprun-root: No space left on device")
+        self.assertEqual(finished.out, "")
+        self.assert_ok(self.begin(*self.cluster.on(
+            "n3", "mount", "-o", "remount,exec", "/var/tmp")).wait(20))
+        finished = self.launch("--hosts", "n0,n3", "--no-python", "echo", "started")
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "started\n" * 2)
+
+    # What is refused before anybody is asked.
+
+    def test_usage(self):
+        twice = self.host_file("n0\nn1 slots=2\nn0\n")
+        for words, said in [
+            (["--hostfile", twice], f"{twice}:3: host n0 again: it stands at {twice}:1 already"),
+            (["--hosts", "n0,n[0-1]"], "--hosts, item 2: host n0 again"),
+            (["--hosts", "n0", "--hostfile", twice], "--hosts and --hostfile: either names"),
+            (["--hostfile", "/nonexistent"], "cannot read /nonexistent"),
+            (["--hosts", "n[0-1]", "--nnodes", "3"], "--nnodes 3: --hosts names 2 hosts"),
+            (["--hosts", "n0", "--node-rank", "0"], "--node-rank with --hosts"),
+            (["--hosts", "n0", "--standalone"], "--standalone with --hosts"),
+            (["--hosts", "n[0-1]", "--rdzv-endpoint", "n0:29500"], "--rdzv-endpoint with --hosts"),
+        ]:
+            with self.subTest(words):
+                finished = self.launch(*words, "--no-python", "echo", "started")
+                self.assert_failed(finished, 2, said)
+                self.assert_one_line(finished, ".*")
+                self.assertEqual(finished.out, "")
+
+    def test_fewer_nodes_than_hosts(self):
+        finished = self.launch("--hosts", "n[0-3]", "--nnodes", "1", *shows(
+            "RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME"))
+        self.assert_ok(finished)
+        self.assertEqual(shown(finished.out),
+                         [{"RANK": "0", "WORLD_SIZE": "1", "TOPRUN_NODE_NAME": "n0"}])
+
+
+if __name__ == "__main__":
+    unittest.main()
