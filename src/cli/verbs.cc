@@ -4,6 +4,8 @@
 #include <array>
 
 #include "cli/help.h"
+#include "cli/jobs.h"
+#include "cli/logs.h"
 #include "cli/print.h"
 #include "cli/store.h"
 #include "cli/topo.h"
@@ -18,6 +20,8 @@ int run_version(const std::vector<std::string>&, const Environment&) {
 constexpr std::array verbs = {
     Verb{"topo", "VERB ...", "show, order, draw or score a network's nodes (topo -h)", run_topo},
     Verb{"store", "...", "serve PyTorch's TCPStore alone (store -h)", run_store},
+    Verb{"jobs", "", "the jobs that wait and run, and why they wait", run_jobs},
+    Verb{"logs", "ID", "what a job has printed; -f until its end", run_logs},
     Verb{"version", "", "which toprun this is", run_version},
 };
 
