@@ -261,7 +261,8 @@ int Follower::run() {
       if (const auto code = finish()) return *code;
     }
     look_at_reports(steady_clock::now());
-    wait(*news ? rest_after_news : between_looks + look_per_file * output_.files());
+    wait(*news ? rest_after_news
+               : between_looks + look_per_file * static_cast<int>(output_.files()));
     if (const auto signal = interrupts_.taken()) {
       say(fmt::format("job {} goes on: toprun logs -f {} shows it again, toprun cancel {} ends it",
                       id_.text, id_.text, id_.text));
