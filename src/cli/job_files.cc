@@ -16,7 +16,7 @@ constexpr std::size_t max_entries = 100'000;  // of a folder; the rest is not lo
 constexpr std::size_t max_folders = 1'000;    // that are searched for a forgotten job's files
 constexpr std::string_view host_suffix = ".out";
 
-bool exists(const fs::path& path) {
+bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
@@ -36,7 +36,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
 // %x with a percent sign in it looks like a pattern in what the engine says.
 std::string real_path(const scheduler::Queue& queue, const scheduler::Job& job,
                       const std::string& told) {
-  if (exists(told)) return told;
+  if (is_there(told)) return told;
   const fs::path expanded = queue.expand(told, job);
   return (expanded.is_absolute() ? expanded : fs::path(job.folder) / expanded).string();
 }
@@ -91,7 +91,7 @@ Result<std::vector<LogFile>> of_node(const JobFiles& files, const std::string& n
 
 void add_rank_files(const fs::path& worker, const std::string& label, std::vector<LogFile>& found) {
   for (const char* name : {"stdout.log", "stderr.log"}) {
-    if (exists(worker / name)) found.push_back({(worker / name).string(), label});
+    if (is_there(worker / name)) found.push_back({(worker / name).string(), label});
   }
 }
 
@@ -116,7 +116,7 @@ std::vector<LogFile> of_rank_by_layout(const JobFiles& files, int rank) {
   std::vector<fs::path> agents;
   for (const std::string& name : names_in(files.folder)) {
     const fs::path agent = fs::path(files.folder) / name;
-    if (exists(agent / "attempt_0")) agents.push_back(agent);
+    if (is_there(agent / "attempt_0")) agents.push_back(agent);
   }
   std::vector<LogFile> found;
   if (agents.size() != 1) return found;
@@ -181,7 +181,7 @@ Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& c
   if (!choice.node.empty()) return of_node(files, choice.node);
   std::vector<LogFile> found;
   for (const std::string& path : files.own) {
-    if (exists(path)) found.push_back({path, {}});
+    if (is_there(path)) found.push_back({path, {}});
   }
   const auto hosts = of_hosts(files);
   found.insert(found.end(), hosts.begin(), hosts.end());
