@@ -214,7 +214,7 @@ int tell_the_ends(const scheduler::Queue& queue, const std::map<std::string, Job
   for (const auto& [id, job] : jobs) {
     auto code = exit_code_of(job);
     if (code) {
-      say(fmt::format("job {} {}", printable(id), end_text(queue, job)));
+      say(fmt::format("job {}: {}", printable(id), end_text(queue, job)));
     } else if ((code = code_in_report(queue, job))) {
       say(fmt::format("job {} ended with exit code {}, by its own report: {} has forgotten it",
                       printable(id), *code, queue.engine()));

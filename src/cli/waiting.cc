@@ -68,18 +68,19 @@ std::string first_end(const Job& job, const std::vector<Job>& all, WallTime now)
                      duration_text(std::max(*first->ended - now, WallTime::duration(0))));
 }
 
+bool waits_for_room(const std::string& reason) {
+  return reason == "Resources" || reason == "Priority";
+}
+
 std::string expected_start(const Job& job, const std::vector<Job>& starts, WallTime now) {
   const auto told = std::ranges::find(starts, job.id, &Job::id);
   const auto start = told == starts.end() ? job.started : told->started;
+  if (!start && !waits_for_room(job.reason)) return "no start is planned before that";
   if (!start) {
     return "no start is planned yet: the scheduler plans for the next jobs in line only";
   }
   return fmt::format("expected to start at {}, {}; earlier if others end early", time_text(*start),
                      *start > now ? "in " + duration_text(*start - now) : "any moment now");
-}
-
-bool waits_for_room(const std::string& reason) {
-  return reason == "Resources" || reason == "Priority";
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr State states[] = {
     {"STAGE_OUT", "SO", JobState::completing, "ended, its files are being copied out"},
     {"COMPLETED", "CD", JobState::completed, "ended with exit code 0"},
     {"CANCELLED", "CA", JobState::cancelled, "cancelled by a user or an administrator"},
-    {"FAILED", "F", JobState::failed, "ended with another exit code than 0"},
+    {"FAILED", "F", JobState::failed, "failed"},
     {"TIMEOUT", "TO", JobState::failed, "ended by Slurm at its time limit"},
     {"NODE_FAIL", "NF", JobState::failed, "one of its nodes failed"},
     {"OUT_OF_MEMORY", "OOM", JobState::failed, "a process needed more memory than the job has"},
