@@ -2,11 +2,14 @@
 """The queue's verbs on a real Slurm of four hosts in two racks (r0: n0, n2; r1: n1, n3): jobs,
 status, logs, cancel, eta and cluster. It keeps no accounting, as small sites do."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shlex
+import shutil
 import signal
+import time
 import unittest
 
 import cluster
@@ -39,6 +42,25 @@ class Queue(cluster.SlurmCase):
             self.assertRegex(finished.err, pattern)
         self.assertEqual(finished.err.count("\n"), 1, finished)
         self.assertEqual(finished.out, "")
+
+    @contextlib.contextmanager
+    def stopped_slurmctld(self):
+        pids = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+                if self.is_our_slurmctld(pid)]
+        self.assertEqual(len(pids), 1)
+        os.kill(pids[0], signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pids[0], signal.SIGCONT)
+
+    def is_our_slurmctld(self, pid):
+        try:
+            line = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+            environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode()
+        except OSError:
+            return False
+        return line.startswith(b"slurmctld\0") and f"/{self.cluster.name}/" in environment
 
 
 class Waiting(Queue):
@@ -128,7 +150,9 @@ class Waiting(Queue):
         for verb in "status", "logs", "cancel", "eta":
             with self.subTest(verb):
                 self.assert_refused(self.toprun(verb, "999999"), 1,
-                                    "toprun: job 999999 is unknown: slurm has no such job")
+                                    "toprun: job 999999 is unknown: Slurm has no such job; it forgets jobs "
+                                    "10 s after their end, and there is no accounting here "
+                                    r"\(Slurm accounting storage is disabled\)")
                 self.assert_refused(self.toprun(verb, "train.py"), 2,
                                     "toprun: job id train.py: ")
         self.assert_refused(self.toprun("logs", "-f", "999999"), 1, "job 999999 is unknown")
@@ -136,11 +160,7 @@ class Waiting(Queue):
                             "toprun: --signal NOPE: no such signal")
 
     def test_an_engine_that_does_not_answer(self):
-        slurmctld = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
-                     if self.is_our_slurmctld(pid)]
-        self.assertEqual(len(slurmctld), 1)
-        os.kill(slurmctld[0], signal.SIGSTOP)
-        try:
+        with self.stopped_slurmctld():
             for words in (["jobs"], ["status", self.running], ["cancel", self.running]):
                 with self.subTest(words):
                     finished = self.toprun(*words, env={"TOPRUN_ENGINE_TIMEOUT": "1"})
@@ -149,16 +169,21 @@ class Waiting(Queue):
             finished = self.toprun("cluster", env={"TOPRUN_ENGINE_TIMEOUT": "1"})
             self.assertEqual(finished.code, 1)
             self.assertIn("$HOME", finished.out)
-        finally:
-            os.kill(slurmctld[0], signal.SIGCONT)
 
-    def is_our_slurmctld(self, pid):
-        try:
-            line = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-            environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode()
-        except OSError:
-            return False
-        return line.startswith(b"slurmctld\0") and f"/{self.cluster.name}/" in environment
+    def test_programs_that_warn(self):
+        folder = self.folder()
+        for program in "squeue", "scontrol":
+            path = folder / program
+            path.write_text(f"#!/bin/sh\necho {program}: warning: old version >&2\n"
+                            f'exec {shutil.which(program)} "$@"\n')
+            path.chmod(0o755)
+        environment = {"PATH": f"{folder}:{os.environ['PATH']}", "SQUEUE_FORMAT": "%j",
+                       "SQUEUE_PARTITION": "urgent", "SLURM_TIME_FORMAT": "relative"}
+        jobs = self.toprun("jobs", env=environment)
+        self.assert_ok(jobs)
+        self.assertRegex(jobs.out, rf"(?m)^ *{self.running} +main +first +root +R ")
+        self.assertEqual(jobs.err, "")
+        self.assertIn("RUNNING: running", self.toprun("status", self.running, env=environment).out)
 
 
 class Logs(Queue):
@@ -187,6 +212,34 @@ class Logs(Queue):
         finished = run.wait(20)
         self.assertIn(f"job {job} goes on: toprun logs -f {job} shows it again", finished.err)
         self.assertIn("RUNNING", self.login("squeue", "-h", "-o", "%T", "-j", job).out)
+
+    def test_any_name_that_sbatch_gives_a_file(self):
+        folder = self.folder()
+        job = self.submit("-N1", "-w", "n1", "-J", "a b", "-o",
+                          folder / "%x_%A_%5j_%J_%N_%n_%s_%t_%u_%%.log", script="echo hi")
+        finished = self.start("ctl", TOPRUN, "logs", "-f", job).wait(40)
+        self.assertEqual(finished.out, "hi\n", finished)
+        self.assertEqual([path.name for path in folder.iterdir()],
+                         [f"a b_{job}_{int(job):05}_{job}_n1_0_batch_0_root_%.log"])
+
+    def test_goes_on_while_the_engine_does_not_answer(self):
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder, script=f"until test -e {folder}/go; do sleep 0.1; "
+                                                       "done; echo late")
+        self.in_state(job, "RUNNING")
+        run = self.start("ctl", TOPRUN, "logs", "-f", job, env={"TOPRUN_ENGINE_TIMEOUT": "1"})
+        cluster.wait_for(lambda: any(line.startswith(TOPRUN) for line in run.processes().values()),
+                         "toprun")
+        time.sleep(1)  # for its first look at the job
+        with self.stopped_slurmctld():
+            time.sleep(4)  # for one question and its time-out
+        (folder / "go").touch()
+        finished = run.wait(60)
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "late\n")
+        self.assertRegex(finished.err, "(?m)^toprun: cannot ask Slurm: scontrol failed: no answer "
+                                       "within 1.0 s; .*; still following, and asking again$")
+        self.assertIn("toprun: the engine answers again\n", finished.err)
 
     def test_an_array(self):
         array = self.submit("-a", "1-2", "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "

@@ -31,11 +31,7 @@ Result<void> check(const scheduler::Queue& queue, const std::string& text) {
   if (!id) return std::unexpected(id.error());
   const auto jobs = queue.find(*id);
   if (!jobs) return std::unexpected(jobs.error());
-  if (jobs->empty()) {
-    return fail(fmt::format("job {} is unknown", text),
-                fmt::format("{} has no such job, or not any more", queue.engine()),
-                "toprun jobs lists yours");
-  }
+  if (jobs->empty()) return unknown_job(queue, *id);
   if (!std::ranges::all_of(*jobs, [](const Job& job) { return has_ended(job.state); })) return {};
   const Job& last = jobs->back();
   return fail(fmt::format("job {} has already ended", text),

@@ -30,9 +30,7 @@ Result<std::vector<Job>> asked_for(const scheduler::Queue& queue, const std::str
   if (!id) return std::unexpected(id.error());
   auto jobs = queue.find(*id);
   if (!jobs || !jobs->empty()) return jobs;
-  return fail(fmt::format("job {} is unknown", text),
-              fmt::format("{} has no such job, or not any more", queue.engine()),
-              "toprun jobs lists yours");
+  return unknown_job(queue, *id);
 }
 
 std::string text_of(const scheduler::Queue& queue, const Job& job,
@@ -64,7 +62,8 @@ Result<int> print_eta(const EtaOptions& options, const Environment& environment)
   if (!queue) return std::unexpected(queue.error());
   const auto jobs = asked_for(**queue, options.id);
   if (!jobs) return std::unexpected(jobs.error());
-  const auto starts = (*queue)->starts();
+  const auto starts = (*queue)->starts(options.id.empty() ? std::optional<std::uint32_t>(::getuid())
+                                                          : std::nullopt);
   if (!starts) return std::unexpected(starts.error());
   const auto all = (*queue)->jobs(std::nullopt);
   if (!all) return std::unexpected(all.error());

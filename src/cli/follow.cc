@@ -13,6 +13,8 @@
 
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/files.h"
+#include "base/mounts.h"
 #include "base/text.h"
 #include "cli/job_watch.h"
 #include "cli/job_words.h"
@@ -96,6 +98,8 @@ class Output {
   Result<bool> show(const std::map<std::string, Job>& jobs, FolderWatch& watch);
   Result<void> show_rests();
   std::size_t files() const { return tails_.size(); }
+  // All files lie where they are seen as soon as they are written.
+  bool is_local() const;
   // Why there is nothing to show, so far.
   const std::optional<Error>& trouble() const { return trouble_; }
 
@@ -159,6 +163,17 @@ Result<void> Output::show_rests() {
     if (print(tails_.at(path).rest()) != 0) return fail("the output cannot be shown");
   }
   return {};
+}
+
+bool Output::is_local() const {
+  const auto text = read_file("/proc/self/mountinfo");
+  if (!text || order_.empty()) return false;
+  const auto mounts = parse_mounts(*text);
+  return std::ranges::all_of(order_, [&](const std::string& path) {
+    std::error_code error;
+    const Mount* const mount = mount_of(mounts, fs::canonical(path, error).string());
+    return mount != nullptr && is_shared(mount->type) == false;
+  });
 }
 
 // Says what a job waits for and where it runs, once each.
@@ -294,9 +309,9 @@ void Follower::look_at_reports(SteadyTime now) {
   if (reported_) jobs_.hurry(now);
 }
 
-// Once more after a while, for what a network file system shows late. Unset: there was more.
+// Once more, after a while where a network file system may show things late. Unset: there was more.
 std::optional<int> Follower::finish() {
-  std::this_thread::sleep_for(last_words);
+  if (!output_.is_local()) std::this_thread::sleep_for(last_words);
   const auto late = output_.show(jobs_.jobs(), folders_);
   if (!late) return exit_failure;
   if (*late) return std::nullopt;
@@ -314,11 +329,7 @@ Result<int> follow(const std::string& text, const LogChoice& choice,
   const std::shared_ptr<const scheduler::Queue> shared = std::move(*queue);
   auto jobs = shared->find(*id);
   if (!jobs) return std::unexpected(jobs.error());
-  if (jobs->empty()) {
-    return fail(fmt::format("job {} is unknown", text),
-                fmt::format("{} has no such job, or not any more", shared->engine()),
-                fmt::format("toprun logs {} looks for its files", text));
-  }
+  if (jobs->empty()) return unknown_job(*shared, *id);
   return Follower(shared, *id, choice, std::move(*jobs)).run();
 }
 

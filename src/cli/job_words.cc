@@ -119,6 +119,11 @@ std::string end_text(const Queue& queue, const Job& job) {
   return words;
 }
 
+std::unexpected<Error> unknown_job(const Queue& queue, const scheduler::JobId& id) {
+  return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id),
+              "toprun jobs lists yours");
+}
+
 std::string columns_text(const std::vector<std::vector<std::string>>& rows,
                          const std::vector<std::size_t>& right) {
   std::vector<std::size_t> widths;

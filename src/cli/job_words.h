@@ -20,6 +20,9 @@ std::string reason_text(const scheduler::Queue& queue, const std::string& reason
 // "failed with exit code 3", "cancelled by …", for a job that has ended.
 std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
 
+// For an id that the engine does not find: why, and where else to look.
+std::unexpected<Error> unknown_job(const scheduler::Queue& queue, const scheduler::JobId& id);
+
 // Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON); then, after an empty
 // line, each reason for waiting in words.
 std::string jobs_table(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs);

@@ -40,18 +40,16 @@ struct Found {
   bool several_nodes = true;
 };
 
-std::unexpected<Error> nothing_found(const std::string& id, const std::vector<Job>& jobs,
+std::unexpected<Error> nothing_found(const scheduler::JobId& id, const std::vector<Job>& jobs,
                                      const Result<std::unique_ptr<scheduler::Queue>>& queue) {
   const std::string looked = "no files of it were found below " + join(likely_folders(jobs), ", ");
   if (!jobs.empty()) {
-    return fail(fmt::format("no output of job {}", id),
+    return fail(fmt::format("no output of job {}", id.text),
                 "the engine does not say any more where it is, and " + looked,
                 "change to the folder that it was submitted from");
   }
-  const std::string engine =
-      queue ? fmt::format("{} has no such job, or not any more", (*queue)->engine())
-            : queue.error().line();
-  return fail(fmt::format("job {} is unknown", id), fmt::format("{}, and {}", engine, looked),
+  const std::string engine = queue ? (*queue)->forgets(id) : queue.error().line();
+  return fail(fmt::format("job {} is unknown", id.text), fmt::format("{}; {}", engine, looked),
               "see toprun jobs, or change to the folder that it was submitted from");
 }
 
@@ -71,7 +69,7 @@ Result<std::vector<Found>> find_files(const scheduler::JobId& id, const Environm
   }
   if (found.empty()) {
     const auto files = search_files(id.text, likely_folders(jobs));
-    if (!files) return nothing_found(id.text, jobs, queue);
+    if (!files) return nothing_found(id, jobs, queue);
     found.push_back({*files, {}, true});
   }
   return found;

@@ -177,16 +177,15 @@ Result<Known> known_of(const Queue& queue, const Job& job) {
 }
 
 // A job that only its files still tell of.
-Result<Known> forgotten(const std::string& id,
+Result<Known> forgotten(const scheduler::JobId& id,
                         const Result<std::unique_ptr<scheduler::Queue>>& queue) {
   Known known;
-  known.files = search_files(id, {std::filesystem::current_path()});
+  known.files = search_files(id.text, {std::filesystem::current_path()});
   if (!known.files) {
-    return fail(fmt::format("job {} is unknown", id),
-                queue ? fmt::format("{} has no such job, or not any more", (*queue)->engine())
-                      : queue.error().line(),
-                "toprun jobs lists yours; of an old one the log folder in the folder that it was "
-                "submitted from may tell");
+    return fail(fmt::format("job {} is unknown", id.text),
+                queue ? (*queue)->forgets(id) : queue.error().line(),
+                "toprun jobs lists yours; of an old one its files tell, in the folder that it was "
+                "submitted from");
   }
   auto report = read_report(known.files->report());
   if (!report) return std::unexpected(report.error());
@@ -211,7 +210,7 @@ Result<int> print_status(const StatusOptions& options, const Environment& enviro
     all.push_back(*std::move(known));
   }
   if (all.empty()) {
-    auto known = forgotten(options.id, queue);
+    auto known = forgotten(*id, queue);
     if (!known) return std::unexpected(known.error());
     all.push_back(*std::move(known));
   }

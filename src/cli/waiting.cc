@@ -103,7 +103,7 @@ std::vector<std::string> waiting_lines(const Queue& queue, const Job& job,
 
 std::vector<std::string> waiting_lines(const Queue& queue, const Job& job) {
   if (job.state != JobState::pending) return {};
-  const auto starts = queue.starts();
+  const auto starts = queue.starts(job.uid);
   const auto all = queue.jobs(std::nullopt);
   const std::vector<Job> none;
   return waiting_lines(queue, job, starts ? *starts : none, all ? *all : none,

@@ -118,8 +118,8 @@ class Queue {
   // What is known of this one, also after its end; of an array a record per task. Empty: the engine
   // does not know it, or not any more.
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
-  // Pending jobs with their expected starts where the engine can tell.
-  virtual Result<std::vector<Job>> starts() const = 0;
+  // Pending jobs, a user's or everybody's, with their expected starts where the engine can tell.
+  virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
   // The command that ends these jobs, or sends them a signal, and its execution. The error is in
   // the engine's words.
   virtual std::vector<std::string> cancel_command(const std::vector<std::string>& ids,
@@ -131,6 +131,8 @@ class Queue {
   virtual std::string state_words(std::string_view state_word) const = 0;
   // How long the engine remembers a job after its end without an archive of its own.
   virtual std::chrono::seconds memory() const = 0;
+  // Why this job, which find() did not find, may have been one all the same, in words.
+  virtual std::string forgets(const JobId& id) const = 0;
   // The file's name with the engine's patterns (%j, %N …) expanded for the job's batch script.
   virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
 };

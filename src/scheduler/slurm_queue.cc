@@ -52,7 +52,7 @@ class SlurmQueue : public Queue {
   std::string_view engine() const override { return "slurm"; }
   Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;
-  Result<std::vector<Job>> starts() const override;
+  Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
   std::vector<std::string> cancel_command(const std::vector<std::string>& ids,
                                           const std::string& signal) const override;
   Result<void> execute(const std::vector<std::string>& command) const override;
@@ -65,6 +65,7 @@ class SlurmQueue : public Queue {
     return state == nullptr ? std::string() : std::string(state->words);
   }
   std::chrono::seconds memory() const override;
+  std::string forgets(const JobId& id) const override;
   std::string expand(std::string_view pattern, const Job& job) const override {
     return slurm::expand(pattern, job);
   }
@@ -72,7 +73,9 @@ class SlurmQueue : public Queue {
  private:
   Result<Finished> ask(const std::vector<std::string>& argv) const;
   Result<std::string> answer(const std::vector<std::string>& argv) const;
-  std::vector<Job> find_in_accounting(const std::string& id) const;
+  Result<std::vector<Job>> queued(std::vector<std::string> argv,
+                                  std::optional<std::uint32_t> uid) const;
+  Result<std::vector<Job>> find_in_accounting(const std::string& id) const;
 
   const Environment environment_;
   const std::chrono::milliseconds timeout_;
@@ -95,12 +98,21 @@ Result<std::string> SlurmQueue::answer(const std::vector<std::string>& argv) con
               "`scontrol ping` tells whether slurmctld is up");
 }
 
-Result<std::vector<Job>> SlurmQueue::jobs(std::optional<std::uint32_t> uid) const {
-  std::vector<std::string> argv = {"squeue", "-h", "-o", slurm::squeue_format()};
+Result<std::vector<Job>> SlurmQueue::queued(std::vector<std::string> argv,
+                                            std::optional<std::uint32_t> uid) const {
+  argv.insert(argv.end(), {"-o", slurm::squeue_format()});
   if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
   const auto text = answer(argv);
   if (!text) return std::unexpected(text.error());
   return slurm::parse_squeue(*text);
+}
+
+Result<std::vector<Job>> SlurmQueue::jobs(std::optional<std::uint32_t> uid) const {
+  return queued({"squeue", "-h"}, uid);
+}
+
+Result<std::vector<Job>> SlurmQueue::starts(std::optional<std::uint32_t> uid) const {
+  return queued({"squeue", "-h", "--start"}, uid);
 }
 
 // First slurmctld, which knows most, then the archive. Neither knowing the job is no error.
@@ -116,22 +128,26 @@ Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
     return fail("cannot ask Slurm: scontrol failed", complaint(*shown),
                 "`scontrol ping` tells whether slurmctld is up");
   }
-  return find_in_accounting(asked);
+  auto archived = find_in_accounting(asked);
+  // Clusters without accounting are common: there the job is just not known.
+  return archived ? std::move(*archived) : std::vector<Job>();
 }
 
-// Clusters without accounting are common, and there is nothing to say about it but "not known".
-std::vector<Job> SlurmQueue::find_in_accounting(const std::string& id) const {
+Result<std::vector<Job>> SlurmQueue::find_in_accounting(const std::string& id) const {
   std::vector<std::string> argv = slurm::sacct_options(id);
   argv.insert(argv.begin(), "sacct");
-  const auto told = finish(argv, environment_, timeout_);
-  if (!told || told->code != 0) return {};
-  return slurm::parse_sacct(told->out);
+  const auto told = answer(argv);
+  if (!told) return std::unexpected(told.error());
+  return slurm::parse_sacct(*told);
 }
 
-Result<std::vector<Job>> SlurmQueue::starts() const {
-  const auto text = answer({"squeue", "-h", "--start", "-o", slurm::squeue_format()});
-  if (!text) return std::unexpected(text.error());
-  return slurm::parse_squeue(*text);
+std::string SlurmQueue::forgets(const JobId& id) const {
+  const auto archived = find_in_accounting(id.number);
+  if (archived) return "neither slurmctld nor the accounting knows such a job";
+  return fmt::format(
+      "Slurm has no such job; it forgets jobs {} s after their end, and there is no "
+      "accounting here ({})",
+      memory().count(), archived.error().why);
 }
 
 std::vector<std::string> SlurmQueue::cancel_command(const std::vector<std::string>& ids,
