@@ -208,6 +208,9 @@ class Logs(Queue):
         self.in_state(job, "RUNNING")
         pids = cluster.wait_for(lambda: [pid for pid, line in run.processes().items()
                                          if line.startswith(TOPRUN)], "toprun")
+        # Until it follows, Ctrl-C just ends it.
+        cluster.wait_for(lambda: "\nSigBlk:\t0000000000004002\n"
+                         in pathlib.Path(f"/proc/{pids[0]}/status").read_text(), "following")
         os.kill(pids[0], signal.SIGINT)
         finished = run.wait(20)
         self.assertIn(f"job {job} goes on: toprun logs -f {job} shows it again", finished.err)
