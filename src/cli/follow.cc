@@ -131,6 +131,8 @@ void Output::look_for_files(const std::map<std::string, Job>& jobs, FolderWatch&
     if (!files) continue;
     watch.add(fs::path(files->own[0]).parent_path());
     watch.add(files->folder);
+    std::error_code error;
+    const bool ours = fs::exists(files->folder, error);
     auto found = log_files(*files, choice_);
     if (!found) {
       trouble_ = std::move(found.error());
@@ -138,7 +140,7 @@ void Output::look_for_files(const std::map<std::string, Job>& jobs, FolderWatch&
     }
     for (const LogFile& file : *found) {
       if (tails_.contains(file.path)) continue;
-      const bool mixed = found->size() > 1 || jobs.size() > 1 || fs::exists(files->folder);
+      const bool mixed = found->size() > 1 || jobs.size() > 1 || ours;
       tails_.try_emplace(file.path, file.path, prefix_of(job, file, jobs.size() > 1), mixed);
       order_.push_back(file.path);
     }

@@ -161,6 +161,15 @@ std::optional<JobFiles> files_of(const scheduler::Queue& queue, const scheduler:
   return files;
 }
 
+std::vector<std::string> likely_folders(const std::vector<scheduler::Job>& jobs) {
+  std::error_code error;
+  std::vector<std::string> folders = {fs::current_path(error).string()};
+  for (const scheduler::Job& job : jobs) {
+    if (!job.folder.empty() && job.folder != folders.front()) folders.push_back(job.folder);
+  }
+  return folders;
+}
+
 std::optional<JobFiles> search_files(const std::string& id, const std::vector<std::string>& below) {
   for (const std::string& top : below) {
     if (auto files = found_in(top, id)) return files;

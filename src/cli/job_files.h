@@ -20,6 +20,8 @@ struct JobFiles {
 
 // By what the engine says of the job's files; nullopt: it does not say.
 std::optional<JobFiles> files_of(const scheduler::Queue& queue, const scheduler::Job& job);
+// Where jobs that the engine has forgotten may have left their files: here, and where they ran.
+std::vector<std::string> likely_folders(const std::vector<scheduler::Job>& jobs);
 // By looking below these folders, and one level deeper, for what jobs of this id leave.
 std::optional<JobFiles> search_files(const std::string& id, const std::vector<std::string>& below);
 

@@ -1,7 +1,5 @@
 #include "cli/logs.h"
 
-#include <filesystem>
-
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
@@ -22,16 +20,6 @@ struct LogsOptions {
   bool follow = false;
   LogChoice choice;
 };
-
-// Where jobs that the engine has forgotten may have left their files.
-std::vector<std::string> likely_folders(const std::vector<Job>& jobs) {
-  std::error_code error;
-  std::vector<std::string> folders = {std::filesystem::current_path(error).string()};
-  for (const Job& job : jobs) {
-    if (!job.folder.empty() && job.folder != folders.front()) folders.push_back(job.folder);
-  }
-  return folders;
-}
 
 // A job's files and the name of the job in front of their lines, if there are several.
 struct Found {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -167,8 +168,7 @@ json json_of(const Queue* queue, const std::string& id, const Known& known) {
 
 Result<Known> known_of(const Queue& queue, const Job& job) {
   Known known{job, files_of(queue, job), std::nullopt};
-  if (!known.files)
-    known.files = search_files(job.id, {std::filesystem::current_path(), job.folder});
+  if (!known.files) known.files = search_files(job.id, likely_folders({job}));
   if (!known.files) return known;
   auto report = read_report(known.files->report());
   if (!report) return std::unexpected(report.error());
@@ -180,7 +180,7 @@ Result<Known> known_of(const Queue& queue, const Job& job) {
 Result<Known> forgotten(const scheduler::JobId& id,
                         const Result<std::unique_ptr<scheduler::Queue>>& queue) {
   Known known;
-  known.files = search_files(id.text, {std::filesystem::current_path()});
+  known.files = search_files(id.text, likely_folders({}));
   if (!known.files) {
     return fail(fmt::format("job {} is unknown", id.text),
                 queue ? (*queue)->forgets(id) : queue.error().line(),
@@ -193,13 +193,13 @@ Result<Known> forgotten(const scheduler::JobId& id,
   return known;
 }
 
-Result<int> print_status(const StatusOptions& options, const Environment& environment) {
-  const auto id = scheduler::parse_job_id(options.id);
-  if (!id) return std::unexpected(id.error());
-  const auto queue = scheduler::find_queue(environment);
+using FoundQueue = Result<std::unique_ptr<Queue>>;
+
+// A record per task of an array.
+Result<std::vector<Known>> find_known(const scheduler::JobId& id, const FoundQueue& queue) {
   std::vector<Job> jobs;
   if (queue) {
-    auto told = (*queue)->find(*id);
+    auto told = (*queue)->find(id);
     if (!told) return std::unexpected(told.error());
     jobs = *std::move(told);
   }
@@ -209,22 +209,32 @@ Result<int> print_status(const StatusOptions& options, const Environment& enviro
     if (!known) return std::unexpected(known.error());
     all.push_back(*std::move(known));
   }
-  if (all.empty()) {
-    auto known = forgotten(*id, queue);
-    if (!known) return std::unexpected(known.error());
-    all.push_back(*std::move(known));
-  }
+  if (!all.empty()) return all;
+  auto known = forgotten(id, queue);
+  if (!known) return std::unexpected(known.error());
+  all.push_back(*std::move(known));
+  return all;
+}
+
+std::string json_text(const Queue* queue, const std::string& id, const std::vector<Known>& all) {
+  json list = json::array();
+  for (const Known& known : all) list.push_back(json_of(queue, id, known));
+  const json document = {{"schema", "toprun.status/1"},
+                         {"engine", queue == nullptr ? json(nullptr) : json(queue->engine())},
+                         {"jobs", std::move(list)}};
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+Result<int> print_status(const StatusOptions& options, const Environment& environment) {
+  const auto id = scheduler::parse_job_id(options.id);
+  if (!id) return std::unexpected(id.error());
+  const FoundQueue queue = scheduler::find_queue(environment);
+  const auto all = find_known(*id, queue);
+  if (!all) return std::unexpected(all.error());
   const Queue* const engine = queue ? queue->get() : nullptr;
-  if (options.json) {
-    json list = json::array();
-    for (const Known& known : all) list.push_back(json_of(engine, options.id, known));
-    const json document = {{"schema", "toprun.status/1"},
-                           {"engine", engine == nullptr ? json(nullptr) : json(engine->engine())},
-                           {"jobs", std::move(list)}};
-    return print(document.dump(2, ' ', false, json::error_handler_t::replace) + '\n');
-  }
+  if (options.json) return print(json_text(engine, options.id, *all));
   std::string text;
-  for (const Known& known : all) {
+  for (const Known& known : *all) {
     if (!text.empty()) text += '\n';
     text += text_of(engine, options.id, known);
   }
