@@ -1,6 +1,5 @@
 #include "cli/status.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -13,7 +12,6 @@
 #include "cli/print.h"
 #include "cli/topo_job.h"
 #include "cli/waiting.h"
-#include "hosts/hostlist.h"
 
 namespace toprun::cli {
 namespace {
