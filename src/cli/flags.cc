@@ -169,7 +169,7 @@ constexpr std::array table = {
     ours(FlagId::prefix, "--prefix", 0, "", "TOPRUN_PREFIX", Group::output,
          "Put role and local rank before every line"),
     ours(FlagId::report, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
-         "Write what happened to FILE as JSON"),
+         "Write what happens to FILE as JSON, anew at every phase, complete at the end"),
 
     ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
          "Print what would be run, and run nothing"),
