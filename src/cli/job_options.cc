@@ -245,9 +245,9 @@ bool keeps_rank_files(const launch::Options& run) {
          !run.tee.by_local_rank.empty() || !run.redirects.by_local_rank.empty();
 }
 
-Result<JobOptions> common_options(const Split& split, Dialect dialect,
-                                  const Environment& environment) {
-  JobOptions out;
+Result<SubmitOptions> common_options(const Split& split, Dialect dialect,
+                                     const Environment& environment) {
+  SubmitOptions out;
   auto done = add_slurm_options(out.request, split, dialect, environment);
   if (done) done = add_raw_options(out.request, split, dialect);
   if (!done) return std::unexpected(std::move(done.error()));
@@ -260,9 +260,9 @@ Result<JobOptions> common_options(const Split& split, Dialect dialect,
 
 }  // namespace
 
-Result<JobOptions> submit_options(const Split& split, const std::vector<std::string>& arguments,
-                                  const Environment& environment,
-                                  const std::function<bool(const std::string&)>& is_file) {
+Result<SubmitOptions> submit_options(const Split& split, const std::vector<std::string>& arguments,
+                                     const Environment& environment,
+                                     const std::function<bool(const std::string&)>& is_file) {
   const GivenOption* on = last_of(split, flag_of(FlagId::on));
   if (on != nullptr && on->value != "slurm") {
     return usage("--on " + on->value, "toprun submits to slurm", "say --on slurm");
@@ -298,7 +298,7 @@ Result<JobOptions> submit_options(const Split& split, const std::vector<std::str
   return out;
 }
 
-Result<JobOptions> shell_options(const Split& split, const Environment& environment) {
+Result<SubmitOptions> shell_options(const Split& split, const Environment& environment) {
   if (split.script) {
     return usage("toprun shell " + *split.script, "a shell takes no script",
                  "run it in the shell, or say toprun submit");

@@ -13,7 +13,7 @@ namespace toprun::cli {
 enum class DryRun { no, client, server };
 
 // `toprun submit` and `toprun shell`, before the cluster is asked.
-struct JobOptions {
+struct SubmitOptions {
   scheduler::JobRequest request;  // log_dir as given, toprun not set
   launch::Options run;            // of submit: checked as `toprun run` checks them
   std::vector<std::string> notes;
@@ -25,9 +25,9 @@ struct JobOptions {
 
 // What the command line says, and where it says nothing the variables that sbatch (for shell:
 // salloc) itself reads. Pure. Errors have exit_usage.
-Result<JobOptions> submit_options(const Split& split, const std::vector<std::string>& arguments,
-                                  const Environment& environment,
-                                  const std::function<bool(const std::string&)>& is_file);
-Result<JobOptions> shell_options(const Split& split, const Environment& environment);
+Result<SubmitOptions> submit_options(const Split& split, const std::vector<std::string>& arguments,
+                                     const Environment& environment,
+                                     const std::function<bool(const std::string&)>& is_file);
+Result<SubmitOptions> shell_options(const Split& split, const Environment& environment);
 
 }  // namespace toprun::cli

@@ -7,14 +7,14 @@
 namespace toprun::cli {
 namespace {
 
-Result<JobOptions> submit(const std::vector<std::string>& words,
-                          const Environment& environment = {}) {
+Result<SubmitOptions> submit(const std::vector<std::string>& words,
+                             const Environment& environment = {}) {
   const auto split = split_verb(words, Dialect::submit);
   if (!split) return std::unexpected(split.error());
   return submit_options(*split, words, environment, [](const std::string&) { return true; });
 }
 
-Result<JobOptions> shell(const std::vector<std::string>& words) {
+Result<SubmitOptions> shell(const std::vector<std::string>& words) {
   const auto split = split_verb(words, Dialect::shell);
   if (!split) return std::unexpected(split.error());
   return shell_options(*split, {});

@@ -23,7 +23,7 @@ std::string shell_of(const Environment& environment) {
   return environment.non_empty("SHELL").value_or("/bin/bash");
 }
 
-int attach(const JobOptions& options, const Environment& environment) {
+int attach(const SubmitOptions& options, const Environment& environment) {
   const auto command = scheduler::attach_command(*options.attach, shell_of(environment));
   if (options.dry_run != DryRun::no) return print(shell_quote(command) + '\n');
   // srun says nothing when it begins: errors before that cannot be told from later ones.
@@ -31,7 +31,7 @@ int attach(const JobOptions& options, const Environment& environment) {
   return ended ? ended->code : give_up(ended.error());
 }
 
-int allocate(const JobOptions& options, const scheduler::SlurmFacts& facts,
+int allocate(const SubmitOptions& options, const scheduler::SlurmFacts& facts,
              const Environment& environment) {
   const auto command = scheduler::salloc_command(options.request, shell_of(environment));
   if (options.dry_run != DryRun::no) return print(shell_quote(command) + '\n');
@@ -43,7 +43,7 @@ int allocate(const JobOptions& options, const scheduler::SlurmFacts& facts,
                                     scheduler::ask_choices(environment)));
 }
 
-void tell_reasons(const JobOptions& options) {
+void tell_reasons(const SubmitOptions& options) {
   for (const scheduler::JobOption& option : options.request.options) {
     if (option.reason.empty()) continue;
     say(fmt::format("{}{}: {}", option.name, option.value ? " " + *option.value : "",
@@ -59,9 +59,10 @@ int act(const Split& split, const Environment& environment) {
   if (!has_slurm && options->dry_run == DryRun::no) return give_up(scheduler::no_slurm("salloc"));
   if (options->attach) return attach(*options, clean);
   if (const auto job = scheduler::surrounding_job(environment)) {
-    return give_up(usage(fmt::format("inside job {} already", *job),
-                         "an allocation in an allocation would wait for itself",
-                         "toprun SCRIPT uses this job's nodes; leave this shell for another"));
+    return give_up({fmt::format("inside job {} already", *job),
+                    "an allocation in an allocation would wait for itself",
+                    "toprun SCRIPT uses this job's nodes; leave this shell for another",
+                    exit_usage});
   }
   const scheduler::SlurmFacts facts =
       has_slurm ? scheduler::ask_slurm(clean, options->notes) : scheduler::SlurmFacts{};

@@ -97,7 +97,7 @@ void keep_script(const std::string& script, const fs::path& folder) {
   if (!file) say("cannot write " + path.string());
 }
 
-int dry_run(const JobOptions& options, const std::string& script, const SlurmFacts& facts,
+int dry_run(const SubmitOptions& options, const std::string& script, const SlurmFacts& facts,
             const Environment& environment) {
   tell_reasons(options.request);
   if (options.dry_run == DryRun::server) {
@@ -113,7 +113,7 @@ int wait_for(const std::string& id, const Environment& environment) {
   return code ? *code : give_up(code.error());
 }
 
-int submit(const JobOptions& options, const std::string& script, const SlurmFacts& facts,
+int submit(const SubmitOptions& options, const std::string& script, const SlurmFacts& facts,
            const Environment& environment) {
   const JobRequest& request = options.request;
   if (options.verbose) tell_reasons(request);
