@@ -31,8 +31,8 @@ TEST(SlurmDefaults, WhatTheClusterCannotGiveIsRefused) {
     std::string_view line;
   };
   const std::vector<Case> cases = {
-      {{{"--partition", "mian", {}}},
-       "--partition mian: this cluster has main, gpu; did you mean main?"},
+      {{{"--partition", "maim", {}}},
+       "--partition maim: this cluster has main, gpu; did you mean main?"},
       {{{"--partition", "zzz", {}}},
        "--partition zzz: this cluster has main, gpu; choose one of them"},
       {{{"--nodes", "5", {}}},

@@ -37,7 +37,7 @@ TEST(SlurmScript, WordsForSbatchAreInItsOwnQuotes) {
       {"--requeue", "--requeue"},
       {"--job-name=two words", R"(--job-name="two words")"},
       {"--job-name=a\"b\\c'd", R"(--job-name="a\"b\\c'd")"},
-      {"--comment=#x $(id)", R"(--comment="#x $(id)")"},
+      {"--comment=#x $(id)", R"x(--comment="#x $(id)")x"},
       {"--constraint=a&b|c", R"(--constraint="a&b|c")"},
       {"-k x", R"("-k x")"},
   };

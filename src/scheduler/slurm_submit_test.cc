@@ -48,7 +48,7 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
   const std::vector<Case> cases = {
       {"sbatch: error: Batch job submission failed: Invalid account or account/partition "
        "combination specified\n",
-       {{"--account", "bsc89", {}}},
+       {{"--account", "bsc9", {}}},
        "Slurm refuses the job: Invalid account or account/partition combination specified; did you "
        "mean --account bsc98? (yours are bsc98, other); give --partition (there are main, gpu)"},
       {"sbatch: error: Batch job submission failed: Invalid qos specification\n",
