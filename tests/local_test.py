@@ -266,7 +266,7 @@ class Telling(support.TestCase):
         self.assertIsNone(attempt["phases_ms"]["first_connect"], "no worker used the store")
         name = os.uname().nodename
         self.assertEqual(attempt["nodes"], [{"name": name, "group_rank": 0, "first_rank": 0,
-                                             "nproc": 2, "location": None}])
+                                             "nproc": 2, "location": None, "logs": None}])
         cause = attempt["cause"]
         self.assertEqual([cause[key] for key in ("kind", "rank", "node", "exit_code", "signal")],
                          ["exit", 1, name, 6, None])

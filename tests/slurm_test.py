@@ -403,7 +403,8 @@ class Slurm(cluster.SlurmCase):
                 cluster.wait_for(lambda: len(list(folder.glob("started.*"))) == 4, "4 workers")
                 take_away(submitted.out.strip())
                 # A requeue ends srun, and with it what the agents print; the report is a file.
-                cluster.wait_for(lambda: report.exists() and report.read_text().endswith("}\n"),
+                cluster.wait_for(lambda: report.exists() and report.read_text().endswith("}\n")
+                                 and json.loads(report.read_text())["exit_code"] is not None,
                                  "the end of the run")
                 written = json.loads(report.read_text())
                 self.assertEqual(written["exit_code"], 75, written)

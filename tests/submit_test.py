@@ -126,6 +126,13 @@ class Submit(cluster.SlurmCase):
             self.assertEqual(finished.code, code, finished)
             self.assertRegex(finished.out, r"\A\d+\n\Z")
 
+    def test_follow_shows_the_output_and_gives_the_exit_code(self):
+        finished = self.submit("--follow", "--nodes", "2", *shows("RANK", then=(
+            "touch up.$RANK; until test -e up.0 && test -e up.1; do sleep 0.1; done; exit 3")),
+            cwd=self.folder(), limit=60)
+        self.assertEqual(finished.code, 3, finished)
+        self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1"], finished)
+
     def test_a_chain_goes_on_after_success_only(self):
         folder = self.folder()
         good = self.submitted("--no-python", "sleep", "1", cwd=folder)

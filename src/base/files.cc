@@ -40,6 +40,29 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
   return read_all(fd, path, limit_bytes);
 }
 
+Result<void> replace_file(const std::filesystem::path& path, std::string_view content) {
+  std::error_code error;
+  std::filesystem::path target = std::filesystem::canonical(path, error);
+  if (error) target = path;
+  const std::string temporary = fmt::format("{}.{}.tmp", target.string(), ::getpid());
+  const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!file) return fail_errno("cannot write " + temporary);
+  while (!content.empty()) {
+    const ssize_t n = ::write(file.get(), content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      const int code = errno;
+      ::unlink(temporary.c_str());
+      return fail_errno(code, "cannot write " + temporary);
+    }
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  if (::rename(temporary.c_str(), target.c_str()) == 0) return {};
+  const int code = errno;
+  ::unlink(temporary.c_str());
+  return fail_errno(code, "cannot replace " + target.string());
+}
+
 Result<std::string> read_plain_file(const std::filesystem::path& path, std::size_t limit_bytes) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status {};

@@ -19,4 +19,8 @@ Result<std::string> read_file(const std::filesystem::path& path,
 Result<std::string> read_plain_file(const std::filesystem::path& path,
                                     std::size_t limit_bytes = default_file_limit_bytes);
 
+// Gives the file this content in one step, so that a reader sees the old or the new one, whole. A
+// link stays and its target is replaced. Error: nothing was changed.
+Result<void> replace_file(const std::filesystem::path& path, std::string_view content);
+
 }  // namespace toprun

@@ -94,6 +94,8 @@ constexpr std::array table = {
             "Begin after that job has ended, with 0 unless it says otherwise; as often as needed")),
     only(Scope::submit, ours(FlagId::wait, "--wait", 0, "", "", Group::submission,
                              "Wait for its end and leave with its exit code")),
+    only(Scope::submit, ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
+                             "Show the job's output until its end and leave with its exit code")),
     only(Scope::shell, ours(FlagId::attach, "--attach", 0, "ID", "", Group::submission,
                             "A shell on the first node of a job that runs")),
     only(Scope::allocation, optional_value(ours(FlagId::job_dry_run, "--dry-run", 0,
@@ -235,7 +237,7 @@ constexpr std::array table = {
     ours(FlagId::node_log, "--node-log", 0, "DIR", "TOPRUN_NODE_LOG", Group::output,
          "Every node also appends what it shows here to DIR/HOST.out"),
     ours(FlagId::report, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
-         "Write what happened to FILE as JSON"),
+         "Write what happens to FILE as JSON, anew at every phase, complete at the end"),
 
     only(Scope::run, ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
                           "Print what would be run, and run nothing")),

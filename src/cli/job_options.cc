@@ -293,6 +293,7 @@ Result<SubmitOptions> submit_options(const Split& split, const std::vector<std::
   request.program.insert(request.program.end(), run->options.arguments.begin(),
                          run->options.arguments.end());
   out->wait = is_given(split, FlagId::wait);
+  out->follow = is_given(split, FlagId::follow);
   out->notes = std::move(run->notes);
   out->run = std::move(run->options);
   return out;

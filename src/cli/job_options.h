@@ -20,6 +20,7 @@ struct SubmitOptions {
   DryRun dry_run = DryRun::no;
   bool verbose = false;
   bool wait = false;
+  bool follow = false;
   std::optional<std::string> attach;
 };
 

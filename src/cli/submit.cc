@@ -7,6 +7,7 @@
 
 #include "base/console.h"
 #include "base/process.h"
+#include "cli/follow.h"
 #include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/print.h"
@@ -126,6 +127,7 @@ int submit(const SubmitOptions& options, const std::string& script, const SlurmF
   say(fmt::format(
       "job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}; its files: {1}", *id,
       request.is_array() ? folder.string() + "_*" : folder.string()));
+  if (options.follow) return follow_job(*id, environment);
   return options.wait ? wait_for(*id, environment) : printed;
 }
 

@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/cancel.h"
+#include "cli/cluster.h"
+#include "cli/eta.h"
 #include "cli/help.h"
+#include "cli/jobs.h"
+#include "cli/logs.h"
 #include "cli/print.h"
 #include "cli/shell.h"
+#include "cli/status.h"
 #include "cli/store.h"
 #include "cli/submit.h"
 #include "cli/topo.h"
@@ -22,6 +28,13 @@ constexpr std::array verbs = {
     Verb{"shell", "...", "an interactive allocation (shell -h)", run_shell},
     Verb{"topo", "VERB ...", "show, order, draw or score a network's nodes (topo -h)", run_topo},
     Verb{"store", "...", "serve PyTorch's TCPStore alone (store -h)", run_store},
+    Verb{"jobs", "", "the jobs that wait and run, and why they wait", run_jobs},
+    Verb{"status", "ID", "what is known of one job: state, nodes, ranks, files", run_status},
+    Verb{"logs", "ID", "what a job has printed; -f until its end", run_logs},
+    Verb{"eta", "[ID]", "when waiting jobs are expected to start, what is in the way", run_eta},
+    Verb{"cancel", "ID...", "end jobs, or send them a signal", run_cancel},
+    Verb{"cluster", "", "partitions, free nodes and GPUs, file systems with their space",
+         run_cluster},
     Verb{"version", "", "which toprun this is", run_version},
 };
 

@@ -104,12 +104,14 @@ Early early_end(const json& message, const Peer& peer) {
 }
 
 Attempt::Attempt(Session& session, Peers& peers, int number, int restarts,
-                 std::vector<std::string> before)
+                 std::vector<std::string> before,
+                 std::function<void(const AttemptCourse&)> on_phase)
     : session_(session),
       peers_(peers),
       number_(number),
       restarts_(restarts),
       before_(std::move(before)),
+      on_phase_(std::move(on_phase)),
       members_(peers.members()) {
   for (std::size_t i = 0; i < members_.size(); ++i) index_[members_[i].agent] = i;
 }
@@ -118,6 +120,7 @@ asio::awaitable<AttemptCourse> Attempt::run(AttemptCourse course) {
   course_ = std::move(course);
   Early end = place();
   if (!end) {
+    on_phase_(course_);
     assign();
     end = co_await all_ready();
   }
@@ -330,9 +333,12 @@ void Attempt::one_more_started(Conductor& conductor, std::size_t member, const j
                       "this is a defect of toprun: please report it", exit_failure});
     return;
   }
+  const auto place = static_cast<std::size_t>(arrangement_.parts[member].group_rank);
+  if (place < course_.nodes.size()) course_.nodes[place].logs = message.value("logs", "");
   if (++started_ < members_.size()) return;
   course_.phases.spawned = steady_clock::now();
   course_.order->verified = true;
+  on_phase_(course_);
   if (session_.job.options.verbose > 0 && members_.size() > 1) {
     say(fmt::format("all {} nodes' ranks are where the order puts them", course_.nodes.size()));
   }

@@ -36,9 +36,9 @@ Early early_end(const nlohmann::json& message, const Peer& peer);
 class Attempt {
  public:
   // `number` counts from 0; `restarts` as in TORCHELASTIC_RESTART_COUNT; `before`: the nodes of the
-  // attempt before in their order, none for the first.
-  Attempt(Session& session, Peers& peers, int number, int restarts,
-          std::vector<std::string> before);
+  // attempt before in their order, none for the first. `on_phase` is told at each phase's end.
+  Attempt(Session& session, Peers& peers, int number, int restarts, std::vector<std::string> before,
+          std::function<void(const AttemptCourse&)> on_phase);
 
   boost::asio::awaitable<AttemptCourse> run(AttemptCourse course);
   // How long the workers had run when the first of them failed; unset if they never started.
@@ -63,6 +63,7 @@ class Attempt {
   const int number_;
   const int restarts_;
   const std::vector<std::string> before_;
+  const std::function<void(const AttemptCourse&)> on_phase_;
   const std::vector<rendezvous::Join> members_;
   std::map<std::string, std::size_t> index_;  // of an agent among the members
   Arrangement arrangement_;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
+#include "base/files.h"
 
 namespace toprun::launch {
 namespace {
@@ -74,13 +76,34 @@ view::RunRecord record_of(const Job& job, const Course& course) {
   return record;
 }
 
+std::string text_of(const view::RunRecord& record) {
+  return view::report_json(record).dump(2) + '\n';
+}
+
+// A pipe or a device, which can only be written once.
+bool is_special(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+}
+
 void write_report(const std::string& path, const view::RunRecord& record) {
+  const std::string text = text_of(record);
+  if (!is_special(path) && replace_file(path, text)) return;
+  // A file that may be written in a folder that may not.
   std::ofstream file(path);
-  file << view::report_json(record).dump(2) << '\n';
+  file << text;
   if (!file.flush()) say(fail_errno("cannot write the report " + path).error().line());
 }
 
 }  // namespace
+
+void keep_the_report(const Job& job, const Course& course) {
+  if (!job.options.report || is_special(*job.options.report)) return;
+  view::RunRecord record = record_of(job, course);
+  record.running_at = std::chrono::system_clock::now();
+  // What keeps it from being written is said once, at the end.
+  (void)replace_file(*job.options.report, text_of(record));
+}
 
 std::string summary(const Job& job, const Course& course) {
   return view::last_line(record_of(job, course));

@@ -18,11 +18,11 @@ struct Phases {
   std::optional<SteadyTime> joined, ordered, spawned, first_connect, last_connect;
 };
 
-// What the root knows of an attempt when it is over.
+// What the root knows of an attempt, all of it when it is over.
 struct AttemptCourse {
   int number = 0;
   WallTime started{};
-  WallTime ended{};
+  std::optional<WallTime> ended;
   Phases phases;
   std::vector<view::NodeRecord> nodes;  // by group rank; empty if it never came to an order
   std::optional<view::OrderRecord> order;
@@ -40,6 +40,10 @@ struct Course {
 
 // Prints the report of a failed attempt.
 void tell_the_failure(const Job& job, const AttemptCourse& attempt);
+
+// Writes --report's file, if it was asked for, while the run goes on: the last attempt may not have
+// ended.
+void keep_the_report(const Job& job, const Course& course);
 
 // The run's last line, with its line end.
 std::string summary(const Job& job, const Course& course);

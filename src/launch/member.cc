@@ -85,6 +85,9 @@ void Member::on(const json& message) {
     if (!started) return report_failure(started.error());
     json news = {{"type", becomes_a_rank() ? "becoming" : "started"}};
     if (!plan_.workers.empty()) news["first_rank"] = rank_told_to(plan_.workers.front());
+    // Of ranks in place each has a folder of its own.
+    const bool in_place = session_.job.place.stance == scheduler::Stance::in_place;
+    if (logs_->kept() && !in_place) news["logs"] = logs_->folder();
     report(std::move(news));
   } else if (type == "taken") {
     if (relay_) relay_->sent(message.value("bytes", std::size_t{0}));
@@ -303,7 +306,7 @@ Course Member::course_without_root() const {
   }
   Course course;
   course.started = attempt.started;
-  course.ended = attempt.ended;
+  course.ended = *attempt.ended;
   course.restarts = assignment_.restarts;
   course.verdict = attempt.verdict;
   course.attempts.push_back(std::move(attempt));

@@ -71,7 +71,10 @@ asio::awaitable<Course> Root::run() {
   for (bool again = true; again;) {
     const Restarts::Next next = co_await one_attempt();
     const Verdict& verdict = course_.attempts.back().verdict;
-    if (next.again) tell_the_failure(session_.job, course_.attempts.back());
+    if (next.again) {
+      tell_the_failure(session_.job, course_.attempts.back());
+      keep_the_report(session_.job, course_);
+    }
     if (!next.words.empty()) say(next.words);
     again = next.again;
     if (again && next.pause > milliseconds(0)) {
@@ -102,11 +105,19 @@ void Root::ask_why() {
   course_.attempts.back().verdict = course_.verdict;
 }
 
+void Root::note_progress(const AttemptCourse& running) const {
+  if (!session_.job.options.report) return;
+  Course so_far = course_;
+  so_far.attempts.push_back(running);
+  keep_the_report(session_.job, so_far);
+}
+
 asio::awaitable<Restarts::Next> Root::one_attempt() {
   AttemptCourse course;
   course.number = static_cast<int>(course_.attempts.size());
   course.started = std::chrono::system_clock::now();
   course.phases.began = steady_clock::now();
+  note_progress(course);
   if (auto end = co_await gather(course)) {
     course.verdict = std::move(*end);
     course.ended = std::chrono::system_clock::now();
@@ -114,7 +125,8 @@ asio::awaitable<Restarts::Next> Root::one_attempt() {
     co_return Restarts::Next{};
   }
   const std::size_t members = peers_.members().size();
-  Attempt attempt(session_, peers_, course.number, restarts_.count(), last_order());
+  Attempt attempt(session_, peers_, course.number, restarts_.count(), last_order(),
+                  [this](const AttemptCourse& running) { note_progress(running); });
   course = co_await attempt.run(std::move(course));
   const Restarts::Next next = restarts_.after(course.verdict, attempt.lived());
   if (next.again) {

@@ -38,6 +38,7 @@ class Root {
   boost::asio::awaitable<Early> gather(AttemptCourse& course);
   boost::asio::awaitable<Early> pause(std::chrono::milliseconds time);
   void ask_why();
+  void note_progress(const AttemptCourse& running) const;
   std::vector<std::string> last_order() const;  // of the attempt before, by group rank
   Early heard_between_attempts(const Peers::Event& event);
   void dismiss(const std::string& agent, int signal);

@@ -78,7 +78,8 @@ json attempt_json(const AttemptRecord& attempt) {
                      {"group_rank", node.group_rank},
                      {"first_rank", node.first_rank},
                      {"nproc", node.nproc},
-                     {"location", or_null(node.location)}});
+                     {"location", or_null(node.location)},
+                     {"logs", or_null(node.logs)}});
   }
   const Phases& phases = attempt.phases;
   return {{"attempt", attempt.attempt},
@@ -332,9 +333,14 @@ std::vector<std::string> order_table(const OrderRecord& order,
 json report_json(const RunRecord& run) {
   json attempts = json::array();
   for (const AttemptRecord& attempt : run.attempts) attempts.push_back(attempt_json(attempt));
-  return {{"schema", "toprun.report/1"}, {"job", run.job},
-          {"exit_code", run.exit_code},  {"started", rfc3339(run.started)},
-          {"ended", rfc3339(run.ended)}, {"attempts", std::move(attempts)}};
+  const bool runs = run.running_at.has_value();
+  return {{"schema", "toprun.report/1"},
+          {"job", run.job},
+          {"exit_code", runs ? json(nullptr) : json(run.exit_code)},
+          {"started", rfc3339(run.started)},
+          {"ended", runs ? json(nullptr) : json(rfc3339(run.ended))},
+          {"updated", rfc3339(run.running_at.value_or(run.ended))},
+          {"attempts", std::move(attempts)}};
 }
 
 Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::WorkerExit* cause) {

@@ -51,7 +51,8 @@ struct NodeRecord {
   int group_rank = 0;
   int first_rank = 0;
   int nproc = 0;
-  std::string location;  // "/cluster/rack/node"; empty: unknown
+  std::string location;   // "/cluster/rack/node"; empty: unknown
+  std::string logs = {};  // the folder of its per-rank files; empty: none are kept, or not told yet
 };
 
 // Which order the nodes were given and what it is worth.
@@ -93,6 +94,8 @@ struct AttemptRecord {
 
 struct RunRecord {
   std::string job;
+  // The run goes on, and this is how it was then: its exit code and end are not known.
+  std::optional<WallTime> running_at = {};
   int exit_code = 0;
   WallTime started{};
   WallTime ended{};
@@ -107,7 +110,7 @@ struct RunRecord {
 std::vector<std::string> order_table(const OrderRecord& order,
                                      const std::vector<NodeRecord>& nodes);
 
-// What --report writes: schema toprun.report/1.
+// What --report writes: schema toprun.report/1. `exit_code` and `ended` are null while it runs.
 nlohmann::json report_json(const RunRecord& run);
 
 // How the other ranks ended.

@@ -41,7 +41,7 @@ RunRecord two_nodes() {
   attempt.started = run.started;
   attempt.ended = run.ended;
   attempt.phases.join = 12ms;
-  attempt.nodes = {{"n1", 0, 0, 8, "/c/r1/n1"}, {"n2", 1, 8, 8, ""}};
+  attempt.nodes = {{"n1", 0, 0, 8, "/c/r1/n1", "/l/job1_x"}, {"n2", 1, 8, 8, ""}};
   attempt.order =
       OrderRecord{"topology",        "evidence from t", "t", {{"rack", 2, 2, 2}}, {"n2"},
                   {"n2 is unknown"}, {"t tells n1"},    true};
@@ -212,13 +212,15 @@ TEST(Report, Json) {
   EXPECT_EQ(report_json(run), nlohmann::json::parse(R"({
     "schema": "toprun.report/1", "job": "job1", "exit_code": 0,
     "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
+    "updated": "2026-11-21T10:03:20.000Z",
     "attempts": [{
       "attempt": 0, "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
       "phases_ms": {"join": 12, "order": null, "spawn": null, "first_connect": null,
                     "last_connect": null},
       "nodes": [
-        {"name": "n1", "group_rank": 0, "first_rank": 0, "nproc": 8, "location": "/c/r1/n1"},
-        {"name": "n2", "group_rank": 1, "first_rank": 8, "nproc": 8, "location": null}],
+        {"name": "n1", "group_rank": 0, "first_rank": 0, "nproc": 8, "location": "/c/r1/n1",
+         "logs": "/l/job1_x"},
+        {"name": "n2", "group_rank": 1, "first_rank": 8, "nproc": 8, "location": null, "logs": null}],
       "order": {"name": "topology", "why": "evidence from t", "source": "t",
                 "ring": [{"level": "rack", "given": 2, "ordered": 2, "minimum": 2}],
                 "unplaced": ["n2"], "warnings": ["n2 is unknown"], "notes": ["t tells n1"], "verified": true},
@@ -232,6 +234,15 @@ TEST(Report, Json) {
     "kind": "exit", "rank": 3, "local_rank": 1, "node": "n4", "exit_code": 7, "signal": null,
     "message": "ValueError: boom", "error_file": null, "last_output": ["a"],
     "kernel_evidence": null})"));
+}
+
+TEST(Report, JsonOfARunThatGoesOn) {
+  RunRecord run = two_nodes();
+  run.running_at = run.started + std::chrono::seconds(5);
+  const auto json = report_json(run);
+  EXPECT_TRUE(json["exit_code"].is_null());
+  EXPECT_TRUE(json["ended"].is_null());
+  EXPECT_EQ(json["updated"], "2026-11-21T10:00:05.000Z");
 }
 
 }  // namespace

@@ -1,0 +1,288 @@
+#include "cli/cluster.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/console.h"
+#include "base/text.h"
+#include "cli/file_systems.h"
+#include "cli/job_words.h"
+#include "cli/print.h"
+#include "cli/topo_job.h"
+#include "hosts/hostlist.h"
+#include "placement/compact.h"
+#include "topology/source.h"
+
+namespace toprun::cli {
+namespace {
+
+using nlohmann::json;
+using scheduler::ClusterNode;
+using scheduler::Machines;
+using scheduler::Partition;
+
+constexpr std::chrono::hours short_limit{2};  // a partition for tests ends jobs by then
+constexpr std::array test_names = {"debug",       "test",  "short",  "devel",
+                                   "interactive", "quick", "express"};
+
+struct ClusterOptions {
+  std::string topology = "auto";
+  bool json = false;
+};
+
+// All that is shown.
+struct Picture {
+  std::string engine;  // empty: there is none
+  std::vector<PartitionView> partitions;
+  std::vector<placement::CompactSet> compact;
+  std::vector<FileSystem> file_systems;
+};
+
+std::string debug_reason(const Partition& partition) {
+  const std::string name = lower(partition.name);
+  if (partition.limit && *partition.limit <= short_limit) {
+    return "for short jobs: at most " + clock_text(*partition.limit);
+  }
+  const bool named =
+      std::ranges::any_of(test_names, [&](const char* word) { return name.contains(word); });
+  return named ? "for tests, by its name" : "";
+}
+
+void add_gpus(PartitionView& view, const ClusterNode& node) {
+  if (node.gpus == 0) return;
+  auto row = std::ranges::find(view.gpus, node.gpu_kind, &PartitionView::Gpus::kind);
+  if (row == view.gpus.end()) row = view.gpus.insert(row, {node.gpu_kind, 0, 0});
+  row->total += node.gpus;
+  if (node.usable) row->free += node.gpus - node.used_gpus;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1'024 && unit + 1 < units.size()) {
+    value /= 1'024;
+    ++unit;
+  }
+  const int digits = value < 10 && unit > 0 ? 1 : 0;
+  return fmt::format("{:.{}f} {}", value, digits, units[unit]);
+}
+
+std::string limit_text(const Partition& partition) {
+  return partition.limit ? clock_text(*partition.limit) : "none";
+}
+
+std::string gpus_text(const PartitionView& view) {
+  std::vector<std::string> parts;
+  for (const auto& gpus : view.gpus) {
+    parts.push_back(fmt::format("{}/{}{}", gpus.free, gpus.total,
+                                gpus.kind.empty() ? "" : " " + printable(gpus.kind)));
+  }
+  return parts.empty() ? "-" : join(parts, ", ");
+}
+
+std::string notes_text(const PartitionView& view, std::int64_t usual_priority) {
+  std::vector<std::string> notes;
+  if (view.partition.is_default) notes.push_back("default");
+  if (view.partition.state != "UP") notes.push_back(lower(view.partition.state));
+  if (!view.debug.empty()) notes.push_back("debug: " + view.debug);
+  if (view.partition.priority > usual_priority) {
+    notes.push_back(fmt::format("its jobs go first (priority tier {})", view.partition.priority));
+  }
+  if (view.partition.most_nodes) {
+    notes.push_back(fmt::format("at most {} nodes a job", *view.partition.most_nodes));
+  }
+  return join(notes, "; ");
+}
+
+std::string partitions_text(const std::vector<PartitionView>& views) {
+  std::vector<std::vector<std::string>> rows = {
+      {"PARTITION", "LIMIT", "NODES", "IDLE", "FREE GPUS", "NOTES"}};
+  for (const PartitionView& view : views) {
+    rows.push_back({printable(view.partition.name), limit_text(view.partition),
+                    fmt::to_string(view.nodes), fmt::to_string(view.idle.size()), gpus_text(view),
+                    notes_text(view, views.front().partition.priority)});
+  }
+  return columns_text(rows, {1, 2, 3});
+}
+
+std::string compact_text(const Picture& picture) {
+  std::string text;
+  for (const placement::CompactSet& set : picture.compact) {
+    text += fmt::format("most idle nodes in one {}: {} in {}: {}\n", set.level, set.hosts.size(),
+                        printable(join(set.domain, "/")),
+                        printable(hosts::compress_hostlist(set.hosts)));
+  }
+  return text;
+}
+
+std::string quota_text(const FileSystem& place) {
+  if (!place.quota) return "-";
+  return fmt::format("{} of {}", size_text(place.quota->used_bytes),
+                     size_text(place.quota->limit_bytes));
+}
+
+std::string file_systems_text(const std::vector<FileSystem>& places) {
+  std::vector<std::vector<std::string>> rows = {
+      {"USE", "PATH", "FREE", "SIZE", "QUOTA USED", "TYPE", "SEEN BY"}};
+  for (const FileSystem& place : places) {
+    const std::string seen = !place.shared ? "?" : *place.shared ? "all nodes" : "this node only";
+    const std::string type = place.type.empty() ? "?" : printable(place.type);
+    if (place.space) {
+      rows.push_back({place.use, printable(place.path), size_text(place.space->free_bytes),
+                      size_text(place.space->total_bytes), quota_text(place), type, seen});
+    } else {
+      rows.push_back({place.use, printable(place.path), place.trouble, "", "", type, seen});
+    }
+  }
+  return columns_text(rows, {});
+}
+
+json json_of(const PartitionView& view) {
+  const Partition& partition = view.partition;
+  json gpus = json::array();
+  for (const auto& row : view.gpus) {
+    gpus.push_back({{"kind", row.kind.empty() ? json(nullptr) : json(row.kind)},
+                    {"total", row.total},
+                    {"free", row.free}});
+  }
+  const auto seconds = [](const std::optional<std::chrono::seconds>& time) {
+    return time ? json(time->count()) : json(nullptr);
+  };
+  return {{"name", partition.name},
+          {"default", partition.is_default},
+          {"state", partition.state},
+          {"debug", !view.debug.empty()},
+          {"limit_s", seconds(partition.limit)},
+          {"default_limit_s", seconds(partition.default_limit)},
+          {"most_nodes", partition.most_nodes ? json(*partition.most_nodes) : json(nullptr)},
+          {"priority", partition.priority},
+          {"nodes", view.nodes},
+          {"idle_nodes", view.idle.size()},
+          {"idle", hosts::compress_hostlist(view.idle)},
+          {"gpus", std::move(gpus)}};
+}
+
+json json_of(const FileSystem& place) {
+  json out = {{"use", place.use},
+              {"path", place.path},
+              {"type", place.type.empty() ? json(nullptr) : json(place.type)},
+              {"shared", place.shared ? json(*place.shared) : json(nullptr)},
+              {"trouble", place.trouble.empty() ? json(nullptr) : json(place.trouble)},
+              {"quota", nullptr}};
+  const auto number = [&](std::uint64_t DiskSpace::*member) {
+    return place.space ? json((*place.space).*member) : json(nullptr);
+  };
+  out["free_bytes"] = number(&DiskSpace::free_bytes);
+  out["total_bytes"] = number(&DiskSpace::total_bytes);
+  out["free_files"] = number(&DiskSpace::free_files);
+  if (place.quota) {
+    out["quota"] = {{"used_bytes", place.quota->used_bytes},
+                    {"limit_bytes", place.quota->limit_bytes}};
+  }
+  return out;
+}
+
+std::string json_of(const Picture& picture) {
+  json partitions = json::array();
+  for (const PartitionView& view : picture.partitions) partitions.push_back(json_of(view));
+  json compact = json::array();
+  for (const placement::CompactSet& set : picture.compact) {
+    compact.push_back({{"level", set.level}, {"domain", set.domain}, {"nodes", set.hosts}});
+  }
+  json places = json::array();
+  for (const FileSystem& place : picture.file_systems) places.push_back(json_of(place));
+  const json document = {{"schema", "toprun.cluster/1"},
+                         {"engine", picture.engine.empty() ? json(nullptr) : json(picture.engine)},
+                         {"partitions", std::move(partitions)},
+                         {"compact", std::move(compact)},
+                         {"file_systems", std::move(places)}};
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+std::string text_of(const Picture& picture) {
+  std::string text;
+  if (!picture.engine.empty()) text += partitions_text(picture.partitions) + '\n';
+  if (!picture.compact.empty()) text += compact_text(picture) + '\n';
+  return text + file_systems_text(picture.file_systems);
+}
+
+// On a login node nothing but the engine knows where the nodes are.
+std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& nodes,
+                                              const ClusterOptions& options,
+                                              const std::string& engine,
+                                              const Environment& environment) {
+  topology::Request request{
+      options.topology == "auto" ? engine : options.topology, {}, environment};
+  std::vector<std::string> idle;
+  for (const ClusterNode& node : nodes) {
+    if (!node.idle) continue;
+    idle.push_back(node.name);
+    request.members.push_back({node.name, {}, {}});
+  }
+  if (idle.empty()) return {};
+  const auto map = topology::locate(std::move(request));
+  if (map) return placement::compact_sets(*map, idle);
+  say(map.error().line());
+  return {};
+}
+
+Result<int> print_cluster(const ClusterOptions& options, const Environment& environment) {
+  Picture picture;
+  // First, while this process has one thread.
+  picture.file_systems = file_systems(environment);
+  const auto queue = scheduler::find_queue(environment);
+  int code = 0;
+  if (!queue) say(queue.error().line());
+  if (queue) {
+    const auto machines = (*queue)->machines();
+    if (!machines) {
+      code = give_up(machines.error());
+    } else {
+      picture.engine = (*queue)->engine();
+      picture.partitions = views_of(*machines);
+      picture.compact = compact_of(machines->nodes, options, picture.engine, environment);
+    }
+  }
+  const int printed = print(options.json ? json_of(picture) : text_of(picture));
+  return printed == 0 ? code : printed;
+}
+
+}  // namespace
+
+std::vector<PartitionView> views_of(const Machines& machines) {
+  std::vector<PartitionView> views;
+  for (const Partition& partition : machines.partitions) {
+    PartitionView view{partition, 0, {}, {}, debug_reason(partition)};
+    for (const ClusterNode& node : machines.nodes) {
+      if (std::ranges::find(node.partitions, partition.name) == node.partitions.end()) continue;
+      ++view.nodes;
+      if (node.idle) view.idle.push_back(node.name);
+      add_gpus(view, node);
+    }
+    views.push_back(std::move(view));
+  }
+  std::ranges::stable_partition(
+      views, [](const PartitionView& view) { return view.partition.is_default; });
+  return views;
+}
+
+int run_cluster(const std::vector<std::string>& arguments, const Environment& environment) {
+  ClusterOptions options;
+  CLI::App app(
+      "Partitions with their limits and what is free in them, the largest sets of idle nodes that "
+      "are close to each other, and file systems with their space.",
+      "toprun cluster");
+  app.add_option("--topology", options.topology,
+                 "where the nodes are: auto (the engine's own plan) or a file, as in toprun topo");
+  app.add_flag("--json", options.json, "one JSON object, toprun.cluster/1");
+  if (const auto code = parse(app, arguments)) return *code;
+  const auto printed = print_cluster(options, environment);
+  return printed ? *printed : give_up(printed.error());
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "scheduler/queue.h"
+
+namespace toprun::cli {
+
+// `toprun cluster`: which queue and which disk can be used now.
+int run_cluster(const std::vector<std::string>& arguments, const Environment& environment);
+
+// What is free in one partition.
+struct PartitionView {
+  scheduler::Partition partition;
+  std::int64_t nodes = 0;
+  std::vector<std::string> idle;  // names
+  struct Gpus {
+    std::string kind;  // empty: not told
+    std::int64_t total = 0;
+    std::int64_t free = 0;  // on nodes that take jobs
+  };
+  std::vector<Gpus> gpus;
+  std::string debug;  // why it is one for short tests; empty: it is not
+};
+
+// Pure. The default partition first, the others as the engine lists them.
+std::vector<PartitionView> views_of(const scheduler::Machines& machines);
+
+}  // namespace toprun::cli

@@ -1,0 +1,101 @@
+#include "cli/eta.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/console.h"
+#include "base/text.h"
+#include "cli/job_words.h"
+#include "cli/print.h"
+#include "cli/topo_job.h"
+#include "cli/waiting.h"
+
+namespace toprun::cli {
+namespace {
+
+using nlohmann::json;
+using scheduler::Job;
+using scheduler::JobState;
+
+struct EtaOptions {
+  std::string id;
+  bool json = false;
+};
+
+Result<std::vector<Job>> asked_for(const scheduler::Queue& queue, const std::string& text) {
+  if (text.empty()) return queue.jobs(::getuid());
+  const auto id = scheduler::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  auto jobs = queue.find(*id);
+  if (!jobs || !jobs->empty()) return jobs;
+  return unknown_job(queue, *id);
+}
+
+std::string text_of(const scheduler::Queue& queue, const Job& job,
+                    const std::vector<std::string>& lines) {
+  std::string text = fmt::format("job {} ({}): ", printable(job.id), printable(job.name));
+  if (lines.empty()) {
+    const std::string words = queue.state_words(job.state_word);
+    text += words.empty() ? printable(job.state_word) : words;
+    if (job.started) text += ", started at " + time_text(*job.started);
+    return text + '\n';
+  }
+  text += lines.back() + '\n';
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) text += "  " + lines[i] + '\n';
+  return text;
+}
+
+json json_of(const scheduler::Queue& queue, const Job& job, const std::vector<Job>& starts,
+             const std::vector<std::string>& lines) {
+  json out = job_json(queue, job);
+  for (const Job& start : starts) {
+    if (start.id == job.id && start.started) out["expected_start"] = rfc3339(*start.started);
+  }
+  out["waits_for"] = lines;
+  return out;
+}
+
+Result<int> print_eta(const EtaOptions& options, const Environment& environment) {
+  const auto queue = scheduler::find_queue(environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto jobs = asked_for(**queue, options.id);
+  if (!jobs) return std::unexpected(jobs.error());
+  const auto starts = (*queue)->starts(options.id.empty() ? std::optional<std::uint32_t>(::getuid())
+                                                          : std::nullopt);
+  if (!starts) return std::unexpected(starts.error());
+  const auto all = (*queue)->jobs(std::nullopt);
+  if (!all) return std::unexpected(all.error());
+  const WallTime now = std::chrono::system_clock::now();
+  std::string text;
+  json list = json::array();
+  for (const Job& job : *jobs) {
+    if (options.id.empty() && job.state != JobState::pending) continue;
+    const auto lines = waiting_lines(**queue, job, *starts, *all, now);
+    text += text_of(**queue, job, lines);
+    list.push_back(json_of(**queue, job, *starts, lines));
+  }
+  if (options.json) {
+    const json document = {
+        {"schema", "toprun.eta/1"}, {"engine", (*queue)->engine()}, {"jobs", std::move(list)}};
+    return print(document.dump(2, ' ', false, json::error_handler_t::replace) + '\n');
+  }
+  if (text.empty()) say("no job of yours waits");
+  return print(text);
+}
+
+}  // namespace
+
+int run_eta(const std::vector<std::string>& arguments, const Environment& environment) {
+  EtaOptions options;
+  CLI::App app("When waiting jobs are expected to start, and what keeps them waiting.",
+               "toprun eta");
+  app.add_option("ID", options.id, "one job; without it all of yours that wait");
+  app.add_flag("--json", options.json, "one JSON object, toprun.eta/1");
+  if (const auto code = parse(app, arguments)) return *code;
+  const auto printed = print_eta(options, environment);
+  return printed ? *printed : give_up(printed.error());
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/disk_space.h"
+#include "base/environment.h"
+#include "base/mounts.h"
+
+namespace toprun::cli {
+
+// How much of a file system one user may fill, and has.
+struct Quota {
+  std::uint64_t used_bytes = 0;
+  std::uint64_t limit_bytes = 0;  // the soft one, else the hard one; never 0
+};
+
+// One place where a job may keep files.
+struct FileSystem {
+  std::string use;   // "$HOME", "$SCRATCH", "here" …
+  std::string path;  // as the variable says
+  std::string type;  // "nfs4"; empty: unknown
+  std::optional<bool> shared;
+  std::optional<DiskSpace> space;
+  std::string trouble;  // why the space is not known
+  std::optional<Quota> quota;
+};
+
+// The places that this environment names, each with its space, within a few seconds in all.
+std::vector<FileSystem> file_systems(const Environment& environment);
+
+// What of them is asked for: variable and path, those that stand for the same path once. Pure.
+std::vector<FileSystem> places(const Environment& environment, const std::string& here);
+
+// The line for this device in what `quota -w -p` prints (quota(1)): numbers in KiB. Pure.
+std::optional<Quota> parse_quota(std::string_view text, std::string_view device);
+// What `lfs quota -q -u USER PATH` prints: the path, KiB used, soft and hard limit … Pure.
+std::optional<Quota> parse_lustre_quota(std::string_view text);
+
+}  // namespace toprun::cli

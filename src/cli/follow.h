@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "base/environment.h"
+#include "cli/job_files.h"
+
+namespace toprun::cli {
+
+// Shows a job's output as it comes, from its beginning, until the job has ended and everything was
+// read; of an array job that of all its tasks. Says on stderr what it waits for and how it ended.
+// Ctrl-C ends the showing, not the job. Returns the job's exit code (of an array: the highest), 1
+// with a line on stderr where it cannot be known, 130 after Ctrl-C.
+int follow_job(const std::string& id, const Environment& environment);
+int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment);
+
+}  // namespace toprun::cli

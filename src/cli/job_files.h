@@ -1,0 +1,42 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/job_report.h"
+#include "scheduler/queue.h"
+
+namespace toprun::cli {
+
+// Where the files of one job lie: what `submit` laid down, or what any sbatch script left.
+//   LOGDIR/NAME.ID.out   the engine's own
+//   LOGDIR/ID/           HOST.out, report.json, per-rank files; ID of an array's task: ARRAY_TASK
+struct JobFiles {
+  std::vector<std::string> own;  // the engine's output files; need not exist yet
+  std::string folder;            // LOGDIR/ID; need not exist
+  std::string report() const { return folder + "/report.json"; }
+};
+
+// By what the engine says of the job's files; nullopt: it does not say.
+std::optional<JobFiles> files_of(const scheduler::Queue& queue, const scheduler::Job& job);
+// By looking below these folders, and one level deeper, for what jobs of this id leave.
+std::optional<JobFiles> search_files(const std::string& id, const std::vector<std::string>& below);
+
+// Which of a job's output is wanted.
+struct LogChoice {
+  std::optional<int> rank;
+  std::string node;
+};
+
+// One file to be shown and whose it is.
+struct LogFile {
+  std::string path;
+  std::string label;  // "n0"; empty: the engine's own, of the job as a whole
+};
+
+// The files that exist now, the engine's first, then hosts in natural order. Error: there is none
+// of the choice, and what would have made it.
+Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice);
+
+}  // namespace toprun::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "scheduler/queue.h"
+
+namespace toprun::cli {
+
+// What the verbs about jobs share: how a job is written for people and for programs.
+
+// As Slurm writes times: "0:03", "1:02:03", "1-02:03:04".
+std::string clock_text(std::chrono::seconds time);
+// The local time without a zone: "2026-11-22 03:26:11".
+std::string time_text(WallTime time);
+// "Resources: the nodes …", or the engine's word alone.
+std::string reason_text(const scheduler::Queue& queue, const std::string& reason);
+// "failed with exit code 3", "cancelled by …", for a job that has ended.
+std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
+
+// For an id that the engine does not find: why, and where else to look.
+std::unexpected<Error> unknown_job(const scheduler::Queue& queue, const scheduler::JobId& id);
+
+// Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON); then, after an empty
+// line, each reason for waiting in words.
+std::string jobs_table(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs);
+
+nlohmann::json job_json(const scheduler::Queue& queue, const scheduler::Job& job);
+
+// Lines of cells in columns as wide as their widest cell, two blanks between. The columns named in
+// `right` are aligned there.
+std::string columns_text(const std::vector<std::vector<std::string>>& rows,
+                         const std::vector<std::size_t>& right);
+
+}  // namespace toprun::cli

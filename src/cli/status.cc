@@ -1,0 +1,248 @@
+#include "cli/status.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/job_files.h"
+#include "cli/job_words.h"
+#include "cli/print.h"
+#include "cli/topo_job.h"
+#include "cli/waiting.h"
+#include "hosts/hostlist.h"
+
+namespace toprun::cli {
+namespace {
+
+using nlohmann::json;
+using scheduler::Job;
+using scheduler::JobState;
+using scheduler::Queue;
+
+constexpr std::size_t label_width = 11;
+constexpr std::size_t most_nodes_shown = 32;
+
+struct StatusOptions {
+  std::string id;
+  bool json = false;
+};
+
+// One job, what it left on disk, and what its run says of itself.
+struct Known {
+  std::optional<Job> job;  // unset: only its files are known
+  std::optional<JobFiles> files;
+  std::optional<JobReport> report;
+};
+
+std::string row(std::string_view label, std::string_view text) {
+  if (text.empty()) return {};
+  return fmt::format("  {:<{}}{}\n", label, label_width, text);
+}
+
+std::string headline(const Job& job) {
+  std::string text =
+      fmt::format("job {} ({}) of {}", printable(job.id), printable(job.name), printable(job.user));
+  if (!job.partition.empty()) text += fmt::format(", partition {}", printable(job.partition));
+  return text + '\n';
+}
+
+std::string limit_text(const Job& job) {
+  if (!job.limit) return "no time limit";
+  std::string text = "limit " + clock_text(*job.limit);
+  if (job.state == JobState::running && job.used && *job.used < *job.limit) {
+    text += fmt::format(", {} left", clock_text(*job.limit - *job.used));
+  }
+  return text;
+}
+
+std::string state_text(const Queue& queue, const Job& job) {
+  if (has_ended(job.state)) return fmt::format("{}: {}", job.state_word, end_text(queue, job));
+  const std::string words = queue.state_words(job.state_word);
+  return words.empty() ? printable(job.state_word) : fmt::format("{}: {}", job.state_word, words);
+}
+
+std::string times_text(const Job& job) {
+  std::vector<std::string> parts;
+  const bool waits = job.state == JobState::pending;
+  if (job.submitted) parts.push_back("submitted " + time_text(*job.submitted));
+  if (job.started && !waits) parts.push_back("started " + time_text(*job.started));
+  if (job.ended && has_ended(job.state)) parts.push_back("ended " + time_text(*job.ended));
+  if (job.used && !waits) parts.push_back("ran " + clock_text(*job.used));
+  if (!has_ended(job.state)) parts.push_back(limit_text(job));
+  if (job.restarts > 0) parts.push_back(fmt::format("requeued {} times", job.restarts));
+  return join(parts, ", ");
+}
+
+std::string ranks_text(const JobReport::Node& node) {
+  if (node.nproc == 0) return "no rank";
+  if (node.nproc == 1) return fmt::format("rank {}", node.first_rank);
+  return fmt::format("ranks {}-{}", node.first_rank, node.first_rank + node.nproc - 1);
+}
+
+std::string nodes_rows(const JobReport::Attempt& attempt) {
+  std::vector<std::vector<std::string>> rows;
+  for (const JobReport::Node& node : attempt.nodes) {
+    if (rows.size() == most_nodes_shown) {
+      rows.push_back({fmt::format("… and {} more (--json)", attempt.nodes.size() - rows.size())});
+      break;
+    }
+    rows.push_back({printable(node.name), ranks_text(node), printable(node.location)});
+  }
+  const std::string table = columns_text(rows, {});
+  std::string out;
+  for (const std::string_view line : split(table, '\n')) {
+    if (!line.empty()) out += row("", line);
+  }
+  return out;
+}
+
+// What the run says of itself, and how sure that is.
+std::string run_text(const JobReport& report, bool job_has_ended) {
+  const JobReport::Attempt& last = report.attempts.back();
+  int ranks = 0;
+  for (const JobReport::Node& node : last.nodes) ranks += node.nproc;
+  std::string text = fmt::format("attempt {}: ", last.attempt);
+  if (report.exit_code) {
+    text += fmt::format("ended with exit code {}", *report.exit_code);
+  } else if (job_has_ended) {
+    text += fmt::format("{} when it was last heard of, at {}", last.phase, report.updated);
+  } else {
+    text += last.ended ? "it is over, another follows" : last.phase;
+  }
+  return last.nodes.empty()
+             ? text
+             : fmt::format("{}; {} ranks on {} nodes", text, ranks, last.nodes.size());
+}
+
+std::string report_rows(const JobReport& report, bool job_has_ended) {
+  if (report.attempts.empty()) return {};
+  std::string out = row("toprun", run_text(report, job_has_ended));
+  out += nodes_rows(report.attempts.back());
+  for (const JobReport::Attempt& attempt : report.attempts) {
+    if (attempt.cause.empty()) continue;
+    out += row(fmt::format("attempt {}", attempt.attempt), printable(attempt.cause));
+  }
+  return out;
+}
+
+std::string files_rows(const JobFiles& files, const std::string& id) {
+  std::error_code error;
+  std::string out;
+  for (const std::string& path : files.own) out += row("output", printable(path));
+  if (std::filesystem::exists(files.folder, error)) out += row("files", printable(files.folder));
+  return out + row("next", fmt::format("toprun logs -f {}", id));
+}
+
+std::string text_of(const Queue* queue, const std::string& id, const Known& known) {
+  std::string out;
+  const bool ended = !known.job || has_ended(known.job->state);
+  if (known.job) {
+    const Job& job = *known.job;
+    out += headline(job);
+    out += row("state", state_text(*queue, job));
+    for (const std::string& line : waiting_lines(*queue, job)) out += row("waits for", line);
+    out += row("times", times_text(job));
+    out += row("nodes", job.node_list.empty()
+                            ? fmt::format("{} wanted", job.nodes)
+                            : fmt::format("{}: {}", job.nodes, printable(job.node_list)));
+    out += row("folder", printable(job.folder));
+  } else {
+    out += fmt::format("job {}: no engine knows it any more; this is what its files tell\n", id);
+  }
+  if (known.report) out += report_rows(*known.report, ended);
+  if (known.files) out += files_rows(*known.files, known.job ? known.job->id : id);
+  return out;
+}
+
+json json_of(const Queue* queue, const std::string& id, const Known& known) {
+  json document = known.job ? job_json(*queue, *known.job) : json{{"id", id}, {"state", nullptr}};
+  document["waits_for"] = known.job ? json(waiting_lines(*queue, *known.job)) : json::array();
+  document["output"] = known.files ? json(known.files->own) : json::array();
+  document["report"] = known.report ? known.report->document : json(nullptr);
+  return document;
+}
+
+Result<Known> known_of(const Queue& queue, const Job& job) {
+  Known known{job, files_of(queue, job), std::nullopt};
+  if (!known.files)
+    known.files = search_files(job.id, {std::filesystem::current_path(), job.folder});
+  if (!known.files) return known;
+  auto report = read_report(known.files->report());
+  if (!report) return std::unexpected(report.error());
+  known.report = std::move(*report);
+  return known;
+}
+
+// A job that only its files still tell of.
+Result<Known> forgotten(const scheduler::JobId& id,
+                        const Result<std::unique_ptr<scheduler::Queue>>& queue) {
+  Known known;
+  known.files = search_files(id.text, {std::filesystem::current_path()});
+  if (!known.files) {
+    return fail(fmt::format("job {} is unknown", id.text),
+                queue ? (*queue)->forgets(id) : queue.error().line(),
+                "toprun jobs lists yours; of an old one its files tell, in the folder that it was "
+                "submitted from");
+  }
+  auto report = read_report(known.files->report());
+  if (!report) return std::unexpected(report.error());
+  known.report = std::move(*report);
+  return known;
+}
+
+Result<int> print_status(const StatusOptions& options, const Environment& environment) {
+  const auto id = scheduler::parse_job_id(options.id);
+  if (!id) return std::unexpected(id.error());
+  const auto queue = scheduler::find_queue(environment);
+  std::vector<Job> jobs;
+  if (queue) {
+    auto told = (*queue)->find(*id);
+    if (!told) return std::unexpected(told.error());
+    jobs = *std::move(told);
+  }
+  std::vector<Known> all;
+  for (const Job& job : jobs) {
+    auto known = known_of(**queue, job);
+    if (!known) return std::unexpected(known.error());
+    all.push_back(*std::move(known));
+  }
+  if (all.empty()) {
+    auto known = forgotten(*id, queue);
+    if (!known) return std::unexpected(known.error());
+    all.push_back(*std::move(known));
+  }
+  const Queue* const engine = queue ? queue->get() : nullptr;
+  if (options.json) {
+    json list = json::array();
+    for (const Known& known : all) list.push_back(json_of(engine, options.id, known));
+    const json document = {{"schema", "toprun.status/1"},
+                           {"engine", engine == nullptr ? json(nullptr) : json(engine->engine())},
+                           {"jobs", std::move(list)}};
+    return print(document.dump(2, ' ', false, json::error_handler_t::replace) + '\n');
+  }
+  std::string text;
+  for (const Known& known : all) {
+    if (!text.empty()) text += '\n';
+    text += text_of(engine, options.id, known);
+  }
+  return print(text);
+}
+
+}  // namespace
+
+int run_status(const std::vector<std::string>& arguments, const Environment& environment) {
+  StatusOptions options;
+  CLI::App app("What is known of one job: its state and why, its nodes and ranks, its files.",
+               "toprun status");
+  app.add_option("ID", options.id, "as `toprun jobs` shows it: 17, or 12_3 for an array's task")
+      ->required();
+  app.add_flag("--json", options.json, "one JSON object, toprun.status/1");
+  if (const auto code = parse(app, arguments)) return *code;
+  const auto printed = print_status(options, environment);
+  return printed ? *printed : give_up(printed.error());
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,78 @@
+#include "scheduler/queue.h"
+
+#include "base/text.h"
+#include "scheduler/slurm_queue.h"
+
+namespace toprun::scheduler {
+namespace {
+
+constexpr int code_of_a_signal = 128;
+constexpr int code_of_cancelled = code_of_a_signal + 15;
+constexpr std::size_t longest_id = 1'024;
+constexpr int longest_timeout_s = 3'600;
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() < 20 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_task(std::string_view text) {
+  if (!text.starts_with('[')) return is_number(text);
+  return text.ends_with(']') && text.size() > 2 &&
+         text.substr(1, text.size() - 2).find_first_not_of("0123456789-,:%") ==
+             std::string_view::npos;
+}
+
+}  // namespace
+
+Result<std::chrono::milliseconds> engine_timeout_of(const Environment& environment) {
+  const auto text = environment.non_empty("TOPRUN_ENGINE_TIMEOUT");
+  if (!text) return engine_timeout;
+  const auto seconds = parse_double(*text);
+  if (seconds && *seconds > 0 && *seconds <= longest_timeout_s) {
+    return std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1'000) + 1);
+  }
+  return usage(fmt::format("TOPRUN_ENGINE_TIMEOUT={}", *text),
+               fmt::format("not a time from 0 to {} seconds", longest_timeout_s),
+               "unset it: the default is 30");
+}
+
+bool has_ended(JobState state) {
+  return state == JobState::completed || state == JobState::failed || state == JobState::cancelled;
+}
+
+std::optional<int> exit_code_of(const Job& job) {
+  if (!has_ended(job.state)) return std::nullopt;
+  if (job.state == JobState::completed) return 0;
+  if (job.exit_code && *job.exit_code != 0) return *job.exit_code;
+  if (job.state == JobState::cancelled) return code_of_cancelled;
+  return job.signal ? code_of_a_signal + *job.signal : exit_failure;
+}
+
+Result<JobId> parse_job_id(std::string_view text) {
+  const auto wrong = [&](std::string why) {
+    return usage(fmt::format("job id {}", text.substr(0, 80)), std::move(why),
+                 "give an id as squeue shows it: 17, or 12_3 for a task of an array");
+  };
+  if (text.size() > longest_id) return wrong("it is too long");
+  if (text.contains('.')) return wrong("that names a step, not a job");
+  const std::size_t end = text.find_first_of("_+");
+  const std::string_view number = text.substr(0, end);
+  if (!is_number(number)) return wrong("it is not a job's number");
+  JobId id{std::string(text), std::string(number), {}};
+  if (end == std::string_view::npos) return id;
+  const std::string_view rest = text.substr(end + 1);
+  if (text[end] == '+' ? !is_number(rest) : !is_task(rest)) return wrong("no number follows");
+  if (text[end] == '_') id.task = std::string(rest);
+  return id;
+}
+
+Result<std::unique_ptr<Queue>> find_queue(const Environment& environment) {
+  auto slurm = slurm_queue(environment);
+  if (!slurm || *slurm) return slurm;
+  return fail("no engine with a queue was found", "Slurm's squeue and scontrol are not in PATH",
+              "log in where jobs are submitted, or load the site's module (often `module load "
+              "slurm`)");
+}
+
+}  // namespace toprun::scheduler

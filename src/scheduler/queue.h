@@ -1,0 +1,143 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/error.h"
+
+namespace toprun::scheduler {
+
+// For every question to an engine's programs; TOPRUN_ENGINE_TIMEOUT (seconds) changes it.
+inline constexpr std::chrono::seconds engine_timeout{30};
+Result<std::chrono::milliseconds> engine_timeout_of(const Environment& environment);
+
+enum class JobState {
+  pending,
+  starting,  // it has its nodes, which are being prepared
+  running,
+  suspended,
+  completing,  // its processes end or have ended, its nodes are not free yet
+  completed,   // exit code 0
+  failed,      // any end but completed and cancelled
+  cancelled,
+  unknown,  // a word that we do not know: neither waiting nor ended as far as we can tell
+};
+
+bool has_ended(JobState state);
+
+// What an engine tells of one job, or of one task (or all waiting tasks) of an array job. Texts are
+// the engine's and may hold anything; what it does not tell is empty or unset.
+struct Job {
+  std::string id;      // as users name it: "17", "12_3", "12_[4-9%2]"
+  std::string number;  // the engine's own for this record alone: "19"
+  std::string array;   // id of the array job: "12"
+  std::string task;    // "3", "4-9%2"
+  std::string name, partition, user;
+  std::optional<std::uint32_t> uid;
+  JobState state = JobState::unknown;
+  std::string state_word;  // "PENDING"
+  std::string state_code;  // "PD"
+  std::string reason;      // why it waits or ended, the engine's word: "Resources"
+  std::optional<std::chrono::seconds> used;
+  std::optional<std::chrono::seconds> limit;  // unset: none
+  std::int64_t nodes = 0;
+  std::string node_list;  // "n[0-3]"
+  std::string batch_host;
+  std::optional<WallTime> submitted;
+  std::optional<WallTime> started;  // pending: when the engine expects to start it
+  std::optional<WallTime> ended;    // running: by its time limit
+  std::string dependency;           // "afterok:12(unfulfilled)"
+  std::optional<std::int64_t> priority;
+  std::optional<int> exit_code;  // of a job that has ended
+  std::optional<int> signal;
+  int restarts = 0;
+  std::string folder;  // its working directory
+  std::string command;
+  std::string out, err;  // its own files, whose patterns may be expanded in part
+  std::string source;    // the program that told: "scontrol"
+};
+
+// The exit code that a job stands for: its own, 128+n for a signal; where it ended badly without
+// either, 143 if it was cancelled, else 1. nullopt: it has not ended.
+std::optional<int> exit_code_of(const Job& job);
+
+// What names a job on a command line: "17", "12_3", "12_[4-9]", "17+1".
+struct JobId {
+  std::string text;
+  std::string number;  // "12"
+  std::string task;    // "3", "[4-9]"; empty: none
+};
+Result<JobId> parse_job_id(std::string_view text);
+
+struct Partition {
+  std::string name;
+  bool is_default = false;
+  std::string state;  // "UP"
+  std::optional<std::chrono::seconds> limit;
+  std::optional<std::chrono::seconds> default_limit;
+  std::optional<std::int64_t> most_nodes;
+  std::int64_t priority = 0;
+  std::string nodes;  // "n[0-3]"
+  std::string qos;    // empty: none
+};
+
+struct ClusterNode {
+  std::string name;
+  std::string state;  // "IDLE+DRAIN"
+  std::vector<std::string> partitions;
+  std::int64_t cpus = 0;
+  std::int64_t used_cpus = 0;
+  std::int64_t memory_mb = 0;
+  std::int64_t gpus = 0;
+  std::int64_t used_gpus = 0;
+  std::string gpu_kind;  // "h100"; empty: not told
+  bool usable = false;   // it may be given to jobs now or when its own jobs end
+  bool idle = false;     // usable, and nothing runs on it
+  bool planned = false;  // a waiting job is about to get it: only a short job fits before
+};
+
+struct Machines {
+  std::vector<Partition> partitions;
+  std::vector<ClusterNode> nodes;
+};
+
+// The queue of one engine. Every call runs the engine's programs, each for engine_timeout at most.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  virtual std::string_view engine() const = 0;
+  // Jobs that wait or run, everybody's unless a user is given.
+  virtual Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const = 0;
+  // What is known of this one, also after its end; of an array a record per task. Empty: the engine
+  // does not know it, or not any more.
+  virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
+  // Pending jobs, a user's or everybody's, with their expected starts where the engine can tell.
+  virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
+  // The command that ends these jobs, or sends them a signal, and its execution. The error is in
+  // the engine's words.
+  virtual std::vector<std::string> cancel_command(const std::vector<std::string>& ids,
+                                                  const std::string& signal) const = 0;
+  virtual Result<void> execute(const std::vector<std::string>& command) const = 0;
+  virtual Result<Machines> machines() const = 0;
+  // A reason and a state in a user's words; empty: we have none for it.
+  virtual std::string reason_words(std::string_view reason) const = 0;
+  virtual std::string state_words(std::string_view state_word) const = 0;
+  // How long the engine remembers a job after its end without an archive of its own.
+  virtual std::chrono::seconds memory() const = 0;
+  // Why this job, which find() did not find, may have been one all the same, in words.
+  virtual std::string forgets(const JobId& id) const = 0;
+  // The file's name with the engine's patterns (%j, %N …) expanded for the job's batch script.
+  virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
+};
+
+// The engine whose programs are in PATH. Error: there is none; it says what was looked for.
+Result<std::unique_ptr<Queue>> find_queue(const Environment& environment);
+
+}  // namespace toprun::scheduler

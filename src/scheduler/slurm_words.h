@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+
+#include "scheduler/queue.h"
+
+namespace toprun::scheduler::slurm {
+
+// A job's state (squeue(1), JOB STATE CODES).
+struct State {
+  std::string_view word;  // "PENDING"
+  std::string_view code;  // "PD"
+  JobState state;
+  std::string_view words;
+};
+
+// By word or code; nullptr: we do not know it. Only the first word counts: sacct says "CANCELLED by
+// 1000".
+const State* find_state(std::string_view text);
+
+// Why a job waits or ended (squeue(1), JOB REASON CODES), in words; empty: we have none for it.
+std::string_view reason_words(std::string_view reason);
+
+}  // namespace toprun::scheduler::slurm

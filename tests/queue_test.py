@@ -1,0 +1,394 @@
+# ctest: SERIAL TIMEOUT 400 LABELS cluster
+"""The queue's verbs on a real Slurm of four hosts in two racks (r0: n0, n2; r1: n1, n3): jobs,
+status, logs, cancel, eta and cluster. It keeps no accounting, as small sites do."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import time
+import unittest
+
+import cluster
+import support
+
+TOPRUN = support.TOPRUN
+NOBODY = 65534
+
+
+class Queue(cluster.SlurmCase):
+    UP = ("--hosts", "4", "--racks", "2", "--slurm")
+
+    def toprun(self, *words, **options):
+        return self.login(TOPRUN, *words, **options)
+
+    def submit(self, *words, script="sleep 100", folder=None):
+        """Submits a script and returns the job's id."""
+        submitted = self.login("sbatch", "--parsable", "-o", (folder or self.folder()) / "%x.%j.out",
+                               *words, "--wrap", script)
+        self.assert_ok(submitted)
+        return submitted.out.strip()
+
+    def in_state(self, job, state):
+        cluster.wait_for(lambda: state in self.login("squeue", "-h", "-o", "%T", "-j", job).out,
+                         f"{job} {state}")
+
+    def assert_refused(self, finished, code, *patterns):
+        self.assertEqual(finished.code, code, finished)
+        for pattern in patterns:
+            self.assertRegex(finished.err, pattern)
+        self.assertEqual(finished.err.count("\n"), 1, finished)
+        self.assertEqual(finished.out, "")
+
+    @contextlib.contextmanager
+    def stopped_slurmctld(self):
+        pids = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc")))
+                if self.is_our_slurmctld(pid)]
+        self.assertEqual(len(pids), 1)
+        os.kill(pids[0], signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(pids[0], signal.SIGCONT)
+
+    def is_our_slurmctld(self, pid):
+        try:
+            line = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+            environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().decode()
+        except OSError:
+            return False
+        return line.startswith(b"slurmctld\0") and f"/{self.cluster.name}/" in environment
+
+
+class Waiting(Queue):
+    def setUp(self):
+        self.running = self.submit("-N4", "--exclusive", "-J", "first", "-t", "10")
+        self.in_state(self.running, "RUNNING")
+
+    def test_what_waits_and_why(self):
+        waiting = self.submit("-N4", "--exclusive", "-J", "second|part", "-t", "5")
+        dependent = self.submit("-d", f"afterok:{self.running}", "-J", "third")
+        held = self.submit("-H", "-J", "fourth")
+        array = self.submit("-a", "1-3%2", "-J", "fifth", "--exclusive")
+        cluster.wait_for(lambda: "(Resources)" in self.toprun("jobs").out, "a reason")
+        finished = self.toprun("jobs")
+        self.assert_ok(finished)
+        table, reasons = finished.out.split("\n\n")
+        rows = [line.split() for line in table.splitlines()]
+        self.assertEqual(rows[0], ["JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES",
+                                   "NODELIST(REASON)"])
+        found = {row[0]: row for row in rows[1:]}
+        self.assertEqual(found[self.running][1:5], ["main", "first", "root", "R"])
+        self.assertEqual(found[self.running][6:], ["4", "n[0-3]"])
+        self.assertEqual(found[waiting][1:],
+                         ["main", "second|part", "root", "PD", "0:00", "4", "(Resources)"])
+        self.assertEqual(found[dependent][-1], "(Dependency)")
+        self.assertEqual(found[held][-1], "(JobHeldUser)")
+        self.assertIn(f"{array}_[1-3%2]", found)
+        self.assertIn("Dependency: a job that it depends on has not ended yet", reasons)
+        self.assertIn("JobHeldUser: its owner holds it: scontrol release", reasons)
+
+        written = json.loads(self.toprun("jobs", "--json").out)
+        self.assertEqual((written["schema"], written["engine"]), ("toprun.jobs/1", "slurm"))
+        by_id = {job["id"]: job for job in written["jobs"]}
+        self.assertEqual(by_id[self.running]["state"], "running")
+        self.assertEqual(by_id[self.running]["limit_s"], 600)
+        self.assertEqual(by_id[waiting]["reason"], "Resources")
+        self.assertEqual(by_id[waiting]["name"], "second|part")
+        self.assertEqual(by_id[f"{array}_[1-3%2]"]["array"], array)
+        self.assertRegex(by_id[waiting]["submitted"], r"^20\d\d-.*Z$")
+
+        for verb in "status", "eta":
+            with self.subTest(verb):
+                told = self.toprun(verb, dependent).out
+                self.assertIn(f"job {self.running} to end with exit code 0, which is running now",
+                              told)
+        told = self.toprun("eta", waiting).out
+        self.assertIn("Resources: the nodes or GPUs that it asks for are in use", told)
+        self.assertRegex(told, f"first of the running ones to reach its time limit is "
+                               rf"{self.running} on n\[0-3\], in \d+ min")
+        everything = json.loads(self.toprun("eta", "--json").out)
+        self.assertEqual({job["id"] for job in everything["jobs"]},
+                         {waiting, dependent, held, f"{array}_[1-3%2]"})
+        status = self.toprun("status", waiting)
+        self.assert_ok(status)
+        self.assertRegex(status.out, rf"\Ajob {waiting} \(second\|part\) of root, partition main\n")
+        self.assertIn("PENDING: waiting", status.out)
+        nothing_yet = self.toprun("logs", waiting)
+        self.assert_ok(nothing_yet)
+        self.assertIn(f"job {waiting} has printed nothing yet", nothing_yet.err)
+
+    def test_another_users_jobs(self):
+        finished = self.login("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+                              TOPRUN, "cancel", self.running)
+        self.assert_refused(finished, 1, f"toprun: job {self.running} is root's: .*denied.*; only its "
+                                         "owner and Slurm's operators may do that")
+        nobody = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", TOPRUN)
+        self.assertNotIn(self.running, self.login(*nobody, "jobs").out)
+        self.assertIn(self.running, self.login(*nobody, "jobs", "--all").out)
+        self.assert_ok(self.login(*nobody, "status", self.running))
+
+    def test_cancel(self):
+        dry = self.toprun("cancel", "--dry-run", "--signal", "sigusr1", self.running)
+        self.assert_ok(dry)
+        self.assertEqual(dry.out, f"scancel --signal USR1 {self.running}\n")
+        self.assert_ok(self.login("squeue", "-h", "-j", self.running))
+        array = self.submit("-a", "1-3", "--exclusive")
+        both = self.toprun("cancel", f"{array}_[2-3]", "999999", self.running)
+        self.assertEqual(both.code, 1, both)
+        self.assertIn("job 999999 is unknown", both.err)
+        self.assertIn(f"told to end: {array}_[2-3], {self.running}", both.err)
+        cluster.wait_for(lambda: "RUNNING" in self.login("squeue", "-h", "-o", "%T", "-j",
+                                                         f"{array}_1").out, "the one left")
+        again = self.toprun("cancel", self.running)
+        self.assert_refused(again, 1, f"job {self.running} has already ended: cancelled by a user")
+
+    def test_unknown_and_malformed_ids(self):
+        for verb in "status", "logs", "cancel", "eta":
+            with self.subTest(verb):
+                self.assert_refused(self.toprun(verb, "999999"), 1,
+                                    "toprun: job 999999 is unknown: Slurm has no such job; it forgets jobs "
+                                    "10 s after their end, and there is no accounting here "
+                                    r"\(Slurm accounting storage is disabled\)")
+                self.assert_refused(self.toprun(verb, "train.py"), 2,
+                                    "toprun: job id train.py: ")
+        self.assert_refused(self.toprun("logs", "-f", "999999"), 1, "job 999999 is unknown")
+        self.assert_refused(self.toprun("cancel", "--signal", "NOPE", self.running), 2,
+                            "toprun: --signal NOPE: no such signal")
+
+    def test_an_engine_that_does_not_answer(self):
+        with self.stopped_slurmctld():
+            for words in (["jobs"], ["status", self.running], ["cancel", self.running]):
+                with self.subTest(words):
+                    finished = self.toprun(*words, env={"TOPRUN_ENGINE_TIMEOUT": "1"})
+                    self.assert_refused(finished, 1, "toprun: cannot ask Slurm: s[a-z]+ failed: no "
+                                                     "answer within 1.0 s; `scontrol ping` tells")
+            finished = self.toprun("cluster", env={"TOPRUN_ENGINE_TIMEOUT": "1"})
+            self.assertEqual(finished.code, 1)
+            self.assertIn("$HOME", finished.out)
+
+    def test_programs_that_warn(self):
+        folder = self.folder()
+        for program in "squeue", "scontrol":
+            path = folder / program
+            path.write_text(f"#!/bin/sh\necho {program}: warning: old version >&2\n"
+                            f'exec {shutil.which(program)} "$@"\n')
+            path.chmod(0o755)
+        environment = {"PATH": f"{folder}:{os.environ['PATH']}", "SQUEUE_FORMAT": "%j",
+                       "SQUEUE_PARTITION": "urgent", "SLURM_TIME_FORMAT": "relative"}
+        jobs = self.toprun("jobs", env=environment)
+        self.assert_ok(jobs)
+        self.assertRegex(jobs.out, rf"(?m)^ *{self.running} +main +first +root +R ")
+        self.assertEqual(jobs.err, "")
+        self.assertIn("RUNNING: running", self.toprun("status", self.running, env=environment).out)
+
+
+class Logs(Queue):
+    def test_follows_until_the_end(self):
+        folder = self.folder()
+        go = folder / "go"
+        job = self.submit("-N1", folder=folder, script=f"echo first; until test -e {go}; do sleep 0.1; "
+                                                       "done; echo last; printf rest; exit 7")
+        run = self.start("ctl", TOPRUN, "logs", "-f", job)
+        out = folder / f"wrap.{job}.out"
+        cluster.wait_for(lambda: out.exists() and "first" in out.read_text(), "output")
+        go.touch()
+        finished = run.wait(40)
+        self.assertEqual(finished.code, 7, finished)
+        self.assertEqual(finished.out, "first\nlast\nrest\n")
+        self.assertRegex(finished.err, f"job {job}: failed, exit code 7")
+        self.assertEqual(self.toprun("logs", job).out, "first\nlast\nrest\n")
+
+    def test_ctrl_c_leaves_the_job_alone(self):
+        job = self.submit("-N1", script="echo here; sleep 100")
+        run = self.start("ctl", "sh", "-c", 'exec "$@"', "-", TOPRUN, "logs", "-f", job)
+        self.in_state(job, "RUNNING")
+        pids = cluster.wait_for(lambda: [pid for pid, line in run.processes().items()
+                                         if line.startswith(TOPRUN)], "toprun")
+        os.kill(pids[0], signal.SIGINT)
+        finished = run.wait(20)
+        self.assertIn(f"job {job} goes on: toprun logs -f {job} shows it again", finished.err)
+        self.assertIn("RUNNING", self.login("squeue", "-h", "-o", "%T", "-j", job).out)
+
+    def test_any_name_that_sbatch_gives_a_file(self):
+        folder = self.folder()
+        job = self.submit("-N1", "-w", "n1", "-J", "a b", "-o",
+                          folder / "%x_%A_%5j_%J_%N_%n_%s_%t_%u_%%.log", script="echo hi")
+        finished = self.start("ctl", TOPRUN, "logs", "-f", job).wait(40)
+        self.assertEqual(finished.out, "hi\n", finished)
+        self.assertEqual([path.name for path in folder.iterdir()],
+                         [f"a b_{job}_{int(job):05}_{job}_n1_0_batch_0_root_%.log"])
+
+    def test_goes_on_while_the_engine_does_not_answer(self):
+        folder = self.folder()
+        job = self.submit("-N1", folder=folder, script=f"until test -e {folder}/go; do sleep 0.1; "
+                                                       "done; echo late")
+        self.in_state(job, "RUNNING")
+        run = self.start("ctl", TOPRUN, "logs", "-f", job, env={"TOPRUN_ENGINE_TIMEOUT": "1"})
+        cluster.wait_for(lambda: any(line.startswith(TOPRUN) for line in run.processes().values()),
+                         "toprun")
+        time.sleep(1)  # for its first look at the job
+        with self.stopped_slurmctld():
+            time.sleep(4)  # for one question and its time-out
+        (folder / "go").touch()
+        finished = run.wait(60)
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "late\n")
+        self.assertRegex(finished.err, "(?m)^toprun: cannot ask Slurm: scontrol failed: no answer "
+                                       "within 1.0 s; .*; still following, and asking again$")
+        self.assertIn("toprun: the engine answers again\n", finished.err)
+
+    def test_an_array(self):
+        array = self.submit("-a", "1-2", "-N1", script="echo I am $SLURM_ARRAY_TASK_ID; "
+                                                     "exit $SLURM_ARRAY_TASK_ID")
+        finished = self.start("ctl", TOPRUN, "logs", "-f", array).wait(40)
+        self.assertEqual(finished.code, 2, finished)  # the highest, as sbatch --wait
+        self.assertEqual(sorted(finished.out.splitlines()),
+                         [f"{array}_1: I am 1", f"{array}_2: I am 2"])
+        self.assertEqual(self.toprun("logs", f"{array}_2").out, "I am 2\n")
+        self.assertIn("exit code 2", self.toprun("status", f"{array}_2").out)
+
+    def job_of_toprun(self, folder, *options, worker):
+        """A job laid out as `toprun submit` does; its id. Each rank waits for `folder`/go."""
+        lines = f"{worker}; until test -e {folder}/go; do sleep 0.1; done; echo $RANK ends"
+        script = folder / "job.sh"
+        script.write_text(
+            f"#!/bin/bash\nd={folder}/$SLURM_JOB_ID; mkdir $d\n"
+            f"srun -N2 --ntasks-per-node=1 -o $d/%N.out {TOPRUN} {shlex.join(options)} "
+            f"--report $d/report.json --log-dir $d --no-python sh -c {shlex.quote(lines)}\n")
+        submitted = self.login("sbatch", "--parsable", "-N2", "-w", "n0,n1", "-o",
+                               folder / "%x.%j.out", script)
+        self.assert_ok(submitted)
+        return submitted.out.strip()
+
+    def test_a_run_of_toprun(self):
+        folder = self.folder()
+        job = self.job_of_toprun(folder, "--nproc-per-node", "2", "--tee", "3",
+                                 worker="echo $RANK begins")
+        report = folder / job / "report.json"
+        cluster.wait_for(lambda: report.exists() and self.ranks_run(report), "ranks")
+        live = json.loads(report.read_text())
+        self.assertIsNone(live["exit_code"])
+        self.assertIsNone(live["ended"])
+        status = self.toprun("status", job)
+        self.assert_ok(status)
+        self.assertIn("toprun     attempt 0: its ranks run; 4 ranks on 2 nodes", status.out)
+        self.assertRegex(status.out, r"n0  ranks 0-1  /core/r0/n0")
+        self.assertRegex(status.out, r"n1  ranks 2-3  /core/r1/n1")
+        written = json.loads(self.toprun("status", "--json", job).out)
+        self.assertEqual(written["schema"], "toprun.status/1")
+        self.assertEqual(written["jobs"][0]["report"]["schema"], "toprun.report/1")
+        run = self.start("ctl", TOPRUN, "logs", "-f", job)
+        (folder / "go").touch()
+        finished = run.wait(40)
+        self.assert_ok(finished)
+        for line in ["n0: 0 begins", "n0: 1 ends", "n1: 3 begins", "n1: 2 ends"]:
+            self.assertRegex(finished.out, rf"(?m)^{line[:4]}.*{line[4:]}$")
+        self.assertEqual(json.loads(report.read_text())["exit_code"], 0)
+        self.assertEqual(self.toprun("logs", job, "--rank", "3").out, "3 begins\n3 ends\n")
+        of_node = self.toprun("logs", job, "--node", "n1").out
+        self.assertRegex(of_node, "(?m)^.*2 begins$")
+        self.assertNotIn("0 begins", of_node)
+        self.assert_refused(self.toprun("logs", job, "--node", "n7"), 2,
+                            "--node n7: the job has no output of such a node; did you mean n0")
+        self.assert_refused(self.toprun("logs", job, "--rank", "4"), 2,
+                            "--rank 4: the job has ranks 0 to 3")
+        self.forgotten(folder, job)
+
+    def ranks_run(self, report):
+        return json.loads(report.read_text())["attempts"][-1]["phases_ms"]["spawn"] is not None
+
+    def forgotten(self, folder, job):
+        """A job that Slurm does not know is found by its files."""
+        old = folder / "999999"
+        os.rename(folder / job, old)
+        status = self.toprun("status", "999999", cwd=folder)
+        self.assert_ok(status)
+        self.assertIn("job 999999: no engine knows it any more", status.out)
+        self.assertIn("ended with exit code 0; 4 ranks on 2 nodes", status.out)
+        logs = self.toprun("logs", "999999", cwd=folder.parent)
+        self.assert_ok(logs)
+        self.assertRegex(logs.out, "(?m)^n1: .*2 begins$")
+
+    def test_a_failed_attempt_is_told_while_the_next_runs(self):
+        folder = self.folder()
+        job = self.job_of_toprun(folder, "--nproc-per-node", "1", "--max-restarts", "1",
+                                 worker='test $TOPRUN_ATTEMPT = 1 || test $RANK = 0 || exit 9')
+        report = folder / job / "report.json"
+        cluster.wait_for(lambda: report.exists() and len(json.loads(report.read_text())["attempts"])
+                         == 2 and self.ranks_run(report), "a second attempt")
+        status = self.toprun("status", job).out
+        self.assertIn("toprun     attempt 1: its ranks run", status)
+        self.assertRegex(status, r"attempt 0  rank 1 on n1 ended with exit code 9")
+
+
+class Cluster(Queue):
+    def test_what_is_free(self):
+        job = self.submit("-w", "n0,n1,n3", "--exclusive", "-N3")
+        self.in_state(job, "RUNNING")
+        written = json.loads(self.toprun("cluster", "--json", env={"PROJECT": "/"}).out)
+        self.assertEqual((written["schema"], written["engine"]), ("toprun.cluster/1", "slurm"))
+        main, urgent = written["partitions"]
+        self.assertEqual((main["name"], main["default"], main["nodes"], main["idle"]),
+                         ("main", True, 4, "n2"))
+        self.assertEqual((urgent["name"], urgent["priority"]), ("urgent", 10))
+        self.assertEqual(written["compact"][0]["nodes"], ["n2"])
+        by_use = {place["use"]: place for place in written["file_systems"]}
+        self.assertEqual(by_use["$PROJECT"]["path"], "/")
+        self.assertGreater(by_use["$PROJECT"]["total_bytes"], 0)
+        self.login("scancel", job)
+        cluster.wait_for(lambda: "main" in self.login("sinfo", "-h", "-t", "idle", "-o",
+                                                      "%P %D").out.replace("main* 4", "main"),
+                         "idle nodes")
+        finished = self.toprun("cluster")
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"(?m)^main +none +4 +\d +- +default$")
+        self.assertRegex(finished.out, r"(?m)^urgent +none .*its jobs go first \(priority tier 10\)$")
+        self.assertRegex(finished.out, r"(?m)^most idle nodes in one leaf: 2 in core/r0: n\[0,2\]$")
+
+    def test_a_file_system_that_hangs(self):
+        script = self.folder() / "hang.py"
+        script.write_text(HANG)
+        finished = self.on("ctl", "python3", "-B", script, self.folder(), TOPRUN, "cluster")
+        self.assertRegex(finished.out, r"(?m)^\$SCRATCH +/.* +no answer within 2.0 s +fuse")
+        self.assertLess(finished.seconds, 20)
+
+
+# Mounts a file system whose server never answers, and runs a command with it as $SCRATCH.
+HANG = """\
+import ctypes, os, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.unshare(0x20000)
+libc.mount(None, b"/", None, 0x4000 | 0x40000, None)
+fuse = os.open("/dev/fuse", os.O_RDWR)
+options = f"fd={fuse},rootmode=40000,user_id=0,group_id=0".encode()
+if libc.mount(b"nobody", sys.argv[1].encode(), b"fuse", 0, options) != 0:
+    raise OSError(ctypes.get_errno(), "mount")
+subprocess.run(sys.argv[2:], env={**os.environ, "SCRATCH": sys.argv[1]})
+"""
+
+
+class WithoutAnEngine(support.TestCase):
+    def run_without(self, *words):
+        return self.toprun(*words, env={"PATH": "/nowhere"})
+
+    def test_says_what_was_looked_for(self):
+        for words in (["jobs"], ["eta"], ["cancel", "7"], ["logs", "-f", "7"]):
+            with self.subTest(words):
+                finished = self.run_without(*words)
+                self.assertEqual(finished.code, 1, finished)
+                self.assert_one_line(finished, "no engine with a queue was found: Slurm's squeue and "
+                                               "scontrol are not in PATH; .*")
+
+    def test_the_file_systems_need_none(self):
+        finished = self.run_without("cluster")
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"(?m)^\$HOME")
+        self.assertRegex(finished.out, "(?m)^.*this node only")
+
+
+if __name__ == "__main__":
+    unittest.main()
