@@ -97,7 +97,8 @@ TEST(Flags, AMistypedOneIsFound) {
       {"--zebra", std::nullopt},
       {"--n", std::nullopt},
   };
-  for (const auto& [name, expected] : cases) EXPECT_EQ(nearest_flag(name, Dialect::run), expected) << name;
+  for (const auto& [name, expected] : cases)
+    EXPECT_EQ(nearest_flag(name, Dialect::run), expected) << name;
   EXPECT_EQ(nearest_flag("--ordr", Dialect::torchrun), std::nullopt);
 }
 

@@ -73,7 +73,8 @@ std::string left_side(const Flag& flag) {
   std::string out;
   if (flag.letter != 0) out = {'-', flag.letter};
   if (!flag.name.empty()) out += (out.empty() ? "" : ", ") + std::string(flag.name);
-  if (!flag.is_switch()) out += fmt::format(fmt::runtime(flag.value_optional ? "[={}]" : " {}"), flag.value);
+  if (!flag.is_switch())
+    out += fmt::format(fmt::runtime(flag.value_optional ? "[={}]" : " {}"), flag.value);
   return out;
 }
 

@@ -9,8 +9,7 @@ namespace toprun::cli {
 namespace {
 
 TEST(Help, IsNeverTooWideAndEndsItsLastLine) {
-  for (const Dialect dialect :
-       {Dialect::run, Dialect::torchrun, Dialect::submit, Dialect::shell}) {
+  for (const Dialect dialect : {Dialect::run, Dialect::torchrun, Dialect::submit, Dialect::shell}) {
     for (const std::string& text : {short_help(dialect), full_help(dialect)}) {
       ASSERT_TRUE(text.ends_with('\n'));
       for (const std::string_view line : split(text, '\n')) {
@@ -22,13 +21,13 @@ TEST(Help, IsNeverTooWideAndEndsItsLastLine) {
 }
 
 TEST(Help, NamesEveryFlagAndVariableThatIsKnownAndNoOther) {
-  for (const Dialect dialect :
-       {Dialect::run, Dialect::torchrun, Dialect::submit, Dialect::shell}) {
+  for (const Dialect dialect : {Dialect::run, Dialect::torchrun, Dialect::submit, Dialect::shell}) {
     const std::string text = full_help(dialect);
     for (const Flag& flag : all_flags()) {
       if (flag.name.empty()) continue;
       const bool expected = knows(dialect, flag);
-      if (!expected && find_flag(flag.name, dialect) != nullptr) continue;  // another's of this name
+      if (!expected && find_flag(flag.name, dialect) != nullptr)
+        continue;  // another's of this name
       const std::string name = fmt::format("  {}", flag.name);
       const std::string after_letter = fmt::format("-{}, {}", flag.letter, flag.name);
       EXPECT_EQ(text.find(name + " ") != text.npos || text.find(name + "\n") != text.npos ||

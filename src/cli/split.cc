@@ -67,8 +67,7 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, D
   if (near) {
     return usage(std::move(what), {}, fmt::format("did you mean {}?", *near));
   }
-  return usage(std::move(what), {},
-               fmt::format("{} --help lists the options", command(dialect)));
+  return usage(std::move(what), {}, fmt::format("{} --help lists the options", command(dialect)));
 }
 
 class Splitter {
@@ -103,8 +102,7 @@ class Splitter {
   Result<const Flag*> long_flag(std::string_view name) const {
     if (const Flag* flag = find_flag(name, dialect_)) return flag;
     const std::vector<const Flag*> candidates = abbreviated(name, dialect_);
-    if (candidates.empty())
-      return unknown_option(name, find_flag(name, Dialect::run), dialect_);
+    if (candidates.empty()) return unknown_option(name, find_flag(name, Dialect::run), dialect_);
     if (candidates.size() == 1) return candidates.front();
     std::vector<std::string> names;
     for (const Flag* flag : candidates) names.emplace_back(flag->name);

@@ -14,8 +14,8 @@ enum class Purpose { batch, shell };
 
 // How long before its time limit a job is told, where the user does not say.
 inline constexpr std::chrono::seconds default_signal_lead{120};
-// How long a job may wait for nodes that are near each other. Slurm's own bound, max_switch_wait, is
-// the same unless the administrator set another.
+// How long a job may wait for nodes that are near each other. Slurm's own bound, max_switch_wait,
+// is the same unless the administrator set another.
 inline constexpr std::string_view switches_wait = "5:00";
 
 // Adds what the user left out and the cluster suggests, each with its reason, and what is worth

@@ -38,8 +38,9 @@ struct SlurmFacts {
   std::vector<std::string> partitions() const;
 };
 
-// What `sinfo` prints in the form that facts are asked in: PARTITION|AVAIL|TIMELIMIT|NODES|CPUS|GRES
-// per line. Lines that are not of this form are left out. Pure.
+// What `sinfo` prints in the form that facts are asked in:
+// PARTITION|AVAIL|TIMELIMIT|NODES|CPUS|GRES per line. Lines that are not of this form are left out.
+// Pure.
 std::vector<NodeKind> node_kinds_in(std::string_view sinfo);
 // The plugin's name in what `scontrol show config` prints, without "topology/"; "" if it is not
 // there. Pure.
