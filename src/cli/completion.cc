@@ -11,9 +11,10 @@ namespace toprun::cli {
 namespace {
 
 std::vector<const Flag*> known_flags(bool called_torchrun) {
+  const Dialect dialect = called_torchrun ? Dialect::torchrun : Dialect::run;
   std::vector<const Flag*> flags;
   for (const Flag& flag : all_flags()) {
-    if (!flag.name.empty() && !is_hidden(flag, called_torchrun)) flags.push_back(&flag);
+    if (!flag.name.empty() && knows(dialect, flag)) flags.push_back(&flag);
   }
   return flags;
 }

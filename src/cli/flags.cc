@@ -21,8 +21,88 @@ constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_v
   return {id, name, letter, value, variable, Origin::toprun, group, help, default_value};
 }
 
+constexpr Flag only(Scope scope, Flag flag) {
+  flag.scope = scope;
+  return flag;
+}
+
+constexpr Flag optional_value(Flag flag) {
+  flag.value_optional = true;
+  return flag;
+}
+
+// Of sbatch and salloc, under their name and with their meaning (sbatch(1)).
+constexpr Flag slurm(std::string_view name, std::string_view value, std::string_view variable,
+                     std::string_view help) {
+  return only(Scope::allocation,
+              ours(FlagId::slurm_option, name, 0, value, variable, Group::allocation, help));
+}
+
 // torchrun's names, short forms, values and variables: torch/distributed/run.py of PyTorch 2.14.
 constexpr std::array table = {
+    slurm("--nodes", "N|MIN-MAX", "", "Number of nodes"),
+    slurm("--gpus-per-node", "[TYPE:]N", "SBATCH_GPUS_PER_NODE", "GPUs on each node"),
+    slurm("--gpus", "[TYPE:]N", "SBATCH_GPUS", "GPUs of the whole job"),
+    slurm("--gres", "NAME[:TYPE]:N,...", "SBATCH_GRES", "Other resources of each node, as gpu:4"),
+    slurm("--cpus-per-task", "N", "", "CPUs on each node: one agent per node is the task"),
+    slurm("--mem", "SIZE", "SBATCH_MEM_PER_NODE", "Memory of each node, as 64G; 0 is all of it"),
+    optional_value(slurm("--exclusive", "user|mcs", "SBATCH_EXCLUSIVE",
+                         "Whole nodes, shared with no other job")),
+    slurm("--time", "TIME", "SBATCH_TIMELIMIT", "Time limit: minutes, H:MM:SS or D-HH:MM:SS"),
+    slurm("--partition", "NAME,...", "SBATCH_PARTITION", "The queue"),
+    slurm("--account", "NAME", "SBATCH_ACCOUNT", "Who pays"),
+    slurm("--qos", "NAME", "SBATCH_QOS", "Quality of service"),
+    slurm("--constraint", "FEATURES", "SBATCH_CONSTRAINT", "Features that the nodes must have"),
+    slurm("--reservation", "NAME", "SBATCH_RESERVATION", "Nodes that are reserved for you"),
+    slurm("--nodelist", "HOSTS", "", "Nodes that the job must get"),
+    slurm("--exclude", "HOSTS", "", "Nodes that it must not get"),
+    slurm("--switches", "N[@TIME]", "SBATCH_REQ_SWITCH",
+          "At most so many leaf switches, waited for no longer than TIME (topology/tree)"),
+    slurm("--contiguous", "", "",
+          "Neighbours in Slurm's list of nodes; does something without a topology plugin only"),
+    slurm("--job-name", "NAME", "SBATCH_JOB_NAME", "Its name in the queue; else the script's"),
+    slurm("--chdir", "DIR", "", "Where it runs; else the current directory"),
+    slurm("--begin", "TIME", "", "Not before TIME, as 16:00 or now+1hour"),
+    slurm("--dependency", "TYPE:ID,...", "",
+          "Which jobs have to be in what state before; --after is shorter"),
+    slurm("--mail-type", "EVENT,...", "", "When to send mail, as END,FAIL"),
+    slurm("--mail-user", "ADDRESS", "", "Who gets it"),
+    only(Scope::submit,
+         slurm("--output", "PATTERN", "SBATCH_OUTPUT",
+               "Slurm's file for what the batch script prints; else LOGDIR/%x.%j.out")),
+    only(Scope::submit, slurm("--error", "PATTERN", "SBATCH_ERROR",
+                              "The same for stderr; else both go to one file")),
+    only(Scope::submit, slurm("--array", "INDEXES", "SBATCH_ARRAY_INX",
+                              "Many jobs of one script, as 0-9%2; each a world of its own")),
+    only(Scope::submit, slurm("--signal", "[B:]SIGNAL[@SECONDS]", "SBATCH_SIGNAL",
+                              "A signal to the workers so long before the time limit")),
+    only(Scope::submit,
+         optional_value(slurm("--requeue", "expedite", "SBATCH_REQUEUE",
+                              "Back into the queue after a node's failure or a preemption"))),
+    only(Scope::shell,
+         slurm("--segment", "N", "", "Keep groups of N nodes inside one block (topology/block)")),
+    only(Scope::allocation,
+         ours(FlagId::slurm_arg, "--slurm-arg", 0, "OPTION", "", Group::allocation,
+              "Any other option of sbatch, as --slurm-arg=--nice=100; as often as needed")),
+
+    only(Scope::submit, ours(FlagId::on, "--on", 0, "slurm", "TOPRUN_ON", Group::submission,
+                             "The engine to submit to", "slurm where there is an sbatch")),
+    only(
+        Scope::submit,
+        ours(
+            FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
+            "Begin after that job has ended, with 0 unless it says otherwise; as often as needed")),
+    only(Scope::submit, ours(FlagId::wait, "--wait", 0, "", "", Group::submission,
+                             "Wait for its end and leave with its exit code")),
+    only(Scope::submit, ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
+                             "Show the job's output until its end and leave with its exit code")),
+    only(Scope::shell, ours(FlagId::attach, "--attach", 0, "ID", "", Group::submission,
+                            "A shell on the first node of a job that runs")),
+    only(Scope::allocation, optional_value(ours(FlagId::job_dry_run, "--dry-run", 0,
+                                                "client|server", "", Group::submission,
+                                                "Print what would be submitted; with =server ask "
+                                                "Slurm too whether and when it could start"))),
+
     torchrun(
         FlagId::nnodes, "--nnodes", 0, "N|MIN:MAX", "PET_NNODES", Group::placement,
         "Number of nodes; with MIN:MAX the job starts with at least MIN and takes in up to MAX",
@@ -168,17 +248,23 @@ constexpr std::array table = {
          "Begin a new log file before one grows above SIZE bytes, as in 500K, 64M or 2G"),
     ours(FlagId::prefix, "--prefix", 0, "", "TOPRUN_PREFIX", Group::output,
          "Put role and local rank before every line"),
+    ours(FlagId::node_log, "--node-log", 0, "DIR", "TOPRUN_NODE_LOG", Group::output,
+         "Every node also appends what it shows here to DIR/HOST.out"),
     ours(FlagId::report, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
          "Write what happens to FILE as JSON, anew at every phase, complete at the end"),
 
-    ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
-         "Print what would be run, and run nothing"),
-    ours(FlagId::verbose, "--verbose", 'v', "", "", Group::general, "Say what was decided and why"),
-    torchrun(FlagId::print_completion, "--print-completion", 0, "bash|zsh|tcsh", "", Group::general,
-             "Print what makes that shell complete these options"),
-    torchrun(FlagId::help_short, "", 'h', "", "", Group::general, "The short help"),
-    torchrun(FlagId::help, "--help", 0, "", "", Group::general, "This help"),
-    ours(FlagId::version, "--version", 0, "", "", Group::general, "Which toprun this is"),
+    only(Scope::run, ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
+                          "Print what would be run, and run nothing")),
+    only(Scope::everyone, ours(FlagId::verbose, "--verbose", 'v', "", "", Group::general,
+                               "Say what was decided and why")),
+    only(Scope::run,
+         torchrun(FlagId::print_completion, "--print-completion", 0, "bash|zsh|tcsh", "",
+                  Group::general, "Print what makes that shell complete these options")),
+    only(Scope::everyone,
+         torchrun(FlagId::help_short, "", 'h', "", "", Group::general, "The short help")),
+    only(Scope::everyone, torchrun(FlagId::help, "--help", 0, "", "", Group::general, "This help")),
+    only(Scope::run,
+         ours(FlagId::version, "--version", 0, "", "", Group::general, "Which toprun this is")),
 
     torchrun(FlagId::monitor_interval, "--monitor-interval", 0, "SECONDS", "PET_MONITOR_INTERVAL",
              Group::without_effect, "toprun learns of a worker's end at once"),
@@ -206,8 +292,30 @@ std::size_t common_beginning(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-bool is_hidden(const Flag& flag, bool torchrun_only) {
-  return torchrun_only && flag.origin != Origin::torchrun;
+bool knows(Dialect dialect, const Flag& flag) {
+  switch (flag.scope) {
+    case Scope::everyone:
+    case Scope::run:
+    case Scope::launch:
+      if (dialect == Dialect::torchrun) return flag.origin == Origin::torchrun;
+      if (dialect == Dialect::run || flag.scope == Scope::everyone) return true;
+      return dialect == Dialect::submit && flag.scope == Scope::launch;
+    case Scope::allocation:
+      return dialect == Dialect::submit || dialect == Dialect::shell;
+    case Scope::submit:
+      return dialect == Dialect::submit;
+    case Scope::shell:
+      return dialect == Dialect::shell;
+  }
+  return false;
+}
+
+std::string variable_of(const Flag& flag, Dialect dialect) {
+  constexpr std::string_view sbatch = "SBATCH_";
+  if (dialect != Dialect::shell || !flag.variable.starts_with(sbatch)) {
+    return std::string(flag.variable);
+  }
+  return fmt::format("SALLOC_{}", flag.variable.substr(sbatch.size()));
 }
 
 std::span<const Flag> all_flags() {
@@ -218,27 +326,28 @@ const Flag& flag_of(FlagId id) {
   return *std::ranges::find(table, id, &Flag::id);
 }
 
-const Flag* find_flag(std::string_view name, bool torchrun_only) {
+const Flag* find_flag(std::string_view name, Dialect dialect) {
   const std::string wanted = with_dashes(name);
   for (const Flag& flag : table) {
-    if (!flag.name.empty() && flag.name == wanted && !is_hidden(flag, torchrun_only)) return &flag;
+    if (!flag.name.empty() && flag.name == wanted && knows(dialect, flag)) return &flag;
   }
   return nullptr;
 }
 
-const Flag* find_flag(char letter, bool torchrun_only) {
+const Flag* find_flag(char letter, Dialect dialect) {
   for (const Flag& flag : table) {
-    if (flag.letter != 0 && flag.letter == letter && !is_hidden(flag, torchrun_only)) return &flag;
+    if (flag.letter != 0 && flag.letter == letter && knows(dialect, flag)) return &flag;
   }
   return nullptr;
 }
 
-std::vector<const Flag*> abbreviated(std::string_view text) {
+std::vector<const Flag*> abbreviated(std::string_view text, Dialect dialect) {
   const std::string beginning = with_dashes(text);
   std::vector<const Flag*> found;
   if (!beginning.starts_with("--") || beginning == "--") return found;
   for (const Flag& flag : table) {
-    if (flag.origin == Origin::torchrun && flag.name.starts_with(beginning)) found.push_back(&flag);
+    if (flag.origin != Origin::torchrun || !knows(dialect, flag)) continue;
+    if (flag.name.starts_with(beginning)) found.push_back(&flag);
   }
   return found;
 }
@@ -251,12 +360,12 @@ std::vector<std::string_view> choices(const Flag& flag) {
   return words;
 }
 
-std::optional<std::string> nearest_flag(std::string_view name, bool torchrun_only) {
+std::optional<std::string> nearest_flag(std::string_view name, Dialect dialect) {
   const std::string wanted = with_dashes(name);
   std::vector<std::string> names;
   for (const Flag& flag : table) {
     if (flag.group == Group::plugins || flag.name.empty()) continue;
-    if (!is_hidden(flag, torchrun_only)) names.emplace_back(flag.name);
+    if (knows(dialect, flag)) names.emplace_back(flag.name);
   }
   // Somebody may expect our own options to be shortened like torchrun's.
   constexpr std::size_t least_beginning = 4;

@@ -8,8 +8,9 @@
 
 namespace toprun::cli {
 
-// The options of `toprun [run]`. One table, from which the splitting of the command line, its
-// parsing, the help and the "did you mean" are made, so that they cannot tell different stories.
+// The options of `toprun [run]`, and of the verbs that read their command line as it does. One
+// table, from which the splitting of the command line, its parsing, the help and the "did you mean"
+// are made, so that they cannot tell different stories.
 
 enum class FlagId {
   nnodes,
@@ -72,11 +73,35 @@ enum class FlagId {
   fold,
   log_max_size,
   no_preflight,
+  node_log,
+  slurm_option,  // of sbatch and salloc, by its name
+  slurm_arg,
+  on,
+  after,
+  wait,
+  follow,
+  attach,
+  job_dry_run,
 };
 
 enum class Origin { torchrun, toprun };
 
+// Whose command line it is: that of toprun under torchrun's name, or of a verb.
+enum class Dialect { torchrun, run, submit, shell };
+
+// Who knows an option.
+enum class Scope {
+  launch,      // run, and submit, which hands it on to the run that it submits
+  run,         // run alone
+  allocation,  // submit and shell
+  submit,      // submit alone
+  shell,       // shell alone
+  everyone,
+};
+
 enum class Group {
+  allocation,
+  submission,
   placement,
   rendezvous,
   program,
@@ -100,6 +125,8 @@ struct Flag {
   // Gives the value where neither the command line nor `variable` does. PyTorch's, not an option's:
   // workers inherit it.
   std::string_view older_variable = {};
+  Scope scope = Scope::launch;
+  bool value_optional = false;  // --flag or --flag=value, never --flag value
 
   bool is_switch() const { return value.empty(); }
 };
@@ -107,20 +134,22 @@ struct Flag {
 std::span<const Flag> all_flags();
 const Flag& flag_of(FlagId id);
 
-// The flag of exactly this name, with dashes or underscores; `torchrun_only` leaves out our own.
-const Flag* find_flag(std::string_view name, bool torchrun_only);
-const Flag* find_flag(char letter, bool torchrun_only);
+bool knows(Dialect dialect, const Flag& flag);
 
-// Whether a toprun that is called torchrun does not know it.
-bool is_hidden(const Flag& flag, bool torchrun_only);
+// The variable that gives its value: shell reads salloc's in place of sbatch's. Empty: none.
+std::string variable_of(const Flag& flag, Dialect dialect);
+
+// The flag of exactly this name, with dashes or underscores.
+const Flag* find_flag(std::string_view name, Dialect dialect);
+const Flag* find_flag(char letter, Dialect dialect);
 
 // The words among the forms of its value, as static and c10d in "static|c10d"; FILE is none.
 std::vector<std::string_view> choices(const Flag& flag);
 
 // torchrun's flags that the text is the beginning of: more than one means that it is ambiguous.
-std::vector<const Flag*> abbreviated(std::string_view text);
+std::vector<const Flag*> abbreviated(std::string_view text, Dialect dialect);
 
 // The name that a mistyped option most likely means, plug-ins left out.
-std::optional<std::string> nearest_flag(std::string_view name, bool torchrun_only);
+std::optional<std::string> nearest_flag(std::string_view name, Dialect dialect);
 
 }  // namespace toprun::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 
 #include "base/text.h"
 #include "base/version.h"
@@ -19,6 +20,8 @@ struct Heading {
   std::string_view title;
 };
 constexpr std::array headings = {
+    Heading{Group::allocation, "What the job gets (Slurm's options, with Slurm's meaning)"},
+    Heading{Group::submission, "How it is submitted"},
     Heading{Group::placement, "Processes, nodes and their order"},
     Heading{Group::rendezvous, "How the nodes meet (an engine such as Slurm needs none of these)"},
     Heading{Group::program, "What is run"},
@@ -70,38 +73,35 @@ std::string left_side(const Flag& flag) {
   std::string out;
   if (flag.letter != 0) out = {'-', flag.letter};
   if (!flag.name.empty()) out += (out.empty() ? "" : ", ") + std::string(flag.name);
-  if (!flag.is_switch()) out += fmt::format(" {}", flag.value);
+  if (!flag.is_switch())
+    out += fmt::format(fmt::runtime(flag.value_optional ? "[={}]" : " {}"), flag.value);
   return out;
 }
 
-std::string right_side(const Flag& flag, bool called_torchrun) {
+std::string right_side(const Flag& flag, Dialect dialect) {
   std::string out(flag.help);
   std::string_view default_value = flag.default_value;
-  if (called_torchrun && flag.id == FlagId::nproc_per_node) default_value = "1";
+  if (dialect == Dialect::torchrun && flag.id == FlagId::nproc_per_node) default_value = "1";
   if (!default_value.empty()) out += fmt::format(" (default: {})", default_value);
   if (!flag.older_variable.empty()) {
     out += fmt::format(" [{}, {}]", flag.variable, flag.older_variable);
   } else if (!flag.variable.empty()) {
-    out += fmt::format(" [{}]", flag.variable);
+    out += fmt::format(" [{}]", variable_of(flag, dialect));
   }
   return out;
 }
 
-std::string options_text(bool called_torchrun) {
+std::string options_text(Dialect dialect) {
   std::string out;
   for (const Heading& heading : headings) {
-    out += fmt::format("\n{}:\n", heading.title);
+    std::string rows;
     for (const Flag& flag : all_flags()) {
-      if (flag.group != heading.group) continue;
-      if (called_torchrun && flag.origin == Origin::toprun) continue;
-      out += entry(left_side(flag), right_side(flag, called_torchrun));
+      if (flag.group != heading.group || !knows(dialect, flag)) continue;
+      rows += entry(left_side(flag), right_side(flag, dialect));
     }
+    if (!rows.empty()) out += fmt::format("\n{}:\n{}", heading.title, rows);
   }
   return out;
-}
-
-std::string usage_text(std::string_view name) {
-  return fmt::format("usage: {} [OPTIONS] [--] SCRIPT [ARGUMENTS...]\n", name);
 }
 
 constexpr std::array exit_codes = {
@@ -121,8 +121,26 @@ constexpr std::array pythons = {
         "in $CONDA_PREFIX/bin or in $PATH"},
 };
 
-template <std::size_t n>
-std::string rows_text(const std::array<Row, n>& rows) {
+constexpr std::array submit_exit_codes = {
+    Row{"0", "submitted; with --wait, every rank ended with 0"},
+    Row{"N", "with --wait, the job's exit code"},
+    Row{"1", "Slurm refused the job or did not answer"},
+    Row{"2", "the command line is wrong, or there is no such script"},
+};
+
+constexpr std::array shell_exit_codes = {
+    Row{"N", "the shell's"},
+    Row{"1", "Slurm refused the allocation or did not answer"},
+    Row{"2", "the command line is wrong"},
+};
+
+std::span<const Row> exit_codes_of(Dialect dialect) {
+  if (dialect == Dialect::submit) return submit_exit_codes;
+  if (dialect == Dialect::shell) return shell_exit_codes;
+  return exit_codes;
+}
+
+std::string rows_text(std::span<const Row> rows) {
   std::string out;
   for (const Row& row : rows) out += entry(row.left, row.text);
   return out;
@@ -147,6 +165,28 @@ constexpr std::string_view torchrun_examples =
   torchrun --nnodes 2 --node-rank R --master-addr HOST --master-port 29500 train.py
 )";
 
+constexpr std::string_view submit_examples =
+    R"(
+  toprun submit --nodes 8 --gpus-per-node 8 --time 2:00:00 train.py --epochs 3
+  toprun submit --dry-run --nodes 8 train.py      the exact script, and why it says what it says
+  id=$(toprun submit --nodes 1 prepare.py)
+  toprun submit --after $id --nodes 8 train.py    begins when that job has ended with 0
+  toprun submit --array 0-4 --wait train.py       five worlds; leaves with the highest exit code
+)";
+
+constexpr std::string_view shell_examples =
+    R"(
+  toprun shell --nodes 2 --gpus-per-node 4 --time 1:00:00     then, in it: toprun train.py
+  toprun shell --qos debug --account A --gres gpu:2 --cpus-per-task 40
+  toprun shell --attach 1234                                  on the first node of a job that runs
+)";
+
+constexpr std::string_view shell_grammar =
+    R"(
+Long options may be written with underscores. A variable in brackets gives the value where the
+command line does not.
+)";
+
 constexpr std::string_view grammar =
     R"(
 Long options may be written with underscores, and torchrun's own be shortened while they stay
@@ -162,36 +202,92 @@ std::string verbs_text() {
   return out;
 }
 
-}  // namespace
+// What the texts of one dialect do not share with the others'.
+struct About {
+  std::string_view command;
+  std::string_view words;
+  std::string_view summary;
+  std::string_view full_summary;  // in --help
+  std::string_view examples;
+  std::string_view grammar;
+  std::span<const std::string_view> most_used;
+};
 
-std::string short_help(bool called_torchrun) {
-  const std::string_view name = called_torchrun ? "torchrun" : "toprun";
-  std::string out = usage_text(name);
-  out += "Starts a distributed PyTorch job; takes every option of torchrun named in --help.\n";
-  out += called_torchrun ? torchrun_examples : examples;
-  out += "\nMost used:\n";
-  constexpr std::array most_used = {
-      FlagId::nproc_per_node, FlagId::nnodes,  FlagId::order,  FlagId::tee,
-      FlagId::log_dir,        FlagId::dry_run, FlagId::verbose};
-  for (const FlagId id : most_used) {
-    const Flag& flag = flag_of(id);
-    if (called_torchrun && flag.origin == Origin::toprun) continue;
-    out += entry(left_side(flag), flag.help);
+constexpr std::string_view script_words = "[OPTIONS] [--] SCRIPT [ARGUMENTS...]";
+constexpr std::array<std::string_view, 7> most_used_of_run = {
+    "--nproc-per-node", "--nnodes", "--order", "--tee", "--log-dir", "--dry-run", "--verbose"};
+constexpr std::array<std::string_view, 9> most_used_of_submit = {
+    "--nodes", "--gpus-per-node", "--time", "--partition", "--account",
+    "--after", "--log-dir",       "--wait", "--dry-run"};
+constexpr std::array<std::string_view, 7> most_used_of_shell = {
+    "--nodes", "--gpus-per-node", "--time", "--partition", "--account", "--attach", "--dry-run"};
+
+const About& about_of(Dialect dialect) {
+  static constexpr std::string_view run_summary =
+      "Starts a distributed PyTorch job; takes every option of torchrun named in --help.";
+  static constexpr About torchrun = {"torchrun",
+                                     script_words,
+                                     run_summary,
+                                     "This is toprun under torchrun's name: "
+                                     "torchrun's options only.",
+                                     torchrun_examples,
+                                     grammar,
+                                     most_used_of_run};
+  static constexpr About run = {"toprun", script_words, run_summary,     {},
+                                examples, grammar,      most_used_of_run};
+  static constexpr std::string_view submit_summary =
+      "Writes a batch script that runs SCRIPT with toprun, keeps it beside the logs and submits "
+      "it.";
+  static constexpr About submit = {"toprun submit",
+                                   script_words,
+                                   submit_summary,
+                                   "Writes a batch script that runs SCRIPT with toprun, keeps it "
+                                   "beside the logs and submits it.\nEvery option of toprun run "
+                                   "goes into the script's last line.",
+                                   submit_examples,
+                                   grammar,
+                                   most_used_of_submit};
+  static constexpr std::string_view shell_summary =
+      "A shell on the first node of an allocation, in which toprun uses all of its nodes.";
+  static constexpr About shell = {"toprun shell", "[OPTIONS]",   shell_summary,     shell_summary,
+                                  shell_examples, shell_grammar, most_used_of_shell};
+  switch (dialect) {
+    case Dialect::torchrun:
+      return torchrun;
+    case Dialect::run:
+      return run;
+    case Dialect::submit:
+      return submit;
+    case Dialect::shell:
+      return shell;
   }
-  return out + fmt::format("\n{} --help has everything.\n", name);
+  return run;
 }
 
-std::string full_help(bool called_torchrun) {
-  std::string out = usage_text(called_torchrun ? "torchrun" : "toprun");
-  if (called_torchrun) {
-    out += "This is toprun under torchrun's name: torchrun's options only.\n";
-  } else {
-    out += "\nCommands:\n" + verbs_text() + "\nExamples:" + std::string(examples);
+}  // namespace
+
+std::string short_help(Dialect dialect) {
+  const About& about = about_of(dialect);
+  std::string out = fmt::format("usage: {} {}\n{}\n", about.command, about.words, about.summary);
+  out += about.examples;
+  out += "\nMost used:\n";
+  for (const std::string_view name : about.most_used) {
+    const Flag* flag = find_flag(name, dialect);
+    if (flag != nullptr) out += entry(left_side(*flag), flag->help);
   }
-  out += grammar;
-  out += options_text(called_torchrun);
-  out += "\nWhich Python:\n" + rows_text(pythons);
-  out += "\nExit codes:\n" + rows_text(exit_codes);
+  return out + fmt::format("\n{} --help has everything.\n", about.command);
+}
+
+std::string full_help(Dialect dialect) {
+  const About& about = about_of(dialect);
+  std::string out = fmt::format("usage: {} {}\n", about.command, about.words);
+  if (!about.full_summary.empty()) out += fmt::format("{}\n", about.full_summary);
+  if (dialect == Dialect::run) out += "\nCommands:\n" + verbs_text();
+  if (dialect != Dialect::torchrun) out += "\nExamples:" + std::string(about.examples);
+  out += about.grammar;
+  out += options_text(dialect);
+  if (dialect != Dialect::shell) out += "\nWhich Python:\n" + rows_text(pythons);
+  out += "\nExit codes:\n" + rows_text(exit_codes_of(dialect));
   return out;
 }
 

@@ -30,12 +30,13 @@ bool is_file(const std::string& path) {
 }  // namespace
 
 int run(const Split& split, const std::vector<std::string>& argv, const Environment& environment) {
+  const Dialect dialect = split.called_torchrun ? Dialect::torchrun : Dialect::run;
   if (!split.options.empty()) {
     switch (split.options.back().flag->id) {
       case FlagId::help_short:
-        return print(short_help(split.called_torchrun));
+        return print(short_help(dialect));
       case FlagId::help:
-        return print(full_help(split.called_torchrun));
+        return print(full_help(dialect));
       case FlagId::version:
         return print(version_text());
       case FlagId::print_completion:

@@ -264,6 +264,8 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::event_log_handler:
     case FlagId::logs_specs:
       return refuse_plugin(flag_of(flag), given);
+    case FlagId::node_log:
+      return store(options.node_log, text_of(given));
     case FlagId::venv:
       return store(options.activation.venv, text_of(given));
     case FlagId::conda:
@@ -276,6 +278,14 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::help:
     case FlagId::version:
     case FlagId::print_completion:
+    case FlagId::slurm_option:  // these and the following are no options of run, see job_options.cc
+    case FlagId::slurm_arg:
+    case FlagId::on:
+    case FlagId::after:
+    case FlagId::wait:
+    case FlagId::follow:
+    case FlagId::attach:
+    case FlagId::job_dry_run:
       return {};
   }
   return {};
@@ -319,7 +329,8 @@ Options defaults(const Split& split, const std::vector<std::string>& argv) {
 std::vector<std::string> option_variables(const Environment& environment) {
   std::vector<std::string> names;
   for (const Flag& flag : all_flags()) {
-    if (!flag.variable.empty() && environment.has(flag.variable)) names.emplace_back(flag.variable);
+    if (!knows(Dialect::run, flag) || flag.variable.empty()) continue;
+    if (environment.has(flag.variable)) names.emplace_back(flag.variable);
   }
   return names;
 }
@@ -416,6 +427,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   RunOptions out{defaults(split, argv), {}};
   Switches switches;
   for (const Flag& flag : all_flags()) {
+    if (!knows(Dialect::run, flag)) continue;
     const auto given = given_of(flag, split, environment);
     if (!given) continue;
     if (auto done = set(out.options, switches, flag.id, *given, is_file); !done) {

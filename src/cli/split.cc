@@ -15,16 +15,16 @@ bool is_negative_number(std::string_view word) {
   return digits_only && !word.empty() && word.back() != '.' && std::ranges::count(word, '.') <= 1;
 }
 
-bool names_a_flag(std::string_view word, bool torchrun_only) {
+bool names_a_flag(std::string_view word, Dialect dialect) {
   const std::string_view name = word.substr(0, word.find('='));
-  if (find_flag(name, torchrun_only) != nullptr || !abbreviated(name).empty()) return true;
-  return word[1] != '-' && find_flag(word[1], torchrun_only) != nullptr;
+  if (find_flag(name, dialect) != nullptr || !abbreviated(name, dialect).empty()) return true;
+  return word[1] != '-' && find_flag(word[1], dialect) != nullptr;
 }
 
 // True for what argparse takes for a value or the script, although it may begin with a dash.
-bool is_plain_word(std::string_view word, bool torchrun_only) {
+bool is_plain_word(std::string_view word, Dialect dialect) {
   if (!word.starts_with('-') || word == "-") return true;
-  if (names_a_flag(word, torchrun_only)) return false;
+  if (names_a_flag(word, dialect)) return false;
   return is_negative_number(word) || word.find(' ') != std::string_view::npos;
 }
 
@@ -37,31 +37,44 @@ std::string spelled(const Flag& flag) {
   return flag.name.empty() ? std::string{'-', flag.letter} : std::string(flag.name);
 }
 
-// `flag` is known by this name only when called toprun, or is null.
-std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, bool torchrun_only) {
+std::string_view command(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::torchrun:
+      return "torchrun";
+    case Dialect::run:
+      return "toprun";
+    case Dialect::submit:
+      return "toprun submit";
+    case Dialect::shell:
+      return "toprun shell";
+  }
+  return "";
+}
+
+// `flag`: what `toprun run` knows by this name, or null.
+std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Dialect dialect) {
   std::string what = fmt::format("unknown option {}", name);
-  if (flag != nullptr) {
+  if (flag != nullptr && dialect == Dialect::torchrun) {
     return usage(std::move(what), "called torchrun, only torchrun's options are known",
                  "call it toprun");
   }
-  auto near = nearest_flag(name, torchrun_only);
+  auto near = nearest_flag(name, dialect);
   // mpirun's habit: -np 4.
   if (!near && !name.starts_with("--")) {
-    const std::vector<const Flag*> longer = abbreviated(fmt::format("-{}", name));
+    const std::vector<const Flag*> longer = abbreviated(fmt::format("-{}", name), dialect);
     if (longer.size() == 1) near = longer.front()->name;
   }
   if (near) {
     return usage(std::move(what), {}, fmt::format("did you mean {}?", *near));
   }
-  return usage(std::move(what), {},
-               fmt::format("{} --help lists the options", torchrun_only ? "torchrun" : "toprun"));
+  return usage(std::move(what), {}, fmt::format("{} --help lists the options", command(dialect)));
 }
 
 class Splitter {
  public:
-  Splitter(const std::vector<std::string>& argv, std::size_t start, bool called_torchrun)
-      : argv_(argv), next_(start) {
-    out_.called_torchrun = called_torchrun;
+  Splitter(const std::vector<std::string>& argv, std::size_t start, Dialect dialect)
+      : argv_(argv), next_(start), dialect_(dialect) {
+    out_.called_torchrun = dialect == Dialect::torchrun;
   }
 
   Result<Split> run() {
@@ -69,7 +82,7 @@ class Splitter {
       const std::string& word = argv_[next_++];
       if (word == "--") {
         take_script();
-      } else if (is_plain_word(word, out_.called_torchrun)) {
+      } else if (is_plain_word(word, dialect_)) {
         --next_;
         take_script();
       } else if (auto taken = word.starts_with("--") ? take_long(word) : take_short(word); !taken) {
@@ -87,10 +100,9 @@ class Splitter {
   }
 
   Result<const Flag*> long_flag(std::string_view name) const {
-    if (const Flag* flag = find_flag(name, out_.called_torchrun)) return flag;
-    const std::vector<const Flag*> candidates = abbreviated(name);
-    if (candidates.empty())
-      return unknown_option(name, find_flag(name, false), out_.called_torchrun);
+    if (const Flag* flag = find_flag(name, dialect_)) return flag;
+    const std::vector<const Flag*> candidates = abbreviated(name, dialect_);
+    if (candidates.empty()) return unknown_option(name, find_flag(name, Dialect::run), dialect_);
     if (candidates.size() == 1) return candidates.front();
     std::vector<std::string> names;
     for (const Flag* flag : candidates) names.emplace_back(flag->name);
@@ -113,9 +125,9 @@ class Splitter {
   // A cluster of short options, of which the last may take the rest of the word as its value.
   Result<void> take_short(std::string_view word) {
     for (std::string_view rest = word.substr(1); !rest.empty() && !ended_;) {
-      const Flag* flag = find_flag(rest.front(), out_.called_torchrun);
+      const Flag* flag = find_flag(rest.front(), dialect_);
       if (flag == nullptr)
-        return unknown_option(word, find_flag(rest.front(), false), out_.called_torchrun);
+        return unknown_option(word, find_flag(rest.front(), Dialect::run), dialect_);
       rest.remove_prefix(1);
       if (!flag->is_switch() && !rest.empty()) {
         return add(*flag, rest.starts_with('=') ? rest.substr(1) : rest);
@@ -126,8 +138,8 @@ class Splitter {
   }
 
   Result<void> take_value_from_next(const Flag& flag) {
-    if (flag.is_switch()) return add(flag, {});
-    if (next_ == argv_.size() || !is_plain_word(argv_[next_], out_.called_torchrun)) {
+    if (flag.is_switch() || flag.value_optional) return add(flag, {});
+    if (next_ == argv_.size() || !is_plain_word(argv_[next_], dialect_)) {
       return usage(fmt::format("{} needs a value", spelled(flag)), {},
                    fmt::format("{} {}", spelled(flag), flag.value));
     }
@@ -142,6 +154,7 @@ class Splitter {
 
   const std::vector<std::string>& argv_;
   std::size_t next_;
+  const Dialect dialect_;
   bool ended_ = false;
   Split out_;
 };
@@ -150,14 +163,19 @@ class Splitter {
 
 Result<Split> split(const std::vector<std::string>& argv) {
   const bool called_torchrun = !argv.empty() && argv[0].ends_with("torchrun");
+  const Dialect dialect = called_torchrun ? Dialect::torchrun : Dialect::run;
   const bool has_verb = argv.size() > 1 && !called_torchrun;
-  if (has_verb && argv[1] == "run") return Splitter(argv, 2, called_torchrun).run();
+  if (has_verb && argv[1] == "run") return Splitter(argv, 2, dialect).run();
   const Verb* verb = has_verb ? find_verb(argv[1]) : nullptr;
-  if (verb == nullptr) return Splitter(argv, 1, called_torchrun).run();
+  if (verb == nullptr) return Splitter(argv, 1, dialect).run();
   Split out;
   out.verb = verb;
   out.arguments.assign(argv.begin() + 2, argv.end());
   return out;
+}
+
+Result<Split> split_verb(const std::vector<std::string>& arguments, Dialect dialect) {
+  return Splitter(arguments, 0, dialect).run();
 }
 
 }  // namespace toprun::cli

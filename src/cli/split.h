@@ -22,7 +22,7 @@ struct GivenOption {
 struct Split {
   const Verb* verb = nullptr;  // run
   bool called_torchrun = false;
-  std::vector<GivenOption> options;  // in the order given; only of run
+  std::vector<GivenOption> options;  // in the order given; only of run and split_verb()
   std::optional<std::string> script;
   std::vector<std::string> arguments;  // the script's, or those of a verb other than run
 };
@@ -39,5 +39,8 @@ struct Split {
 // Called by a name that ends in "torchrun" there are no verbs and no options of our own.
 // Errors (exit 2): unknown or ambiguous option, value missing, value for a switch.
 Result<Split> split(const std::vector<std::string>& argv);
+
+// What stands behind a verb that has options, script and arguments as `run` has them.
+Result<Split> split_verb(const std::vector<std::string>& arguments, Dialect dialect);
 
 }  // namespace toprun::cli

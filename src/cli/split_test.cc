@@ -47,7 +47,7 @@ TEST(Split, AVerbCountsOnlyAsTheFirstArgument) {
       {"toprun -- run x", "run | run | x"},
       {"toprun -v topo", "run --verbose | topo |"},
       {"toprun ./topo", "run | ./topo |"},
-      {"toprun submit train.py", "run | submit | train.py"},
+      {"toprun submit train.py", "verb | (none) | train.py"},
       {"toprun version", "verb | (none) |"},
       {"toprun version --json", "verb | (none) | --json"},
       {"toprun topo order --json", "verb | (none) | order --json"},
@@ -197,6 +197,36 @@ TEST(Split, TheSeedsCommandLines) {
        "run --nproc-per-node=20 --nnodes=2 --node-rank=1 --rdzv-endpoint=host:23456 "
        "--rdzv-backend=c10d --max-restarts=0 --role=17: --tee=3 | pi.py |"},
   });
+}
+
+TEST(Split, AVerbWithAScriptHasTheGrammarOfRunAndItsOwnOptions) {
+  const auto told = [](const std::vector<std::string>& words, Dialect dialect) -> std::string {
+    const auto result = split_verb(words, dialect);
+    if (!result) return result.error().line();
+    std::string out;
+    for (const GivenOption& option : result->options) {
+      out += fmt::format("{}={} ", option.flag->name, option.value);
+    }
+    return out + "| " + result->script.value_or("");
+  };
+  struct Line {
+    std::vector<std::string> words;
+    Dialect dialect;
+    std::string_view expected;
+  };
+  const std::vector<Line> lines = {
+      {{"--nodes", "2", "-t3", "a.py", "-x"}, Dialect::submit, "--nodes=2 --tee=3 | a.py"},
+      {{"--max-rest=2", "a.py"}, Dialect::submit, "--max-restarts=2 | a.py"},
+      {{"--exclusive", "a.py"}, Dialect::submit, "--exclusive= | a.py"},
+      {{"--exclusive=user", "a.py"}, Dialect::submit, "--exclusive=user | a.py"},
+      {{"--signal", "USR1@60", "a.py"}, Dialect::submit, "--signal=USR1@60 | a.py"},
+      {{"--signal", "USR1", "a.py"}, Dialect::run, "--signals-to-handle=USR1 | a.py"},
+      {{"--nodes", "2", "a.py"}, Dialect::run, "unknown option --nodes; did you mean --nnodes?"},
+      {{"--tee", "3"},
+       Dialect::shell,
+       "unknown option --tee; toprun shell --help lists the options"},
+  };
+  for (const auto& [words, dialect, expected] : lines) EXPECT_EQ(told(words, dialect), expected);
 }
 
 }  // namespace

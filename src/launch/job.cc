@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "hosts/address.h"
+#include "launch/activation.h"
 #include "launch/named_hosts.h"
 #include "launch/program.h"
 #include "launch/python.h"
@@ -75,13 +76,14 @@ Result<void> count_workers(Job& job) {
   return {};
 }
 
-Result<void> choose_program(Job& job) {
+Result<void> choose_program(Job& job, const Activated& activated) {
   job.program.clear();
   if (job.options.program == Program::executable) {
     job.program_reason = "--no-python";
   } else {
-    const auto python =
-        choose_python(job.options.command_line.front(), job.environment, hosts::host_name());
+    auto python = choose_python(job.options.command_line.front(), job.environment,
+                                hosts::host_name());
+    if (activated.python) python = Python{*activated.python, activated.python_reason};
     if (!python) return std::unexpected(python.error());
     job.program = {python->path, "-u"};
     job.program_reason = python->reason;
@@ -95,9 +97,12 @@ Result<void> choose_program(Job& job) {
 // What this host is to run, and how often.
 Result<void> look_here(Job& job) {
   if (job.starts_by_ssh()) return {};
+  auto activated = activate(job.options.activation, job.environment, hosts::host_name());
+  if (!activated) return std::unexpected(activated.error());
+  job.environment = activated->environment;
   if (auto there = check_program(job.options, job.environment); !there) return there;
   if (auto counted = count_workers(job); !counted) return counted;
-  return choose_program(job);
+  return choose_program(job, *activated);
 }
 
 void choose_ports(Job& job) {

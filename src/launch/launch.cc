@@ -6,9 +6,11 @@
 
 #include "agent/keeper.h"
 #include "base/console.h"
+#include "base/console_copy.h"
 #include "launch/agent_process.h"
 #include "launch/dry_run.h"
 #include "launch/job.h"
+#include "launch/node_log.h"
 #include "launch/ssh_step.h"
 #include "launch/step.h"
 #include "scheduler/ssh.h"
@@ -43,6 +45,16 @@ std::chrono::milliseconds keeper_patience(const Job& job) {
          (job.several_processes() ? 2 * job.patience.beat : std::chrono::milliseconds(0));
 }
 
+// From here on toprun's own lines stand in the node's log too. The descriptor stays open to the end
+// of the process, and of the agent's that is forked from it.
+void copy_own_lines(const Job& job) {
+  const auto path = node_log_path(job.options, job.place.node_name);
+  if (!path) return;
+  auto file = open_node_log(*path);
+  if (!file) return say(file.error().line());
+  say_also_to(file->release());
+}
+
 // Our starter's srun ends with the highest exit code of its tasks. That has to be the root's, also
 // where an elastic job went on without one of the others.
 bool may_be_lost(const Job& job) {
@@ -63,12 +75,14 @@ int launch(const Options& options, const Environment& environment) {
     case scheduler::Stance::starter:
       return job->starts_by_ssh() ? run_ssh_step(*job) : run_step(*job);
     case scheduler::Stance::in_place:
+      copy_own_lines(*job);
       return run_agent(*job, -1);  // this very process becomes a rank: nobody keeps watch over it
     case scheduler::Stance::single:
     case scheduler::Stance::agent:
       break;
   }
   if (scheduler::is_ssh_agent(environment)) say_block(scheduler::ssh_joins);
+  copy_own_lines(*job);
   const int exit_code = agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
                                     keeper_patience(*job), options.signals_to_handle);
   if (scheduler::is_ssh_agent(environment) && exit_code == 255) {

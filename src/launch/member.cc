@@ -8,11 +8,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 
+#include "agent/copying_console.h"
 #include "agent/error_file.h"
 #include "base/console.h"
 #include "base/text.h"
 #include "launch/become.h"
 #include "launch/ending.h"
+#include "launch/node_log.h"
 #include "rendezvous/dial.h"
 
 namespace toprun::launch {
@@ -116,6 +118,17 @@ void Member::become_spare() {
 }
 
 void Member::choose_console() {
+  choose_shown_console();
+  const auto path = node_log_path(session_.job.options, session_.job.place.node_name);
+  if (!path) return;
+  // What cannot be opened is said where launch() opens it for the agent's own lines.
+  if (auto file = open_node_log(*path)) {
+    console_ =
+        std::make_shared<agent::CopyingConsole>(session_.io, console_, *std::move(file), *path);
+  }
+}
+
+void Member::choose_shown_console() {
   console_ = session_.terminal;
   if (!root_address_ || !session_.job.options.gather_output) return;
   const auto deliver = [root = root_](bool is_err, std::string lines) {

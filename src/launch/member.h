@@ -68,6 +68,7 @@ class Member {
   void report(nlohmann::json message);
   void become_spare();
   void choose_console();
+  void choose_shown_console();
   void report_orphaned();
   void assigned(rendezvous::Assignment assignment);
   boost::asio::awaitable<void> locate_store(rendezvous::StoreAddress store);

@@ -111,6 +111,7 @@ struct Options {
   bool ranks_in_place = false;
   bool dry_run = false;
   std::optional<std::string> report;
+  std::optional<std::string> node_log;  // folder of HOST.out, what each node shows
   int verbose = 0;
 
   // argv as the user gave it, argv[0] included: what a step of our own starts again on every node.

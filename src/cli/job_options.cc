@@ -1,0 +1,318 @@
+#include "cli/job_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/text.h"
+#include "cli/run_options.h"
+#include "cli/values.h"
+
+namespace toprun::cli {
+namespace {
+
+using scheduler::JobOption;
+using scheduler::JobRequest;
+
+constexpr std::string_view default_log_dir = "logs";
+
+// Letters of sbatch whose options have a name here.
+struct Letter {
+  char letter;
+  std::string_view name;
+};
+constexpr std::array letters = {
+    Letter{'A', "--account"},    Letter{'a', "--array"},         Letter{'b', "--begin"},
+    Letter{'C', "--constraint"}, Letter{'c', "--cpus-per-task"}, Letter{'D', "--chdir"},
+    Letter{'d', "--dependency"}, Letter{'e', "--error"},         Letter{'G', "--gpus"},
+    Letter{'J', "--job-name"},   Letter{'N', "--nodes"},         Letter{'o', "--output"},
+    Letter{'p', "--partition"},  Letter{'q', "--qos"},           Letter{'t', "--time"},
+    Letter{'w', "--nodelist"},   Letter{'x', "--exclude"}};
+
+// What would make sbatch do something else than submit the script and print its number.
+constexpr std::array<std::string_view, 9> not_for_scripts = {
+    "--wrap", "--quiet", "-Q", "--parsable", "--test-only", "--wait", "-W", "--help", "--version"};
+
+// The last word of the command line about a flag; an optional value that is left out is empty.
+const GivenOption* last_of(const Split& split, const Flag& flag) {
+  const auto found =
+      std::ranges::find(split.options.rbegin(), split.options.rend(), &flag, &GivenOption::flag);
+  return found == split.options.rend() ? nullptr : &*found;
+}
+
+bool is_given(const Split& split, FlagId id) {
+  return std::ranges::find(split.options, &flag_of(id), &GivenOption::flag) != split.options.end();
+}
+
+std::vector<std::string> all_of(const Split& split, FlagId id) {
+  std::vector<std::string> values;
+  for (const GivenOption& option : split.options) {
+    if (option.flag->id == id) values.push_back(option.value);
+  }
+  return values;
+}
+
+// A variable of sbatch's: of a switch its being there is what counts.
+std::optional<JobOption> from_variable(const Flag& flag, const std::string& variable,
+                                       const Environment& environment) {
+  if (variable.empty() || !environment.has(variable)) return std::nullopt;
+  const std::string value = environment.get(variable).value_or("");
+  std::string name(flag.name);
+  if (flag.is_switch() || flag.value_optional) return JobOption{name, std::nullopt, variable};
+  if (value.empty()) return std::nullopt;
+  return JobOption{name, value, variable};
+}
+
+Result<void> add_slurm_options(JobRequest& request, const Split& split, Dialect dialect,
+                               const Environment& environment) {
+  for (const Flag& flag : all_flags()) {
+    if (flag.id != FlagId::slurm_option || !knows(dialect, flag)) continue;
+    const GivenOption* given = last_of(split, flag);
+    if (given == nullptr) {
+      // salloc reads its variables itself.
+      if (dialect == Dialect::shell) continue;
+      if (auto set = from_variable(flag, variable_of(flag, dialect), environment)) {
+        request.options.push_back(*std::move(set));
+      }
+      continue;
+    }
+    if (given->value.empty() && !flag.is_switch() && !flag.value_optional) {
+      return usage(std::string(flag.name), "must not be empty");
+    }
+    const bool alone = flag.is_switch() || given->value.empty();
+    request.options.push_back(
+        {std::string(flag.name), alone ? std::nullopt : std::optional(given->value), {}});
+  }
+  return {};
+}
+
+// "--name VALUE" as one word of --slurm-arg means "--name=VALUE".
+std::string with_equals(std::string word) {
+  const std::size_t blank = word.find(' ');
+  if (word.starts_with("--") && blank < word.find('=')) word[blank] = '=';
+  return word;
+}
+
+Result<void> check_raw(const std::string& word, Dialect dialect) {
+  const std::string label = "--slurm-arg=" + word;
+  if (!word.starts_with('-') || word.size() < 2) {
+    return usage(label, "is no option of sbatch", "write it as --slurm-arg=--nice=100");
+  }
+  const std::string_view name = std::string_view(word).substr(0, word.find('='));
+  if (std::ranges::find(not_for_scripts, name) != not_for_scripts.end()) {
+    return usage(label, "toprun writes the script and reads what sbatch answers", "leave it out");
+  }
+  std::string_view known;
+  if (const Flag* flag = find_flag(name, dialect)) known = flag->name;
+  const auto letter = std::ranges::find(letters, word[1], &Letter::letter);
+  if (word[1] != '-' && letter != letters.end()) known = letter->name;
+  if (known.empty()) return {};
+  return usage(label, "toprun knows this one itself", fmt::format("say {}", known));
+}
+
+Result<void> add_raw_options(JobRequest& request, const Split& split, Dialect dialect) {
+  for (const std::string& given : all_of(split, FlagId::slurm_arg)) {
+    std::string word = with_equals(given);
+    if (auto fine = check_raw(word, dialect); !fine) return fine;
+    request.raw_options.push_back(std::move(word));
+  }
+  return {};
+}
+
+// ID, or ID_TASK of an array.
+bool is_job_id(std::string_view text) {
+  const auto id = parse_int(text.substr(0, text.find('_')));
+  if (!id || *id < 1 || *id > UINT32_MAX) return false;
+  const std::size_t underscore = text.find('_');
+  if (underscore == std::string_view::npos) return true;
+  const auto task = parse_int(text.substr(underscore + 1));
+  return task && *task >= 0 && *task <= UINT32_MAX;
+}
+
+// "--after 12:any" as sbatch's "afterany:12".
+Result<std::string> dependency_of(const std::string& after) {
+  const std::size_t colon = after.find(':');
+  const std::string id = after.substr(0, colon);
+  const std::string how = colon == std::string::npos ? "ok" : after.substr(colon + 1);
+  if (!is_job_id(id) || (how != "ok" && how != "any" && how != "notok")) {
+    return usage("--after " + after, "must be a job's number, with :ok, :any or :notok behind it",
+                 "as in --after 1234 or --after 1234:any");
+  }
+  return fmt::format("after{}:{}", how, id);
+}
+
+Result<void> add_dependencies(JobRequest& request, const Split& split) {
+  std::vector<std::string> all;
+  for (const std::string& after : all_of(split, FlagId::after)) {
+    auto dependency = dependency_of(after);
+    if (!dependency) return std::unexpected(std::move(dependency.error()));
+    all.push_back(*std::move(dependency));
+  }
+  if (all.empty()) return {};
+  const auto given = std::ranges::find(request.options, "--dependency", &JobOption::name);
+  if (given == request.options.end()) {
+    request.options.push_back({"--dependency", join(all, ","), "--after"});
+  } else if (given->value->find('?') != std::string::npos) {
+    return usage("--after and --dependency", "one asks for all of its jobs, the other for any (?)",
+                 "write all of it into --dependency");
+  } else {
+    *given->value += "," + join(all, ",");
+  }
+  if (!request.has_raw("--kill-on-invalid-dep")) {
+    request.options.push_back(
+        {"--kill-on-invalid-dep", "yes", "a job that can never begin does not wait for ever"});
+  }
+  return {};
+}
+
+Result<DryRun> dry_run_of(const Split& split, Dialect dialect) {
+  const GivenOption* given = last_of(split, flag_of(FlagId::job_dry_run));
+  if (given == nullptr) return DryRun::no;
+  if (given->value.empty() || given->value == "client") return DryRun::client;
+  if (given->value == "server" && dialect == Dialect::submit) return DryRun::server;
+  return usage("--dry-run=" + given->value, dialect == Dialect::submit
+                                                ? "must be client or server"
+                                                : "salloc has no test: only client is possible");
+}
+
+// Words for the run, in a form that needs no look at the next one.
+void add_run_words(JobRequest& request, const Split& split) {
+  for (const GivenOption& option : split.options) {
+    const Flag& flag = *option.flag;
+    if (!knows(Dialect::run, flag) || flag.id == FlagId::log_dir) continue;
+    std::string word(flag.name);
+    if (!flag.is_switch()) word += '=' + option.value;
+    request.run_options.push_back(std::move(word));
+  }
+}
+
+// One script runs on every node of the job: what tells one node from another has no place in it.
+Result<void> check_run(const launch::Options& run, const JobRequest& request) {
+  if (run.node_rank.given()) {
+    return usage("--node-rank", "the same line runs on every node of the job",
+                 "leave it out: Slurm says which node is which");
+  }
+  if (run.script == "-") {
+    return usage("script -", "a batch job has no standard input", "name the script's file");
+  }
+  const JobOption* nodes = request.find("--nodes");
+  const auto most =
+      nodes == nullptr
+          ? std::nullopt
+          : parse_int(std::string_view(*nodes->value).substr(nodes->value->find('-') + 1));
+  const auto wanted = run.nnodes.value;
+  if (!most || !wanted || *wanted <= *most || run.min_nodes) return {};
+  return usage(fmt::format("{} {}", run.nnodes.source, *wanted),
+               fmt::format("the job has {} nodes by --nodes", *most), "say --nodes alone");
+}
+
+void choose_nodes(JobRequest& request, const launch::Options& run) {
+  if (request.find("--nodes") != nullptr || request.has_raw("--nodes")) return;
+  const auto most = run.standalone ? std::optional(1) : run.nnodes.value;
+  if (!most) return;
+  const int least = run.min_nodes.value_or(*most);
+  request.options.insert(
+      request.options.begin(),
+      {"--nodes", least < *most ? fmt::format("{}-{}", least, *most) : fmt::format("{}", *most),
+       run.standalone ? "--standalone" : run.nnodes.source});
+}
+
+// The script's name without folder and ending; a module's or program's as it is called.
+std::string name_of(const launch::Options& run) {
+  if (run.program == launch::Program::module) return run.script;
+  std::filesystem::path path(run.script);
+  if (!path.has_filename()) path = path.parent_path();  // a directory to run
+  return run.program == launch::Program::script ? path.stem().string() : path.filename().string();
+}
+
+Result<void> choose_name(JobRequest& request, const launch::Options& run) {
+  const JobOption* given = request.find("--job-name");
+  if (given == nullptr) {
+    request.options.insert(request.options.begin(),
+                           {"--job-name", name_of(run), "the script's name"});
+    return {};
+  }
+  if (given->value->find('/') == std::string::npos) return {};
+  return usage("--job-name " + *given->value, "it is part of the names of the job's files",
+               "leave the / out");
+}
+
+bool keeps_rank_files(const launch::Options& run) {
+  return run.log_dir || !run.duplicate_stdout_filters.empty() ||
+         !run.duplicate_stderr_filters.empty() || run.tee.all != 0 || run.redirects.all != 0 ||
+         !run.tee.by_local_rank.empty() || !run.redirects.by_local_rank.empty();
+}
+
+Result<SubmitOptions> common_options(const Split& split, Dialect dialect,
+                                     const Environment& environment) {
+  SubmitOptions out;
+  auto done = add_slurm_options(out.request, split, dialect, environment);
+  if (done) done = add_raw_options(out.request, split, dialect);
+  if (!done) return std::unexpected(std::move(done.error()));
+  const auto dry_run = dry_run_of(split, dialect);
+  if (!dry_run) return std::unexpected(dry_run.error());
+  out.dry_run = *dry_run;
+  out.verbose = is_given(split, FlagId::verbose);
+  return out;
+}
+
+}  // namespace
+
+Result<SubmitOptions> submit_options(const Split& split, const std::vector<std::string>& arguments,
+                                     const Environment& environment,
+                                     const std::function<bool(const std::string&)>& is_file) {
+  const GivenOption* on = last_of(split, flag_of(FlagId::on));
+  if (on != nullptr && on->value != "slurm") {
+    return usage("--on " + on->value, "toprun submits to slurm", "say --on slurm");
+  }
+  auto out = common_options(split, Dialect::submit, environment);
+  if (!out) return out;
+  auto run = run_options(split, arguments, environment, is_file);
+  if (!run) return std::unexpected(std::move(run.error()));
+  JobRequest& request = out->request;
+  if (auto fine = check_run(run->options, request); !fine) return std::unexpected(fine.error());
+  choose_nodes(request, run->options);
+  if (auto named = choose_name(request, run->options); !named) {
+    return std::unexpected(named.error());
+  }
+  if (auto added = add_dependencies(request, split); !added) {
+    return std::unexpected(added.error());
+  }
+  add_run_words(request, split);
+  if (run->options.segment > 1) {
+    request.options.push_back({"--segment", fmt::format("{}", run->options.segment), {}});
+  }
+  request.log_dir = run->options.log_dir.value_or(std::string(default_log_dir));
+  request.keeps_rank_files = keeps_rank_files(run->options);
+  request.reports = !run->options.report;
+  request.workers = parse_int(run->options.nproc_per_node.value);
+  request.elastic = run->options.min_nodes.has_value();
+  request.program = {run->options.script};
+  request.program.insert(request.program.end(), run->options.arguments.begin(),
+                         run->options.arguments.end());
+  out->wait = is_given(split, FlagId::wait);
+  out->follow = is_given(split, FlagId::follow);
+  out->notes = std::move(run->notes);
+  out->run = std::move(run->options);
+  return out;
+}
+
+Result<SubmitOptions> shell_options(const Split& split, const Environment& environment) {
+  if (split.script) {
+    return usage("toprun shell " + *split.script, "a shell takes no script",
+                 "run it in the shell, or say toprun submit");
+  }
+  auto out = common_options(split, Dialect::shell, environment);
+  if (!out) return out;
+  if (const GivenOption* attach = last_of(split, flag_of(FlagId::attach))) {
+    if (!is_job_id(attach->value)) {
+      return usage("--attach " + attach->value, "is no job's number", "squeue --me lists yours");
+    }
+    out->attach = attach->value;
+  }
+  return out;
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "cli/split.h"
+#include "launch/options.h"
+#include "scheduler/slurm_job.h"
+
+namespace toprun::cli {
+
+enum class DryRun { no, client, server };
+
+// `toprun submit` and `toprun shell`, before the cluster is asked.
+struct SubmitOptions {
+  scheduler::JobRequest request;  // log_dir as given, toprun not set
+  launch::Options run;            // of submit: checked as `toprun run` checks them
+  std::vector<std::string> notes;
+  DryRun dry_run = DryRun::no;
+  bool verbose = false;
+  bool wait = false;
+  bool follow = false;
+  std::optional<std::string> attach;
+};
+
+// What the command line says, and where it says nothing the variables that sbatch (for shell:
+// salloc) itself reads. Pure. Errors have exit_usage.
+Result<SubmitOptions> submit_options(const Split& split, const std::vector<std::string>& arguments,
+                                     const Environment& environment,
+                                     const std::function<bool(const std::string&)>& is_file);
+Result<SubmitOptions> shell_options(const Split& split, const Environment& environment);
+
+}  // namespace toprun::cli

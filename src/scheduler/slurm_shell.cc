@@ -1,0 +1,41 @@
+#include "scheduler/slurm_shell.h"
+
+#include "base/process.h"
+#include "base/text.h"
+#include "scheduler/slurm_facts.h"
+#include "scheduler/slurm_script.h"
+
+namespace toprun::scheduler {
+namespace {
+
+// A step of one task that takes nothing away from the steps that toprun starts beside it.
+const std::vector<std::string> step = {"srun",  "--nodes=1", "--ntasks=1", "--ntasks-per-node=1",
+                                       "--pty", "--overlap", "--mpi=none"};
+
+}  // namespace
+
+std::vector<std::string> salloc_command(const JobRequest& request, const std::string& shell) {
+  std::vector<std::string> command = {"salloc"};
+  for (std::string& word : option_words(request)) command.push_back(std::move(word));
+  command.insert(command.end(), step.begin(), step.end());
+  command.insert(command.end(), {"--preserve-env", "env", "--unset=SLURM_STEP_ID",
+                                 "--unset=SLURM_STEPID", "--unset=SLURM_PTY_PORT", shell});
+  return command;
+}
+
+std::vector<std::string> attach_command(const std::string& id, const std::string& shell) {
+  std::vector<std::string> command = step;
+  command.insert(command.end(), {"--jobid=" + id, shell});
+  return command;
+}
+
+std::optional<std::string> surrounding_job(const Environment& environment) {
+  const auto id = environment.non_empty("SLURM_JOB_ID");
+  if (!id) return std::nullopt;
+  const auto state = output_of({"squeue", "--noheader", "--jobs=" + *id, "-o", "%T"}, environment,
+                               slurm_answer_limit);
+  if (!state || trim(*state) != "RUNNING") return std::nullopt;
+  return id;
+}
+
+}  // namespace toprun::scheduler

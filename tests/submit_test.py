@@ -1,0 +1,310 @@
+# ctest: SERIAL TIMEOUT 300 LABELS cluster
+"""`toprun submit` and `toprun shell` on the virtual cluster's real Slurm."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import time
+import unittest
+
+import cluster
+import support
+from cluster import column, shown, shows, wait_for
+
+TOPRUN = support.TOPRUN
+GOLDEN = support.REPOSITORY / "src/cli/submit_golden"
+
+# Words that a shell, sbatch or Slurm's patterns would like to take for their own.
+HOSTILE = ["two words", "it's", 'a "quote"', "$(touch injected)", "`touch injected`", "$HOME", "\\",
+           "\\n", "a\n#SBATCH --nodes=9\nb", "#SBATCH --wrap=id", "", "*", "%j", "!!", "\t",
+           "\x1b[31m", "größer", "--nodes", "; touch injected", "&&", "'\"'\"'"]
+
+
+class Scripts(unittest.TestCase):
+    """The golden files: what the unit test compares is what bash takes without a word."""
+
+    def check(self, *command):
+        for path in sorted(GOLDEN.iterdir()):
+            with self.subTest(path.name):
+                done = subprocess.run([*command, path], capture_output=True, text=True, timeout=30)
+                self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_bash_reads_them(self):
+        self.check("bash", "-n")
+
+    def test_shellcheck_finds_nothing(self):
+        support.needs_program("shellcheck")
+        self.check("shellcheck")
+
+
+class Submit(cluster.SlurmCase):
+    UP = ("--hosts", "4", "--racks", "2", "--slurm")
+
+    def submit(self, *words, cwd=None, env=None, limit=30):
+        return self.begin(*self.cluster.on("ctl", TOPRUN, "submit", *words), cwd=cwd,
+                          env={"PYTHON_EXEC": shutil.which("python3"), **(env or {})}).wait(limit)
+
+    def submitted(self, *words, **options):
+        """The id of a job that was taken."""
+        finished = self.submit(*words, **options)
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"\A\d+\n\Z")
+        return finished.out.strip()
+
+    def job(self, id):
+        return dict(re.findall(r"(\S+?)=(\S*)", self.login("scontrol", "show", "job", "-o", id).out))
+
+    def wait_for_state(self, id, *states, limit=30):
+        return wait_for(lambda: (job := self.job(id)).get("JobState") in states and job,
+                        f"job {id} is {' or '.join(states)}", limit)
+
+    def test_submit_runs_what_the_dry_run_shows(self):
+        folder = self.folder()
+        words = ["--nodes", "2", "--nproc-per-node", "2", "--time", "1:00:00", *shows(
+            "RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", "SLURM_JOB_ID", then="echo to stderr >&2")]
+        dry = self.submit("--dry-run", *words, cwd=folder)
+        self.assert_ok(dry)
+        for reason in ("--switches 1@5:00: topology/tree", "--cpus-per-task 2: one for each",
+                       "--signal USR2@120: ", "--requeue: ", "--open-mode append: "):
+            self.assertIn(f"toprun: {reason}", dry.err)
+        self.assertEqual(list(folder.iterdir()), [])
+
+        finished = self.submit(*words, cwd=folder)
+        self.assert_ok(finished)
+        id = finished.out.strip()
+        self.assertIn(f"toprun logs -f {id}", finished.err)
+        self.assertEqual(self.login("scontrol", "write", "batch_script", id, "-").out, dry.out)
+        self.assertEqual((folder / f"logs/{id}/job.sbatch").read_text(), dry.out)
+
+        job = self.wait_for_state(id, "COMPLETED")
+        self.assertEqual((job["JobName"], job["NumNodes"], job["CPUs/Task"], job["TimeLimit"]),
+                         ("bash", "2", "2", "01:00:00"))
+        self.assertEqual(job["StdOut"], f"{folder}/logs/bash.{id}.out")
+        rows = shown((folder / f"logs/bash.{id}.out").read_text())
+        self.assertEqual(column(rows, "RANK"), ["0", "1", "2", "3"])
+        nodes = column(rows, "TOPRUN_NODE_NAME")
+        for node in set(nodes):
+            text = (folder / f"logs/{id}/{node}.out").read_text()
+            self.assertEqual(len(shown(text)), 2, text)
+            self.assertEqual(text.count("to stderr"), 2)
+        self.assertIn("4 ranks on 2 nodes, all ended with 0",
+                      (folder / f"logs/{id}/{nodes[0]}.out").read_text())
+        self.assertTrue((folder / f"logs/{id}/report.json").exists())
+
+    def test_server_dry_run_asks_slurm(self):
+        finished = self.submit("--dry-run=server", "--nodes", "2", "--no-python", "true")
+        self.assert_ok(finished)
+        self.assertIn("#SBATCH --nodes=2\n", finished.out)
+        self.assertRegex(finished.err, r"toprun: Slurm: Job \d+ to start at .* partition main")
+        self.assertEqual(self.login("squeue", "--noheader").out, "")
+
+    def test_hostile_words_arrive_as_they_are(self):
+        folder = self.folder() / "dir with 'blank' $(touch injected) %j"
+        folder.mkdir()
+        (folder / "arguments.py").write_text(
+            "import json, sys; json.dump(sys.argv[1:], open('arguments.json', 'w'))")
+        script = "it's \"my\" `script`.py"
+        (folder / script).write_text((folder / "arguments.py").read_text())
+        id = self.submitted("--job-name", "$(id) # 'x' \\ \"", "--log-dir", "my logs; %j", script,
+                            *HOSTILE, cwd=folder)
+        job = self.wait_for_state(id, "COMPLETED", "FAILED")
+        self.assertEqual(job["JobState"], "COMPLETED", list(folder.rglob("*.out")))
+        self.assertEqual(json.loads((folder / "arguments.json").read_text()), HOSTILE)
+        self.assertEqual(job["NumNodes"], "1")
+        self.assertEqual([path.name for path in folder.rglob("injected")], [])
+        self.assertTrue((folder / f"my logs; %j/{id}/n0.out").exists()
+                        or list((folder / f"my logs; %j/{id}").glob("n*.out")))
+
+    def test_wait_gives_the_jobs_exit_code(self):
+        folder = self.folder()
+        for code in (0, 7):
+            finished = self.submit("--wait", "--no-python", "--", "sh", "-c", f"exit {code}",
+                                   cwd=folder)
+            self.assertEqual(finished.code, code, finished)
+            self.assertRegex(finished.out, r"\A\d+\n\Z")
+
+    def test_follow_shows_the_output_and_gives_the_exit_code(self):
+        finished = self.submit("--follow", "--nodes", "2", *shows("RANK", then=(
+            "touch up.$RANK; until test -e up.0 && test -e up.1; do sleep 0.1; done; exit 3")),
+            cwd=self.folder(), limit=60)
+        self.assertEqual(finished.code, 3, finished)
+        self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1"], finished)
+
+    def test_a_chain_goes_on_after_success_only(self):
+        folder = self.folder()
+        good = self.submitted("--no-python", "sleep", "1", cwd=folder)
+        after_good = self.submitted("--after", good, "--no-python", "touch", "after-good", cwd=folder)
+        bad = self.submitted("--after", good, "--no-python", "false", cwd=folder)
+        self.submitted("--after", bad, "--no-python", "touch", "after-bad", cwd=folder)
+        rescue = self.submitted("--after", f"{bad}:notok", "--after", f"{after_good}:any",
+                                "--no-python", "touch", "rescue", cwd=folder)
+        self.wait_for_state(rescue, "COMPLETED")
+        wait_for(lambda: not self.login("squeue", "--noheader").out,
+                 "what can never begin leaves the queue")
+        self.assertEqual(sorted(path.name for path in folder.iterdir()),
+                         ["after-good", "logs", "rescue"])
+
+    def test_each_task_of_an_array_is_a_world_of_its_own(self):
+        folder = self.folder()
+        finished = self.submit("--array", "1-2", "--nodes", "2", "--wait", *shows(
+            "RANK", "WORLD_SIZE", "MASTER_PORT", "SLURM_ARRAY_TASK_ID",
+            # A rank that fails ends the other, which is to have said its part by then.
+            then='touch $SLURM_ARRAY_TASK_ID.$RANK; until test -e $SLURM_ARRAY_TASK_ID.0 && '
+                 'test -e $SLURM_ARRAY_TASK_ID.1; do sleep 0.1; done; '
+                 'exit $SLURM_ARRAY_TASK_ID'), cwd=folder)
+        id = finished.out.strip()
+        self.assertEqual(finished.code, 2, finished)
+        ports = set()
+        for task in ("1", "2"):
+            rows = [row for path in (folder / f"logs/{id}_{task}").glob("n*.out")
+                    for row in shown(path.read_text())]
+            self.assertEqual(sorted(column(rows, "RANK")), ["0", "1"], rows)
+            self.assertEqual(set(column(rows, "SLURM_ARRAY_TASK_ID")), {task})
+            ports |= set(column(rows, "MASTER_PORT"))
+            self.assertTrue((folder / f"logs/{id}_{task}/report.json").exists())
+        self.assertEqual(len(ports), 2)
+        self.assertTrue((folder / f"logs/{id}/job.sbatch").exists())
+
+    def test_a_requeued_job_counts_and_keeps_its_output(self):
+        folder = self.folder()
+        id = self.submitted("--nodes", "2", *shows("RANK", "SLURM_RESTART_COUNT", then=(
+            'test "${SLURM_RESTART_COUNT-0}" = 1 || { touch begun.$RANK; exec sleep 60; }')),
+            cwd=folder)
+        wait_for(lambda: len(list(folder.glob("begun.*"))) == 2, "both ranks run")
+        self.assert_ok(self.login("scontrol", "requeue", id))
+        self.wait_for_state(id, "PENDING")
+        # Slurm keeps a requeued job back for a while, which is no part of the case.
+        self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
+        self.wait_for_state(id, "COMPLETED", limit=60)
+        text = (folder / f"logs/bash.{id}.out").read_text()
+        self.assertEqual(sorted(column(shown(text), "SLURM_RESTART_COUNT")),
+                         ["1", "1", "unset", "unset"], text)
+        hosts = "".join(path.read_text() for path in (folder / f"logs/{id}").glob("n*.out"))
+        self.assertEqual(len(shown(hosts)), 4, hosts)
+
+    def test_workers_are_told_of_the_time_limit(self):
+        # Slurm looks at the limits of jobs every 30 s, so that a lead must be that much shorter.
+        lead, latest = 28, 32
+        handler = f'trap "date +%s > told.$RANK; exit 0" USR2; {support.OBEDIENT}'
+        jobs = []
+        for nodes in (1, 2):  # the batch shell is toprun itself, and toprun has a step of its own
+            folder = self.folder()
+            id = self.submitted("--nodes", nodes, "--time", "1", "--signal", f"USR2@{lead}",
+                                "--no-python", "bash", "-c", handler, cwd=folder)
+            jobs.append((id, nodes, folder, self.wait_for_state(id, "RUNNING")))
+        for id, nodes, folder, job in jobs:
+            self.wait_for_state(id, "COMPLETED", limit=latest + lead)
+            end = time.mktime(time.strptime(job["EndTime"], "%Y-%m-%dT%H:%M:%S"))
+            for rank in range(nodes):
+                self.assertGreaterEqual(end - int((folder / f"told.{rank}").read_text()), lead)
+
+    def test_refusals_are_one_line(self):
+        folder = self.folder()
+        for words, code, pattern in [
+            (["--partition", "mai"], 2,
+             r"--partition mai: this cluster has main, urgent; did you mean main\?"),
+            (["--nodes", "9"], 2, r"--nodes 9: partition main has 4; .*"),
+            (["--gpus-per-node", "2"], 2, r"2 GPUs on each node: no node of partition main has .*"),
+            (["--contiguous"], 2, r"--contiguous: does nothing here: topology/tree .*"),
+            (["--constraint", "h100"], 1, r"Slurm refuses the job: Invalid feature specification.*"),
+            (["--time", "soon"], 1, r"Slurm refuses the job: Invalid --time specification; .*main up "
+                                    r"to infinite.*"),
+            (["--chdir", "nowhere"], 2, r"--chdir nowhere: No such file or directory; .*"),
+        ]:
+            with self.subTest(words):
+                finished = self.submit(*words, "--no-python", "true", cwd=folder)
+                self.assertEqual(finished.code, code, finished)
+                self.assertEqual(finished.out, "")
+                self.assert_one_line(finished, pattern)
+
+    def test_without_slurm_it_says_what_was_looked_for(self):
+        finished = self.run_to_end(support.binary(), "submit", "--no-python", "/bin/true",
+                                   env={"PATH": "/nowhere"})
+        self.assertEqual(finished.code, 1)
+        self.assert_one_line(finished, "no engine to submit to: no sbatch in PATH; .*")
+
+    def test_an_engine_that_hangs_or_babbles(self):
+        programs = self.folder()
+        for name in ("sinfo", "scontrol"):
+            (programs / name).write_text("#!/bin/sh\necho 'warning: site news' >&2\n")
+        (programs / "sbatch").write_text("#!/bin/sh\necho 'warning: site news' >&2\n"
+                                         "echo 'Welcome'\ncat > script\necho '17;alps'\n")
+        for path in programs.iterdir():
+            path.chmod(0o755)
+        folder = self.folder()
+        finished = self.run_to_end(support.binary(), "submit", "--no-python", "true", cwd=folder,
+                                   env={"PATH": f"{programs}:{os.environ['PATH']}"})
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "17\n")
+        self.assertEqual((folder / "script").read_text(),
+                         (folder / "logs/17/job.sbatch").read_text())
+
+
+class Shell(cluster.SlurmCase):
+    UP = ("--hosts", "4", "--racks", "2", "--slurm")
+
+    def shell(self, words, typed, env=None, limit=60):
+        """What a terminal shows when this is typed into the shell."""
+        command = shlex.join([*map(str, self.cluster.on("ctl", TOPRUN, "shell", *words))])
+        run = self.begin("script", "-qec", command, "/dev/null", stdin=subprocess.PIPE,
+                         env={"SHELL": "/bin/bash", "PYTHON_EXEC": shutil.which("python3"),
+                              **(env or {})})
+        run.process.stdin.write(typed.encode())
+        run.process.stdin.flush()
+        finished = run.wait(limit)
+        finished.out = re.sub(r"\r|\x1b\[\?2004[hl]", "", finished.out)
+        return finished
+
+    def test_toprun_in_it_uses_every_node(self):
+        line = shlex.join([TOPRUN, *shows("RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME")])
+        finished = self.shell(["--nodes", "2"], f"hostname\n{line}\nexit 5\n")
+        self.assertEqual(finished.code, 5, finished)
+        rows = [row for row in shown(finished.out) if row["RANK"].isdigit()]
+        self.assertEqual(column(rows, "RANK"), ["0", "1"], finished)
+        self.assertEqual(len(set(column(rows, "TOPRUN_NODE_NAME"))), 2)
+        self.assertRegex(finished.out, r"(?m)^n0$")
+
+    def test_the_line_of_a_recipe(self):
+        finished = self.run_to_end(
+            support.binary(), "shell", "--dry-run", "--qos", "acc_debug", "--account", "bsc98",
+            "--gres=gpu:2", "--cpus-per-task", "40", env={"SHELL": "/bin/bash", "PATH": "/nowhere"})
+        self.assert_ok(finished)
+        self.assertTrue(finished.out.startswith(
+            "salloc --gres=gpu:2 --cpus-per-task=40 --account=bsc98 --qos=acc_debug --nodes=1 "
+            "--ntasks-per-node=1 srun --nodes=1 --ntasks=1 "), finished.out)
+
+    def test_attach_enters_a_running_job(self):
+        folder = self.folder()
+        id = self.login("sbatch", "--parsable", "-o", folder / "out", "--wrap", "sleep 60").out.strip()
+        wait_for(lambda: "RUNNING" in self.login("squeue", "-h", "-j", id, "-o", "%T").out, "it runs")
+        finished = self.shell(["--attach", id], "echo job $SLURM_JOB_ID on $(hostname)\nexit 3\n")
+        self.assertEqual(finished.code, 3, finished)
+        self.assertRegex(finished.out, rf"(?m)^job {id} on n0$")
+        self.login("scancel", id)
+
+    def test_what_cannot_be_is_one_line(self):
+        for words, code, pattern in [
+            (["--partition", "mai"], 2, r"--partition mai: this cluster has .*"),
+            (["--constraint", "h100"], 1, r"Slurm refuses the job: .*[Ii]nvalid feature.*"),
+            (["train.py"], 2, r"toprun shell train.py: a shell takes no script; .*"),
+            (["--attach", "x"], 2, r"--attach x: is no job's number; .*"),
+        ]:
+            with self.subTest(words):
+                finished = self.login(TOPRUN, "shell", *words)
+                self.assertEqual(finished.code, code, finished)
+                self.assert_one_line(finished, pattern)
+
+    def test_nested_and_left_over(self):
+        finished = self.on("ctl", "salloc", "-N1", TOPRUN, "shell")
+        self.assertEqual(finished.code, 2, finished)
+        self.assertRegex(finished.err, r"toprun: inside job \d+ already: .*")
+        finished = self.login(TOPRUN, "shell", "--dry-run", env={"SLURM_JOB_ID": "99999",
+                                                                 "SLURM_STEP_ID": "0"})
+        self.assert_ok(finished)
+
+
+if __name__ == "__main__":
+    unittest.main()
