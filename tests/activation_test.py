@@ -55,7 +55,8 @@ class Modules(support.TestCase):
         (self.modules / "cuda").mkdir()
         (self.modules / "cuda/12.4").write_text("#%Module\nsetenv CUDA_HOME /opt/cuda-12.4\n"
                                                 "puts stdout {echo said by the module;}\n")
-        (self.modules / "nccl").write_text("#%Module\nprereq cuda\nprepend-path LD_LIBRARY_PATH /opt/nccl\n")
+        (self.modules / "rocm").write_text("#%Module\nconflict cuda\n")
+        (self.modules / "nccl").write_text("#%Module\nprepend-path LD_LIBRARY_PATH /opt/nccl\n")
 
     def load(self, *names):
         words = [word for name in names for word in ("--modules", name)]
@@ -78,10 +79,10 @@ class Modules(support.TestCase):
         self.assertIn("Unable to locate a modulefile for 'cuda/12.5'", finished.err)
         self.assertIn("did you mean cuda/12.4?", finished.err)
 
-    def test_one_that_misses_another_says_which(self):
-        finished = self.load("nccl")
+    def test_one_that_does_not_go_with_another_says_so(self):
+        finished = self.load("cuda/12.4", "rocm")
         self.assertEqual((finished.code, finished.out), (1, ""))
-        self.assertIn("cuda", finished.err)
+        self.assertIn("ERROR: Module cannot be loaded due to a conflict.", finished.err)
 
 
 if __name__ == "__main__":

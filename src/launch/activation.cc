@@ -79,9 +79,15 @@ void put_first(Environment& environment, const std::string& folder) {
   environment.set("PATH", path ? folder + ":" + *path : folder);
 }
 
-std::string last_words(std::string_view err) {
-  err = trim(err);
-  return std::string(trim(err.substr(err.rfind('\n') + 1)));
+constexpr std::size_t max_words_shown = 300;
+
+// What the module command complained of, in one line: from its first error on.
+std::string complaint(std::string_view err) {
+  const std::size_t error = lower(err).find("error");
+  if (error != std::string::npos) err.remove_prefix(err.rfind('\n', error) + 1);
+  std::string line = fmt::format("{}", fmt::join(words(err), " "));
+  if (line.size() > max_words_shown) line = line.substr(0, max_words_shown) + " …";
+  return printable(line);
 }
 
 std::string nearest_module(const std::string& name, const Environment& environment) {
@@ -102,10 +108,10 @@ Result<Environment> with_modules(const std::vector<std::string>& modules, Enviro
                 "set MODULESHOME (Environment Modules) or LMOD_PKG (Lmod) to where it is installed");
   }
   if (loaded->code == 0) return taken_over(loaded->out, environment);
-  const std::string words = last_words(loaded->err);
-  if (loaded->code != not_loaded) return fail(what, words);
+  const std::string said = complaint(loaded->err);
+  if (loaded->code != not_loaded) return fail(what, said);
   const std::string& name = loaded->out;
-  return fail(what, words.empty() ? fmt::format("{} was not loaded", name) : words,
+  return fail(what, said.empty() ? fmt::format("{} was not loaded", name) : said,
               nearest_module(name, environment));
 }
 
