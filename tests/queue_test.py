@@ -73,7 +73,11 @@ class Waiting(Queue):
         dependent = self.submit("-d", f"afterok:{self.running}", "-J", "third")
         held = self.submit("-H", "-J", "fourth")
         array = self.submit("-a", "1-3%2", "-J", "fifth", "--exclusive")
-        cluster.wait_for(lambda: "(Resources)" in self.toprun("jobs").out, "a reason")
+        # Slurm gives each its reason in its own time, at first some the wrong one.
+        wanted = [(waiting, "(Resources)"), (dependent, "(Dependency)"), (held, "(JobHeldUser)")]
+        cluster.wait_for(
+            lambda: all(re.search(rf"^ *{job} .*{re.escape(reason)}$", self.toprun("jobs").out, re.M)
+                        for job, reason in wanted), "the reasons")
         finished = self.toprun("jobs")
         self.assert_ok(finished)
         table, reasons = finished.out.split("\n\n")
