@@ -176,8 +176,13 @@ class Submit(cluster.SlurmCase):
         wait_for(lambda: len(list(folder.glob("begun.*"))) == 2, "both ranks run")
         self.assert_ok(self.login("scontrol", "requeue", id))
         self.wait_for_state(id, "PENDING")
-        # Slurm keeps a requeued job back for a while, which is no part of the case.
-        self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
+        # Slurm keeps a requeued job back for two minutes from when its last node is free, which is
+        # no part of the case.
+        def starts():
+            self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
+            return self.job(id).get("JobState") not in ("PENDING", "COMPLETING")
+
+        wait_for(starts, "the requeued job begins")
         self.wait_for_state(id, "COMPLETED", limit=60)
         text = (folder / f"logs/bash.{id}.out").read_text()
         self.assertEqual(sorted(column(shown(text), "SLURM_RESTART_COUNT")),

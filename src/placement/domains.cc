@@ -68,7 +68,7 @@ Domains::Domains(std::span<const topology::Path* const> paths, std::size_t level
   for (std::size_t node = 0; node < paths.size(); ++node) {
     const auto [first, is_new] = first_of.emplace(paths[node]->identity(), node);
     if (!is_new) {
-      std::copy_n(&place_[first->second * levels], levels, &place_[node * levels]);
+      std::copy_n(place_.data() + first->second * levels, levels, place_.data() + node * levels);
       continue;
     }
     std::uint32_t outer = 0;
