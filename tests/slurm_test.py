@@ -268,6 +268,16 @@ class Slurm(cluster.SlurmCase):
         self.assert_failed(finished, 9, "rank 2 on n1 ended with exit code 9")
         self.assertEqual(finished.err.count("toprun: rank 2"), 1)
 
+    def test_variables_of_options_reach_the_agents_of_our_own_step(self):
+        code, out = self.sbatch(
+            "--nodes=2 --ntasks-per-node=1",
+            "export PET_NPROC_PER_NODE=2 PET_NODE_RANK=0",
+            f"{TOPRUN} " + shlex.join(shows("RANK", "PET_NPROC_PER_NODE")))
+        self.assertEqual(code, 0, out)
+        rows = shown(out)
+        self.assertEqual(sorted(column(rows, "RANK")), ["0", "1", "2", "3"])
+        self.assertEqual(set(column(rows, "PET_NPROC_PER_NODE")), {"unset"})
+
     def test_torchrun_habits_of_the_recipes(self):
         """The launch lines of two published recipes, with toprun for torchrun."""
         words = shows("RANK", "TOPRUN_NODE_NAME", "MASTER_PORT")

@@ -121,6 +121,15 @@ class Ssh(cluster.TestCase):
         self.assertEqual(sorted(finished.out.split("\n")[:3]),
                          [f"rank {rank} of 3: 6" for rank in range(3)])
 
+    def test_variables_of_options_and_of_the_user_reach_the_hosts(self):
+        finished = self.launch("--hosts", "n[0-1]", "-e", "MINE", "-e", "YOURS=y z",
+                               *shows("RANK", "MINE", then='echo "[$YOURS]"'),
+                               env={"MINE": "1", "PET_NPROC_PER_NODE": "2"})
+        self.assert_ok(finished)
+        self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1", "2", "3"])
+        self.assertEqual(set(column(shown(finished.out), "MINE")), {"1"})
+        self.assertEqual(finished.out.count("[y z]"), 4)
+
     def test_what_agents_get_of_the_launchers_environment(self):
         finished = self.launch("--hosts", "n0", *shows("RANK", "NCCL_DEBUG", "http_proxy", "MINE"),
                                env={"NCCL_DEBUG": "INFO", "http_proxy": "http://p:3", "MINE": "1"})

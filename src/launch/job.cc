@@ -12,6 +12,7 @@
 #include "launch/named_hosts.h"
 #include "launch/program.h"
 #include "launch/python.h"
+#include "launch/ssh_orders.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 #include "scheduler/gpus.h"
@@ -234,6 +235,14 @@ void keep_redirected(Job& job) {
                             *job.options.log_dir);
 }
 
+// Workers must not inherit them. The agents of a step read them anew, but for what is of one node.
+void unset_option_variables(Job& job) {
+  if (job.place.stance != Stance::starter) {
+    for (const std::string& name : job.options.option_variables) job.environment.unset(name);
+  }
+  for (const char* name : variables_of_one_node) job.environment.unset(name);
+}
+
 }  // namespace
 
 Result<Job> prepare(const Options& options, const Environment& environment,
@@ -247,9 +256,9 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   Job job;
   job.options = options;
   job.environment = environment;
-  for (const std::string& name : options.option_variables) job.environment.unset(name);
   job.inherited = inherited;
   job.place = std::move(*place);
+  unset_option_variables(job);
   job.nnodes = job.place.node_count;
   job.nnodes_source = job.place.node_count_source;
   job.min_nodes = std::min(job.options.min_nodes.value_or(job.nnodes), job.nnodes);

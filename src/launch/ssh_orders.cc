@@ -20,8 +20,7 @@ using nlohmann::json;
 constexpr std::string_view orders_word = "orders ";
 
 // What each agent has its own of.
-constexpr std::array not_passed = {"PET_NODE_RANK",  "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT",
-                                   "PET_STANDALONE", "TOPRUN_HOSTS",    "TOPRUN_HOSTFILE"};
+constexpr std::array not_passed = {"TOPRUN_HOSTS", "TOPRUN_HOSTFILE"};
 constexpr std::array passed_names = {"PYTHON_EXEC",
                                      "VIRTUAL_ENV",
                                      "CONDA_PREFIX",
@@ -96,15 +95,18 @@ Result<Environment> obey(const SshOrders& orders, Environment environment) {
 }
 
 std::map<std::string, std::string> passed_variables(
-    const Environment& environment, const std::vector<std::string>& option_variables) {
+    const Environment& environment, const std::vector<std::string>& names) {
   std::map<std::string, std::string> passed;
   for (const auto& [name, value] : environment.variables()) {
     const bool named = std::ranges::find(passed_names, name) != passed_names.end() ||
-                       std::ranges::find(option_variables, name) != option_variables.end() ||
+                       std::ranges::find(names, name) != names.end() ||
                        std::ranges::any_of(passed_prefixes, [&name](std::string_view prefix) {
                          return name.starts_with(prefix);
                        });
-    if (named && std::ranges::find(not_passed, name) == not_passed.end()) passed[name] = value;
+    const bool withheld =
+        std::ranges::find(not_passed, name) != not_passed.end() ||
+        std::ranges::find(variables_of_one_node, name) != variables_of_one_node.end();
+    if (named && !withheld) passed[name] = value;
   }
   return passed;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +11,10 @@
 namespace toprun::launch {
 
 inline constexpr std::size_t max_ssh_orders_bytes = 4u << 20;
+
+// Options' variables that no other node may be given.
+inline constexpr std::array variables_of_one_node = {"PET_NODE_RANK", "PET_MASTER_ADDR",
+                                                     "PET_RDZV_ENDPOINT", "PET_STANDALONE"};
 
 // What an agent that ssh started gets on its standard input before the job's secret: everything
 // that another engine would give it by command line, working directory and environment.
@@ -32,8 +37,8 @@ Result<Environment> obey(const SshOrders& orders, Environment environment);
 
 // The launcher's variables that every agent gets: those that toprun itself reads, those that choose
 // the Python, proxies, and the settings of PyTorch and its libraries. Another host's PATH or
-// LD_LIBRARY_PATH would be wrong.
+// LD_LIBRARY_PATH would be wrong. `names`: others that are wanted, the options' and the user's own.
 std::map<std::string, std::string> passed_variables(
-    const Environment& environment, const std::vector<std::string>& option_variables);
+    const Environment& environment, const std::vector<std::string>& names);
 
 }  // namespace toprun::launch

@@ -79,7 +79,11 @@ std::vector<SshOrders> orders_for(const Job& job, const std::vector<Answered>& a
   const std::vector<std::string> arguments = arguments_for(job);
   same.argv.insert(same.argv.end(), arguments.begin(), arguments.end());
   same.directory = working_directory(job.environment);
-  same.variables = passed_variables(job.environment, job.options.option_variables);
+  std::vector<std::string> wanted = job.options.option_variables;
+  for (const auto& [name, value] : job.options.activation.variables) {
+    if (!value) wanted.push_back(name);
+  }
+  same.variables = passed_variables(job.environment, wanted);
   std::vector<SshOrders> all;
   for (std::size_t i = 0; i < answered.size(); ++i) {
     place.node = static_cast<int>(i);
