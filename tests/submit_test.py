@@ -61,6 +61,17 @@ class Submit(cluster.SlurmCase):
         return wait_for(lambda: (job := self.job(id)).get("JobState") in states and job,
                         f"job {id} is {' or '.join(states)}", limit)
 
+    def test_a_program_of_the_virtual_environment(self):
+        folder = self.folder()
+        subprocess.run(["python3", "-m", "venv", "--without-pip", folder / "env"], check=True)
+        program = folder / "env/bin/where"
+        program.write_text("#!/bin/sh\necho it runs in $VIRTUAL_ENV\n")
+        program.chmod(0o755)
+        finished = self.submit("--nodes", "2", "--venv", "env", "--follow", "--no-python", "where",
+                               cwd=folder)
+        self.assert_ok(finished)
+        self.assertIn(f"it runs in {folder}/env\n", finished.out)
+
     def test_submit_runs_what_the_dry_run_shows(self):
         folder = self.folder()
         words = ["--nodes", "2", "--nproc-per-node", "2", "--time", "1:00:00", *shows(

@@ -30,6 +30,13 @@ bool is_file(const std::string& path) {
   return fs::exists(path, error) && !fs::is_directory(path, error);
 }
 
+// A program that modules or a virtual environment bring is found on the job's nodes only.
+Result<void> check_script(const launch::Options& run, const Environment& environment) {
+  const bool is_brought =
+      run.program == launch::Program::executable && !run.activation.empty();
+  return is_brought ? Result<void>{} : launch::check_program(run, environment);
+}
+
 // From here on relative paths are the job's: the script's, --topology's, the log directory's.
 Result<void> enter_directory(const Split& split) {
   const Flag* chdir = find_flag("--chdir", Dialect::submit);
@@ -136,7 +143,7 @@ int act(const Split& split, const std::vector<std::string>& arguments,
   if (const auto there = enter_directory(split); !there) return give_up(there.error());
   auto options = submit_options(split, arguments, environment, is_file);
   if (!options) return give_up(options.error());
-  if (const auto there = launch::check_program(options->run, environment); !there) {
+  if (const auto there = check_script(options->run, environment); !there) {
     return give_up(there.error());
   }
   if (const auto settled = settle_paths(options->request); !settled) {
