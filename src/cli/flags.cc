@@ -129,8 +129,9 @@ constexpr std::array table = {
         "Which node gets which ranks: topology, name, scheduler, given, or file:PATH with one host "
         "per line",
         "topology where it is known, else the scheduler's, else by name"),
-    ours(FlagId::topology, "--topology", 0, "auto|slurm|k8s|gcp|oci|aws|nvlink|name:REGEX|FILE",
-         "TOPRUN_TOPOLOGY", Group::placement,
+    ours(FlagId::topology, "--topology", 0,
+         "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE", "TOPRUN_TOPOLOGY",
+         Group::placement,
          "What tells where the nodes are: Slurm, Kubernetes' labels, a cloud, nvidia-smi, the "
          "nodes' "
          "names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, topology.conf, what "
