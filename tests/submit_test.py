@@ -137,12 +137,44 @@ class Submit(cluster.SlurmCase):
             self.assertEqual(finished.code, code, finished)
             self.assertRegex(finished.out, r"\A\d+\n\Z")
 
+    def test_every_line_is_shown_once(self):
+        """Slurm's file and HOST.out hold the same lines, but for the batch script's own."""
+        folder = self.folder()
+        lines = 2000
+        (folder / "worker.sh").write_text(
+            f"i=0; while [ $i -lt {lines} ]; do echo rank $RANK line $i; i=$((i+1)); done\n"
+            "echo equal; echo error >&2\n")
+        script = folder / "job.sh"
+        script.write_text("#!/bin/bash\n#SBATCH --nodes=2 --nodelist=n0,n1 --output=job.%j.out\n"
+                          "echo before\necho equal\n"
+                          f"{TOPRUN} --node-log $SLURM_JOB_ID --no-python sh worker.sh\n"
+                          "echo after\nprintf rest\n")
+        id = self.login("sbatch", "--parsable", script, cwd=folder).out.strip()
+        (folder / id).mkdir(exist_ok=True)  # as toprun submit does
+        followed = self.login(TOPRUN, "logs", "-f", id, cwd=folder)
+        afterwards = self.login(TOPRUN, "logs", id, cwd=folder)
+        expected = ["before", "equal", "after", "rest"]
+        for rank in range(2):
+            expected += [f"n{rank}: rank {rank} line {i}" for i in range(lines)]
+            expected += [f"n{rank}: equal", f"n{rank}: error"]
+        for finished in (followed, afterwards):
+            self.assert_ok(finished)
+            shown = [line for line in finished.out.splitlines() if "toprun: " not in line]
+            self.assertEqual(sorted(shown), sorted(expected))
+            self.assertEqual(finished.out.count("toprun: "), 1)
+            # Each host's lines and the script's are in their own order.
+            for words in ("n0: rank", "n1: rank"):
+                self.assertEqual([line for line in shown if line.startswith(words)],
+                                 [line for line in expected if line.startswith(words)])
+
     def test_follow_shows_the_output_and_gives_the_exit_code(self):
         finished = self.submit("--follow", "--nodes", "2", *shows("RANK", then=(
             "touch up.$RANK; until test -e up.0 && test -e up.1; do sleep 0.1; done; exit 3")),
             cwd=self.folder(), limit=60)
         self.assertEqual(finished.code, 3, finished)
-        self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1"], finished)
+        rows = re.findall(r"(?m)^(n\d: )?shown RANK=(\d)", finished.out)
+        self.assertEqual(sorted(rank for _, rank in rows), ["0", "1"], finished)
+        self.assertTrue(all(host for host, _ in rows), finished)
 
     def test_a_chain_goes_on_after_success_only(self):
         folder = self.folder()

@@ -15,7 +15,6 @@
 #include "scheduler/slurm_defaults.h"
 #include "scheduler/slurm_script.h"
 #include "scheduler/slurm_submit.h"
-#include "scheduler/slurm_wait.h"
 
 namespace toprun::cli {
 namespace {
@@ -32,8 +31,7 @@ bool is_file(const std::string& path) {
 
 // A program that modules or a virtual environment bring is found on the job's nodes only.
 Result<void> check_script(const launch::Options& run, const Environment& environment) {
-  const bool is_brought =
-      run.program == launch::Program::executable && !run.activation.empty();
+  const bool is_brought = run.program == launch::Program::executable && !run.activation.empty();
   return is_brought ? Result<void>{} : launch::check_program(run, environment);
 }
 
@@ -116,11 +114,6 @@ int dry_run(const SubmitOptions& options, const std::string& script, const Slurm
   return print(script);
 }
 
-int wait_for(const std::string& id, const Environment& environment) {
-  const auto code = scheduler::wait_for_slurm_job(id, environment);
-  return code ? *code : give_up(code.error());
-}
-
 int submit(const SubmitOptions& options, const std::string& script, const SlurmFacts& facts,
            const Environment& environment) {
   const JobRequest& request = options.request;
@@ -135,7 +128,7 @@ int submit(const SubmitOptions& options, const std::string& script, const SlurmF
       "job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}; its files: {1}", *id,
       request.is_array() ? folder.string() + "_*" : folder.string()));
   if (options.follow) return follow_job(*id, environment);
-  return options.wait ? wait_for(*id, environment) : printed;
+  return options.wait ? wait_for_job(*id, environment) : printed;
 }
 
 int act(const Split& split, const std::vector<std::string>& arguments,
