@@ -7,11 +7,13 @@
 
 #include "base/console.h"
 #include "base/process.h"
+#include "cli/activation_check.h"
 #include "cli/follow.h"
 #include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/print.h"
 #include "launch/program.h"
+#include "scheduler/queue.h"
 #include "scheduler/slurm_defaults.h"
 #include "scheduler/slurm_script.h"
 #include "scheduler/slurm_submit.h"
@@ -143,6 +145,14 @@ int act(const Split& split, const std::vector<std::string>& arguments,
     return give_up(settled.error());
   }
   const Environment clean = submission_environment(environment);
+  if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
+    return give_up(limit.error());
+  }
+  if (const auto there =
+          check_activation(options->run.activation, options->request, clean, options->notes);
+      !there) {
+    return give_up(there.error());
+  }
   const bool has_slurm = find_program("sbatch", clean).has_value();
   if (!has_slurm && options->dry_run != DryRun::client)
     return give_up(scheduler::no_slurm("sbatch"));
