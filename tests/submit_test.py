@@ -382,6 +382,23 @@ class NodeFailure(SubmitCase):
         self.assertEqual([len(attempt["nodes"]) for attempt in report["attempts"]], [3, 2])
 
 
+    def test_an_elastic_job_without_its_first_node(self):
+        """The ranks end; Slurm itself, which runs no batch script any more, waits for the node."""
+        folder = self.folder()
+        id = self.submitted("--nnodes", "2:3", *shows("RANK", then=(
+            "while :; do touch beat.$RANK; sleep 0.2; done")), cwd=folder)
+        beats = lambda: list(folder.glob("beat.*"))
+        wait_for(lambda: len(beats()) == 3, "three ranks")
+        lost = self.job(id)["BatchHost"]
+        self.power_off(lost)
+        wait_for(lambda: time.time() - max(beat.stat().st_mtime for beat in beats()) > 3,
+                 "the ranks on the other nodes end", self.LIMIT_S)
+        wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
+                 "Slurm knows that the node is lost", self.LIMIT_S)
+        self.assertEqual(self.job(id)["JobState"], "RUNNING")
+        self.login("scancel", id)
+
+
 class Shell(cluster.SlurmCase):
     UP = ("--hosts", "4", "--racks", "2", "--slurm")
 
