@@ -209,7 +209,7 @@ class Slurm(cluster.SlurmCase):
         for row in rows:
             self.assertEqual({name: row[name] for name in same}, same)
         self.assertIn("srun --overlap -N 4 -n 4 --ntasks-per-node=1 -c 4 --kill-on-bad-exit=0 "
-                      "--wait=0 --unbuffered --mpi=none --export=ALL", out)
+                      "--wait=0 --mpi=none --export=ALL", out)
         self.assertIn("<secret>", out)
 
     def test_in_the_shell_of_salloc(self):

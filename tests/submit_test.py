@@ -3,10 +3,13 @@
 
 import json
 import os
+import pathlib
+import random
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 import unittest
 
@@ -40,9 +43,7 @@ class Scripts(unittest.TestCase):
         self.check("shellcheck")
 
 
-class Submit(cluster.SlurmCase):
-    UP = ("--hosts", "4", "--racks", "2", "--slurm")
-
+class SubmitCase(cluster.SlurmCase):
     def submit(self, *words, cwd=None, env=None, limit=30):
         return self.begin(*self.cluster.on("ctl", TOPRUN, "submit", *words), cwd=cwd,
                           env={"PYTHON_EXEC": shutil.which("python3"), **(env or {})}).wait(limit)
@@ -60,6 +61,19 @@ class Submit(cluster.SlurmCase):
     def wait_for_state(self, id, *states, limit=30):
         return wait_for(lambda: (job := self.job(id)).get("JobState") in states and job,
                         f"job {id} is {' or '.join(states)}", limit)
+
+    def start_again(self, id):
+        """Slurm keeps a requeued job back for two minutes from when its last node is free, which is
+        no part of a case."""
+        def starts():
+            self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
+            return self.job(id).get("JobState") not in ("PENDING", "COMPLETING")
+
+        wait_for(starts, "the requeued job begins")
+
+
+class Submit(SubmitCase):
+    UP = ("--hosts", "4", "--racks", "2", "--slurm")
 
     def test_a_program_of_the_virtual_environment(self):
         folder = self.folder()
@@ -129,6 +143,33 @@ class Submit(cluster.SlurmCase):
         self.assertTrue((folder / f"my logs; %j/{id}/n0.out").exists()
                         or list((folder / f"my logs; %j/{id}").glob("n*.out")))
 
+    def test_random_words_arrive_as_they_are(self):
+        """What nobody thought of: the seed stands in the message of a failure."""
+        seed = int(os.environ.get("TOPRUN_TEST_SEED", time.time()))
+        chance = random.Random(seed)
+        pieces = ["$(touch injected)", "`touch injected`", "${HOME}", "$'", '"', "'", "\\", "\n", "\r",
+                  "\t", " ", "  ", "#SBATCH --nodes=9", "\n#SBATCH --wrap=id\n", "EOF", "%j", "%%", "\x1b",
+                  "\x7f", "é", "漢", "\u202e", "\udcff", "-", "--", "--nodes", "=", ";", "&", "|", "<", ">",
+                  "(", "*", "?", "[a-z]", "{a,b}", "~", "!", "!!", "^", "x", "0"]
+
+        def word():
+            return "".join(chance.choice(pieces) for _ in range(chance.randrange(8)))
+
+        for _ in range(3):
+            folder = self.folder()
+            (folder / "arguments.py").write_text(
+                "import json, os, sys\n"
+                "json.dump([os.environ['V'], *sys.argv[1:]], open('arguments.json', 'w'))")
+            words = [word() for _ in range(200)]
+            id = self.submitted("-e", f"V={words[0]}", "arguments.py", *words[1:], cwd=folder)
+            job = self.wait_for_state(id, "COMPLETED", "FAILED")
+            self.assertEqual((job["JobState"], job["NumNodes"]), ("COMPLETED", "1"),
+                             f"TOPRUN_TEST_SEED={seed}")
+            self.assertEqual(json.loads((folder / "arguments.json").read_text()), words,
+                             f"TOPRUN_TEST_SEED={seed}")
+            self.assertEqual(sorted(path.name for path in folder.iterdir()),
+                             ["arguments.json", "arguments.py", "logs"], f"TOPRUN_TEST_SEED={seed}")
+
     def test_wait_gives_the_jobs_exit_code(self):
         folder = self.folder()
         for code in (0, 7):
@@ -137,12 +178,44 @@ class Submit(cluster.SlurmCase):
             self.assertEqual(finished.code, code, finished)
             self.assertRegex(finished.out, r"\A\d+\n\Z")
 
+    def test_every_line_is_shown_once(self):
+        """Slurm's file and HOST.out hold the same lines, but for the batch script's own."""
+        folder = self.folder()
+        lines = 2000
+        (folder / "worker.sh").write_text(
+            f"i=0; while [ $i -lt {lines} ]; do echo rank $RANK line $i; i=$((i+1)); done\n"
+            "echo equal; echo error >&2\n")
+        script = folder / "job.sh"
+        script.write_text("#!/bin/bash\n#SBATCH --nodes=2 --nodelist=n0,n1 --output=job.%j.out\n"
+                          "echo before\necho equal\n"
+                          f"{TOPRUN} --node-log $SLURM_JOB_ID --no-python sh worker.sh\n"
+                          "echo after\nprintf rest\n")
+        id = self.login("sbatch", "--parsable", script, cwd=folder).out.strip()
+        (folder / id).mkdir(exist_ok=True)  # as toprun submit does
+        followed = self.login(TOPRUN, "logs", "-f", id, cwd=folder)
+        afterwards = self.login(TOPRUN, "logs", id, cwd=folder)
+        expected = ["before", "equal", "after", "rest"]
+        for rank in range(2):
+            expected += [f"n{rank}: rank {rank} line {i}" for i in range(lines)]
+            expected += [f"n{rank}: equal", f"n{rank}: error"]
+        for finished in (followed, afterwards):
+            self.assert_ok(finished)
+            shown = [line for line in finished.out.splitlines() if "toprun: " not in line]
+            self.assertEqual(sorted(shown), sorted(expected))
+            self.assertEqual(finished.out.count("toprun: "), 1)
+            # Each host's lines and the script's are in their own order.
+            for words in ("n0: rank", "n1: rank"):
+                self.assertEqual([line for line in shown if line.startswith(words)],
+                                 [line for line in expected if line.startswith(words)])
+
     def test_follow_shows_the_output_and_gives_the_exit_code(self):
         finished = self.submit("--follow", "--nodes", "2", *shows("RANK", then=(
             "touch up.$RANK; until test -e up.0 && test -e up.1; do sleep 0.1; done; exit 3")),
             cwd=self.folder(), limit=60)
         self.assertEqual(finished.code, 3, finished)
-        self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1"], finished)
+        rows = re.findall(r"(?m)^(n\d: )?shown RANK=(\d)", finished.out)
+        self.assertEqual(sorted(rank for _, rank in rows), ["0", "1"], finished)
+        self.assertTrue(all(host for host, _ in rows), finished)
 
     def test_a_chain_goes_on_after_success_only(self):
         folder = self.folder()
@@ -187,13 +260,7 @@ class Submit(cluster.SlurmCase):
         wait_for(lambda: len(list(folder.glob("begun.*"))) == 2, "both ranks run")
         self.assert_ok(self.login("scontrol", "requeue", id))
         self.wait_for_state(id, "PENDING")
-        # Slurm keeps a requeued job back for two minutes from when its last node is free, which is
-        # no part of the case.
-        def starts():
-            self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
-            return self.job(id).get("JobState") not in ("PENDING", "COMPLETING")
-
-        wait_for(starts, "the requeued job begins")
+        self.start_again(id)
         self.wait_for_state(id, "COMPLETED", limit=60)
         text = (folder / f"logs/bash.{id}.out").read_text()
         self.assertEqual(sorted(column(shown(text), "SLURM_RESTART_COUNT")),
@@ -255,8 +322,81 @@ class Submit(cluster.SlurmCase):
                                    env={"PATH": f"{programs}:{os.environ['PATH']}"})
         self.assert_ok(finished)
         self.assertEqual(finished.out, "17\n")
+        self.assertEqual(finished.err.count("warning: site news\n"), 1, finished)
         self.assertEqual((folder / "script").read_text(),
                          (folder / "logs/17/job.sbatch").read_text())
+
+
+class NodeFailure(SubmitCase):
+    """A node without power: Slurm's SlurmdTimeout is 10 s here, and so is toprun's patience."""
+
+    UP = ("--hosts", "3", "--racks", "1", "--slurm")
+    LIMIT_S = 60
+
+    def power_off(self, host):
+        self.cluster.power_off(host)
+        self.addCleanup(self.wait_for_idle, host)
+        self.addCleanup(self.cluster.power_on, host)
+
+    def wait_for_idle(self, host):
+        wait_for(lambda: self.login("sinfo", "-h", "-n", host, "-p", "main", "-o", "%T").out.strip()
+                 == "idle", f"{host} is idle again", self.LIMIT_S)
+
+    def test_a_job_is_requeued_and_finds_its_checkpoint(self):
+        folder = self.folder()
+        id = self.submitted("--nodes", "2", "--nodelist", "n0", support.EXAMPLES / "train_resume.py",
+                            "--epochs", "300", cwd=folder, env={"PYTHON_EXEC": support.python(),
+                                                                "CUDA_VISIBLE_DEVICES": ""})
+        checkpoint = folder / "last.pt"
+        wait_for(checkpoint.exists, "a checkpoint", self.LIMIT_S)
+        self.power_off("n0")  # the batch script's host, and the root's
+        self.wait_for_state(id, "PENDING", limit=self.LIMIT_S)
+        done = checkpoint.stat().st_mtime_ns
+        self.login("scontrol", "update", f"JobId={id}", "ReqNodeList=")
+        self.start_again(id)
+        wait_for(lambda: checkpoint.stat().st_mtime_ns != done, "it goes on", self.LIMIT_S)
+        text = "".join(path.read_text() for path in (folder / f"logs/{id}").glob("n*.out"))
+        epochs = [int(number) for number in re.findall(r"(?m)^epoch (\d+)/", text)]
+        self.assertEqual(epochs.count(1), 1, text)
+        self.assertEqual(self.job(id)["Restarts"], "1")
+        self.login("scancel", id)
+
+    def test_an_elastic_job_goes_on_without_the_node(self):
+        folder = self.folder()
+        id = self.submitted("--nnodes", "2:3", *shows("RANK", "WORLD_SIZE", "TOPRUN_ATTEMPT", then=(
+            "touch up.$TOPRUN_ATTEMPT.$RANK; until test $TOPRUN_ATTEMPT = 1 -a -e end; do "
+            "sleep 0.1; done")), cwd=folder)
+        wait_for(lambda: len(list(folder.glob("up.0.*"))) == 3, "three ranks")
+        lost = next(host for host in ("n1", "n2") if self.job(id)["BatchHost"] != host)
+        self.power_off(lost)
+        wait_for(lambda: len(list(folder.glob("up.1.*"))) == 2, "two ranks go on", self.LIMIT_S)
+        wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
+                 "Slurm knows that the node is lost", self.LIMIT_S)
+        self.assertEqual(self.job(id)["JobState"], "RUNNING")
+        (folder / "end").touch()
+        job = self.wait_for_state(id, "COMPLETED", "FAILED", "NODE_FAIL", "PENDING", limit=self.LIMIT_S)
+        text = (folder / f"logs/bash.{id}.out").read_text()
+        self.assertEqual((job["JobState"], job["ExitCode"]), ("COMPLETED", "0:0"), text)
+        report = json.loads((folder / f"logs/{id}/report.json").read_text())
+        self.assertEqual(report["exit_code"], 0)
+        self.assertEqual([len(attempt["nodes"]) for attempt in report["attempts"]], [3, 2])
+
+
+    def test_an_elastic_job_without_its_first_node(self):
+        """The ranks end; Slurm itself, which runs no batch script any more, waits for the node."""
+        folder = self.folder()
+        id = self.submitted("--nnodes", "2:3", *shows("RANK", then=(
+            "while :; do touch beat.$RANK; sleep 0.2; done")), cwd=folder)
+        beats = lambda: list(folder.glob("beat.*"))
+        wait_for(lambda: len(beats()) == 3, "three ranks")
+        lost = self.job(id)["BatchHost"]
+        self.power_off(lost)
+        wait_for(lambda: time.time() - max(beat.stat().st_mtime for beat in beats()) > 3,
+                 "the ranks on the other nodes end", self.LIMIT_S)
+        wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
+                 "Slurm knows that the node is lost", self.LIMIT_S)
+        self.assertEqual(self.job(id)["JobState"], "RUNNING")
+        self.login("scancel", id)
 
 
 class Shell(cluster.SlurmCase):
@@ -286,11 +426,62 @@ class Shell(cluster.SlurmCase):
     def test_the_line_of_a_recipe(self):
         finished = self.run_to_end(
             support.binary(), "shell", "--dry-run", "--qos", "acc_debug", "--account", "bsc98",
-            "--gres=gpu:2", "--cpus-per-task", "40", env={"SHELL": "/bin/bash", "PATH": "/nowhere"})
+            "--gres=gpu:2", "--cpus-per-task", "40", "--modules", "singularity",
+            env={"SHELL": "/bin/bash", "PATH": "/nowhere"})
         self.assert_ok(finished)
         self.assertTrue(finished.out.startswith(
             "salloc --gres=gpu:2 --cpus-per-task=40 --account=bsc98 --qos=acc_debug --nodes=1 "
             "--ntasks-per-node=1 srun --nodes=1 --ntasks=1 "), finished.out)
+        self.assertTrue(finished.out.endswith(
+            f" env TOPRUN_SHELL=/bin/bash {os.path.realpath(TOPRUN)} shell --modules=singularity\n"),
+            finished.out)
+        self.assertRegex(finished.err, "(?m)^toprun: --modules singularity on host .*; the job's nodes "
+                                       "may have it$")
+
+    def environments(self):
+        """A folder with a virtual environment and a module; the variables that find the module."""
+        init = pathlib.Path("/usr/share/modules/init/bash")
+        if not init.exists():
+            self.skipTest("environment-modules is not installed")
+        folder = self.folder()
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "torch-env"], check=True)
+        (folder / "modules/singularity").mkdir(parents=True)
+        (folder / "modules/singularity/3.11").write_text("#%Module\nsetenv SIF_HOME /opt/sif\n")
+        return folder, {"MODULEPATH": str(folder / "modules"), "LOADEDMODULES": "", "HOME": str(folder),
+                        "MODULESHOME": str(init.parent.parent), "B": "from here"}
+
+    def test_modules_environment_and_variables_are_the_shells(self):
+        folder, env = self.environments()
+        options = ["--modules", "singularity", "--venv", folder / "torch-env", "-e", "A=x  y", "-e", "B"]
+        typed = 'echo "<$SIF_HOME|$A|$B|$VIRTUAL_ENV|${TOPRUN_SHELL-}>" $(command -v python)\nexit 5\n'
+        expected = f"</opt/sif|x  y|from here|{folder}/torch-env|> {folder}/torch-env/bin/python\n"
+        finished = self.shell(["--nodes", "2", *options], typed, env=env)
+        self.assertEqual(finished.code, 5, finished)
+        self.assertIn(expected, finished.out)
+        id = self.login("sbatch", "--parsable", "-o", folder / "out", "--wrap", "sleep 60").out.strip()
+        wait_for(lambda: "RUNNING" in self.login("squeue", "-h", "-j", id, "-o", "%T").out, "it runs")
+        finished = self.shell(["--attach", id, *options], typed, env=env)
+        self.assertEqual(finished.code, 5, finished)
+        self.assertIn(expected, finished.out)
+        self.login("scancel", id)
+
+    def test_what_is_not_there_is_named_before_anything_is_allocated(self):
+        folder, env = self.environments()
+        for verb, rest in [("shell", []), ("submit", ["--no-python", "true"])]:
+            with self.subTest(verb):
+                finished = self.login(TOPRUN, verb, "--chdir", folder, "--venv", "torch-evn", *rest)
+                self.assertEqual((finished.code, finished.out), (1, ""), finished)
+                self.assert_one_line(finished, rf"--venv \S*torch-evn on host ctl: there is no "
+                                               rf"{folder}/torch-evn/bin/python; did you mean {folder}/torch-env\?")
+                finished = self.login(TOPRUN, verb, "--dry-run", "--modules", "singularity/3.12", *rest,
+                                      cwd=folder, env=env)
+                self.assert_ok(finished)
+                self.assertRegex(finished.err, "(?m)^toprun: --modules singularity/3.12 on host ctl: .*; "
+                                               "did you mean singularity/3.11\\?; the job's nodes may "
+                                               "have it$")
+        later = self.login(TOPRUN, "submit", "--dry-run", "--after", "1", "--venv", "torch-evn", *rest,
+                           cwd=folder)
+        self.assert_ok(later)
 
     def test_attach_enters_a_running_job(self):
         folder = self.folder()

@@ -189,16 +189,17 @@ constexpr std::array table = {
              "SCRIPT is a Python module, as with `python -m`"),
     torchrun(FlagId::no_python, "--no-python", 0, "", "PET_NO_PYTHON", Group::program,
              "SCRIPT is a program to run as it is, looked up in PATH"),
-    ours(FlagId::env, "--env", 'e', "K[=V]", "", Group::program,
-         "Set a variable for the workers on every node; K alone takes its value from here. May be "
-         "given several times"),
-    ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::program,
-         "Run in this virtual environment, with its Python"),
-    ours(FlagId::conda, "--conda", 0, "NAME|DIR", "TOPRUN_CONDA", Group::program,
-         "Run in this conda environment, with its Python"),
-    ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES", Group::program,
-         "Load these environment modules first (Environment Modules, Lmod), and no others. May be "
-         "given several times"),
+    only(Scope::everyone, ours(FlagId::env, "--env", 'e', "K[=V]", "", Group::program,
+                               "Set a variable on every node; K alone takes its value from here. "
+                               "May be given several times")),
+    only(Scope::everyone, ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::program,
+                               "Run in this virtual environment, with its Python")),
+    only(Scope::everyone, ours(FlagId::conda, "--conda", 0, "NAME|DIR", "TOPRUN_CONDA",
+                               Group::program, "Run in this conda environment, with its Python")),
+    only(Scope::everyone,
+         ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES", Group::program,
+              "Load these environment modules first (Environment Modules, Lmod), and no others. "
+              "May be given several times")),
     torchrun(FlagId::role, "--role", 0, "NAME", "PET_ROLE", Group::program,
              "Name of this group of workers, also in the prefix of their lines", "default"),
     torchrun(FlagId::run_path, "--run-path", 0, "", "PET_RUN_PATH", Group::program,

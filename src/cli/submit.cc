@@ -7,15 +7,16 @@
 
 #include "base/console.h"
 #include "base/process.h"
+#include "cli/activation_check.h"
 #include "cli/follow.h"
 #include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/print.h"
 #include "launch/program.h"
+#include "scheduler/queue.h"
 #include "scheduler/slurm_defaults.h"
 #include "scheduler/slurm_script.h"
 #include "scheduler/slurm_submit.h"
-#include "scheduler/slurm_wait.h"
 
 namespace toprun::cli {
 namespace {
@@ -32,8 +33,7 @@ bool is_file(const std::string& path) {
 
 // A program that modules or a virtual environment bring is found on the job's nodes only.
 Result<void> check_script(const launch::Options& run, const Environment& environment) {
-  const bool is_brought =
-      run.program == launch::Program::executable && !run.activation.empty();
+  const bool is_brought = run.program == launch::Program::executable && !run.activation.empty();
   return is_brought ? Result<void>{} : launch::check_program(run, environment);
 }
 
@@ -116,11 +116,6 @@ int dry_run(const SubmitOptions& options, const std::string& script, const Slurm
   return print(script);
 }
 
-int wait_for(const std::string& id, const Environment& environment) {
-  const auto code = scheduler::wait_for_slurm_job(id, environment);
-  return code ? *code : give_up(code.error());
-}
-
 int submit(const SubmitOptions& options, const std::string& script, const SlurmFacts& facts,
            const Environment& environment) {
   const JobRequest& request = options.request;
@@ -135,7 +130,7 @@ int submit(const SubmitOptions& options, const std::string& script, const SlurmF
       "job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}; its files: {1}", *id,
       request.is_array() ? folder.string() + "_*" : folder.string()));
   if (options.follow) return follow_job(*id, environment);
-  return options.wait ? wait_for(*id, environment) : printed;
+  return options.wait ? wait_for_job(*id, environment) : printed;
 }
 
 int act(const Split& split, const std::vector<std::string>& arguments,
@@ -150,6 +145,14 @@ int act(const Split& split, const std::vector<std::string>& arguments,
     return give_up(settled.error());
   }
   const Environment clean = submission_environment(environment);
+  if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
+    return give_up(limit.error());
+  }
+  if (const auto there =
+          check_activation(options->run.activation, options->request, clean, options->notes);
+      !there) {
+    return give_up(there.error());
+  }
   const bool has_slurm = find_program("sbatch", clean).has_value();
   if (!has_slurm && options->dry_run != DryRun::client)
     return give_up(scheduler::no_slurm("sbatch"));

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "scheduler/queue.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -148,9 +149,13 @@ int gpus_in_gres(std::string_view gres) {
   return static_cast<int>(std::min(sum, most));
 }
 
+std::chrono::milliseconds slurm_answer_limit(const Environment& environment) {
+  return engine_timeout_of(environment).value_or(engine_timeout);
+}
+
 SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& trouble) {
   const auto ask = [&](const std::vector<std::string>& argv) -> std::string {
-    auto answer = output_of(argv, environment, slurm_answer_limit);
+    auto answer = output_of(argv, environment, slurm_answer_limit(environment));
     if (answer) return *std::move(answer);
     trouble.push_back(answer.error().line());
     return {};

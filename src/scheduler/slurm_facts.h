@@ -11,8 +11,9 @@
 
 namespace toprun::scheduler {
 
-// How long a program of Slurm may take to answer.
-inline constexpr std::chrono::seconds slurm_answer_limit{30};
+// How long a program of Slurm may take to answer: engine_timeout_of(), the default where that is an
+// error.
+std::chrono::milliseconds slurm_answer_limit(const Environment& environment);
 
 // Nodes of one partition that are alike.
 struct NodeKind {
