@@ -264,17 +264,18 @@ class Jobs(cluster.SlurmCase):
     def test_a_submitted_job_is_what_the_files_said(self):
         self.project_file("nodes = 1\nnproc-per-node = 2\n[profile.big]\nnodes = 2\n"
                           "env = { A = 'x y' }\n")
-        words = ["submit", "--profile", "big", *shows("RANK", "A")]
+        words = ["submit", "--profile", "big", *shows("RANK", then='echo "[$A]"')]
         dry = self.at_login(TOPRUN, *words[:1], "--dry-run", *words[1:])
         self.assert_ok(dry)
         self.assertIn("#SBATCH --nodes=2\n", dry.out)
         self.assertIn("toprun: --nodes 2: toprun.toml:4\n", dry.err)
         last = dry.out.splitlines()[-1]
         self.assertIn(" --no-config '--env=A=x y' --nproc-per-node=2 --no-python bash -c ", last)
-        id = self.at_login(TOPRUN, *words[:1], "--wait", *words[1:])
-        self.assert_ok(id)
-        text = (self.project / f"logs/bash.{id.out.strip()}.out").read_text()
+        submitted = self.at_login(TOPRUN, *words[:1], "--wait", *words[1:])
+        self.assert_ok(submitted)
+        text = (self.project / f"logs/bash.{submitted.out.strip()}.out").read_text()
         self.assertEqual(column(shown(text), "RANK"), ["0", "1", "2", "3"])
+        self.assertEqual(text.count("[x y]"), 4)
 
     def test_a_shell(self):
         self.project_file("nodes = 2\nqos = 'x'\n")
