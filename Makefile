@@ -30,7 +30,7 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/demo
 
 test:  ## every test of the release build, and the unit tests under ASan and UBSan
-	tools/setup build cluster modules mpi draw old wheel --python
+	tools/setup build clang cluster modules mpi draw old wheel --python
 	cmake --preset release
 	cmake --build build/release
 	cmake --preset asan
@@ -66,13 +66,13 @@ dev:  ## everything, with debug information and dynamic libraries
 	cmake --build build/dev
 
 asan tsan:  ## unit tests under ASan and UBSan; under TSan
-	tools/setup build
+	tools/setup build clang
 	cmake --preset $@
 	cmake --build build/$@ --target unit_tests
 	python3 -B tests/run.py build/$@:unit
 
 fuzz:  ## every fuzzer for FUZZ_SECONDS (30), from the inputs in tests/corpus on
-	tools/setup build fuzz
+	tools/setup build clang
 	cmake --preset fuzz
 	cmake --build build/fuzz --target fuzzers
 	tools/corpus unpack build/fuzz

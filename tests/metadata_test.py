@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """Hosts in a cloud: their firmware names it, and each has a metadata server at 169.254.169.254 that
 says where it is, or answers as a broken one does; on Azure their InfiniBand ports do."""
 

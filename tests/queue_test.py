@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 400 LABELS cluster
+# ctest: TIMEOUT 400 LABELS cluster
 """The queue's verbs on a real Slurm of four hosts in two racks (r0: n0, n2; r1: n1, n3): jobs,
 status, logs, cancel, eta and cluster. It keeps no accounting, as small sites do."""
 

@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 400 LABELS cluster
+# ctest: TIMEOUT 400 LABELS cluster
 """toprun in a real Slurm of four hosts in two racks whose names interleave: r0 has n0 and n2, r1 has
 n1 and n3. The order of the network is n0 n2 n1 n3."""
 

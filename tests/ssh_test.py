@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """toprun --hosts over a real sshd on each of four virtual hosts in two racks; the launcher is on a
 fifth, ctl, unless a case says otherwise."""
 

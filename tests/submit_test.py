@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """`toprun submit` and `toprun shell` on the virtual cluster's real Slurm."""
 
 import json

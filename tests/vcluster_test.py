@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """tools/vcluster from outside: what it builds, and that nothing of it stays."""
 
 import json
