@@ -13,9 +13,9 @@ import sys
 import time
 import unittest
 
-import cluster
 import support
 from cluster import column, shown, shows, wait_for
+from submitting import SubmitCase
 
 TOPRUN = support.TOPRUN
 GOLDEN = support.REPOSITORY / "src/cli/submit_golden"
@@ -41,35 +41,6 @@ class Scripts(unittest.TestCase):
     def test_shellcheck_finds_nothing(self):
         support.needs_program("shellcheck")
         self.check("shellcheck")
-
-
-class SubmitCase(cluster.SlurmCase):
-    def submit(self, *words, cwd=None, env=None, limit=30):
-        return self.begin(*self.cluster.on("ctl", TOPRUN, "submit", *words), cwd=cwd,
-                          env={"PYTHON_EXEC": shutil.which("python3"), **(env or {})}).wait(limit)
-
-    def submitted(self, *words, **options):
-        """The id of a job that was taken."""
-        finished = self.submit(*words, **options)
-        self.assert_ok(finished)
-        self.assertRegex(finished.out, r"\A\d+\n\Z")
-        return finished.out.strip()
-
-    def job(self, id):
-        return dict(re.findall(r"(\S+?)=(\S*)", self.login("scontrol", "show", "job", "-o", id).out))
-
-    def wait_for_state(self, id, *states, limit=30):
-        return wait_for(lambda: (job := self.job(id)).get("JobState") in states and job,
-                        f"job {id} is {' or '.join(states)}", limit)
-
-    def start_again(self, id):
-        """Slurm keeps a requeued job back for two minutes from when its last node is free, which is
-        no part of a case."""
-        def starts():
-            self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
-            return self.job(id).get("JobState") not in ("PENDING", "COMPLETING")
-
-        wait_for(starts, "the requeued job begins")
 
 
 class Submit(SubmitCase):
@@ -399,20 +370,8 @@ class NodeFailure(SubmitCase):
         self.login("scancel", id)
 
 
-class Shell(cluster.SlurmCase):
+class Shell(SubmitCase):
     UP = ("--hosts", "4", "--racks", "2", "--slurm")
-
-    def shell(self, words, typed, env=None, limit=60):
-        """What a terminal shows when this is typed into the shell."""
-        command = shlex.join([*map(str, self.cluster.on("ctl", TOPRUN, "shell", *words))])
-        run = self.begin("script", "-qec", command, "/dev/null", stdin=subprocess.PIPE,
-                         env={"SHELL": "/bin/bash", "PYTHON_EXEC": shutil.which("python3"),
-                              **(env or {})})
-        run.process.stdin.write(typed.encode())
-        run.process.stdin.flush()
-        finished = run.wait(limit)
-        finished.out = re.sub(r"\r|\x1b\[\?2004[hl]", "", finished.out)
-        return finished
 
     def test_toprun_in_it_uses_every_node(self):
         line = shlex.join([TOPRUN, *shows("RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME")])
