@@ -10,10 +10,8 @@
 
 namespace toprun {
 
-namespace {
-
-Result<std::string> read_all(const Fd& fd, const std::filesystem::path& path,
-                             std::size_t limit_bytes) {
+Result<std::string> read_open_file(const Fd& fd, const std::filesystem::path& path,
+                                   std::size_t limit_bytes) {
   if (!fd) return fail_errno("cannot read " + path.string());
   const auto too_large = [&] {
     return fail("cannot read " + path.string(), fmt::format("larger than {} bytes", limit_bytes));
@@ -33,11 +31,9 @@ Result<std::string> read_all(const Fd& fd, const std::filesystem::path& path,
   }
 }
 
-}  // namespace
-
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return read_all(fd, path, limit_bytes);
+  return read_open_file(fd, path, limit_bytes);
 }
 
 Result<void> replace_file(const std::filesystem::path& path, std::string_view content) {
@@ -69,7 +65,7 @@ Result<std::string> read_plain_file(const std::filesystem::path& path, std::size
   if (fd && ::fstat(fd.get(), &status) == 0 && !S_ISREG(status.st_mode)) {
     return fail("cannot read " + path.string(), "it is no plain file");
   }
-  return read_all(fd, path, limit_bytes);
+  return read_open_file(fd, path, limit_bytes);
 }
 
 }  // namespace toprun

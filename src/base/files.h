@@ -8,6 +8,8 @@
 
 namespace toprun {
 
+class Fd;
+
 inline constexpr std::size_t default_file_limit_bytes = 64u << 20;
 
 // The whole content of a regular file, pipe or /proc file; an error above `limit_bytes`.
@@ -18,6 +20,10 @@ Result<std::string> read_file(const std::filesystem::path& path,
 // error, and opening never waits.
 Result<std::string> read_plain_file(const std::filesystem::path& path,
                                     std::size_t limit_bytes = default_file_limit_bytes);
+
+// As read_file(), for what is open already and was looked at; `path` names it in errors.
+Result<std::string> read_open_file(const Fd& file, const std::filesystem::path& path,
+                                   std::size_t limit_bytes);
 
 // Gives the file this content in one step, so that a reader sees the old or the new one, whole. A
 // link stays and its target is replaced. Error: nothing was changed.

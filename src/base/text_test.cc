@@ -37,6 +37,13 @@ TEST(Text, SuggestsOnlyNearWords) {
   EXPECT_EQ(did_you_mean("--zebra", flags), std::nullopt);
 }
 
+TEST(Text, LettersThatChangedPlacesAreOneSlip) {
+  const std::vector<std::string> keys = {"env", "mem", "qos", "link"};
+  EXPECT_EQ(did_you_mean("evn", keys), "env");
+  EXPECT_EQ(did_you_mean("lnik", keys), "link");
+  EXPECT_EQ(did_you_mean("vne", keys), std::nullopt);
+}
+
 TEST(Text, PrintableKeepsOneLine) { EXPECT_EQ(printable("a\nb\x01"), "a\\nb\\x01"); }
 
 TEST(Text, QuotesForTheShell) {

@@ -129,8 +129,9 @@ constexpr std::array table = {
         "Which node gets which ranks: topology, name, scheduler, given, or file:PATH with one host "
         "per line",
         "topology where it is known, else the scheduler's, else by name"),
-    ours(FlagId::topology, "--topology", 0, "auto|slurm|k8s|gcp|oci|aws|nvlink|name:REGEX|FILE",
-         "TOPRUN_TOPOLOGY", Group::placement,
+    ours(FlagId::topology, "--topology", 0,
+         "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE", "TOPRUN_TOPOLOGY",
+         Group::placement,
          "What tells where the nodes are: Slurm, Kubernetes' labels, a cloud, nvidia-smi, the "
          "nodes' "
          "names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, topology.conf, what "
@@ -256,6 +257,15 @@ constexpr std::array table = {
 
     only(Scope::run, ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
                           "Print what would be run, and run nothing")),
+    only(Scope::everyone,
+         ours(FlagId::profile, "--profile", 0, "NAME", "TOPRUN_PROFILE", Group::general,
+              "Take also what [profile.NAME] of toprun.toml says", "its default-profile")),
+    only(Scope::everyone,
+         ours(FlagId::config_file, "--config-file", 0, "FILE", "TOPRUN_CONFIG_FILE", Group::general,
+              "Read this file in place of the project's toprun.toml, the user's "
+              "and the system's")),
+    only(Scope::everyone, ours(FlagId::no_config, "--no-config", 0, "", "TOPRUN_NO_CONFIG",
+                               Group::general, "Read no toprun.toml at all")),
     only(Scope::everyone, ours(FlagId::verbose, "--verbose", 'v', "", "", Group::general,
                                "Say what was decided and why")),
     only(Scope::run,
@@ -317,6 +327,10 @@ std::string variable_of(const Flag& flag, Dialect dialect) {
     return std::string(flag.variable);
   }
   return fmt::format("SALLOC_{}", flag.variable.substr(sbatch.size()));
+}
+
+std::string key_of(const Flag& flag) {
+  return std::string(flag.name.substr(2));
 }
 
 std::span<const Flag> all_flags() {

@@ -50,6 +50,9 @@ enum class FlagId {
   prefix,
   report,
   dry_run,
+  profile,
+  config_file,
+  no_config,
   verbose,
   help_short,
   help,
@@ -138,6 +141,9 @@ bool knows(Dialect dialect, const Flag& flag);
 
 // The variable that gives its value: shell reads salloc's in place of sbatch's. Empty: none.
 std::string variable_of(const Flag& flag, Dialect dialect);
+
+// Its name in toprun.toml: "nproc-per-node".
+std::string key_of(const Flag& flag);
 
 // The flag of exactly this name, with dashes or underscores.
 const Flag* find_flag(std::string_view name, Dialect dialect);

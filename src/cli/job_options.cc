@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "cli/given.h"
 #include "cli/run_options.h"
 #include "cli/values.h"
 
@@ -79,11 +80,11 @@ Result<void> add_slurm_options(JobRequest& request, const Split& split, Dialect 
       continue;
     }
     if (given->value.empty() && !flag.is_switch() && !flag.value_optional) {
-      return usage(std::string(flag.name), "must not be empty");
+      return usage(as_given(*given).label(), "must not be empty");
     }
     const bool alone = flag.is_switch() || given->value.empty();
-    request.options.push_back(
-        {std::string(flag.name), alone ? std::nullopt : std::optional(given->value), {}});
+    request.options.push_back({std::string(flag.name),
+                               alone ? std::nullopt : std::optional(given->value), given->origin});
   }
   return {};
 }
@@ -95,8 +96,7 @@ std::string with_equals(std::string word) {
   return word;
 }
 
-Result<void> check_raw(const std::string& word, Dialect dialect) {
-  const std::string label = "--slurm-arg=" + word;
+Result<void> check_raw(const std::string& word, const std::string& label, Dialect dialect) {
   if (!word.starts_with('-') || word.size() < 2) {
     return usage(label, "is no option of sbatch", "write it as --slurm-arg=--nice=100");
   }
@@ -113,9 +113,12 @@ Result<void> check_raw(const std::string& word, Dialect dialect) {
 }
 
 Result<void> add_raw_options(JobRequest& request, const Split& split, Dialect dialect) {
-  for (const std::string& given : all_of(split, FlagId::slurm_arg)) {
-    std::string word = with_equals(given);
-    if (auto fine = check_raw(word, dialect); !fine) return fine;
+  for (const GivenOption& given : split.options) {
+    if (given.flag->id != FlagId::slurm_arg) continue;
+    std::string word = with_equals(given.value);
+    const std::string label =
+        given.origin.empty() ? "--slurm-arg=" + word : as_given(given).label();
+    if (auto fine = check_raw(word, label, dialect); !fine) return fine;
     request.raw_options.push_back(std::move(word));
   }
   return {};
@@ -177,14 +180,18 @@ Result<DryRun> dry_run_of(const Split& split, Dialect dialect) {
                                                 : "salloc has no test: only client is possible");
 }
 
-// Words for the run, in a form that needs no look at the next one.
+bool is_about_config(FlagId id) {
+  return id == FlagId::profile || id == FlagId::config_file || id == FlagId::no_config;
+}
+
+// Words for the run, in a form that needs no look at the next one. What files say is among them, so
+// that the job is the same whatever they say when it begins.
 void add_run_words(JobRequest& request, const Split& split) {
+  request.run_options.emplace_back(flag_of(FlagId::no_config).name);
   for (const GivenOption& option : split.options) {
-    const Flag& flag = *option.flag;
-    if (!knows(Dialect::run, flag) || flag.id == FlagId::log_dir) continue;
-    std::string word(flag.name);
-    if (!flag.is_switch()) word += '=' + option.value;
-    request.run_options.push_back(std::move(word));
+    const FlagId id = option.flag->id;
+    if (!knows(Dialect::run, *option.flag) || id == FlagId::log_dir) continue;
+    if (!is_about_config(id)) request.run_options.push_back(word_of(option));
   }
 }
 
@@ -265,7 +272,7 @@ Result<SubmitOptions> submit_options(const Split& split, const std::vector<std::
                                      const std::function<bool(const std::string&)>& is_file) {
   const GivenOption* on = last_of(split, flag_of(FlagId::on));
   if (on != nullptr && on->value != "slurm") {
-    return usage("--on " + on->value, "toprun submits to slurm", "say --on slurm");
+    return usage(as_given(*on).label(), "toprun submits to slurm", "say --on slurm");
   }
   auto out = common_options(split, Dialect::submit, environment);
   if (!out) return out;

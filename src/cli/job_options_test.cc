@@ -29,7 +29,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{}, "no script given; toprun -h shows how"},
       {{"--nodez", "2", "a.py"}, "unknown option --nodez; did you mean --nodes?"},
       {{"--part", "x", "a.py"}, "unknown option --part; did you mean --partition?"},
-      {{"--partition", "", "a.py"}, "--partition: must not be empty"},
+      {{"--partition", "", "a.py"}, "--partition '': must not be empty"},
       {{"--partition"}, "--partition needs a value; --partition NAME,..."},
       {{"--contiguous=yes", "a.py"}, "--contiguous takes no value; write --contiguous alone"},
       {{"--on", "runai", "a.py"}, "--on runai: toprun submits to slurm; say --on slurm"},
@@ -73,7 +73,7 @@ TEST(JobOptions, TheLastWordCountsAndVariablesComeLast) {
 TEST(JobOptions, NothingOfSlurmReachesTheRun) {
   const auto options = submit({"--nodes=2", "--wait", "--tee", "3", "--log-dir", "x", "a.py"});
   ASSERT_TRUE(options);
-  EXPECT_EQ(options->request.run_options, std::vector<std::string>{"--tee=3"});
+  EXPECT_EQ(options->request.run_options, (std::vector<std::string>{"--no-config", "--tee=3"}));
   EXPECT_TRUE(options->wait);
   EXPECT_TRUE(options->request.keeps_rank_files);
   EXPECT_EQ(options->request.log_dir, "x");

@@ -6,6 +6,7 @@
 
 #include "base/console.h"
 #include "cli/completion.h"
+#include "cli/config.h"
 #include "cli/help.h"
 #include "cli/print.h"
 #include "cli/run_options.h"
@@ -45,7 +46,10 @@ int run(const Split& split, const std::vector<std::string>& argv, const Environm
         break;
     }
   }
-  const auto parsed = run_options(split, argv, environment, is_file);
+  const auto whole = with_config(split, dialect, environment);
+  if (!whole) return give_up(whole.error());
+  const auto words = words_with_config(argv, *whole);
+  const auto parsed = run_options(*whole, words, environment, is_file);
   if (!parsed) return give_up(parsed.error());
   for (const std::string& note : parsed->notes) say(note);
   return launch::launch(parsed->options, environment);

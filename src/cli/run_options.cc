@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "cli/given.h"
 #include "cli/plan_options.h"
 #include "cli/values.h"
 #include "topology/source.h"
@@ -15,33 +16,6 @@ using launch::Options;
 using launch::Setting;
 
 constexpr int max_shutdown_s = 7 * 24 * 3600;  // agents tell each other milliseconds
-
-// What the user said of one flag: the command line's last word, else its variable's.
-std::optional<Given> given_of(const Flag& flag, const Split& split,
-                              const Environment& environment) {
-  for (auto option = split.options.rbegin(); option != split.options.rend(); ++option) {
-    if (option->flag != &flag) continue;
-    return Given{std::string(flag.name), flag.is_switch() ? "1" : option->value, false};
-  }
-  if (flag.variable.empty()) return std::nullopt;
-  if (split.called_torchrun && flag.origin == Origin::toprun) return std::nullopt;
-  for (const std::string_view name : {flag.variable, flag.older_variable}) {
-    if (auto value = environment.non_empty(name)) return Given{std::string(name), *value, true};
-  }
-  return std::nullopt;
-}
-
-// Everything that the user said of a flag that may be given several times: all of the command
-// line's words in their order, else the variable's.
-std::vector<Given> all_given(const Flag& flag, const Split& split, const Environment& environment) {
-  std::vector<Given> all;
-  for (const GivenOption& option : split.options) {
-    if (option.flag == &flag) all.push_back({std::string(flag.name), option.value, false});
-  }
-  if (!all.empty()) return all;
-  const auto given = given_of(flag, split, environment);
-  return given ? std::vector{*given} : all;
-}
 
 // Stores what a parser of values.h made of `given`.
 template <class T, class U>
@@ -272,6 +246,9 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return store(options.activation.conda, text_of(given));
     case FlagId::env:  // these two may be given several times, see set_activation()
     case FlagId::modules:
+    case FlagId::profile:  // these three have had their effect, see config.h
+    case FlagId::config_file:
+    case FlagId::no_config:
     case FlagId::verbose:  // counted, see defaults()
     case FlagId::use_env:
     case FlagId::help_short:  // these and the following end the reading, see cli/run.cc

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "cli/activation_check.h"
+#include "cli/config.h"
 #include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/job_words.h"
@@ -154,7 +155,9 @@ int run_shell(const std::vector<std::string>& arguments, const Environment& envi
     if (last == FlagId::help_short) return print(short_help(Dialect::shell));
     if (last == FlagId::help) return print(full_help(Dialect::shell));
   }
-  return act(*split, environment);
+  const auto whole = with_config(*split, Dialect::shell, environment);
+  if (!whole) return give_up(whole.error());
+  return act(*whole, environment);
 }
 
 }  // namespace toprun::cli

@@ -174,6 +174,14 @@ Result<Split> split(const std::vector<std::string>& argv) {
   return out;
 }
 
+std::string word_of(const GivenOption& option) {
+  const Flag& flag = *option.flag;
+  if (flag.is_switch() || (flag.value_optional && option.value.empty())) {
+    return std::string(flag.name);
+  }
+  return fmt::format("{}={}", flag.name, option.value);
+}
+
 Result<Split> split_verb(const std::vector<std::string>& arguments, Dialect dialect) {
   return Splitter(arguments, 0, dialect).run();
 }

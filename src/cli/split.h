@@ -13,7 +13,8 @@ namespace toprun::cli {
 // One option as the user gave it.
 struct GivenOption {
   const Flag* flag = nullptr;
-  std::string value;  // empty for a switch
+  std::string value;        // empty for a switch
+  std::string origin = {};  // "toprun.toml:3"; empty: the command line
 
   bool operator==(const GivenOption&) const = default;
 };
@@ -26,6 +27,9 @@ struct Split {
   std::optional<std::string> script;
   std::vector<std::string> arguments;  // the script's, or those of a verb other than run
 };
+
+// The option as one word of a command line: "--tee=3", "--prefix".
+std::string word_of(const GivenOption& option);
 
 // Takes argv (argv[0] included) apart by torchrun's grammar, which is that of Python's argparse:
 //   - a verb counts only as the first argument;

@@ -8,7 +8,9 @@
 #include "base/console.h"
 #include "base/process.h"
 #include "cli/activation_check.h"
+#include "cli/config.h"
 #include "cli/follow.h"
+#include "cli/given.h"
 #include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/print.h"
@@ -40,14 +42,11 @@ Result<void> check_script(const launch::Options& run, const Environment& environ
 // From here on relative paths are the job's: the script's, --topology's, the log directory's.
 Result<void> enter_directory(const Split& split) {
   const Flag* chdir = find_flag("--chdir", Dialect::submit);
-  std::string folder;
-  for (const GivenOption& option : split.options) {
-    if (option.flag == chdir) folder = option.value;
-  }
-  if (folder.empty()) return {};
+  const auto folder = given_of(*chdir, split, Environment());
+  if (!folder || folder->value.empty()) return {};
   std::error_code error;
-  fs::current_path(folder, error);
-  if (error) return usage("--chdir " + folder, error.message(), "check the path");
+  fs::current_path(folder->value, error);
+  if (error) return usage(folder->label(), error.message(), "check the path");
   return {};
 }
 
@@ -181,7 +180,9 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
     if (last == FlagId::help_short) return print(short_help(Dialect::submit));
     if (last == FlagId::help) return print(full_help(Dialect::submit));
   }
-  return act(*split, arguments, environment);
+  const auto whole = with_config(*split, Dialect::submit, environment);
+  if (!whole) return give_up(whole.error());
+  return act(*whole, arguments, environment);
 }
 
 }  // namespace toprun::cli

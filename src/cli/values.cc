@@ -117,6 +117,7 @@ std::string_view unfit_for_passing_on(int signal) {
 
 std::string Given::label() const {
   const std::string shown = value.empty() ? "''" : value;
+  if (!key.empty()) return fmt::format("{}: {} = {}", source, key, shown);
   return from_variable ? source + "=" + shown : source + " " + shown;
 }
 

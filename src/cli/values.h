@@ -16,11 +16,12 @@ namespace toprun::cli {
 // A value as the user gave it and where: what the checks below take, so that every message can
 // show the thing to correct.
 struct Given {
-  std::string source;  // "--nnodes" or "PET_NNODES"
+  std::string source;  // "--nnodes", "PET_NNODES" or "toprun.toml:3"
   std::string value;
   bool from_variable = false;
+  std::string key = {};  // of toprun.toml: "nnodes"; empty: it is from no file
 
-  // "--nnodes 0" or "PET_NNODES=0".
+  // "--nnodes 0", "PET_NNODES=0" or "toprun.toml:3: nnodes = 0".
   std::string label() const;
 };
 

@@ -5,6 +5,7 @@
 
 #include "cli/cancel.h"
 #include "cli/cluster.h"
+#include "cli/config_verb.h"
 #include "cli/eta.h"
 #include "cli/help.h"
 #include "cli/jobs.h"
@@ -35,6 +36,8 @@ constexpr std::array verbs = {
     Verb{"cancel", "ID...", "end jobs, or send them a signal", run_cancel},
     Verb{"cluster", "", "partitions, free nodes and GPUs, file systems with their space",
          run_cluster},
+    Verb{"config", "VERB", "show what toprun.toml and variables say, or init one (config -h)",
+         run_config},
     Verb{"version", "", "which toprun this is", run_version},
 };
 

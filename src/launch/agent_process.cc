@@ -22,6 +22,7 @@
 #include "launch/session.h"
 #include "rendezvous/dial.h"
 #include "topology/k8s_labels.h"
+#include "topology/ports.h"
 
 namespace toprun::launch {
 namespace asio = boost::asio;
@@ -86,6 +87,9 @@ rendezvous::Join introduce(const Session& session) {
   join.location = job.place.location;
   join.location_pattern = job.place.location_pattern;
   if (job.locates()) join.kube = kube_node(job);
+  if (job.locates() && topology::needs_ports(job.options.topology)) {
+    join.ports = topology::ports_text(topology::read_ports());
+  }
   if (job.options.preflight) join.evidence = examine(job);
   return join;
 }

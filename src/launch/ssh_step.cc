@@ -21,6 +21,7 @@
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "launch/inbox.h"
@@ -73,14 +74,6 @@ std::string with_host(std::string text, const std::string& host) {
     text.replace(at, word.size(), host);
   }
   return text;
-}
-
-// For what is shown: WANDB_API_KEY, HF_TOKEN, a proxy's user:password@host.
-bool holds_a_secret(std::string_view name, std::string_view value) {
-  for (const std::string_view part : {"KEY", "TOKEN", "SECRET", "PASSWORD"}) {
-    if (name.find(part) != std::string_view::npos) return true;
-  }
-  return value.find('@') != std::string_view::npos;
 }
 
 // The story of a run that ssh starts: log in, give orders, follow to the end.

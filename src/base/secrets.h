@@ -1,0 +1,11 @@
+#pragma once
+
+#include <string_view>
+
+namespace toprun {
+
+// Whether a variable's value is not to be shown: WANDB_API_KEY, HF_TOKEN, a proxy's
+// user:password@host.
+bool holds_a_secret(std::string_view name, std::string_view value);
+
+}  // namespace toprun

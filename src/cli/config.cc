@@ -1,0 +1,222 @@
+#include "cli/config.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/console.h"
+#include "base/text.h"
+#include "cli/given.h"
+#include "launch/orders.h"
+#include "topology/position.h"
+
+namespace toprun::cli {
+namespace {
+
+// Options of which each says what the other says, or something that goes only without it: who
+// gives the one has spoken about both.
+struct Rivals {
+  std::string_view one, other;
+};
+constexpr std::array rivals = {
+    Rivals{"hosts", "hostfile"},   Rivals{"venv", "conda"},          Rivals{"module", "no-python"},
+    Rivals{"nodes", "nnodes"},     Rivals{"standalone", "nnodes"},   Rivals{"standalone", "nodes"},
+    Rivals{"standalone", "hosts"}, Rivals{"standalone", "hostfile"}, Rivals{"segment", "parallel"},
+    Rivals{"order", "parallel"},
+};
+
+// What somebody stronger has said already.
+struct Said {
+  std::string key;
+  std::string value;
+  std::string variable = {};  // of -e
+  bool is_on = true;          // false: that the option is not to be given
+};
+
+// These two go together: --parallel needs the order that is the default.
+bool is_order_by_topology(std::string_view key, std::string_view value) {
+  return key == "order" && value == "topology";
+}
+
+bool decides(const Said& said, const ConfigEntry& entry) {
+  if (said.key == entry.key) return said.variable == entry.variable;
+  if (!said.is_on || entry.values.empty()) return false;
+  if (is_order_by_topology(said.key, said.value)) return false;
+  if (is_order_by_topology(entry.key, entry.values.front())) return false;
+  return std::ranges::any_of(rivals, [&](const Rivals& pair) {
+    return (pair.one == said.key && pair.other == entry.key) ||
+           (pair.other == said.key && pair.one == entry.key);
+  });
+}
+
+std::string variable_in(const Flag& flag, const std::string& value) {
+  return flag.id == FlagId::env ? value.substr(0, value.find('=')) : "";
+}
+
+std::optional<Said> said_by_variable(const Flag& flag, Dialect dialect,
+                                     const Environment& environment) {
+  const auto set = variable_for(flag, dialect, environment);
+  if (!set) return std::nullopt;
+  const bool may_be_off = flag.is_switch() && flag.id != FlagId::slurm_option;
+  const bool is_on = !may_be_off || parse_switch({set->name, set->value}).value_or(true);
+  return Said{key_of(flag), set->value, {}, is_on};
+}
+
+std::vector<Said> said_by_call(const Split& split, Dialect dialect,
+                               const Environment& environment) {
+  std::vector<Said> said;
+  for (const GivenOption& option : split.options) {
+    if (option.flag->name.empty()) continue;
+    said.push_back({key_of(*option.flag), option.value, variable_in(*option.flag, option.value)});
+  }
+  for (const Flag& flag : all_flags()) {
+    if (flag.name.empty() || !knows(dialect, flag)) continue;
+    if (auto one = said_by_variable(flag, dialect, environment)) said.push_back(*std::move(one));
+  }
+  return said;
+}
+
+struct Layer {
+  const ConfigTable* table;
+  const std::string* label;
+};
+
+std::vector<Layer> layers_of(const Config& config, const std::optional<ChosenProfile>& profile) {
+  std::vector<Layer> layers;
+  for (const ConfigFile& file : config.files) {
+    const auto found = profile ? file.profiles.find(profile->name) : file.profiles.end();
+    if (found != file.profiles.end()) layers.push_back({&found->second, &file.label});
+  }
+  for (const ConfigFile& file : config.files) layers.push_back({&file.options, &file.label});
+  return layers;
+}
+
+std::unexpected<Error> no_such_profile(const Config& config, const std::string& name,
+                                       const std::string& label) {
+  std::vector<std::string> labels;
+  std::vector<std::string> known;
+  for (const ConfigFile& file : config.files) {
+    labels.push_back(file.label);
+    for (const auto& [profile, table] : file.profiles) known.push_back(profile);
+  }
+  if (labels.empty()) {
+    return usage(label, "no configuration file was read", "toprun config show says where it looks");
+  }
+  return usage(label,
+               fmt::format("{} {} no profile {}", join(labels, " and "),
+                           labels.size() == 1 ? "has" : "have", name),
+               nearest_or_all(name, known));
+}
+
+void tell_ignored(const Config& config) {
+  for (const ConfigPlaceLooked& looked : config.looked) {
+    if (looked.state != ConfigPlaceLooked::State::ignored) continue;
+    say(fmt::format("{} is ignored: {}; --config-file {} takes it all the same", looked.path,
+                    looked.why, looked.path));
+  }
+}
+
+}  // namespace
+
+// sbatch takes a switch's variable for given once it is there, whatever its value.
+std::optional<SetVariable> variable_for(const Flag& flag, Dialect dialect,
+                                        const Environment& environment) {
+  const std::string variable = variable_of(flag, dialect);
+  if (flag.id == FlagId::slurm_option && (flag.is_switch() || flag.value_optional)) {
+    if (variable.empty() || !environment.has(variable)) return std::nullopt;
+    return SetVariable{variable, {}};
+  }
+  for (const std::string_view name : {std::string_view(variable), flag.older_variable}) {
+    if (auto value = environment.non_empty(name)) return SetVariable{std::string(name), *value};
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<ChosenProfile>> choose_profile(const Config& config, const Split& split,
+                                                    const Environment& environment) {
+  std::optional<ChosenProfile> chosen;
+  std::string label;
+  if (const auto given = given_of(flag_of(FlagId::profile), split, environment)) {
+    chosen = {given->value, given->source};
+    label = given->label();
+  }
+  for (const ConfigFile& file : config.files) {
+    if (chosen || !file.default_profile) continue;
+    const std::string source =
+        topology::at_line(file.label, static_cast<std::size_t>(file.default_profile_line));
+    chosen = {*file.default_profile, source};
+    label = fmt::format("{}: default-profile = {}", source, *file.default_profile);
+  }
+  if (!chosen) return std::nullopt;
+  const bool exists = std::ranges::any_of(
+      config.files, [&](const ConfigFile& file) { return file.profiles.contains(chosen->name); });
+  if (!exists) return no_such_profile(config, chosen->name, label);
+  return chosen;
+}
+
+std::vector<GivenOption> options_of(const Config& config,
+                                    const std::optional<ChosenProfile>& profile, const Split& split,
+                                    Dialect dialect, const Environment& environment) {
+  std::vector<Said> said = said_by_call(split, dialect, environment);
+  std::vector<GivenOption> options;
+  for (const Layer& layer : layers_of(config, profile)) {
+    std::vector<Said> by_this;
+    for (const ConfigEntry& entry : *layer.table) {
+      const Flag* flag = find_flag("--" + entry.key, dialect);
+      if (flag == nullptr) continue;
+      if (std::ranges::any_of(said, [&](const Said& one) { return decides(one, entry); })) continue;
+      const bool is_on = !entry.values.empty();
+      by_this.push_back({entry.key, is_on ? entry.values.front() : "", entry.variable, is_on});
+      const std::string origin =
+          topology::at_line(*layer.label, static_cast<std::size_t>(entry.line));
+      for (const std::string& value : entry.values) options.push_back({flag, value, origin});
+    }
+    std::ranges::move(by_this, std::back_inserter(said));
+  }
+  return options;
+}
+
+Result<bool> reads_config(const Split& split, const Environment& environment) {
+  if (split.called_torchrun || environment.has(launch::step_variable)) return false;
+  const auto none = given_of(flag_of(FlagId::no_config), split, environment);
+  if (!none) return true;
+  const auto off = parse_switch(*none);
+  if (!off) return std::unexpected(off.error());
+  if (!*off) return true;
+  for (const FlagId id : {FlagId::profile, FlagId::config_file}) {
+    const auto given = given_of(flag_of(id), split, environment);
+    if (!given || given->from_variable) continue;
+    return usage(fmt::format("{} and {}", none->source, given->source),
+                 "the one reads no file, the other is about files", "leave one of them out");
+  }
+  return false;
+}
+
+Result<Split> with_config(Split split, Dialect dialect, const Environment& environment) {
+  const auto reads = reads_config(split, environment);
+  if (!reads) return std::unexpected(reads.error());
+  if (!*reads) return split;
+  const auto config =
+      find_config(given_of(flag_of(FlagId::config_file), split, environment), environment);
+  if (!config) return std::unexpected(config.error());
+  tell_ignored(*config);
+  const auto profile = choose_profile(*config, split, environment);
+  if (!profile) return std::unexpected(profile.error());
+  auto options = options_of(*config, *profile, split, dialect, environment);
+  split.options.insert(split.options.begin(), std::make_move_iterator(options.begin()),
+                       std::make_move_iterator(options.end()));
+  return split;
+}
+
+std::vector<std::string> words_with_config(const std::vector<std::string>& argv,
+                                           const Split& split) {
+  std::vector<std::string> given;
+  for (const GivenOption& option : split.options) {
+    if (!option.origin.empty()) given.push_back(word_of(option));
+  }
+  std::vector<std::string> words = argv;
+  const bool names_run = argv.size() > 1 && argv[1] == "run";
+  words.insert(words.begin() + (names_run ? 2 : 1), given.begin(), given.end());
+  return words;
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "cli/config_search.h"
+#include "cli/split.h"
+
+namespace toprun::cli {
+
+// A profile, and who asked for it.
+struct ChosenProfile {
+  std::string name;
+  std::string source;  // "--profile", "TOPRUN_PROFILE", "toprun.toml:2"
+};
+
+struct SetVariable {
+  std::string name;
+  std::string value;
+};
+
+// The variable that gives this option its value in this call, as the dialect reads it. Pure.
+std::optional<SetVariable> variable_for(const Flag& flag, Dialect dialect,
+                                        const Environment& environment);
+
+// --profile, else its variable, else the strongest file's default-profile. Pure. Error (exit 2): no
+// file has such a profile.
+Result<std::optional<ChosenProfile>> choose_profile(const Config& config, const Split& split,
+                                                    const Environment& environment);
+
+// The options that files give to this call: those that neither the command line nor a variable
+// gives, and that the dialect knows. Pure. Of the files' tables, profiles go before what stands
+// outside of them, and then the stronger file before the weaker. The strongest that has a key
+// decides about it; `env` is decided about variable by variable. Two options that say one thing in
+// two ways, as hosts and hostfile, count as one key between tables.
+std::vector<GivenOption> options_of(const Config& config,
+                                    const std::optional<ChosenProfile>& profile, const Split& split,
+                                    Dialect dialect, const Environment& environment);
+
+// Whether this call reads configuration at all: not under torchrun's name, not with --no-config,
+// and not in an agent, which was told by its starter what the files say. Error (exit 2):
+// --no-config beside what it makes void.
+Result<bool> reads_config(const Split& split, const Environment& environment);
+
+// Finds and reads the files, says on stderr which of them are ignored and why, and puts what they
+// give before the options of the command line. All that reads `split` then treats both alike.
+Result<Split> with_config(Split split, Dialect dialect, const Environment& environment);
+
+// The command line with what files gave: agents and jobs read no files.
+std::vector<std::string> words_with_config(const std::vector<std::string>& argv,
+                                           const Split& split);
+
+}  // namespace toprun::cli

@@ -1,0 +1,213 @@
+#include "cli/config_draft.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/job_words.h"
+
+namespace toprun::cli {
+namespace {
+
+using scheduler::ClusterNode;
+using scheduler::Machines;
+
+constexpr std::string_view heading =
+    R"(# What toprun run, submit and shell are told in this folder and below it. Keys are long options
+# without their dashes; a flag, and a PET_ or TOPRUN_ variable, goes before what stands here.
+# `toprun config show` says what counts and where it comes from.
+
+# The workers:
+# nproc-per-node = 4            # else one per GPU
+# venv = "env"                  # relative paths begin in this file's folder
+# modules = ["cuda/12", "gcc"]
+# env = { NCCL_DEBUG = "WARN" }
+# log-dir = "logs"
+)";
+
+constexpr std::string_view without_engine =
+    R"(
+# What a job gets, for submit and shell (no engine answered where this was written):
+# partition = "NAME"
+# nodes = 1
+# gpus-per-node = 8
+# time = "1:00:00"
+# account = "NAME"
+
+# What `--profile debug` adds:
+# [profile.debug]
+# nodes = 1
+# time = "0:30:00"
+)";
+
+// The least and the most of something among the nodes of one partition.
+struct Span {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+
+  bool is_one() const { return least == most; }
+  std::string text() const {
+    return is_one() ? fmt::to_string(most) : fmt::format("{} to {}", least, most);
+  }
+};
+
+Span span_of(const Machines& machines, const std::string& partition,
+             std::int64_t ClusterNode::*count) {
+  std::optional<Span> span;
+  for (const ClusterNode& node : machines.nodes) {
+    if (std::ranges::find(node.partitions, partition) == node.partitions.end()) continue;
+    const std::int64_t here = node.*count;
+    span = span ? Span{std::min(span->least, here), std::max(span->most, here)} : Span{here, here};
+  }
+  return span.value_or(Span{});
+}
+
+struct Queue {
+  PartitionView view;
+  Span gpus;
+  Span cpus;
+
+  const std::string& name() const { return view.partition.name; }
+};
+
+std::vector<Queue> queues_of(const Machines& machines) {
+  std::vector<Queue> queues;
+  for (PartitionView& view : views_of(machines)) {
+    const std::string name = view.partition.name;
+    queues.push_back({std::move(view), span_of(machines, name, &ClusterNode::gpus),
+                      span_of(machines, name, &ClusterNode::cpus)});
+  }
+  return queues;
+}
+
+// JSON's escapes are TOML's too.
+std::string quoted(const std::string& text) {
+  return nlohmann::json(printable(text))
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  return printable(join(names, ", "));
+}
+
+// "#   gpu (default): 64 nodes with 8 GPUs (h100) and 128 CPUs, at most 2-00:00:00".
+std::string described(const Queue& queue) {
+  const auto& partition = queue.view.partition;
+  std::vector<std::string> kinds;
+  for (const auto& gpus : queue.view.gpus) {
+    if (!gpus.kind.empty()) kinds.push_back(gpus.kind);
+  }
+  std::string gpus;
+  if (queue.gpus.most > 0) {
+    gpus = fmt::format("{} GPUs{} and ", queue.gpus.text(),
+                       kinds.empty() ? "" : fmt::format(" ({})", list_of(kinds)));
+  }
+  std::string text = fmt::format("#   {}{}: {} node{} with {}{} CPUs", printable(partition.name),
+                                 partition.is_default ? " (default)" : "", queue.view.nodes,
+                                 queue.view.nodes == 1 ? "" : "s", gpus, queue.cpus.text());
+  text += partition.limit ? ", at most " + clock_text(*partition.limit) : ", no time limit";
+  if (partition.state != "UP") text += ", " + printable(lower(partition.state));
+  return text + '\n';
+}
+
+// The default one, unless only another has GPUs.
+const Queue* usual(const std::vector<Queue>& queues) {
+  const Queue* best = nullptr;
+  for (const Queue& queue : queues) {
+    if (queue.view.partition.is_default) best = &queue;
+  }
+  if (best != nullptr && best->gpus.most > 0) return best;
+  for (const Queue& queue : queues) {
+    if (!queue.view.debug.empty() || queue.gpus.most == 0) continue;
+    if (best == nullptr || queue.gpus.most > best->gpus.most) best = &queue;
+  }
+  return best;
+}
+
+const Queue* for_tests(const std::vector<Queue>& queues) {
+  const auto found =
+      std::ranges::find_if(queues, [](const Queue& queue) { return !queue.view.debug.empty(); });
+  return found == queues.end() ? nullptr : &*found;
+}
+
+std::string time_line(const Queue& queue) {
+  const auto& limit = queue.view.partition.limit;
+  if (!limit) return "# time = \"1:00:00\"\n";
+  return fmt::format("# time = \"{}\"  # the partition's limit\n", clock_text(*limit));
+}
+
+std::string choice_line(std::string_view key, const std::vector<std::string>& names) {
+  if (names.empty()) return fmt::format("# {} = \"NAME\"\n", key);
+  return fmt::format("# {} = {}  # yours: {}\n", key, quoted(names.front()), list_of(names));
+}
+
+std::string gpus_line(const Queue& queue) {
+  if (queue.gpus.most == 0) return "# gpus-per-node = 1\n";
+  return fmt::format("{}gpus-per-node = {}\n", queue.gpus.is_one() ? "" : "# ", queue.gpus.most);
+}
+
+std::string usual_text(const Queue& queue, const scheduler::Choices& choices) {
+  std::string text = fmt::format("{}partition = {}\n", queue.view.partition.is_default ? "# " : "",
+                                 quoted(queue.name()));
+  text += "# nodes = 1\n" + gpus_line(queue) + time_line(queue);
+  return text + choice_line("account", choices.accounts) + choice_line("qos", choices.qos);
+}
+
+std::string network_text(const scheduler::SlurmFacts& facts) {
+  if (!facts.leaf_nodes.empty()) {
+    const auto [least, most] = std::ranges::minmax(facts.leaf_nodes);
+    return fmt::format(
+        "\n# The network is a tree with {} nodes below each leaf switch. A job that fits below "
+        "one\n"
+        "# waits for it; to ask for more, or for less patience:\n# switches = \"1@30:00\"\n",
+        Span{least, most}.text());
+  }
+  if (facts.block_nodes > 0) {
+    return fmt::format(
+        "\n# The network has blocks of {0} nodes. To keep groups of nodes inside one:\n"
+        "# segment = {0}\n",
+        facts.block_nodes);
+  }
+  return facts.topology.empty()
+             ? ""
+             : fmt::format("\n# The network: topology/{}.\n", printable(facts.topology));
+}
+
+// Everything that the tables outside of the profile say and that does not fit here is said anew.
+std::string tests_text(const Queue& tests, const Queue& usual_one) {
+  std::string text =
+      fmt::format("\n[profile.debug]  # with --profile debug; {}\npartition = {}\nnodes = 1\n",
+                  printable(tests.view.debug), quoted(tests.name()));
+  const bool differs = usual_one.gpus.is_one() && usual_one.gpus.most > 0;
+  if (tests.gpus.is_one() && tests.gpus.most > 0) {
+    text += fmt::format("gpus-per-node = {}\n", tests.gpus.most);
+  } else if (differs) {
+    text += tests.gpus.most > 0 ? fmt::format("gpus-per-node = {}\n", tests.gpus.least)
+                                : "gpus-per-node = false\n";
+  }
+  return text;
+}
+
+std::string jobs_text(const ClusterPicture& cluster, const std::vector<Queue>& queues) {
+  std::string text = "\n# What a job gets, for submit and shell. The partitions:\n";
+  for (const Queue& queue : queues) text += described(queue);
+  const Queue* const chosen = usual(queues);
+  if (chosen != nullptr) text += usual_text(*chosen, cluster.choices);
+  text += network_text(cluster.facts);
+  const Queue* const tests = for_tests(queues);
+  if (tests != nullptr && chosen != nullptr && tests != chosen) {
+    text += tests_text(*tests, *chosen);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string config_draft(const ClusterPicture& cluster) {
+  const auto queues = queues_of(cluster.machines);
+  std::string text(heading);
+  return text + (queues.empty() ? std::string(without_engine) : jobs_text(cluster, queues));
+}
+
+}  // namespace toprun::cli

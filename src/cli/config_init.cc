@@ -1,0 +1,87 @@
+#include "cli/config_init.h"
+
+#include <fcntl.h>
+
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+
+#include "base/console.h"
+#include "base/fd.h"
+#include "base/files.h"
+#include "cli/config_draft.h"
+#include "cli/config_search.h"
+#include "cli/print.h"
+#include "cli/topo_job.h"
+
+namespace toprun::cli {
+namespace {
+
+struct InitOptions {
+  std::string output{config_name};
+  bool force = false;
+};
+
+// An engine that does not answer leaves its part of the file out; a line says so.
+ClusterPicture ask(const Environment& environment) {
+  ClusterPicture cluster;
+  const auto queue = scheduler::find_queue(environment);
+  if (!queue) {
+    say(queue.error().line() + ": the file is a form to fill in");
+    return cluster;
+  }
+  cluster.engine = (*queue)->engine();
+  auto machines = (*queue)->machines();
+  if (!machines) {
+    say(machines.error().line() + ": the file is a form to fill in");
+    return cluster;
+  }
+  cluster.machines = *std::move(machines);
+  std::vector<std::string> trouble;
+  cluster.facts = scheduler::ask_slurm(environment, trouble);
+  for (const std::string& line : trouble) say(line);
+  cluster.choices = scheduler::ask_choices(environment);
+  return cluster;
+}
+
+std::unexpected<Error> is_there_already(const std::string& path) {
+  return usage(path, "it is there already", "--force replaces it, --output - only prints");
+}
+
+// Made anew in one step, so that of two at once only one succeeds; then filled.
+Result<void> write(const InitOptions& options, const std::string& text) {
+  if (!options.force) {
+    const Fd file(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+    if (!file && errno == EEXIST) return is_there_already(options.output);
+    if (!file) return fail_errno("cannot write " + options.output, "--output - only prints");
+  }
+  return replace_file(options.output, text);
+}
+
+int init(const InitOptions& options, const Environment& environment) {
+  std::error_code error;
+  const bool is_printed = options.output == "-";
+  const auto status = std::filesystem::symlink_status(options.output, error);
+  if (!is_printed && !options.force && std::filesystem::exists(status)) {
+    return give_up(is_there_already(options.output).error());  // before the engine is asked
+  }
+  const std::string text = config_draft(ask(environment));
+  if (is_printed) return print(text);
+  if (const auto written = write(options, text); !written) return give_up(written.error());
+  say(fmt::format("{} is written; toprun config show submit says what counts now", options.output));
+  return 0;
+}
+
+}  // namespace
+
+int run_config_init(const std::vector<std::string>& arguments, const Environment& environment) {
+  InitOptions options;
+  CLI::App app("Writes a toprun.toml with what the engine says of its partitions, GPUs and limits.",
+               "toprun config init");
+  app.add_option("--output", options.output, "the file, or - for stdout (default: toprun.toml)");
+  app.add_flag("--force", options.force, "replace a file that is there");
+  if (const auto code = parse(app, arguments)) return *code;
+  return init(options, environment);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,125 @@
+#include "cli/config_search.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/fd.h"
+#include "base/files.h"
+
+namespace toprun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using State = ConfigPlaceLooked::State;
+
+// A path whose folder may not be searched is as good as none.
+bool is_there(const fs::path& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+// Why nobody should believe this file; empty: no reason.
+std::string distrust(const struct stat& status) {
+  if (!S_ISREG(status.st_mode)) return "it is no plain file";
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    return fmt::format("it belongs to user {}, neither to you nor to root", status.st_uid);
+  }
+  return (status.st_mode & S_IWOTH) != 0 ? "everybody may write to it" : "";
+}
+
+class Search {
+ public:
+  explicit Search(const Environment& environment)
+      : home_(environment.non_empty("HOME").value_or("")) {}
+
+  Result<void> read(std::string_view kind, const fs::path& path, const std::string& label);
+  Config take() { return std::move(config_); }
+  const std::string& home() const { return home_; }
+
+ private:
+  const std::string home_;
+  Config config_;
+};
+
+Result<void> Search::read(std::string_view kind, const fs::path& path, const std::string& label) {
+  const bool is_chosen = kind == "chosen";
+  config_.looked.push_back({kind, path.string()});
+  if (path.empty() || (!is_chosen && !is_there(path))) return {};
+  // Who names a pipe waits for it; one that lies somewhere must not keep anybody waiting.
+  const int waiting = is_chosen ? 0 : O_NONBLOCK;
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | waiting));
+  struct stat status {};
+  if (file && ::fstat(file.get(), &status) == 0 && !is_chosen) {
+    ConfigPlaceLooked& looked = config_.looked.back();
+    looked.why = distrust(status);
+    if (!looked.why.empty()) {
+      looked.state = State::ignored;
+      return {};
+    }
+  }
+  const auto text = read_open_file(file, label, max_config_bytes);
+  if (!text) {
+    return usage(text.error().what, text.error().why,
+                 is_chosen ? "check the path" : "--no-config goes without it");
+  }
+  auto parsed = parse_config(*text, {label, path.parent_path().string(), home_});
+  if (!parsed) return std::unexpected(std::move(parsed.error()));
+  config_.looked.back().state = State::read;
+  config_.files.push_back(*std::move(parsed));
+  return {};
+}
+
+fs::path project_path(const fs::path& from) {
+  for (fs::path folder = from;; folder = folder.parent_path()) {
+    const fs::path path = folder / config_name;
+    if (is_there(path)) return path;
+    if (folder == folder.parent_path()) return {};
+  }
+}
+
+// The XDG Base Directory Specification has a relative path ignored.
+fs::path user_path(const Environment& environment, const std::string& home) {
+  fs::path folder = environment.get("XDG_CONFIG_HOME").value_or("");
+  if (folder.is_relative() && home.empty()) return {};
+  if (folder.is_relative()) folder = fs::path(home) / ".config";
+  return folder / "toprun" / config_name;
+}
+
+// So that no message can take it for an option.
+std::string label_of(const std::string& given) {
+  return given.starts_with('-') ? "./" + given : given;
+}
+
+}  // namespace
+
+Result<Config> find_config(const std::optional<Given>& chosen, const Environment& environment) {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (error) return fail("the working directory", error.message(), "change to another");
+  Search search(environment);
+  if (chosen) {
+    const fs::path path = (here / chosen->value).lexically_normal();
+    if (auto read = search.read("chosen", path, label_of(chosen->value)); !read) {
+      return std::unexpected(std::move(read.error()));
+    }
+    return search.take();
+  }
+  const fs::path project = project_path(here);
+  const fs::path user = user_path(environment, search.home());
+  const fs::path system = system_config;
+  const bool is_own = project != user && project != system;
+  Result<void> read;
+  if (is_own) {
+    const bool in_sight = project.parent_path() == here;
+    read = search.read("project", project, in_sight ? std::string(config_name) : project.string());
+  }
+  if (read) read = search.read("user", user, user.string());
+  if (read) read = search.read("system", system, system.string());
+  if (!read) return std::unexpected(std::move(read.error()));
+  return search.take();
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "cli/config_file.h"
+#include "cli/values.h"
+
+namespace toprun::cli {
+
+inline constexpr std::string_view config_name = "toprun.toml";
+inline constexpr std::string_view system_config = "/etc/toprun.toml";
+
+// One place where a file was looked for.
+struct ConfigPlaceLooked {
+  enum class State { absent, read, ignored };
+  std::string_view kind;  // "chosen", "project", "user", "system"
+  std::string path;       // absolute; empty: a project file, and there is none up to /
+  State state = State::absent;
+  std::string why = {};  // it is ignored
+};
+
+// Everything that files say, before it is known what the command line says.
+struct Config {
+  std::vector<ConfigPlaceLooked> looked;  // the strongest first
+  std::vector<ConfigFile> files;          // those that were read, in the same order
+};
+
+// `chosen`: --config-file; no other is read then, and whose it is does not matter. Else the
+// nearest toprun.toml from the working directory upwards, $XDG_CONFIG_HOME/toprun/toprun.toml (else
+// below ~/.config), and the system's. One that somebody else could have written is ignored, because
+// a configuration names programs to run: it has to be this user's or root's and not writable by
+// everybody. (A group may write to it: that is what a umask of 002 makes, and shared projects.)
+// Errors (exit 2): parse_config()'s; a file that is there and cannot be read, or is too large.
+Result<Config> find_config(const std::optional<Given>& chosen, const Environment& environment);
+
+}  // namespace toprun::cli

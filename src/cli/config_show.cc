@@ -1,0 +1,227 @@
+#include "cli/config_show.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/secrets.h"
+#include "base/text.h"
+#include "cli/config.h"
+#include "cli/given.h"
+#include "cli/job_options.h"
+#include "cli/job_words.h"
+#include "cli/print.h"
+#include "cli/run_options.h"
+#include "cli/topo_job.h"
+
+namespace toprun::cli {
+namespace {
+
+using nlohmann::json;
+using State = ConfigPlaceLooked::State;
+
+struct ShowOptions {
+  std::string verb = "run";
+  std::optional<std::string> profile;
+  std::optional<std::string> file;
+  bool none = false;
+  bool json = false;
+};
+
+struct Row {
+  std::string key;
+  std::vector<std::string> values;  // of a switch: an empty one
+  std::string_view kind;            // "file", "variable", "default"
+  std::string source;               // "toprun.toml:3", "PET_TEE"; empty: default
+};
+
+struct Picture {
+  std::string verb;
+  bool reads = true;
+  Config config;
+  std::optional<ChosenProfile> profile;
+  std::vector<Row> rows;
+};
+
+Dialect dialect_of(std::string_view verb) {
+  if (verb == "submit") return Dialect::submit;
+  return verb == "shell" ? Dialect::shell : Dialect::run;
+}
+
+// The command line on which the verb would be told the same about its configuration.
+Result<Split> split_for(const ShowOptions& options) {
+  std::vector<std::string> words;
+  if (options.profile) words.push_back("--profile=" + *options.profile);
+  if (options.file) words.push_back("--config-file=" + *options.file);
+  if (options.none) words.push_back("--no-config");
+  return split_verb(words, dialect_of(options.verb));
+}
+
+std::string shown_value(const GivenOption& option) {
+  if (option.flag->id != FlagId::env) return option.value;
+  const std::size_t equals = option.value.find('=');
+  if (equals == std::string::npos) return option.value;
+  const std::string name = option.value.substr(0, equals);
+  const bool is_secret = holds_a_secret(name, option.value.substr(equals + 1));
+  return is_secret ? name + "=<secret>" : option.value;
+}
+
+// One row for each place that says something about the option.
+void add_rows(std::vector<Row>& rows, const Flag& flag, const Split& split, Dialect dialect,
+              const Environment& environment) {
+  const std::size_t before = rows.size();
+  for (const GivenOption& option : split.options) {
+    if (option.flag != &flag || option.origin.empty()) continue;
+    if (rows.size() > before && rows.back().source == option.origin) {
+      rows.back().values.push_back(shown_value(option));
+    } else {
+      rows.push_back({key_of(flag), {shown_value(option)}, "file", option.origin});
+    }
+  }
+  if (rows.size() > before) return;
+  if (const auto set = variable_for(flag, dialect, environment)) {
+    rows.push_back({key_of(flag), {set->value}, "variable", set->name});
+  } else if (!flag.default_value.empty()) {
+    rows.push_back({key_of(flag), {std::string(flag.default_value)}, "default", {}});
+  }
+}
+
+bool is_about_config(const Flag& flag) {
+  return flag.id == FlagId::profile || flag.id == FlagId::config_file ||
+         flag.id == FlagId::no_config;
+}
+
+Result<Split> take(Picture& picture, Split split, const Environment& environment) {
+  const Dialect dialect = dialect_of(picture.verb);
+  const auto reads = reads_config(split, environment);
+  if (!reads) return std::unexpected(reads.error());
+  picture.reads = *reads;
+  if (picture.reads) {
+    auto config =
+        find_config(given_of(flag_of(FlagId::config_file), split, environment), environment);
+    if (!config) return std::unexpected(std::move(config.error()));
+    picture.config = *std::move(config);
+    auto profile = choose_profile(picture.config, split, environment);
+    if (!profile) return std::unexpected(std::move(profile.error()));
+    picture.profile = *std::move(profile);
+    auto options = options_of(picture.config, picture.profile, split, dialect, environment);
+    std::ranges::move(options, std::back_inserter(split.options));
+  }
+  for (const Flag& flag : all_flags()) {
+    if (flag.name.empty() || !knows(dialect, flag) || is_about_config(flag)) continue;
+    add_rows(picture.rows, flag, split, dialect, environment);
+  }
+  return split;
+}
+
+// As the verb itself checks them. Files that other machines may have are not looked for.
+Result<void> check(Split split, const std::string& verb, const Environment& environment) {
+  const auto any_file = [](const std::string&) { return true; };
+  if (verb == "shell") {
+    const auto options = shell_options(split, environment);
+    return options ? Result<void>() : std::unexpected(options.error());
+  }
+  split.script = "SCRIPT";
+  if (verb == "submit") {
+    const auto options = submit_options(split, {"SCRIPT"}, environment, any_file);
+    return options ? Result<void>() : std::unexpected(options.error());
+  }
+  const auto options = run_options(split, {"toprun", "SCRIPT"}, environment, any_file);
+  return options ? Result<void>() : std::unexpected(options.error());
+}
+
+std::string_view name_of(State state) {
+  switch (state) {
+    case State::absent:
+      return "absent";
+    case State::read:
+      return "read";
+    case State::ignored:
+      return "ignored";
+  }
+  return "";
+}
+
+std::string json_of(const Picture& picture) {
+  json options = json::array();
+  for (const Row& row : picture.rows) {
+    options.push_back({{"name", row.key},
+                       {"values", row.values},
+                       {"kind", row.kind},
+                       {"source", row.source.empty() ? json(nullptr) : json(row.source)}});
+  }
+  json files = json::array();
+  for (const ConfigPlaceLooked& looked : picture.config.looked) {
+    files.push_back({{"kind", looked.kind},
+                     {"path", looked.path.empty() ? json(nullptr) : json(looked.path)},
+                     {"state", name_of(looked.state)},
+                     {"why", looked.why.empty() ? json(nullptr) : json(looked.why)}});
+  }
+  json profile = nullptr;
+  if (picture.profile) {
+    profile = {{"name", picture.profile->name}, {"source", picture.profile->source}};
+  }
+  const json document = {{"schema", "toprun.config/1"},
+                         {"verb", picture.verb},
+                         {"profile", std::move(profile)},
+                         {"options", std::move(options)},
+                         {"files", std::move(files)}};
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+std::string text_of(const Picture& picture) {
+  std::vector<std::vector<std::string>> rows = {{"OPTION", "VALUE", "FROM"}};
+  for (const Row& row : picture.rows) {
+    const std::string value = join(row.values, ", ");
+    rows.push_back({row.key, value.empty() ? "true" : printable(value),
+                    row.source.empty() ? "default" : printable(row.source)});
+  }
+  std::string text = columns_text(rows, {}) + '\n';
+  if (picture.profile) {
+    text += fmt::format("profile {}, by {}\n\n", printable(picture.profile->name),
+                        printable(picture.profile->source));
+  }
+  if (!picture.reads) return text + "no file is read\n";
+  std::vector<std::vector<std::string>> files = {{"FILE", "PATH", ""}};
+  for (const ConfigPlaceLooked& looked : picture.config.looked) {
+    const std::string state(name_of(looked.state));
+    files.push_back({std::string(looked.kind), looked.path.empty() ? "-" : printable(looked.path),
+                     looked.why.empty() ? state : state + ": " + looked.why});
+  }
+  return text + columns_text(files, {});
+}
+
+int show(const ShowOptions& options, const Environment& environment) {
+  Picture picture;
+  picture.verb = options.verb;
+  const auto split = split_for(options);
+  if (!split) return give_up(split.error());
+  const auto whole = take(picture, *split, environment);
+  if (!whole) return give_up(whole.error());
+  const int printed = print(options.json ? json_of(picture) : text_of(picture));
+  const auto checked = check(*whole, options.verb, environment);
+  return checked ? printed : give_up(checked.error());
+}
+
+}  // namespace
+
+int run_config_show(const std::vector<std::string>& arguments, const Environment& environment) {
+  ShowOptions options;
+  CLI::App app("What a verb takes from files and variables, and from where.", "toprun config show");
+  app.add_option("VERB", options.verb, "run, submit or shell (default: run)");
+  app.add_option("--profile", options.profile, "as with that profile");
+  app.add_option("--config-file", options.file, "as with this file in place of all others");
+  app.add_flag("--no-config", options.none, "as without any file");
+  app.add_flag("--json", options.json, "one JSON object, toprun.config/1");
+  if (const auto code = parse(app, arguments)) return *code;
+  constexpr std::array<std::string_view, 3> verbs = {"run", "submit", "shell"};
+  if (const auto verb = parse_choice({"VERB", options.verb}, verbs); !verb) {
+    return give_up(verb.error());
+  }
+  return show(options, environment);
+}
+
+}  // namespace toprun::cli
