@@ -13,9 +13,9 @@ import sys
 import time
 import unittest
 
-import cluster
 import support
 from cluster import column, shown, shows, wait_for
+from submitting import SubmitCase
 
 TOPRUN = support.TOPRUN
 GOLDEN = support.REPOSITORY / "src/cli/submit_golden"
@@ -41,35 +41,6 @@ class Scripts(unittest.TestCase):
     def test_shellcheck_finds_nothing(self):
         support.needs_program("shellcheck")
         self.check("shellcheck")
-
-
-class SubmitCase(cluster.SlurmCase):
-    def submit(self, *words, cwd=None, env=None, limit=30):
-        return self.begin(*self.cluster.on("ctl", TOPRUN, "submit", *words), cwd=cwd,
-                          env={"PYTHON_EXEC": shutil.which("python3"), **(env or {})}).wait(limit)
-
-    def submitted(self, *words, **options):
-        """The id of a job that was taken."""
-        finished = self.submit(*words, **options)
-        self.assert_ok(finished)
-        self.assertRegex(finished.out, r"\A\d+\n\Z")
-        return finished.out.strip()
-
-    def job(self, id):
-        return dict(re.findall(r"(\S+?)=(\S*)", self.login("scontrol", "show", "job", "-o", id).out))
-
-    def wait_for_state(self, id, *states, limit=30):
-        return wait_for(lambda: (job := self.job(id)).get("JobState") in states and job,
-                        f"job {id} is {' or '.join(states)}", limit)
-
-    def start_again(self, id):
-        """Slurm keeps a requeued job back for two minutes from when its last node is free, which is
-        no part of a case."""
-        def starts():
-            self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
-            return self.job(id).get("JobState") not in ("PENDING", "COMPLETING")
-
-        wait_for(starts, "the requeued job begins")
 
 
 class Submit(SubmitCase):
@@ -327,92 +298,8 @@ class Submit(SubmitCase):
                          (folder / "logs/17/job.sbatch").read_text())
 
 
-class NodeFailure(SubmitCase):
-    """A node without power: Slurm's SlurmdTimeout is 10 s here, and so is toprun's patience."""
-
-    UP = ("--hosts", "3", "--racks", "1", "--slurm")
-    LIMIT_S = 60
-
-    def power_off(self, host):
-        self.cluster.power_off(host)
-        self.addCleanup(self.wait_for_idle, host)
-        self.addCleanup(self.cluster.power_on, host)
-
-    def wait_for_idle(self, host):
-        wait_for(lambda: self.login("sinfo", "-h", "-n", host, "-p", "main", "-o", "%T").out.strip()
-                 == "idle", f"{host} is idle again", self.LIMIT_S)
-
-    def test_a_job_is_requeued_and_finds_its_checkpoint(self):
-        folder = self.folder()
-        id = self.submitted("--nodes", "2", "--nodelist", "n0", support.EXAMPLES / "train_resume.py",
-                            "--epochs", "300", cwd=folder, env={"PYTHON_EXEC": support.python(),
-                                                                "CUDA_VISIBLE_DEVICES": ""})
-        checkpoint = folder / "last.pt"
-        wait_for(checkpoint.exists, "a checkpoint", self.LIMIT_S)
-        self.power_off("n0")  # the batch script's host, and the root's
-        self.wait_for_state(id, "PENDING", limit=self.LIMIT_S)
-        done = checkpoint.stat().st_mtime_ns
-        self.login("scontrol", "update", f"JobId={id}", "ReqNodeList=")
-        self.start_again(id)
-        wait_for(lambda: checkpoint.stat().st_mtime_ns != done, "it goes on", self.LIMIT_S)
-        text = "".join(path.read_text() for path in (folder / f"logs/{id}").glob("n*.out"))
-        epochs = [int(number) for number in re.findall(r"(?m)^epoch (\d+)/", text)]
-        self.assertEqual(epochs.count(1), 1, text)
-        self.assertEqual(self.job(id)["Restarts"], "1")
-        self.login("scancel", id)
-
-    def test_an_elastic_job_goes_on_without_the_node(self):
-        folder = self.folder()
-        id = self.submitted("--nnodes", "2:3", *shows("RANK", "WORLD_SIZE", "TOPRUN_ATTEMPT", then=(
-            "touch up.$TOPRUN_ATTEMPT.$RANK; until test $TOPRUN_ATTEMPT = 1 -a -e end; do "
-            "sleep 0.1; done")), cwd=folder)
-        wait_for(lambda: len(list(folder.glob("up.0.*"))) == 3, "three ranks")
-        lost = next(host for host in ("n1", "n2") if self.job(id)["BatchHost"] != host)
-        self.power_off(lost)
-        wait_for(lambda: len(list(folder.glob("up.1.*"))) == 2, "two ranks go on", self.LIMIT_S)
-        wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
-                 "Slurm knows that the node is lost", self.LIMIT_S)
-        self.assertEqual(self.job(id)["JobState"], "RUNNING")
-        (folder / "end").touch()
-        job = self.wait_for_state(id, "COMPLETED", "FAILED", "NODE_FAIL", "PENDING", limit=self.LIMIT_S)
-        text = (folder / f"logs/bash.{id}.out").read_text()
-        self.assertEqual((job["JobState"], job["ExitCode"]), ("COMPLETED", "0:0"), text)
-        report = json.loads((folder / f"logs/{id}/report.json").read_text())
-        self.assertEqual(report["exit_code"], 0)
-        self.assertEqual([len(attempt["nodes"]) for attempt in report["attempts"]], [3, 2])
-
-
-    def test_an_elastic_job_without_its_first_node(self):
-        """The ranks end; Slurm itself, which runs no batch script any more, waits for the node."""
-        folder = self.folder()
-        id = self.submitted("--nnodes", "2:3", *shows("RANK", then=(
-            "while :; do touch beat.$RANK; sleep 0.2; done")), cwd=folder)
-        beats = lambda: list(folder.glob("beat.*"))
-        wait_for(lambda: len(beats()) == 3, "three ranks")
-        lost = self.job(id)["BatchHost"]
-        self.power_off(lost)
-        wait_for(lambda: time.time() - max(beat.stat().st_mtime for beat in beats()) > 3,
-                 "the ranks on the other nodes end", self.LIMIT_S)
-        wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
-                 "Slurm knows that the node is lost", self.LIMIT_S)
-        self.assertEqual(self.job(id)["JobState"], "RUNNING")
-        self.login("scancel", id)
-
-
-class Shell(cluster.SlurmCase):
+class Shell(SubmitCase):
     UP = ("--hosts", "4", "--racks", "2", "--slurm")
-
-    def shell(self, words, typed, env=None, limit=60):
-        """What a terminal shows when this is typed into the shell."""
-        command = shlex.join([*map(str, self.cluster.on("ctl", TOPRUN, "shell", *words))])
-        run = self.begin("script", "-qec", command, "/dev/null", stdin=subprocess.PIPE,
-                         env={"SHELL": "/bin/bash", "PYTHON_EXEC": shutil.which("python3"),
-                              **(env or {})})
-        run.process.stdin.write(typed.encode())
-        run.process.stdin.flush()
-        finished = run.wait(limit)
-        finished.out = re.sub(r"\r|\x1b\[\?2004[hl]", "", finished.out)
-        return finished
 
     def test_toprun_in_it_uses_every_node(self):
         line = shlex.join([TOPRUN, *shows("RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME")])
@@ -483,14 +370,39 @@ class Shell(cluster.SlurmCase):
                            cwd=folder)
         self.assert_ok(later)
 
+    def sleeping(self, *words):
+        id = self.login("sbatch", "--parsable", "-o", "/dev/null", *words, "--wrap",
+                        "sleep 60").out.strip()
+        if "-H" not in words:
+            wait_for(lambda: "RUNNING" in self.login("squeue", "-h", "-j", id, "-o", "%T").out,
+                     "it runs")
+        return id
+
     def test_attach_enters_a_running_job(self):
-        folder = self.folder()
-        id = self.login("sbatch", "--parsable", "-o", folder / "out", "--wrap", "sleep 60").out.strip()
-        wait_for(lambda: "RUNNING" in self.login("squeue", "-h", "-j", id, "-o", "%T").out, "it runs")
-        finished = self.shell(["--attach", id], "echo job $SLURM_JOB_ID on $(hostname)\nexit 3\n")
-        self.assertEqual(finished.code, 3, finished)
-        self.assertRegex(finished.out, rf"(?m)^job {id} on n0$")
-        self.login("scancel", id)
+        array = self.sleeping("-a", "1-2")
+        typed = "echo job $SLURM_JOB_ID on $(hostname)\nexit 3\n"
+        for id in (self.sleeping(), f"{array}_2"):
+            with self.subTest(id):
+                finished = self.shell(["--attach", id], typed)
+                self.assertEqual(finished.code, 3, finished)
+                number = re.search(r"JobId=(\d+)", self.login("scontrol", "show", "job", id).out)[1]
+                self.assertRegex(finished.out, rf"(?m)^job {number} on n\d$")
+
+    def test_attach_to_what_does_not_run(self):
+        held, array = self.sleeping("-H"), self.sleeping("-a", "1-2")
+        ended = self.login("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "exit 7").out.strip()
+        self.login(TOPRUN, "submit", "--after", f"{ended}:any", "--wait", "--no-python", "true",
+                   cwd=self.folder())
+        for id, code, pattern in [
+            ("999", 1, "job 999 is unknown: .*"),
+            (held, 1, f"--attach {held}: the job does not run: PENDING: waiting.*; toprun status {held}"),
+            (ended, 1, f"--attach {ended}: the job does not run: failed, exit code 7; .*"),
+            (array, 2, f"--attach {array}: several of its tasks run; say one: {array}_1, {array}_2"),
+        ]:
+            with self.subTest(pattern):
+                finished = self.login(TOPRUN, "shell", "--attach", id)
+                self.assertEqual((finished.code, finished.out), (code, ""), finished)
+                self.assert_one_line(finished, pattern)
 
     def test_what_cannot_be_is_one_line(self):
         for words, code, pattern in [

@@ -269,7 +269,7 @@ constexpr std::array table = {
     only(Scope::everyone, ours(FlagId::verbose, "--verbose", 'v', "", "", Group::general,
                                "Say what was decided and why")),
     only(Scope::run,
-         torchrun(FlagId::print_completion, "--print-completion", 0, "bash|zsh|tcsh", "",
+         torchrun(FlagId::print_completion, "--print-completion", 0, "bash|zsh|fish|tcsh", "",
                   Group::general, "Print what makes that shell complete these options")),
     only(Scope::everyone,
          torchrun(FlagId::help_short, "", 'h', "", "", Group::general, "The short help")),
@@ -368,6 +368,7 @@ std::vector<const Flag*> abbreviated(std::string_view text, Dialect dialect) {
 }
 
 std::vector<std::string_view> choices(const Flag& flag) {
+  if (flag.value.find('[') != std::string_view::npos) return {};  // ID[:ok|any]
   std::vector<std::string_view> words = split(flag.value, '|');
   std::erase_if(words, [](std::string_view word) {
     return word.empty() || std::ranges::any_of(word, [](char c) { return c >= 'A' && c <= 'Z'; });

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/console.h"
@@ -11,6 +12,7 @@
 #include "cli/config.h"
 #include "cli/help.h"
 #include "cli/job_options.h"
+#include "cli/job_words.h"
 #include "cli/print.h"
 #include "cli/shell_entry.h"
 #include "scheduler/queue.h"
@@ -31,10 +33,43 @@ std::string shell_of(const Environment& environment) {
   return environment.non_empty("SHELL").value_or("/bin/bash");
 }
 
-int attach(const SubmitOptions& options, const std::vector<std::string>& shell,
+std::string state_text(const scheduler::Queue& queue, const scheduler::Job& job) {
+  if (has_ended(job.state)) return end_text(queue, job);
+  return fmt::format("{}: {}", job.state_word, queue.state_words(job.state_word));
+}
+
+// The number by which srun knows a job that runs; a task of an array has one of its own.
+Result<std::string> number_of(const std::string& text, const Environment& environment) {
+  const auto id = scheduler::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  const auto queue = scheduler::find_queue(environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto jobs = (*queue)->find(*id);
+  if (!jobs) return std::unexpected(jobs.error());
+  if (jobs->empty()) return unknown_job(**queue, *id);
+  std::vector<const scheduler::Job*> running;
+  std::vector<std::string> ids;
+  for (const scheduler::Job& job : *jobs) {
+    if (job.state != scheduler::JobState::running) continue;
+    running.push_back(&job);
+    ids.push_back(job.id);
+  }
+  const std::string what = "--attach " + text;
+  std::ranges::sort(ids, natural_less);
+  if (running.size() == 1) return running.front()->number;
+  if (!running.empty())
+    return usage(what, "several of its tasks run", "say one: " + join(ids, ", "));
+  return fail(what, "the job does not run: " + state_text(**queue, jobs->front()),
+              "toprun status " + text);
+}
+
+int attach(const SubmitOptions& options, const std::vector<std::string>& shell, bool has_slurm,
            const Environment& environment) {
   for (const std::string& note : options.notes) say(note);
-  const auto command = scheduler::attach_command(*options.attach, shell);
+  const auto number =
+      has_slurm ? number_of(*options.attach, environment) : Result<std::string>(*options.attach);
+  if (!number) return give_up(number.error());
+  const auto command = scheduler::attach_command(*number, shell);
   if (options.dry_run != DryRun::no) return print(shell_quote(command) + '\n');
   // srun says nothing when it begins: errors before that cannot be told from later ones.
   const auto ended = scheduler::run_on_terminal(command, environment, {});
@@ -93,7 +128,7 @@ int act(const Split& split, const Environment& environment) {
       !there) {
     return give_up(there.error());
   }
-  if (options->attach) return attach(*options, *shell, clean);
+  if (options->attach) return attach(*options, *shell, has_slurm, clean);
   if (const auto job = scheduler::surrounding_job(environment)) {
     return give_up({fmt::format("inside job {} already", *job),
                     "an allocation in an allocation would wait for itself",
