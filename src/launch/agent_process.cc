@@ -144,7 +144,8 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   end_at_signals(session);
   const CloudProbe cloud(session.io, job);
   const NvlinkProbe nvlink(session.io, job);
-  rendezvous::RootAddress where{job.root_host, job.ports, job.port_is_ours_to_choose, {}};
+  rendezvous::RootAddress where{
+      job.root_host, job.ports, job.port_is_ours_to_choose, {}, job.nnodes};
   if (!job.is_root) {
     where.hint = fmt::format("if no host owns {}, give --node-rank on each, or is_host=1 on one",
                              job.root_host);
