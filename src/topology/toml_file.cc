@@ -1,8 +1,7 @@
 #include "topology/toml_file.h"
 
-#include <toml++/toml.h>
-
 #include "topology/plain_file.h"
+#include "topology/toml.h"
 
 namespace toprun::topology {
 namespace {
