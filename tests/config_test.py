@@ -184,6 +184,13 @@ class Local(support.TestCase):
             self.assertIn("WANDB_API_KEY=<secret>", finished.out)
             self.assertIn("A=1", finished.out)
 
+    def test_verbose_says_what_files_gave(self):
+        self.project_file("role = 'r'\nenv = { HF_TOKEN = 'x', A = '1' }\nfold = true\n")
+        finished = self.call("-v", "--no-python", "true")
+        self.assert_ok(finished)
+        for line in ("2: env = A=1", "2: env = HF_TOKEN=<secret>", "1: role = r", "3: fold = true"):
+            self.assertIn(f"toprun: {self.project}/toprun.toml:{line}\n", finished.err)
+
     def test_init_without_an_engine(self):
         env = {"PATH": "/nowhere"}
         finished = self.call("config", "init", cwd=self.project, env=env)

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/console.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "cli/given.h"
 #include "launch/orders.h"
@@ -12,17 +13,30 @@
 namespace toprun::cli {
 namespace {
 
-// Options of which each says what the other says, or something that goes only without it: who
-// gives the one has spoken about both.
+// An option, and those that say the same in another way or go only without it: who gives one of
+// them has spoken about the other.
 struct Rivals {
-  std::string_view one, other;
+  std::string_view key;
+  std::array<std::string_view, 5> others;
 };
 constexpr std::array rivals = {
-    Rivals{"hosts", "hostfile"},   Rivals{"venv", "conda"},          Rivals{"module", "no-python"},
-    Rivals{"nodes", "nnodes"},     Rivals{"standalone", "nnodes"},   Rivals{"standalone", "nodes"},
-    Rivals{"standalone", "hosts"}, Rivals{"standalone", "hostfile"}, Rivals{"segment", "parallel"},
-    Rivals{"order", "parallel"},
+    Rivals{"hosts", {"hostfile", "standalone", "node-rank", "rdzv-endpoint", "master-addr"}},
+    Rivals{"hostfile", {"standalone", "node-rank", "rdzv-endpoint", "master-addr"}},
+    Rivals{"standalone", {"nnodes", "nodes", "node-rank", "rdzv-endpoint", "master-addr"}},
+    Rivals{"nodes", {"nnodes"}},
+    Rivals{"parallel", {"order", "segment"}},
+    Rivals{"venv", {"conda"}},
+    Rivals{"module", {"no-python"}},
 };
+
+bool are_rivals(std::string_view a, std::string_view b) {
+  return std::ranges::any_of(rivals, [&](const Rivals& row) {
+    const auto names = [&](std::string_view other) {
+      return std::ranges::find(row.others, other) != row.others.end();
+    };
+    return (row.key == a && names(b)) || (row.key == b && names(a));
+  });
+}
 
 // What somebody stronger has said already.
 struct Said {
@@ -42,10 +56,7 @@ bool decides(const Said& said, const ConfigEntry& entry) {
   if (!said.is_on || entry.values.empty()) return false;
   if (is_order_by_topology(said.key, said.value)) return false;
   if (is_order_by_topology(entry.key, entry.values.front())) return false;
-  return std::ranges::any_of(rivals, [&](const Rivals& pair) {
-    return (pair.one == said.key && pair.other == entry.key) ||
-           (pair.other == said.key && pair.one == entry.key);
-  });
+  return are_rivals(said.key, entry.key);
 }
 
 std::string variable_in(const Flag& flag, const std::string& value) {
@@ -105,6 +116,11 @@ std::unexpected<Error> no_such_profile(const Config& config, const std::string& 
                fmt::format("{} {} no profile {}", join(labels, " and "),
                            labels.size() == 1 ? "has" : "have", name),
                nearest_or_all(name, known));
+}
+
+bool is_verbose(const Split& split) {
+  return std::ranges::find(split.options, &flag_of(FlagId::verbose), &GivenOption::flag) !=
+         split.options.end();
 }
 
 void tell_ignored(const Config& config) {
@@ -204,7 +220,24 @@ Result<Split> with_config(Split split, Dialect dialect, const Environment& envir
   auto options = options_of(*config, *profile, split, dialect, environment);
   split.options.insert(split.options.begin(), std::make_move_iterator(options.begin()),
                        std::make_move_iterator(options.end()));
+  if (!is_verbose(split)) return split;
+  for (const GivenOption& option : split.options) {
+    if (!option.origin.empty()) {
+      say(fmt::format("{}: {} = {}", option.origin, key_of(*option.flag), shown_value(option)));
+    }
+  }
   return split;
+}
+
+std::string shown_value(const GivenOption& option) {
+  if (option.flag->is_switch() || (option.flag->value_optional && option.value.empty())) {
+    return "true";
+  }
+  const std::size_t equals = option.value.find('=');
+  if (option.flag->id != FlagId::env || equals == std::string::npos) return option.value;
+  const std::string name = option.value.substr(0, equals);
+  const bool is_secret = holds_a_secret(name, option.value.substr(equals + 1));
+  return is_secret ? name + "=<secret>" : option.value;
 }
 
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,

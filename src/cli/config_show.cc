@@ -7,7 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/secrets.h"
 #include "base/text.h"
 #include "cli/config.h"
 #include "cli/given.h"
@@ -33,7 +32,7 @@ struct ShowOptions {
 
 struct Row {
   std::string key;
-  std::vector<std::string> values;  // of a switch: an empty one
+  std::vector<std::string> values;  // of a switch "true"
   std::string_view kind;            // "file", "variable", "default"
   std::string source;               // "toprun.toml:3", "PET_TEE"; empty: default
 };
@@ -60,15 +59,6 @@ Result<Split> split_for(const ShowOptions& options) {
   return split_verb(words, dialect_of(options.verb));
 }
 
-std::string shown_value(const GivenOption& option) {
-  if (option.flag->id != FlagId::env) return option.value;
-  const std::size_t equals = option.value.find('=');
-  if (equals == std::string::npos) return option.value;
-  const std::string name = option.value.substr(0, equals);
-  const bool is_secret = holds_a_secret(name, option.value.substr(equals + 1));
-  return is_secret ? name + "=<secret>" : option.value;
-}
-
 // One row for each place that says something about the option.
 void add_rows(std::vector<Row>& rows, const Flag& flag, const Split& split, Dialect dialect,
               const Environment& environment) {
@@ -83,7 +73,8 @@ void add_rows(std::vector<Row>& rows, const Flag& flag, const Split& split, Dial
   }
   if (rows.size() > before) return;
   if (const auto set = variable_for(flag, dialect, environment)) {
-    rows.push_back({key_of(flag), {set->value}, "variable", set->name});
+    rows.push_back(
+        {key_of(flag), {set->value.empty() ? "true" : set->value}, "variable", set->name});
   } else if (!flag.default_value.empty()) {
     rows.push_back({key_of(flag), {std::string(flag.default_value)}, "default", {}});
   }
@@ -176,7 +167,7 @@ std::string text_of(const Picture& picture) {
   std::vector<std::vector<std::string>> rows = {{"OPTION", "VALUE", "FROM"}};
   for (const Row& row : picture.rows) {
     const std::string value = join(row.values, ", ");
-    rows.push_back({row.key, value.empty() ? "true" : printable(value),
+    rows.push_back({row.key, value.empty() ? "''" : printable(value),
                     row.source.empty() ? "default" : printable(row.source)});
   }
   std::string text = columns_text(rows, {}) + '\n';

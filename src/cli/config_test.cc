@@ -125,6 +125,9 @@ TEST(Config, WhoSaysOneThingHasSpokenAboutItsRivals) {
       {"order = 'topology'", "--parallel tp=8 s", {}, Dialect::run, "--order=topology (f:1)"},
       {"order = 'name'", "--parallel tp=8 s", {}, Dialect::run, ""},
       {"nnodes = 8", "--standalone s", {}, Dialect::run, ""},
+      {"standalone = true", "--rdzv-endpoint h s", {}, Dialect::run, ""},
+      {"hosts = 'a'", "--node-rank 0 --master-addr h s", {}, Dialect::run, ""},
+      {"hosts = 'a'", "--nnodes 1 s", {}, Dialect::run, "--hosts=a (f:1)"},
       {"nnodes = 8", "s", {{"PET_STANDALONE", "0"}}, Dialect::run, "--nnodes=8 (f:1)"},
       // In one table they stand as they are: the checks of a command line are theirs too.
       {"hosts = 'a'\nhostfile = '/h'",
@@ -183,6 +186,21 @@ TEST(Config, WhoReadsNone) {
   }
   const auto torchrun = split({"torchrun", "s"});
   EXPECT_FALSE(*reads_config(*torchrun, {}));
+}
+
+TEST(Config, SecretsAreNotShown) {
+  const std::pair<std::string, std::string_view> rows[] = {
+      {"env = { HF_TOKEN = 'x' }", "HF_TOKEN=<secret>"},
+      {"env = ['HF_TOKEN']", "HF_TOKEN"},
+      {"env = { PROXY = 'user:password@host' }", "PROXY=<secret>"},
+      {"env = { A = '1' }", "A=1"},
+      {"role = 'r@x'", "r@x"},
+      {"fold = true", "true"}};
+  for (const auto& [text, shown] : rows) {
+    const auto options = options_of(config_of({{"f", text}}), std::nullopt,
+                                    split_of("s", Dialect::run), Dialect::run, {});
+    EXPECT_EQ(shown_value(options.at(0)), shown);
+  }
 }
 
 // Files' options in front of the line's own, as with_config() puts them there.
