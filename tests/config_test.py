@@ -69,6 +69,22 @@ class Local(support.TestCase):
         self.assertEqual(self.options(),
                          {"nproc-per-node": (["2"], f"{self.project}/toprun.toml:1")})
 
+    def test_the_search_ends_at_the_top_of_the_file_system(self):
+        support.needs_root()
+        self.project_file("role = 'above'\n")
+        finished = self.run_to_end(
+            "unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && cd "$0" && exec "$@"',
+            self.below, TOPRUN, "config", "show", "--json",
+            env={"HOME": str(self.home), "XDG_CONFIG_HOME": ""})
+        self.assert_ok(finished)
+        self.assertEqual([file["path"] for file in json.loads(finished.out)["files"]][0], None)
+
+    def test_a_working_directory_that_is_gone(self):
+        finished = self.run_to_end("sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"',
+                                   "sh", TOPRUN, "config", "show", cwd=self.below,
+                                   env={"HOME": str(self.home)})
+        self.assert_ok(finished)
+
     def test_a_flag_goes_before_a_variable_before_a_file(self):
         self.project_file("nproc-per-node = 2\nenv = { A = 'file', B = 'file' }\n")
         for words, env, count in [((), {}, 2), ((), {"PET_NPROC_PER_NODE": "3"}, 3),

@@ -118,6 +118,11 @@ std::unexpected<Error> no_such_profile(const Config& config, const std::string& 
                nearest_or_all(name, known));
 }
 
+// A job runs on the nodes that its engine gives, whatever hosts a project has without one.
+bool is_for(Dialect dialect, FlagId id) {
+  return dialect != Dialect::submit || (id != FlagId::hosts && id != FlagId::host_file);
+}
+
 bool is_verbose(const Split& split) {
   return std::ranges::find(split.options, &flag_of(FlagId::verbose), &GivenOption::flag) !=
          split.options.end();
@@ -178,7 +183,7 @@ std::vector<GivenOption> options_of(const Config& config,
     std::vector<Said> by_this;
     for (const ConfigEntry& entry : *layer.table) {
       const Flag* flag = find_flag("--" + entry.key, dialect);
-      if (flag == nullptr) continue;
+      if (flag == nullptr || !is_for(dialect, flag->id)) continue;
       if (std::ranges::any_of(said, [&](const Said& one) { return decides(one, entry); })) continue;
       const bool is_on = !entry.values.empty();
       by_this.push_back({entry.key, is_on ? entry.values.front() : "", entry.variable, is_on});

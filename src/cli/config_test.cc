@@ -150,6 +150,7 @@ TEST(Config, EachVerbTakesTheKeysThatItKnows) {
   EXPECT_EQ(added(file, "s", {}, Dialect::submit),
             "--nodes=2 (f:1), --tee=3 (f:2), --verbose (f:3), --wait (f:4)");
   EXPECT_EQ(added(file, "", {}, Dialect::shell), "--nodes=2 (f:1), --verbose (f:3)");
+  EXPECT_EQ(added({{"f", "hosts = 'a'"}}, "s", {}, Dialect::submit), "");
 }
 
 TEST(Config, SlurmsOwnVariablesGoBeforeAFile) {

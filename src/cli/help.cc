@@ -195,8 +195,9 @@ after SCRIPT is passed to it as it is; a script named like a command is ./topo o
 )";
 
 constexpr std::string_view file_grammar =
-    R"(Where neither gives it, toprun.toml does: that of this folder or the nearest above, the user's, the
-system's (toprun config show).
+    R"(
+What neither the command line nor a variable gives comes from toprun.toml: of this folder or the
+nearest above, of the user, of the system. toprun config show tells.
 )";
 
 std::string verbs_text() {
