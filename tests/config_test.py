@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -207,6 +208,12 @@ class Local(support.TestCase):
         for line in ("2: env = A=1", "2: env = HF_TOKEN=<secret>", "1: role = r", "3: fold = true"):
             self.assertIn(f"toprun: {self.project}/toprun.toml:{line}\n", finished.err)
 
+    def test_the_manuals_example(self):
+        text = (support.REPOSITORY / "docs/config.md").read_text()
+        self.project_file(re.search(r"```toml\n(.*?)```", text, re.S)[1])
+        self.assertEqual(self.options("submit", "--profile", "debug")["nodes"][0], ["1"])
+        self.assertEqual(self.options("run")["modules"][0], ["cuda/12", "gcc"])
+
     def test_init_without_an_engine(self):
         env = {"PATH": "/nowhere"}
         finished = self.call("config", "init", cwd=self.project, env=env)
@@ -266,6 +273,17 @@ class Jobs(cluster.SlurmCase):
                                  env={"PET_NPROC_PER_NODE": "1"})
         self.assert_ok(finished)
         self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1"])
+
+    def test_fewer_nodes_than_the_job_has(self):
+        for said, count in [("nnodes = 1", 1), ("nnodes = 2", 2), ("nnodes = '1:2'", 2)]:
+            with self.subTest(said):
+                self.project_file(said)
+                finished = self.at_login("salloc", "-N2", TOPRUN, "--nproc-per-node=1",
+                                         *shows("RANK", "WORLD_SIZE", "TOPRUN_STEP"))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "WORLD_SIZE"), [str(count)] * count)
+                self.assertEqual(set(column(rows, "TOPRUN_STEP")), {"unset"})
 
     def test_hosts_over_ssh(self):
         keys = pathlib.Path(tempfile.mkdtemp(prefix="toprun-ssh-"))

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/given.h"
 #include "launch/orders.h"
+#include "scheduler/slurm_facts.h"
 #include "topology/position.h"
 
 namespace toprun::cli {
@@ -24,6 +25,8 @@ constexpr std::array rivals = {
     Rivals{"hostfile", {"standalone", "node-rank", "rdzv-endpoint", "master-addr"}},
     Rivals{"standalone", {"nnodes", "nodes", "node-rank", "rdzv-endpoint", "master-addr"}},
     Rivals{"nodes", {"nnodes"}},
+    Rivals{"gpus-per-node", {"gpus", "gres"}},
+    Rivals{"gpus", {"gres"}},
     Rivals{"parallel", {"order", "segment"}},
     Rivals{"venv", {"conda"}},
     Rivals{"module", {"no-python"}},
@@ -46,16 +49,18 @@ struct Said {
   bool is_on = true;          // false: that the option is not to be given
 };
 
-// These two go together: --parallel needs the order that is the default.
-bool is_order_by_topology(std::string_view key, std::string_view value) {
-  return key == "order" && value == "topology";
+// A value that takes nothing from its option's rivals: --parallel needs the order that is the
+// default, and of a node's other resources --gpus says nothing.
+bool goes_with_all(std::string_view key, std::string_view value) {
+  if (key == "order") return value == "topology";
+  return key == "gres" && scheduler::gpus_in_gres(value) == 0;
 }
 
 bool decides(const Said& said, const ConfigEntry& entry) {
   if (said.key == entry.key) return said.variable == entry.variable;
   if (!said.is_on || entry.values.empty()) return false;
-  if (is_order_by_topology(said.key, said.value)) return false;
-  if (is_order_by_topology(entry.key, entry.values.front())) return false;
+  if (goes_with_all(said.key, said.value)) return false;
+  if (goes_with_all(entry.key, entry.values.front())) return false;
   return are_rivals(said.key, entry.key);
 }
 
