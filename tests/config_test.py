@@ -156,6 +156,8 @@ class Local(support.TestCase):
                           "nproc-per-node = 2\n[profile.three]\nnproc-per-node = 3\n")
         self.assertEqual(len(self.ranks()), 2)
         self.assertEqual(len(self.ranks("--profile", "three")), 3)
+        self.assertIn(f"profile two, by {self.project}/toprun.toml:1, among three, two\n",
+                      self.call("config", "show").out)
         self.assertEqual(len(self.ranks(env={"TOPRUN_PROFILE": "three"})), 3)
         finished = self.call("--profile", "tow", "--no-python", "true")
         self.assertEqual(finished.code, 2)
@@ -267,6 +269,22 @@ class Jobs(cluster.SlurmCase):
         self.assertEqual(sorted(finished.out.split()), [
             f"shown_RANK={rank}_NODE=n{rank // 2}_A=[two_words]" for rank in range(4)])
 
+    def test_secrets_are_in_no_command_line_and_no_script(self):
+        self.project_file("nodes = 2\nnnodes = 2\nenv = { HF_TOKEN = 'very secret', A = '1' }\n")
+        works = shows("RANK", "A", then='echo "[$HF_TOKEN]"; tr "\\0" " " < /proc/$PPID/cmdline')
+        finished = self.at_login("salloc", "-N2", TOPRUN, *works)
+        self.assert_ok(finished)
+        self.assertEqual(finished.out.count("[very secret]"), 2)
+        self.assertEqual(finished.out.count(" --env=HF_TOKEN "), 2)
+        self.assertEqual(finished.out.count("very secret"), 2)
+        submitted = self.at_login(TOPRUN, "submit", "--wait", *works)
+        self.assert_ok(submitted)
+        id = submitted.out.strip()
+        self.assertNotIn("very secret", (self.project / f"logs/{id}/job.sbatch").read_text())
+        text = (self.project / f"logs/bash.{id}.out").read_text()
+        self.assertEqual(text.count("[very secret]"), 2)
+        self.assertEqual(text.count("very secret"), 2)
+
     def test_a_variable_keeps_its_rank_on_the_nodes(self):
         self.project_file("nproc-per-node = 3\n")
         finished = self.at_login("salloc", "-N2", TOPRUN, *shows("RANK"),
@@ -294,13 +312,14 @@ class Jobs(cluster.SlurmCase):
         for host in self.HOSTS:  # an agent that looked for its user's file would fail
             (keys / f"home/{host}/.config/toprun").mkdir(parents=True)
             (keys / f"home/{host}/.config/toprun/toprun.toml").write_text("not toml")
-        self.project_file("hosts = ['n0:2', 'n1']\nenv = { A = '1' }\n")
-        finished = self.at_login(TOPRUN, *shows("RANK", "ON_HOST", "A"),
+        self.project_file("hosts = ['n0:2', 'n1']\nenv = { A = '1', MY_TOKEN = 'x' }\n")
+        finished = self.at_login(TOPRUN, *shows("RANK", "ON_HOST", "A", "MY_TOKEN"),
                                  env={"TOPRUN_SSH": daemons.ssh()})
         self.assert_ok(finished)
         rows = shown(finished.out)
         self.assertEqual(column(rows, "ON_HOST"), ["n0", "n0", "n1"])
         self.assertEqual(column(rows, "A"), ["1"] * 3)
+        self.assertEqual(column(rows, "MY_TOKEN"), ["x"] * 3)
 
     def test_a_submitted_job_is_what_the_files_said(self):
         self.project_file("nodes = 1\nnproc-per-node = 2\n[profile.big]\nnodes = 2\n"

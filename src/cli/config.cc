@@ -128,9 +128,14 @@ bool is_for(Dialect dialect, FlagId id) {
   return dialect != Dialect::submit || (id != FlagId::hosts && id != FlagId::host_file);
 }
 
-bool is_verbose(const Split& split) {
-  return std::ranges::find(split.options, &flag_of(FlagId::verbose), &GivenOption::flag) !=
-         split.options.end();
+bool is_verbose(const std::vector<GivenOption>& options) {
+  return std::ranges::find(options, &flag_of(FlagId::verbose), &GivenOption::flag) != options.end();
+}
+
+void tell(const std::vector<GivenOption>& options) {
+  for (const GivenOption& option : options) {
+    say(fmt::format("{}: {} = {}", option.origin, key_of(*option.flag), shown_value(option)));
+  }
 }
 
 void tell_ignored(const Config& config) {
@@ -217,10 +222,24 @@ Result<bool> reads_config(const Split& split, const Environment& environment) {
   return false;
 }
 
-Result<Split> with_config(Split split, Dialect dialect, const Environment& environment) {
+void hide_secrets(std::vector<GivenOption>& options, Environment& environment) {
+  for (GivenOption& option : options) {
+    const std::size_t equals = option.value.find('=');
+    if (option.flag->id != FlagId::env || equals == std::string::npos) continue;
+    const std::string name = option.value.substr(0, equals);
+    const std::string value = option.value.substr(equals + 1);
+    if (!holds_a_secret(name, value)) continue;
+    environment.set(name, value);
+    option.value = name;
+  }
+}
+
+Result<WithConfig> with_config(const Split& split, Dialect dialect,
+                               const Environment& environment) {
+  WithConfig out{split, environment};
   const auto reads = reads_config(split, environment);
   if (!reads) return std::unexpected(reads.error());
-  if (!*reads) return split;
+  if (!*reads) return out;
   const auto config =
       find_config(given_of(flag_of(FlagId::config_file), split, environment), environment);
   if (!config) return std::unexpected(config.error());
@@ -228,15 +247,11 @@ Result<Split> with_config(Split split, Dialect dialect, const Environment& envir
   const auto profile = choose_profile(*config, split, environment);
   if (!profile) return std::unexpected(profile.error());
   auto options = options_of(*config, *profile, split, dialect, environment);
-  split.options.insert(split.options.begin(), std::make_move_iterator(options.begin()),
-                       std::make_move_iterator(options.end()));
-  if (!is_verbose(split)) return split;
-  for (const GivenOption& option : split.options) {
-    if (!option.origin.empty()) {
-      say(fmt::format("{}: {} = {}", option.origin, key_of(*option.flag), shown_value(option)));
-    }
-  }
-  return split;
+  if (is_verbose(split.options) || is_verbose(options)) tell(options);
+  hide_secrets(options, out.environment);
+  out.split.options.insert(out.split.options.begin(), std::make_move_iterator(options.begin()),
+                           std::make_move_iterator(options.end()));
+  return out;
 }
 
 std::string shown_value(const GivenOption& option) {

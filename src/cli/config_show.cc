@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -80,6 +80,23 @@ void add_rows(std::vector<Row>& rows, const Flag& flag, const Split& split, Dial
   }
 }
 
+std::vector<std::string> profiles_of(const Config& config) {
+  std::set<std::string> names;
+  for (const ConfigFile& file : config.files) {
+    for (const auto& [name, table] : file.profiles) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string profile_text(const Picture& picture) {
+  const auto names = profiles_of(picture.config);
+  if (names.empty()) return {};
+  const std::string known = printable(join(names, ", "));
+  if (!picture.profile) return fmt::format("no profile, of {}\n\n", known);
+  return fmt::format("profile {}, by {}, among {}\n\n", printable(picture.profile->name),
+                     printable(picture.profile->source), known);
+}
+
 bool is_about_config(const Flag& flag) {
   return flag.id == FlagId::profile || flag.id == FlagId::config_file ||
          flag.id == FlagId::no_config;
@@ -155,11 +172,9 @@ std::string json_of(const Picture& picture) {
   if (picture.profile) {
     profile = {{"name", picture.profile->name}, {"source", picture.profile->source}};
   }
-  const json document = {{"schema", "toprun.config/1"},
-                         {"verb", picture.verb},
-                         {"profile", std::move(profile)},
-                         {"options", std::move(options)},
-                         {"files", std::move(files)}};
+  const json document = {{"schema", "toprun.config/1"},   {"verb", picture.verb},
+                         {"profile", std::move(profile)}, {"profiles", profiles_of(picture.config)},
+                         {"options", std::move(options)}, {"files", std::move(files)}};
   return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
@@ -170,11 +185,7 @@ std::string text_of(const Picture& picture) {
     rows.push_back({row.key, value.empty() ? "''" : printable(value),
                     row.source.empty() ? "default" : printable(row.source)});
   }
-  std::string text = columns_text(rows, {}) + '\n';
-  if (picture.profile) {
-    text += fmt::format("profile {}, by {}\n\n", printable(picture.profile->name),
-                        printable(picture.profile->source));
-  }
+  std::string text = columns_text(rows, {}) + '\n' + profile_text(picture);
   if (!picture.reads) return text + "no file is read\n";
   std::vector<std::vector<std::string>> files = {{"FILE", "PATH", ""}};
   for (const ConfigPlaceLooked& looked : picture.config.looked) {

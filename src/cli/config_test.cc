@@ -193,6 +193,19 @@ TEST(Config, WhoReadsNone) {
   EXPECT_FALSE(*reads_config(*torchrun, {}));
 }
 
+TEST(Config, SecretsTravelInTheEnvironment) {
+  const Split split = split_of("s", Dialect::run);
+  auto options = options_of(config_of({{"f", "env = { HF_TOKEN = 'x', A = '1' }"}}), std::nullopt,
+                            split, Dialect::run, {});
+  Environment environment = {{"HF_TOKEN", "old"}};
+  hide_secrets(options, environment);
+  ASSERT_EQ(options.size(), 2u);
+  EXPECT_EQ(word_of(options[0]), "--env=A=1");
+  EXPECT_EQ(word_of(options[1]), "--env=HF_TOKEN");
+  EXPECT_EQ(environment.get("HF_TOKEN"), "x");
+  EXPECT_FALSE(environment.has("A"));
+}
+
 TEST(Config, SecretsAreNotShown) {
   const std::pair<std::string, std::string_view> rows[] = {
       {"env = { HF_TOKEN = 'x' }", "HF_TOKEN=<secret>"},
