@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -68,6 +69,22 @@ class Local(support.TestCase):
         self.assertEqual(len(self.ranks()), 2)
         self.assertEqual(self.options(),
                          {"nproc-per-node": (["2"], f"{self.project}/toprun.toml:1")})
+
+    def test_the_search_ends_at_the_top_of_the_file_system(self):
+        support.needs_root()
+        self.project_file("role = 'above'\n")
+        finished = self.run_to_end(
+            "unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$0" && cd "$0" && exec "$@"',
+            self.below, TOPRUN, "config", "show", "--json",
+            env={"HOME": str(self.home), "XDG_CONFIG_HOME": ""})
+        self.assert_ok(finished)
+        self.assertEqual([file["path"] for file in json.loads(finished.out)["files"]][0], None)
+
+    def test_a_working_directory_that_is_gone(self):
+        finished = self.run_to_end("sh", "-c", 'mkdir gone && cd gone && rmdir ../gone && exec "$@"',
+                                   "sh", TOPRUN, "config", "show", cwd=self.below,
+                                   env={"HOME": str(self.home)})
+        self.assert_ok(finished)
 
     def test_a_flag_goes_before_a_variable_before_a_file(self):
         self.project_file("nproc-per-node = 2\nenv = { A = 'file', B = 'file' }\n")
@@ -139,6 +156,8 @@ class Local(support.TestCase):
                           "nproc-per-node = 2\n[profile.three]\nnproc-per-node = 3\n")
         self.assertEqual(len(self.ranks()), 2)
         self.assertEqual(len(self.ranks("--profile", "three")), 3)
+        self.assertIn(f"profile two, by {self.project}/toprun.toml:1, among three, two\n",
+                      self.call("config", "show").out)
         self.assertEqual(len(self.ranks(env={"TOPRUN_PROFILE": "three"})), 3)
         finished = self.call("--profile", "tow", "--no-python", "true")
         self.assertEqual(finished.code, 2)
@@ -183,6 +202,19 @@ class Local(support.TestCase):
             finished = self.call("config", "show", *words)
             self.assertIn("WANDB_API_KEY=<secret>", finished.out)
             self.assertIn("A=1", finished.out)
+
+    def test_verbose_says_what_files_gave(self):
+        self.project_file("role = 'r'\nenv = { HF_TOKEN = 'x', A = '1' }\nfold = true\n")
+        finished = self.call("-v", "--no-python", "true")
+        self.assert_ok(finished)
+        for line in ("2: env = A=1", "2: env = HF_TOKEN=<secret>", "1: role = r", "3: fold = true"):
+            self.assertIn(f"toprun: {self.project}/toprun.toml:{line}\n", finished.err)
+
+    def test_the_manuals_example(self):
+        text = (support.REPOSITORY / "docs/config.md").read_text()
+        self.project_file(re.search(r"```toml\n(.*?)```", text, re.S)[1])
+        self.assertEqual(self.options("submit", "--profile", "debug")["nodes"][0], ["1"])
+        self.assertEqual(self.options("run")["modules"][0], ["cuda/12", "gcc"])
 
     def test_init_without_an_engine(self):
         env = {"PATH": "/nowhere"}
@@ -237,12 +269,39 @@ class Jobs(cluster.SlurmCase):
         self.assertEqual(sorted(finished.out.split()), [
             f"shown_RANK={rank}_NODE=n{rank // 2}_A=[two_words]" for rank in range(4)])
 
+    def test_secrets_are_in_no_command_line_and_no_script(self):
+        self.project_file("nodes = 2\nnnodes = 2\nenv = { HF_TOKEN = 'very secret', A = '1' }\n")
+        works = shows("RANK", "A", then='echo "[$HF_TOKEN]"; tr "\\0" " " < /proc/$PPID/cmdline')
+        finished = self.at_login("salloc", "-N2", TOPRUN, *works)
+        self.assert_ok(finished)
+        self.assertEqual(finished.out.count("[very secret]"), 2)
+        self.assertEqual(finished.out.count(" --env=HF_TOKEN "), 2)
+        self.assertEqual(finished.out.count("very secret"), 2)
+        submitted = self.at_login(TOPRUN, "submit", "--wait", *works)
+        self.assert_ok(submitted)
+        id = submitted.out.strip()
+        self.assertNotIn("very secret", (self.project / f"logs/{id}/job.sbatch").read_text())
+        text = (self.project / f"logs/bash.{id}.out").read_text()
+        self.assertEqual(text.count("[very secret]"), 2)
+        self.assertEqual(text.count("very secret"), 2)
+
     def test_a_variable_keeps_its_rank_on_the_nodes(self):
         self.project_file("nproc-per-node = 3\n")
         finished = self.at_login("salloc", "-N2", TOPRUN, *shows("RANK"),
                                  env={"PET_NPROC_PER_NODE": "1"})
         self.assert_ok(finished)
         self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1"])
+
+    def test_fewer_nodes_than_the_job_has(self):
+        for said, count in [("nnodes = 1", 1), ("nnodes = 2", 2), ("nnodes = '1:2'", 2)]:
+            with self.subTest(said):
+                self.project_file(said)
+                finished = self.at_login("salloc", "-N2", TOPRUN, "--nproc-per-node=1",
+                                         *shows("RANK", "WORLD_SIZE", "TOPRUN_STEP"))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "WORLD_SIZE"), [str(count)] * count)
+                self.assertEqual(set(column(rows, "TOPRUN_STEP")), {"unset"})
 
     def test_hosts_over_ssh(self):
         keys = pathlib.Path(tempfile.mkdtemp(prefix="toprun-ssh-"))
@@ -253,13 +312,14 @@ class Jobs(cluster.SlurmCase):
         for host in self.HOSTS:  # an agent that looked for its user's file would fail
             (keys / f"home/{host}/.config/toprun").mkdir(parents=True)
             (keys / f"home/{host}/.config/toprun/toprun.toml").write_text("not toml")
-        self.project_file("hosts = ['n0:2', 'n1']\nenv = { A = '1' }\n")
-        finished = self.at_login(TOPRUN, *shows("RANK", "ON_HOST", "A"),
+        self.project_file("hosts = ['n0:2', 'n1']\nenv = { A = '1', MY_TOKEN = 'x' }\n")
+        finished = self.at_login(TOPRUN, *shows("RANK", "ON_HOST", "A", "MY_TOKEN"),
                                  env={"TOPRUN_SSH": daemons.ssh()})
         self.assert_ok(finished)
         rows = shown(finished.out)
         self.assertEqual(column(rows, "ON_HOST"), ["n0", "n0", "n1"])
         self.assertEqual(column(rows, "A"), ["1"] * 3)
+        self.assertEqual(column(rows, "MY_TOKEN"), ["x"] * 3)
 
     def test_a_submitted_job_is_what_the_files_said(self):
         self.project_file("nodes = 1\nnproc-per-node = 2\n[profile.big]\nnodes = 2\n"

@@ -4,25 +4,42 @@
 #include <array>
 
 #include "base/console.h"
+#include "base/secrets.h"
 #include "base/text.h"
 #include "cli/given.h"
 #include "launch/orders.h"
+#include "scheduler/slurm_facts.h"
 #include "topology/position.h"
 
 namespace toprun::cli {
 namespace {
 
-// Options of which each says what the other says, or something that goes only without it: who
-// gives the one has spoken about both.
+// An option, and those that say the same in another way or go only without it: who gives one of
+// them has spoken about the other.
 struct Rivals {
-  std::string_view one, other;
+  std::string_view key;
+  std::array<std::string_view, 5> others;
 };
 constexpr std::array rivals = {
-    Rivals{"hosts", "hostfile"},   Rivals{"venv", "conda"},          Rivals{"module", "no-python"},
-    Rivals{"nodes", "nnodes"},     Rivals{"standalone", "nnodes"},   Rivals{"standalone", "nodes"},
-    Rivals{"standalone", "hosts"}, Rivals{"standalone", "hostfile"}, Rivals{"segment", "parallel"},
-    Rivals{"order", "parallel"},
+    Rivals{"hosts", {"hostfile", "standalone", "node-rank", "rdzv-endpoint", "master-addr"}},
+    Rivals{"hostfile", {"standalone", "node-rank", "rdzv-endpoint", "master-addr"}},
+    Rivals{"standalone", {"nnodes", "nodes", "node-rank", "rdzv-endpoint", "master-addr"}},
+    Rivals{"nodes", {"nnodes"}},
+    Rivals{"gpus-per-node", {"gpus", "gres"}},
+    Rivals{"gpus", {"gres"}},
+    Rivals{"parallel", {"order", "segment"}},
+    Rivals{"venv", {"conda"}},
+    Rivals{"module", {"no-python"}},
 };
+
+bool are_rivals(std::string_view a, std::string_view b) {
+  return std::ranges::any_of(rivals, [&](const Rivals& row) {
+    const auto names = [&](std::string_view other) {
+      return std::ranges::find(row.others, other) != row.others.end();
+    };
+    return (row.key == a && names(b)) || (row.key == b && names(a));
+  });
+}
 
 // What somebody stronger has said already.
 struct Said {
@@ -32,20 +49,19 @@ struct Said {
   bool is_on = true;          // false: that the option is not to be given
 };
 
-// These two go together: --parallel needs the order that is the default.
-bool is_order_by_topology(std::string_view key, std::string_view value) {
-  return key == "order" && value == "topology";
+// A value that takes nothing from its option's rivals: --parallel needs the order that is the
+// default, and of a node's other resources --gpus says nothing.
+bool goes_with_all(std::string_view key, std::string_view value) {
+  if (key == "order") return value == "topology";
+  return key == "gres" && scheduler::gpus_in_gres(value) == 0;
 }
 
 bool decides(const Said& said, const ConfigEntry& entry) {
   if (said.key == entry.key) return said.variable == entry.variable;
   if (!said.is_on || entry.values.empty()) return false;
-  if (is_order_by_topology(said.key, said.value)) return false;
-  if (is_order_by_topology(entry.key, entry.values.front())) return false;
-  return std::ranges::any_of(rivals, [&](const Rivals& pair) {
-    return (pair.one == said.key && pair.other == entry.key) ||
-           (pair.other == said.key && pair.one == entry.key);
-  });
+  if (goes_with_all(said.key, said.value)) return false;
+  if (goes_with_all(entry.key, entry.values.front())) return false;
+  return are_rivals(said.key, entry.key);
 }
 
 std::string variable_in(const Flag& flag, const std::string& value) {
@@ -107,6 +123,21 @@ std::unexpected<Error> no_such_profile(const Config& config, const std::string& 
                nearest_or_all(name, known));
 }
 
+// A job runs on the nodes that its engine gives, whatever hosts a project has without one.
+bool is_for(Dialect dialect, FlagId id) {
+  return dialect != Dialect::submit || (id != FlagId::hosts && id != FlagId::host_file);
+}
+
+bool is_verbose(const std::vector<GivenOption>& options) {
+  return std::ranges::find(options, &flag_of(FlagId::verbose), &GivenOption::flag) != options.end();
+}
+
+void tell(const std::vector<GivenOption>& options) {
+  for (const GivenOption& option : options) {
+    say(fmt::format("{}: {} = {}", option.origin, key_of(*option.flag), shown_value(option)));
+  }
+}
+
 void tell_ignored(const Config& config) {
   for (const ConfigPlaceLooked& looked : config.looked) {
     if (looked.state != ConfigPlaceLooked::State::ignored) continue;
@@ -162,7 +193,7 @@ std::vector<GivenOption> options_of(const Config& config,
     std::vector<Said> by_this;
     for (const ConfigEntry& entry : *layer.table) {
       const Flag* flag = find_flag("--" + entry.key, dialect);
-      if (flag == nullptr) continue;
+      if (flag == nullptr || !is_for(dialect, flag->id)) continue;
       if (std::ranges::any_of(said, [&](const Said& one) { return decides(one, entry); })) continue;
       const bool is_on = !entry.values.empty();
       by_this.push_back({entry.key, is_on ? entry.values.front() : "", entry.variable, is_on});
@@ -191,10 +222,24 @@ Result<bool> reads_config(const Split& split, const Environment& environment) {
   return false;
 }
 
-Result<Split> with_config(Split split, Dialect dialect, const Environment& environment) {
+void hide_secrets(std::vector<GivenOption>& options, Environment& environment) {
+  for (GivenOption& option : options) {
+    const std::size_t equals = option.value.find('=');
+    if (option.flag->id != FlagId::env || equals == std::string::npos) continue;
+    const std::string name = option.value.substr(0, equals);
+    const std::string value = option.value.substr(equals + 1);
+    if (!holds_a_secret(name, value)) continue;
+    environment.set(name, value);
+    option.value = name;
+  }
+}
+
+Result<WithConfig> with_config(const Split& split, Dialect dialect,
+                               const Environment& environment) {
+  WithConfig out{split, environment};
   const auto reads = reads_config(split, environment);
   if (!reads) return std::unexpected(reads.error());
-  if (!*reads) return split;
+  if (!*reads) return out;
   const auto config =
       find_config(given_of(flag_of(FlagId::config_file), split, environment), environment);
   if (!config) return std::unexpected(config.error());
@@ -202,9 +247,22 @@ Result<Split> with_config(Split split, Dialect dialect, const Environment& envir
   const auto profile = choose_profile(*config, split, environment);
   if (!profile) return std::unexpected(profile.error());
   auto options = options_of(*config, *profile, split, dialect, environment);
-  split.options.insert(split.options.begin(), std::make_move_iterator(options.begin()),
-                       std::make_move_iterator(options.end()));
-  return split;
+  if (is_verbose(split.options) || is_verbose(options)) tell(options);
+  hide_secrets(options, out.environment);
+  out.split.options.insert(out.split.options.begin(), std::make_move_iterator(options.begin()),
+                           std::make_move_iterator(options.end()));
+  return out;
+}
+
+std::string shown_value(const GivenOption& option) {
+  if (option.flag->is_switch() || (option.flag->value_optional && option.value.empty())) {
+    return "true";
+  }
+  const std::size_t equals = option.value.find('=');
+  if (option.flag->id != FlagId::env || equals == std::string::npos) return option.value;
+  const std::string name = option.value.substr(0, equals);
+  const bool is_secret = holds_a_secret(name, option.value.substr(equals + 1));
+  return is_secret ? name + "=<secret>" : option.value;
 }
 
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,

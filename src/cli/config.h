@@ -45,9 +45,23 @@ std::vector<GivenOption> options_of(const Config& config,
 // --no-config beside what it makes void.
 Result<bool> reads_config(const Split& split, const Environment& environment);
 
+// A call with all that files give to it.
+struct WithConfig {
+  Split split;
+  Environment environment;
+};
+
+// Gives variables of files that hold secrets to the environment, and leaves -e NAME in the options:
+// words of a command line can be read by everybody on every node. Pure.
+void hide_secrets(std::vector<GivenOption>& options, Environment& environment);
+
 // Finds and reads the files, says on stderr which of them are ignored and why, and puts what they
-// give before the options of the command line. All that reads `split` then treats both alike.
-Result<Split> with_config(Split split, Dialect dialect, const Environment& environment);
+// give before the options of the command line; with --verbose says what that is. All that reads
+// `split` then treats both alike.
+Result<WithConfig> with_config(const Split& split, Dialect dialect, const Environment& environment);
+
+// As a file would write it, secrets left out: "true" of a switch.
+std::string shown_value(const GivenOption& option);
 
 // The command line with what files gave: agents and jobs read no files.
 std::vector<std::string> words_with_config(const std::vector<std::string>& argv,

@@ -1,7 +1,5 @@
 #include "cli/config_file.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
 
@@ -9,6 +7,7 @@
 #include "cli/flags.h"
 #include "topology/position.h"
 #include "topology/source.h"
+#include "topology/toml.h"
 
 namespace toprun::cli {
 namespace {

@@ -1,6 +1,7 @@
 #include "cli/config_init.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -55,7 +56,9 @@ Result<void> write(const InitOptions& options, const std::string& text) {
     if (!file && errno == EEXIST) return is_there_already(options.output);
     if (!file) return fail_errno("cannot write " + options.output, "--output - only prints");
   }
-  return replace_file(options.output, text);
+  auto written = replace_file(options.output, text);
+  if (!written && !options.force) ::unlink(options.output.c_str());
+  return written;
 }
 
 int init(const InitOptions& options, const Environment& environment) {

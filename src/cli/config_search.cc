@@ -72,12 +72,24 @@ Result<void> Search::read(std::string_view kind, const fs::path& path, const std
   return {};
 }
 
+// The file system that a folder is on; nullopt: it cannot be told.
+std::optional<dev_t> device_of(const fs::path& folder) {
+  struct stat status {};
+  if (::stat(folder.c_str(), &status) != 0) return std::nullopt;
+  return status.st_dev;
+}
+
+// A project is on one file system. Above its mount an automounter may stand, which would take the
+// file's name for that of something to mount, and ask the site's servers for it.
 fs::path project_path(const fs::path& from) {
-  for (fs::path folder = from;; folder = folder.parent_path()) {
+  const auto device = device_of(from);
+  for (fs::path folder = from; device && device_of(folder) == device;
+       folder = folder.parent_path()) {
     const fs::path path = folder / config_name;
     if (is_there(path)) return path;
-    if (folder == folder.parent_path()) return {};
+    if (folder == folder.parent_path()) break;
   }
+  return {};
 }
 
 // The XDG Base Directory Specification has a relative path ignored.
@@ -97,8 +109,7 @@ std::string label_of(const std::string& given) {
 
 Result<Config> find_config(const std::optional<Given>& chosen, const Environment& environment) {
   std::error_code error;
-  const fs::path here = fs::current_path(error);
-  if (error) return fail("the working directory", error.message(), "change to another");
+  const fs::path here = fs::current_path(error);  // empty: it has been removed
   Search search(environment);
   if (chosen) {
     const fs::path path = (here / chosen->value).lexically_normal();

@@ -18,7 +18,7 @@ inline constexpr std::string_view system_config = "/etc/toprun.toml";
 struct ConfigPlaceLooked {
   enum class State { absent, read, ignored };
   std::string_view kind;  // "chosen", "project", "user", "system"
-  std::string path;       // absolute; empty: a project file, and there is none up to /
+  std::string path;       // absolute; empty: there is none that could be looked at
   State state = State::absent;
   std::string why = {};  // it is ignored
 };
@@ -30,11 +30,12 @@ struct Config {
 };
 
 // `chosen`: --config-file; no other is read then, and whose it is does not matter. Else the
-// nearest toprun.toml from the working directory upwards, $XDG_CONFIG_HOME/toprun/toprun.toml (else
-// below ~/.config), and the system's. One that somebody else could have written is ignored, because
-// a configuration names programs to run: it has to be this user's or root's and not writable by
-// everybody. (A group may write to it: that is what a umask of 002 makes, and shared projects.)
-// Errors (exit 2): parse_config()'s; a file that is there and cannot be read, or is too large.
+// nearest toprun.toml from the working directory upwards on its file system,
+// $XDG_CONFIG_HOME/toprun/toprun.toml (else below ~/.config), and the system's. One that somebody
+// else could have written is ignored, because a configuration names programs to run: it has to be
+// this user's or root's and not writable by everybody. (A group may write to it: that is what a
+// umask of 002 makes, and shared projects.) Errors (exit 2): parse_config()'s; a file that is there
+// and cannot be read, or is too large.
 Result<Config> find_config(const std::optional<Given>& chosen, const Environment& environment);
 
 }  // namespace toprun::cli

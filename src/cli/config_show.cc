@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <set>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/secrets.h"
 #include "base/text.h"
 #include "cli/config.h"
 #include "cli/given.h"
@@ -33,7 +32,7 @@ struct ShowOptions {
 
 struct Row {
   std::string key;
-  std::vector<std::string> values;  // of a switch: an empty one
+  std::vector<std::string> values;  // of a switch "true"
   std::string_view kind;            // "file", "variable", "default"
   std::string source;               // "toprun.toml:3", "PET_TEE"; empty: default
 };
@@ -60,15 +59,6 @@ Result<Split> split_for(const ShowOptions& options) {
   return split_verb(words, dialect_of(options.verb));
 }
 
-std::string shown_value(const GivenOption& option) {
-  if (option.flag->id != FlagId::env) return option.value;
-  const std::size_t equals = option.value.find('=');
-  if (equals == std::string::npos) return option.value;
-  const std::string name = option.value.substr(0, equals);
-  const bool is_secret = holds_a_secret(name, option.value.substr(equals + 1));
-  return is_secret ? name + "=<secret>" : option.value;
-}
-
 // One row for each place that says something about the option.
 void add_rows(std::vector<Row>& rows, const Flag& flag, const Split& split, Dialect dialect,
               const Environment& environment) {
@@ -83,10 +73,28 @@ void add_rows(std::vector<Row>& rows, const Flag& flag, const Split& split, Dial
   }
   if (rows.size() > before) return;
   if (const auto set = variable_for(flag, dialect, environment)) {
-    rows.push_back({key_of(flag), {set->value}, "variable", set->name});
+    rows.push_back(
+        {key_of(flag), {set->value.empty() ? "true" : set->value}, "variable", set->name});
   } else if (!flag.default_value.empty()) {
     rows.push_back({key_of(flag), {std::string(flag.default_value)}, "default", {}});
   }
+}
+
+std::vector<std::string> profiles_of(const Config& config) {
+  std::set<std::string> names;
+  for (const ConfigFile& file : config.files) {
+    for (const auto& [name, table] : file.profiles) names.insert(name);
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string profile_text(const Picture& picture) {
+  const auto names = profiles_of(picture.config);
+  if (names.empty()) return {};
+  const std::string known = printable(join(names, ", "));
+  if (!picture.profile) return fmt::format("no profile, of {}\n\n", known);
+  return fmt::format("profile {}, by {}, among {}\n\n", printable(picture.profile->name),
+                     printable(picture.profile->source), known);
 }
 
 bool is_about_config(const Flag& flag) {
@@ -164,11 +172,9 @@ std::string json_of(const Picture& picture) {
   if (picture.profile) {
     profile = {{"name", picture.profile->name}, {"source", picture.profile->source}};
   }
-  const json document = {{"schema", "toprun.config/1"},
-                         {"verb", picture.verb},
-                         {"profile", std::move(profile)},
-                         {"options", std::move(options)},
-                         {"files", std::move(files)}};
+  const json document = {{"schema", "toprun.config/1"},   {"verb", picture.verb},
+                         {"profile", std::move(profile)}, {"profiles", profiles_of(picture.config)},
+                         {"options", std::move(options)}, {"files", std::move(files)}};
   return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
@@ -176,14 +182,10 @@ std::string text_of(const Picture& picture) {
   std::vector<std::vector<std::string>> rows = {{"OPTION", "VALUE", "FROM"}};
   for (const Row& row : picture.rows) {
     const std::string value = join(row.values, ", ");
-    rows.push_back({row.key, value.empty() ? "true" : printable(value),
+    rows.push_back({row.key, value.empty() ? "''" : printable(value),
                     row.source.empty() ? "default" : printable(row.source)});
   }
-  std::string text = columns_text(rows, {}) + '\n';
-  if (picture.profile) {
-    text += fmt::format("profile {}, by {}\n\n", printable(picture.profile->name),
-                        printable(picture.profile->source));
-  }
+  std::string text = columns_text(rows, {}) + '\n' + profile_text(picture);
   if (!picture.reads) return text + "no file is read\n";
   std::vector<std::vector<std::string>> files = {{"FILE", "PATH", ""}};
   for (const ConfigPlaceLooked& looked : picture.config.looked) {

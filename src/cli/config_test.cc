@@ -120,11 +120,18 @@ TEST(Config, WhoSaysOneThingHasSpokenAboutItsRivals) {
       {"conda = 'c'", "--venv e s", {}, Dialect::run, ""},
       {"nodes = 8", "--nnodes 4 s", {}, Dialect::submit, ""},
       {"nnodes = 8", "--nodes 4 s", {}, Dialect::submit, ""},
+      {"gpus-per-node = 8", "--gpus 4 s", {}, Dialect::submit, ""},
+      {"gpus-per-node = 8", "--gres gpu:4,nic:1 s", {}, Dialect::submit, ""},
+      {"gpus-per-node = 8", "--gres nic:1 s", {}, Dialect::submit, "--gpus-per-node=8 (f:1)"},
+      {"gres = 'gpu:2'", "--gpus-per-node 8", {}, Dialect::shell, ""},
       {"parallel = 'tp=8'", "--order name s", {}, Dialect::run, ""},
       {"parallel = 'tp=8'", "--order topology s", {}, Dialect::run, "--parallel=tp=8 (f:1)"},
       {"order = 'topology'", "--parallel tp=8 s", {}, Dialect::run, "--order=topology (f:1)"},
       {"order = 'name'", "--parallel tp=8 s", {}, Dialect::run, ""},
       {"nnodes = 8", "--standalone s", {}, Dialect::run, ""},
+      {"standalone = true", "--rdzv-endpoint h s", {}, Dialect::run, ""},
+      {"hosts = 'a'", "--node-rank 0 --master-addr h s", {}, Dialect::run, ""},
+      {"hosts = 'a'", "--nnodes 1 s", {}, Dialect::run, "--hosts=a (f:1)"},
       {"nnodes = 8", "s", {{"PET_STANDALONE", "0"}}, Dialect::run, "--nnodes=8 (f:1)"},
       // In one table they stand as they are: the checks of a command line are theirs too.
       {"hosts = 'a'\nhostfile = '/h'",
@@ -147,6 +154,7 @@ TEST(Config, EachVerbTakesTheKeysThatItKnows) {
   EXPECT_EQ(added(file, "s", {}, Dialect::submit),
             "--nodes=2 (f:1), --tee=3 (f:2), --verbose (f:3), --wait (f:4)");
   EXPECT_EQ(added(file, "", {}, Dialect::shell), "--nodes=2 (f:1), --verbose (f:3)");
+  EXPECT_EQ(added({{"f", "hosts = 'a'"}}, "s", {}, Dialect::submit), "");
 }
 
 TEST(Config, SlurmsOwnVariablesGoBeforeAFile) {
@@ -183,6 +191,34 @@ TEST(Config, WhoReadsNone) {
   }
   const auto torchrun = split({"torchrun", "s"});
   EXPECT_FALSE(*reads_config(*torchrun, {}));
+}
+
+TEST(Config, SecretsTravelInTheEnvironment) {
+  const Split split = split_of("s", Dialect::run);
+  auto options = options_of(config_of({{"f", "env = { HF_TOKEN = 'x', A = '1' }"}}), std::nullopt,
+                            split, Dialect::run, {});
+  Environment environment = {{"HF_TOKEN", "old"}};
+  hide_secrets(options, environment);
+  ASSERT_EQ(options.size(), 2u);
+  EXPECT_EQ(word_of(options[0]), "--env=A=1");
+  EXPECT_EQ(word_of(options[1]), "--env=HF_TOKEN");
+  EXPECT_EQ(environment.get("HF_TOKEN"), "x");
+  EXPECT_FALSE(environment.has("A"));
+}
+
+TEST(Config, SecretsAreNotShown) {
+  const std::pair<std::string, std::string_view> rows[] = {
+      {"env = { HF_TOKEN = 'x' }", "HF_TOKEN=<secret>"},
+      {"env = ['HF_TOKEN']", "HF_TOKEN"},
+      {"env = { PROXY = 'user:password@host' }", "PROXY=<secret>"},
+      {"env = { A = '1' }", "A=1"},
+      {"role = 'r@x'", "r@x"},
+      {"fold = true", "true"}};
+  for (const auto& [text, shown] : rows) {
+    const auto options = options_of(config_of({{"f", text}}), std::nullopt,
+                                    split_of("s", Dialect::run), Dialect::run, {});
+    EXPECT_EQ(shown_value(options.at(0)), shown);
+  }
 }
 
 // Files' options in front of the line's own, as with_config() puts them there.

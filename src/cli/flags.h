@@ -9,8 +9,8 @@
 namespace toprun::cli {
 
 // The options of `toprun [run]`, and of the verbs that read their command line as it does. One
-// table, from which the splitting of the command line, its parsing, the help and the "did you mean"
-// are made, so that they cannot tell different stories.
+// table, from which the splitting of the command line, its parsing, the keys of toprun.toml, the
+// help and the "did you mean" are made, so that they cannot tell different stories.
 
 enum class FlagId {
   nnodes,

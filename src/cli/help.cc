@@ -194,6 +194,12 @@ unambiguous. A variable in brackets gives the value where the command line does 
 after SCRIPT is passed to it as it is; a script named like a command is ./topo or -- topo.
 )";
 
+constexpr std::string_view file_grammar =
+    R"(
+What neither the command line nor a variable gives comes from toprun.toml: of this folder or the
+nearest above, of the user, of the system. toprun config show tells.
+)";
+
 std::string verbs_text() {
   std::string out = entry("toprun [run] SCRIPT ...", "start SCRIPT in every process on every node");
   for (const Verb& verb : all_verbs()) {
@@ -285,6 +291,7 @@ std::string full_help(Dialect dialect) {
   if (dialect == Dialect::run) out += "\nCommands:\n" + verbs_text();
   if (dialect != Dialect::torchrun) out += "\nExamples:" + std::string(about.examples);
   out += about.grammar;
+  if (dialect != Dialect::torchrun) out += file_grammar;
   out += options_text(dialect);
   if (dialect != Dialect::shell) out += "\nWhich Python:\n" + rows_text(pythons);
   out += "\nExit codes:\n" + rows_text(exit_codes_of(dialect));

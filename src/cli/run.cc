@@ -48,11 +48,11 @@ int run(const Split& split, const std::vector<std::string>& argv, const Environm
   }
   const auto whole = with_config(split, dialect, environment);
   if (!whole) return give_up(whole.error());
-  const auto words = words_with_config(argv, *whole);
-  const auto parsed = run_options(*whole, words, environment, is_file);
+  const auto words = words_with_config(argv, whole->split);
+  const auto parsed = run_options(whole->split, words, whole->environment, is_file);
   if (!parsed) return give_up(parsed.error());
   for (const std::string& note : parsed->notes) say(note);
-  return launch::launch(parsed->options, environment);
+  return launch::launch(parsed->options, whole->environment);
 }
 
 }  // namespace toprun::cli

@@ -157,7 +157,7 @@ int run_shell(const std::vector<std::string>& arguments, const Environment& envi
   }
   const auto whole = with_config(*split, Dialect::shell, environment);
   if (!whole) return give_up(whole.error());
-  return act(*whole, environment);
+  return act(whole->split, whole->environment);
 }
 
 }  // namespace toprun::cli

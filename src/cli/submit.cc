@@ -182,7 +182,7 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
   }
   const auto whole = with_config(*split, Dialect::submit, environment);
   if (!whole) return give_up(whole.error());
-  return act(*whole, arguments, environment);
+  return act(whole->split, arguments, whole->environment);
 }
 
 }  // namespace toprun::cli

@@ -1,10 +1,9 @@
 #include "topology/toml_file.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 
 #include "topology/plain_file.h"
+#include "topology/toml.h"
 
 namespace toprun::topology {
 namespace {
