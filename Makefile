@@ -11,7 +11,7 @@ PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo test bench bench-failures bench-prediction bench-ssh asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo test test-newer bench bench-failures bench-prediction bench-ssh asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary
 	tools/setup build
@@ -30,12 +30,18 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/demo
 
 test:  ## every test of the release build, and the unit tests under ASan and UBSan
-	tools/setup build cluster modules mpi draw old wheel --python
+	tools/setup build clang cluster modules mpi draw old wheel --python
 	cmake --preset release
 	cmake --build build/release
 	cmake --preset asan
 	cmake --build build/asan --target unit_tests
 	python3 -B tests/run.py build/release build/asan:unit
+
+test-newer: release  ## Slurm's tests with the Slurm of Debian's next release, in build/newer
+	tools/setup newer
+	@missed=0; for file in newer/slurm slurm submit queue; do \
+	  tools/newer env TOPRUN=$(TOPRUN) python3 -B tests/report.py tests/$${file}_test.py || missed=1; \
+	done; exit $$missed
 
 bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; the store beside libuv's
 	tools/setup mpi --python
@@ -60,13 +66,13 @@ dev:  ## everything, with debug information and dynamic libraries
 	cmake --build build/dev
 
 asan tsan:  ## unit tests under ASan and UBSan; under TSan
-	tools/setup build
+	tools/setup build clang
 	cmake --preset $@
 	cmake --build build/$@ --target unit_tests
 	python3 -B tests/run.py build/$@:unit
 
 fuzz:  ## every fuzzer for FUZZ_SECONDS (30), from the inputs in tests/corpus on
-	tools/setup build fuzz
+	tools/setup build clang
 	cmake --preset fuzz
 	cmake --build build/fuzz --target fuzzers
 	tools/corpus unpack build/fuzz
@@ -90,5 +96,5 @@ tidy:  ## clang-tidy over our sources (slow)
 	clang-tidy-19 --quiet -p build/tidy --extra-arg=-Wno-unknown-warning-option \
 	  $(filter %.cc,$(OUR_SOURCES))
 
-clean:  ## removes what was built; build/venv stays
-	rm -rf $(filter-out build/venv,$(wildcard build/*))
+clean:  ## removes what was built; build/venv and build/newer stay
+	rm -rf $(filter-out build/venv build/newer,$(wildcard build/*))

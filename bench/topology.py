@@ -14,6 +14,7 @@ Exit code 1 if a figure misses its target or the order is not the best.
 
 import argparse
 import json
+import multiprocessing
 import os
 import pathlib
 import statistics
@@ -143,7 +144,16 @@ def hostlist(nodes):
 
 
 def timed(command, rounds, folder):
-    """(wall and CPU milliseconds, peak resident MiB) of each whole process, and the last output."""
+    """(wall and CPU milliseconds, peak resident MiB) of each whole process, and the last output.
+
+    A process begins with the peak of the one that started it: a fresh Python does that, not this
+    one, which holds whole networks.
+    """
+    with multiprocessing.get_context("spawn").Pool(1) as starter:
+        return starter.apply(timed_here, (command, rounds, folder))
+
+
+def timed_here(command, rounds, folder):
     output, errors = folder / "out", folder / "err"
     figures = []
     for _ in range(rounds):

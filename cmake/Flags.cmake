@@ -1,7 +1,7 @@
 # Flags that every target of ours shares.
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -ffunction-sections
                     -fdata-sections)
-add_link_options(-Wl,--gc-sections)
+add_link_options(-Wl,--gc-sections,--build-id=sha1)
 
 add_compile_definitions(TOPRUN_VERSION="${PROJECT_VERSION}")
 

@@ -4,9 +4,11 @@
         UP = ("--hosts", "4", "--racks", "2", "--slurm")   # the words of `vcluster up`
 """
 
+import contextlib
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -102,6 +104,23 @@ class Cluster:
 
     def join(self, host):
         subprocess.run([*VCLUSTER, "join", "--name", self.name, host], check=True)
+
+    def power_off(self, host):
+        """Nothing of what ran there runs any more, and nobody is told."""
+        self.cut(host)
+        now = state.load(self.name)
+        here = namespaces.netns_of(now.holders[host])
+        while left := [pid for pid, space in namespaces.processes(now).items()
+                       if space == here and pid != now.holders[host]]:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def power_on(self, host):
+        self.join(host)
+        now = state.load(self.name)
+        subprocess.run([*namespaces.inside(now, host), "slurmd", "-N", host], check=True,
+                       env=namespaces.environment(now))
 
     def on(self, host, *command):
         """The words that run a command on a host."""

@@ -1,8 +1,9 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """Hosts in a cloud: their firmware names it, and each has a metadata server at 169.254.169.254 that
-says where it is, or answers as a broken one does."""
+says where it is, or answers as a broken one does; on Azure their InfiniBand ports do."""
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -20,17 +21,12 @@ BUDGET_S = 1.0  # for all that a node asks of its cloud
 SLACK_S = 6.0   # a launch on two busy cores
 VARIABLES = ("RANK", "TOPRUN_NODE_NAME", "TOPRUN_LOCATION")
 
-# Puts these texts where the kernel shows the firmware's. A machine whose firmware has none gets a
-# /sys/class like its own with a dmi in it.
+# A /sys/class like the host's own, but for what the folder has of it: class/dmi is what the kernel
+# shows of the firmware.
 PRETEND = """
 set -e
-if [ -d /sys/class/dmi/id ]; then
-  mount --bind "$1/id" /sys/class/dmi/id
-  exit
-fi
-mkdir -p "$1/class/dmi"
-cp -r "$1/id" "$1/class/dmi/id"
 for kind in /sys/class/*; do
+  test -e "$1/class/${kind##*/}" && continue
   mkdir "$1/class/${kind##*/}"
   mount --rbind "$kind" "$1/class/${kind##*/}"
 done
@@ -106,13 +102,18 @@ class Cloud(cluster.TestCase):
             cls.pretend(f"n{host}")
 
     @classmethod
+    def kernel_says(cls, host):
+        """{file below /sys/class: text}"""
+        return {f"dmi/id/{name}": text for name, text in cls.DMI.items()}
+
+    @classmethod
     def pretend(cls, host):
         folder = tempfile.mkdtemp(prefix="toprun-test-")
         cls.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
-        texts = pathlib.Path(folder) / "id"
-        texts.mkdir()
-        for name, text in cls.DMI.items():
-            (texts / name).write_text(text + "\n")
+        for name, text in cls.kernel_says(host).items():
+            path = pathlib.Path(folder) / "class" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n")
         for command in (["sh", "-c", PRETEND, "sh", folder],
                         ["ip", "address", "add", "169.254.169.254/32", "dev", "lo"]):
             subprocess.run(cls.cluster.on(host, *command), check=True,
@@ -137,12 +138,12 @@ class Cloud(cluster.TestCase):
             server.kill_all()
             server.process.wait()
 
-    def launch(self, *options, hosts):
+    def launch(self, *options, hosts, env=None):
         """Runs it on n0 … to its end; returns the workers' rows and what the root agent said before
         its last line, the run's summary."""
         words = [TOPRUN, "--nnodes", hosts, "--rdzv-backend", "c10d", "--rdzv-endpoint",
                  f"n0:{PORT}", *options, *shows(*VARIABLES)]
-        runs = [self.start(f"n{host}", *words) for host in range(hosts)]
+        runs = [self.start(f"n{host}", *words, env=env) for host in range(hosts)]
         finished = [run.wait(60) for run in runs]
         for run, one in zip(runs, finished):
             self.assertEqual(one.code, 0, finished[0])
@@ -249,6 +250,71 @@ class Oracle(Cloud):
         self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n1", "n0", "n2"])
         self.assertEqual(column(rows, "TOPRUN_LOCATION"), ["/i/n/l1/n1", "/i/n/l2/n0", "/i/n/l2/n2"])
         self.assertEqual(said, "")
+
+
+# In place of NVIDIA's program, which needs a fabric.
+SHARP = """\
+#!/bin/sh
+sort "$5" > "$0.asked"
+cat > "$7" <<END
+# made for a test
+SwitchName=ibsw1 Nodes=0x155dfffd330000,0x155dfffd330002
+SwitchName=ibsw2 Nodes=0x155dfffd330001,0x155dfffd330003
+SwitchName=ibsw3 Switches=ibsw1,ibsw2
+END
+"""
+
+
+class Azure(Cloud):
+    """Nothing is asked of a server: each host has an InfiniBand port, n0 and n2 on one switch."""
+
+    PORT = "0000:0000:0000:0015:5dff:fd33:000"
+    EXPECTED = (["n0", "n2", "n1", "n3"], ["/ibsw3/ibsw1/n0", "/ibsw3/ibsw1/n2", "/ibsw3/ibsw2/n1",
+                                           "/ibsw3/ibsw2/n3"])
+
+    @classmethod
+    def kernel_says(cls, host):
+        return {"infiniband/mlx5_ib0/ports/1/link_layer": "InfiniBand",
+                "infiniband/mlx5_ib0/ports/1/gids/0": f"fe80:{cls.PORT}{host[1:]}",
+                "infiniband/mlx5_an0/ports/1/link_layer": "Ethernet",
+                "infiniband/mlx5_an0/ports/1/gids/0": f"fe80:{cls.PORT}9"}
+
+    def sharp(self):
+        program = self.folder() / "sharp_cmd"
+        program.write_text(SHARP)
+        program.chmod(0o755)
+        return program
+
+    def test_sharp_is_asked_for_everybodys_ports(self):
+        program = self.sharp()
+        rows, said = self.launch("--topology", "azure", "-v", hosts=4,
+                                 env={"PATH": f"{program.parent}:{os.environ['PATH']}"})
+        self.assertEqual((column(rows, "TOPRUN_NODE_NAME"), column(rows, "TOPRUN_LOCATION")),
+                         self.EXPECTED)
+        self.assertIn("order: topology (evidence from azure)", said)
+        self.assertEqual((program.parent / "sharp_cmd.asked").read_text(),
+                         "".join(f"0x155dfffd33000{host}\n" for host in range(4)))
+
+    def test_its_file_is_matched_by_ports(self):
+        saved = self.folder() / "topology.txt"
+        guids = self.folder() / "none"
+        guids.touch()
+        subprocess.run([self.sharp(), "topology", "--ib-dev", "mlx5_ib0:1", "--guids_file", guids,
+                        "--topology_file", saved], check=True)
+        rows, said = self.launch("--topology", saved, hosts=4)
+        self.assertEqual((column(rows, "TOPRUN_NODE_NAME"), column(rows, "TOPRUN_LOCATION")),
+                         self.EXPECTED)
+        self.assertEqual(said, "")
+
+    def test_without_sharp(self):
+        words = [TOPRUN, "--nnodes", 2, "--rdzv-backend", "c10d", "--rdzv-endpoint", f"n0:{PORT}",
+                 "--topology", "azure", *shows("RANK")]
+        runs = [self.start(f"n{host}", *words) for host in range(2)]
+        root = runs[0].wait(60)
+        self.assertEqual(root.code, 1, root)
+        self.assertRegex(root.err, r"--topology azure: sharp_cmd is not on this node: it is not in "
+                                   r"PATH, .*; load HPC-X, or ")
+        runs[1].wait(60)
 
 
 class OnPremises(Cloud):

@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """Agents started by hand on hosts as real ones are: names that do not resolve, interfaces that lead
 nowhere, IPv6 only; and hosts, agents and networks that fail while the job runs."""
 

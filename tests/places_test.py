@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """Where nodes are, as Kubernetes and NVIDIA's driver tell it: a real kubectl that asks an API server,
 and hosts that were given labels or have an nvidia-smi (a script that prints what NVIDIA documents,
 for there is no such hardware here)."""

@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 400 LABELS cluster
+# ctest: TIMEOUT 400 LABELS cluster
 """toprun in a real Slurm of four hosts in two racks whose names interleave: r0 has n0 and n2, r1 has
 n1 and n3. The order of the network is n0 n2 n1 n3."""
 
@@ -209,18 +209,21 @@ class Slurm(cluster.SlurmCase):
         for row in rows:
             self.assertEqual({name: row[name] for name in same}, same)
         self.assertIn("srun --overlap -N 4 -n 4 --ntasks-per-node=1 -c 4 --kill-on-bad-exit=0 "
-                      "--wait=0 --unbuffered --mpi=none --export=ALL", out)
+                      "--wait=0 --mpi=none --export=ALL", out)
         self.assertIn("<secret>", out)
 
     def test_in_the_shell_of_salloc(self):
-        for options, nodes in [((), BY_TOPOLOGY), (("--nnodes", "2"), ["n0", "n2"]),
-                               (("--nnodes", "2", "--order", "name"), ["n0", "n1"])]:
+        # Without the order by topology it is Slurm that chooses: by name, in 26.05 by switch.
+        for options, choices in [((), [BY_TOPOLOGY]), (("--nnodes", "2"), [["n0", "n2"]]),
+                                 (("--nnodes", "2", "--order", "name"),
+                                  [["n0", "n1"], ["n0", "n2"]])]:
             with self.subTest(options):
                 finished = self.on("ctl", "salloc", "-N4", TOPRUN, *options, *shows(
                     "RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", "TOPRUN_SECRET", then=CONNECTS))
                 self.assert_ok(finished)
                 rows = shown(finished.out)
-                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), nodes)
+                nodes = column(rows, "TOPRUN_NODE_NAME")
+                self.assertIn(nodes, choices)
                 self.assertEqual(column(rows, "WORLD_SIZE"), [str(len(nodes))] * len(nodes))
                 self.assertEqual(column(rows, "TOPRUN_SECRET"), ["unset"] * len(nodes))
                 self.assertEqual(finished.out.count("connected"), len(nodes))

@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """toprun --hosts over a real sshd on each of four virtual hosts in two racks; the launcher is on a
 fifth, ctl, unless a case says otherwise."""
 
@@ -168,15 +168,24 @@ class Ssh(cluster.TestCase):
         self.assertIn("n0 is this host: its agent needs no ssh", finished.err)
 
     def logging_ssh(self):
-        """An ssh that first writes its words to a file, one JSON list a line."""
+        """An ssh that writes its words to a file, one JSON list a line, and to another each what
+        comes on its standard input."""
         folder = self.folder()
         program = folder / "ssh"
-        program.write_text("#!/usr/bin/env python3\nimport json, os, sys\n"
-                           f"with open('{folder}/log', 'a') as log:\n"
-                           "    log.write(json.dumps(sys.argv) + '\\n')\n"
-                           f"os.execvp('ssh', ['ssh', '-F', '{self.daemons.config}'] + sys.argv[1:])\n")
+        program.write_text(f"""#!/usr/bin/env python3
+import json, os, sys
+with open('{folder}/log', 'a') as log:
+    log.write(json.dumps(sys.argv) + '\\n')
+os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)', 'ssh',
+                   '-F', '{self.daemons.config}'] + sys.argv[1:])
+""")
         program.chmod(0o755)
         return program, folder / "log"
+
+    def orders_in(self, text):
+        """The orders that an agent got, maybe behind the program, and the lines behind them."""
+        size, rest = re.search(rb"orders (\d+)\n(\{.*)", text, re.S).groups()
+        return json.loads(rest[:int(size)]), rest[int(size):].decode().splitlines()
 
     def test_the_dry_run_is_what_is_run(self):
         program, log = self.logging_ssh()
@@ -189,12 +198,36 @@ class Ssh(cluster.TestCase):
         self.assertNotIn("hidden", dry.out)
         promised = [shlex.split(line.split(maxsplit=1)[1].removesuffix(" <<< ORDERS"))
                     for line in dry.out.splitlines() if line.startswith("agents")]
+        written = re.search(r"(?m)^ORDERS +(.*) secret <secret>$", dry.out)[1]
+        promised_orders = json.loads(written)
+        self.assertEqual(promised_orders["argv"].count("--dry-run"), 0)
         for _ in range(2):  # with the program in the caches and without: the same line
             log.unlink(missing_ok=True)
             self.assert_ok(self.on("ctl", TOPRUN, *words, env=env))
             done = [json.loads(line) for line in log.read_text().splitlines()]
             self.assertEqual(sorted(done), sorted(promised))  # one login per host, no more
             self.assertNotIn("secret ", log.read_text())
+            inputs = list(log.parent.glob("input.*"))
+            self.assertEqual(len(inputs), 3)
+            for path in inputs:
+                orders, lines = self.orders_in(path.read_bytes())
+                path.unlink()
+                self.assert_as_promised(orders, promised_orders)
+                self.assertRegex(lines[0], r"\Asecret [0-9a-f]{64}\Z")
+                self.assertEqual(set(lines[1:]), {"beat"})
+
+    def assert_as_promised(self, orders, promised):
+        """Equal, but for what the dry run hides and what only the logins tell."""
+        self.assertEqual((orders["argv"], orders["directory"]),
+                         (promised["argv"], promised["directory"]))
+        self.assertEqual(sorted(orders["variables"]), sorted(promised["variables"]))
+        for name, value in promised["variables"].items():
+            if value == "…":
+                self.assertRegex(name, r"\ATOPRUN_SSH_(JOB|NODES|NODE|ROOT|ROOT_ADDRESS)\Z")
+            elif value == "<secret>":
+                self.assertEqual((name, orders["variables"][name]), ("WANDB_API_KEY", "hidden"))
+            else:
+                self.assertEqual(orders["variables"][name], value)
 
     # Ends.
 

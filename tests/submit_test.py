@@ -1,18 +1,21 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """`toprun submit` and `toprun shell` on the virtual cluster's real Slurm."""
 
 import json
 import os
+import pathlib
+import random
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 import time
 import unittest
 
-import cluster
 import support
 from cluster import column, shown, shows, wait_for
+from submitting import SubmitCase
 
 TOPRUN = support.TOPRUN
 GOLDEN = support.REPOSITORY / "src/cli/submit_golden"
@@ -40,26 +43,8 @@ class Scripts(unittest.TestCase):
         self.check("shellcheck")
 
 
-class Submit(cluster.SlurmCase):
+class Submit(SubmitCase):
     UP = ("--hosts", "4", "--racks", "2", "--slurm")
-
-    def submit(self, *words, cwd=None, env=None, limit=30):
-        return self.begin(*self.cluster.on("ctl", TOPRUN, "submit", *words), cwd=cwd,
-                          env={"PYTHON_EXEC": shutil.which("python3"), **(env or {})}).wait(limit)
-
-    def submitted(self, *words, **options):
-        """The id of a job that was taken."""
-        finished = self.submit(*words, **options)
-        self.assert_ok(finished)
-        self.assertRegex(finished.out, r"\A\d+\n\Z")
-        return finished.out.strip()
-
-    def job(self, id):
-        return dict(re.findall(r"(\S+?)=(\S*)", self.login("scontrol", "show", "job", "-o", id).out))
-
-    def wait_for_state(self, id, *states, limit=30):
-        return wait_for(lambda: (job := self.job(id)).get("JobState") in states and job,
-                        f"job {id} is {' or '.join(states)}", limit)
 
     def test_a_program_of_the_virtual_environment(self):
         folder = self.folder()
@@ -129,6 +114,33 @@ class Submit(cluster.SlurmCase):
         self.assertTrue((folder / f"my logs; %j/{id}/n0.out").exists()
                         or list((folder / f"my logs; %j/{id}").glob("n*.out")))
 
+    def test_random_words_arrive_as_they_are(self):
+        """What nobody thought of: the seed stands in the message of a failure."""
+        seed = int(os.environ.get("TOPRUN_TEST_SEED", time.time()))
+        chance = random.Random(seed)
+        pieces = ["$(touch injected)", "`touch injected`", "${HOME}", "$'", '"', "'", "\\", "\n", "\r",
+                  "\t", " ", "  ", "#SBATCH --nodes=9", "\n#SBATCH --wrap=id\n", "EOF", "%j", "%%", "\x1b",
+                  "\x7f", "é", "漢", "\u202e", "\udcff", "-", "--", "--nodes", "=", ";", "&", "|", "<", ">",
+                  "(", "*", "?", "[a-z]", "{a,b}", "~", "!", "!!", "^", "x", "0"]
+
+        def word():
+            return "".join(chance.choice(pieces) for _ in range(chance.randrange(8)))
+
+        for _ in range(3):
+            folder = self.folder()
+            (folder / "arguments.py").write_text(
+                "import json, os, sys\n"
+                "json.dump([os.environ['V'], *sys.argv[1:]], open('arguments.json', 'w'))")
+            words = [word() for _ in range(200)]
+            id = self.submitted("-e", f"V={words[0]}", "arguments.py", *words[1:], cwd=folder)
+            job = self.wait_for_state(id, "COMPLETED", "FAILED")
+            self.assertEqual((job["JobState"], job["NumNodes"]), ("COMPLETED", "1"),
+                             f"TOPRUN_TEST_SEED={seed}")
+            self.assertEqual(json.loads((folder / "arguments.json").read_text()), words,
+                             f"TOPRUN_TEST_SEED={seed}")
+            self.assertEqual(sorted(path.name for path in folder.iterdir()),
+                             ["arguments.json", "arguments.py", "logs"], f"TOPRUN_TEST_SEED={seed}")
+
     def test_wait_gives_the_jobs_exit_code(self):
         folder = self.folder()
         for code in (0, 7):
@@ -137,12 +149,44 @@ class Submit(cluster.SlurmCase):
             self.assertEqual(finished.code, code, finished)
             self.assertRegex(finished.out, r"\A\d+\n\Z")
 
+    def test_every_line_is_shown_once(self):
+        """Slurm's file and HOST.out hold the same lines, but for the batch script's own."""
+        folder = self.folder()
+        lines = 2000
+        (folder / "worker.sh").write_text(
+            f"i=0; while [ $i -lt {lines} ]; do echo rank $RANK line $i; i=$((i+1)); done\n"
+            "echo equal; echo error >&2\n")
+        script = folder / "job.sh"
+        script.write_text("#!/bin/bash\n#SBATCH --nodes=2 --nodelist=n0,n1 --output=job.%j.out\n"
+                          "echo before\necho equal\n"
+                          f"{TOPRUN} --node-log $SLURM_JOB_ID --no-python sh worker.sh\n"
+                          "echo after\nprintf rest\n")
+        id = self.login("sbatch", "--parsable", script, cwd=folder).out.strip()
+        (folder / id).mkdir(exist_ok=True)  # as toprun submit does
+        followed = self.login(TOPRUN, "logs", "-f", id, cwd=folder)
+        afterwards = self.login(TOPRUN, "logs", id, cwd=folder)
+        expected = ["before", "equal", "after", "rest"]
+        for rank in range(2):
+            expected += [f"n{rank}: rank {rank} line {i}" for i in range(lines)]
+            expected += [f"n{rank}: equal", f"n{rank}: error"]
+        for finished in (followed, afterwards):
+            self.assert_ok(finished)
+            shown = [line for line in finished.out.splitlines() if "toprun: " not in line]
+            self.assertEqual(sorted(shown), sorted(expected))
+            self.assertEqual(finished.out.count("toprun: "), 1)
+            # Each host's lines and the script's are in their own order.
+            for words in ("n0: rank", "n1: rank"):
+                self.assertEqual([line for line in shown if line.startswith(words)],
+                                 [line for line in expected if line.startswith(words)])
+
     def test_follow_shows_the_output_and_gives_the_exit_code(self):
         finished = self.submit("--follow", "--nodes", "2", *shows("RANK", then=(
             "touch up.$RANK; until test -e up.0 && test -e up.1; do sleep 0.1; done; exit 3")),
             cwd=self.folder(), limit=60)
         self.assertEqual(finished.code, 3, finished)
-        self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1"], finished)
+        rows = re.findall(r"(?m)^(n\d: )?shown RANK=(\d)", finished.out)
+        self.assertEqual(sorted(rank for _, rank in rows), ["0", "1"], finished)
+        self.assertTrue(all(host for host, _ in rows), finished)
 
     def test_a_chain_goes_on_after_success_only(self):
         folder = self.folder()
@@ -187,13 +231,7 @@ class Submit(cluster.SlurmCase):
         wait_for(lambda: len(list(folder.glob("begun.*"))) == 2, "both ranks run")
         self.assert_ok(self.login("scontrol", "requeue", id))
         self.wait_for_state(id, "PENDING")
-        # Slurm keeps a requeued job back for two minutes from when its last node is free, which is
-        # no part of the case.
-        def starts():
-            self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
-            return self.job(id).get("JobState") not in ("PENDING", "COMPLETING")
-
-        wait_for(starts, "the requeued job begins")
+        self.start_again(id)
         self.wait_for_state(id, "COMPLETED", limit=60)
         text = (folder / f"logs/bash.{id}.out").read_text()
         self.assertEqual(sorted(column(shown(text), "SLURM_RESTART_COUNT")),
@@ -255,24 +293,13 @@ class Submit(cluster.SlurmCase):
                                    env={"PATH": f"{programs}:{os.environ['PATH']}"})
         self.assert_ok(finished)
         self.assertEqual(finished.out, "17\n")
+        self.assertEqual(finished.err.count("warning: site news\n"), 1, finished)
         self.assertEqual((folder / "script").read_text(),
                          (folder / "logs/17/job.sbatch").read_text())
 
 
-class Shell(cluster.SlurmCase):
+class Shell(SubmitCase):
     UP = ("--hosts", "4", "--racks", "2", "--slurm")
-
-    def shell(self, words, typed, env=None, limit=60):
-        """What a terminal shows when this is typed into the shell."""
-        command = shlex.join([*map(str, self.cluster.on("ctl", TOPRUN, "shell", *words))])
-        run = self.begin("script", "-qec", command, "/dev/null", stdin=subprocess.PIPE,
-                         env={"SHELL": "/bin/bash", "PYTHON_EXEC": shutil.which("python3"),
-                              **(env or {})})
-        run.process.stdin.write(typed.encode())
-        run.process.stdin.flush()
-        finished = run.wait(limit)
-        finished.out = re.sub(r"\r|\x1b\[\?2004[hl]", "", finished.out)
-        return finished
 
     def test_toprun_in_it_uses_every_node(self):
         line = shlex.join([TOPRUN, *shows("RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME")])
@@ -286,20 +313,96 @@ class Shell(cluster.SlurmCase):
     def test_the_line_of_a_recipe(self):
         finished = self.run_to_end(
             support.binary(), "shell", "--dry-run", "--qos", "acc_debug", "--account", "bsc98",
-            "--gres=gpu:2", "--cpus-per-task", "40", env={"SHELL": "/bin/bash", "PATH": "/nowhere"})
+            "--gres=gpu:2", "--cpus-per-task", "40", "--modules", "singularity",
+            env={"SHELL": "/bin/bash", "PATH": "/nowhere"})
         self.assert_ok(finished)
         self.assertTrue(finished.out.startswith(
             "salloc --gres=gpu:2 --cpus-per-task=40 --account=bsc98 --qos=acc_debug --nodes=1 "
             "--ntasks-per-node=1 srun --nodes=1 --ntasks=1 "), finished.out)
+        self.assertTrue(finished.out.endswith(
+            f" env TOPRUN_SHELL=/bin/bash {os.path.realpath(TOPRUN)} shell --modules=singularity\n"),
+            finished.out)
+        self.assertRegex(finished.err, "(?m)^toprun: --modules singularity on host .*; the job's nodes "
+                                       "may have it$")
 
-    def test_attach_enters_a_running_job(self):
+    def environments(self):
+        """A folder with a virtual environment and a module; the variables that find the module."""
+        init = pathlib.Path("/usr/share/modules/init/bash")
+        if not init.exists():
+            self.skipTest("environment-modules is not installed")
         folder = self.folder()
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "torch-env"], check=True)
+        (folder / "modules/singularity").mkdir(parents=True)
+        (folder / "modules/singularity/3.11").write_text("#%Module\nsetenv SIF_HOME /opt/sif\n")
+        return folder, {"MODULEPATH": str(folder / "modules"), "LOADEDMODULES": "", "HOME": str(folder),
+                        "MODULESHOME": str(init.parent.parent), "B": "from here"}
+
+    def test_modules_environment_and_variables_are_the_shells(self):
+        folder, env = self.environments()
+        options = ["--modules", "singularity", "--venv", folder / "torch-env", "-e", "A=x  y", "-e", "B"]
+        typed = 'echo "<$SIF_HOME|$A|$B|$VIRTUAL_ENV|${TOPRUN_SHELL-}>" $(command -v python)\nexit 5\n'
+        expected = f"</opt/sif|x  y|from here|{folder}/torch-env|> {folder}/torch-env/bin/python\n"
+        finished = self.shell(["--nodes", "2", *options], typed, env=env)
+        self.assertEqual(finished.code, 5, finished)
+        self.assertIn(expected, finished.out)
         id = self.login("sbatch", "--parsable", "-o", folder / "out", "--wrap", "sleep 60").out.strip()
         wait_for(lambda: "RUNNING" in self.login("squeue", "-h", "-j", id, "-o", "%T").out, "it runs")
-        finished = self.shell(["--attach", id], "echo job $SLURM_JOB_ID on $(hostname)\nexit 3\n")
-        self.assertEqual(finished.code, 3, finished)
-        self.assertRegex(finished.out, rf"(?m)^job {id} on n0$")
+        finished = self.shell(["--attach", id, *options], typed, env=env)
+        self.assertEqual(finished.code, 5, finished)
+        self.assertIn(expected, finished.out)
         self.login("scancel", id)
+
+    def test_what_is_not_there_is_named_before_anything_is_allocated(self):
+        folder, env = self.environments()
+        for verb, rest in [("shell", []), ("submit", ["--no-python", "true"])]:
+            with self.subTest(verb):
+                finished = self.login(TOPRUN, verb, "--chdir", folder, "--venv", "torch-evn", *rest)
+                self.assertEqual((finished.code, finished.out), (1, ""), finished)
+                self.assert_one_line(finished, rf"--venv \S*torch-evn on host ctl: there is no "
+                                               rf"{folder}/torch-evn/bin/python; did you mean {folder}/torch-env\?")
+                finished = self.login(TOPRUN, verb, "--dry-run", "--modules", "singularity/3.12", *rest,
+                                      cwd=folder, env=env)
+                self.assert_ok(finished)
+                self.assertRegex(finished.err, "(?m)^toprun: --modules singularity/3.12 on host ctl: .*; "
+                                               "did you mean singularity/3.11\\?; the job's nodes may "
+                                               "have it$")
+        later = self.login(TOPRUN, "submit", "--dry-run", "--after", "1", "--venv", "torch-evn", *rest,
+                           cwd=folder)
+        self.assert_ok(later)
+
+    def sleeping(self, *words):
+        id = self.login("sbatch", "--parsable", "-o", "/dev/null", *words, "--wrap",
+                        "sleep 60").out.strip()
+        if "-H" not in words:
+            wait_for(lambda: "RUNNING" in self.login("squeue", "-h", "-j", id, "-o", "%T").out,
+                     "it runs")
+        return id
+
+    def test_attach_enters_a_running_job(self):
+        array = self.sleeping("-a", "1-2")
+        typed = "echo job $SLURM_JOB_ID on $(hostname)\nexit 3\n"
+        for id in (self.sleeping(), f"{array}_2"):
+            with self.subTest(id):
+                finished = self.shell(["--attach", id], typed)
+                self.assertEqual(finished.code, 3, finished)
+                number = re.search(r"JobId=(\d+)", self.login("scontrol", "show", "job", id).out)[1]
+                self.assertRegex(finished.out, rf"(?m)^job {number} on n\d$")
+
+    def test_attach_to_what_does_not_run(self):
+        held, array = self.sleeping("-H"), self.sleeping("-a", "1-2")
+        ended = self.login("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "exit 7").out.strip()
+        self.login(TOPRUN, "submit", "--after", f"{ended}:any", "--wait", "--no-python", "true",
+                   cwd=self.folder())
+        for id, code, pattern in [
+            ("999", 1, "job 999 is unknown: .*"),
+            (held, 1, f"--attach {held}: the job does not run: PENDING: waiting.*; toprun status {held}"),
+            (ended, 1, f"--attach {ended}: the job does not run: failed, exit code 7; .*"),
+            (array, 2, f"--attach {array}: several of its tasks run; say one: {array}_1, {array}_2"),
+        ]:
+            with self.subTest(pattern):
+                finished = self.login(TOPRUN, "shell", "--attach", id)
+                self.assertEqual((finished.code, finished.out), (code, ""), finished)
+                self.assert_one_line(finished, pattern)
 
     def test_what_cannot_be_is_one_line(self):
         for words, code, pattern in [

@@ -313,8 +313,9 @@ class Completion(support.TestCase):
 
     def complete(self, *words):
         """What bash offers for the last of the words."""
+        toprun = f'toprun() {{ {support.binary()} "$@"; }}\n'
         finished = self.run_to_end(
-            "bash", "-c", self.script + 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _toprun; '
+            "bash", "-c", toprun + self.script + 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _toprun; '
             'printf "%s\\n" "${COMPREPLY[@]}"', "bash", "toprun", *words)
         self.assertEqual(finished.err, "")
         return finished.out.split()
@@ -327,7 +328,19 @@ class Completion(support.TestCase):
                  (["--numa-binding", "=", "e"], ["exclusive"]),
                  (["--numa-binding", "="], ["node", "socket", "exclusive", "core-complex"]),
                  (["--log-dir", "--x"], []),  # its value, whatever it looks like
-                 (["tr"], [])]                # bash itself offers files then
+                 (["tr"], []),                # bash itself offers files then
+                 (["s"], ["submit", "shell", "store", "status"]),
+                 (["submit", "--part"], ["--partition"]),
+                 (["submit", "--rdzv-backend", "s"], ["static"]),
+                 (["submit", "--partition", "--x"], []),
+                 (["submit", "--exclusive", "u"], []),  # its value stands behind = only
+                 (["submit", "--after", "a"], []),
+                 (["shell", "--att"], ["--attach"]),
+                 (["shell", "--tee"], []),
+                 (["logs", "--f"], ["--follow"]),
+                 (["logs", "17", "--n"], ["--node"]),
+                 (["cancel", "--s"], ["--signal"]),
+                 (["--partition"], [])]
         for words, expected in cases:
             with self.subTest(words):
                 self.assertEqual(self.complete(*words), expected)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """tools/vcluster from outside: what it builds, and that nothing of it stays."""
 
 import json
@@ -97,12 +97,28 @@ class PlanTest(unittest.TestCase):
     def test_explicit_racks(self):
         made = plan.make_plan(None, None, "b,d,a,b")
         self.assertEqual(
-            plan.topology_conf(made),
-            "SwitchName=b Nodes=n0,n3\nSwitchName=d Nodes=n1\nSwitchName=a Nodes=n2\n"
-            "SwitchName=core Switches=b,d,a\n",
+            plan.topology_file(made),
+            ("topology.conf",
+             "SwitchName=b Nodes=n0,n3\nSwitchName=d Nodes=n1\nSwitchName=a Nodes=n2\n"
+             "SwitchName=core Switches=b,d,a\n"),
         )
         self.assertEqual(
             plan.locations(made), "n0 /core/b/n0\nn1 /core/d/n1\nn2 /core/a/n2\nn3 /core/b/n3\n"
+        )
+
+    def test_racks_as_blocks_and_as_yaml(self):
+        made = plan.make_plan(None, None, "b,d,b", slurm_topology="block")
+        self.assertEqual(
+            plan.topology_file(made),
+            ("topology.conf", "BlockName=b Nodes=n0,n2\nBlockName=d Nodes=n1\nBlockSizes=2\n"),
+        )
+        made = plan.make_plan(None, None, "b,d,b", slurm_topology="yaml")
+        self.assertEqual(
+            plan.topology_file(made),
+            ("topology.yaml",
+             "- topology: racks\n  cluster_default: true\n  tree:\n    switches:\n"
+             "      - {switch: core, children: 'b,d'}\n      - {switch: b, nodes: 'n0,n2'}\n"
+             "      - {switch: d, nodes: 'n1'}\n"),
         )
 
     def test_own_name(self):

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/text.h"
 
 namespace toprun::agent {
@@ -36,15 +37,6 @@ bool is_executable_file(const std::string& path) {
          ::access(path.c_str(), X_OK) == 0;
 }
 
-// argv or envp as exec takes it, made before the fork: the child must not allocate.
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
 void close_the_rest_on_exec() {
 #ifdef SYS_close_range
   if (::syscall(SYS_close_range, first_foreign_fd, ~0U, close_range_cloexec) == 0) return;
@@ -55,6 +47,7 @@ void close_the_rest_on_exec() {
   for (int fd = first_foreign_fd; fd < end; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+// Made before the fork: the child must not allocate.
 struct Prepared {
   const Program* program;
   std::vector<char*> argv;
@@ -186,7 +179,7 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
   std::vector<Prepared> prepared;
   prepared.reserve(programs.size());
   for (const Program& program : programs) {
-    prepared.push_back({&program, pointers(program.argv), pointers(program.environment)});
+    prepared.push_back({&program, exec_pointers(program.argv), exec_pointers(program.environment)});
   }
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) return fail_errno("cannot start workers on " + host);

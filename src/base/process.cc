@@ -32,13 +32,6 @@ Result<Pipe> make_pipe() {
   return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 // A file without a name that holds the text: unlike a pipe it never makes the writer wait.
 Result<Fd> file_of(std::string_view text) {
   Fd file(::memfd_create("stdin", MFD_CLOEXEC));
@@ -74,7 +67,7 @@ Result<pid_t> spawn(const std::string& program, std::vector<std::string> argv,
   std::vector<std::string> entries = environment.entries();
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes,
-                                  pointers(argv).data(), pointers(entries).data());
+                                  exec_pointers(argv).data(), exec_pointers(entries).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail_errno(error, "cannot start " + program);
@@ -143,6 +136,15 @@ bool ends_by(pid_t pid, SteadyTime deadline) {
 }
 
 }  // namespace
+
+std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  // What exec does not change it takes as if it could.
+  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
 
 std::optional<std::string> find_program(const std::string& name, const Environment& environment) {
   if (name.find('/') != std::string::npos) return name;

@@ -16,6 +16,10 @@ inline constexpr std::size_t max_output_bytes = 64u << 20;
 // Where the environment's PATH has this program.
 std::optional<std::string> find_program(const std::string& name, const Environment& environment);
 
+// argv or envp as exec and posix_spawn take it: a pointer to each of the words, which must stay, and
+// a null.
+std::vector<char*> exec_pointers(const std::vector<std::string>& words);
+
 // How a command ended and what it wrote.
 struct Finished {
   int code = 0;  // 128+n: signal n ended it

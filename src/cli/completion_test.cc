@@ -21,18 +21,23 @@ bool holds_word(const std::string& text, std::string_view word) {
 }
 
 TEST(Completion, KnowsEveryOptionThatTheNameHas) {
-  for (const std::string shell : {"bash", "zsh", "tcsh"}) {
-    for (const Dialect dialect : {Dialect::run, Dialect::torchrun}) {
-      const std::string script = completion(shell, dialect == Dialect::torchrun);
+  const auto known = [](const Flag& flag, bool called_torchrun) {
+    if (called_torchrun) return knows(Dialect::torchrun, flag);
+    return knows(Dialect::run, flag) || knows(Dialect::submit, flag) || knows(Dialect::shell, flag);
+  };
+  for (const std::string shell : {"bash", "zsh", "fish", "tcsh"}) {
+    for (const bool called_torchrun : {false, true}) {
+      const std::string script = completion(shell, called_torchrun);
       EXPECT_TRUE(script.ends_with('\n'));
       for (const Flag& flag : all_flags()) {
         if (flag.name.empty()) continue;
         if (flag.name == "--exclusive") continue;  // also a word of --numa-binding's
         // zsh's has the options' help too, which names other options.
         const std::string word = shell == "zsh"    ? fmt::format("*{}", flag.name)
+                                 : shell == "fish" ? fmt::format("-l {}", flag.name.substr(2))
                                  : shell == "tcsh" ? std::string(flag.name.substr(2))
                                                    : std::string(flag.name);
-        EXPECT_EQ(holds_word(script, word), find_flag(flag.name, dialect) != nullptr)
+        EXPECT_EQ(holds_word(script, word), known(flag, called_torchrun))
             << shell << ' ' << flag.name;
       }
     }
@@ -40,7 +45,7 @@ TEST(Completion, KnowsEveryOptionThatTheNameHas) {
 }
 
 TEST(Completion, OffersTheWordsOfAValue) {
-  EXPECT_TRUE(holds(completion("bash", false), "--rdzv-backend) words='static c10d' ;;\n"));
+  EXPECT_TRUE(holds(completion("bash", false), "*:--rdzv-backend) words='static c10d' ;;\n"));
   EXPECT_TRUE(holds(completion("zsh", false), ":static|c10d:(static c10d)' \\\n"));
   EXPECT_TRUE(holds(completion("tcsh", false), " 'n/--rdzv-backend/(static c10d)/'"));
 }

@@ -129,8 +129,9 @@ constexpr std::array table = {
         "Which node gets which ranks: topology, name, scheduler, given, or file:PATH with one host "
         "per line",
         "topology where it is known, else the scheduler's, else by name"),
-    ours(FlagId::topology, "--topology", 0, "auto|slurm|k8s|gcp|oci|aws|nvlink|name:REGEX|FILE",
-         "TOPRUN_TOPOLOGY", Group::placement,
+    ours(FlagId::topology, "--topology", 0,
+         "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE", "TOPRUN_TOPOLOGY",
+         Group::placement,
          "What tells where the nodes are: Slurm, Kubernetes' labels, a cloud, nvidia-smi, the "
          "nodes' "
          "names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, topology.conf, what "
@@ -188,16 +189,17 @@ constexpr std::array table = {
              "SCRIPT is a Python module, as with `python -m`"),
     torchrun(FlagId::no_python, "--no-python", 0, "", "PET_NO_PYTHON", Group::program,
              "SCRIPT is a program to run as it is, looked up in PATH"),
-    ours(FlagId::env, "--env", 'e', "K[=V]", "", Group::program,
-         "Set a variable for the workers on every node; K alone takes its value from here. May be "
-         "given several times"),
-    ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::program,
-         "Run in this virtual environment, with its Python"),
-    ours(FlagId::conda, "--conda", 0, "NAME|DIR", "TOPRUN_CONDA", Group::program,
-         "Run in this conda environment, with its Python"),
-    ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES", Group::program,
-         "Load these environment modules first (Environment Modules, Lmod), and no others. May be "
-         "given several times"),
+    only(Scope::everyone, ours(FlagId::env, "--env", 'e', "K[=V]", "", Group::program,
+                               "Set a variable on every node; K alone takes its value from here. "
+                               "May be given several times")),
+    only(Scope::everyone, ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::program,
+                               "Run in this virtual environment, with its Python")),
+    only(Scope::everyone, ours(FlagId::conda, "--conda", 0, "NAME|DIR", "TOPRUN_CONDA",
+                               Group::program, "Run in this conda environment, with its Python")),
+    only(Scope::everyone,
+         ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES", Group::program,
+              "Load these environment modules first (Environment Modules, Lmod), and no others. "
+              "May be given several times")),
     torchrun(FlagId::role, "--role", 0, "NAME", "PET_ROLE", Group::program,
              "Name of this group of workers, also in the prefix of their lines", "default"),
     torchrun(FlagId::run_path, "--run-path", 0, "", "PET_RUN_PATH", Group::program,
@@ -267,7 +269,7 @@ constexpr std::array table = {
     only(Scope::everyone, ours(FlagId::verbose, "--verbose", 'v', "", "", Group::general,
                                "Say what was decided and why")),
     only(Scope::run,
-         torchrun(FlagId::print_completion, "--print-completion", 0, "bash|zsh|tcsh", "",
+         torchrun(FlagId::print_completion, "--print-completion", 0, "bash|zsh|fish|tcsh", "",
                   Group::general, "Print what makes that shell complete these options")),
     only(Scope::everyone,
          torchrun(FlagId::help_short, "", 'h', "", "", Group::general, "The short help")),
@@ -366,6 +368,7 @@ std::vector<const Flag*> abbreviated(std::string_view text, Dialect dialect) {
 }
 
 std::vector<std::string_view> choices(const Flag& flag) {
+  if (flag.value.find('[') != std::string_view::npos) return {};  // ID[:ok|any]
   std::vector<std::string_view> words = split(flag.value, '|');
   std::erase_if(words, [](std::string_view word) {
     return word.empty() || std::ranges::any_of(word, [](char c) { return c >= 'A' && c <= 'Z'; });

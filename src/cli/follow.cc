@@ -3,28 +3,24 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/inotify.h>
 #include <sys/signalfd.h>
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <thread>
 
 #include "base/console.h"
 #include "base/fd.h"
-#include "base/files.h"
-#include "base/mounts.h"
 #include "base/text.h"
+#include "cli/folder_watch.h"
+#include "cli/job_output.h"
 #include "cli/job_watch.h"
 #include "cli/job_words.h"
-#include "cli/log_tail.h"
 #include "cli/print.h"
 
 namespace toprun::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using scheduler::Job;
 using scheduler::JobState;
 using std::chrono::milliseconds;
@@ -65,118 +61,6 @@ class Interrupts {
   sigset_t before_{};
   Fd fd_;
 };
-
-// Wakes when something is written in the folders; where it cannot, looking has to do.
-class FolderWatch {
- public:
-  FolderWatch() : fd_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {}
-
-  int fd() const { return fd_.get(); }
-  void add(const std::string& folder) {
-    if (!fd_ || watched_.contains(folder)) return;
-    constexpr std::uint32_t events = IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_ONLYDIR;
-    if (::inotify_add_watch(fd_.get(), folder.c_str(), events) >= 0) watched_.insert(folder);
-  }
-  void forget_news() {
-    std::array<char, 4096> events;
-    while (::read(fd_.get(), events.data(), events.size()) > 0) {
-    }
-  }
-
- private:
-  Fd fd_;
-  std::set<std::string> watched_;
-};
-
-// The files of all tasks of the followed job, and what of them was shown.
-class Output {
- public:
-  Output(const scheduler::Queue& queue, LogChoice choice)
-      : queue_(queue), choice_(std::move(choice)) {}
-
-  // Shows what is new. False: nothing was. Error: stdout is closed, or the choice fits no file.
-  Result<bool> show(const std::map<std::string, Job>& jobs, FolderWatch& watch);
-  Result<void> show_rests();
-  std::size_t files() const { return tails_.size(); }
-  // All files lie where they are seen as soon as they are written.
-  bool is_local() const;
-  // Why there is nothing to show, so far.
-  const std::optional<Error>& trouble() const { return trouble_; }
-
- private:
-  void look_for_files(const std::map<std::string, Job>& jobs, FolderWatch& watch);
-  std::string prefix_of(const Job& job, const LogFile& file, bool several_jobs) const;
-
-  const scheduler::Queue& queue_;
-  const LogChoice choice_;
-  std::map<std::string, LogTail> tails_;  // by path
-  std::vector<std::string> order_;        // as the files were found
-  std::optional<Error> trouble_;
-};
-
-std::string Output::prefix_of(const Job& job, const LogFile& file, bool several_jobs) const {
-  std::string label = several_jobs ? job.id : std::string();
-  // A choice of one rank or node, or a job of one, needs no name in front of each line.
-  if (!file.label.empty() && choice_.node.empty() && !choice_.rank && job.nodes > 1) {
-    label += (label.empty() ? "" : " ") + file.label;
-  }
-  return label.empty() ? label : label + ": ";
-}
-
-void Output::look_for_files(const std::map<std::string, Job>& jobs, FolderWatch& watch) {
-  trouble_.reset();
-  for (const auto& [id, job] : jobs) {
-    if (job.state == JobState::pending && job.restarts == 0) continue;
-    const auto files = files_of(queue_, job);
-    if (!files) continue;
-    watch.add(fs::path(files->own[0]).parent_path());
-    watch.add(files->folder);
-    std::error_code error;
-    const bool ours = fs::exists(files->folder, error);
-    auto found = log_files(*files, choice_);
-    if (!found) {
-      trouble_ = std::move(found.error());
-      continue;
-    }
-    for (const LogFile& file : *found) {
-      if (tails_.contains(file.path)) continue;
-      const bool mixed = found->size() > 1 || jobs.size() > 1 || ours;
-      tails_.try_emplace(file.path, file.path, prefix_of(job, file, jobs.size() > 1), mixed);
-      order_.push_back(file.path);
-    }
-  }
-}
-
-Result<bool> Output::show(const std::map<std::string, Job>& jobs, FolderWatch& watch) {
-  look_for_files(jobs, watch);
-  bool news = false;
-  for (const std::string& path : order_) {
-    LogTail& tail = tails_.at(path);
-    for (std::string text = tail.read_new(); !text.empty(); text = tail.read_new()) {
-      news = true;
-      if (print(text) != 0) return fail("the output cannot be shown");
-    }
-  }
-  return news;
-}
-
-Result<void> Output::show_rests() {
-  for (const std::string& path : order_) {
-    if (print(tails_.at(path).rest()) != 0) return fail("the output cannot be shown");
-  }
-  return {};
-}
-
-bool Output::is_local() const {
-  const auto text = read_file("/proc/self/mountinfo");
-  if (!text || order_.empty()) return false;
-  const auto mounts = parse_mounts(*text);
-  return std::ranges::all_of(order_, [&](const std::string& path) {
-    std::error_code error;
-    const Mount* const mount = mount_of(mounts, fs::canonical(path, error).string());
-    return mount != nullptr && is_shared(mount->type) == false;
-  });
-}
 
 // Says what a job waits for and where it runs, once each.
 class Announcer {
@@ -247,21 +131,25 @@ int tell_the_ends(const scheduler::Queue& queue, const std::map<std::string, Job
 
 class Follower {
  public:
+  // Without a choice only the end is waited for, and no output shown.
   Follower(std::shared_ptr<const scheduler::Queue> queue, const scheduler::JobId& id,
-           LogChoice choice, std::vector<Job> jobs)
-      : queue_(queue), id_(id), jobs_(queue, id, std::move(jobs)), output_(*queue, choice) {}
+           const std::optional<LogChoice>& choice, std::vector<Job> jobs)
+      : queue_(queue), id_(id), jobs_(queue, id, std::move(jobs)) {
+    if (choice) output_.emplace(*queue_, *choice);
+  }
 
   int run();
 
  private:
-  void wait(milliseconds at_most);
+  Result<bool> show();
+  void wait(bool news);
   void look_at_reports(SteadyTime now);
   std::optional<int> finish();
 
   std::shared_ptr<const scheduler::Queue> queue_;
   const scheduler::JobId id_;
   JobWatch jobs_;
-  Output output_;
+  std::optional<JobOutput> output_;
   FolderWatch folders_;
   Interrupts interrupts_;
   SteadyTime next_look_at_reports_{};
@@ -272,14 +160,13 @@ int Follower::run() {
   Announcer announcer(*queue_);
   for (;;) {
     announcer.tell(jobs_);
-    const auto news = output_.show(jobs_.jobs(), folders_);
+    const auto news = show();
     if (!news) return exit_failure;
     if (jobs_.ended()) {
       if (const auto code = finish()) return *code;
     }
     look_at_reports(steady_clock::now());
-    wait(*news ? rest_after_news
-               : between_looks + look_per_file * static_cast<int>(output_.files()));
+    wait(*news);
     if (const auto signal = interrupts_.taken()) {
       say(fmt::format("job {} goes on: toprun logs -f {} shows it again, toprun cancel {} ends it",
                       id_.text, id_.text, id_.text));
@@ -289,14 +176,19 @@ int Follower::run() {
   }
 }
 
-void Follower::wait(milliseconds at_most) {
+Result<bool> Follower::show() {
+  return output_ ? output_->show(jobs_.jobs(), folders_) : Result<bool>(false);
+}
+
+// News rest a moment, so that a job that prints all the time does not keep this busy.
+void Follower::wait(bool news) {
+  const int files = output_ ? static_cast<int>(output_->files()) : 0;
+  const milliseconds at_most = news ? rest_after_news : between_looks + look_per_file * files;
   const auto until_question =
       std::chrono::ceil<milliseconds>(jobs_.wake_at() - steady_clock::now());
   const auto time = std::clamp(until_question, milliseconds(0), at_most);
-  // News rest a moment, so that a job that prints all the time does not keep this busy.
-  const bool resting = at_most == rest_after_news;
   std::array<pollfd, 3> polled{pollfd{interrupts_.fd(), POLLIN, 0}, pollfd{jobs_.fd(), POLLIN, 0},
-                               pollfd{resting ? -1 : folders_.fd(), POLLIN, 0}};
+                               pollfd{news ? -1 : folders_.fd(), POLLIN, 0}};
   ::poll(polled.data(), polled.size(), static_cast<int>(time.count()));
   folders_.forget_news();
 }
@@ -313,16 +205,17 @@ void Follower::look_at_reports(SteadyTime now) {
 
 // Once more, after a while where a network file system may show things late. Unset: there was more.
 std::optional<int> Follower::finish() {
-  if (!output_.is_local()) std::this_thread::sleep_for(last_words);
-  const auto late = output_.show(jobs_.jobs(), folders_);
+  if (!output_) return tell_the_ends(*queue_, jobs_.jobs());
+  if (!output_->is_local()) std::this_thread::sleep_for(last_words);
+  const auto late = show();
   if (!late) return exit_failure;
   if (*late) return std::nullopt;
-  if (!output_.show_rests()) return exit_failure;
-  if (output_.files() == 0 && output_.trouble()) say(output_.trouble()->line());
+  if (!output_->show_rests()) return exit_failure;
+  if (output_->files() == 0 && output_->trouble()) say(output_->trouble()->line());
   return tell_the_ends(*queue_, jobs_.jobs());
 }
 
-Result<int> follow(const std::string& text, const LogChoice& choice,
+Result<int> follow(const std::string& text, const std::optional<LogChoice>& choice,
                    const Environment& environment) {
   const auto id = scheduler::parse_job_id(text);
   if (!id) return std::unexpected(id.error());
@@ -335,15 +228,22 @@ Result<int> follow(const std::string& text, const LogChoice& choice,
   return Follower(shared, *id, choice, std::move(*jobs)).run();
 }
 
+int told(const Result<int>& code) {
+  return code ? *code : give_up(code.error());
+}
+
 }  // namespace
 
 int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment) {
-  const auto code = follow(id, choice, environment);
-  return code ? *code : give_up(code.error());
+  return told(follow(id, choice, environment));
 }
 
 int follow_job(const std::string& id, const Environment& environment) {
   return follow_job(id, {}, environment);
+}
+
+int wait_for_job(const std::string& id, const Environment& environment) {
+  return told(follow(id, std::nullopt, environment));
 }
 
 }  // namespace toprun::cli

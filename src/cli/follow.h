@@ -14,4 +14,7 @@ namespace toprun::cli {
 int follow_job(const std::string& id, const Environment& environment);
 int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment);
 
+// The same without the output: waits for the job's end.
+int wait_for_job(const std::string& id, const Environment& environment);
+
 }  // namespace toprun::cli

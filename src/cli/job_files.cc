@@ -188,12 +188,10 @@ std::optional<JobFiles> search_files(const std::string& id, const std::vector<st
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice) {
   if (choice.rank) return of_rank(files, *choice.rank);
   if (!choice.node.empty()) return of_node(files, choice.node);
-  std::vector<LogFile> found;
+  std::vector<LogFile> found = of_hosts(files);
   for (const std::string& path : files.own) {
     if (is_there(path)) found.push_back({path, {}});
   }
-  const auto hosts = of_hosts(files);
-  found.insert(found.end(), hosts.begin(), hosts.end());
   return found;
 }
 

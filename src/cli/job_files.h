@@ -29,6 +29,8 @@ std::optional<JobFiles> search_files(const std::string& id, const std::vector<st
 struct LogChoice {
   std::optional<int> rank;
   std::string node;
+
+  bool takes_all() const { return !rank && node.empty(); }
 };
 
 // One file to be shown and whose it is.
@@ -37,8 +39,8 @@ struct LogFile {
   std::string label;  // "n0"; empty: the engine's own, of the job as a whole
 };
 
-// The files that exist now, the engine's first, then hosts in natural order. Error: there is none
-// of the choice, and what would have made it.
+// The files that exist now, hosts in natural order, then the engine's. Error: there is none of the
+// choice, and what would have made it.
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice);
 
 }  // namespace toprun::cli

@@ -24,7 +24,7 @@ std::string text_of(const Result<std::vector<LogFile>>& files, const std::string
   return text;
 }
 
-TEST(JobFiles, TheEnginesFirstThenHostsInNaturalOrder) {
+TEST(JobFiles, HostsInNaturalOrderThenTheEngines) {
   const TemporaryFolder folder;
   const std::string top = folder.path();
   const JobFiles files{{top + "/train.17.out", top + "/train.17.err"}, top + "/17"};
@@ -33,7 +33,7 @@ TEST(JobFiles, TheEnginesFirstThenHostsInNaturalOrder) {
        {"train.17.out", "17/n10.out", "17/n2.out", "17/.out", "17/report.json"}) {
     write(folder.path() / name);
   }
-  EXPECT_EQ(text_of(log_files(files, {}), top), "=train.17.out n2=17/n2.out n10=17/n10.out ");
+  EXPECT_EQ(text_of(log_files(files, {}), top), "n2=17/n2.out n10=17/n10.out =train.17.out ");
   EXPECT_EQ(text_of(log_files(files, {{}, "n10"}), top), "n10=17/n10.out ");
   EXPECT_EQ(text_of(log_files(files, {{}, "n11"}), top),
             "error: --node n11: the job has no output of such a node; did you mean n10?");

@@ -319,6 +319,9 @@ Result<SubmitOptions> shell_options(const Split& split, const Environment& envir
     }
     out->attach = attach->value;
   }
+  auto activation = activation_options(split, environment);
+  if (!activation) return std::unexpected(std::move(activation.error()));
+  out->activation = *std::move(activation);
   return out;
 }
 

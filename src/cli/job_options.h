@@ -21,6 +21,8 @@ struct SubmitOptions {
   bool verbose = false;
   bool wait = false;
   bool follow = false;
+  // Of shell: what it is entered with; folders are absolute. Of submit it is in `run`.
+  launch::Activation activation;
   std::optional<std::string> attach;
 };
 

@@ -8,6 +8,7 @@
 #include "cli/job_words.h"
 #include "cli/log_tail.h"
 #include "cli/print.h"
+#include "cli/remainder.h"
 #include "cli/topo_job.h"
 
 namespace toprun::cli {
@@ -63,17 +64,30 @@ Result<std::vector<Found>> find_files(const scheduler::JobId& id, const Environm
   return found;
 }
 
-// Shows one file to its end.
-int show(const LogFile& file, const Found& found, bool mixed) {
+std::string prefix_of(const LogFile& file, const Found& found, const LogChoice& choice) {
   std::string prefix = found.label;
-  if (!file.label.empty() && found.several_nodes) {
+  if (!file.label.empty() && found.several_nodes && choice.takes_all()) {
     prefix += (prefix.empty() ? "" : " ") + file.label;
   }
-  LogTail tail(file.path, prefix.empty() ? prefix : prefix + ": ", mixed);
-  for (std::string text = tail.read_new(); !text.empty(); text = tail.read_new()) {
-    if (const int code = print(text); code != 0) return code;
+  return prefix.empty() ? prefix : prefix + ": ";
+}
+
+// Shows one file to its end, of the engine's only what no host has.
+int show(const LogFile& file, const std::string& prefix, bool mixed, Remainder* remainder) {
+  LogTail::Wanted wanted;
+  if (remainder != nullptr) {
+    wanted = file.label.empty() ? remainder->engine_lines(prefix) : remainder->host_lines();
   }
-  return print(tail.rest());
+  LogTail tail(file.path, prefix, mixed, std::move(wanted));
+  const auto show_all = [&](std::string text) {
+    if (remainder != nullptr) text += remainder->take(SteadyTime::max());
+    return print(text);
+  };
+  std::string text;
+  while (tail.read_new(text)) {
+    if (const int code = show_all(text); code != 0) return code;
+  }
+  return show_all(tail.rest());
 }
 
 Result<int> show_logs(const LogsOptions& options, const Environment& environment) {
@@ -85,10 +99,12 @@ Result<int> show_logs(const LogsOptions& options, const Environment& environment
   for (const Found& found : *all) {
     const auto files = log_files(found.files, options.choice);
     if (!files) return std::unexpected(files.error());
-    const bool one_place = options.choice.rank || !options.choice.node.empty();
-    for (LogFile file : *files) {
-      if (one_place) file.label.clear();
-      if (const int code = show(file, found, files->size() > 1 || all->size() > 1); code != 0) {
+    const bool mixed = files->size() > 1 || all->size() > 1;
+    Remainder remainder;
+    for (const LogFile& file : *files) {
+      const std::string prefix = prefix_of(file, found, options.choice);
+      const bool each_once = mixed && options.choice.takes_all();
+      if (const int code = show(file, prefix, mixed, each_once ? &remainder : nullptr); code != 0) {
         return code;
       }
       ++shown;
@@ -107,7 +123,8 @@ Result<int> show_logs(const LogsOptions& options, const Environment& environment
 
 int run_logs(const std::vector<std::string>& arguments, const Environment& environment) {
   LogsOptions options;
-  CLI::App app("What a job has printed: the engine's file, then each host's.", "toprun logs");
+  CLI::App app("What a job has printed: each host's file, then what only the engine's has.",
+               "toprun logs");
   app.add_option("ID", options.id, "as `toprun jobs` shows it: 17, or 12_3 for an array's task")
       ->required();
   app.add_flag("-f,--follow", options.follow,

@@ -425,4 +425,20 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   return out;
 }
 
+Result<launch::Activation> activation_options(const Split& split, const Environment& environment) {
+  Options options;
+  Switches switches;
+  for (const FlagId id : {FlagId::conda, FlagId::venv}) {
+    const auto given = given_of(flag_of(id), split, environment);
+    if (!given) continue;
+    if (auto done = set(options, switches, id, *given, {}); !done) {
+      return std::unexpected(std::move(done.error()));
+    }
+  }
+  if (auto done = set_activation(options.activation, split, environment); !done) {
+    return std::unexpected(std::move(done.error()));
+  }
+  return std::move(options.activation);
+}
+
 }  // namespace toprun::cli

@@ -31,4 +31,7 @@ struct RunOptions {
 Result<RunOptions> run_options(const Split& split, const std::vector<std::string>& argv,
                                const Environment& environment, const IsFile& is_file);
 
+// --modules, --conda, --venv and -e alone, as run_options() reads them.
+Result<launch::Activation> activation_options(const Split& split, const Environment& environment);
+
 }  // namespace toprun::cli

@@ -195,9 +195,10 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(options.verbose, 2);
   EXPECT_EQ(good("toprun --topology slurm s").topology, "slurm");
   EXPECT_EQ(good("toprun --topology gcp s").topology, "gcp");
-  EXPECT_EQ(error_of("toprun --topology azure s"),
-            "--topology azure: no such file, and no such source of topology; the sources are auto, "
-            "slurm, k8s, gcp, oci, aws, name:REGEX, nvlink");
+  EXPECT_EQ(good("toprun --topology azure s").topology, "azure");
+  EXPECT_EQ(error_of("toprun --topology ibm s"),
+            "--topology ibm: no such file, and no such source of topology; the sources are auto, "
+            "slurm, k8s, gcp, oci, aws, azure, name:REGEX, nvlink");
   EXPECT_EQ(good("toprun --topology name:(?<rack>r.) s").topology, "name:(?<rack>r.)");
 }
 

@@ -2,13 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "base/console.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "cli/activation_check.h"
 #include "cli/config.h"
 #include "cli/help.h"
 #include "cli/job_options.h"
+#include "cli/job_words.h"
 #include "cli/print.h"
+#include "cli/shell_entry.h"
+#include "scheduler/queue.h"
 #include "scheduler/slurm_defaults.h"
 #include "scheduler/slurm_shell.h"
 #include "scheduler/slurm_submit.h"
@@ -17,6 +24,8 @@
 namespace toprun::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 // The words of salloc and srun by which it is known that the shell is about to begin.
 constexpr std::string_view salloc_grant = "Granted job allocation";
 
@@ -24,17 +33,52 @@ std::string shell_of(const Environment& environment) {
   return environment.non_empty("SHELL").value_or("/bin/bash");
 }
 
-int attach(const SubmitOptions& options, const Environment& environment) {
-  const auto command = scheduler::attach_command(*options.attach, shell_of(environment));
+std::string state_text(const scheduler::Queue& queue, const scheduler::Job& job) {
+  if (has_ended(job.state)) return end_text(queue, job);
+  return fmt::format("{}: {}", job.state_word, queue.state_words(job.state_word));
+}
+
+// The number by which srun knows a job that runs; a task of an array has one of its own.
+Result<std::string> number_of(const std::string& text, const Environment& environment) {
+  const auto id = scheduler::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  const auto queue = scheduler::find_queue(environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto jobs = (*queue)->find(*id);
+  if (!jobs) return std::unexpected(jobs.error());
+  if (jobs->empty()) return unknown_job(**queue, *id);
+  std::vector<const scheduler::Job*> running;
+  std::vector<std::string> ids;
+  for (const scheduler::Job& job : *jobs) {
+    if (job.state != scheduler::JobState::running) continue;
+    running.push_back(&job);
+    ids.push_back(job.id);
+  }
+  const std::string what = "--attach " + text;
+  std::ranges::sort(ids, natural_less);
+  if (running.size() == 1) return running.front()->number;
+  if (!running.empty())
+    return usage(what, "several of its tasks run", "say one: " + join(ids, ", "));
+  return fail(what, "the job does not run: " + state_text(**queue, jobs->front()),
+              "toprun status " + text);
+}
+
+int attach(const SubmitOptions& options, const std::vector<std::string>& shell, bool has_slurm,
+           const Environment& environment) {
+  for (const std::string& note : options.notes) say(note);
+  const auto number =
+      has_slurm ? number_of(*options.attach, environment) : Result<std::string>(*options.attach);
+  if (!number) return give_up(number.error());
+  const auto command = scheduler::attach_command(*number, shell);
   if (options.dry_run != DryRun::no) return print(shell_quote(command) + '\n');
   // srun says nothing when it begins: errors before that cannot be told from later ones.
   const auto ended = scheduler::run_on_terminal(command, environment, {});
   return ended ? ended->code : give_up(ended.error());
 }
 
-int allocate(const SubmitOptions& options, const scheduler::SlurmFacts& facts,
-             const Environment& environment) {
-  const auto command = scheduler::salloc_command(options.request, shell_of(environment));
+int allocate(const SubmitOptions& options, const std::vector<std::string>& shell,
+             const scheduler::SlurmFacts& facts, const Environment& environment) {
+  const auto command = scheduler::salloc_command(options.request, shell);
   if (options.dry_run != DryRun::no) return print(shell_quote(command) + '\n');
   if (options.verbose) say("running: " + shell_quote(command));
   const auto ended = scheduler::run_on_terminal(command, environment, salloc_grant);
@@ -52,13 +96,39 @@ void tell_reasons(const SubmitOptions& options) {
   }
 }
 
+// A relative folder is one of the directory in which the shell begins.
+void make_absolute(std::string& folder, const scheduler::JobRequest& request) {
+  if (folder.empty()) return;
+  const scheduler::JobOption* chdir = request.find("--chdir");
+  std::error_code error;
+  const fs::path here = fs::absolute(chdir != nullptr ? *chdir->value : ".", error);
+  if (!error) folder = (here / folder).lexically_normal().string();
+}
+
 int act(const Split& split, const Environment& environment) {
   auto options = shell_options(split, environment);
   if (!options) return give_up(options.error());
+  if (const auto shell = environment.non_empty(entered_shell_variable)) {
+    return give_up(enter_shell(*shell, options->activation, environment));
+  }
+  launch::Activation& activation = options->activation;
+  make_absolute(activation.venv, options->request);
+  if (activation.conda.find('/') != std::string::npos) {
+    make_absolute(activation.conda, options->request);
+  }
+  const auto shell = entry_command(shell_of(environment), activation);
+  if (!shell) return give_up(shell.error());
   const Environment clean = scheduler::without_job(environment);
+  if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
+    return give_up(limit.error());
+  }
   const bool has_slurm = find_program("salloc", clean).has_value();
   if (!has_slurm && options->dry_run == DryRun::no) return give_up(scheduler::no_slurm("salloc"));
-  if (options->attach) return attach(*options, clean);
+  if (const auto there = check_activation(activation, options->request, clean, options->notes);
+      !there) {
+    return give_up(there.error());
+  }
+  if (options->attach) return attach(*options, *shell, has_slurm, clean);
   if (const auto job = scheduler::surrounding_job(environment)) {
     return give_up({fmt::format("inside job {} already", *job),
                     "an allocation in an allocation would wait for itself",
@@ -72,7 +142,7 @@ int act(const Split& split, const Environment& environment) {
   if (!added) return give_up(added.error());
   for (const std::string& note : options->notes) say(note);
   if (options->verbose || options->dry_run != DryRun::no) tell_reasons(*options);
-  return allocate(*options, facts, clean);
+  return allocate(*options, *shell, facts, clean);
 }
 
 }  // namespace

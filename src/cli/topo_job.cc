@@ -8,17 +8,11 @@
 #include "cli/print.h"
 #include "cli/values.h"
 #include "hosts/hostlist.h"
+#include "scheduler/slurm_variables.h"
 #include "topology/source.h"
 
 namespace toprun::cli {
 namespace {
-
-// Steps that Slurm makes itself: an interactive one of salloc and the batch script. Their node list
-// is the one node on which the shell runs, not the job's.
-bool in_shell_step(const Environment& environment) {
-  const auto step = environment.get("SLURM_STEP_ID");
-  return step == "4294967290" || step == "4294967291";
-}
 
 // The list of hosts that the user or Slurm gives, and where it comes from.
 struct HostList {
@@ -29,7 +23,8 @@ struct HostList {
 std::optional<HostList> host_list(const JobOptions& options, const Environment& environment) {
   if (options.hosts) return HostList{*options.hosts, "--hosts"};
   for (const char* variable : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}) {
-    if (std::string_view(variable).contains("STEP") && in_shell_step(environment)) continue;
+    const bool of_step = std::string_view(variable).contains("STEP");
+    if (of_step && scheduler::slurm::in_shell_step(environment)) continue;
     if (auto list = environment.non_empty(variable)) return HostList{*list, variable};
   }
   return std::nullopt;

@@ -128,6 +128,10 @@ TEST_F(Topo, TakesTheHostsOfTheStepOrAllocation) {
                    {"SLURM_STEP_ID", "4294967290"},
                    {"SLURM_JOB_NODELIST", "n[0-2]"}}),
             R"(["n2","n0","n1"])");
+  EXPECT_EQ(order({{"SLURM_STEP_NODELIST", "n0"},
+                   {"SLURM_STEP_ID", "-5"},
+                   {"SLURM_JOB_NODELIST", "n[0-2]"}}),
+            R"(["n2","n0","n1"])");
 }
 
 TEST_F(Topo, UsesTopologyConfOfSlurm) {
@@ -167,12 +171,13 @@ TEST_F(Topo, NamesTheNodesThatNothingIsKnownOf) {
 
 // A cable pulled on every rail, or a host that is not of this fabric.
 TEST_F(Topo, NamesAHostWithoutAnyRail) {
-  const std::string path = file("fabric.txt",
-                                "switchguid=0x1(1)\n"
-                                "Switch\t4 \"S-0000000000000001\"\t\t# \"MF0;l0:X/U1\" enhanced "
-                                "port 0 lid 1 lmc 0\n"
-                                "[1]\t\"H-00000000000000a0\"[1](a0) \t\t# \"n0 mlx5_0\" lid 2 4xNDR\n"
-                                "[2]\t\"H-00000000000000a1\"[1](a1) \t\t# \"n1 mlx5_0\" lid 3 4xNDR\n");
+  const std::string path =
+      file("fabric.txt",
+           "switchguid=0x1(1)\n"
+           "Switch\t4 \"S-0000000000000001\"\t\t# \"MF0;l0:X/U1\" enhanced "
+           "port 0 lid 1 lmc 0\n"
+           "[1]\t\"H-00000000000000a0\"[1](a0) \t\t# \"n0 mlx5_0\" lid 2 4xNDR\n"
+           "[2]\t\"H-00000000000000a1\"[1](a1) \t\t# \"n1 mlx5_0\" lid 3 4xNDR\n");
   const auto outcome = run({"order", "--topology", path, "--hosts", "n[0-2]", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);

@@ -34,8 +34,9 @@ if ! type module >/dev/null 2>&1; then
 fi
 )";
 
-// The words after $0 are the modules; one that is not loaded is all that goes to stdout. What is loaded already goes first, so that a job has the same
-// modules wherever it is started; sticky ones stay, as the site wants.
+// The words after $0 are the modules; one that is not loaded is all that goes to stdout. What is
+// loaded already goes first, so that a job has the same modules wherever it is started; sticky ones
+// stay, as the site wants.
 constexpr std::string_view load_modules = R"(
 type module >/dev/null 2>&1 || exit 66
 module purge
@@ -91,7 +92,8 @@ std::string complaint(std::string_view err) {
 }
 
 std::string nearest_module(const std::string& name, const Environment& environment) {
-  const auto listed = output_of(bash(fmt::format("{}{}", define_module, list_modules), {}), environment, activation_limit);
+  const auto listed = output_of(bash(fmt::format("{}{}", define_module, list_modules), {}),
+                                environment, activation_limit);
   const auto names = listed ? parse_available_modules(*listed) : std::vector<std::string>();
   const auto meant = did_you_mean(name, names);
   return meant ? fmt::format("did you mean {}?", *meant) : "`module avail` lists what there is";
@@ -100,12 +102,15 @@ std::string nearest_module(const std::string& name, const Environment& environme
 Result<Environment> with_modules(const std::vector<std::string>& modules, Environment environment,
                                  const std::string& host) {
   if (modules.empty()) return environment;
-  const auto loaded = finish(bash(fmt::format("{}{}{}", quietly, define_module, load_modules), modules), environment, modules_limit);
-  if (!loaded) return std::unexpected(loaded.error());
+  const auto loaded =
+      finish(bash(fmt::format("{}{}{}", quietly, define_module, load_modules), modules),
+             environment, modules_limit);
   const std::string what = fmt::format("--modules {} on host {}", join(modules, ","), host);
+  if (!loaded) return fail(what, loaded.error().why);  // the whole script stands in its `what`
   if (loaded->code == no_module_command) {
-    return fail(what, "there is no command `module`",
-                "set MODULESHOME (Environment Modules) or LMOD_PKG (Lmod) to where it is installed");
+    return fail(
+        what, "there is no command `module`",
+        "set MODULESHOME (Environment Modules) or LMOD_PKG (Lmod) to where it is installed");
   }
   if (loaded->code == 0) return taken_over(loaded->out, environment);
   const std::string said = complaint(loaded->err);
@@ -182,10 +187,10 @@ Result<Activated> with_conda(const std::string& name, Environment environment,
   environment.set("CONDA_SHLVL", "1");
   environment.unset("VIRTUAL_ENV");
   environment.unset("PYTHONHOME");
-  if (const auto scripts = scripts_in(*prefix / "etc" / "conda" / "activate.d");
-      !scripts.empty()) {
-    const auto text = output_of(bash(fmt::format("{}{}", quietly, source_scripts), scripts), environment, activation_limit);
-    if (!text) return std::unexpected(text.error());
+  if (const auto scripts = scripts_in(*prefix / "etc" / "conda" / "activate.d"); !scripts.empty()) {
+    const auto text = output_of(bash(fmt::format("{}{}", quietly, source_scripts), scripts),
+                                environment, activation_limit);
+    if (!text) return fail(fmt::format("--conda {} on host {}", name, host), text.error().why);
     auto after = taken_over(*text, environment);
     if (!after) return std::unexpected(after.error());
     environment = *std::move(after);
@@ -282,9 +287,9 @@ Result<fs::path> find_conda(const std::string& name, const Environment& environm
   std::vector<std::string> looked;
   for (const fs::path& folder : folders) looked.push_back(folder.string());
   const auto meant = did_you_mean(name, names_below(folders));
-  return fail(what, fmt::format("no conda environment of that name in {}", join(looked, ", ")),
-              meant ? fmt::format("did you mean {}?", *meant)
-                    : "give its folder, or set CONDA_ENVS_PATH");
+  return fail(
+      what, fmt::format("no conda environment of that name in {}", join(looked, ", ")),
+      meant ? fmt::format("did you mean {}?", *meant) : "give its folder, or set CONDA_ENVS_PATH");
 }
 
 Result<Activated> activate(const Activation& wanted, const Environment& environment,

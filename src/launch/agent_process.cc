@@ -22,6 +22,7 @@
 #include "launch/session.h"
 #include "rendezvous/dial.h"
 #include "topology/k8s_labels.h"
+#include "topology/ports.h"
 
 namespace toprun::launch {
 namespace asio = boost::asio;
@@ -86,6 +87,9 @@ rendezvous::Join introduce(const Session& session) {
   join.location = job.place.location;
   join.location_pattern = job.place.location_pattern;
   if (job.locates()) join.kube = kube_node(job);
+  if (job.locates() && topology::needs_ports(job.options.topology)) {
+    join.ports = topology::ports_text(topology::read_ports());
+  }
   if (job.options.preflight) join.evidence = examine(job);
   return join;
 }
@@ -140,7 +144,8 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   end_at_signals(session);
   const CloudProbe cloud(session.io, job);
   const NvlinkProbe nvlink(session.io, job);
-  rendezvous::RootAddress where{job.root_host, job.ports, job.port_is_ours_to_choose, {}};
+  rendezvous::RootAddress where{
+      job.root_host, job.ports, job.port_is_ours_to_choose, {}, job.nnodes};
   if (!job.is_root) {
     where.hint = fmt::format("if no host owns {}, give --node-rank on each, or is_host=1 on one",
                              job.root_host);

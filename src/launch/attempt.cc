@@ -36,14 +36,15 @@ topology::Request locate_request(const std::vector<rendezvous::Join>& members, c
     topology::Member member{join.host, join.location.value_or(""),
                             join.location_pattern.value_or("")};
     if (join.cloud) {
-      member.cloud = topology::CloudEvidence{join.cloud->cloud, join.cloud->text,
-                                             join.cloud->trouble};
+      member.cloud =
+          topology::CloudEvidence{join.cloud->cloud, join.cloud->text, join.cloud->trouble};
     }
     if (join.nvlink) member.nvlink = topology::Told{join.nvlink->text, join.nvlink->trouble};
     if (join.kube) {
       member.node = join.kube->name;
       if (join.kube->labels) member.labels = *join.kube->labels;
     }
+    if (join.ports) member.ports = *join.ports;
     request.members.push_back(std::move(member));
   }
   return request;

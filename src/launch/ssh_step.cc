@@ -1,9 +1,7 @@
 #include "launch/ssh_step.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,9 +15,9 @@
 #include <boost/asio/signal_set.hpp>
 
 #include "agent/workers.h"
+#include "base/build_id.h"
 #include "base/clock.h"
 #include "base/console.h"
-#include "base/fd.h"
 #include "base/files.h"
 #include "base/secrets.h"
 #include "base/text.h"
@@ -46,18 +44,14 @@ constexpr int impatient_after = 3;  // that many signals end the connections the
 constexpr std::chrono::seconds farewell_slack{5};
 constexpr std::chrono::seconds kill_after{2};
 
-// Mapped, not read: mostly every host has it, and only its hash is needed.
+// Not read: mostly every host has it already, and its linker's digest names it.
 Result<scheduler::Binary> own_binary() {
-  const Fd file(::open(own_program, O_RDONLY | O_CLOEXEC));
   struct stat status {};
-  if (!file || ::fstat(file.get(), &status) != 0) return fail_errno("cannot read toprun's program");
-  const auto bytes = static_cast<std::size_t>(status.st_size);
-  void* const mapped = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file.get(), 0);
-  if (mapped == MAP_FAILED) return fail_errno("cannot read toprun's program");
-  scheduler::Binary binary{rendezvous::content_hash({static_cast<const char*>(mapped), bytes}),
-                           bytes};
-  ::munmap(mapped, bytes);
-  return binary;
+  if (::stat(own_program, &status) != 0) return fail_errno("cannot read toprun's program");
+  scheduler::Binary binary{build_id(), static_cast<std::size_t>(status.st_size)};
+  if (!binary.id.empty()) return binary;
+  return fail("toprun's program has no build id", "somebody has removed the note from it",
+              "build it again");
 }
 
 // Three descriptors per host.
@@ -195,7 +189,7 @@ asio::awaitable<std::optional<int>> SshStep::log_in() {
   co_return std::nullopt;
 }
 
-// Unreadable is not possible: it has just been hashed.
+// Unreadable is not possible: the kernel has just read it.
 SshLogin::Bytes SshStep::program() {
   if (!program_) {
     program_ = std::make_shared<const std::string>(

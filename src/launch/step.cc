@@ -85,7 +85,10 @@ std::vector<std::string> arguments_for(const Job& job) {
 Result<scheduler::AgentCommand> step_command(const Job& job) {
   const auto place = needed_nodes(job);
   if (!place) return std::unexpected(place.error());
-  return scheduler::agent_command(job.environment, *place, {program_for(job), arguments_for(job)});
+  const bool on_terminal = ::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1;
+  return scheduler::agent_command(
+      job.environment, *place,
+      {program_for(job), arguments_for(job), job.is_elastic(), on_terminal});
 }
 
 int run_step(const Job& job) {

@@ -56,6 +56,8 @@ void append_table(std::string& out, std::string_view title, const std::vector<Ro
   }
   fmt::format_to(std::back_inserter(out), "{}\n{:<{}}  {:<{}}  physical_host\n", title, rank,
                  rank_width, hostname, name_width);
+  constexpr std::size_t usual_place = 48;
+  out.reserve(out.size() + rows.size() * (rank_width + name_width + usual_place));
   for (const auto& [node, first_rank] : rows) {
     const std::size_t start = out.size();
     append_number(out, first_rank);

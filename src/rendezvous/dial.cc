@@ -121,7 +121,7 @@ void Dialer::say_waiting(const Round& round) {
 asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
   deadline_ = steady_clock::now() + join_timeout;
   std::optional<steady_clock::time_point> stranger_since;
-  milliseconds pause = first_retry;
+  milliseconds pause = first_retry(root_.nodes);
   for (;;) {
     auto result = co_await round();
     const auto now = steady_clock::now();
@@ -248,6 +248,11 @@ asio::awaitable<std::optional<hosts::Address>> probe(asio::io_context& io, hosts
 }
 
 }  // namespace
+
+milliseconds first_retry(int nodes) {
+  return std::clamp(std::chrono::duration_cast<milliseconds>(retry_per_node * nodes),
+                    shortest_retry, longest_first_retry);
+}
 
 asio::awaitable<Result<Joined>> join_root(asio::io_context& io, RootAddress root, Identity identity,
                                           Secret secret, Patience patience,

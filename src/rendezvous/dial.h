@@ -24,10 +24,16 @@ struct RootAddress {
   std::vector<int> ports;  // more than one where an engine chose them: tried in this order
   bool chosen_by_engine = false;
   std::string hint;  // what to do if nobody answers there
+  int nodes = 1;     // how many there are to dial it
 };
 
 inline constexpr std::chrono::seconds report_waiting_every{10};
-inline constexpr std::chrono::milliseconds first_retry{10};
+// The pause after the first try, which mostly comes before the root listens. A root refuses some
+// 10,000 dials a second without effort: a few members may dial often, many each less often.
+inline constexpr std::chrono::microseconds retry_per_node{100};
+inline constexpr std::chrono::milliseconds shortest_retry{2};
+inline constexpr std::chrono::milliseconds longest_first_retry{10};
+std::chrono::milliseconds first_retry(int nodes);
 inline constexpr std::chrono::milliseconds longest_retry{1'000};
 // A port that something else holds may be a root's that is just ending.
 inline constexpr std::chrono::seconds stranger_patience{5};

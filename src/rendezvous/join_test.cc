@@ -96,6 +96,13 @@ std::optional<Result<Joined>> dial(asio::io_context& io, int port, Identity me, 
   return *result;
 }
 
+TEST(Joining, ManyDialLessOften) {
+  const std::vector<std::pair<int, int>> rows = {{1, 2}, {20, 2}, {50, 5}, {100, 10}, {12'500, 10}};
+  for (const auto& [nodes, pause_ms] : rows) {
+    EXPECT_EQ(first_retry(nodes), std::chrono::milliseconds(pause_ms)) << nodes;
+  }
+}
+
 TEST(Joining, AMemberIsWelcomedAndHeard) {
   asio::io_context io;
   TestRoot root(io, 2);

@@ -94,6 +94,7 @@ void to_json(nlohmann::json& json, const Join& join) {
   put(json, "cloud", join.cloud);
   put(json, "nvlink", join.nvlink);
   put(json, "kube", join.kube);
+  put(json, "ports", join.ports);
   put(json, "evidence", join.evidence);
 }
 
@@ -114,6 +115,7 @@ void from_json(const nlohmann::json& json, Join& join) {
   take(json, "cloud", join.cloud);
   take(json, "nvlink", join.nvlink);
   take(json, "kube", join.kube);
+  take(json, "ports", join.ports);
   take(json, "evidence", join.evidence);
 }
 

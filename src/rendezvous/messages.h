@@ -65,6 +65,7 @@ struct Join {
   std::optional<CloudPlace> cloud;
   std::optional<Told> nvlink;  // of nvidia-smi
   std::optional<KubeNode> kube;
+  std::optional<std::string> ports;  // of InfiniBand, where --topology needs them
   std::optional<Evidence> evidence;
 };
 

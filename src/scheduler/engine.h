@@ -48,6 +48,8 @@ struct AgentRequest {
   // toprun as every node finds it; where we were called by a link named torchrun, that link.
   std::string program;
   std::vector<std::string> arguments;  // the user's own, without argv[0]
+  bool elastic = false;                // the agents go on without a node that fails
+  bool on_terminal = false;            // somebody watches what they print
 };
 
 // One engine that may have started us. detect() is pure and tells whether it did; one that it is

@@ -35,6 +35,15 @@ bool is_one_node(const JobRequest& job) {
   return nodes != nullptr && (nodes->value == "1" || nodes->value == "1-1");
 }
 
+// MIN-MAX, in place of one number.
+bool is_range(const JobRequest& job) {
+  const JobOption* nodes = job.find("--nodes");
+  if (nodes == nullptr || !nodes->value) return false;
+  const std::string_view text = *nodes->value;
+  const std::size_t dash = text.find('-');
+  return dash != std::string_view::npos && text.substr(0, dash) != text.substr(dash + 1);
+}
+
 // The count of "8" and "h100:8".
 int count_of(const JobOption& option) {
   return gpus_in_gres("gpu:" + option.value.value_or("0"));
@@ -293,7 +302,8 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
     if (auto fits = check_size(job, kinds); !fits) return fits;
     if (auto fits = check_time(job, kinds); !fits) return fits;
   }
-  if (!says(job, "--ntasks-per-node")) {
+  // Of a range of nodes Slurm takes only as many as its tasks need.
+  if (!says(job, "--ntasks-per-node") && !is_range(job)) {
     add(job, "--ntasks-per-node", "1", "one agent per node starts all of its processes");
   }
   choose_cpus(job, kinds);

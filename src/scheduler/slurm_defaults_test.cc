@@ -81,6 +81,15 @@ TEST(SlurmDefaults, EveryOneOfThemHasAReason) {
   for (const JobOption& option : job.options) EXPECT_FALSE(option.reason.empty()) << option.name;
 }
 
+TEST(SlurmDefaults, OfARangeOfNodesTheJobGetsAsManyAsThereAre) {
+  for (const auto& [nodes, has_tasks] : {std::pair("2-4", false), {"2-2", true}, {"2", true}}) {
+    JobRequest job = job_of({{"--nodes", nodes, {}}});
+    std::vector<std::string> notes;
+    ASSERT_TRUE(add_defaults(job, tree, Purpose::batch, notes));
+    EXPECT_EQ(job.find("--ntasks-per-node") != nullptr, has_tasks) << nodes;
+  }
+}
+
 TEST(SlurmDefaults, GpusThatNobodyAskedForAreMentioned) {
   JobRequest job = job_of({{"--partition", "gpu", {}}});
   std::vector<std::string> notes;

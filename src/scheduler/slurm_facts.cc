@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "scheduler/queue.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -99,6 +100,14 @@ std::string topology_plugin_in(std::string_view config) {
   return {};
 }
 
+std::string topology_kind_in(std::string_view topology) {
+  for (const std::string_view line : split(topology, '\n')) {
+    if (line.starts_with("SwitchName=")) return "tree";
+    if (line.starts_with("BlockName=")) return "block";
+  }
+  return {};
+}
+
 std::vector<int> leaf_nodes_in(std::string_view topology) {
   std::vector<int> sizes;
   for (const std::string_view line : split(topology, '\n')) {
@@ -140,9 +149,13 @@ int gpus_in_gres(std::string_view gres) {
   return static_cast<int>(std::min(sum, most));
 }
 
+std::chrono::milliseconds slurm_answer_limit(const Environment& environment) {
+  return engine_timeout_of(environment).value_or(engine_timeout);
+}
+
 SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& trouble) {
   const auto ask = [&](const std::vector<std::string>& argv) -> std::string {
-    auto answer = output_of(argv, environment, slurm_answer_limit);
+    auto answer = output_of(argv, environment, slurm_answer_limit(environment));
     if (answer) return *std::move(answer);
     trouble.push_back(answer.error().line());
     return {};
@@ -150,8 +163,12 @@ SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& t
   SlurmFacts facts;
   facts.kinds = node_kinds_in(ask({"sinfo", "--noheader", "--exact", "-o", sinfo_format}));
   facts.topology = topology_plugin_in(ask({"scontrol", "show", "config"}));
-  if (facts.topology != "tree" && facts.topology != "block") return facts;
+  if (facts.topology != "tree" && facts.topology != "block" && facts.topology != "flat") {
+    return facts;
+  }
   const std::string topology = ask({"scontrol", "show", "topology"});
+  const std::string kind = topology_kind_in(topology);
+  if (facts.topology == "flat" && !kind.empty()) facts.topology = kind;
   facts.leaf_nodes = leaf_nodes_in(topology);
   facts.block_nodes = block_nodes_in(topology);
   return facts;

@@ -11,8 +11,9 @@
 
 namespace toprun::scheduler {
 
-// How long a program of Slurm may take to answer.
-inline constexpr std::chrono::seconds slurm_answer_limit{30};
+// How long a program of Slurm may take to answer: engine_timeout_of(), the default where that is an
+// error.
+std::chrono::milliseconds slurm_answer_limit(const Environment& environment);
 
 // Nodes of one partition that are alike.
 struct NodeKind {
@@ -45,6 +46,9 @@ std::vector<NodeKind> node_kinds_in(std::string_view sinfo);
 // The plugin's name in what `scontrol show config` prints, without "topology/"; "" if it is not
 // there. Pure.
 std::string topology_plugin_in(std::string_view config);
+// tree or block, by the lines that `scontrol show topology` prints; "" without either. With a
+// topology.yaml the configuration names no plugin but the default one (26.05: flat). Pure.
+std::string topology_kind_in(std::string_view topology);
 // The numbers of nodes below leaf switches (SwitchName=… Level=0 … Nodes=…) in what `scontrol show
 // topology` prints, and that of the smallest block (BlockName=… BlockSize=…), 0 if there is none.
 // Pure.

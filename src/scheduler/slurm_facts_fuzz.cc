@@ -4,7 +4,6 @@
 
 #include "scheduler/slurm_facts.h"
 #include "scheduler/slurm_submit.h"
-#include "scheduler/slurm_wait.h"
 
 // What Slurm's programs print: nothing in it may hurt.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -17,8 +16,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   slurm_seconds(text);
   choices_in(text);
   job_id_in(text);
-  job_ends_in(text);
-  accounted_ends_in(text);
   refusal(text, {}, {node_kinds_in(text), "tree", {}, 0}, choices_in(text));
   return 0;
 }

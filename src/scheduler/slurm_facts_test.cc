@@ -25,6 +25,18 @@ TEST(SlurmFacts, TheTopologyPluginIsReadFromTheConfiguration) {
   EXPECT_EQ(topology_plugin_in("SLURM_VERSION = 22.05.8\n"), "");
 }
 
+TEST(SlurmFacts, TheKindOfTopologyIsToldByItsLines) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"SwitchName=core Level=1 LinkSpeed=0 Nodes=n[0-3] Switches=r0,r1\n"
+       "SwitchName=r0 Level=0 LinkSpeed=0 Nodes=n[0,2]\n",
+       "tree"},
+      {"BlockName=r0 BlockIndex=0 Nodes=n0,n2 BlockSize=2\n", "block"},
+      {"", ""},
+      {"No topology information available\n", ""},
+  };
+  for (const auto& [text, expected] : rows) EXPECT_EQ(topology_kind_in(text), expected) << text;
+}
+
 TEST(SlurmFacts, LeavesAndBlocksAreReadFromTheTopology) {
   EXPECT_EQ(leaf_nodes_in("SwitchName=r0 Level=0 LinkSpeed=1 Nodes=n0,n2\n"
                           "SwitchName=r1 Level=0 LinkSpeed=1 Nodes=n[1,3-5]\n"

@@ -8,6 +8,7 @@
 #include "scheduler/slurm_machines.h"
 #include "scheduler/slurm_patterns.h"
 #include "scheduler/slurm_record.h"
+#include "scheduler/slurm_warnings.h"
 #include "scheduler/slurm_words.h"
 
 namespace toprun::scheduler {
@@ -93,7 +94,10 @@ Result<Finished> SlurmQueue::ask(const std::vector<std::string>& argv) const {
 Result<std::string> SlurmQueue::answer(const std::vector<std::string>& argv) const {
   auto finished = ask(argv);
   if (!finished) return std::unexpected(finished.error());
-  if (finished->code == 0) return std::move(finished->out);
+  if (finished->code == 0) {
+    pass_on_warnings(finished->err);
+    return std::move(finished->out);
+  }
   return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), complaint(*finished),
               "`scontrol ping` tells whether slurmctld is up");
 }
@@ -122,6 +126,7 @@ Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
   const auto shown = ask({"scontrol", "show", "job", "-o", asked});
   if (!shown) return std::unexpected(shown.error());
   if (shown->code == 0) {
+    pass_on_warnings(shown->err);
     auto jobs = slurm::parse_show_job(shown->out);
     if (!jobs.empty()) return jobs;
   } else if (!mentions(*shown, "invalid job id")) {
@@ -163,7 +168,10 @@ Result<void> SlurmQueue::execute(const std::vector<std::string>& command) const 
   if (!finished) return std::unexpected(finished.error());
   if (finished->code == 0 && trim(finished->err).empty()) return {};
   const bool denied = mentions(*finished, "permission denied");
-  if (finished->code == 0 && !denied && !mentions(*finished, "error")) return {};
+  if (finished->code == 0 && !denied && !mentions(*finished, "error")) {
+    pass_on_warnings(finished->err);
+    return {};
+  }
   return fail(fmt::format("{} failed", command[0]), complaint(*finished),
               denied ? "only its owner and Slurm's operators may do that" : "");
 }

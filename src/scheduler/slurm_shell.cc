@@ -14,18 +14,22 @@ const std::vector<std::string> step = {"srun",  "--nodes=1", "--ntasks=1", "--nt
 
 }  // namespace
 
-std::vector<std::string> salloc_command(const JobRequest& request, const std::string& shell) {
+std::vector<std::string> salloc_command(const JobRequest& request,
+                                        const std::vector<std::string>& shell) {
   std::vector<std::string> command = {"salloc"};
   for (std::string& word : option_words(request)) command.push_back(std::move(word));
   command.insert(command.end(), step.begin(), step.end());
   command.insert(command.end(), {"--preserve-env", "env", "--unset=SLURM_STEP_ID",
-                                 "--unset=SLURM_STEPID", "--unset=SLURM_PTY_PORT", shell});
+                                 "--unset=SLURM_STEPID", "--unset=SLURM_PTY_PORT"});
+  command.insert(command.end(), shell.begin(), shell.end());
   return command;
 }
 
-std::vector<std::string> attach_command(const std::string& id, const std::string& shell) {
+std::vector<std::string> attach_command(const std::string& id,
+                                        const std::vector<std::string>& shell) {
   std::vector<std::string> command = step;
-  command.insert(command.end(), {"--jobid=" + id, shell});
+  command.push_back("--jobid=" + id);
+  command.insert(command.end(), shell.begin(), shell.end());
   return command;
 }
 
@@ -33,7 +37,7 @@ std::optional<std::string> surrounding_job(const Environment& environment) {
   const auto id = environment.non_empty("SLURM_JOB_ID");
   if (!id) return std::nullopt;
   const auto state = output_of({"squeue", "--noheader", "--jobs=" + *id, "-o", "%T"}, environment,
-                               slurm_answer_limit);
+                               slurm_answer_limit(environment));
   if (!state || trim(*state) != "RUNNING") return std::nullopt;
   return id;
 }

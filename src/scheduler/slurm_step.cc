@@ -126,9 +126,12 @@ Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
   }
   if (*cpus) command.argv.insert(command.argv.end(), {"-c", fmt::format("{}", **cpus)});
   if (*gpus) command.argv.push_back(fmt::format("--gpus-per-node={}", **gpus));
-  for (const char* option : {"--kill-on-bad-exit=0", "--wait=0", "--unbuffered", "--mpi=none"}) {
+  for (const char* option : {"--kill-on-bad-exit=0", "--wait=0", "--mpi=none"}) {
     command.argv.push_back(option);
   }
+  if (request.elastic) command.argv.push_back("--no-kill");
+  // It shows a prompt at once, and mixes the nodes' output within lines.
+  if (request.on_terminal) command.argv.push_back("--unbuffered");
   // Where no binding is inherited there is none to undo, and task/none would warn about the option.
   if (environment.has("SLURM_CPU_BIND") || environment.has("SLURM_CPU_BIND_TYPE")) {
     command.argv.push_back("--cpu-bind=none");

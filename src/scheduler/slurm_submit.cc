@@ -8,6 +8,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "scheduler/slurm_variables.h"
+#include "scheduler/slurm_warnings.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -121,7 +122,7 @@ std::string what_to_change(const std::string& said, const JobRequest& job, const
 
 Result<Finished> run_sbatch(std::vector<std::string> argv, const std::string& script,
                             const Environment& environment) {
-  auto finished = finish(argv, environment, slurm_answer_limit, script);
+  auto finished = finish(argv, environment, slurm_answer_limit(environment), script);
   if (!finished) finished.error().fix = "squeue tells whether the job was submitted all the same";
   return finished;
 }
@@ -169,13 +170,13 @@ Choices choices_in(std::string_view associations) {
 Choices ask_choices(const Environment& environment) {
   auto user = environment.non_empty("USER");
   if (!user) {
-    const auto name = output_of({"id", "-un"}, environment, slurm_answer_limit);
+    const auto name = output_of({"id", "-un"}, environment, slurm_answer_limit(environment));
     if (!name) return {};
     user = trim(*name);
   }
   const auto associations = output_of({"sacctmgr", "--noheader", "--parsable2", "show",
                                        "associations", "user=" + *user, "format=account,qos"},
-                                      environment, slurm_answer_limit);
+                                      environment, slurm_answer_limit(environment));
   return associations ? choices_in(*associations) : Choices{};
 }
 
@@ -193,6 +194,7 @@ Result<std::string> submit_slurm(const std::string& script, const JobRequest& jo
   if (finished->code != 0) {
     return std::unexpected(refusal(finished->err, job, facts, ask_choices(environment)));
   }
+  pass_on_warnings(finished->err);
   if (auto id = job_id_in(finished->out)) return *std::move(id);
   return fail("sbatch --parsable printed no job id", printable(trim(finished->out)),
               "squeue tells whether the job was submitted all the same");

@@ -119,6 +119,11 @@ TEST(Slurm, StanceByWhoStartedUs) {
            {"batch script", batch, nothing(), "starter 4 -"},
            {"batch script, newer Slurm", with(batch, {{"SLURM_STEP_ID", "4294967291"}}), nothing(),
             "starter 4 -"},
+           {"batch script, Slurm 26.05", with(batch, {{"SLURM_STEP_ID", "-5"}}), nothing(),
+            "starter 4 -"},
+           {"interactive step, Slurm 26.05",
+            with(batch, {{"SLURM_STEP_ID", "-6"}, {"SLURM_PTY_PORT", "4711"}}), terminal,
+            "starter 4 -"},
            {"salloc on the login node", salloc_shell, nothing(), "starter 4 -"},
            {"salloc with an interactive step",
             with(batch, {{"SLURM_STEP_ID", interactive}, {"SLURM_PTY_PORT", "4711"}}), terminal,
@@ -363,11 +368,12 @@ TEST(SlurmPort, StaysBelowTheEnd) {
 }
 
 // The command that starts the agents, as a shell would read it.
-std::string command_line(const Environment& environment, const Hints& hints = nothing()) {
+std::string command_line(const Environment& environment, const Hints& hints = nothing(),
+                         const AgentRequest& request = {"/opt/toprun",
+                                                        {"run", "-v", "train.py", "--x", "a b"}}) {
   const auto allocation = detect(environment, hints);
   if (!allocation) return allocation.error().line();
-  const auto command = agent_command(environment, *allocation,
-                                     {"/opt/toprun", {"run", "-v", "train.py", "--x", "a b"}});
+  const auto command = agent_command(environment, *allocation, request);
   return command ? shell_quote(command->argv) : command.error().line();
 }
 
@@ -411,11 +417,23 @@ TEST(SlurmStep, AsksForEverythingThatTheJobHas) {
             nothing(), "-N 4 -n 4 --ntasks-per-node=1 --gpus-per-node=4"},
        }) {
     EXPECT_EQ(command_line(environment, hints),
-              fmt::format("srun --overlap {} --kill-on-bad-exit=0 --wait=0 --unbuffered --mpi=none "
+              fmt::format("srun --overlap {} --kill-on-bad-exit=0 --wait=0 --mpi=none "
                           "--export=ALL /opt/toprun run -v train.py --x 'a b'",
                           options))
         << what;
   }
+}
+
+TEST(SlurmStep, GoesOnWithoutANodeWhereTheRunDoes) {
+  const AgentRequest elastic{"/opt/toprun", {"train.py"}, true, false};
+  EXPECT_TRUE(command_line(batch, nothing(), elastic)
+                  .ends_with(" --mpi=none --no-kill --export=ALL /opt/toprun train.py"));
+}
+
+TEST(SlurmStep, MixesUnfinishedLinesOnlyWhereSomebodyWatches) {
+  const AgentRequest watched{"/opt/toprun", {"train.py"}, false, true};
+  EXPECT_TRUE(command_line(batch, nothing(), watched)
+                  .ends_with(" --mpi=none --unbuffered --export=ALL /opt/toprun train.py"));
 }
 
 TEST(SlurmStep, UndoesABindingOnlyWhereOneIsInherited) {

@@ -1,6 +1,7 @@
 #include "scheduler/slurm_variables.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <unordered_set>
 
@@ -128,10 +129,19 @@ Result<std::vector<std::string>> job_nodes(const Environment& environment) {
   return hostlist(environment, "SLURM_JOB_NODELIST");
 }
 
+bool in_shell_step(const Environment& environment) {
+  // slurm/slurm.h: SLURM_INTERACTIVE_STEP and SLURM_BATCH_SCRIPT, 32 bits without a sign; since
+  // 26.05 written with one.
+  constexpr std::array ids = {"4294967290", "4294967291", "-6", "-5"};
+  const auto id = environment.get("SLURM_STEP_ID");
+  return id && std::ranges::find(ids, *id) != ids.end();
+}
+
 Result<std::optional<Step>> step(const Environment& environment) {
+  if (in_shell_step(environment)) return std::nullopt;
   const auto id = number(environment, "SLURM_STEP_ID", 0, max_step_id);
   if (!id) return std::unexpected(id.error());
-  if (!*id || **id == interactive_step || **id == batch_step) return std::nullopt;
+  if (!*id) return std::nullopt;
   Step step;
   step.id = **id;
   auto nodes = hostlist(environment, "SLURM_STEP_NODELIST");

@@ -10,10 +10,6 @@
 
 namespace toprun::scheduler::slurm {
 
-// Step ids that are no steps of tasks (slurm/slurm.h: SLURM_INTERACTIVE_STEP, SLURM_BATCH_SCRIPT).
-inline constexpr std::int64_t interactive_step = 0xfffffffa;
-inline constexpr std::int64_t batch_step = 0xfffffffb;
-
 // Set by our own starter for the agents of its step, removed from what the agents start.
 inline constexpr const char* own_step_variable = "TOPRUN_STEP";
 // Processes per node that the job's header asked for, in the order of SLURM_JOB_NODELIST, as Slurm
@@ -40,6 +36,9 @@ Result<std::optional<int>> gpus(const Environment& environment, const std::strin
 
 Result<std::int64_t> job_id(const Environment& environment);
 Result<std::vector<std::string>> job_nodes(const Environment& environment);
+// Whether the step is one that Slurm makes for a shell: the batch script's or salloc's interactive
+// one. It is no step of tasks, and its node list is the one node on which the shell runs.
+bool in_shell_step(const Environment& environment);
 // Nothing in a batch script or in an allocation's shell.
 Result<std::optional<Step>> step(const Environment& environment);
 

@@ -17,7 +17,7 @@ constexpr const char* root_address_variable = "TOPRUN_SSH_ROOT_ADDRESS";
 constexpr int ssh_port = 29500;
 
 // No single quote, backslash, exclamation mark or line end: so sh, csh and fish alike hand it on as
-// it is. `h` and `n` are the program's hash and size.
+// it is. `h` and `n` are the program's id and size.
 constexpr std::string_view script =
     R"sh(u=${LOGNAME:-$(id -u)}; w=; )sh"
     R"sh(s() { echo "toprun-ssh $*"; }; )sh"
@@ -164,7 +164,7 @@ std::vector<std::string> ssh_command(const Environment& environment, const std::
 }
 
 std::string ssh_line(const Binary& binary) {
-  return fmt::format("exec sh -c 'h={}; n={}; {}'", binary.hash, binary.bytes, script);
+  return fmt::format("exec sh -c 'h={}; n={}; {}'", binary.id, binary.bytes, script);
 }
 
 }  // namespace toprun::scheduler

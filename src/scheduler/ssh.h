@@ -47,7 +47,7 @@ std::vector<std::string> ssh_command(const Environment& environment, const std::
 
 // What identifies the agent's program among others in the hosts' caches.
 struct Binary {
-  std::string hash;
+  std::string id;  // hex digits, at least 16
   std::size_t bytes = 0;
 };
 

@@ -19,13 +19,6 @@ namespace {
 constexpr std::size_t most_held_bytes = 64 * 1024;
 constexpr std::array<int, 3> terminals_signals = {SIGINT, SIGQUIT, SIGTSTP};
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 // The command gets the default of the signals that this process is about to ignore.
 Result<pid_t> start(const std::string& program, std::vector<std::string> argv,
                     const Environment& environment, int err) {
@@ -42,7 +35,7 @@ Result<pid_t> start(const std::string& program, std::vector<std::string> argv,
   std::vector<std::string> entries = environment.entries();
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes,
-                                  pointers(argv).data(), pointers(entries).data());
+                                  exec_pointers(argv).data(), exec_pointers(entries).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail_errno(error, "cannot start " + program);

@@ -10,6 +10,7 @@
 #include "topology/json_file.h"
 #include "topology/lines_file.h"
 #include "topology/match.h"
+#include "topology/ports.h"
 #include "topology/slurm_conf.h"
 #include "topology/slurm_yaml.h"
 #include "topology/toml_file.h"
@@ -66,6 +67,19 @@ Result<Map> parse_aws(std::string_view text, const Request& request) {
   return map;
 }
 
+// A topology.conf, or what `sharp_cmd topology` writes: that has ports where the other has hosts.
+Result<Map> read_switches(std::string_view text, const Request& request) {
+  const std::string& path = request.topology;
+  if (!names_ports(text)) return read_slurm_conf_file(path);
+  const std::vector<HostPorts> hosts = ports_of(request.members);
+  if (!hosts.empty()) return parse_port_topology(text, path, hosts);
+  auto map = read_slurm_conf_file(path);
+  if (map && !request.members.empty()) {
+    map->warnings.push_back(path + ": it names InfiniBand ports, and no node told of its own");
+  }
+  return map;
+}
+
 Result<Map> read_in_its_format(const Request& request) {
   const std::string& path = request.topology;
   const auto content = read_file(path, max_topology_file_bytes);
@@ -86,7 +100,7 @@ Result<Map> read_in_its_format(const Request& request) {
   }
   switch (format) {
     case FileFormat::slurm_conf:
-      return read_slurm_conf_file(path);
+      return read_switches(text, request);
     case FileFormat::ibnetdiscover:
       return parse_dump(text, path);
     case FileFormat::json:

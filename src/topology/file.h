@@ -12,7 +12,7 @@ inline constexpr std::size_t max_topology_file_bytes = 128u << 20;  // a fabric 
 // A file that the user names with --topology. Its form is told by its name's end where that says
 // it (.toml, .json, .yaml, .yml), else by its first line:
 //   topology.conf  begins with SwitchName=, BlockName= … (slurm_conf.h); the saved output of
-//                  `scontrol show topology` too
+//                  `scontrol show topology` too, and what `sharp_cmd topology` writes (ports.h)
 //   ibnetdiscover  begins with vendid=0x… (ibnetdiscover.h)
 //   AWS            a JSON object with "Instances" (aws.h)
 //   JSON           begins with { or [ (json_file.h)

@@ -16,13 +16,14 @@ namespace {
 
 using Kind = DataNode::Kind;
 
-// Hosts that one value names and where they are. The TOML library sorts keys by name: the
-// file's order is that of the positions.
+// Hosts that one value names and where they are. Tables of one name may stand in several places of
+// a file, whose order is that of the positions.
 struct Mention {
   Position where;
   std::vector<std::string> hosts;
   Path path;
-  std::string written;
+  std::string_view written = {};  // a place in one text: "/cluster/rack"; empty: a list of names
+  bool lacks_host = false;  // the text's last part is the host's name, which `path` does not have
 };
 
 class Reader {
@@ -37,9 +38,9 @@ class Reader {
       auto taken = take_root(root.keys[i], root.items[i]);
       if (!taken) return std::unexpected(taken.error());
     }
-    std::ranges::sort(mentions_, [](const Mention& a, const Mention& b) {
-      return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
-    });
+    const auto where = [](const Mention& m) { return std::pair(m.where.line, m.where.column); };
+    if (!std::ranges::is_sorted(mentions_, {}, where)) std::ranges::sort(mentions_, {}, where);
+    builder_.expect(hosts::max_hosts - hosts_left_);
     for (Mention& mention : mentions_) {
       if (auto added = add(mention); !added) return std::unexpected(added.error());
     }
@@ -151,23 +152,28 @@ class Reader {
   }
 
   Result<void> take_hosts(const DataNode& table) {
+    mentions_.reserve(mentions_.size() + table.keys.size());
     for (std::size_t i = 0; i < table.keys.size(); ++i) {
       const DataNode::Key& key = table.keys[i];
       const DataNode& value = table.items[i];
-      Mention mention{key.where, {}, {}, {}};
+      Mention mention{key.where, {}, {}};
       if (auto taken = expand(mention, key.name, mention.where); !taken) return taken;
-      if (auto taken = take_place(value, mention); !taken) return taken;
+      if (auto taken = take_place(value, key.name, mention); !taken) return taken;
       mentions_.push_back(std::move(mention));
     }
     return {};
   }
 
-  Result<void> take_place(const DataNode& value, Mention& mention) {
+  Result<void> take_place(const DataNode& value, std::string_view host, Mention& mention) {
     if (value.kind == Kind::text && value.is_string) {
-      auto path = places_.domains(value.text);
+      mention.written = value.text;
+      // So that hosts of one rack have one path in memory.
+      mention.lacks_host =
+          own_id(mention.written) == host && host.size() + 1 < mention.written.size();
+      const std::size_t left_out = mention.lacks_host ? host.size() + 1 : 0;
+      auto path = places_.domains(mention.written.substr(0, mention.written.size() - left_out));
       if (!path) return refuse(value.where, path.error(), "write \"/cluster/rack\"");
       mention.path = *std::move(path);
-      mention.written = value.text;
       return {};
     }
     const auto names = strings(value);
@@ -204,7 +210,7 @@ class Reader {
       return refuse(value.where, fmt::format("'{}' is neither hosts nor domains", key.name),
                     "write a host list as \"n[0-3]\", or a table of domains");
     }
-    Mention mention{key.where, {}, path, {}};
+    Mention mention{key.where, {}, path};
     for (const std::string& list : *lists) {
       if (auto taken = expand(mention, list, value.where); !taken) return taken;
     }
@@ -238,14 +244,16 @@ class Reader {
     return {};
   }
 
-  // Holds the path against `levels`, or against the first path where there is no such list.
+  // Holds the path against `levels`, or against the first path where there is no such list. The
+  // last part of a written place may be the host's own id.
   Result<void> fit(Mention& mention) {
-    const bool names_host = !mention.written.empty() && mention.path.size() == levels_.size() + 1;
-    if (!levels_.empty() && names_host) {
-      mention.path.pop_back();
+    const std::size_t parts = mention.path.size() + (mention.lacks_host ? 1 : 0);
+    if (!levels_.empty() && !mention.written.empty() && parts == levels_.size() + 1) {
+      if (!mention.lacks_host) mention.path.pop_back();
       return {};
     }
-    mention.written.clear();
+    if (mention.lacks_host) mention.path.push_back(Domain(own_id(mention.written)));
+    mention.written = {};
     if (depth_ == 0) {
       depth_ = levels_.empty() ? mention.path.size() : levels_.size();
       depth_line_ = mention.where.line;

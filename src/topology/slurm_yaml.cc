@@ -89,11 +89,18 @@ class Reader {
     const std::string& name = entry.find("topology")->text;
     check_keys(entry, {"topology", "cluster_default", "tree", "block", "flat", "ring", "torus3d"});
     std::vector<const DataNode::Key*> kinds;
+    bool any_empty = false;
     for (const DataNode::Key& key : entry.keys) {
       for (const std::string_view kind : {"tree", "block", "flat", "ring", "torus3d"}) {
-        if (key.name == kind && entry.find(kind)) kinds.push_back(&key);
+        const DataNode* value = key.name == kind ? entry.find(kind) : nullptr;
+        if (!value) continue;
+        // `scontrol show topoconf` of 26.05 names them all, those that it is not of with "{}".
+        const bool empty = value->kind == Kind::table && value->keys.empty();
+        any_empty = any_empty || empty;
+        if (!empty) kinds.push_back(&key);
       }
     }
+    if (kinds.empty() && any_empty) return placing_nobody(entry.where, name, "empty");
     if (kinds.empty()) {
       return refuse(entry.where, fmt::format("topology {} has neither tree, block nor flat", name),
                     std::string(see));
@@ -107,14 +114,16 @@ class Reader {
     const DataNode& value = *entry.find(kinds[0]->name);
     if (kinds[0]->name == "tree") return read_tree(value);
     if (kinds[0]->name == "block") return read_blocks(value);
-    if (kinds[0]->name == "flat") {
-      Map map;
-      map.warnings.push_back(fmt::format("{}: topology {} is flat, it places no host",
-                                         at_line(file_, kinds[0]->where.line), name));
-      return map;
-    }
+    if (kinds[0]->name == "flat") return placing_nobody(kinds[0]->where, name, "flat");
     return refuse(kinds[0]->where, fmt::format("topology/{} is not understood", kinds[0]->name),
                   "describe the hosts in a file of lines: HOST /cluster/rack/HOST");
+  }
+
+  Map placing_nobody(Position where, const std::string& name, std::string_view how) const {
+    Map map;
+    map.warnings.push_back(fmt::format("{}: topology {} is {}, it places no host",
+                                       at_line(file_, where.line), name, how));
+    return map;
   }
 
   // The list behind a key of a table; every item is a table that has the key `name`.

@@ -39,6 +39,28 @@ TEST(SlurmYaml, ReadsBlocks) {
             "block\nn0 b0 t.yaml:2\n");
 }
 
+// As `scontrol show topoconf` of Slurm 26.05.5 prints it.
+TEST(SlurmYaml, KindsThatAreEmptyAreNone) {
+  const std::string others = "  flat: {}\n  ring: {}\n  torus3d: {}\n";
+  EXPECT_EQ(
+      parsed("%YAML 1.1\n---\n- topology: racks\n  cluster_default: true\n  block: {}\n" + others +
+             "  tree:\n    switches:\n    - switch: core\n      children: r0,r1\n      nodes:\n"
+             "    - switch: r0\n      children:\n      nodes: n0,n2\n"
+             "    - switch: r1\n      children:\n      nodes: n1,n3\n...\n"),
+      "spine leaf\nn0 core/r0 t.yaml:14\nn2 core/r0 t.yaml:14\nn1 core/r1 t.yaml:17\n"
+      "n3 core/r1 t.yaml:17\n");
+  EXPECT_EQ(parsed("---\n- topology: blocks\n  cluster_default: true\n  block:\n    block_sizes:\n"
+                   "    - 2\n    blocks:\n    - block: r0\n      nodes: n[0,2]\n" +
+                   others + "  tree: {}\n...\n"),
+            "block\nn0 r0 t.yaml:8\nn2 r0 t.yaml:8\n");
+  const auto none = parse_slurm_yaml(
+      "---\n- topology: default\n  cluster_default: false\n  block: {}\n" + others + "  tree: {}\n",
+      "t.yaml");
+  ASSERT_TRUE(none) << none.error().line();
+  EXPECT_EQ(none->warnings,
+            std::vector<std::string>{"t.yaml:2: topology default is empty, it places no host"});
+}
+
 TEST(SlurmYaml, TakesTheDefaultOfSeveral) {
   const std::string tree = "- {topology: a, tree: {switches: [{switch: s, nodes: n0}]}}\n";
   const std::string blocks =

@@ -29,12 +29,13 @@ struct Told {
 // A node of the job and what its own environment says of its place; empty where it says nothing.
 struct Member {
   std::string name;
-  std::string address;           // SLURM_TOPOLOGY_ADDR
-  std::string pattern;           // SLURM_TOPOLOGY_ADDR_PATTERN
-  Rare<CloudEvidence> cloud{};   // unset: no cloud was asked there
-  Rare<Told> nvlink{};           // of nvidia-smi (nvlink.h); unset: it was not asked there
-  std::string node{};            // the name of its node in Kubernetes; empty: as `name`
-  Rare<std::string> labels{};    // of that node (k8s_labels.h)
+  std::string address;          // SLURM_TOPOLOGY_ADDR
+  std::string pattern;          // SLURM_TOPOLOGY_ADDR_PATTERN
+  Rare<CloudEvidence> cloud{};  // unset: no cloud was asked there
+  Rare<Told> nvlink{};          // of nvidia-smi (nvlink.h); unset: it was not asked there
+  std::string node{};           // the name of its node in Kubernetes; empty: as `name`
+  Rare<std::string> labels{};   // of that node (k8s_labels.h)
+  Rare<std::string> ports{};    // its InfiniBand ports (ports.h); unset: nobody looked
 };
 
 // For all that `auto` waits for: every node's own evidence within the join, and then what the

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "topology/aws.h"
+#include "topology/azure.h"
 #include "topology/cloud.h"
 #include "topology/file.h"
 #include "topology/gcp.h"
@@ -58,7 +59,7 @@ constexpr std::string_view nvlink_option = "nvlink";
 constexpr std::string_view k8s_option = "k8s";
 
 // All kinds, in the order in which they are believed. Rows of one option stand together.
-constexpr std::array<Source, 11> table = {{
+constexpr std::array<Source, 12> table = {{
     {"slurm", "each node's SLURM_TOPOLOGY_ADDR", in_slurm, read_slurm_addresses, Speed::at_once,
      Fault::final},
     {"slurm", "topology.yaml or topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm,
@@ -75,6 +76,8 @@ constexpr std::array<Source, 11> table = {{
      read_oci, Speed::at_once, Fault::passed_over},
     {"aws", "`aws ec2 describe-instance-topology`, where the firmware names Amazon EC2", never,
      read_aws, Speed::slow, Fault::passed_over},
+    {"azure", "`sharp_cmd topology`, for the nodes' InfiniBand ports", never, read_azure,
+     Speed::slow, Fault::passed_over},
     {"name:REGEX", "the nodes' names", never, read_name_rule, Speed::at_once, Fault::final},
     {"", "the file that --topology names", never, read_file_source, Speed::at_once, Fault::final},
     {nvlink_option, "each node's nvidia-smi, where the driver has fabric channels", told_of_nvlink,

@@ -266,6 +266,32 @@ TEST_F(Locate, AFileOfAwsNamesInstances) {
             "leaf\nn0 b " + file + ": Instances[1]\ni-0a.x a " + file + ": Instances[0]\n");
 }
 
+TEST_F(Locate, AFileOfPortsIsMatchedByWhatTheNodesTold) {
+  const std::string file = write("sharp", "SwitchName=a Nodes=0x1\nSwitchName=b Nodes=0x2,0x3\n");
+  Member first{"n0", "", ""};
+  first.ports = std::string("mlx5_ib0/1 0x2\n");
+  Member second{"n1", "", ""};
+  second.ports = std::string("mlx5_ib0/1 0x1\n");
+  EXPECT_EQ(text_of(locate_members({first, second}, file)),
+            "leaf\nn0 b " + file + ":2\nn1 a " + file + ":1\n");
+  EXPECT_EQ(text_of(locate_members({}, file)),
+            "leaf\n0x1 a " + file + ":1\n0x2 b " + file + ":2\n0x3 b " + file + ":2\n");
+  const auto untold = locate_members({{"n0", "", ""}}, file);
+  ASSERT_TRUE(untold);
+  EXPECT_TRUE(untold->hosts.empty());
+  EXPECT_EQ(untold->warnings.back(),
+            file + ": it names InfiniBand ports, and no node told of its own");
+}
+
+TEST_F(Locate, AzureByNameSaysWhatWasLookedFor) {
+  const auto map = locate_members({{"n0", "", ""}}, "azure");
+  ASSERT_FALSE(map);
+  EXPECT_TRUE(
+      map.error().line().starts_with("--topology azure: no node told of an InfiniBand port"))
+      << map.error().line();
+  EXPECT_EQ(locate_members({{"n0", "", ""}})->source, "") << "auto does without";
+}
+
 TEST_F(Locate, AFileIsTheOnlySourceWhereNamed) {
   const std::string file = write("racks", "n0.x /c/b/0\nn7 /c/a/7\n");
   const auto map = locate_members({addressed[0], addressed[1]}, file);

@@ -28,6 +28,7 @@ def up(options: argparse.Namespace) -> int:
         family=options.family,
         cpus=options.cpus,
         slurm=options.slurm,
+        slurm_topology=options.slurm_topology,
     )
     user_namespace = os.geteuid() != 0
     if options.slurm:
@@ -268,6 +269,13 @@ def _add_up_options(one: argparse.ArgumentParser) -> None:
     one.add_argument("--rack-of", metavar="R,R,…", help="the rack of each host: b,d,a,c,e,f,b,f")
     one.add_argument("--uplink", metavar="RATE", help="of each rack: 400mbit (default: not shaped)")
     one.add_argument("--slurm", action="store_true", help="a real Slurm, racks as its topology")
+    one.add_argument(
+        "--slurm-topology",
+        choices=plan.SLURM_TOPOLOGIES,
+        default="tree",
+        help="racks as switches (default), as blocks (Slurm 24.05), or as switches of a "
+        "topology.yaml (25.05)",
+    )
     one.add_argument("--cpus", type=int, default=32, help="per host, as Slurm sees it (default 32)")
     one.add_argument("--nics", type=int, default=1, help="interfaces per host (default 1)")
     one.add_argument(

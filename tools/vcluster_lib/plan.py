@@ -16,6 +16,7 @@ SWITCHES = "switches"  # the namespace with the bridges; a name for `exec`, not 
 CORE = "core"  # the core bridge, the top switch of the Slurm topology, the cluster in locations
 OWN_NAMES = ("address", "127.0.1.1", "none")
 FAMILIES = ("both", "ipv4", "ipv6")
+SLURM_TOPOLOGIES = ("tree", "block", "yaml")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _RATE = re.compile(r"[1-9][0-9]*(kbit|mbit|gbit)")
@@ -41,6 +42,7 @@ class Plan:
     family: str = "both"
     cpus: int = 32
     slurm: bool = False
+    slurm_topology: str = "tree"
 
     def everybody(self) -> list[Host]:
         return [*self.hosts, self.login]
@@ -152,10 +154,28 @@ def locations(plan: Plan) -> str:
     return "".join(f"{h.name} /{CORE}/{h.rack}/{h.name}\n" for h in plan.hosts)
 
 
-def topology_conf(plan: Plan) -> str:
-    lines = []
-    for rack in plan.racks:
-        nodes = ",".join(h.name for h in plan.hosts if h.rack == rack)
-        lines.append(f"SwitchName={rack} Nodes={nodes}")
-    lines.append(f"SwitchName={CORE} Switches={','.join(plan.racks)}")
+def topology_file(plan: Plan) -> tuple[str, str]:
+    """Slurm's file and its text: racks as switches below one core, or as blocks."""
+    hosts_of = {rack: [h.name for h in plan.hosts if h.rack == rack] for rack in plan.racks}
+    if plan.slurm_topology == "yaml":
+        return "topology.yaml", _tree_as_yaml(hosts_of)
+    kind = "BlockName" if plan.slurm_topology == "block" else "SwitchName"
+    lines = [f"{kind}={rack} Nodes={','.join(hosts)}" for rack, hosts in hosts_of.items()]
+    if plan.slurm_topology == "block":
+        lines.append(f"BlockSizes={max(len(hosts) for hosts in hosts_of.values())}")
+    else:
+        lines.append(f"SwitchName={CORE} Switches={','.join(plan.racks)}")
+    return "topology.conf", "\n".join(lines) + "\n"
+
+
+def _tree_as_yaml(hosts_of: dict[str, list[str]]) -> str:
+    lines = [
+        "- topology: racks",
+        "  cluster_default: true",
+        "  tree:",
+        "    switches:",
+        f"      - {{switch: {CORE}, children: '{','.join(hosts_of)}'}}",
+    ]
+    for rack, hosts in hosts_of.items():
+        lines.append(f"      - {{switch: {rack}, nodes: '{','.join(hosts)}'}}")
     return "\n".join(lines) + "\n"

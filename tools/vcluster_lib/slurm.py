@@ -11,7 +11,7 @@ import time
 
 from .errors import VclusterError
 from .namespaces import inside, run
-from .plan import LOGIN, Plan, main_address, topology_conf
+from .plan import LOGIN, Plan, main_address, topology_file
 from .state import State
 
 IDLE_S = 40  # on two busy cores; 3 s is usual
@@ -49,7 +49,6 @@ SlurmdParameters=config_overrides
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0
-TopologyPlugin=topology/tree
 SlurmdTimeout=10
 KillWait=5
 MinJobAge=10
@@ -84,6 +83,8 @@ def configuration(state: State, plan: Plan) -> str:
         login_address=main_address(plan, plan.login),
         folder=state.folder,
     )
+    if plan.slurm_topology != "yaml":  # that names its plugins itself
+        text += f"TopologyPlugin=topology/{plan.slurm_topology}\n"
     for host in plan.hosts:
         # Addresses, not names: a host's own name may not resolve, by --own-name.
         text += (
@@ -97,7 +98,8 @@ def start(state: State, plan: Plan) -> None:
     folder = state.folder / "slurm"
     (folder / "state").mkdir(parents=True)
     state.slurm_conf.write_text(configuration(state, plan))
-    (folder / "topology.conf").write_text(topology_conf(plan))
+    name, text = topology_file(plan)
+    (folder / name).write_text(text)
     (folder / "cgroup.conf").write_text(_CGROUP_CONF)
     for host in plan.hosts:
         (folder / host.name).mkdir()

@@ -1,0 +1,87 @@
+# ctest: SERIAL TIMEOUT 400 LABELS cluster torch
+"""What becomes of a submitted job when one of its nodes fails, on the virtual cluster's real Slurm."""
+
+import json
+import re
+import time
+import unittest
+
+import support
+from cluster import shows, wait_for
+from submitting import SubmitCase
+
+
+class NodeFailure(SubmitCase):
+    """A node without power: Slurm's SlurmdTimeout is 10 s here, and so is toprun's patience."""
+
+    UP = ("--hosts", "3", "--racks", "1", "--slurm")
+    LIMIT_S = 60
+
+    def power_off(self, host):
+        self.cluster.power_off(host)
+        self.addCleanup(self.wait_for_idle, host)
+        self.addCleanup(self.cluster.power_on, host)
+
+    def wait_for_idle(self, host):
+        wait_for(lambda: self.login("sinfo", "-h", "-n", host, "-p", "main", "-o", "%T").out.strip()
+                 == "idle", f"{host} is idle again", self.LIMIT_S)
+
+    def test_a_job_is_requeued_and_finds_its_checkpoint(self):
+        folder = self.folder()
+        id = self.submitted("--nodes", "2", "--nodelist", "n0", support.EXAMPLES / "train_resume.py",
+                            "--epochs", "300", cwd=folder, env={"PYTHON_EXEC": support.python(),
+                                                                "CUDA_VISIBLE_DEVICES": ""})
+        checkpoint = folder / "last.pt"
+        wait_for(checkpoint.exists, "a checkpoint", self.LIMIT_S)
+        self.power_off("n0")  # the batch script's host, and the root's
+        self.wait_for_state(id, "PENDING", limit=self.LIMIT_S)
+        done = checkpoint.stat().st_mtime_ns
+        self.login("scontrol", "update", f"JobId={id}", "ReqNodeList=")
+        self.start_again(id)
+        wait_for(lambda: checkpoint.stat().st_mtime_ns != done, "it goes on", self.LIMIT_S)
+        text = "".join(path.read_text() for path in (folder / f"logs/{id}").glob("n*.out"))
+        epochs = [int(number) for number in re.findall(r"(?m)^epoch (\d+)/", text)]
+        self.assertEqual(epochs.count(1), 1, text)
+        self.assertEqual(self.job(id)["Restarts"], "1")
+        self.login("scancel", id)
+
+    def test_an_elastic_job_goes_on_without_the_node(self):
+        folder = self.folder()
+        id = self.submitted("--nnodes", "2:3", *shows("RANK", "WORLD_SIZE", "TOPRUN_ATTEMPT", then=(
+            "touch up.$TOPRUN_ATTEMPT.$RANK; until test $TOPRUN_ATTEMPT = 1 -a -e end; do "
+            "sleep 0.1; done")), cwd=folder)
+        wait_for(lambda: len(list(folder.glob("up.0.*"))) == 3, "three ranks")
+        lost = next(host for host in ("n1", "n2") if self.job(id)["BatchHost"] != host)
+        self.power_off(lost)
+        wait_for(lambda: len(list(folder.glob("up.1.*"))) == 2, "two ranks go on", self.LIMIT_S)
+        wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
+                 "Slurm knows that the node is lost", self.LIMIT_S)
+        self.assertEqual(self.job(id)["JobState"], "RUNNING")
+        (folder / "end").touch()
+        job = self.wait_for_state(id, "COMPLETED", "FAILED", "NODE_FAIL", "PENDING", limit=self.LIMIT_S)
+        text = (folder / f"logs/bash.{id}.out").read_text()
+        self.assertEqual((job["JobState"], job["ExitCode"]), ("COMPLETED", "0:0"), text)
+        report = json.loads((folder / f"logs/{id}/report.json").read_text())
+        self.assertEqual(report["exit_code"], 0)
+        self.assertEqual([len(attempt["nodes"]) for attempt in report["attempts"]], [3, 2])
+
+
+    def test_an_elastic_job_without_its_first_node(self):
+        """The ranks end; Slurm itself, which runs no batch script any more, waits for the node."""
+        folder = self.folder()
+        id = self.submitted("--nnodes", "2:3", *shows("RANK", then=(
+            "while :; do touch beat.$RANK; sleep 0.2; done")), cwd=folder)
+        beats = lambda: list(folder.glob("beat.*"))
+        wait_for(lambda: len(beats()) == 3, "three ranks")
+        lost = self.job(id)["BatchHost"]
+        self.power_off(lost)
+        wait_for(lambda: time.time() - max(beat.stat().st_mtime for beat in beats()) > 3,
+                 "the ranks on the other nodes end", self.LIMIT_S)
+        wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
+                 "Slurm knows that the node is lost", self.LIMIT_S)
+        self.assertEqual(self.job(id)["JobState"], "RUNNING")
+        self.login("scancel", id)
+
+
+if __name__ == "__main__":
+    unittest.main()

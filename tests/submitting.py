@@ -1,0 +1,55 @@
+"""Cases that submit jobs to the virtual cluster's Slurm by toprun itself."""
+
+import re
+import shlex
+import shutil
+import subprocess
+
+import cluster
+from cluster import wait_for
+from support import TOPRUN
+
+
+class SubmitCase(cluster.SlurmCase):
+    def submit(self, *words, cwd=None, env=None, limit=30):
+        return self.begin(*self.cluster.on("ctl", TOPRUN, "submit", *words), cwd=cwd,
+                          env={"PYTHON_EXEC": shutil.which("python3"), **(env or {})}).wait(limit)
+
+    def submitted(self, *words, **options):
+        """The id of a job that was taken."""
+        finished = self.submit(*words, **options)
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"\A\d+\n\Z")
+        return finished.out.strip()
+
+    def job(self, id):
+        return dict(re.findall(r"(\S+?)=(\S*)", self.login("scontrol", "show", "job", "-o", id).out))
+
+    def wait_for_state(self, id, *states, limit=30):
+        return wait_for(lambda: (job := self.job(id)).get("JobState") in states and job,
+                        f"job {id} is {' or '.join(states)}", limit)
+
+    def start_again(self, id):
+        """Slurm keeps a requeued job back for two minutes from when its last node is free, which is
+        no part of a case."""
+        def starts():
+            self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
+            return self.job(id).get("JobState") not in ("PENDING", "COMPLETING")
+
+        wait_for(starts, "the requeued job begins")
+
+    def shell(self, words, typed, limit=60, **options):
+        """What a terminal shows when this is typed into `toprun shell`."""
+        return self.in_terminal([TOPRUN, "shell", *words], typed, limit, **options)
+
+    def in_terminal(self, command, typed, limit=60, env=None, **options):
+        """What a terminal on the login host shows when this is typed into a command."""
+        words = shlex.join([*map(str, self.cluster.on("ctl", *command))])
+        run = self.begin("script", "-qec", words, "/dev/null", stdin=subprocess.PIPE,
+                         env={"SHELL": "/bin/bash", "PYTHON_EXEC": shutil.which("python3"),
+                              **(env or {})}, **options)
+        run.process.stdin.write(typed.encode())
+        run.process.stdin.flush()
+        finished = run.wait(limit)
+        finished.out = re.sub(r"\r|\x1b\[\?2004[hl]", "", finished.out)
+        return finished
