@@ -338,12 +338,23 @@ class Jobs(cluster.SlurmCase):
         self.assertEqual(text.count("[x y]"), 4)
 
     def test_a_shell(self):
-        self.project_file("nodes = 2\nqos = 'x'\n")
-        finished = self.at_login(TOPRUN, "shell", "--dry-run", "--qos", "y")
+        self.project_file("nodes = 2\nqos = 'x'\nenv = { A = '1', MY_TOKEN = 'y' }\n")
+        finished = self.at_login(TOPRUN, "shell", "--dry-run", "--qos", "z")
         self.assert_ok(finished)
-        self.assertIn("--nodes=2", finished.out)
-        self.assertIn("--qos=y", finished.out)
-        self.assertNotIn("--qos=x", finished.out)
+        for word in ("--nodes=2", "--qos=z", "--env=A=1", "--env=MY_TOKEN"):
+            self.assertIn(word, finished.out.split())
+
+    def test_a_shells_beginning_on_its_node_reads_no_file(self):
+        front = "nodes = 2\nenv = { A = '1', MY_TOKEN = 'y' }\n"
+        (self.project / "front.toml").write_text(front)
+        self.project_file("not toml")
+        shell = self.project / "shell"
+        shell.write_text('#!/bin/sh\necho "shell $A $MY_TOKEN $SLURM_NNODES"\n')
+        shell.chmod(0o755)
+        finished = self.at_login(TOPRUN, "shell", "--config-file", "front.toml",
+                                 env={"SHELL": str(shell)})
+        self.assert_ok(finished)
+        self.assertIn("shell 1 y 2\n", finished.out)
 
     def test_init_knows_the_cluster(self):
         finished = self.at_login(TOPRUN, "config", "init")

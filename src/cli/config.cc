@@ -7,6 +7,7 @@
 #include "base/secrets.h"
 #include "base/text.h"
 #include "cli/given.h"
+#include "cli/shell_entry.h"
 #include "launch/orders.h"
 #include "scheduler/slurm_facts.h"
 #include "topology/position.h"
@@ -207,7 +208,10 @@ std::vector<GivenOption> options_of(const Config& config,
 }
 
 Result<bool> reads_config(const Split& split, const Environment& environment) {
-  if (split.called_torchrun || environment.has(launch::step_variable)) return false;
+  if (split.called_torchrun) return false;
+  if (environment.has(launch::step_variable) || environment.has(entered_shell_variable)) {
+    return false;
+  }
   const auto none = given_of(flag_of(FlagId::no_config), split, environment);
   if (!none) return true;
   const auto off = parse_switch(*none);

@@ -41,7 +41,8 @@ std::vector<GivenOption> options_of(const Config& config,
                                     Dialect dialect, const Environment& environment);
 
 // Whether this call reads configuration at all: not under torchrun's name, not with --no-config,
-// and not in an agent, which was told by its starter what the files say. Error (exit 2):
+// and not in an agent or a shell's beginning on a node, which were told what the files say. Error
+// (exit 2):
 // --no-config beside what it makes void.
 Result<bool> reads_config(const Split& split, const Environment& environment);
 

@@ -175,6 +175,7 @@ TEST(Config, WhoReadsNone) {
   const Row rows[] = {
       {"s", {}, "yes"},
       {"s", agent, "no"},
+      {"s", {{"TOPRUN_SHELL", "/bin/sh"}}, "no"},
       {"--no-config s", {}, "no"},
       {"s", {{"TOPRUN_NO_CONFIG", "1"}}, "no"},
       {"s", {{"TOPRUN_NO_CONFIG", "0"}}, "yes"},
