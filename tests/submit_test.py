@@ -352,6 +352,14 @@ class Shell(SubmitCase):
         self.assertIn(expected, finished.out)
         self.login("scancel", id)
 
+    def test_the_projects_file_makes_the_shells_environment_too(self):
+        folder, env = self.environments()
+        (folder / "toprun.toml").write_text('modules = "singularity"\nvenv = "torch-env"\nenv = {A = "f"}\n')
+        finished = self.shell(["-e", "B"], 'echo "<$SIF_HOME|$A|$B|$VIRTUAL_ENV>"\nexit 5\n', env=env,
+                              cwd=folder)
+        self.assertEqual(finished.code, 5, finished)
+        self.assertIn(f"</opt/sif|f|from here|{folder}/torch-env>\n", finished.out)
+
     def test_what_is_not_there_is_named_before_anything_is_allocated(self):
         folder, env = self.environments()
         for verb, rest in [("shell", []), ("submit", ["--no-python", "true"])]:
