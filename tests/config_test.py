@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 300 LABELS cluster
 """toprun.toml: which files count, and that what they say reaches every worker of every kind of run."""
 
 import json

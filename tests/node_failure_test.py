@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 400 LABELS cluster torch
+# ctest: TIMEOUT 400 LABELS cluster torch
 """What becomes of a submitted job when one of its nodes fails, on the virtual cluster's real Slurm."""
 
 import json

@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 500 LABELS cluster torch
+# ctest: TIMEOUT 500 LABELS cluster torch
 """Every command block of docs/recipes is run on the virtual cluster as it stands on its page, but for
 what this cluster lacks (GPUs, accounts, the way to a package index)."""
 

@@ -1,4 +1,4 @@
-# ctest: SERIAL TIMEOUT 500 LABELS cluster torch
+# ctest: TIMEOUT 500 LABELS cluster torch
 """The examples, submitted to the virtual cluster's Slurm: what they compute on several nodes, where
 their output goes, how jobs are chained, followed and cancelled."""
 

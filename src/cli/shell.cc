@@ -14,6 +14,7 @@
 #include "cli/job_options.h"
 #include "cli/job_words.h"
 #include "cli/print.h"
+#include "cli/run_options.h"
 #include "cli/shell_entry.h"
 #include "scheduler/queue.h"
 #include "scheduler/slurm_defaults.h"
@@ -108,9 +109,6 @@ void make_absolute(std::string& folder, const scheduler::JobRequest& request) {
 int act(const Split& split, const Environment& environment) {
   auto options = shell_options(split, environment);
   if (!options) return give_up(options.error());
-  if (const auto shell = environment.non_empty(entered_shell_variable)) {
-    return give_up(enter_shell(*shell, options->activation, environment));
-  }
   launch::Activation& activation = options->activation;
   make_absolute(activation.venv, options->request);
   if (activation.conda.find('/') != std::string::npos) {
@@ -145,6 +143,13 @@ int act(const Split& split, const Environment& environment) {
   return allocate(*options, *shell, facts, clean);
 }
 
+// On the job's node: what files say has been said on the command line.
+int enter(const std::string& shell, const Split& split, const Environment& environment) {
+  const auto activation = activation_options(split, environment);
+  if (!activation) return give_up(activation.error());
+  return give_up(enter_shell(shell, *activation, environment));
+}
+
 }  // namespace
 
 int run_shell(const std::vector<std::string>& arguments, const Environment& environment) {
@@ -154,6 +159,9 @@ int run_shell(const std::vector<std::string>& arguments, const Environment& envi
     const FlagId last = split->options.back().flag->id;
     if (last == FlagId::help_short) return print(short_help(Dialect::shell));
     if (last == FlagId::help) return print(full_help(Dialect::shell));
+  }
+  if (const auto shell = environment.non_empty(entered_shell_variable)) {
+    return enter(*shell, *split, environment);
   }
   const auto whole = with_config(*split, Dialect::shell, environment);
   if (!whole) return give_up(whole.error());
