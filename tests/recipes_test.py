@@ -161,12 +161,22 @@ class Recipes(SubmitCase):
         (self.work / "env/bin").mkdir(parents=True)
         (self.work / "env/bin/activate").write_text(f"export PYTHON_EXEC={support.python()}\n")
         (self.work / "job.sh").write_text(here(block))
-        id = self.login("sbatch", "--parsable", "job.sh", cwd=self.work, env=self.env).out.strip()
-        job = self.wait_for_state(id, "COMPLETED", "FAILED", limit=LIMIT_S)
+        self.ends_in_order(
+            self.login("sbatch", "--parsable", "job.sh", cwd=self.work, env=self.env).out.strip())
+
+    def check_topology_aware_slurm_1(self, block):
+        environment = pathlib.Path(support.python()).parent.parent
+        block = block.replace("python3 -m venv env && env/bin/pip install torch",
+                              f"ln -s {environment} env")
+        self.check_header(block)
+        self.ends_in_order(self.run_block(block).strip())
+
+    def ends_in_order(self, id):
+        job = self.wait_for_state(id, "COMPLETED", "FAILED", "CANCELLED", limit=LIMIT_S)
         output = pathlib.Path(job["StdOut"]).read_text()
         self.assertEqual(job["JobState"], "COMPLETED", output)
         self.assertIn("Sorted by topology\n", output)
-        self.assertEqual(re.findall(r"(?m)^\d+ +n(\d) ", output), list("20631457"), output)
+        self.assertEqual(re.findall(r"(?m)^(?:\[.*\]:)?\d+ +n(\d) ", output), list("20631457"), output)
 
 
 def add_cases():
