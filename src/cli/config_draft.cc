@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/job_words.h"
+#include "scheduler/slurm_defaults.h"
 
 namespace toprun::cli {
 namespace {
@@ -143,7 +144,7 @@ std::string choice_line(std::string_view key, const std::vector<std::string>& na
 }
 
 std::string gpus_line(const Queue& queue) {
-  if (queue.gpus.most == 0) return "# gpus-per-node = 1\n";
+  if (queue.gpus.most == 0) return {};
   return fmt::format("{}gpus-per-node = {}\n", queue.gpus.is_one() ? "" : "# ", queue.gpus.most);
 }
 
@@ -160,8 +161,8 @@ std::string network_text(const scheduler::SlurmFacts& facts) {
     return fmt::format(
         "\n# The network is a tree with {} nodes below each leaf switch. A job that fits below "
         "one\n"
-        "# waits for it; to ask for more, or for less patience:\n# switches = \"1@30:00\"\n",
-        Span{least, most}.text());
+        "# waits {} for it; to be more patient:\n# switches = \"1@30:00\"\n",
+        Span{least, most}.text(), scheduler::switches_wait);
   }
   if (facts.block_nodes > 0) {
     return fmt::format(
