@@ -66,21 +66,22 @@ class NodeFailure(SubmitCase):
         self.assertEqual([len(attempt["nodes"]) for attempt in report["attempts"]], [3, 2])
 
 
-    def test_an_elastic_job_without_its_first_node(self):
-        """The ranks end; Slurm itself, which runs no batch script any more, waits for the node."""
+    def test_an_elastic_job_without_its_first_node_begins_again(self):
+        """Slurm runs no batch script any more and would keep the job: a node that is left tells it."""
         folder = self.folder()
         id = self.submitted("--nnodes", "2:3", *shows("RANK", then=(
-            "while :; do touch beat.$RANK; sleep 0.2; done")), cwd=folder)
-        beats = lambda: list(folder.glob("beat.*"))
-        wait_for(lambda: len(beats()) == 3, "three ranks")
+            "touch up.${SLURM_RESTART_COUNT-0}.$RANK; "
+            "until test ${SLURM_RESTART_COUNT-0} = 1; do sleep 0.1; done")), cwd=folder)
+        wait_for(lambda: len(list(folder.glob("up.0.*"))) == 3, "three ranks")
         lost = self.job(id)["BatchHost"]
         self.power_off(lost)
-        wait_for(lambda: time.time() - max(beat.stat().st_mtime for beat in beats()) > 3,
-                 "the ranks on the other nodes end", self.LIMIT_S)
-        wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
-                 "Slurm knows that the node is lost", self.LIMIT_S)
-        self.assertEqual(self.job(id)["JobState"], "RUNNING")
-        self.login("scancel", id)
+        self.wait_for_state(id, "PENDING", limit=self.LIMIT_S)
+        self.start_again(id)
+        self.wait_for_state(id, "COMPLETED", limit=self.LIMIT_S)
+        self.assertEqual(len(list(folder.glob("up.1.*"))), 2)
+        text = "".join(path.read_text() for path in (folder / f"logs/{id}").glob("n*.out"))
+        self.assertIn(f"toprun: Slurm has lost the node of job {id}'s batch script: the job goes back "
+                      "into the queue\n", text)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ class SubmitCase(cluster.SlurmCase):
         no part of a case."""
         def starts():
             self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
-            return self.job(id).get("JobState") not in ("PENDING", "COMPLETING")
+            return self.job(id).get("JobState") in ("RUNNING", "COMPLETED", "FAILED")
 
         wait_for(starts, "the requeued job begins")
 

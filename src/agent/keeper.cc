@@ -37,6 +37,7 @@ constexpr std::chrono::seconds unkillable_limit{15};
 struct Shared {
   char folder[PATH_MAX];      // written by the agent, read by the keeper after the agent's death
   std::atomic<bool> resting;  // written by the keeper
+  std::atomic<bool> silence;  // written by the agent
 };
 static_assert(std::atomic<bool>::is_always_lock_free);
 Shared* shared = nullptr;
@@ -270,6 +271,14 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
 void keeper_removes(const std::string& folder) {
   if (shared == nullptr || folder.size() >= sizeof shared->folder) return;
   std::memcpy(shared->folder, folder.c_str(), folder.size() + 1);
+}
+
+void tell_keeper_of_silence() {
+  if (shared != nullptr) shared->silence = true;
+}
+
+bool agent_told_of_silence() {
+  return shared != nullptr && shared->silence;
 }
 
 bool keeper_rests() {

@@ -46,4 +46,9 @@ void keeper_removes(const std::string& folder);
 // order in which the agent takes them does not tell. Without a keeper: false.
 bool keeper_rests();
 
+// From inside `agent`: nobody that it knows tells it any more how the run goes on.
+void tell_keeper_of_silence();
+// After keep(): whether the agent said so.
+bool agent_told_of_silence();
+
 }  // namespace toprun::agent

@@ -1,6 +1,7 @@
 #include "launch/launch.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <cstdio>
 
@@ -13,6 +14,7 @@
 #include "launch/node_log.h"
 #include "launch/ssh_step.h"
 #include "launch/step.h"
+#include "scheduler/engine.h"
 #include "scheduler/ssh.h"
 
 namespace toprun::launch {
@@ -61,6 +63,16 @@ bool may_be_lost(const Job& job) {
   return job.place.started_by_toprun && job.is_elastic() && !job.is_root.value_or(true);
 }
 
+// Waits; false: a signal, which keep() has blocked, tells this process to end.
+bool pause(std::chrono::milliseconds time) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&ends, signal);
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  const timespec limit{seconds.count(), std::chrono::nanoseconds(time - seconds).count()};
+  return ::sigtimedwait(&ends, nullptr, &limit) < 0;
+}
+
 }  // namespace
 
 // The story of a launch. What stands here is what one process knows by itself; where several meet,
@@ -88,7 +100,9 @@ int launch(const Options& options, const Environment& environment) {
   if (scheduler::is_ssh_agent(environment) && exit_code == 255) {
     say_block(scheduler::ssh_ended_with_255);
   }
-  return may_be_lost(*job) ? 0 : exit_code;
+  if (!may_be_lost(*job)) return exit_code;
+  if (agent::agent_told_of_silence()) scheduler::settle_orphaned(environment, pause);
+  return 0;
 }
 
 }  // namespace toprun::launch

@@ -10,6 +10,7 @@
 
 #include "agent/copying_console.h"
 #include "agent/error_file.h"
+#include "agent/keeper.h"
 #include "base/console.h"
 #include "base/text.h"
 #include "launch/become.h"
@@ -288,6 +289,7 @@ void Member::on(const Lost& lost) {
   if (relay_) relay_->close();
   // Cut off from a root that may have started this node's ranks elsewhere by now.
   const bool cut_off = lost.reason.starts_with("no word");
+  if (cut_off) agent::tell_keeper_of_silence();
   stop(cut_off ? std::min(session_.job.grace.stop, fence_grace) : session_.job.grace.stop);
   if (!has_a_terminal_of_its_own()) return;
   say_block(summary(session_.job, course_without_root()));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +54,9 @@ struct AgentRequest {
   bool on_terminal = false;            // somebody watches what they print
 };
 
+// Waits so long. False: the caller has no more time.
+using Pause = std::function<bool(std::chrono::milliseconds)>;
+
 // One engine that may have started us. detect() is pure and tells whether it did; one that it is
 // not answers nothing. Adding an engine: its file, its test and a line in engines.cc.
 class Engine {
@@ -68,6 +73,10 @@ class Engine {
   // another job, or to start this one again later; nullopt if it did not. May run a command, for
   // engine_answer_limit at most.
   virtual std::optional<std::string> preempted(const Environment& environment) const;
+  // On a node of an elastic run that hears no more of the root's node: if the engine finds that
+  // node lost, and with it whatever would have ended the job, puts the job back into the queue or
+  // ends it. Blocks until then, or until it is clear that there is no need.
+  virtual void settle_orphaned(const Environment& environment, const Pause& pause) const;
 };
 
 inline constexpr std::chrono::seconds engine_answer_limit{2};
@@ -105,6 +114,9 @@ Result<AgentCommand> agent_command(const Environment& environment, const Allocat
 
 // What the engines' preempted() says.
 std::optional<std::string> preempted(const Environment& environment);
+
+// What each engine's settle_orphaned() does.
+void settle_orphaned(const Environment& environment, const Pause& pause);
 
 // --standalone or --nnodes 1 on the command line: a world of its own is what the user wants.
 bool wants_single(const Hints& hints);

@@ -57,6 +57,8 @@ std::optional<std::string> Engine::preempted(const Environment&) const {
   return std::nullopt;
 }
 
+void Engine::settle_orphaned(const Environment&, const Pause&) const {}
+
 std::span<const Engine* const> engines() {
   static const SshEngine ssh;
   static const ManualEngine manual;
@@ -106,6 +108,10 @@ Result<AgentCommand> agent_command(const Environment& environment, const Allocat
     }
   }
   return fail(fmt::format("there is no engine \"{}\"", allocation.engine));
+}
+
+void settle_orphaned(const Environment& environment, const Pause& pause) {
+  for (const Engine* engine : engines()) engine->settle_orphaned(environment, pause);
 }
 
 std::optional<std::string> preempted(const Environment& environment) {

@@ -17,12 +17,24 @@ class SlurmEngine final : public Engine {
                                      const AgentRequest& request) const override;
   // By `scontrol show job`.
   std::optional<std::string> preempted(const Environment& environment) const override;
+  // With --no-kill Slurm (22.05) takes a lost node out of the job, also the one of the batch
+  // script, and then keeps the job for ever. Three nodes at most ask, until SlurmdTimeout is over.
+  void settle_orphaned(const Environment& environment, const Pause& pause) const override;
 };
 
 // What `scontrol show job -o` printed of a preempted or requeued job, in words: PreemptTime is set
 // from the preemption on, and Restarts counts a requeue before the job has ended (22.05).
 // `restarts` is how often the job had been requeued before (SLURM_RESTART_COUNT).
 std::optional<std::string> preemption_in(std::string_view job, int restarts);
+
+// How a batch script stands that is not heard of, by what `scontrol show job -o` printed of its
+// job.
+enum class BatchScript {
+  alive,  // as far as Slurm knows
+  lost,   // its node is none of the job's any more
+  none,   // the job does not run, or has no such script
+};
+BatchScript batch_script_in(std::string_view job);
 
 // P = 61000 + (job·7 + step) mod 4536: above the ephemeral ports, different for neighbouring jobs.
 int slurm_port(std::int64_t job, std::int64_t step);

@@ -502,6 +502,20 @@ TEST(SlurmStep, NamesTheMalformedVariable) {
   }
 }
 
+TEST(Slurm, KnowsWhenAJobHasOutlivedItsBatchScript) {
+  for (const auto& [record, expected] : std::vector<std::pair<const char*, BatchScript>>{
+           {"JobId=1 JobState=RUNNING BatchFlag=1 NodeList=n[0-2] BatchHost=n0",
+            BatchScript::alive},
+           {"JobId=1 JobState=RUNNING BatchFlag=1 NodeList=n[1-2] BatchHost=n0", BatchScript::lost},
+           {"JobId=1 JobState=RUNNING BatchFlag=1 NodeList=(null) BatchHost=n0",
+            BatchScript::alive},
+           {"JobId=1 JobState=RUNNING BatchFlag=0 NodeList=n[1-2] BatchHost=n0", BatchScript::none},
+           {"JobId=1 JobState=PENDING BatchFlag=1 NodeList= NumNodes=2", BatchScript::none},
+           {"", BatchScript::none}}) {
+    EXPECT_EQ(batch_script_in(record), expected) << record;
+  }
+}
+
 TEST(Slurm, TellsAPreemptionFromOtherEnds) {
   struct Case {
     const char* record;  // what 22.05 shows while the tasks have their grace
