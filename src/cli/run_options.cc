@@ -25,6 +25,12 @@ Result<void> store(U& target, Result<T> parsed) {
   return {};
 }
 
+Result<void> store_count(std::size_t& target, const Result<int>& parsed) {
+  if (!parsed) return std::unexpected(parsed.error());
+  target = static_cast<std::size_t>(*parsed);
+  return {};
+}
+
 template <class T, class U>
 Result<void> store(Setting<T>& target, const Given& given, Result<U> parsed) {
   target.source = given.source;
@@ -155,7 +161,7 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::topology_required:
       return store(options.topology_required, parse_switch(given));
     case FlagId::segment:
-      return store(options.segment, parse_number(given, 1, max_nodes));
+      return store_count(options.segment, parse_number(given, 1, max_nodes));
     case FlagId::parallel:
       return store(switches.plan.parallel, text_of(given));
     case FlagId::model:
