@@ -191,7 +191,7 @@ class Submit(cluster.SlurmCase):
         # no part of the case.
         def starts():
             self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
-            return self.job(id).get("JobState") not in ("PENDING", "COMPLETING")
+            return self.job(id).get("JobState") in ("RUNNING", "COMPLETED")
 
         wait_for(starts, "the requeued job begins")
         self.wait_for_state(id, "COMPLETED", limit=60)
