@@ -4,10 +4,18 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 
 import cluster
 from cluster import wait_for
 from support import TOPRUN
+
+SLURMDS_PATIENCE_S = 3
+
+
+def starts_in(job):
+    """Seconds until Slurm may begin this job."""
+    return time.mktime(time.strptime(job["EligibleTime"], "%Y-%m-%dT%H:%M:%S")) - time.time()
 
 
 class SubmitCase(cluster.SlurmCase):
@@ -31,10 +39,17 @@ class SubmitCase(cluster.SlurmCase):
 
     def start_again(self, id):
         """Slurm keeps a requeued job back for two minutes from when its last node is free, which is
-        no part of a case."""
+        no part of a case. A few seconds have to be: a slurmd takes nothing for a job that was issued in
+        the second in which it ended that job."""
         def starts():
-            self.login("scontrol", "update", f"JobId={id}", "StartTime=now")
-            return self.job(id).get("JobState") in ("RUNNING", "COMPLETED", "FAILED")
+            job = self.job(id)
+            if job["JobState"] in ("RUNNING", "COMPLETED", "FAILED"):
+                return True
+            if job["JobState"] == "PENDING" and starts_in(job) > 2 * SLURMDS_PATIENCE_S:
+                self.login("scontrol", "update", f"JobId={id}", f"StartTime=now+{SLURMDS_PATIENCE_S}")
+            elif job["JobState"] == "PENDING" and starts_in(job) <= 0:
+                self.login("scontrol", "update", f"JobId={id}", "StartTime=now")  # look at it now
+            return False
 
         wait_for(starts, "the requeued job begins")
 
