@@ -119,6 +119,7 @@ TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
       {"\nvenv = env", "toprun.toml:2:8: "},
       {"nodes = 1\nnodes = 2", "toprun.toml:2:9: "},
       {"[.a]", "toprun.toml:1:2: "},
+      {"größe = 1", "toprun.toml:1:3: "},
       {"nproc-per-nod = 8",
        "toprun.toml:1:1: unknown key nproc-per-nod; did you mean nproc-per-node?"},
       {"nproc = 8", "toprun.toml:1:1: unknown key nproc; did you mean nproc-per-node?"},
