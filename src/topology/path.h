@@ -45,6 +45,8 @@ class Path {
 
   // Where the domains are in memory: equal for two paths only if these are.
   const void* identity() const { return shared_.get(); }
+  // "/outer/inner/", nothing between the slashes of an unknown level; made once for all copies.
+  const std::string& text() const;
 
   friend bool operator==(const Path& a, const Path& b) {
     return a.shared_ == b.shared_ || a.domains() == b.domains();
@@ -52,10 +54,15 @@ class Path {
   friend auto operator<=>(const Path& a, const Path& b) { return a.domains() <=> b.domains(); }
 
  private:
+  struct Shared {
+    std::vector<Domain> domains;
+    std::string text;  // empty: not made yet
+  };
+
   const std::vector<Domain>& domains() const;
   std::vector<Domain>& own();  // to be changed: nobody else's
 
-  std::shared_ptr<std::vector<Domain>> shared_;  // null: empty
+  std::shared_ptr<Shared> shared_;  // null: empty
 };
 
 }  // namespace toprun::topology

@@ -20,6 +20,18 @@ TEST(Path, ACopyIsAValueOfItsOwn) {
   EXPECT_EQ(rack.size(), 2u);
 }
 
+TEST(Path, ItsTextIsThatOfItsDomains) {
+  Path path = {"c0", std::nullopt, "r1"};
+  EXPECT_EQ(path.text(), "/c0//r1/");
+  const Path copy = path;
+  path.set(1, "b2");
+  EXPECT_EQ(path.text(), "/c0/b2/r1/");
+  EXPECT_EQ(copy.text(), "/c0//r1/");
+  path.pop_back();
+  EXPECT_EQ(path.text(), "/c0/b2/");
+  EXPECT_EQ(Path().text(), "/");
+}
+
 TEST(Path, EqualDomainsAreEqualPathsWhereverTheyAre) {
   EXPECT_EQ((Path{"a", "b"}), (Path{"a", "b"}));
   EXPECT_LT((Path{"a"}), (Path{"a", "b"}));

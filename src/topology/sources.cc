@@ -251,6 +251,7 @@ bool names_source(std::string_view topology) {
 Result<Map> locate(Request request) {
   request.budget = request.topology == "auto" ? auto_budget : named_budget;
   std::vector<std::string> names;
+  names.reserve(request.members.size());
   for (const Member& member : request.members) names.push_back(member.name);
   std::list<Option> options = wanted_options(request);
   if (auto read = ask(options, names); !read) return std::unexpected(read.error());

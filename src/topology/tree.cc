@@ -50,11 +50,7 @@ void append_location(std::string& out, const Location& location, std::string_vie
   } else if (!location.written.empty()) {
     out += location.written;
   } else {
-    for (const auto& domain : location.path) {
-      out += '/';
-      if (domain) out += *domain;
-    }
-    out += '/';
+    out += location.path.text();
     out += host;
   }
 }
