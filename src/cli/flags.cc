@@ -226,8 +226,11 @@ constexpr std::array table = {
              "Write streams to files instead: 0 none, 1 stdout, 2 stderr, 3 both, or by local rank "
              "as in 0:3,1:1",
              "0"),
-    torchrun(FlagId::tee, "--tee", 't', "STREAMS", "PET_TEE", Group::output,
-             "Write streams to files as well as here; same form", "0"),
+    torchrun(
+        FlagId::tee, "--tee", 't', "STREAMS", "PET_TEE", Group::output,
+        "Write streams to files as well as here: 0 none, 1 stdout, 2 stderr, 3 both, or by local "
+        "rank as in 0:3,1:1",
+        "0"),
     torchrun(FlagId::log_line_prefix_template, "--log-line-prefix-template", 0, "TEXT",
              "PET_LOG_LINE_PREFIX_TEMPLATE", Group::output,
              "What stands before a tee'd line, with ${role_name}, ${local_rank}, ${rank} and "

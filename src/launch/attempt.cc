@@ -53,7 +53,7 @@ topology::Request locate_request(const std::vector<rendezvous::Join>& members, c
 Result<void> all_located(const topology::Map& map, const topology::Request& request) {
   std::set<std::string_view> located;
   for (const topology::Map::Entry& entry : map.hosts) {
-    if (topology::known(entry.location.path)) located.insert(entry.host);
+    if (entry.location.path.known()) located.insert(entry.host);
   }
   std::vector<std::string> unknown;
   for (const topology::Member& member : request.members) {

@@ -43,7 +43,7 @@ Entries look_up(const std::vector<Host>& hosts, const topology::Map& map) {
     // A located map has the hosts in their own order, unless it lacks one or one is there twice.
     const bool aligned = i < map.hosts.size() && map.hosts[i].host == hosts[i].name;
     const std::size_t entry = aligned ? i : find(hosts[i].name);
-    const bool placed = entry != nowhere && topology::known(map.hosts[entry].location.path);
+    const bool placed = entry != nowhere && map.hosts[entry].location.path.known();
     entries.push_back(placed ? entry : nowhere);
   }
   return entries;
@@ -80,26 +80,42 @@ Indexes by_text(const std::vector<Host>& hosts) {
   return order;
 }
 
-// The innermost domain's place follows that of all domains around it.
+// By the innermost domain, whose place follows that of all domains around it, in one of which nodes
+// stay as given; nodes without a place last. Places are numbers below that of the nodes.
+Indexes by_place(const Entries& entries, const Domains& domains) {
+  const std::size_t innermost = domains.levels() - 1;
+  const std::size_t last = entries.size();
+  const auto place_of = [&](std::size_t i) {
+    return entries[i] == nowhere ? last : std::size_t{domains.place(i, innermost)};
+  };
+  std::vector<std::size_t> begins(last + 2);
+  for (std::size_t i = 0; i < entries.size(); ++i) ++begins[place_of(i) + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  Indexes order(entries.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) order[begins[place_of(i)]++] = i;
+  return order;
+}
+
 Indexes by_topology(const std::vector<Host>& hosts, const Entries& entries,
                     const Domains& domains) {
-  Indexes order = as_given(hosts.size());
-  if (domains.levels() == 0) return order;
+  if (domains.levels() == 0) return as_given(hosts.size());
+  Indexes order = by_place(entries, domains);
   const auto unplaced =
-      std::ranges::stable_partition(order, [&](std::size_t i) { return entries[i] != nowhere; });
+      std::ranges::find_if(order, [&](std::size_t i) { return entries[i] == nowhere; });
 
   // Domain by domain: comparing names is what costs, and inside a rack there are few to compare.
   const std::size_t innermost = domains.levels() - 1;
-  std::ranges::sort(order.begin(), unplaced.begin(), {},
-                    [&](std::size_t i) { return domains.place(i, innermost); });
-  for (auto first = order.begin(); first != unplaced.begin();) {
-    const auto last = std::find_if(first, unplaced.begin(), [&](std::size_t i) {
+  const auto by_name_then_as_given = [&](std::size_t a, std::size_t b) {
+    if (natural_less(hosts[a].name, hosts[b].name)) return true;
+    return a < b && hosts[a].name == hosts[b].name;
+  };
+  for (auto first = order.begin(); first != unplaced;) {
+    const auto last = std::find_if(first, unplaced, [&](std::size_t i) {
       return domains.place(i, innermost) != domains.place(*first, innermost);
     });
-    std::sort(first, last, [&](std::size_t a, std::size_t b) {
-      if (natural_less(hosts[a].name, hosts[b].name)) return true;
-      return a < b && hosts[a].name == hosts[b].name;
-    });
+    if (!std::is_sorted(first, last, by_name_then_as_given)) {
+      std::sort(first, last, by_name_then_as_given);
+    }
     first = last;
   }
   return order;

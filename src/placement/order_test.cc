@@ -284,7 +284,7 @@ TEST(Order, DoesNotDependOnHowTheHostsWereGiven) {
   for (int round = 0; round < 200; ++round) {
     RandomJob job = random_job(random, 1 + random() % 40);
     std::erase_if(job.hosts, [&](const Host& host) {
-      return !topology::known(job.paths[static_cast<std::size_t>(std::stoi(host.name.substr(1)))]);
+      return !job.paths[static_cast<std::size_t>(std::stoi(host.name.substr(1)))].known();
     });
     const auto first = place(job.hosts, job.map);
     std::ranges::shuffle(job.hosts, random);

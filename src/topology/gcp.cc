@@ -61,7 +61,7 @@ std::expected<Path, std::string> parse_gcp_physical_host(std::string_view text) 
   }
   if (text.ends_with('/')) return std::unexpected(std::string("the host's own id is missing"));
   auto path = parse_physical_host(fmt::format("/{}", text));
-  if (path && !known(*path)) return std::unexpected(std::string("no domain is named"));
+  if (path && !path->known()) return std::unexpected(std::string("no domain is named"));
   return path;
 }
 

@@ -7,6 +7,6 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::topology;
   const auto path = parse_gcp_physical_host({reinterpret_cast<const char*>(data), size});
-  if (path && (!known(*path) || path->size() > max_levels)) std::abort();
+  if (path && (!path->known() || path->size() > max_levels)) std::abort();
   return 0;
 }

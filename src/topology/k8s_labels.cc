@@ -170,7 +170,7 @@ class Chains {
  private:
   // A node that no label of the chain is on is unknown to it.
   static void put(MapBuilder& builder, const LabelledNode& node, Path path) {
-    if (!known(path)) return;
+    if (!path.known()) return;
     // Each node stands in the list once, so that this cannot fail.
     (void)builder.add(node.name, {std::move(path), node.evidence, {}}, node.evidence);
   }

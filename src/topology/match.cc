@@ -1,6 +1,7 @@
 #include "topology/match.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -38,11 +39,18 @@ std::uint64_t hash_of_label(std::string_view name) {
 
 // Whether any two hosts may be one at all: few files have such, and looking closer is slow.
 bool have_a_common_label(const Map& map) {
-  std::vector<std::uint64_t> hashes;
-  hashes.reserve(map.hosts.size());
-  for (const Map::Entry& entry : map.hosts) hashes.push_back(hash_of_label(entry.host));
-  std::ranges::sort(hashes);
-  return std::ranges::adjacent_find(hashes) != hashes.end();
+  // An open hash table of the hashes themselves, at most half full; 0 is a free slot.
+  std::vector<std::uint64_t> seen(std::bit_ceil(2 * map.hosts.size() + 1));
+  const std::size_t mask = seen.size() - 1;
+  for (const Map::Entry& entry : map.hosts) {
+    const std::uint64_t hash = std::max<std::uint64_t>(hash_of_label(entry.host), 1);
+    std::size_t i = hash & mask;
+    for (; seen[i] != 0; i = (i + 1) & mask) {
+      if (seen[i] == hash) return true;
+    }
+    seen[i] = hash;
+  }
+  return false;
 }
 
 // Whether the names are one host's: a short name may mean any of its label, a long one only the
@@ -122,8 +130,9 @@ void warn_of_twins(Map& map) {
     auto& same = same_label[lower(first_label(entry.host))];
     for (const Map::Entry* other : same) {
       if (!may_be_one(entry.host, other->host) || twins++ > 0) continue;
-      first = fmt::format("{} ({}) and {} ({}) may be one host, they count as two", other->host,
-                          other->location.evidence.text(), entry.host, entry.location.evidence.text());
+      first =
+          fmt::format("{} ({}) and {} ({}) may be one host, they count as two", other->host,
+                      other->location.evidence.text(), entry.host, entry.location.evidence.text());
     }
     // Hosts of one label in many domains are no slip.
     constexpr std::size_t compared = 8;

@@ -113,7 +113,7 @@ class Nesting {
       side.source = maps_[i].source;
       side.places.assign(hosts_.size(), nullptr);
       for (Map::Entry& entry : maps_[i].hosts) {
-        if (known(entry.location.path)) side.places[index.at(entry.host)] = &entry.location;
+        if (entry.location.path.known()) side.places[index.at(entry.host)] = &entry.location;
       }
       side.levels = levels_of(maps_[i], side.places);
     }

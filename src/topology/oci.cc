@@ -32,7 +32,7 @@ std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view te
     if (!is_domain_name(name)) return std::unexpected(fmt::format("{} is not an id", key));
     place[static_cast<std::size_t>(found - keys.begin())] = name;
   }
-  if (!known(Path(place.begin(), place.end()))) {
+  if (!Path(place.begin(), place.end()).known()) {
     return std::unexpected(std::string("no domain is named"));
   }
   return place;

@@ -3,7 +3,7 @@
 namespace toprun::topology {
 
 Path::Path(std::vector<Domain> domains)
-    : shared_(std::make_shared<Shared>(Shared{std::move(domains), {}})) {}
+    : shared_(std::make_shared<Shared>(Shared{std::move(domains), {}, false})) {}
 
 const std::vector<Domain>& Path::domains() const {
   static const std::vector<Domain> none;
@@ -14,24 +14,23 @@ std::vector<Domain>& Path::own() {
   if (!shared_) {
     shared_ = std::make_shared<Shared>();
   } else if (shared_.use_count() > 1) {
-    shared_ = std::make_shared<Shared>(Shared{shared_->domains, {}});
+    shared_ = std::make_shared<Shared>(Shared{shared_->domains, {}, false});
   }
   shared_->text.clear();
   return shared_->domains;
 }
 
-const std::string& Path::text() const {
-  static const std::string none = "/";
-  if (!shared_) return none;
-  std::string& text = shared_->text;
-  if (text.empty()) {
-    text = "/";
+const Path::Shared& Path::digest() const {
+  if (shared_->text.empty()) {
+    shared_->text = "/";
+    shared_->known = false;
     for (const Domain& domain : shared_->domains) {
-      if (domain) text += *domain;
-      text += '/';
+      if (domain) shared_->text += *domain;
+      shared_->text += '/';
+      shared_->known = shared_->known || domain.has_value();
     }
   }
-  return text;
+  return *shared_;
 }
 
 }  // namespace toprun::topology

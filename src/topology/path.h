@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace toprun::topology {
@@ -45,8 +46,10 @@ class Path {
 
   // Where the domains are in memory: equal for two paths only if these are.
   const void* identity() const { return shared_.get(); }
-  // "/outer/inner/", nothing between the slashes of an unknown level; made once for all copies.
-  const std::string& text() const;
+  // "/outer/inner/", nothing between the slashes of an unknown level.
+  std::string_view text() const { return shared_ ? digest().text : std::string_view("/"); }
+  // Whether any level is known.
+  bool known() const { return shared_ && digest().known; }
 
   friend bool operator==(const Path& a, const Path& b) {
     return a.shared_ == b.shared_ || a.domains() == b.domains();
@@ -56,9 +59,11 @@ class Path {
  private:
   struct Shared {
     std::vector<Domain> domains;
-    std::string text;  // empty: not made yet
+    std::string text;  // empty: not made yet, nor is `known`; both once for all copies
+    bool known = false;
   };
 
+  const Shared& digest() const;
   const std::vector<Domain>& domains() const;
   std::vector<Domain>& own();  // to be changed: nobody else's
 

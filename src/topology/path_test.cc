@@ -29,7 +29,13 @@ TEST(Path, ItsTextIsThatOfItsDomains) {
   EXPECT_EQ(copy.text(), "/c0//r1/");
   path.pop_back();
   EXPECT_EQ(path.text(), "/c0/b2/");
+  EXPECT_TRUE(path.known());
   EXPECT_EQ(Path().text(), "/");
+  EXPECT_FALSE(Path().known());
+  path = Path(2);
+  EXPECT_FALSE(path.known());
+  path.set(1, "r0");
+  EXPECT_TRUE(path.known());
 }
 
 TEST(Path, EqualDomainsAreEqualPathsWhereverTheyAre) {

@@ -40,12 +40,8 @@ bool same_kind(const std::vector<std::string>& a, const std::vector<std::string>
 
 }  // namespace
 
-bool known(const Path& path) {
-  return std::ranges::any_of(path, [](const auto& domain) { return domain.has_value(); });
-}
-
 void append_location(std::string& out, const Location& location, std::string_view host) {
-  if (!known(location.path)) {
+  if (!location.path.known()) {
     out += "unknown";
   } else if (!location.written.empty()) {
     out += location.written;
@@ -159,14 +155,14 @@ Result<Map> merge(Map first, Map second) {
     Location& mine = first.hosts[found->second].location;
     const Location before = mine;
     if (fill(mine.path, entry.location.path)) {
-      if (!known(before.path)) mine.evidence = entry.location.evidence;
+      if (!before.path.known()) mine.evidence = entry.location.evidence;
       continue;
     }
-    return fail(
-        fmt::format("host {} is in two places", entry.host),
-        fmt::format("{} says {}, {} says {}", before.evidence.text(), location_text(before, entry.host),
-                    entry.location.evidence.text(), location_text(entry.location, entry.host)),
-        "name the right source with --topology");
+    return fail(fmt::format("host {} is in two places", entry.host),
+                fmt::format("{} says {}, {} says {}", before.evidence.text(),
+                            location_text(before, entry.host), entry.location.evidence.text(),
+                            location_text(entry.location, entry.host)),
+                "name the right source with --topology");
   }
   if (second.levels.size() == depth) first.levels = std::move(second.levels);
   first.links.merge(std::move(second.links));

@@ -51,9 +51,6 @@ struct Map {
   std::vector<std::string> notes = {};
 };
 
-// Whether any level of the path is known.
-bool known(const Path& path);
-
 // A host's place as the seed's tables print it: as it was written, else "/outer/inner/host" with
 // nothing between the slashes of an unknown level; "unknown" if no level is known.
 std::string location_text(const Location& location, std::string_view host);
