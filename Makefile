@@ -71,6 +71,7 @@ asan tsan:  ## unit tests under ASan and UBSan; under TSan
 	cmake --build build/$@ --target unit_tests
 	python3 -B tests/run.py build/$@:unit
 
+# A million hosts, the most that a list may have, take 1.1 GiB under ASan and 0.6 without.
 fuzz:  ## every fuzzer for FUZZ_SECONDS (30), from the inputs in tests/corpus on
 	tools/setup build clang
 	cmake --preset fuzz
@@ -79,7 +80,7 @@ fuzz:  ## every fuzzer for FUZZ_SECONDS (30), from the inputs in tests/corpus on
 	@set -e; for fuzzer in build/fuzz/src/*_fuzz; do \
 	  corpus=build/fuzz/corpus/$$(basename $$fuzzer); mkdir -p $$corpus; \
 	  echo "$$fuzzer"; \
-	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=60 -rss_limit_mb=1024 -print_final_stats=1 \
+	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
 	    -artifact_prefix=$$corpus/ $$corpus; \
 	done
 
