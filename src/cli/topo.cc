@@ -49,6 +49,7 @@ void take_memory_in_a_large_step() {
   ::mallopt(M_TOP_PAD, step_bytes);
   ::mallopt(M_TRIM_THRESHOLD, never_bytes);
   ::mallopt(M_MMAP_THRESHOLD, never_bytes);
+  ::mallopt(M_MXFAST, 0);  // no lists that each large block would go through
   void* const step = std::malloc(step_bytes);
   void* first = step;
   std::size_t left = step_bytes;

@@ -57,12 +57,12 @@ topology::Request request_for(const std::vector<std::string>& hosts, const std::
   request.members.reserve(hosts.size());
   const std::string own = environment.get("SLURMD_NODENAME").value_or("");
   for (const std::string& host : hosts) {
-    topology::Member member{host, {}, {}};
+    topology::Member& member = request.members.emplace_back();
+    member.name = host;
     if (host == own) {
       member.address = environment.get("SLURM_TOPOLOGY_ADDR").value_or("");
       member.pattern = environment.get("SLURM_TOPOLOGY_ADDR_PATTERN").value_or("");
     }
-    request.members.push_back(std::move(member));
   }
   return request;
 }
