@@ -3,16 +3,12 @@
 dead: it answers nothing and refuses nothing."""
 
 import os
-import pathlib
 import random
-import shutil
-import tempfile
 import unittest
 
-import cluster
-import sshd
 import support
 from cluster import column, shown, shows
+from ssh_cases import SshCase
 
 TOPRUN = support.TOPRUN
 HOSTS = [f"n{i}" for i in range(64)]
@@ -20,20 +16,13 @@ ALL = "n[0-63]"
 CONNECT_TIME_OUT_S = 10.0  # a dead host is named within it, after the time that the logins take
 
 
-class Many(cluster.TestCase):
+class Many(SshCase):
     UP = ("--hosts", "64", "--racks", "8")
-    KIND = cluster.Quick
+    HOSTS = HOSTS
 
     @classmethod
     def setUpClass(cls):
-        support.needs_root()
-        support.needs_program("/usr/sbin/sshd")
         super().setUpClass()
-        cls.keys = pathlib.Path(tempfile.mkdtemp(prefix="toprun-ssh-"))
-        cls.addClassCleanup(shutil.rmtree, cls.keys, ignore_errors=True)
-        cls.daemons = sshd.Daemons(cls.cluster, HOSTS, cls.keys)
-        cls.addClassCleanup(cls.daemons.stop_all)
-        cls.daemons.start_all()
         cls.seed = int(os.environ.get("TEST_SEED", random.randrange(1_000_000)))
         cls.dead = random.Random(cls.seed).choice(HOSTS)
 

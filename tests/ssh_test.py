@@ -4,19 +4,16 @@ fifth, ctl, unless a case says otherwise."""
 
 import json
 import os
-import pathlib
 import re
 import shlex
-import shutil
 import signal
-import tempfile
 import time
 import unittest
 
 import cluster
-import sshd
 import support
 from cluster import column, shown, shows
+from ssh_cases import SshCase
 
 TOPRUN = support.TOPRUN
 HOSTS = ["n0", "n1", "n2", "n3"]
@@ -33,20 +30,9 @@ dist.destroy_process_group()
 """
 
 
-class Ssh(cluster.TestCase):
+class Ssh(SshCase):
     UP = ("--hosts", "4", "--racks", "2")
-    KIND = cluster.Quick
-
-    @classmethod
-    def setUpClass(cls):
-        support.needs_root()
-        support.needs_program("/usr/sbin/sshd")
-        super().setUpClass()
-        cls.keys = pathlib.Path(tempfile.mkdtemp(prefix="toprun-ssh-"))
-        cls.addClassCleanup(shutil.rmtree, cls.keys, ignore_errors=True)
-        cls.daemons = sshd.Daemons(cls.cluster, HOSTS, cls.keys)
-        cls.addClassCleanup(cls.daemons.stop_all)
-        cls.daemons.start_all()
+    HOSTS = HOSTS
 
     def environment(self, **more):
         return {"TOPRUN_SSH": self.daemons.ssh(), **more}
