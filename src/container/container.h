@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace toprun::container {
+
+// A folder or file of the host that is seen inside. Both paths are absolute.
+struct Bind {
+  std::string source;
+  std::string target;
+  bool read_only = false;
+  bool operator==(const Bind&) const = default;
+};
+
+// What the user asks for, by --container and the options beside it, or by an EDF file. No image:
+// the ranks run on the host itself.
+struct Wanted {
+  std::string image;             // as typed: a path, or a reference such as docker://python:3.12
+  std::string runtime = "auto";  // a name of runtimes(), or "auto"
+  std::vector<Bind> binds = {};
+  std::string workdir = {};                 // inside; empty: the current folder
+  std::vector<std::string> host_wins = {};  // variables whose value is the host's, not the image's
+  std::string name = {};                    // kept under this name after the run; empty: not kept
+  bool root = false;                        // the user is root inside
+  bool writable = false;                    // changes inside the image's own folders are allowed
+  bool gpu = true;                          // GPUs, where the node has some
+  std::vector<std::pair<std::string, std::string>> variables = {};    // set inside: of an EDF
+  std::vector<std::pair<std::string, std::string>> annotations = {};  // hooks of an EDF
+
+  bool empty() const { return image.empty(); }
+};
+
+}  // namespace toprun::container
