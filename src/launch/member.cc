@@ -208,7 +208,9 @@ Result<void> Member::start() {
   if (!console_) choose_console();
   plan_.output.console = console_;
   workers_ = std::make_unique<agent::Workers>(
-      session_.io, session_.job.inherited, session_.job.place.node_name, plan_.workers,
+      session_.io,
+      agent::own_children(session_.io, session_.job.inherited, session_.job.place.node_name),
+      session_.job.place.node_name, plan_.workers,
       agent::Workers::Observer{
           [this](const agent::WorkerExit& exit) { inbox_.push(exit); },
           [this] { inbox_.push(Gone{}); },
