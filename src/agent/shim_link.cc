@@ -61,6 +61,12 @@ Result<std::vector<pid_t>> ShimLink::start(std::vector<Program> programs) {
   return pids;
 }
 
+void ShimLink::close() {
+  lost_ = true;
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+}
+
 void ShimLink::unwatch() {
   watched_ = false;
   boost::system::error_code ignored;

@@ -37,6 +37,8 @@ class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> 
   // The environment that image and runtime give their programs.
   const Environment& environment() const { return environment_; }
   bool lost() const { return lost_; }
+  // The shim then kills what is left inside, and ends.
+  void close();
   Result<std::vector<Seen>> look(const std::vector<std::string>& paths);
 
   Result<std::vector<pid_t>> start(std::vector<Program> programs) override;
