@@ -1,3 +1,6 @@
+#include <array>
+
+#include "container/podman.h"
 #include "container/runtime.h"
 
 namespace toprun::container {
@@ -15,7 +18,8 @@ std::optional<Error> Runtime::explain(std::string_view, const Run&, const Node&)
 }
 
 std::span<const Runtime* const> runtimes() {
-  return {};
+  static const std::array all{&podman()};
+  return all;
 }
 
 }  // namespace toprun::container
