@@ -7,6 +7,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/console.h"
@@ -124,6 +125,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret) {
   // The member runs beside the root until the root tells it, as all others, to finish.
   asio::co_spawn(session.io, member.run(), [](const std::exception_ptr&, int) {});
   const Course record = co_await root.run();
+  if (session.container) co_await session.container->end();
   co_await written_out(session);
   tell_the_end(session.job, record);
   co_return record.verdict.exit_code;
@@ -172,6 +174,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   Member member(session, joined->channel, joined->root, joined->root_agent);
   joined->channel->start();
   const int exit_code = co_await member.run();
+  if (session.container) co_await session.container->end();
   co_await part(session.io, joined->channel);
   co_return exit_code;
 }
@@ -231,6 +234,10 @@ int run_agent(const Job& job, int heartbeat_fd) {
   }
   if (job.several_processes() && job.options.verbose > 0) say(words_for(*secret));
   int exit_code = exit_failure;
+  if (job.in_container()) {
+    session.container = std::make_unique<NodeContainer>(session.io, job);
+    asio::co_spawn(session.io, session.container->bring_up(), asio::detached);
+  }
   asio::co_spawn(
       session.io,
       *root ? be_root(session, std::move(*secret)) : be_member(session, std::move(*secret)),

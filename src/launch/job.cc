@@ -82,8 +82,8 @@ Result<void> choose_program(Job& job, const Activated& activated) {
   if (job.options.program == Program::executable) {
     job.program_reason = "--no-python";
   } else {
-    auto python = choose_python(job.options.command_line.front(), job.environment,
-                                hosts::host_name());
+    auto python =
+        choose_python(job.options.command_line.front(), job.environment, hosts::host_name());
     if (activated.python) python = Python{*activated.python, activated.python_reason};
     if (!python) return std::unexpected(python.error());
     job.program = {python->path, "-u"};
@@ -98,9 +98,12 @@ Result<void> choose_program(Job& job, const Activated& activated) {
 // What this host is to run, and how often.
 Result<void> look_here(Job& job) {
   if (job.starts_by_ssh()) return {};
-  auto activated = activate(job.options.activation, job.environment, hosts::host_name());
+  Activation wanted = job.options.activation;
+  if (job.in_container()) wanted.venv = wanted.conda = {};  // entered inside
+  auto activated = activate(wanted, job.environment, hosts::host_name());
   if (!activated) return std::unexpected(activated.error());
   job.environment = activated->environment;
+  if (job.in_container()) return count_workers(job);
   if (auto there = check_program(job.options, job.environment); !there) return there;
   if (auto counted = count_workers(job); !counted) return counted;
   return choose_program(job, *activated);

@@ -49,6 +49,8 @@ struct Job {
   bool locates() const {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;
   }
+  // What is known of programs and paths here says nothing of those that the ranks find.
+  bool in_container() const { return !options.container.empty(); }
   bool several_processes() const {
     return nnodes > 1 || place.stance == scheduler::Stance::in_place || place.started_by_toprun;
   }

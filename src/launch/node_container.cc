@@ -131,12 +131,8 @@ Result<void> NodeContainer::spawn(const container::Command& command) {
   Fd reading(ends[0]);
   const Fd writing(ends[1]);
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  agent::Program program{{},
-                         command.argv,
-                         command.environment.entries(),
-                         null.get(),
-                         writing.get(),
-                         writing.get()};
+  agent::Program program{{},         command.argv,  command.environment.entries(),
+                         null.get(), writing.get(), writing.get()};
   const std::span<agent::Program> programs(&program, 1);
   if (auto found = agent::find_programs(programs, job_.place.node_name); !found) return found;
   const auto pids = agent::spawn(programs, job_.inherited, job_.place.node_name);
@@ -175,9 +171,9 @@ asio::awaitable<Result<void>> NodeContainer::create() {
     if (auto started = spawn(command); !started) co_return started;
     while (!runtime_ended()) co_await next_event();
     if (runtime_status_ != 0) {
-      co_return std::unexpected(explain(fmt::format("cannot make the container {} on {}",
-                                                    job_.options.container.name,
-                                                    job_.place.node_name)));
+      co_return std::unexpected(
+          explain(fmt::format("cannot make the container {} on {}", job_.options.container.name,
+                              job_.place.node_name)));
     }
   }
   co_return Result<void>{};

@@ -141,8 +141,7 @@ Workplace on_the_host(const Job& job) {
 Result<Workplace> in_the_container(const Job& job, agent::ShimLink& shim) {
   const Sight sight(shim);
   Workplace place;
-  place.environment =
-      container::inside(shim.environment(), job.environment, job.options.container);
+  place.environment = container::inside(shim.environment(), job.environment, job.options.container);
   for (const auto& [name, value] : job.options.activation.variables) {
     const auto own = value ? value : job.environment.get(name);
     if (own) place.environment.set(name, *own);
