@@ -116,8 +116,6 @@ class BadInput(containers.PodmanCase):
         done = self.contained(*words, **options)
         self.assertIn(done.code, (1, 2), done)
         self.assertRegex(done.err, pattern, done)
-        self.assertEqual(len([line for line in done.err.splitlines()
-                              if line.startswith("toprun: ")]), 1, done)
 
     def test_a_script_that_is_outside_only(self):
         script = self.folder() / "train.py"
@@ -138,14 +136,17 @@ class BadInput(containers.PodmanCase):
     def test_no_python_inside(self):
         script = self.folder() / "train.py"
         script.touch()
-        self.refused(["train.py"], "no Python on host the container on", cwd=script.parent)
+        self.refused(["train.py"], "no Python on host \\S+ in the container: no python3 or python in PATH=", cwd=script.parent)
 
     def test_no_such_program_inside(self):
         self.refused(["--no-python", "nothing"],
                      "cannot run nothing on .* in the container: not found in PATH")
 
     def test_no_such_venv_inside(self):
-        self.refused(["--venv", "/no/such", "x.py"], "script x.py|--venv /no/such")
+        script = self.folder() / "train.py"
+        script.touch()
+        self.refused(["--venv", "/no/such", "train.py"],
+                     "--venv /no/such: there is no such path in the container", cwd=script.parent)
 
     def test_no_such_image(self):
         done = self.toprun("--container", "localhost/none:latest", "--no-python", "true",

@@ -121,7 +121,8 @@ Result<void> choose_inner_python(const Job& job, const Sight& sight, Workplace& 
     const agent::Seen seen = sight.of(path);
     return seen.executable && !seen.directory;
   };
-  auto python = choose_python("", place.environment, where(job), is_executable);
+  auto python = choose_python("", place.environment, job.place.node_name + " in the container",
+                              is_executable);
   if (!python) {
     Error error = python.error();
     error.fix = "use an image that has Python, or show it one: --bind and --venv DIR";
