@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/flags.h"
+#include "container/image.h"
 #include "topology/position.h"
 #include "topology/source.h"
 #include "topology/toml.h"
@@ -58,7 +59,9 @@ std::optional<std::string> nearest_key(std::string_view key) {
 
 // May be given several times, each with a value of its own.
 bool is_repeatable(const Flag& flag) {
-  return flag.id == FlagId::env || flag.id == FlagId::modules || flag.id == FlagId::slurm_arg;
+  constexpr std::array flags = {FlagId::env, FlagId::modules, FlagId::slurm_arg, FlagId::bind,
+                                FlagId::container_env};
+  return std::ranges::find(flags, flag.id) != flags.end();
 }
 
 // One value holds several, separated by commas.
@@ -80,6 +83,9 @@ std::string with_doubled_commas(std::string_view text) {
 std::size_t path_in(const Flag& flag, std::string_view value) {
   constexpr std::string_view file = "file:";
   if (flag.id == FlagId::order) return value.starts_with(file) ? file.size() : value.npos;
+  if (flag.id == FlagId::container) return container::names_path(value) ? 0 : value.npos;
+  if (flag.id == FlagId::bind) return 0;
+  if (flag.id == FlagId::container_workdir) return value.npos;
   const auto forms = split(flag.value, '|');
   const bool has_path = std::ranges::any_of(forms, [](std::string_view form) {
     return form == "FILE" || form == "DIR" || form == "PATTERN";

@@ -26,6 +26,13 @@ constexpr Flag only(Scope scope, Flag flag) {
   return flag;
 }
 
+constexpr Flag container(FlagId id, std::string_view name, std::string_view value,
+                         std::string_view variable, std::string_view help,
+                         std::string_view default_value = {}) {
+  return only(Scope::everyone,
+              ours(id, name, 0, value, variable, Group::container, help, default_value));
+}
+
 constexpr Flag optional_value(Flag flag) {
   flag.value_optional = true;
   return flag;
@@ -206,6 +213,33 @@ constexpr std::array table = {
              "SCRIPT is a path for Python to run, also with -m or --no-python: the default"),
     ours(FlagId::no_preflight, "--no-preflight", 0, "", "TOPRUN_NO_PREFLIGHT", Group::program,
          "Start without looking for what will fail in a minute"),
+
+    container(
+        FlagId::container, "--container", "IMAGE", "TOPRUN_CONTAINER",
+        "Run in a container of this image: a .sif, .sqsh or .tar file, a folder (./NAME) or a "
+        "reference, as docker://pytorch/pytorch:latest"),
+    container(FlagId::container_environment, "--environment", "NAME|FILE", "TOPRUN_ENVIRONMENT",
+              "The same from an environment definition file (EDF) of CSCS, with its mounts and "
+              "variables; a NAME is looked up in $EDF_PATH, else in ~/.edf"),
+    container(FlagId::container_runtime, "--container-runtime",
+              "auto|pyxis|enroot|apptainer|singularity|podman|docker", "TOPRUN_CONTAINER_RUNTIME",
+              "What runs it; auto takes the first that takes the image and is here", "auto"),
+    container(FlagId::bind, "--bind", "SRC[:DST[:ro|rw]],...", "TOPRUN_BIND",
+              "Show this folder of the host inside, at its own path or at DST. The current folder "
+              "is there without it. May be given several times"),
+    container(FlagId::container_workdir, "--container-workdir", "DIR", "TOPRUN_CONTAINER_WORKDIR",
+              "Where the ranks begin inside", "the current folder"),
+    container(FlagId::container_env, "--container-env", "NAME,...", "TOPRUN_CONTAINER_ENV",
+              "Variables whose value is the host's although the image sets them too, as NCCL_*. "
+              "May be given several times"),
+    container(FlagId::container_name, "--container-name", "NAME", "TOPRUN_CONTAINER_NAME",
+              "Keep the container under this name on each node, and use it again the next time"),
+    container(FlagId::container_root, "--container-root", "", "TOPRUN_CONTAINER_ROOT",
+              "Be root inside"),
+    container(FlagId::writable, "--writable", "", "TOPRUN_WRITABLE",
+              "Allow changes in the image's own folders; without a name they are lost at the end"),
+    container(FlagId::no_gpu, "--no-gpu", "", "TOPRUN_NO_GPU",
+              "Give the container no GPUs although the node has some"),
 
     torchrun(FlagId::max_restarts, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,
              "How often to start all workers again after a failure", "0"),

@@ -25,6 +25,7 @@ constexpr std::array headings = {
     Heading{Group::placement, "Processes, nodes and their order"},
     Heading{Group::rendezvous, "How the nodes meet (an engine such as Slurm needs none of these)"},
     Heading{Group::program, "What is run"},
+    Heading{Group::container, "In a container"},
     Heading{Group::stopping, "Restarts, signals and the end"},
     Heading{Group::output, "Output"},
     Heading{Group::general, "General"},

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "cli/activation_check.h"
 #include "cli/config.h"
+#include "cli/container_options.h"
 #include "cli/follow.h"
 #include "cli/given.h"
 #include "cli/help.h"
@@ -137,6 +138,7 @@ int act(const Split& split, const std::vector<std::string>& arguments,
   if (const auto there = enter_directory(split); !there) return give_up(there.error());
   auto options = submit_options(split, arguments, environment, is_file);
   if (!options) return give_up(options.error());
+  if (const auto done = complete(options->run.container); !done) return give_up(done.error());
   if (const auto there = check_script(options->run, environment); !there) {
     return give_up(there.error());
   }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "container/image.h"
 
 namespace toprun::container {
 namespace {
@@ -41,7 +42,7 @@ std::string joined(std::string_view folder, std::string_view rest) {
 
 }  // namespace
 
-Result<Bind> parse_bind(std::string_view text, std::string_view folder) {
+Result<Bind> parse_bind(std::string_view text) {
   const auto parts = split(text, ':');
   if (parts[0].empty()) return bad(text, "the folder to bind is missing");
   if (parts.size() > 3) return bad(text, "a path with ':' in it cannot be bound");
@@ -51,7 +52,7 @@ Result<Bind> parse_bind(std::string_view text, std::string_view folder) {
                  "write the path as $HOME/...");
   }
   Bind bind;
-  bind.source = normal((std::filesystem::path(folder) / parts[0]).native());
+  bind.source = normal(parts[0]);
   bind.target = bind.source;
   if (parts.size() > 1) {
     if (!parts[1].starts_with('/')) return bad(text, "the path inside must be absolute");
@@ -65,6 +66,19 @@ Result<Bind> parse_bind(std::string_view text, std::string_view folder) {
     bind.read_only = parts[2] == "ro";
   }
   return bind;
+}
+
+void settle(Wanted& wanted, std::string_view folder) {
+  const auto whole = [&](const std::string& path) {
+    return normal((std::filesystem::path(folder) / path).native());
+  };
+  for (Bind& bind : wanted.binds) {
+    bind.source = whole(bind.source);
+    bind.target = whole(bind.target);
+  }
+  auto image = parse_image(wanted.image);
+  if (!image || !image->is_path()) return;
+  wanted.image = (image->transport.empty() ? "" : image->transport + ":") + whole(image->path);
 }
 
 std::vector<Bind> default_binds(std::string_view folder) {

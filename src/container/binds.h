@@ -11,9 +11,9 @@
 
 namespace toprun::container {
 
-// SRC[:DST[:ro|rw]] as --bind takes it. A relative SRC is below `folder`; without DST it stands at
-// its own path. Errors (exit_usage): empty, DST relative or "/", an unknown word after it.
-Result<Bind> parse_bind(std::string_view text, std::string_view folder);
+// SRC[:DST[:ro|rw]] as --bind takes it; without DST it stands at its own path. SRC may be relative,
+// see settle(). Errors (exit_usage): empty, DST relative or "/", an unknown word after it.
+Result<Bind> parse_bind(std::string_view text);
 
 // What is bound without a word of the user: the project's folder at its own path. None for "/" and
 // folders that every image has of its own (/usr, /etc …), which would hide the image's.

@@ -13,8 +13,8 @@ TEST(Binds, Parse) {
   const Case cases[] = {
       {"/data", {"/data", "/data", false}},
       {"/data/", {"/data", "/data", false}},
-      {"data", {"/home/ada/data", "/home/ada/data", false}},
-      {"./a/../b:/b", {"/home/ada/b", "/b", false}},
+      {"data", {"data", "data", false}},
+      {"./a/../b:/b", {"b", "/b", false}},
       {"/data:/mnt/data", {"/data", "/mnt/data", false}},
       {"/data:/mnt:ro", {"/data", "/mnt", true}},
       {"/data:/mnt/:rw", {"/data", "/mnt", false}},
@@ -22,7 +22,7 @@ TEST(Binds, Parse) {
       {"/:/host", {"/", "/host", false}},
   };
   for (const Case& test : cases) {
-    const auto bind = parse_bind(test.text, "/home/ada");
+    const auto bind = parse_bind(test.text);
     ASSERT_TRUE(bind) << test.text << ": " << bind.error().line();
     EXPECT_EQ(*bind, test.bind) << test.text;
   }
@@ -46,10 +46,35 @@ TEST(Binds, Errors) {
       {"/a\n", "--bind /a\\n: control characters are not allowed; the form is SRC[:DST[:ro|rw]]"},
   };
   for (const Case& test : cases) {
-    const auto bind = parse_bind(test.text, "/home/ada");
+    const auto bind = parse_bind(test.text);
     ASSERT_FALSE(bind) << test.text;
     EXPECT_EQ(bind.error().line(), test.error);
     EXPECT_EQ(bind.error().exit_code, exit_usage);
+  }
+}
+
+TEST(Binds, SettledBelowAFolder) {
+  struct Case {
+    const char* image;
+    const char* settled;
+  };
+  const Case cases[] = {
+      {"a/b.sif", "/home/ada/a/b.sif"},
+      {"./root/", "/home/ada/root"},
+      {"/a.sqsh", "/a.sqsh"},
+      {"oci:layout", "oci:/home/ada/layout"},
+      {"python:3.12", "python:3.12"},
+      {"docker://a/b", "docker://a/b"},
+      {"saved.tar", "/home/ada/saved.tar"},
+      {"", ""},
+  };
+  for (const Case& test : cases) {
+    Wanted wanted{.image = test.image};
+    wanted.binds = {{"data", "data"}, {"../b", "/b"}};
+    settle(wanted, "/home/ada");
+    EXPECT_EQ(wanted.image, test.settled);
+    EXPECT_EQ(wanted.binds,
+              (std::vector<Bind>{{"/home/ada/data", "/home/ada/data"}, {"/home/b", "/b"}}));
   }
 }
 

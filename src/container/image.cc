@@ -218,6 +218,11 @@ Result<Image> parse_image(std::string_view text) {
                          fmt::join(stores, ", "), fmt::join(archives, ", ")));
 }
 
+bool names_path(std::string_view text) {
+  const auto image = parse_image(text);
+  return image && image->is_path() && image->transport.empty();
+}
+
 std::string registry_reference(const Image& image) {
   std::string registry = image.registry;
   std::string name = image.name;

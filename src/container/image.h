@@ -40,6 +40,9 @@ struct Image {
 // Errors (exit_usage) name the image and the character or part that is wrong.
 Result<Image> parse_image(std::string_view text);
 
+// Whether this is a path and nothing before it: what a file of options takes from its own folder.
+bool names_path(std::string_view text);
+
 // "docker.io/library/python:3.12": complete, as a reference that says docker:// means it; a name
 // without a transport stays as it was typed, because the program's own store is looked in first.
 std::string registry_reference(const Image& image);

@@ -108,7 +108,7 @@ struct Options {
   std::optional<placement::Plan> plan;  // --parallel
 
   Activation activation;        // --modules, --conda, --venv, -e
-  container::Wanted container;  // --container and what stands beside it
+  container::Wanted container;  // --container and the options beside it
 
   bool ranks_in_place = false;
   bool dry_run = false;
