@@ -41,6 +41,7 @@ bool is_own(const hosts::Address& address) {
 
 // Whether the root is, or may be, on this very host.
 bool root_is_here(const Job& job) {
+  if (!job.other_root_hosts.empty()) return true;
   const auto addresses = hosts::resolve(job.root_host, own_name_limit);
   return addresses && std::ranges::any_of(*addresses, is_own);
 }
@@ -82,6 +83,7 @@ rendezvous::Join introduce(const Session& session) {
   join.node_rank = job.options.node_rank.value;
   join.node_index = job.place.my_node;
   join.local_rank = job.place.local_rank;
+  join.task = job.place.task;
   join.role = job.options.role;
   if (job.several_processes()) join.addresses = own_addresses(job);
   join.store_port = session.port;
@@ -146,9 +148,13 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   end_at_signals(session);
   const CloudProbe cloud(session.io, job);
   const NvlinkProbe nvlink(session.io, job);
-  rendezvous::RootAddress where{
-      job.root_host, job.ports, job.port_is_ours_to_choose, {}, job.nnodes};
-  if (!job.is_root) {
+  rendezvous::RootAddress where{job.root_host, job.ports,           job.port_is_ours_to_choose, {},
+                                job.nnodes,    job.other_root_hosts};
+  if (job.place.task && !job.place.root_candidates.empty()) {
+    where.hint =
+        fmt::format("if none of these hosts has {}'s rank 0, add to toprun: --rdzv-endpoint HOST",
+                    job.place.node_count_source);
+  } else if (!job.is_root) {
     where.hint = fmt::format("if no host owns {}, give --node-rank on each, or is_host=1 on one",
                              job.root_host);
   }

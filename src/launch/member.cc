@@ -72,7 +72,7 @@ asio::awaitable<int> Member::run() {
   root_->on_message = {};
   root_->on_lost = {};
   if (*exit_code_ != 0) pass_on_the_error_file();
-  co_return *exit_code_;
+  co_return root_speaks_for_all_ ? 0 : *exit_code_;
 }
 
 void Member::on(const json& message) {
@@ -103,6 +103,8 @@ void Member::on(const json& message) {
   } else if (type == "finish") {
     if (has_a_terminal_of_its_own()) say_block(message.value("summary", ""));
     exit_code_ = message.value("exit_code", exit_failure);
+    // mpirun kills what still runs at the first other code than 0, the root before its report too.
+    root_speaks_for_all_ = root_address_ && session_.job.place.engine == "mpi";
   }
 }
 

@@ -108,6 +108,7 @@ class Member {
   std::string orphaned_;  // why, once nobody would clear up after this agent
   bool alive_ = false;    // workers were started and are not all gone
   boost::asio::steady_timer patience_;
+  bool root_speaks_for_all_ = false;  // the engine takes the root's exit code for the job's
   std::optional<int> exit_code_;
 };
 
