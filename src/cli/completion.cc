@@ -32,6 +32,7 @@ std::vector<Command> commands_of(bool called_torchrun) {
   if (called_torchrun) return {{"", flags_of(Dialect::torchrun)}};
   return {{"submit", flags_of(Dialect::submit)},
           {"shell", flags_of(Dialect::shell)},
+          {"setup", flags_of(Dialect::setup)},
           {"", flags_of(Dialect::run)}};  // last: what is none of the others
 }
 
@@ -39,7 +40,9 @@ std::vector<Command> commands_of(bool called_torchrun) {
 std::vector<std::string_view> other_verbs() {
   std::vector<std::string_view> names;
   for (const Verb& verb : all_verbs()) {
-    if (verb.name != "submit" && verb.name != "shell") names.push_back(verb.name);
+    if (verb.name != "submit" && verb.name != "shell" && verb.name != "setup") {
+      names.push_back(verb.name);
+    }
   }
   return names;
 }

@@ -23,7 +23,8 @@ bool holds_word(const std::string& text, std::string_view word) {
 TEST(Completion, KnowsEveryOptionThatTheNameHas) {
   const auto known = [](const Flag& flag, bool called_torchrun) {
     if (called_torchrun) return knows(Dialect::torchrun, flag);
-    return knows(Dialect::run, flag) || knows(Dialect::submit, flag) || knows(Dialect::shell, flag);
+    return knows(Dialect::run, flag) || knows(Dialect::submit, flag) ||
+           knows(Dialect::shell, flag) || knows(Dialect::setup, flag);
   };
   for (const std::string shell : {"bash", "zsh", "fish", "tcsh"}) {
     for (const bool called_torchrun : {false, true}) {

@@ -15,7 +15,7 @@ namespace {
 
 using topology::at;
 
-constexpr std::array dialects = {Dialect::run, Dialect::submit, Dialect::shell};
+constexpr std::array dialects = {Dialect::run, Dialect::submit, Dialect::shell, Dialect::setup};
 constexpr std::string_view profile_key = "profile";
 constexpr std::string_view default_profile_key = "default-profile";
 
@@ -25,7 +25,7 @@ constexpr std::array of_one_call = {
     FlagId::help,      FlagId::version,     FlagId::print_completion,
     FlagId::dry_run,   FlagId::job_dry_run, FlagId::attach,
     FlagId::after,     FlagId::profile,     FlagId::config_file,
-    FlagId::no_config, FlagId::node_rank};
+    FlagId::no_config, FlagId::node_rank,   FlagId::force};
 
 bool is_of_one_call(const Flag& flag) {
   return flag.group == Group::plugins ||
@@ -59,8 +59,8 @@ std::optional<std::string> nearest_key(std::string_view key) {
 
 // May be given several times, each with a value of its own.
 bool is_repeatable(const Flag& flag) {
-  constexpr std::array flags = {FlagId::env, FlagId::modules, FlagId::slurm_arg, FlagId::bind,
-                                FlagId::container_env};
+  constexpr std::array flags = {FlagId::env,  FlagId::modules,       FlagId::slurm_arg,
+                                FlagId::bind, FlagId::container_env, FlagId::requirement};
   return std::ranges::find(flags, flag.id) != flags.end();
 }
 

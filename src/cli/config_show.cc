@@ -47,6 +47,7 @@ struct Picture {
 
 Dialect dialect_of(std::string_view verb) {
   if (verb == "submit") return Dialect::submit;
+  if (verb == "setup") return Dialect::setup;
   return verb == "shell" ? Dialect::shell : Dialect::run;
 }
 
@@ -213,13 +214,13 @@ int show(const ShowOptions& options, const Environment& environment) {
 int run_config_show(const std::vector<std::string>& arguments, const Environment& environment) {
   ShowOptions options;
   CLI::App app("What a verb takes from files and variables, and from where.", "toprun config show");
-  app.add_option("VERB", options.verb, "run, submit or shell (default: run)");
+  app.add_option("VERB", options.verb, "run, submit, shell or setup (default: run)");
   app.add_option("--profile", options.profile, "as with that profile");
   app.add_option("--config-file", options.file, "as with this file in place of all others");
   app.add_flag("--no-config", options.none, "as without any file");
   app.add_flag("--json", options.json, "one JSON object, toprun.config/1");
   if (const auto code = parse(app, arguments)) return *code;
-  constexpr std::array<std::string_view, 3> verbs = {"run", "submit", "shell"};
+  constexpr std::array<std::string_view, 4> verbs = {"run", "submit", "shell", "setup"};
   if (const auto verb = parse_choice({"VERB", options.verb}, verbs); !verb) {
     return give_up(verb.error());
   }

@@ -47,7 +47,7 @@ constexpr Flag slurm(std::string_view name, std::string_view value, std::string_
 
 // torchrun's names, short forms, values and variables: torch/distributed/run.py of PyTorch 2.14.
 constexpr std::array table = {
-    slurm("--nodes", "N|MIN-MAX", "", "Number of nodes"),
+    only(Scope::nodes, slurm("--nodes", "N|MIN-MAX", "", "Number of nodes")),
     slurm("--gpus-per-node", "[TYPE:]N", "SBATCH_GPUS_PER_NODE", "GPUs on each node"),
     slurm("--gpus", "[TYPE:]N", "SBATCH_GPUS", "GPUs of the whole job"),
     slurm("--gres", "NAME[:TYPE]:N,...", "SBATCH_GRES", "Other resources of each node, as gpu:4"),
@@ -63,10 +63,13 @@ constexpr std::array table = {
     slurm("--reservation", "NAME", "SBATCH_RESERVATION", "Nodes that are reserved for you"),
     slurm("--nodelist", "HOSTS", "", "Nodes that the job must get"),
     slurm("--exclude", "HOSTS", "", "Nodes that it must not get"),
-    slurm("--switches", "N[@TIME]", "SBATCH_REQ_SWITCH",
-          "At most so many leaf switches, waited for no longer than TIME (topology/tree)"),
-    slurm("--contiguous", "", "",
-          "Neighbours in Slurm's list of nodes; does something without a topology plugin only"),
+    only(Scope::nodes,
+         slurm("--switches", "N[@TIME]", "SBATCH_REQ_SWITCH",
+               "At most so many leaf switches, waited for no longer than TIME (topology/tree)")),
+    only(Scope::nodes,
+         slurm("--contiguous", "", "",
+               "Neighbours in Slurm's list of nodes; does something without a topology plugin "
+               "only")),
     slurm("--job-name", "NAME", "SBATCH_JOB_NAME", "Its name in the queue; else the script's"),
     slurm("--chdir", "DIR", "", "Where it runs; else the current directory"),
     slurm("--begin", "TIME", "", "Not before TIME, as 16:00 or now+1hour"),
@@ -83,7 +86,7 @@ constexpr std::array table = {
                               "Many jobs of one script, as 0-9%2; each a world of its own")),
     only(Scope::submit, slurm("--signal", "[B:]SIGNAL[@SECONDS]", "SBATCH_SIGNAL",
                               "A signal to the workers so long before the time limit")),
-    only(Scope::submit,
+    only(Scope::batch,
          optional_value(slurm("--requeue", "expedite", "SBATCH_REQUEUE",
                               "Back into the queue after a node's failure or a preemption"))),
     only(Scope::shell,
@@ -94,15 +97,18 @@ constexpr std::array table = {
 
     only(Scope::submit, ours(FlagId::on, "--on", 0, "slurm", "TOPRUN_ON", Group::submission,
                              "The engine to submit to", "slurm where there is an sbatch")),
+    only(Scope::setup, ours(FlagId::on, "--on", 0, "slurm|local", "TOPRUN_ON", Group::submission,
+                            "As a job of this engine, or here and now",
+                            "slurm where there is an sbatch, else local")),
     only(
-        Scope::submit,
+        Scope::batch,
         ours(
             FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
             "Begin after that job has ended, with 0 unless it says otherwise; as often as needed")),
-    only(Scope::submit, ours(FlagId::wait, "--wait", 0, "", "", Group::submission,
-                             "Wait for its end and leave with its exit code")),
-    only(Scope::submit, ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
-                             "Show the job's output until its end and leave with its exit code")),
+    only(Scope::batch, ours(FlagId::wait, "--wait", 0, "", "", Group::submission,
+                            "Wait for its end and leave with its exit code")),
+    only(Scope::batch, ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
+                            "Show the job's output until its end and leave with its exit code")),
     only(Scope::shell, ours(FlagId::attach, "--attach", 0, "ID", "", Group::submission,
                             "A shell on the first node of a job that runs")),
     only(Scope::allocation, optional_value(ours(FlagId::job_dry_run, "--dry-run", 0,
@@ -199,10 +205,10 @@ constexpr std::array table = {
     only(Scope::everyone, ours(FlagId::env, "--env", 'e', "K[=V]", "", Group::program,
                                "Set a variable on every node; K alone takes its value from here. "
                                "May be given several times")),
-    only(Scope::everyone, ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::program,
-                               "Run in this virtual environment, with its Python")),
-    only(Scope::everyone, ours(FlagId::conda, "--conda", 0, "NAME|DIR", "TOPRUN_CONDA",
-                               Group::program, "Run in this conda environment, with its Python")),
+    only(Scope::ranks, ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::program,
+                            "Run in this virtual environment, with its Python")),
+    only(Scope::ranks, ours(FlagId::conda, "--conda", 0, "NAME|DIR", "TOPRUN_CONDA", Group::program,
+                            "Run in this conda environment, with its Python")),
     only(Scope::everyone,
          ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES", Group::program,
               "Load these environment modules first (Environment Modules, Lmod), and no others. "
@@ -325,6 +331,24 @@ constexpr std::array table = {
              Group::plugins, "toprun's --report FILE tells what happened"),
     torchrun(FlagId::logs_specs, "--logs-specs", 0, "NAME", "", Group::plugins,
              "--log-dir, --tee and --redirects say what goes where"),
+
+    // Of setup; below the rows whose names they share, which flag_of() finds.
+    only(Scope::setup, ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV", Group::building,
+                            "Build a virtual environment there, for --venv of the other verbs")),
+    only(Scope::setup,
+         ours(FlagId::requirement, "--requirement", 'r', "FILE", "", Group::building,
+              "Install what this file lists, as pip's option does; as often as needed")),
+    only(Scope::setup, ours(FlagId::import_test, "--import", 0, "NAME,...", "", Group::building,
+                            "Modules that must be importable in the end",
+                            "those of the packages that were asked for")),
+    only(Scope::setup, ours(FlagId::base_python, "--python", 0, "FILE", "", Group::building,
+                            "The Python to make it from", "as below, after --modules")),
+    only(Scope::setup, ours(FlagId::system_site_packages, "--system-site-packages", 0, "", "",
+                            Group::building, "It sees what that Python has installed")),
+    only(Scope::setup, ours(FlagId::upgrade_pip, "--upgrade-pip", 0, "", "", Group::building,
+                            "Upgrade pip, setuptools and wheel first")),
+    only(Scope::setup, ours(FlagId::force, "--force", 0, "", "", Group::building,
+                            "Build anew what toprun setup has built there before")),
 };
 
 // --nproc_per_node and --nproc-per-node are the same.
@@ -341,6 +365,7 @@ std::size_t common_beginning(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool knows(Dialect dialect, const Flag& flag) {
+  if (dialect == Dialect::setup && flag.id == FlagId::log_dir) return true;
   switch (flag.scope) {
     case Scope::everyone:
     case Scope::run:
@@ -348,12 +373,20 @@ bool knows(Dialect dialect, const Flag& flag) {
       if (dialect == Dialect::torchrun) return flag.origin == Origin::torchrun;
       if (dialect == Dialect::run || flag.scope == Scope::everyone) return true;
       return dialect == Dialect::submit && flag.scope == Scope::launch;
+    case Scope::ranks:
+      return dialect == Dialect::run || dialect == Dialect::submit || dialect == Dialect::shell;
     case Scope::allocation:
+      return dialect == Dialect::submit || dialect == Dialect::shell || dialect == Dialect::setup;
+    case Scope::nodes:
       return dialect == Dialect::submit || dialect == Dialect::shell;
+    case Scope::batch:
+      return dialect == Dialect::submit || dialect == Dialect::setup;
     case Scope::submit:
       return dialect == Dialect::submit;
     case Scope::shell:
       return dialect == Dialect::shell;
+    case Scope::setup:
+      return dialect == Dialect::setup;
   }
   return false;
 }

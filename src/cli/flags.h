@@ -95,24 +95,35 @@ enum class FlagId {
   follow,
   attach,
   job_dry_run,
+  requirement,  // these and the following are of setup
+  import_test,
+  base_python,
+  system_site_packages,
+  upgrade_pip,
+  force,
 };
 
 enum class Origin { torchrun, toprun };
 
 // Whose command line it is: that of toprun under torchrun's name, or of a verb.
-enum class Dialect { torchrun, run, submit, shell };
+enum class Dialect { torchrun, run, submit, shell, setup };
 
 // Who knows an option.
 enum class Scope {
   launch,      // run, and submit, which hands it on to the run that it submits
   run,         // run alone
-  allocation,  // submit and shell
+  ranks,       // run, submit and shell: where ranks run
+  allocation,  // submit, shell and setup
+  nodes,       // submit and shell: setup's job has one node
+  batch,       // submit and setup
   submit,      // submit alone
   shell,       // shell alone
+  setup,       // setup alone
   everyone,
 };
 
 enum class Group {
+  building,
   allocation,
   submission,
   placement,

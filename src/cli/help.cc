@@ -20,6 +20,7 @@ struct Heading {
   std::string_view title;
 };
 constexpr std::array headings = {
+    Heading{Group::building, "What is built"},
     Heading{Group::allocation, "What the job gets (Slurm's options, with Slurm's meaning)"},
     Heading{Group::submission, "How it is submitted"},
     Heading{Group::placement, "Processes, nodes and their order"},
@@ -135,7 +136,14 @@ constexpr std::array shell_exit_codes = {
     Row{"2", "the command line is wrong"},
 };
 
+constexpr std::array setup_exit_codes = {
+    Row{"0", "submitted; with --wait or on local, built"},
+    Row{"1", "it could not be built, or Slurm refused the job"},
+    Row{"2", "the command line is wrong, or the folder is there already"},
+};
+
 std::span<const Row> exit_codes_of(Dialect dialect) {
+  if (dialect == Dialect::setup) return setup_exit_codes;
   if (dialect == Dialect::submit) return submit_exit_codes;
   if (dialect == Dialect::shell) return shell_exit_codes;
   return exit_codes;
@@ -182,6 +190,21 @@ constexpr std::string_view shell_examples =
   toprun shell --attach 1234                                  on the first node of a job that runs
 )";
 
+constexpr std::string_view setup_examples =
+    R"(
+  toprun setup --constraint a100 --modules python/3.11.2,cuda/12.4 --venv env torch
+  toprun submit --after setup --venv env --nodes 4 train.py      with the same modules
+  toprun setup --follow --venv env -r requirements.txt           shows what pip prints
+  toprun setup --on local --venv env -r requirements.txt         here, not as a job
+)";
+
+constexpr std::string_view setup_grammar =
+    R"(
+Options stand before the first PACKAGE, which is anything that pip installs. They may be written
+with underscores. A variable in brackets gives the value where the command line does not. pip takes
+its index and proxies from its own variables and pip.conf.
+)";
+
 constexpr std::string_view shell_grammar =
     R"(
 Long options may be written with underscores. A variable in brackets gives the value where the
@@ -226,6 +249,9 @@ constexpr std::array<std::string_view, 7> most_used_of_run = {
 constexpr std::array<std::string_view, 9> most_used_of_submit = {
     "--nodes", "--gpus-per-node", "--time", "--partition", "--account",
     "--after", "--log-dir",       "--wait", "--dry-run"};
+constexpr std::array<std::string_view, 9> most_used_of_setup = {
+    "--venv",      "--requirement", "--modules", "--import", "--time",
+    "--partition", "--constraint",  "--follow",  "--dry-run"};
 constexpr std::array<std::string_view, 7> most_used_of_shell = {
     "--nodes", "--gpus-per-node", "--time", "--partition", "--account", "--attach", "--dry-run"};
 
@@ -258,7 +284,14 @@ const About& about_of(Dialect dialect) {
       "A shell on the first node of an allocation, in which toprun uses all of its nodes.";
   static constexpr About shell = {"toprun shell", "[OPTIONS]",   shell_summary,     shell_summary,
                                   shell_examples, shell_grammar, most_used_of_shell};
+  static constexpr std::string_view setup_summary =
+      "Builds a virtual environment as a job on the nodes that are to use it, and tests it there.";
+  static constexpr About setup = {"toprun setup",    "[OPTIONS] [PACKAGE...]", setup_summary,
+                                  setup_summary,     setup_examples,           setup_grammar,
+                                  most_used_of_setup};
   switch (dialect) {
+    case Dialect::setup:
+      return setup;
     case Dialect::torchrun:
       return torchrun;
     case Dialect::run:

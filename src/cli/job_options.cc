@@ -306,6 +306,20 @@ Result<SubmitOptions> submit_options(const Split& split, const std::vector<std::
   return out;
 }
 
+Result<SubmitOptions> setup_job_options(const Split& split, const Environment& environment) {
+  auto out = common_options(split, Dialect::setup, environment);
+  if (!out) return out;
+  if (auto added = add_dependencies(out->request, split); !added) {
+    return std::unexpected(added.error());
+  }
+  const auto log_dir = given_of(flag_of(FlagId::log_dir), split, environment);
+  out->request.log_dir = log_dir ? log_dir->value : std::string(default_log_dir);
+  out->request.reports = false;
+  out->wait = is_given(split, FlagId::wait);
+  out->follow = is_given(split, FlagId::follow);
+  return out;
+}
+
 Result<SubmitOptions> shell_options(const Split& split, const Environment& environment) {
   if (split.script) {
     return usage("toprun shell " + *split.script, "a shell takes no script",

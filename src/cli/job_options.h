@@ -31,6 +31,8 @@ struct SubmitOptions {
 Result<SubmitOptions> submit_options(const Split& split, const std::vector<std::string>& arguments,
                                      const Environment& environment,
                                      const std::function<bool(const std::string&)>& is_file);
+// Of setup's job, before its last line is known.
+Result<SubmitOptions> setup_job_options(const Split& split, const Environment& environment);
 Result<SubmitOptions> shell_options(const Split& split, const Environment& environment);
 
 }  // namespace toprun::cli

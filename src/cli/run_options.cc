@@ -280,6 +280,12 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::follow:
     case FlagId::attach:
     case FlagId::job_dry_run:
+    case FlagId::requirement:  // these and the following are of setup, see setup_options.cc
+    case FlagId::import_test:
+    case FlagId::base_python:
+    case FlagId::system_site_packages:
+    case FlagId::upgrade_pip:
+    case FlagId::force:
       return {};
   }
   return {};

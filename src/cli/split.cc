@@ -47,6 +47,8 @@ std::string_view command(Dialect dialect) {
       return "toprun submit";
     case Dialect::shell:
       return "toprun shell";
+    case Dialect::setup:
+      return "toprun setup";
   }
   return "";
 }

@@ -11,6 +11,7 @@
 #include "cli/jobs.h"
 #include "cli/logs.h"
 #include "cli/print.h"
+#include "cli/setup.h"
 #include "cli/shell.h"
 #include "cli/status.h"
 #include "cli/store.h"
@@ -27,6 +28,8 @@ int run_version(const std::vector<std::string>&, const Environment&) {
 constexpr std::array verbs = {
     Verb{"submit", "SCRIPT ...", "write a batch job and submit it (submit -h)", run_submit},
     Verb{"shell", "...", "an interactive allocation (shell -h)", run_shell},
+    Verb{"setup", "...", "build an environment as a job: virtual environments (setup -h)",
+         run_setup},
     Verb{"topo", "VERB ...", "show, order, draw or score a network's nodes (topo -h)", run_topo},
     Verb{"store", "...", "serve PyTorch's TCPStore alone (store -h)", run_store},
     Verb{"jobs", "", "the jobs that wait and run, and why they wait", run_jobs},

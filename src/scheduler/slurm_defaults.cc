@@ -297,16 +297,26 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
   if (auto known = check_partitions(job, facts); !known) return known;
   if (auto useful = check_contiguous(job, facts); !useful) return useful;
   const std::vector<NodeKind> kinds = kinds_for(job, facts);
-  choose_nodes(job, kinds);
+  if (purpose == Purpose::setup) {
+    add(job, "--nodes", "1", "an environment is built on one node");
+  } else {
+    choose_nodes(job, kinds);
+  }
   if (!kinds.empty()) {
     if (auto fits = check_size(job, kinds); !fits) return fits;
     if (auto fits = check_time(job, kinds); !fits) return fits;
   }
   // Of a range of nodes Slurm takes only as many as its tasks need.
   if (!says(job, "--ntasks-per-node") && !is_range(job)) {
-    add(job, "--ntasks-per-node", "1", "one agent per node starts all of its processes");
+    add(job, "--ntasks-per-node", "1",
+        purpose == Purpose::setup ? "one program builds it"
+                                  : "one agent per node starts all of its processes");
   }
   choose_cpus(job, kinds);
+  if (purpose == Purpose::setup) {
+    choose_requeue(job);
+    return choose_files(job);
+  }
   tell_of_idle_gpus(job, kinds, notes);
   settle_segment(job, facts, purpose, notes);
   if (purpose == Purpose::shell) return {};  // somebody waits for it: no wish for near nodes either

@@ -10,7 +10,7 @@
 
 namespace toprun::scheduler {
 
-enum class Purpose { batch, shell };
+enum class Purpose { batch, shell, setup };
 
 // How long before its time limit a job is told, where the user does not say.
 inline constexpr std::chrono::seconds default_signal_lead{120};

@@ -27,10 +27,11 @@ struct JobRequest {
   // Of a job that is submitted; all paths are absolute.
   std::string log_dir;  // its files go to a folder of its own below
   std::string toprun;
-  std::vector<std::string> run_options;  // words for `toprun run`, those for its files left out
+  std::string verb;                      // of the script's last line: "setup"; empty: run
+  std::vector<std::string> run_options;  // words for it, those for its files left out
   bool keeps_rank_files = false;         // torchrun's --log-dir is that folder too
   bool reports = true;                   // and so is report.json's; false: run_options name another
-  std::vector<std::string> program;      // the script and its arguments
+  std::vector<std::string> program;      // the script and its arguments; of setup the packages
   std::optional<int> workers;            // on each node, where a number says so
   bool elastic = false;                  // goes on with fewer nodes
 

@@ -47,7 +47,13 @@ std::string words_are_data(const JobRequest& job) {
   return any ? "# shellcheck disable=SC1003,SC2016\n" : "";
 }
 
-std::string last_line(const JobRequest& job) {
+// A verb keeps its own files; Slurm's, for what it prints, is enough.
+std::string verb_line(const JobRequest& job) {
+  return fmt::format("exec {} {}{}{}\n", bash_word(job.toprun), job.verb,
+                     bash_words(job.run_options), bash_words(job.program));
+}
+
+std::string run_line(const JobRequest& job) {
   std::string line = "exec " + bash_word(job.toprun) + R"( --node-log "$folder")";
   if (job.reports) line += R"( --report "$folder/report.json")";
   if (job.keeps_rank_files) line += R"( --log-dir "$folder")";
@@ -125,8 +131,9 @@ Result<std::string> slurm_script(const JobRequest& job) {
   }
   script += words_are_data(job);  // before the first command it is about the whole file
   script += "set -euo pipefail\n";
+  if (!job.verb.empty()) return script + verb_line(job);
   script += folder_line(job);
-  script += last_line(job);
+  script += run_line(job);
   return script;
 }
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "cli/split.h"
+
+namespace toprun::cli {
+
+inline constexpr std::string_view after_setup_word = "setup";
+
+struct AwaitedSetup {
+  Split split;       // --after has the job's number, or is left out where it has ended well
+  std::string note;  // what to say about it; may be empty
+};
+
+// What `--after setup` stands for: the job that builds this command line's --venv, as the folder's
+// record tells. Error: there is no --venv or no record, or that setup has failed or was ended.
+Result<AwaitedSetup> after_setup(const Split& split, const Environment& environment);
+
+}  // namespace toprun::cli

@@ -1,0 +1,97 @@
+#include "cli/setup.h"
+
+#include <filesystem>
+
+#include "base/process.h"
+#include "base/text.h"
+#include "cli/config.h"
+#include "cli/help.h"
+#include "cli/job_submission.h"
+#include "cli/print.h"
+#include "cli/setup_build.h"
+#include "cli/setup_options.h"
+#include "scheduler/queue.h"
+
+namespace toprun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<void> make_absolute(setup::Wanted& wanted) {
+  const fs::path here = fs::current_path();
+  wanted.venv = (here / wanted.venv / "").lexically_normal().parent_path().string();
+  for (std::string& file : wanted.requirement_files) {
+    std::error_code error;
+    if (!fs::is_regular_file(here / file, error)) {
+      return usage("--requirement " + file, "there is no such file", "check the path");
+    }
+    file = (here / file).lexically_normal().string();
+  }
+  return {};
+}
+
+// The record is there before the job is: --after setup finds it, and a second setup its way barred.
+int submit(SetupOptions& options, const Environment& environment) {
+  SubmitOptions& job = options.job;
+  if (const auto settled = settle_paths(job.request); !settled) return give_up(settled.error());
+  const Environment clean = submission_environment(environment);
+  if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
+    return give_up(limit.error());
+  }
+  const auto prepared = prepare(job, scheduler::Purpose::setup, clean);
+  if (!prepared) return give_up(prepared.error());
+  if (job.dry_run != DryRun::no) return dry_run(job, *prepared, clean);
+  const auto id = submit_job(job, *prepared, clean);
+  if (!id) return give_up(id.error());
+  if (const auto noted = note_submission(options.wanted.venv, *id); !noted) {
+    give_up(noted.error());
+  }
+  return after_submission(job, *id, clean);
+}
+
+// What would be run here, as a shell takes it.
+int show_steps(const SetupOptions& options, const Environment& environment) {
+  std::string text;
+  setup::Wanted wanted = options.wanted;
+  if (wanted.python.empty()) wanted.python = "python3";
+  for (const setup::Step& step : setup::steps(wanted, environment)) {
+    text += shell_quote(step.argv) + '\n';
+  }
+  return print(text);
+}
+
+int act(const Split& split, const Environment& environment) {
+  if (const auto there = enter_directory(split, Dialect::setup); !there) {
+    return give_up(there.error());
+  }
+  auto options = setup_options(split, environment);
+  if (!options) return give_up(options.error());
+  if (const auto made = make_absolute(options->wanted); !made) return give_up(made.error());
+  const std::string own_job = environment.get("SLURM_JOB_ID").value_or("");
+  if (const auto free = check_free(options->wanted.venv, options->force, own_job, environment);
+      !free) {
+    return give_up(free.error());
+  }
+  const bool here =
+      options->on.empty() ? !find_program("sbatch", environment) : options->on == "local";
+  if (!here) return submit(*options, environment);
+  if (options->job.dry_run != DryRun::no) return show_steps(*options, environment);
+  return build_here(*options, environment);
+}
+
+}  // namespace
+
+int run_setup(const std::vector<std::string>& arguments, const Environment& environment) {
+  const auto split = split_verb(arguments, Dialect::setup);
+  if (!split) return give_up(split.error());
+  if (!split->options.empty()) {
+    const FlagId last = split->options.back().flag->id;
+    if (last == FlagId::help_short) return print(short_help(Dialect::setup));
+    if (last == FlagId::help) return print(full_help(Dialect::setup));
+  }
+  const auto whole = with_config(*split, Dialect::setup, environment);
+  if (!whole) return give_up(whole.error());
+  return act(whole->split, whole->environment);
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,131 @@
+#include "cli/setup_options.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "cli/given.h"
+#include "cli/run_options.h"
+#include "cli/values.h"
+
+namespace toprun::cli {
+namespace {
+
+const Flag& flag(std::string_view name) {
+  return *find_flag(name, Dialect::setup);
+}
+
+std::vector<std::string> all_of(const Split& split, std::string_view name) {
+  std::vector<std::string> values;
+  for (const GivenOption& option : split.options) {
+    if (option.flag == &flag(name)) values.push_back(option.value);
+  }
+  return values;
+}
+
+std::string text_of(const Split& split, std::string_view name, const Environment& environment) {
+  const auto given = given_of(flag(name), split, environment);
+  return given ? given->value : "";
+}
+
+Result<bool> is_on(const Split& split, std::string_view name, const Environment& environment) {
+  const auto given = given_of(flag(name), split, environment);
+  return given ? parse_switch(*given) : Result<bool>(false);
+}
+
+Result<std::vector<std::string>> packages_of(const Split& split) {
+  std::vector<std::string> packages;
+  if (split.script) packages.push_back(*split.script);
+  packages.insert(packages.end(), split.arguments.begin(), split.arguments.end());
+  for (const std::string& package : packages) {
+    if (package.empty()) return usage("package ''", "has no name", "leave it out");
+    if (!package.starts_with('-')) continue;
+    return usage(package, "stands behind the packages", "write options before the first package");
+  }
+  return packages;
+}
+
+// What the job is to do goes on; where and when it runs does not.
+bool is_for_the_build(const Flag& flag) {
+  return flag.group == Group::building || flag.id == FlagId::env || flag.id == FlagId::modules ||
+         flag.id == FlagId::verbose;
+}
+
+void add_words(SetupOptions& options, const Split& split) {
+  scheduler::JobRequest& request = options.job.request;
+  request.verb = "setup";
+  request.run_options = {"--on=local", std::string(flag("--no-config").name)};
+  for (const GivenOption& option : split.options) {
+    if (is_for_the_build(*option.flag)) request.run_options.push_back(word_of(option));
+  }
+  const bool venv_by_variable = all_of(split, "--venv").empty();
+  if (venv_by_variable) request.run_options.push_back("--venv=" + options.wanted.venv);
+  request.program = options.wanted.packages;
+  if (request.find("--job-name") != nullptr) return;
+  const std::string name =
+      std::filesystem::path(options.wanted.venv + "/").parent_path().filename();
+  request.options.insert(request.options.begin(),
+                         {"--job-name", "setup-" + name, "what it builds"});
+}
+
+Result<void> take_switches(SetupOptions& options, const Split& split,
+                           const Environment& environment) {
+  struct Switch {
+    std::string_view name;
+    bool& value;
+  };
+  for (const Switch& each :
+       {Switch{"--system-site-packages", options.wanted.system_site_packages},
+        Switch{"--upgrade-pip", options.wanted.upgrade_pip}, Switch{"--force", options.force}}) {
+    const auto on = is_on(split, each.name, environment);
+    if (!on) return std::unexpected(on.error());
+    each.value = *on;
+  }
+  return {};
+}
+
+Result<void> take_imports(SetupOptions& options, const Split& split) {
+  for (const std::string& list : all_of(split, "--import")) {
+    for (const std::string_view name : toprun::split(list, ',')) {
+      const bool is_name = !name.empty() && name.find_first_of(" -/'\"") == name.npos;
+      if (!is_name) return usage("--import " + list, "must be modules with commas between", {});
+      options.wanted.imports.emplace_back(name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SetupOptions> setup_options(const Split& split, const Environment& environment) {
+  SetupOptions out;
+  auto job = setup_job_options(split, environment);
+  if (!job) return std::unexpected(job.error());
+  out.job = *std::move(job);
+  if (const auto on = given_of(flag("--on"), split, environment)) {
+    if (on->value != "slurm" && on->value != "local") {
+      return usage(on->label(), "toprun builds on slurm or local", "say one of them");
+    }
+    out.on = on->value;
+  }
+  out.wanted.venv = text_of(split, "--venv", environment);
+  if (out.wanted.venv.empty()) {
+    return usage("nothing to build", "no --venv is given", "as in toprun setup --venv env torch");
+  }
+  auto packages = packages_of(split);
+  if (!packages) return std::unexpected(packages.error());
+  out.wanted.packages = *std::move(packages);
+  out.wanted.requirement_files = all_of(split, "--requirement");
+  out.wanted.python = text_of(split, "--python", environment);
+  auto done = take_switches(out, split, environment);
+  if (done) done = take_imports(out, split);
+  if (!done) return std::unexpected(done.error());
+  auto activation = activation_options(split, environment);
+  if (!activation) return std::unexpected(activation.error());
+  out.activation.modules = std::move(activation->modules);
+  out.activation.variables = std::move(activation->variables);
+  add_words(out, split);
+  return out;
+}
+
+}  // namespace toprun::cli

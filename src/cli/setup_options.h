@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "cli/job_options.h"
+#include "cli/split.h"
+#include "launch/activation.h"
+#include "setup/build.h"
+
+namespace toprun::cli {
+
+struct SetupOptions {
+  SubmitOptions job;
+  setup::Wanted wanted;           // paths as given
+  launch::Activation activation;  // modules and variables
+  std::string on;                 // "slurm", "local"; empty: as there is an engine
+  bool force = false;             // what toprun setup has built there may go
+};
+
+// What the command line says. Its job's last line is `toprun setup --on=local` with the same. Pure.
+// Error (exit 2): nothing to build, a word that pip would take for an option.
+Result<SetupOptions> setup_options(const Split& split, const Environment& environment);
+
+}  // namespace toprun::cli

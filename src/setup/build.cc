@@ -1,0 +1,135 @@
+#include "setup/build.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace toprun::setup {
+namespace {
+
+using nlohmann::json;
+
+std::string python_in(const Wanted& wanted) {
+  return wanted.venv + "/bin/python";
+}
+
+std::vector<std::string> pip_install(const Wanted& wanted, const Environment& environment) {
+  std::vector<std::string> argv = {python_in(wanted), "-m",         "pip",
+                                   "install",         "--no-input", "--disable-pip-version-check"};
+  if (!environment.non_empty("PIP_CACHE_DIR")) argv.push_back("--no-cache-dir");
+  return argv;
+}
+
+Step venv_step(const Wanted& wanted) {
+  Step step{"venv", {wanted.python, "-m", "venv"}};
+  if (wanted.system_site_packages) step.argv.push_back("--system-site-packages");
+  step.argv.push_back(wanted.venv);
+  return step;
+}
+
+// Distributions that were asked for have a REQUESTED file (PEP 376, as pip writes it); their
+// modules are in top_level.txt, which newer build tools leave out, or follow from the list of their
+// files.
+constexpr std::string_view import_program = R"(
+import importlib, importlib.metadata, importlib.util, json, re, sys
+
+sys.path[:] = [path for path in sys.path if path]
+
+
+def modules_of(distribution):
+    listed = (distribution.read_text("top_level.txt") or "").split()
+    if not listed:
+        files = [str(file).split("/") for file in distribution.files or [] if file.suffix in (".py", ".so")]
+        listed = [parts[0].split(".")[0] for parts in files]
+    names = sorted({name for name in listed if name.isidentifier() and not name.startswith("_")})
+    own = re.sub(r"[-_.]+", "_", distribution.metadata["Name"]).lower()
+    same = [name for name in names if name.lower() == own]
+    return same or names
+
+
+def asked_for():
+    for distribution in importlib.metadata.distributions():
+        own = str(distribution.locate_file("")).startswith(sys.prefix)
+        of_venv = distribution.metadata["Name"] in ("pip", "setuptools", "wheel")
+        if own and not of_venv and distribution.read_text("REQUESTED") is not None:
+            yield from modules_of(distribution)
+    if importlib.util.find_spec("torch"):
+        yield "torch"
+
+
+versions, failures = {}, {}
+for name in sys.argv[1:] or sorted(set(asked_for())):
+    print("importing", name, file=sys.stderr, flush=True)
+    try:
+        versions[name] = str(getattr(importlib.import_module(name), "__version__", ""))
+    except BaseException as error:
+        failures[name] = f"{type(error).__name__}: {error}"
+print()
+print(json.dumps({"python": sys.version.split()[0], "versions": versions, "failures": failures}))
+)";
+
+constexpr std::array variables_of_others = {"VIRTUAL_ENV", "PYTHONHOME", "CONDA_PREFIX",
+                                            "PIP_TARGET",  "PIP_PREFIX", "PIP_USER"};
+
+std::map<std::string, std::string> texts_of(const json& object, const char* name) {
+  std::map<std::string, std::string> texts;
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_object()) return texts;
+  for (const auto& [key, value] : found->items()) {
+    if (value.is_string()) texts[key] = printable(value.get<std::string>());
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::vector<Step> steps(const Wanted& wanted, const Environment& environment) {
+  std::vector<Step> all = {venv_step(wanted)};
+  if (wanted.upgrade_pip) {
+    Step step{"pip install --upgrade pip", pip_install(wanted, environment)};
+    for (const char* word : {"--upgrade", "pip", "setuptools", "wheel"})
+      step.argv.emplace_back(word);
+    all.push_back(std::move(step));
+  }
+  if (wanted.requirement_files.empty() && wanted.packages.empty()) return all;
+  Step step{"pip install", pip_install(wanted, environment)};
+  for (const std::string& file : wanted.requirement_files) {
+    step.what += " -r " + file;
+    step.argv.insert(step.argv.end(), {"-r", file});
+  }
+  for (const std::string& package : wanted.packages) {
+    step.what += " " + package;
+    step.argv.push_back(package);
+  }
+  all.push_back(std::move(step));
+  return all;
+}
+
+Environment build_environment(const Environment& environment) {
+  Environment out = environment;
+  for (const char* name : variables_of_others) out.unset(name);
+  return out;
+}
+
+std::vector<std::string> import_command(const Wanted& wanted) {
+  std::vector<std::string> argv = {python_in(wanted), "-c", std::string(import_program)};
+  argv.insert(argv.end(), wanted.imports.begin(), wanted.imports.end());
+  return argv;
+}
+
+Result<Imported> parse_imports(std::string_view output) {
+  output = trim(output);
+  const std::string_view last = output.substr(output.rfind('\n') + 1);
+  const json object = json::parse(last, nullptr, false);
+  if (!object.is_object() || !object.contains("python") || !object["python"].is_string()) {
+    return fail("the test of its imports printed no result", printable(last.substr(0, 200)));
+  }
+  return Imported{object["python"].get<std::string>(), texts_of(object, "versions"),
+                  texts_of(object, "failures")};
+}
+
+}  // namespace toprun::setup

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+
+namespace toprun::setup {
+
+// A virtual environment that is wanted. Paths are absolute.
+struct Wanted {
+  std::string venv;
+  std::string python;                               // to make it from
+  std::vector<std::string> requirement_files = {};  // pip's -r
+  std::vector<std::string> packages = {};           // requirement specifiers, wheels, addresses
+  std::vector<std::string> imports = {};            // empty: the modules of what is installed
+  bool system_site_packages = false;
+  bool upgrade_pip = false;
+};
+
+struct Step {
+  std::string what;  // in messages: "pip install torch"
+  std::vector<std::string> argv;
+  std::vector<std::pair<std::string, std::string>> variables = {};  // set for this one
+};
+
+// The commands that build it, in order. pip keeps no cache, which would fill the home's quota,
+// unless PIP_CACHE_DIR in the environment says where. Pure.
+std::vector<Step> steps(const Wanted& wanted, const Environment& environment);
+
+// The environment for all steps: what would send pip elsewhere (another environment's variables) is
+// left out; proxies and pip's own variables stay. Pure.
+Environment build_environment(const Environment& environment);
+
+// Runs in the new environment: imports each of the modules, or where none is given those of every
+// distribution that was asked for, and torch. Prints what parse_imports() reads as its last line.
+std::vector<std::string> import_command(const Wanted& wanted);
+
+struct Imported {
+  std::string python;                           // "3.11.2"
+  std::map<std::string, std::string> versions;  // of the modules
+  std::map<std::string, std::string> failures;  // module → "ImportError: …"
+};
+Result<Imported> parse_imports(std::string_view output);
+
+}  // namespace toprun::setup

@@ -1,0 +1,87 @@
+#include "setup/pip.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace toprun::setup {
+namespace {
+
+// Of a long complaint the beginning says what failed, and the end (of a traceback) why.
+constexpr std::size_t most_first_bytes = 200;
+constexpr std::size_t most_last_bytes = 400;
+constexpr std::size_t most_errors = 4;
+
+bool begins_error(std::string_view line) {
+  return line.starts_with("ERROR:") || line.starts_with("error:") || line.starts_with("Error:") ||
+         line.starts_with("×");
+}
+
+// "WARNING: Retrying (Retry(total=4, …)) after connection broken by 'X': /simple/demo/"
+std::string_view broken_connection(std::string_view line) {
+  constexpr std::string_view mark = "after connection broken by ";
+  const std::size_t at = line.find(mark);
+  return at == std::string_view::npos ? "" : line.substr(at + mark.size());
+}
+
+// "ERROR: X" is X; frames that newer pips draw around what a build says are left out.
+std::string_view without_label(std::string_view line) {
+  line = trim(line);
+  for (const std::string_view label : {"ERROR:", "error:", "Error:", "×", "│", "╰─>"}) {
+    if (line.starts_with(label)) line = trim(line.substr(label.size()));
+  }
+  return line;
+}
+
+// An error goes on in the indented lines that follow.
+bool continues(std::string_view line) {
+  return line.starts_with(' ') || line.starts_with('\t');
+}
+
+void add(std::vector<std::string>& errors, std::string_view words, bool to_last) {
+  words = without_label(words);
+  if (words.empty()) return;
+  if (to_last && !errors.empty()) {
+    errors.back() += fmt::format(" {}", words);
+  } else if (std::ranges::find(errors, words) == errors.end()) {
+    errors.emplace_back(words);
+  }
+}
+
+std::string shortened(std::string words) {
+  if (words.size() <= most_first_bytes + most_last_bytes) return words;
+  const std::size_t first = words.rfind(' ', most_first_bytes);
+  const std::size_t last = words.find(' ', words.size() - most_last_bytes);
+  if (first == std::string::npos || last == std::string::npos) {
+    return words.substr(0, most_first_bytes) + " …";
+  }
+  return words.substr(0, first) + " …" + words.substr(last);
+}
+
+}  // namespace
+
+std::string pips_words(const std::vector<std::string>& lines) {
+  std::vector<std::string> errors;
+  std::string connection;
+  bool in_error = false;
+  for (const std::string& whole : lines) {
+    const std::string_view line = whole;
+    if (const auto broken = broken_connection(line); !broken.empty()) connection = broken;
+    if (begins_error(trim(line))) {
+      add(errors, line, false);
+      in_error = true;
+    } else if (in_error && continues(line)) {
+      add(errors, line, true);
+    } else if (!trim(line).empty()) {
+      in_error = false;
+    }
+  }
+  if (errors.size() > most_errors) errors.erase(errors.begin(), errors.end() - most_errors);
+  std::string words = join(errors, "; ");
+  if (!connection.empty()) words += fmt::format(" (no connection: {})", connection);
+  return printable(shortened(std::string(trim(words))));
+}
+
+}  // namespace toprun::setup
