@@ -69,9 +69,6 @@ Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) 
   plan.run.program = {std::string(program_inside), std::string(agent::shim_word),
                       fmt::format("{}/{}", folder, shim_socket_name)};
   plan.run.variables = wanted.variables;
-  if (!wanted.name.empty()) {
-    plan.creation = plan.runtime->creation(plan.run, plan.node, job.environment);
-  }
   auto command = plan.runtime->command(plan.run, plan.node, job.environment);
   if (!command) return std::unexpected(command.error());
   plan.command = *std::move(command);

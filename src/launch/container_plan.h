@@ -18,7 +18,6 @@ struct ContainerPlan {
   const container::Runtime* runtime = nullptr;
   container::Node node;
   container::Run run;
-  std::vector<container::Command> creation;  // of one that is kept under a name
   container::Command command;
 };
 

@@ -17,6 +17,7 @@
 #include "agent/spawn.h"
 #include "base/console.h"
 #include "base/text.h"
+#include "container/prepare.h"
 
 namespace toprun::launch {
 namespace asio = boost::asio;
@@ -50,6 +51,10 @@ Result<std::string> make_folder(const Environment& environment) {
     return fail_errno("cannot make a folder " + path, "set TMPDIR to one that can be written");
   }
   return path;
+}
+
+int ending_code(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 std::string ending_words(int status) {
@@ -165,18 +170,37 @@ void NodeContainer::show(std::string_view words) {
   }
 }
 
-// A container that is kept under a name is made once.
+// What has to be there first is made once for all nodes that share its folder.
 asio::awaitable<Result<void>> NodeContainer::create() {
-  for (const container::Command& command : plan_.creation) {
+  using container::Preparation;
+  Preparation preparation(*plan_.runtime, plan_.run, plan_.node, job_.environment);
+  auto state = preparation.try_begin();
+  while (state == Preparation::State::wait) {
+    if (steady_clock::now() > began_ + container_start_limit) {
+      co_return fail(preparation.what(),
+                     fmt::format("another process has been making it for {} min",
+                                 container_start_limit.count()));
+    }
+    tell_progress();
+    event_.expires_after(container::lock_interval);
+    co_await event_.async_wait(quietly);
+    state = preparation.try_begin();
+  }
+  if (!state) co_return std::unexpected(state.error());
+  if (*state == Preparation::State::ready) co_return Result<void>{};
+  const std::vector<container::Command> commands = preparation.commands();
+  for (const container::Command& command : commands) {
     if (auto started = spawn(command); !started) co_return started;
-    while (!runtime_ended()) co_await next_event();
+    while (!runtime_ended()) {
+      tell_progress();
+      co_await next_event();
+    }
     if (runtime_status_ != 0) {
-      co_return std::unexpected(
-          explain(fmt::format("cannot make the container {} on {}", job_.options.container.name,
-                              job_.place.node_name)));
+      co_await next_event();  // its last words may still be in the pipe
+      co_return std::unexpected(preparation.failure(command, ending_code(runtime_status_), words_));
     }
   }
-  co_return Result<void>{};
+  co_return preparation.completed();
 }
 
 asio::awaitable<Result<void>> NodeContainer::await_shim() {
