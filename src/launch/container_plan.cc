@@ -68,7 +68,6 @@ Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) 
   plan.run.workdir = wanted.workdir.empty() ? here : wanted.workdir;
   plan.run.program = {std::string(program_inside), std::string(agent::shim_word),
                       fmt::format("{}/{}", folder, shim_socket_name)};
-  plan.run.variables = wanted.variables;
   auto command = plan.runtime->command(plan.run, plan.node, job.environment);
   if (!command) return std::unexpected(command.error());
   plan.command = *std::move(command);
