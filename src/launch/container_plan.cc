@@ -7,6 +7,7 @@
 #include "agent/shim.h"
 #include "container/binds.h"
 #include "container/choose.h"
+#include "container/image_file.h"
 #include "container/node.h"
 #include "launch/python.h"
 
@@ -56,6 +57,9 @@ Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) 
   const auto runtime = container::choose(wanted, job.environment, is_executable_file, false);
   if (!runtime) return std::unexpected(runtime.error());
   plan.runtime = *runtime;
+  const auto image =
+      container::check_image_file(wanted.image, job.place.node_name, container::this_machine());
+  if (!image) return std::unexpected(image.error());
   if (auto checked = check_binds(job); !checked) return std::unexpected(checked.error());
   std::error_code error;
   const std::string here = fs::current_path(error).string();
