@@ -290,6 +290,11 @@ Result<Job> prepare(const Options& options, const Environment& environment,
                  "give a port from 1 to 65535");
   }
   if (job.place.stance == Stance::in_place) {
+    if (job.in_container()) {
+      return usage("--container with ranks in place",
+                   "each rank would start a container of its own",
+                   "start one toprun per node, as srun --ntasks-per-node=1 does");
+    }
     if (options.max_restarts > 0) {
       return usage(
           fmt::format("--max-restarts {}", options.max_restarts),
