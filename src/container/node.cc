@@ -56,6 +56,25 @@ std::optional<rlim_t> largest_process_id(const fs::path& root) {
   return static_cast<rlim_t>(*number);
 }
 
+// The kernel's own limit, Debian's switch and Ubuntu's for programs without an AppArmor profile.
+std::string userns_off(const fs::path& root) {
+  struct Setting {
+    const char* file;
+    std::string_view name;
+    std::string_view off;
+  };
+  constexpr std::array settings{
+      Setting{"user/max_user_namespaces", "user.max_user_namespaces", "0"},
+      Setting{"kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", "0"},
+      Setting{"kernel/apparmor_restrict_unprivileged_userns",
+              "kernel.apparmor_restrict_unprivileged_userns", "1"}};
+  for (const Setting& setting : settings) {
+    const auto text = read_file(root / "proc/sys" / setting.file);
+    if (text && trim(*text) == setting.off) return fmt::format("{}={}", setting.name, setting.off);
+  }
+  return {};
+}
+
 std::optional<rlim_t> lower_of(std::optional<rlim_t> a, std::optional<rlim_t> b) {
   if (!a || !b) return a ? a : b;
   return std::min(*a, *b);
@@ -69,6 +88,7 @@ Node find_node(std::string host, const fs::path& root) {
   node.nvidia_cdi = has_nvidia_cdi(root / "etc/cdi") || has_nvidia_cdi(root / "var/run/cdi");
   node.amd = there(root / "dev/kfd");
   if (there(root / "dev/infiniband")) node.rdma_devices.emplace_back("/dev/infiniband");
+  node.userns_off = userns_off(root);
   node.hard_memlock = hard_limit(RLIMIT_MEMLOCK);
   node.hard_nofile = hard_limit(RLIMIT_NOFILE);
   node.hard_nproc = lower_of(hard_limit(RLIMIT_NPROC), largest_process_id(root));

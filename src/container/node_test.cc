@@ -21,7 +21,7 @@ TEST(Node, DevicesBelowARoot) {
   EXPECT_EQ(empty.host, "n1");
   EXPECT_EQ(empty.uid, geteuid());
   EXPECT_FALSE(empty.nvidia || empty.nvidia_cdi || empty.amd);
-  EXPECT_TRUE(empty.rdma_devices.empty());
+  EXPECT_TRUE(empty.rdma_devices.empty() && empty.userns_off.empty());
 
   put(root.path() / "dev/nvidiactl");
   put(root.path() / "dev/kfd");
@@ -29,7 +29,10 @@ TEST(Node, DevicesBelowARoot) {
   put(root.path() / "etc/cdi/amd.yaml", "kind: amd.com/gpu\n");
   put(root.path() / "etc/cdi/README", "nvidia.com/gpu\n");
   put(root.path() / "proc/sys/kernel/pid_max", "77\n");
+  put(root.path() / "proc/sys/user/max_user_namespaces", "96365\n");
+  put(root.path() / "proc/sys/kernel/unprivileged_userns_clone", "0\n");
   const Node node = find_node("n1", root.path());
+  EXPECT_EQ(node.userns_off, "kernel.unprivileged_userns_clone=0");
   EXPECT_TRUE(node.nvidia && node.amd);
   EXPECT_FALSE(node.nvidia_cdi);
   EXPECT_EQ(node.rdma_devices, std::vector<std::string>{"/dev/infiniband"});

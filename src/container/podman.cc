@@ -1,27 +1,14 @@
 #include "container/podman.h"
 
 #include "base/text.h"
+#include "container/arguments.h"
 #include "container/binds.h"
+#include "container/explain.h"
 #include "container/image.h"
+#include "container/places.h"
 
 namespace toprun::container {
 namespace {
-
-// Words of argv, a flag and its value as two of them.
-class Words {
- public:
-  explicit Words(std::vector<std::string> words) : words_(std::move(words)) {}
-
-  void add(std::string flag, std::string value) {
-    words_.push_back(std::move(flag));
-    words_.push_back(std::move(value));
-  }
-  void add(std::string word) { words_.push_back(std::move(word)); }
-  std::vector<std::string> take() { return std::move(words_); }
-
- private:
-  std::vector<std::string> words_;
-};
 
 std::string limit(std::string_view name, std::optional<rlim_t> hard) {
   if (!hard) return fmt::format("{}=-1:-1", name);
@@ -29,21 +16,21 @@ std::string limit(std::string_view name, std::optional<rlim_t> hard) {
 }
 
 // What Podman sets by itself is more than an unprivileged user may have, or less than RDMA needs.
-void add_limits(Words& words, const Node& node) {
+void add_limits(Arguments& words, const Node& node) {
   words.add("--ulimit", limit("memlock", node.hard_memlock));
   words.add("--ulimit", limit("nofile", node.hard_nofile));
   words.add("--ulimit", limit("nproc", node.hard_nproc));
 }
 
 // Files of the project belong to the same user inside, and groups of shared folders stay in force.
-void add_user(Words& words, const Run& run, const Node& node) {
+void add_user(Arguments& words, const Run& run, const Node& node) {
   if (run.wanted.root || node.uid == 0) return words.add("--user", "0:0");
   words.add("--userns", "keep-id");
   words.add("--user", fmt::format("{}:{}", node.uid, node.gid));
   words.add("--group-add", "keep-groups");
 }
 
-Result<void> add_devices(Words& words, const Run& run, const Node& node) {
+Result<void> add_devices(Arguments& words, const Run& run, const Node& node) {
   for (const std::string& device : node.rdma_devices) words.add("--device", device);
   if (!node.rdma_devices.empty()) words.add("--cap-add", "IPC_LOCK");
   if (!run.wanted.gpu) return {};
@@ -62,10 +49,13 @@ Result<void> add_devices(Words& words, const Run& run, const Node& node) {
   return {};
 }
 
-void add_binds(Words& words, const Run& run) {
+void add_binds(Arguments& words, const Run& run) {
   for (const Bind& bind : in_order(run.binds)) {
-    words.add("--volume",
-              fmt::format("{}:{}{}", bind.source, bind.target, bind.read_only ? ":ro" : ""));
+    if (needs_mount_form(bind)) {
+      words.add("--mount", mount_form(bind));
+    } else {
+      words.add("--volume", colon_form(bind));
+    }
   }
 }
 
@@ -80,6 +70,11 @@ std::string image_word(const Image& image) {
   }
   return registry_reference(image);
 }
+
+constexpr std::string_view variables_file = ".toprun-env";
+constexpr const char* inspect_script =
+    "exec podman container inspect --format "
+    "'{{range .Config.Env}}{{println .}}{{end}}' \"$1\" >\"$2\"";
 
 class Podman final : public Runtime {
  public:
@@ -106,13 +101,49 @@ class Podman final : public Runtime {
                  "say --container-runtime apptainer");
   }
 
+  // Its layers cannot be run again with other folders and another program, so that a kept container
+  // is a folder of its own. The image's variables, which a folder does not have, lie beside it.
+  std::optional<std::string> product(const Run& run,
+                                     const Environment& environment) const override {
+    if (run.wanted.name.empty()) return std::nullopt;
+    return fmt::format("{}/{}", containers_place(environment).path, run.wanted.name);
+  }
+
+  std::vector<Command> creation(const Run& run, const Node&,
+                                const Environment& environment) const override {
+    const auto path = product(run, environment);
+    const auto image = parse_image(run.wanted.image);
+    if (!path || !image) return {};
+    const std::string source = image_word(*image);
+    const std::string part = *path + ".part";
+    const std::string archive = *path + ".tar";
+    const std::string made = "toprun-" + run.wanted.name;
+    std::vector<std::vector<std::string>> steps{
+        {"rm", "-rf", part},
+        {"podman", "rm", "--force", "--ignore", made},
+        {"podman", "create", "--quiet", "--pull", "missing", "--name", made, "--entrypoint", "",
+         source, "true"},
+        {"podman", "export", "--output", archive, made},
+        {"mkdir", part},
+        {"tar", "-x", "-f", archive, "-C", part},
+        {"rm", archive},
+        {"sh", "-c", inspect_script, "sh", made, part + "/" + std::string(variables_file)},
+        {"podman", "rm", "--force", made},
+        {"mv", "-T", part, *path}};
+    std::vector<Command> commands;
+    for (auto& argv : steps) commands.push_back({std::move(argv), environment});
+    return commands;
+  }
+
+  std::vector<std::string> notes(const Run&) const override { return {}; }
+
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
     const auto image = parse_image(run.wanted.image);
     if (!image) return std::unexpected(image.error());
-    Words words({"podman", "run", "--rm", "--pull", "missing", "--quiet", "--log-driver", "none",
-                 "--network", "host", "--ipc", "host", "--pid", "host", "--uts", "host",
-                 "--security-opt", "label=disable"});
+    Arguments words({"podman", "run", "--rm", "--pull", "missing", "--quiet", "--log-driver",
+                     "none", "--network", "host", "--ipc", "host", "--pid", "host", "--uts", "host",
+                     "--security-opt", "label=disable"});
     add_user(words, run, node);
     add_limits(words, node);
     if (auto added = add_devices(words, run, node); !added) {
@@ -122,16 +153,28 @@ class Podman final : public Runtime {
     for (const auto& [name, value] : run.variables) {
       words.add("--env", fmt::format("{}={}", name, value));
     }
+    // Hooks of the site (oci-hooks(5)) go by them.
+    for (const auto& [name, value] : run.wanted.annotations) {
+      words.add("--annotation", fmt::format("{}={}", name, value));
+    }
     words.add("--workdir", run.workdir);
     if (run.interactive) words.add("--interactive", "--tty");
     words.add("--entrypoint", "");
-    if (image->kind == ImageKind::folder) {
+    if (const auto kept = product(run, environment)) {
+      words.add("--env-file", fmt::format("{}/{}", *kept, variables_file));
+      words.add("--rootfs", *kept);
+    } else if (image->kind == ImageKind::folder) {
       words.add("--rootfs", image->path);
     } else {
       words.add(image_word(*image));
     }
-    for (const std::string& word : run.program) words.add(word);
+    words.add_all(run.program);
     return Command{words.take(), environment};
+  }
+
+  std::optional<Error> explain(std::string_view its_words, const Run& run,
+                               const Node& node) const override {
+    return explain_words(*this, its_words, run, node);
   }
 };
 

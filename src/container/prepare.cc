@@ -1,0 +1,185 @@
+#include "container/prepare.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <thread>
+
+#include "base/files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "container/binds.h"
+#include "container/image.h"
+
+namespace toprun::container {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t max_record_bytes = 64u << 10;
+
+std::string record_of(const Run& run) {
+  return fmt::format("{}\n{}\n", run.wanted.image, fingerprint(run.wanted.image));
+}
+
+// A link inside means a place inside, but leads this process to one of the host.
+bool has_link(const fs::path& folder, const fs::path& below) {
+  std::error_code ignored;
+  fs::path path = folder;
+  for (const fs::path& part : below) {
+    path /= part;
+    if (fs::is_symlink(path, ignored)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Preparation::Preparation(const Runtime& runtime, const Run& run, const Node& node,
+                         const Environment& environment)
+    : runtime_(runtime),
+      run_(run),
+      node_(node),
+      environment_(environment),
+      path_(runtime.product(run, environment).value_or("")) {}
+
+std::string Preparation::what() const {
+  return run_.wanted.name.empty()
+             ? fmt::format("{}: container image {}", node_.host, printable(run_.wanted.image))
+             : fmt::format("{}: container {}", node_.host, run_.wanted.name);
+}
+
+// Hidden, because enroot lists whatever else lies in its folder.
+fs::path Preparation::beside(std::string_view ending) const {
+  return path_.parent_path() / fmt::format(".{}.{}", path_.filename().native(), ending);
+}
+
+Result<Preparation::State> Preparation::try_begin() {
+  if (path_.empty()) return State::ready;
+  std::error_code error;
+  fs::create_directories(path_.parent_path(), error);
+  if (error) {
+    return fail(fmt::format("{}: cannot make {}", node_.host, path_.parent_path().native()),
+                error.message(), "name another folder by TOPRUN_CONTAINERS");
+  }
+  const auto locked = try_lock();
+  if (!locked) return std::unexpected(locked.error());
+  if (!*locked) return State::wait;
+  if (!fs::exists(path_, error)) return State::make;
+  if (auto checked = check_record(); !checked) return std::unexpected(checked.error());
+  make_targets();
+  return State::ready;
+}
+
+Result<bool> Preparation::try_lock() {
+  const fs::path file = beside("lock");
+  if (!lock_) lock_ = Fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock_) return fail_errno(fmt::format("{}: cannot open {}", node_.host, file.native()));
+  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK || errno == EINTR) return false;
+  return fail_errno(fmt::format("{}: cannot lock {}", node_.host, file.native()));
+}
+
+Result<void> Preparation::check_record() const {
+  const fs::path file = beside("toprun");
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return {};
+  const auto text = read_plain_file(file, max_record_bytes);
+  if (!text) return std::unexpected(text.error());
+  if (*text == record_of(run_)) return {};
+  const std::string image(text->substr(0, text->find('\n')));
+  const bool same_name = image == run_.wanted.image;
+  const std::string why = same_name
+                              ? fmt::format("{} has changed since it was made", printable(image))
+                              : fmt::format("it was made from {}", printable(image));
+  if (run_.wanted.name.empty()) {
+    return fail(what(), fmt::format("{}: {}", path_.native(), why), "remove " + path_.native());
+  }
+  return fail(what(), why,
+              fmt::format("take another --container-name, or remove {} with what was changed in it",
+                          path_.native()));
+}
+
+std::vector<Command> Preparation::commands() const {
+  return runtime_.creation(run_, node_, environment_);
+}
+
+Error Preparation::failure(const Command& command, int code, std::string_view its_words) const {
+  if (auto error = runtime_.explain(its_words, run_, node_)) return *std::move(error);
+  return {
+      what(),
+      fmt::format("{} ended with code {}: {}", command.argv.front(), code, last_words(its_words)),
+      "try it by hand: " + shell_quote(command.argv)};
+}
+
+Result<void> Preparation::completed() {
+  if (auto written = replace_file(beside("toprun"), record_of(run_)); !written) return written;
+  make_targets();
+  return {};
+}
+
+// A folder in which changes are allowed is mounted as it is: runtimes then make no new places for
+// binds in it.
+void Preparation::make_targets() const {
+  std::error_code ignored;
+  if (!run_.wanted.writable || !fs::is_directory(path_, ignored)) return;
+  for (const Bind& bind : in_order(run_.binds)) {
+    const fs::path inside = bind.target.substr(1);
+    const fs::path target = path_ / inside;
+    if (has_link(path_, inside) || fs::exists(target, ignored)) continue;
+    const bool is_folder = fs::is_directory(bind.source, ignored);
+    fs::create_directories(is_folder ? target : target.parent_path(), ignored);
+    if (!is_folder) Fd(::open(target.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0644));
+  }
+}
+
+std::string fingerprint(std::string_view image) {
+  const auto parsed = parse_image(image);
+  if (!parsed || !parsed->is_path()) return {};
+  struct stat status {};
+  if (::stat(parsed->path.c_str(), &status) != 0) return {};
+  return fmt::format("{} {}.{:09}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+std::string last_words(std::string_view text) {
+  std::string last;
+  for (const std::string_view line : split(text, '\n')) {
+    if (!trim(line).empty()) last = printable(trim(line));
+  }
+  return last.empty() ? "it said nothing" : last;
+}
+
+Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
+                     const Environment& environment,
+                     const std::function<void(const std::string&)>& say) {
+  Preparation preparation(runtime, run, node, environment);
+  auto state = preparation.try_begin();
+  if (state == Preparation::State::wait) {
+    say(preparation.what() + ": waiting for another process that makes it");
+  }
+  const auto deadline = Clock::now() + creation_limit;
+  while (state == Preparation::State::wait) {
+    if (Clock::now() > deadline) {
+      return fail(preparation.what(), fmt::format("another process has been making it for {} min",
+                                                  creation_limit.count()));
+    }
+    std::this_thread::sleep_for(lock_interval);
+    state = preparation.try_begin();
+  }
+  if (!state) return std::unexpected(state.error());
+  if (*state == Preparation::State::ready) return {};
+  say(fmt::format("{}: making {}", preparation.what(), preparation.path().native()));
+  for (const Command& command : preparation.commands()) {
+    const auto done = finish(command.argv, command.environment, creation_limit);
+    if (!done) return std::unexpected(done.error());
+    if (done->code != 0) {
+      return std::unexpected(preparation.failure(command, done->code, done->err));
+    }
+  }
+  return preparation.completed();
+}
+
+}  // namespace toprun::container
