@@ -70,8 +70,7 @@ Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Insi
   plan.run.program = inside.program;
   plan.run.variables = inside.variables;
   plan.run.interactive = inside.interactive;
-  if (!wanted.name.empty())
-    plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
+  plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
   auto command = plan.runtime->command(plan.run, plan.node, environment);
   if (!command) return std::unexpected(command.error());
   plan.command = *std::move(command);

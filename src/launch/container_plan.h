@@ -18,7 +18,7 @@ struct ContainerPlan {
   const container::Runtime* runtime = nullptr;
   container::Node node;
   container::Run run;
-  std::vector<container::Command> creation;  // of one that is kept under a name
+  std::vector<container::Command> creation;  // of what it needs, where that is not there yet
   container::Command command;
 };
 
