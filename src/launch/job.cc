@@ -101,6 +101,7 @@ Result<void> look_here(Job& job) {
   auto activated = activate(job.options.activation, job.environment, hosts::host_name());
   if (!activated) return std::unexpected(activated.error());
   job.environment = activated->environment;
+  if (!activated->note.empty()) job.place.reasons.push_back(activated->note);
   if (auto there = check_program(job.options, job.environment); !there) return there;
   if (auto counted = count_workers(job); !counted) return counted;
   return choose_program(job, *activated);
