@@ -104,6 +104,7 @@ Result<void> look_here(Job& job) {
   auto activated = activate(wanted, job.environment, hosts::host_name());
   if (!activated) return std::unexpected(activated.error());
   job.environment = activated->environment;
+  if (!activated->note.empty()) job.place.reasons.push_back(activated->note);
   if (job.in_container()) return count_workers(job);
   if (auto there = check_program(job.options, job.environment); !there) return there;
   if (auto counted = count_workers(job); !counted) return counted;
