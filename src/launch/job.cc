@@ -40,6 +40,8 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
     hints.hosts = *std::move(hosts);
     hints.hosts_source = options.hosts.given() ? options.hosts.source : options.host_file.source;
   }
+  if (!options.via.value.empty()) hints.via = options.via.source;
+  if (!options.launcher.value.empty()) hints.via = options.launcher.source;
   hints.nnodes = options.nnodes.value;
   hints.min_nodes = options.min_nodes;
   hints.nnodes_source = options.nnodes.source;

@@ -15,12 +15,14 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "launch/spares.h"
+#include "launch/ssh_orders.h"
 #include "rendezvous/preamble.h"
 
 namespace toprun::launch {
 namespace {
 
 constexpr std::array forwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr const char* secret_variable = "TOPRUN_SECRET";
 constexpr int impatient_after = 3;  // that many signals end the engine's command itself
 
 // argv[0] as the nodes find it: the link we were called by where its name matters, else the binary.
@@ -29,6 +31,20 @@ std::string program_for(const Job& job) {
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!job.options.called_torchrun && !error) return self.string();
   return job.options.command_line.front();
+}
+
+// Names of what the agents read, for an engine that hands on only what it is told.
+std::vector<std::string> variables_for_agents(const Job& job) {
+  std::vector<std::string> wanted = job.options.option_variables;
+  for (const auto& [name, value] : job.options.activation.variables) {
+    if (!value) wanted.push_back(name);
+  }
+  // The program's own, which the engine's nodes mostly share.
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) wanted.emplace_back(name);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : passed_variables(job.environment, wanted)) names.push_back(name);
+  if (job.place.engine == "mpi") names.emplace_back(secret_variable);
+  return names;
 }
 
 void write_line(const Fd& pipe, const std::string& line) {
@@ -48,8 +64,8 @@ Result<pid_t> start(const scheduler::AgentCommand& command, const agent::Inherit
   return pids->front();
 }
 
-// Waits for the command's end; signals to us go to its agents as lines on their standard input.
-int follow(pid_t pid, const Fd& signals, const Fd& orders) {
+// Waits for the command's end.
+int follow(pid_t pid, const Fd& signals, const std::function<void(pid_t, int)>& pass_on) {
   int seen = 0;
   for (;;) {
     signalfd_siginfo info{};
@@ -60,7 +76,7 @@ int follow(pid_t pid, const Fd& signals, const Fd& orders) {
       if (::waitpid(pid, &status, WNOHANG) != pid) continue;
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
-    write_line(orders, fmt::format("signal {}\n", signal));
+    pass_on(pid, signal);
     if (signal != SIGUSR1 && signal != SIGUSR2 && ++seen >= impatient_after) {
       ::kill(pid, SIGTERM);
     }
@@ -86,40 +102,50 @@ Result<scheduler::AgentCommand> step_command(const Job& job) {
   const auto place = needed_nodes(job);
   if (!place) return std::unexpected(place.error());
   const bool on_terminal = ::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1;
-  return scheduler::agent_command(
-      job.environment, *place,
-      {program_for(job), arguments_for(job), job.is_elastic(), on_terminal});
+  return scheduler::agent_command(job.environment, *place,
+                                  {program_for(job), arguments_for(job), job.is_elastic(),
+                                   on_terminal, variables_for_agents(job), ::geteuid() == 0});
 }
 
 int run_step(const Job& job) {
-  const auto command = step_command(job);
+  auto command = step_command(job);
   if (!command) {
     say(command.error().line());
     return command.error().exit_code;
   }
   if (job.options.verbose > 0) say("starting agents: " + shell_quote(command->argv));
-  sigset_t mask;
-  sigemptyset(&mask);
-  for (const int signal : forwarded) sigaddset(&mask, signal);
-  sigaddset(&mask, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     say(fail_errno("cannot make a pipe").error().line());
     return exit_failure;
   }
-  Fd reading(ends[0]);
+  const Fd reading(ends[0]);
   const Fd orders(ends[1]);
-  write_line(orders, "secret " + rendezvous::random_hex(32) + "\n");
-  const auto pid = start(*command, job.inherited, reading.get());
-  reading.reset();
+  const std::string secret = rendezvous::random_hex(32);
+  if (job.place.engine == "mpi" && !command->environment.has(secret_variable)) {
+    command->environment.set(secret_variable, secret);
+  }
+  write_line(orders, "secret " + secret + "\n");
+  return run_command(*command, job, reading.get(), [&orders](pid_t, int signal) {
+    write_line(orders, fmt::format("signal {}\n", signal));
+  });
+}
+
+int run_command(const scheduler::AgentCommand& command, const Job& job, int stdin_fd,
+                const std::function<void(pid_t, int)>& pass_on) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : forwarded) sigaddset(&mask, signal);
+  sigaddset(&mask, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  const auto pid = start(command, job.inherited, stdin_fd);
   if (!pid) {
     say(pid.error().line());
     return pid.error().exit_code;
   }
-  return follow(*pid, signals, orders);
+  return follow(*pid, signals, pass_on);
 }
 
 }  // namespace toprun::launch
