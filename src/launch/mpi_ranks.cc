@@ -14,6 +14,7 @@
 #include "launch/ssh_orders.h"
 #include "launch/step.h"
 #include "scheduler/mpirun.h"
+#include "scheduler/node_list.h"
 #include "topology/source.h"
 
 namespace toprun::launch {
@@ -52,6 +53,18 @@ std::vector<std::string> variables_for_ranks(const Job& job) {
   std::vector<std::string> names;
   for (const auto& [name, value] : passed_variables(job.environment, wanted)) names.push_back(name);
   return names;
+}
+
+// In a Slurm job mpirun takes as many slots as the header asked tasks for, which is one per node
+// for a job of agents.
+void set_slots(MpiRanks& ranks, const scheduler::Allocation& place) {
+  if (!ranks.environment.has("SLURM_TASKS_PER_NODE")) return;
+  std::vector<int> slots;
+  for (const scheduler::Node& node : place.nodes) {
+    const auto count = std::ranges::count(ranks.hosts, node.name);
+    slots.push_back(std::max(1, static_cast<int>(count)));
+  }
+  ranks.environment.set("SLURM_TASKS_PER_NODE", scheduler::count_list_text(slots));
 }
 
 // A file of this process's, removed at its end.
@@ -101,6 +114,8 @@ Result<MpiRanks> mpi_ranks(const Job& job) {
     ranks.hosts.insert(ranks.hosts.end(), static_cast<std::size_t>(members[member].slots),
                        members[member].host);
   }
+  ranks.environment = job.environment;
+  set_slots(ranks, job.place);
   mpirun->as_root = ::geteuid() == 0;
   mpirun->variables = variables_for_ranks(job);
   mpirun->argv = job.program;
@@ -120,7 +135,7 @@ int run_mpi_ranks(const Job& job) {
   const auto path = file.write(job.environment, join(ranks->hosts, "\n") + "\n");
   if (!path) return give_up(path.error());
   std::ranges::replace(ranks->argv, std::string(host_file_word), *path);
-  return run_command({ranks->argv, job.environment}, job, STDIN_FILENO,
+  return run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO,
                      [](pid_t mpirun, int signal) { ::kill(mpirun, signal); });
 }
 

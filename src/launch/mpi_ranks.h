@@ -12,6 +12,7 @@ namespace toprun::launch {
 struct MpiRanks {
   std::vector<std::string> argv;   // with host_file for the file's name
   std::vector<std::string> hosts;  // by rank: a line of the file each
+  Environment environment;         // for mpirun
 };
 inline constexpr const char* host_file_word = "HOSTS";  // in argv
 Result<MpiRanks> mpi_ranks(const Job& job);

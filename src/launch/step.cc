@@ -1,6 +1,8 @@
 #include "launch/step.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -17,6 +19,7 @@
 #include "launch/spares.h"
 #include "launch/ssh_orders.h"
 #include "rendezvous/preamble.h"
+#include "scheduler/mpirun.h"
 
 namespace toprun::launch {
 namespace {
@@ -53,27 +56,78 @@ void write_line(const Fd& pipe, const std::string& line) {
 }
 
 Result<pid_t> start(const scheduler::AgentCommand& command, const agent::Inherited& inherited,
-                    int stdin_fd) {
+                    int stdin_fd, int stderr_fd) {
   const std::string path_variable = command.environment.get("PATH").value_or("");
   auto path = agent::find_program(command.argv.front(), path_variable, "this node");
   if (!path) return std::unexpected(path.error());
   agent::Program program{*path,    command.argv,  command.environment.entries(),
-                         stdin_fd, STDOUT_FILENO, STDERR_FILENO};
+                         stdin_fd, STDOUT_FILENO, stderr_fd};
   auto pids = agent::spawn(std::span(&program, 1), inherited, "this node");
   if (!pids) return std::unexpected(pids.error());
   return pids->front();
 }
 
+// What a command writes to stderr passes through here where its last words may need explaining.
+class Overheard {
+ public:
+  explicit Overheard(bool wanted) {
+    int ends[2];
+    if (!wanted || ::pipe2(ends, O_CLOEXEC) != 0) return;
+    reading_ = Fd(ends[0]);
+    writing_ = Fd(ends[1]);
+  }
+  int reading() const { return reading_.get(); }
+  // For the command; ours otherwise.
+  int writing() const { return writing_.get() >= 0 ? writing_.get() : STDERR_FILENO; }
+  void started() { writing_.reset(); }
+
+  // False: all is read, or there is nothing to read now.
+  bool pass() {
+    std::array<char, 65'536> chunk;
+    const ssize_t n = ::read(reading_.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) return true;
+    if (n <= 0) {
+      reading_.reset();
+      return false;
+    }
+    const std::string_view text(chunk.data(), static_cast<std::size_t>(n));
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    tail_.append(text);
+    if (tail_.size() > 2 * max_tail) tail_.erase(0, tail_.size() - max_tail);
+    return true;
+  }
+  // What is in the pipe when the command has ended; others may still hold its other end.
+  void pass_the_rest() {
+    pollfd waiting{reading_.get(), POLLIN, 0};
+    while (reading_.get() >= 0 && ::poll(&waiting, 1, 0) == 1 && pass()) {
+    }
+  }
+  const std::string& tail() const { return tail_; }
+
+ private:
+  static constexpr std::size_t max_tail = 16'384;
+  Fd reading_;
+  Fd writing_;
+  std::string tail_;
+};
+
 // Waits for the command's end.
-int follow(pid_t pid, const Fd& signals, const std::function<void(pid_t, int)>& pass_on) {
+int follow(pid_t pid, const Fd& signals, Overheard& overheard,
+           const std::function<void(pid_t, int)>& pass_on) {
   int seen = 0;
   for (;;) {
+    std::array<pollfd, 2> waiting = {pollfd{signals.get(), POLLIN, 0},
+                                     pollfd{overheard.reading(), POLLIN, 0}};
+    if (::poll(waiting.data(), waiting.size(), -1) < 0) continue;
+    if (waiting[1].revents != 0) overheard.pass();
+    if (waiting[0].revents == 0) continue;
     signalfd_siginfo info{};
     if (::read(signals.get(), &info, sizeof info) != sizeof info) continue;
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) {
       int status = 0;
       if (::waitpid(pid, &status, WNOHANG) != pid) continue;
+      overheard.pass_the_rest();
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
     pass_on(pid, signal);
@@ -140,12 +194,18 @@ int run_command(const scheduler::AgentCommand& command, const Job& job, int stdi
   sigaddset(&mask, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &mask, nullptr);
   const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
-  const auto pid = start(command, job.inherited, stdin_fd);
+  Overheard overheard(job.place.engine == "mpi");
+  const auto pid = start(command, job.inherited, stdin_fd, overheard.writing());
   if (!pid) {
     say(pid.error().line());
     return pid.error().exit_code;
   }
-  return follow(*pid, signals, pass_on);
+  overheard.started();
+  const int code = follow(*pid, signals, overheard, pass_on);
+  if (const auto trouble = scheduler::mpirun_trouble(overheard.tail()); trouble && code != 0) {
+    say(trouble->line());
+  }
+  return code;
 }
 
 }  // namespace toprun::launch

@@ -50,10 +50,10 @@ struct AgentCommand {
 struct AgentRequest {
   // toprun as every node finds it; where we were called by a link named torchrun, that link.
   std::string program;
-  std::vector<std::string> arguments;  // the user's own, without argv[0]
-  bool elastic = false;                // the agents go on without a node that fails
-  bool on_terminal = false;            // somebody watches what they print
-  std::vector<std::string> variables;  // that they need, where the engine does not hand on all
+  std::vector<std::string> arguments = {};  // the user's own, without argv[0]
+  bool elastic = false;                     // the agents go on without a node that fails
+  bool on_terminal = false;                 // somebody watches what they print
+  std::vector<std::string> variables = {};  // that they need, where the engine does not hand on all
   bool as_root = false;
 };
 
@@ -97,12 +97,12 @@ std::span<const Engine* const> engines();
 //   |                                                     |   it is a Slurm job   |                   |
 //   | --hosts or --hostfile                               |                       | starter           |
 //   | --standalone or --nnodes 1 on the command line      |                       | single            |
-//   | nnodes > 1 and --rdzv-endpoint or --master-addr on  | step of nnodes tasks, | agent, manual     |
-//   |   the command line, not inside mpirun               |   or no step          |                   |
 //   | mpirun's variables (Open MPI, Hydra)                | 1 process             | single            |
 //   |                                                     | one on each node      | agent             |
 //   |                                                     | several on a node, or | in_place          |
 //   |                                                     |   --ranks-in-place    |                   |
+//   | nnodes > 1 and --rdzv-endpoint or --master-addr on  | step of nnodes tasks, | agent, manual     |
+//   |   the command line                                  |   or no step          |                   |
 //   | a Slurm step of our own                             |                       | agent             |
 //   | a Slurm step                                        | 1 task                | single            |
 //   |                                                     | tasks = nodes         | agent             |

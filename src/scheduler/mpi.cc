@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scheduler/local.h"
 #include "scheduler/mpi_world.h"
 #include "scheduler/mpirun.h"
 #include "scheduler/node_list.h"
@@ -167,24 +168,27 @@ Result<Allocation> named_hosts(const Hints& hints) {
   return allocation;
 }
 
-// Where Slurm's own starter would begin a step.
-Result<Allocation> nodes_of_slurm(const Environment& environment, const Hints& hints) {
+// Where Slurm's own starter would begin a step, or this host.
+Result<Allocation> unnamed_hosts(const Environment& environment, const Hints& hints) {
   auto found = SlurmEngine().detect(environment, hints);
   if (!found) return std::unexpected(std::move(found.error()));
-  if (*found && ((*found)->stance == Stance::starter || (*found)->stance == Stance::single)) {
-    return *std::move(*found);
+  if (!*found) found = LocalEngine().detect(environment, hints);
+  if (!found) return std::unexpected(std::move(found.error()));
+  if ((*found)->stance != Stance::starter && (*found)->stance != Stance::single) {
+    return usage(fmt::format("{} mpirun", hints.via),
+                 "Slurm has started one toprun per node already",
+                 fmt::format("drop {}", hints.via));
   }
-  return usage(fmt::format("{} mpirun", hints.via),
-               *found ? "Slurm has started one toprun per node already" : "nothing names the hosts",
-               *found ? fmt::format("drop {}", hints.via)
-                      : "give --hosts or --hostfile, or start it in a Slurm allocation");
+  if (hints.use_of((*found)->node_count)) return *std::move(*found);
+  return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes), "nothing names the hosts",
+               "give --hosts or --hostfile, or start it in a Slurm allocation");
 }
 
 Result<Allocation> starter(const Environment& environment, const Hints& hints) {
   if (const auto checked = check_start(environment, hints); !checked) {
     return std::unexpected(checked.error());
   }
-  auto allocation = hints.hosts.empty() ? nodes_of_slurm(environment, hints) : named_hosts(hints);
+  auto allocation = hints.hosts.empty() ? unnamed_hosts(environment, hints) : named_hosts(hints);
   if (!allocation) return allocation;
   if (allocation->nodes.empty()) allocation->nodes = {{allocation->node_name, std::nullopt}};
   allocation->engine = "mpi";
@@ -206,6 +210,8 @@ Result<std::optional<Allocation>> MpiEngine::detect(const Environment& environme
   const auto world = mpi_world(environment);
   if (!world) return std::unexpected(world.error());
   if (!*world) return std::nullopt;
+  // One process each of several mpiruns, which the user has told where to meet.
+  if (!own_step && (*world)->size == 1 && hints.nnodes.value_or(1) > 1) return std::nullopt;
   if (own_step) return own_agent(environment, **world, hints);
   if (const auto checked = check_node_count(**world, hints); !checked) {
     return std::unexpected(checked.error());

@@ -101,6 +101,46 @@ std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::s
   return argv;
 }
 
+std::optional<Error> mpirun_trouble(std::string_view said) {
+  struct Trouble {
+    std::string_view words;
+    const char* what;
+    const char* fix;
+  };
+  // Open MPI 4.1's and 5.0's words, and ssh's.
+  constexpr Trouble known[] = {
+      {"not enough slots available", "mpirun has fewer slots than ranks",
+       "ask for fewer with --ranks-per-node, or for more tasks per node in the job's header"},
+      {"Host key verification failed", "ssh does not know the key of a host",
+       "log in to each host once, or add their keys to known_hosts"},
+      {"Permission denied (", "ssh would have asked for a password",
+       "give the hosts your public key: ssh-copy-id HOST"},
+      {"Could not resolve hostname", "a host's name is unknown",
+       "check --hosts, or the Host lines of ssh's configuration"},
+      {"unable to find the specified executable file", "a host lacks a program",
+       "install it there at the same path, or on a file system that all hosts share"},
+      {"could not access or execute an executable", "a host lacks a program",
+       "install it there at the same path, or on a file system that all hosts share"},
+      {"orted: command not found", "a host lacks Open MPI's orted",
+       "install the same Open MPI on every host, or give mpirun --prefix in TOPRUN_MPIRUN"},
+      {"prted: command not found", "a host lacks Open MPI's prted",
+       "install the same Open MPI on every host, or give mpirun --prefix in TOPRUN_MPIRUN"},
+      {"PMIX ERROR: TIMEOUT", "PMIx gave up waiting for a rank",
+       "look for the rank that did not start; its node may hang"},
+      {"unable to reliably start one or more daemons",
+       "mpirun could not start its daemon on a host",
+       "log in to each host by ssh without a password, and look for a firewall between them"},
+      {"was unable to start on", "mpirun could not start its daemon on a host",
+       "log in to each host by ssh without a password, and look for a firewall between them"},
+  };
+  for (const Trouble& trouble : known) {
+    if (said.find(trouble.words) == std::string_view::npos) continue;
+    return Error{trouble.what, fmt::format("it said \"{}\"", trouble.words), trouble.fix,
+                 exit_failure};
+  }
+  return std::nullopt;
+}
+
 Result<MpirunCommand> find_mpirun(const Environment& environment) {
   MpirunCommand command;
   const std::string named = environment.non_empty(mpirun_variable).value_or("mpirun");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,10 @@ std::vector<std::string> mpirun_agents(const MpirunCommand& command,
 // mappings put the host on which it runs first, and Slurm's order before that of --host.
 std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::string& host_file,
                                       int ranks);
+
+// Why mpirun failed, from the end of what it wrote to stderr, in words of ours and with what to do;
+// nothing where we know no better.
+std::optional<Error> mpirun_trouble(std::string_view said);
 
 // The user's mpirun: the words, and what kind it says it is. Runs it with --version.
 Result<MpirunCommand> find_mpirun(const Environment& environment);

@@ -36,4 +36,16 @@ Result<std::vector<Node>> parse_node_list(std::string_view variable, std::string
   return nodes;
 }
 
+std::string count_list_text(std::span<const int> counts) {
+  std::string text;
+  for (std::size_t i = 0; i < counts.size();) {
+    std::size_t end = i;
+    while (end < counts.size() && counts[end] == counts[i]) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", counts[i]);
+    if (end - i > 1) text += fmt::format("(x{})", end - i);
+    i = end;
+  }
+  return text;
+}
+
 }  // namespace toprun::scheduler

@@ -14,4 +14,7 @@ namespace toprun::scheduler {
 std::string node_list_text(std::span<const Node> nodes);
 Result<std::vector<Node>> parse_node_list(std::string_view variable, std::string_view text);
 
+// Counts in Slurm's form, runs of equal ones joined, as in SLURM_TASKS_PER_NODE: "8(x4),2".
+std::string count_list_text(std::span<const int> counts);
+
 }  // namespace toprun::scheduler
