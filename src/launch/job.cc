@@ -10,6 +10,7 @@
 #include "hosts/address.h"
 #include "launch/activation.h"
 #include "launch/named_hosts.h"
+#include "launch/pmi_meeting.h"
 #include "launch/program.h"
 #include "launch/python.h"
 #include "launch/ssh_orders.h"
@@ -269,6 +270,9 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   if (!hints) return std::unexpected(hints.error());
   auto place = scheduler::detect(environment, *hints);
   if (!place) return std::unexpected(place.error());
+  if (!options.dry_run) {
+    if (auto met = meet(*place, environment); !met) return std::unexpected(std::move(met.error()));
+  }
   place->notes.insert(place->notes.end(), notes.begin(), notes.end());
   Job job;
   job.options = options;

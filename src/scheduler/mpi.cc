@@ -15,13 +15,6 @@ namespace {
 constexpr std::uint32_t first_port = 61'000;
 constexpr std::uint32_t port_count = 4'536;  // up to 65535
 
-// FNV-1a: neighbouring jobs get different ports.
-int port_of(std::string_view job) {
-  std::uint32_t hash = 2'166'136'261u;
-  for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619u;
-  return static_cast<int>(first_port + hash % port_count);
-}
-
 std::string counted(int count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : (what.ends_with("s") ? "es" : "s"));
 }
@@ -76,7 +69,7 @@ Allocation allocation_of(const Environment& environment, const MpiWorld& world,
   allocation.root_candidates = world.hosts;
   allocation.job = "mpi." + (world.job.empty() ? std::string("world") : world.job);
   allocation.key = world.key;
-  allocation.port = port_of(allocation.job);
+  allocation.port = mpi_port(allocation.job);
   allocation.location = environment.non_empty("SLURM_TOPOLOGY_ADDR");
   allocation.location_pattern = environment.non_empty("SLURM_TOPOLOGY_ADDR_PATTERN");
   allocation.reasons.push_back(
@@ -201,6 +194,13 @@ Result<Allocation> starter(const Environment& environment, const Hints& hints) {
 }
 
 }  // namespace
+
+// FNV-1a.
+int mpi_port(std::string_view job) {
+  std::uint32_t hash = 2'166'136'261u;
+  for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619u;
+  return static_cast<int>(first_port + hash % port_count);
+}
 
 Result<std::optional<Allocation>> MpiEngine::detect(const Environment& environment,
                                                     const Hints& hints) const {
