@@ -10,6 +10,7 @@
 #include "hosts/address.h"
 #include "launch/activation.h"
 #include "launch/named_hosts.h"
+#include "launch/pmi_meeting.h"
 #include "launch/program.h"
 #include "launch/python.h"
 #include "launch/ssh_orders.h"
@@ -40,6 +41,8 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
     hints.hosts = *std::move(hosts);
     hints.hosts_source = options.hosts.given() ? options.hosts.source : options.host_file.source;
   }
+  if (!options.via.value.empty()) hints.via = options.via.source;
+  if (!options.launcher.value.empty()) hints.via = options.launcher.source;
   hints.nnodes = options.nnodes.value;
   hints.min_nodes = options.min_nodes;
   hints.nnodes_source = options.nnodes.source;
@@ -271,6 +274,9 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   if (!hints) return std::unexpected(hints.error());
   auto place = scheduler::detect(environment, *hints);
   if (!place) return std::unexpected(place.error());
+  if (!options.dry_run) {
+    if (auto met = meet(*place, environment); !met) return std::unexpected(std::move(met.error()));
+  }
   place->notes.insert(place->notes.end(), notes.begin(), notes.end());
   Job job;
   job.options = options;
