@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "agent/shim.h"
+#include "base/process.h"
 #include "container/binds.h"
 #include "container/choose.h"
 #include "container/environment.h"
@@ -16,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::chrono::seconds srun_help_limit{10};
 // bash where the image has one; its first word is a virtual environment to enter, or empty.
 constexpr std::string_view best_shell =
     R"(test -z "$0" || . "$0/bin/activate" || exit; command -v bash >/dev/null && exec bash; exec sh)";
@@ -49,27 +51,67 @@ Result<std::string> log_folder(const Options& options) {
                "name a folder that can be written with --log-dir");
 }
 
-}  // namespace
-
-Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
-                                     const Environment& environment, const std::string& host) {
-  ContainerPlan plan;
-  const auto runtime = container::choose(wanted, environment, is_executable_file, false);
-  if (!runtime) return std::unexpected(runtime.error());
-  plan.runtime = *runtime;
+Result<container::Run> plan_run(const container::Wanted& wanted, const Inside& inside,
+                                const std::string& host) {
   if (auto checked = check_binds(wanted, host); !checked) return std::unexpected(checked.error());
   const auto here = current_folder();
   if (!here) return std::unexpected(here.error());
   std::vector<container::Bind> binds = container::default_binds(*here);
   binds.insert(binds.end(), wanted.binds.begin(), wanted.binds.end());
   binds.insert(binds.end(), inside.binds.begin(), inside.binds.end());
+  container::Run run;
+  run.wanted = wanted;
+  run.binds = container::in_order(binds);
+  run.workdir = wanted.workdir.empty() ? *here : wanted.workdir;
+  run.program = inside.program;
+  run.variables = inside.variables;
+  run.interactive = inside.interactive;
+  return run;
+}
+
+Result<container::Bind> own_program() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return fail("toprun's own path", error.message(), "mount /proc");
+  return container::Bind{self, std::string(program_inside), true};
+}
+
+// spank(7): the options of plugins stand in srun's own help.
+bool srun_has_pyxis(const Job& job) {
+  const auto help = output_of({"srun", "--help"}, job.environment, srun_help_limit);
+  return help && help->find("--container-image") != std::string::npos;
+}
+
+// The folders in which an agent inside writes.
+Result<std::vector<container::Bind>> written_folders(const Options& options) {
+  std::vector<container::Bind> binds;
+  auto logs = log_folder(options);
+  if (!logs) return std::unexpected(logs.error());
+  if (!logs->empty()) binds.push_back({*logs, *logs});
+  std::error_code error;
+  for (const auto& path : {options.node_log, options.report}) {
+    if (!path) continue;
+    fs::path folder = fs::absolute(*path, error).lexically_normal();
+    if (&path != &options.node_log && !fs::is_directory(folder, error)) {
+      folder = folder.parent_path();
+    }
+    binds.push_back({folder, folder});
+  }
+  return binds;
+}
+
+}  // namespace
+
+Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
+                                     const Environment& environment, const std::string& host) {
+  const auto runtime = container::choose(wanted, environment, is_executable_file, false);
+  if (!runtime) return std::unexpected(runtime.error());
+  ContainerPlan plan;
+  plan.runtime = *runtime;
   plan.node = container::find_node(host);
-  plan.run.wanted = wanted;
-  plan.run.binds = container::in_order(binds);
-  plan.run.workdir = wanted.workdir.empty() ? *here : wanted.workdir;
-  plan.run.program = inside.program;
-  plan.run.variables = inside.variables;
-  plan.run.interactive = inside.interactive;
+  auto run = plan_run(wanted, inside, host);
+  if (!run) return std::unexpected(run.error());
+  plan.run = *std::move(run);
   plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
   auto command = plan.runtime->command(plan.run, plan.node, environment);
   if (!command) return std::unexpected(command.error());
@@ -78,17 +120,36 @@ Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Insi
 }
 
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return fail("toprun's own path", error.message(), "mount /proc");
+  const auto self = own_program();
+  if (!self) return std::unexpected(self.error());
   auto logs = log_folder(job.options);
   if (!logs) return std::unexpected(logs.error());
   Inside inside;
-  inside.binds = {{folder, folder}, {self, std::string(program_inside), true}};
+  inside.binds = {{folder, folder}, *self};
   if (!logs->empty()) inside.binds.push_back({*logs, *logs});
   inside.program = {std::string(program_inside), std::string(agent::shim_word),
                     fmt::format("{}/{}", folder, shim_socket_name)};
   return plan_container(job.options.container, inside, job.environment, job.place.node_name);
+}
+
+Result<EngineContainer> plan_engine_container(const Job& job) {
+  const container::Wanted& wanted = job.options.container;
+  const bool in_question = wanted.runtime == "auto" || wanted.runtime == "pyxis";
+  if (wanted.empty() || !in_question || job.place.engine != "slurm") return EngineContainer{};
+  const bool there = srun_has_pyxis(job);
+  if (!there && wanted.runtime == "auto") return EngineContainer{};  // the nodes choose
+  const auto runtime = container::choose(wanted, job.environment, is_executable_file, there);
+  if (!runtime) return std::unexpected(runtime.error());
+  const auto self = own_program();
+  if (!self) return std::unexpected(self.error());
+  auto folders = written_folders(job.options);
+  if (!folders) return std::unexpected(folders.error());
+  Inside inside;
+  inside.binds = *std::move(folders);
+  inside.binds.push_back(*self);
+  const auto run = plan_run(wanted, inside, job.place.node_name);
+  if (!run) return std::unexpected(run.error());
+  return EngineContainer{(*runtime)->step_options(*run), std::string(program_inside)};
 }
 
 Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,

@@ -39,6 +39,17 @@ Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Insi
 // finds its socket and ranks their error files there.
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
 
+// The engine's own command starts the agents inside (pyxis): by these options of it and this
+// program. Options are empty where agents start their node's container themselves.
+struct EngineContainer {
+  std::vector<std::string> options;
+  std::string program;
+};
+// In the agents' environment: they are inside already.
+inline constexpr const char* inside_variable = "TOPRUN_INSIDE";
+
+Result<EngineContainer> plan_engine_container(const Job& job);
+
 // With a shell in it that somebody uses, in a virtual environment if `venv` names one. All of
 // `environment` that means something inside is there.
 Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "hosts/address.h"
 #include "launch/activation.h"
+#include "launch/container_plan.h"
 #include "launch/named_hosts.h"
 #include "launch/pmi_meeting.h"
 #include "launch/program.h"
@@ -281,6 +282,10 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   Job job;
   job.options = options;
   job.environment = environment;
+  if (environment.has(inside_variable)) {
+    job.options.container = {};
+    job.environment.unset(inside_variable);
+  }
   job.inherited = inherited;
   job.place = std::move(*place);
   unset_option_variables(job);

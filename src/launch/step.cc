@@ -16,6 +16,7 @@
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "launch/container_plan.h"
 #include "launch/spares.h"
 #include "launch/ssh_orders.h"
 #include "rendezvous/preamble.h"
@@ -155,10 +156,16 @@ std::vector<std::string> arguments_for(const Job& job) {
 Result<scheduler::AgentCommand> step_command(const Job& job) {
   const auto place = needed_nodes(job);
   if (!place) return std::unexpected(place.error());
+  const auto inside = plan_engine_container(job);
+  if (!inside) return std::unexpected(inside.error());
+  const bool agents_inside = !inside->options.empty();
   const bool on_terminal = ::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1;
-  return scheduler::agent_command(job.environment, *place,
-                                  {program_for(job), arguments_for(job), job.is_elastic(),
-                                   on_terminal, variables_for_agents(job), ::geteuid() == 0});
+  auto command = scheduler::agent_command(
+      job.environment, *place,
+      {agents_inside ? inside->program : program_for(job), arguments_for(job), job.is_elastic(),
+       on_terminal, variables_for_agents(job), ::geteuid() == 0, inside->options});
+  if (command && agents_inside) command->environment.set(inside_variable, "1");
+  return command;
 }
 
 int run_step(const Job& job) {

@@ -128,6 +128,7 @@ Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
     command.argv.push_back("--cpu-bind=none");
   }
   command.argv.push_back("--export=ALL");
+  command.argv.insert(command.argv.end(), request.options.begin(), request.options.end());
   command.argv.push_back(request.program);
   command.argv.insert(command.argv.end(), request.arguments.begin(), request.arguments.end());
   command.environment = step_environment(environment, allocation);
