@@ -50,14 +50,13 @@ struct AgentCommand {
 struct AgentRequest {
   // toprun as every node finds it; where we were called by a link named torchrun, that link.
   std::string program;
-  std::vector<std::string> arguments = {
-      std::vector<std::string> options = {};  // of the engine's command, beside its own
-};                                            // the user's own, without argv[0]
-bool elastic = false;                         // the agents go on without a node that fails
-bool on_terminal = false;                     // somebody watches what they print
-std::vector<std::string> variables = {};  // that they need, where the engine does not hand on all
-bool as_root = false;
-};  // namespace toprun::scheduler
+  std::vector<std::string> arguments = {};  // the user's own, without argv[0]
+  bool elastic = false;                     // the agents go on without a node that fails
+  bool on_terminal = false;                 // somebody watches what they print
+  std::vector<std::string> variables = {};  // that they need, where the engine does not hand on all
+  bool as_root = false;
+  std::vector<std::string> options = {};  // of the engine's command, beside its own
+};
 
 // Waits so long. False: the caller has no more time.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
