@@ -41,7 +41,8 @@ int act(const Split& given, const std::vector<std::string>& arguments,
   const Split& split = awaited->split;
   auto options = submit_options(split, arguments, environment, is_file);
   if (!options) return give_up(options.error());
-  if (const auto done = complete(options->run.container); !done) return give_up(done.error());
+  const auto done = complete(options->run.container, environment, options->notes);
+  if (!done) return give_up(done.error());
   if (const auto there = check_script(options->run, environment); !there) {
     return give_up(there.error());
   }

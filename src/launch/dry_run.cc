@@ -74,7 +74,8 @@ Result<std::string> describe(const Job& job) {
   if (job.in_container()) {
     const auto plan = plan_container(job, "FOLDER");
     if (!plan) return std::unexpected(plan.error());
-    for (const container::Command& command : plan->creation) {
+    const auto creation = plan->runtime->creation(plan->run, plan->node, job.environment);
+    for (const container::Command& command : creation) {
       line("if missing", shell_quote(command.argv));
     }
     line("container", shell_quote(plan->command.argv));
