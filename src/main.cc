@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/shim.h"
 #include "base/console.h"
 #include "base/environment.h"
 #include "cli/run.h"
@@ -13,6 +14,7 @@
 int main(int argc, char** argv) {
   using namespace toprun;
   std::vector<std::string> words(argv, argv + argc);
+  if (words.size() == 3 && words[1] == agent::shim_word) return agent::run_shim(words[2]);
   Environment environment = Environment::from(environ);
   if (environment.get(scheduler::ssh_step_variable) == scheduler::ssh_step) {
     const auto orders = launch::receive_ssh_orders();

@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/files.h"
@@ -79,6 +80,13 @@ int signal_descendants(int signal) {
   return static_cast<int>(found.size());
 }
 
+void notify_groups(std::span<const pid_t> leaders, int signal) {
+  for (const pid_t pid : descendants(::getpid())) {
+    const bool meant = std::ranges::find(leaders, ::getpgid(pid)) != leaders.end();
+    if (meant && catches(pid, signal)) ::kill(pid, signal);
+  }
+}
+
 // proc(5): /proc/PID/status has a mask in hexadecimal, bit n-1 for signal n.
 bool catches(pid_t pid, int signal) {
   constexpr std::string_view label = "SigCgt:";
@@ -100,6 +108,12 @@ std::string describe_process(pid_t pid) {
   return fmt::format(
       "{} ({}, state {}{})", pid, printable(std::string_view(*stat).substr(name, name_end - name)),
       (*stat)[name_end + 2], where.empty() || where == "0" ? "" : " in " + printable(where));
+}
+
+std::vector<std::string> describe_descendants() {
+  std::vector<std::string> words;
+  for (const pid_t pid : descendants(::getpid())) words.push_back(describe_process(pid));
+  return words;
 }
 
 void become_subreaper() {

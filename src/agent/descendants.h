@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ std::vector<pid_t> descendants(pid_t root);
 // Sends `signal` to every process below the calling one. Returns how many there were.
 int signal_descendants(int signal);
 
+// To those of them that are in one of these process groups and have a handler for it.
+void notify_groups(std::span<const pid_t> leaders, int signal);
+
 // Whether the process has a handler for it, as far as /proc says: most signals would end one that
 // has none.
 bool catches(pid_t pid, int signal);
@@ -22,6 +26,9 @@ bool catches(pid_t pid, int signal);
 // A process for a message: "4711 (python3, state D in nfs_wait_bit_killable)", as far as /proc
 // says.
 std::string describe_process(pid_t pid);
+
+// That of every process below the calling one.
+std::vector<std::string> describe_descendants();
 
 // Makes this process the one that inherits orphans from below it, so that a descendant cannot
 // escape by a double fork.

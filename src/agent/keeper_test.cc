@@ -53,7 +53,8 @@ int agent_with_workers(int heartbeat_fd, const Inherited& inherited, const std::
   plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root}};
   OutputPlan output;
   output.console = std::make_shared<Terminal>(io, ConsoleDescriptors{}, false);
-  Workers workers(io, inherited, "n1", {plan}, {{}, [&] { io.stop(); }}, output);
+  Workers workers(io, own_children(io, inherited, "n1"), "n1", {plan}, {{}, [&] { io.stop(); }},
+                  output);
   boost::asio::signal_set signals(io, SIGTERM, SIGUSR1);
   int exit_code = 0;
   signals.async_wait([&](const boost::system::error_code&, int signal) {

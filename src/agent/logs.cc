@@ -62,7 +62,7 @@ Result<Logs> Logs::create(const std::optional<std::string>& log_dir, const std::
   if (!log_dir) {
     const std::string folder = new_temporary_folder(environment);
     keeper_removes(folder);
-    return Logs(folder, false);
+    return Logs(folder, false, true);
   }
   const auto unwritable = [&](int code) {
     return usage(fmt::format("cannot write logs to {}", *log_dir), errno_text(code),
@@ -75,13 +75,18 @@ Result<Logs> Logs::create(const std::optional<std::string>& log_dir, const std::
   if (failed) return unwritable(failed.value());
   auto folder = new_folder(parent.string(), file_name_of(run_id), log_folder_mode);
   if (!folder) return unwritable(folder.error());
-  return Logs(std::move(*folder), true);
+  return Logs(std::move(*folder), true, false);
 }
 
-Logs::Logs(Logs&& other) noexcept : folder_(std::exchange(other.folder_, {})), kept_(other.kept_) {}
+Result<Logs> Logs::within(std::string folder) {
+  return Logs(std::move(folder), false, false);
+}
+
+Logs::Logs(Logs&& other) noexcept
+    : folder_(std::exchange(other.folder_, {})), kept_(other.kept_), owned_(other.owned_) {}
 
 Logs::~Logs() {
-  if (kept_ || folder_.empty()) return;
+  if (!owned_ || folder_.empty()) return;
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
   keeper_removes("");

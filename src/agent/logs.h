@@ -27,6 +27,8 @@ class Logs {
   // (TMPDIR); if nothing there can be written, workers have no error files.
   static Result<Logs> create(const std::optional<std::string>& log_dir, const std::string& run_id,
                              const Environment& environment);
+  // In a folder that somebody else made and removes: for error files only.
+  static Result<Logs> within(std::string folder);
   Logs(Logs&& other) noexcept;
   Logs& operator=(Logs&& other) = delete;
   ~Logs();
@@ -42,10 +44,12 @@ class Logs {
   const std::string& folder() const { return folder_; }
 
  private:
-  Logs(std::string folder, bool kept) : folder_(std::move(folder)), kept_(kept) {}
+  Logs(std::string folder, bool kept, bool owned)
+      : folder_(std::move(folder)), kept_(kept), owned_(owned) {}
 
   std::string folder_;
   bool kept_ = false;
+  bool owned_ = false;  // removed with the object
 };
 
 }  // namespace toprun::agent

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -172,6 +173,20 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
   }
   return usage(fmt::format("cannot run {} on {}", name, host), "not found in PATH",
                "give its path, or ./" + name + " if it is in the current folder");
+}
+
+Result<void> find_programs(std::span<Program> programs, const std::string& host) {
+  for (Program& program : programs) {
+    constexpr std::string_view variable = "PATH=";
+    const auto entry = std::ranges::find_if(
+        program.environment, [&](const std::string& text) { return text.starts_with(variable); });
+    const std::string path =
+        entry == program.environment.end() ? "" : entry->substr(variable.size());
+    auto found = find_program(program.argv.at(0), path, host);
+    if (!found) return std::unexpected(std::move(found.error()));
+    program.path = *std::move(found);
+  }
+  return {};
 }
 
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,

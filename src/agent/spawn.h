@@ -22,7 +22,7 @@ inline constexpr int exec_failed = 127;
 // A program to start in a session and process group of its own, which gets SIGKILL when the thread
 // that started it ends.
 struct Program {
-  std::string path;  // as find_program gives it
+  std::string path = {};  // as find_programs() gives it
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // NAME=VALUE
   int stdin_fd = -1;
@@ -35,6 +35,9 @@ struct Program {
 // file of that name in `path_variable`. The error names `host`.
 Result<std::string> find_program(const std::string& name, const std::string& path_variable,
                                  const std::string& host);
+
+// Sets each program's path, by its argv[0] and its own PATH.
+Result<void> find_programs(std::span<Program> programs, const std::string& host);
 
 // Starts all or none and returns their process ids in order; none is left if one could not be
 // started. Of our descriptors they keep only the three named. The error names program and `host`.

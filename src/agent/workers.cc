@@ -7,12 +7,9 @@
 
 #include <algorithm>
 
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "agent/descendants.h"
 #include "agent/oom.h"
-#include "agent/spawn.h"
 #include "agent/tail.h"
 #include "base/console.h"
 #include "base/files.h"
@@ -63,20 +60,19 @@ std::optional<ErrorFile> read_error_file(const std::string& path, SteadyTime sta
 }  // namespace
 
 struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
-  Impl(boost::asio::io_context& context, const Inherited& was_inherited, std::string host_name,
+  Impl(boost::asio::io_context& context, std::shared_ptr<Children> where, std::string host_name,
        std::vector<WorkerPlan> plans, Observer callbacks, OutputPlan output_plan)
-      : inherited(was_inherited),
+      : children(std::move(where)),
         host(std::move(host_name)),
         observer(std::move(callbacks)),
         output(context, std::move(output_plan)),
-        child_signal(context),
         kill_timer(context),
         report_timer(context),
         flush_timer(context) {
     for (WorkerPlan& plan : plans) workers.push_back({std::move(plan), 0, false, false, {}});
   }
 
-  const Inherited inherited;
+  const std::shared_ptr<Children> children;
   const std::string host;
   Observer observer;
   std::vector<Worker> workers;
@@ -89,7 +85,6 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   SteadyTime stopped_at{};
   SteadyTime kill_at = SteadyTime::max();
   SteadyTime kill_since{};
-  boost::asio::signal_set child_signal;
   boost::asio::steady_timer kill_timer;
   boost::asio::steady_timer report_timer;
   boost::asio::steady_timer flush_timer;
@@ -98,10 +93,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   Result<std::vector<Program>> prepare(std::vector<Output::Ends>& ends, int null_fd);
   void stop(milliseconds grace);
   void signal_groups(int signal);
-  void notify_groups(int signal);
-  bool any_alive() const;
-
-  void await_children();
+  std::vector<pid_t> alive() const;
   void on_children();
   bool reap();
   void report_dead(bool even_if_output_is_blocked);
@@ -129,13 +121,15 @@ Result<std::vector<Program>> Workers::Impl::prepare(std::vector<Output::Ends>& e
   programs.reserve(workers.size());
   for (const Worker& worker : workers) {
     const WorkerPlan& plan = worker.plan;
-    auto path = find_program(plan.argv.at(0), plan.environment.get("PATH").value_or(""), host);
-    if (!path) return std::unexpected(path.error());
     auto pipes = output.add(plan.out, plan.err);
     if (!pipes) return std::unexpected(pipes.error());
-    programs.push_back({std::move(*path), plan.argv, plan.environment.entries(),
-                        plan.inherit_stdin ? STDIN_FILENO : null_fd, pipes->out.get(),
-                        pipes->err.get(), affinity_mask(plan.cpus)});
+    programs.push_back({{},
+                        plan.argv,
+                        plan.environment.entries(),
+                        plan.inherit_stdin ? STDIN_FILENO : null_fd,
+                        pipes->out.get(),
+                        pipes->err.get(),
+                        affinity_mask(plan.cpus)});
     ends.push_back(std::move(*pipes));
   }
   return programs;
@@ -151,17 +145,15 @@ Result<void> Workers::Impl::start() {
     if (!null) return fail_errno("cannot open /dev/null on " + host);
   }
   std::vector<Output::Ends> ends;
-  const auto programs = prepare(ends, null.get());
+  auto programs = prepare(ends, null.get());
   if (!programs) return std::unexpected(programs.error());
 
-  become_subreaper();
-  error_code failed;
-  child_signal.add(SIGCHLD, failed);
-  if (failed) return fail("cannot watch for SIGCHLD on " + host, failed.message());
+  children->on_change = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->on_children();
+  };
   started = steady_clock::now();
-  const auto pids = spawn(*programs, inherited, host);
+  const auto pids = children->start(*std::move(programs));
   if (!pids) return std::unexpected(pids.error());
-
   for (std::size_t i = 0; i < workers.size(); ++i) {
     workers[i].pid = (*pids)[i];
     workers[i].alive = true;
@@ -169,27 +161,19 @@ Result<void> Workers::Impl::start() {
   ends.clear();
   phase = Phase::running;
   output.start();
-  await_children();
   return {};
 }
 
-bool Workers::Impl::any_alive() const {
-  return std::ranges::any_of(workers, [](const Worker& worker) { return worker.alive; });
+std::vector<pid_t> Workers::Impl::alive() const {
+  std::vector<pid_t> pids;
+  for (const Worker& worker : workers) {
+    if (worker.alive) pids.push_back(worker.pid);
+  }
+  return pids;
 }
 
 void Workers::Impl::signal_groups(int signal) {
-  for (const Worker& worker : workers) {
-    if (worker.alive) ::kill(-worker.pid, signal);
-  }
-}
-
-void Workers::Impl::notify_groups(int signal) {
-  for (const pid_t pid : descendants(::getpid())) {
-    const pid_t group = ::getpgid(pid);
-    const bool in_a_workers_group = std::ranges::any_of(
-        workers, [&](const Worker& worker) { return worker.alive && worker.pid == group; });
-    if (in_a_workers_group && catches(pid, signal)) ::kill(pid, signal);
-  }
+  children->signal_groups(alive(), signal);
 }
 
 void Workers::Impl::stop(milliseconds grace) {
@@ -214,31 +198,19 @@ void Workers::Impl::stop(milliseconds grace) {
   if (phase != Phase::gone) schedule_kill(std::min(kill_at, steady_clock::now() + grace));
 }
 
-void Workers::Impl::await_children() {
-  child_signal.async_wait(guarded(&Impl::on_children));
-}
-
 void Workers::Impl::on_children() {
   if (phase == Phase::gone) return;
   const auto self = shared_from_this();  // a callback may destroy the owner
   const bool childless = reap();
   report_dead(false);
-  if (phase == Phase::running && !any_alive() && !childless) leave();
+  if (phase == Phase::running && alive().empty() && !childless) leave();
   if ((phase == Phase::running || phase == Phase::leaving) && childless) flush();
-  if (phase != Phase::gone) {
-    child_signal.cancel();
-    await_children();
-  }
 }
 
 // Collects every child that ended, adopted ones included. True if no child is left at all.
 bool Workers::Impl::reap() {
-  for (;;) {
-    int status = 0;
-    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
-    if (pid < 0 && errno == EINTR) continue;
-    if (pid < 0) return true;  // ECHILD
-    if (pid == 0) return false;
+  const Children::Reaped reaped = children->reap();
+  for (const auto& [pid, status] : reaped.ended) {
     for (Worker& worker : workers) {
       if (worker.pid != pid || !worker.alive) continue;
       worker.alive = false;
@@ -246,6 +218,7 @@ bool Workers::Impl::reap() {
       take_status(status, worker.exit);
     }
   }
+  return reaped.childless;
 }
 
 void Workers::Impl::report_dead(bool even_if_output_is_blocked) {
@@ -290,7 +263,7 @@ void Workers::Impl::describe(std::size_t index) {
 // The workers have ended, but not all that they started.
 void Workers::Impl::leave() {
   phase = Phase::leaving;
-  if (!killing) signal_descendants(SIGTERM);
+  if (!killing) children->signal_all(SIGTERM);
   schedule_kill(std::min(kill_at, steady_clock::now() + leftover_grace));
 }
 
@@ -307,18 +280,16 @@ void Workers::Impl::on_kill_timer() {
   if (!std::exchange(killing, true)) kill_since = now;
   if (now - kill_since > unkillable_limit) return give_up_on_the_unkillable();
   signal_groups(SIGKILL);
-  signal_descendants(SIGKILL);
+  children->signal_all(SIGKILL);
   kill_timer.expires_after(kill_interval);
   kill_timer.async_wait(guarded(&Impl::on_kill_timer));
 }
 
 void Workers::Impl::give_up_on_the_unkillable() {
-  std::vector<std::string> left;
-  for (const pid_t pid : descendants(::getpid())) left.push_back(describe_process(pid));
   say(
       fmt::format("on {} these processes do not die, {} s after SIGKILL: {}; a driver or a file "
                   "server hangs, and the node may need a restart",
-                  host, unkillable_limit.count(), join(left, ", ")));
+                  host, unkillable_limit.count(), join(children->describe_all(), ", ")));
   for (Worker& worker : workers) {
     if (!worker.alive) continue;
     worker.alive = false;
@@ -359,7 +330,7 @@ void Workers::Impl::on_gone() {
   const auto self = shared_from_this();
   report_dead(true);
   phase = Phase::gone;
-  child_signal.cancel();
+  children->unwatch();
   report_timer.cancel();
   flush_timer.cancel();
   if (observer.gone) observer.gone();
@@ -367,7 +338,7 @@ void Workers::Impl::on_gone() {
 
 void Workers::Impl::destroy() {
   observer = {};
-  child_signal.cancel();
+  children->unwatch();
   kill_timer.cancel();
   report_timer.cancel();
   flush_timer.cancel();
@@ -377,15 +348,15 @@ void Workers::Impl::destroy() {
   const SteadyTime deadline = steady_clock::now() + destruction_limit;
   while (!reap() && steady_clock::now() < deadline) {
     signal_groups(SIGKILL);
-    signal_descendants(SIGKILL);
+    children->signal_all(SIGKILL);
     const timespec pause{0, 1'000'000};
     ::nanosleep(&pause, nullptr);
   }
 }
 
-Workers::Workers(boost::asio::io_context& io, const Inherited& inherited, std::string host,
+Workers::Workers(boost::asio::io_context& io, std::shared_ptr<Children> children, std::string host,
                  std::vector<WorkerPlan> plans, Observer observer, OutputPlan output)
-    : impl_(std::make_shared<Impl>(io, inherited, std::move(host), std::move(plans),
+    : impl_(std::make_shared<Impl>(io, std::move(children), std::move(host), std::move(plans),
                                    std::move(observer), std::move(output))) {}
 
 Workers::~Workers() {
@@ -401,7 +372,7 @@ void Workers::forward(int signal) {
 }
 
 void Workers::notify(int signal) {
-  impl_->notify_groups(signal);
+  impl_->children->notify_groups(impl_->alive(), signal);
 }
 
 void Workers::pause(bool paused) {

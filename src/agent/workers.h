@@ -8,8 +8,8 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "agent/children.h"
 #include "agent/exit.h"
-#include "agent/inherited.h"
 #include "agent/output.h"
 #include "base/environment.h"
 #include "base/error.h"
@@ -44,10 +44,9 @@ inline constexpr std::chrono::seconds flush_limit{2};
 //                                                             output written: gone <-----+
 //
 // Each worker leads a session and process group of its own. start() must be called on the thread
-// that outlives the workers (PDEATHSIG fires when the forking thread ends) and makes the process a
-// subreaper. From start() to `gone` every child of the process is taken for a worker or what one
-// left behind, reaped and at the end killed: start no other. All callbacks come from the
-// io_context's thread and may destroy the object.
+// that outlives the workers (PDEATHSIG fires when the forking thread ends). From start() to `gone`
+// all of `children` are taken for a worker or what one left behind, reaped and at the end killed:
+// start no other there. All callbacks come from the io_context's thread and may destroy the object.
 class Workers {
  public:
   struct Observer {
@@ -55,7 +54,7 @@ class Workers {
     std::function<void()> gone;  // all exited, no descendant left, output written
   };
 
-  Workers(boost::asio::io_context& io, const Inherited& inherited, std::string host,
+  Workers(boost::asio::io_context& io, std::shared_ptr<Children> children, std::string host,
           std::vector<WorkerPlan> plans, Observer observer, OutputPlan output);
   ~Workers();  // kills and reaps whatever is left; no more callbacks
   Workers(const Workers&) = delete;

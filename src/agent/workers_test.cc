@@ -13,6 +13,9 @@
 
 #include "agent/binding.h"
 #include "agent/descendants.h"
+#include "agent/shim.h"
+#include "agent/shim_door.h"
+#include "agent/shim_link.h"
 #include "base/files.h"
 #include "base/testing.h"
 #include "base/text.h"
@@ -31,7 +34,7 @@ bool exists(pid_t pid) {
 }
 
 // Runs workers with a file as the console until they are gone.
-class WorkersTest : public testing::Test {
+class AnyWorkersTest : public testing::Test {
  protected:
   void SetUp() override {
     console_.out = ::open((root_ / "out").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -39,6 +42,8 @@ class WorkersTest : public testing::Test {
   }
   void TearDown() override {
     workers_.reset();
+    shim_link_.reset();
+    if (shim_ > 0) ::waitpid(shim_, nullptr, 0);
     ::close(console_.out);
     ::close(console_.err);
   }
@@ -57,7 +62,7 @@ class WorkersTest : public testing::Test {
     return plan;
   }
   Result<void> start() {
-    workers_ = std::make_unique<Workers>(io_, inherited_, "n1", plans_,
+    workers_ = std::make_unique<Workers>(io_, children(), "n1", plans_,
                                          Workers::Observer{[this](const WorkerExit& exit) {
                                                              exits_[exit.rank] = exit;
                                                              if (on_exit_) on_exit_(exit);
@@ -68,6 +73,27 @@ class WorkersTest : public testing::Test {
                                                            }},
                                          output_plan());
     return workers_->start();
+  }
+  std::shared_ptr<Children> children() {
+    if (!in_shim_) return own_children(io_, inherited_, "n1");
+    if (!shim_link_) start_shim();
+    return shim_link_;
+  }
+  // A shim without a container around it.
+  void start_shim() {
+    const ShimDoor door = *ShimDoor::open(root_ / "shim");
+    shim_ = ::fork();
+    if (shim_ == 0) {
+      inherited_.restore();  // as a runtime is started
+      ::_exit(run_shim(root_ / "shim"));
+    }
+    shim_link_ = *ShimLink::greet(io_, *door.admit(patience), "n1");
+  }
+  std::string host() const { return in_shim_ ? "n1 in the container" : "n1"; }
+  bool nobody_is_left() const {
+    auto left = descendants(::getpid());
+    std::erase(left, shim_);
+    return left.empty();
   }
   void run_until(const std::function<bool()>& done) {
     const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -103,9 +129,23 @@ class WorkersTest : public testing::Test {
   std::unique_ptr<Workers> workers_;
   std::map<int, WorkerExit> exits_;
   bool gone_ = false;
+  bool in_shim_ = false;
+  pid_t shim_ = 0;
+  std::shared_ptr<ShimLink> shim_link_;
 };
 
-TEST_F(WorkersTest, ReportHowEachEnded) {
+// As children of the agent, and of a shim.
+class WorkersTest : public AnyWorkersTest, public testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    AnyWorkersTest::SetUp();
+    in_shim_ = GetParam();
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Here, WorkersTest, testing::Values(false));
+INSTANTIATE_TEST_SUITE_P(InAShim, WorkersTest, testing::Values(true));
+
+TEST_P(WorkersTest, ReportHowEachEnded) {
   add("exit 0");
   add("echo said; echo why >&2; exit 7");
   add("kill -SEGV $$");
@@ -124,7 +164,7 @@ TEST_F(WorkersTest, ReportHowEachEnded) {
   EXPECT_EQ(file("err"), "why\n");
 }
 
-TEST_F(WorkersTest, GetSessionsDescriptorsAndStdinOfTheirOwn) {
+TEST_P(WorkersTest, GetSessionsDescriptorsAndStdinOfTheirOwn) {
   const int leaked = ::open("/dev/null", O_RDONLY);  // without close-on-exec
   add("ls /proc/self/fd | wc -w; cut -d' ' -f 5,6 /proc/$$/stat; echo $$; read x || echo eof");
   start_and_run();
@@ -138,7 +178,7 @@ TEST_F(WorkersTest, GetSessionsDescriptorsAndStdinOfTheirOwn) {
   EXPECT_EQ(out[4], "eof");
 }
 
-TEST_F(WorkersTest, GetBackTheInheritedSignalsAndLimits) {
+TEST_P(WorkersTest, GetBackTheInheritedSignalsAndLimits) {
   rlimit before{};
   ::getrlimit(RLIMIT_CORE, &before);
   const rlimit changed{0, before.rlim_max};
@@ -169,18 +209,19 @@ TEST_F(WorkersTest, GetBackTheInheritedSignalsAndLimits) {
   EXPECT_EQ(std::stoull(out.substr(start.size()), nullptr, 16) & ~kLibrarysOwn, 0U) << out;
 }
 
-TEST_F(WorkersTest, StartAllOrNone) {
+TEST_P(WorkersTest, StartAllOrNone) {
   add("echo $$ > $ROOT/pid; exec sleep 1000");
   add_program({"no-such-program"});
   const auto started = start();
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().line(),
-            "cannot run no-such-program on n1: not found in PATH; give its path, or "
-            "./no-such-program if it is in the current folder");
+            fmt::format("cannot run no-such-program on {}: not found in PATH; give its path, or "
+                        "./no-such-program if it is in the current folder",
+                        host()));
   EXPECT_FALSE(fs::exists(root_ / "pid"));  // it was not even begun
 }
 
-TEST_F(WorkersTest, StartAllOrNoneWhenExecFails) {
+TEST_P(WorkersTest, StartAllOrNoneWhenExecFails) {
   const std::string script = root_ / "script";
   std::ofstream(script) << "#!/no/such/interpreter\n";
   fs::permissions(script, fs::perms::owner_all);
@@ -189,14 +230,14 @@ TEST_F(WorkersTest, StartAllOrNoneWhenExecFails) {
   const auto started = start();
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().line(),
-            fmt::format("cannot run {} on n1: No such file or directory; the file is there, the "
+            fmt::format("cannot run {} on {}: No such file or directory; the file is there, the "
                         "interpreter or loader that it names is not",
-                        script));
+                        script, host()));
   EXPECT_EQ(started.error().exit_code, exit_usage);
-  EXPECT_TRUE(descendants(::getpid()).empty());
+  EXPECT_TRUE(nobody_is_left());
 }
 
-TEST_F(WorkersTest, StopsThoseThatHeedAndThoseThatDoNot) {
+TEST_P(WorkersTest, StopsThoseThatHeedAndThoseThatDoNot) {
   add("exec sleep 1000");
   add("trap '' TERM; echo ready; while :; do sleep 0.1; done");
   add("trap 'exit 5' TERM; echo ready; while :; do sleep 0.1; done");
@@ -211,7 +252,7 @@ TEST_F(WorkersTest, StopsThoseThatHeedAndThoseThatDoNot) {
   for (const auto& [rank, exit] : exits_) EXPECT_TRUE(exit.ours) << rank;
 }
 
-TEST_F(WorkersTest, AShorterGraceWins) {
+TEST_P(WorkersTest, AShorterGraceWins) {
   add("trap '' TERM; echo ready; while :; do sleep 0.1; done");
   ASSERT_TRUE(start());
   run_until([this] { return file("out") == "ready\n"; });
@@ -221,7 +262,7 @@ TEST_F(WorkersTest, AShorterGraceWins) {
   EXPECT_EQ(exits_[0].signal, SIGKILL);
 }
 
-TEST_F(WorkersTest, LeaveNoDescendantBehind) {
+TEST_P(WorkersTest, LeaveNoDescendantBehind) {
   // A grandchild in a session of its own that ignores SIGTERM and holds the output pipe.
   add("setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/pid; while :; do sleep 0.1; done' & "
       "while ! [ -s $ROOT/pid ]; do sleep 0.01; done; echo done; exit 4");
@@ -234,7 +275,7 @@ TEST_F(WorkersTest, LeaveNoDescendantBehind) {
   EXPECT_FALSE(exists(pid_in("pid")));
 }
 
-TEST_F(WorkersTest, AreReportedAtOnceWithTheirLastLinesThoughTheConsoleIsStuck) {
+TEST_P(WorkersTest, AreReportedAtOnceWithTheirLastLinesThoughTheConsoleIsStuck) {
   constexpr auto limit = 2s;  // blocked_output_limit is 50 ms
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
@@ -264,7 +305,7 @@ TEST_F(WorkersTest, AreReportedAtOnceWithTheirLastLinesThoughTheConsoleIsStuck) 
   EXPECT_EQ(exits_[1].last_output, std::vector<std::string>{"why"});
 }
 
-TEST_F(WorkersTest, StopKillsWhatDetached) {
+TEST_P(WorkersTest, StopKillsWhatDetached) {
   add("(setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/pid; exec sleep 1000' &); exec sleep 1000");
   ASSERT_TRUE(start());
   const pid_t detached = pid_in("pid");
@@ -273,16 +314,16 @@ TEST_F(WorkersTest, StopKillsWhatDetached) {
   EXPECT_FALSE(exists(detached));
 }
 
-TEST_F(WorkersTest, DestructionKills) {
+TEST_P(WorkersTest, DestructionKills) {
   add("(setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/pid; exec sleep 1000' &); exec sleep 1000");
   ASSERT_TRUE(start());
   const pid_t detached = pid_in("pid");
   workers_.reset();
   EXPECT_FALSE(exists(detached));
-  EXPECT_TRUE(descendants(::getpid()).empty());
+  EXPECT_TRUE(nobody_is_left());
 }
 
-TEST_F(WorkersTest, MayBeDestroyedByTheirOwnCallbacks) {
+TEST_P(WorkersTest, MayBeDestroyedByTheirOwnCallbacks) {
   add("exit 1");
   add("exec sleep 1000");
   on_exit_ = [this](const WorkerExit&) {
@@ -291,10 +332,10 @@ TEST_F(WorkersTest, MayBeDestroyedByTheirOwnCallbacks) {
   };
   start_and_run();
   io_.poll();
-  EXPECT_TRUE(descendants(::getpid()).empty());
+  EXPECT_TRUE(nobody_is_left());
 }
 
-TEST_F(WorkersTest, MayBeDestroyedWhenTheyAreGone) {
+TEST_P(WorkersTest, MayBeDestroyedWhenTheyAreGone) {
   add("echo said");
   on_gone_ = [this] { workers_.reset(); };
   start_and_run();
@@ -302,7 +343,7 @@ TEST_F(WorkersTest, MayBeDestroyedWhenTheyAreGone) {
   EXPECT_EQ(file("out"), "said\n");
 }
 
-TEST_F(WorkersTest, ForwardSignals) {
+TEST_P(WorkersTest, ForwardSignals) {
   add("trap 'echo got; exit 0' USR1; echo ready; while :; do sleep 0.1; done");
   ASSERT_TRUE(start());
   run_until([this] { return file("out") == "ready\n"; });
@@ -312,7 +353,7 @@ TEST_F(WorkersTest, ForwardSignals) {
   EXPECT_FALSE(exits_[0].failed());
 }
 
-TEST_F(WorkersTest, SlowExitAfterAnErrorOfItsOwnIsStillTheCause) {
+TEST_P(WorkersTest, SlowExitAfterAnErrorOfItsOwnIsStillTheCause) {
   const std::string traceback =
       "printf 'Traceback (most recent call last):\\n  File x\\n%s\\n' >&2 ";
   add(traceback + "'ValueError: boom'; touch $ROOT/failed; sleep 1000");
@@ -330,7 +371,7 @@ TEST_F(WorkersTest, SlowExitAfterAnErrorOfItsOwnIsStillTheCause) {
   EXPECT_EQ(cause_code(*cause), 1);
 }
 
-TEST_F(WorkersTest, ReadTheErrorFile) {
+TEST_P(WorkersTest, ReadTheErrorFile) {
   add("echo '{\"message\":{\"message\":\"ValueError: boom\",\"extraInfo\":{\"timestamp\":\"1\"}}}' "
       "> "
       "$ROOT/error.json; exit 1");
@@ -340,7 +381,7 @@ TEST_F(WorkersTest, ReadTheErrorFile) {
   EXPECT_EQ(exits_[0].error_file->message, "ValueError: boom");
 }
 
-TEST_F(WorkersTest, AreBoundToTheirCpus) {
+TEST_P(WorkersTest, AreBoundToTheirCpus) {
   const std::vector<int> cpus = inherited_.cpus();
   ASSERT_FALSE(cpus.empty());
   const std::string allowed = "sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status >$ROOT/";
@@ -352,14 +393,17 @@ TEST_F(WorkersTest, AreBoundToTheirCpus) {
   EXPECT_EQ(file("free"), cpu_list(cpus) + "\n");
 }
 
-TEST_F(WorkersTest, StartOnlyIfTheyCanBeBound) {
+TEST_P(WorkersTest, StartOnlyIfTheyCanBeBound) {
   add("echo started");
   plans_[0].cpus = {Inherited::max_cpus - 1};
   const auto started = start();
   ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().line(),
-            "--numa-binding: cannot bind a worker on n1: Invalid argument; the CPUs that this job "
-            "may use changed meanwhile: start it again");
+  EXPECT_EQ(
+      started.error().line(),
+      fmt::format(
+          "--numa-binding: cannot bind a worker on {}: Invalid argument; the CPUs that this job "
+          "may use changed meanwhile: start it again",
+          host()));
   EXPECT_EQ(file("out"), "");
 }
 
@@ -394,7 +438,7 @@ class Freezer {
   std::vector<pid_t> frozen_;
 };
 
-TEST_F(WorkersTest, WhatSigkillDoesNotEndIsNamedAndGivenUp) {
+TEST_F(AnyWorkersTest, WhatSigkillDoesNotEndIsNamedAndGivenUp) {
   Freezer freezer;
   if (!freezer) GTEST_SKIP() << "it needs a cgroup v1 freezer hierarchy that we may write to";
   add("echo $$ >$ROOT/pid; exec sleep 300");

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/flags.h"
+#include "container/image.h"
 #include "topology/position.h"
 #include "topology/source.h"
 #include "topology/toml.h"
@@ -24,7 +25,8 @@ constexpr std::array of_one_call = {
     FlagId::help,      FlagId::version,     FlagId::print_completion,
     FlagId::dry_run,   FlagId::job_dry_run, FlagId::attach,
     FlagId::after,     FlagId::profile,     FlagId::config_file,
-    FlagId::no_config, FlagId::node_rank,   FlagId::force};
+    FlagId::no_config, FlagId::node_rank,   FlagId::force,
+    FlagId::image_from};
 
 bool is_of_one_call(const Flag& flag) {
   return flag.group == Group::plugins ||
@@ -58,8 +60,9 @@ std::optional<std::string> nearest_key(std::string_view key) {
 
 // May be given several times, each with a value of its own.
 bool is_repeatable(const Flag& flag) {
-  return flag.id == FlagId::env || flag.id == FlagId::modules || flag.id == FlagId::slurm_arg ||
-         flag.id == FlagId::requirement;
+  constexpr std::array flags = {FlagId::env,  FlagId::modules,       FlagId::slurm_arg,
+                                FlagId::bind, FlagId::container_env, FlagId::requirement};
+  return std::ranges::find(flags, flag.id) != flags.end();
 }
 
 // One value holds several, separated by commas.
@@ -81,6 +84,9 @@ std::string with_doubled_commas(std::string_view text) {
 std::size_t path_in(const Flag& flag, std::string_view value) {
   constexpr std::string_view file = "file:";
   if (flag.id == FlagId::order) return value.starts_with(file) ? file.size() : value.npos;
+  if (flag.id == FlagId::container) return container::names_path(value) ? 0 : value.npos;
+  if (flag.id == FlagId::bind) return 0;
+  if (flag.id == FlagId::container_workdir) return value.npos;
   const auto forms = split(flag.value, '|');
   const bool has_path = std::ranges::any_of(forms, [](std::string_view form) {
     return form == "FILE" || form == "DIR" || form == "PATTERN";

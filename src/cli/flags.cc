@@ -26,6 +26,13 @@ constexpr Flag only(Scope scope, Flag flag) {
   return flag;
 }
 
+constexpr Flag container(FlagId id, std::string_view name, std::string_view value,
+                         std::string_view variable, std::string_view help,
+                         std::string_view default_value = {}) {
+  return only(Scope::ranks,
+              ours(id, name, 0, value, variable, Group::container, help, default_value));
+}
+
 constexpr Flag optional_value(Flag flag) {
   flag.value_optional = true;
   return flag;
@@ -213,6 +220,33 @@ constexpr std::array table = {
     ours(FlagId::no_preflight, "--no-preflight", 0, "", "TOPRUN_NO_PREFLIGHT", Group::program,
          "Start without looking for what will fail in a minute"),
 
+    container(
+        FlagId::container, "--container", "IMAGE", "TOPRUN_CONTAINER",
+        "Run in a container of this image: a .sif, .sqsh or .tar file, a folder (./NAME) or a "
+        "reference, as docker://pytorch/pytorch:latest"),
+    container(FlagId::container_environment, "--environment", "NAME|FILE", "TOPRUN_ENVIRONMENT",
+              "The same from an environment definition file (EDF) of CSCS, with its mounts and "
+              "variables; a NAME is looked up in $EDF_PATH, else in ~/.edf"),
+    container(FlagId::container_runtime, "--container-runtime",
+              "auto|pyxis|enroot|apptainer|singularity|podman|docker", "TOPRUN_CONTAINER_RUNTIME",
+              "What runs it; auto takes the first that takes the image and is here", "auto"),
+    container(FlagId::bind, "--bind", "SRC[:DST[:ro|rw]],...", "TOPRUN_BIND",
+              "Show this folder of the host inside, at its own path or at DST. The current folder "
+              "is there without it. May be given several times"),
+    container(FlagId::container_workdir, "--container-workdir", "DIR", "TOPRUN_CONTAINER_WORKDIR",
+              "Where the ranks begin inside", "the current folder"),
+    container(FlagId::container_env, "--container-env", "NAME,...", "TOPRUN_CONTAINER_ENV",
+              "Variables whose value is the host's although the image sets them too, as NCCL_*. "
+              "May be given several times"),
+    container(FlagId::container_name, "--container-name", "NAME", "TOPRUN_CONTAINER_NAME",
+              "Keep the container under this name on each node, and use it again the next time"),
+    container(FlagId::container_root, "--container-root", "", "TOPRUN_CONTAINER_ROOT",
+              "Be root inside"),
+    container(FlagId::writable, "--writable", "", "TOPRUN_WRITABLE",
+              "Allow changes in the image's own folders; without a name they are lost at the end"),
+    container(FlagId::no_gpu, "--no-gpu", "", "TOPRUN_NO_GPU",
+              "Give the container no GPUs although the node has some"),
+
     torchrun(FlagId::max_restarts, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,
              "How often to start all workers again after a failure", "0"),
     torchrun(FlagId::signals_to_handle, "--signals-to-handle", 0, "LIST", "PET_SIGNALS_TO_HANDLE",
@@ -313,6 +347,20 @@ constexpr std::array table = {
                             Group::building, "It sees what that Python has installed")),
     only(Scope::setup, ours(FlagId::upgrade_pip, "--upgrade-pip", 0, "", "", Group::building,
                             "Upgrade pip, setuptools and wheel first")),
+    only(Scope::setup, optional_value(ours(
+                           FlagId::horovod, "--horovod", 0, "nccl|gloo|mpi", "", Group::building,
+                           "Build Horovod last, after the torch that it is for, with NCCL on GPUs "
+                           "or without any",
+                           "nccl"))),
+    only(Scope::setup, ours(FlagId::nccl_home, "--nccl-home", 0, "DIR", "", Group::building,
+                            "Where Horovod finds NCCL, if not where the compiler looks")),
+    only(Scope::setup,
+         ours(FlagId::container, "--container", 0, "FILE", "TOPRUN_CONTAINER", Group::building,
+              "With --from: build this image, a .sif (Apptainer) or a .sqsh (enroot), for "
+              "--container of the other verbs")),
+    only(Scope::setup,
+         ours(FlagId::image_from, "--from", 0, "IMAGE", "", Group::building,
+              "What the image is made of: docker://NAME:TAG, or a .tar file of docker save")),
     only(Scope::setup, ours(FlagId::force, "--force", 0, "", "", Group::building,
                             "Build anew what toprun setup has built there before")),
 };

@@ -7,6 +7,7 @@
 #include "base/console.h"
 #include "cli/completion.h"
 #include "cli/config.h"
+#include "cli/container_options.h"
 #include "cli/help.h"
 #include "cli/print.h"
 #include "cli/run_options.h"
@@ -49,9 +50,10 @@ int run(const Split& split, const std::vector<std::string>& argv, const Environm
   const auto whole = with_config(split, dialect, environment);
   if (!whole) return give_up(whole.error());
   const auto words = words_with_config(argv, whole->split);
-  const auto parsed = run_options(whole->split, words, whole->environment, is_file);
+  auto parsed = run_options(whole->split, words, whole->environment, is_file);
   if (!parsed) return give_up(parsed.error());
   for (const std::string& note : parsed->notes) say(note);
+  if (const auto done = complete(parsed->options.container); !done) return give_up(done.error());
   return launch::launch(parsed->options, whole->environment);
 }
 

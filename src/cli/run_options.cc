@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "cli/container_options.h"
 #include "cli/given.h"
 #include "cli/plan_options.h"
 #include "cli/values.h"
@@ -252,6 +253,16 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return store(options.activation.conda, text_of(given));
     case FlagId::env:  // these two may be given several times, see set_activation()
     case FlagId::modules:
+    case FlagId::container:  // these and the following are read together, see container_options.h
+    case FlagId::container_environment:
+    case FlagId::container_runtime:
+    case FlagId::bind:
+    case FlagId::container_workdir:
+    case FlagId::container_env:
+    case FlagId::container_name:
+    case FlagId::container_root:
+    case FlagId::writable:
+    case FlagId::no_gpu:
     case FlagId::profile:  // these three have had their effect, see config.h
     case FlagId::config_file:
     case FlagId::no_config:
@@ -274,6 +285,9 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::base_python:
     case FlagId::system_site_packages:
     case FlagId::upgrade_pip:
+    case FlagId::horovod:
+    case FlagId::nccl_home:
+    case FlagId::image_from:
     case FlagId::force:
       return {};
   }
@@ -425,6 +439,10 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
     if (auto note = note_on(flag, *given)) out.notes.push_back(std::move(*note));
   }
   out.options.option_variables = option_variables(environment);
+
+  auto container = container_options(split, environment, out.notes);
+  if (!container) return std::unexpected(std::move(container.error()));
+  out.options.container = *std::move(container);
 
   Result<void> settled = set_program(out.options, switches, split);
   if (settled) settled = set_activation(out.options.activation, split, environment);

@@ -7,6 +7,7 @@
 #include "cli/activation_check.h"
 #include "cli/after_setup.h"
 #include "cli/config.h"
+#include "cli/container_options.h"
 #include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/job_submission.h"
@@ -40,6 +41,7 @@ int act(const Split& given, const std::vector<std::string>& arguments,
   const Split& split = awaited->split;
   auto options = submit_options(split, arguments, environment, is_file);
   if (!options) return give_up(options.error());
+  if (const auto done = complete(options->run.container); !done) return give_up(done.error());
   if (const auto there = check_script(options->run, environment); !there) {
     return give_up(there.error());
   }

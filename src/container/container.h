@@ -1,12 +1,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace toprun::container {
 
-// A folder or file of the host that is seen inside. Both paths are absolute.
+// A folder or file of the host that is seen inside. Both paths are absolute and normal.
 struct Bind {
   std::string source;
   std::string target;
@@ -15,9 +16,10 @@ struct Bind {
 };
 
 // What the user asks for, by --container and the options beside it, or by an EDF file. No image:
-// the ranks run on the host itself.
+// the ranks run on the host itself. Paths of the host may be relative until settle().
 struct Wanted {
-  std::string image;             // as typed: a path, or a reference such as docker://python:3.12
+  std::string environment = {};  // of --environment: an EDF's name or file; empty: none
+  std::string image = {};        // as typed: a path, or a reference such as docker://python:3.12
   std::string runtime = "auto";  // a name of runtimes(), or "auto"
   std::vector<Bind> binds = {};
   std::string workdir = {};                 // inside; empty: the current folder
@@ -31,5 +33,8 @@ struct Wanted {
 
   bool empty() const { return image.empty(); }
 };
+
+// Makes the paths of the host absolute: the image's, where it is a file or folder, and the binds'.
+void settle(Wanted& wanted, std::string_view folder);
 
 }  // namespace toprun::container

@@ -24,6 +24,8 @@ struct Node {
   bool nvidia_cdi = false;  // a CDI file of NVIDIA's below /etc/cdi or /var/run/cdi
   bool amd = false;         // /dev/kfd
   std::vector<std::string> rdma_devices = {};  // "/dev/infiniband" where it is there
+  // What switches user namespaces off, as "user.max_user_namespaces=0"; empty: nothing seen.
+  std::string userns_off = {};
   // The hard limits, which only root may raise: a runtime that asks for more does not start.
   std::optional<rlim_t> hard_memlock = {};  // bytes; unset: unlimited
   std::optional<rlim_t> hard_nofile = {};
@@ -64,13 +66,25 @@ class Runtime {
   // Whether it takes such an image. The error says what it takes and names a runtime that takes
   // this one, if there is one.
   virtual Result<void> accepts(std::string_view image) const = 0;
-  // What makes the container that is kept under a name, in order; empty where nothing has to be
-  // made. The caller runs it under a lock of that name, if the container is not there yet.
+  // What creation() makes before the container starts: the container that is kept under a name, or
+  // the file of an image that was pulled. It comes into being in one step. Absolute; nullopt:
+  // nothing has to be made.
+  virtual std::optional<std::string> product(const Run& run, const Environment& environment) const;
+  // What makes it, in order. Run by prepare() (container/prepare.h) where it is not there yet.
   virtual std::vector<Command> creation(const Run& run, const Node& node,
                                         const Environment& environment) const;
   // Starts the container and the program in it, in the foreground: it ends with the program.
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
+  // What it shows inside without being told to, at most sites.
+  virtual std::vector<Bind> own_binds(const Environment& environment) const;
+  // What is wanted and has no effect with it, a line each.
+  virtual std::vector<std::string> notes(const Run& run) const;
+  // Writes a new file of an image from what `source` names, a reference or an archive. Caches and
+  // temporary files stay out of the home where SCRATCH and TMPDIR say where else. Error
+  // (exit_usage): it makes no files, or none of such a source.
+  virtual Result<Command> build(std::string_view source, const std::string& file,
+                                const Environment& environment) const;
   // pyxis: the engine's own command starts the agents inside, by these options of it; empty for
   // all others, whose containers an agent starts by command().
   virtual std::vector<std::string> step_options(const Run& run) const;

@@ -1,9 +1,38 @@
+#include <array>
+
+#include "container/apptainer.h"
+#include "container/docker.h"
+#include "container/enroot.h"
+#include "container/podman.h"
+#include "container/pyxis.h"
 #include "container/runtime.h"
 
 namespace toprun::container {
 
+std::optional<std::string> Runtime::product(const Run&, const Environment&) const {
+  return std::nullopt;
+}
+
 std::vector<Command> Runtime::creation(const Run&, const Node&, const Environment&) const {
   return {};
+}
+
+std::vector<Bind> Runtime::own_binds(const Environment&) const {
+  return {};
+}
+
+std::vector<std::string> Runtime::notes(const Run& run) const {
+  std::vector<std::string> lines;
+  for (const auto& [annotation, value] : run.wanted.annotations) {
+    lines.push_back(fmt::format("annotation {}: without effect with {}", annotation, name()));
+  }
+  return lines;
+}
+
+Result<Command> Runtime::build(std::string_view, const std::string& file,
+                               const Environment&) const {
+  return usage("image file " + file, fmt::format("{} makes none", name()),
+               "name a .sif (Apptainer) or a .sqsh (enroot)");
 }
 
 std::vector<std::string> Runtime::step_options(const Run&) const {
@@ -15,7 +44,9 @@ std::optional<Error> Runtime::explain(std::string_view, const Run&, const Node&)
 }
 
 std::span<const Runtime* const> runtimes() {
-  return {};
+  static const std::array all{&pyxis(),       &enroot(), &apptainer(),
+                              &singularity(), &podman(), &docker()};
+  return all;
 }
 
 }  // namespace toprun::container

@@ -7,6 +7,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/console.h"
@@ -40,6 +41,7 @@ bool is_own(const hosts::Address& address) {
 
 // Whether the root is, or may be, on this very host.
 bool root_is_here(const Job& job) {
+  if (!job.other_root_hosts.empty()) return true;
   const auto addresses = hosts::resolve(job.root_host, own_name_limit);
   return addresses && std::ranges::any_of(*addresses, is_own);
 }
@@ -81,6 +83,7 @@ rendezvous::Join introduce(const Session& session) {
   join.node_rank = job.options.node_rank.value;
   join.node_index = job.place.my_node;
   join.local_rank = job.place.local_rank;
+  join.task = job.place.task;
   join.role = job.options.role;
   if (job.several_processes()) join.addresses = own_addresses(job);
   join.store_port = session.port;
@@ -124,6 +127,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret) {
   // The member runs beside the root until the root tells it, as all others, to finish.
   asio::co_spawn(session.io, member.run(), [](const std::exception_ptr&, int) {});
   const Course record = co_await root.run();
+  if (session.container) co_await session.container->end();
   co_await written_out(session);
   tell_the_end(session.job, record);
   co_return record.verdict.exit_code;
@@ -144,9 +148,13 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   end_at_signals(session);
   const CloudProbe cloud(session.io, job);
   const NvlinkProbe nvlink(session.io, job);
-  rendezvous::RootAddress where{
-      job.root_host, job.ports, job.port_is_ours_to_choose, {}, job.nnodes};
-  if (!job.is_root) {
+  rendezvous::RootAddress where{job.root_host, job.ports,           job.port_is_ours_to_choose, {},
+                                job.nnodes,    job.other_root_hosts};
+  if (job.place.task && !job.place.root_candidates.empty()) {
+    where.hint =
+        fmt::format("if none of these hosts has {}'s rank 0, add to toprun: --rdzv-endpoint HOST",
+                    job.place.node_count_source);
+  } else if (!job.is_root) {
     where.hint = fmt::format("if no host owns {}, give --node-rank on each, or is_host=1 on one",
                              job.root_host);
   }
@@ -172,6 +180,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   Member member(session, joined->channel, joined->root, joined->root_agent);
   joined->channel->start();
   const int exit_code = co_await member.run();
+  if (session.container) co_await session.container->end();
   co_await part(session.io, joined->channel);
   co_return exit_code;
 }
@@ -231,6 +240,10 @@ int run_agent(const Job& job, int heartbeat_fd) {
   }
   if (job.several_processes() && job.options.verbose > 0) say(words_for(*secret));
   int exit_code = exit_failure;
+  if (job.in_container()) {
+    session.container = std::make_unique<NodeContainer>(session.io, job);
+    asio::co_spawn(session.io, session.container->bring_up(), asio::detached);
+  }
   asio::co_spawn(
       session.io,
       *root ? be_root(session, std::move(*secret)) : be_member(session, std::move(*secret)),

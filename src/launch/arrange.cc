@@ -37,8 +37,12 @@ Result<std::vector<Node>> nodes_of(const std::vector<Join>& members) {
       at = shared.try_emplace(key, at).first->second;
     }
     if (at == nodes.size()) nodes.push_back({join.host, join.node_rank, join.node_index, {}, 0});
-    nodes[at].members.push_back(i);
-    nodes[at].nproc += join.slots;
+    Node& node = nodes[at];
+    // An engine that numbers only its processes: a node comes where its first process does.
+    if (join.task && !join.node_index)
+      node.index = std::min(node.index.value_or(*join.task), *join.task);
+    node.members.push_back(i);
+    node.nproc += join.slots;
   }
   for (Node& node : nodes) {
     std::ranges::sort(node.members, {}, [&](std::size_t i) { return members[i].local_rank; });

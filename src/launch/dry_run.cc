@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "launch/container_plan.h"
 #include "launch/ssh_step.h"
 #include "launch/step.h"
 
@@ -62,13 +63,22 @@ Result<std::string> describe(const Job& job) {
     const std::string port = job.ports.empty() ? "" : fmt::format(":{}", job.ports.front());
     line("root", job.root_host + port);
   }
-  line("program", fmt::format("{} ({})", job.program.front(), job.program_reason));
+  if (job.in_container()) {
+    const auto plan = plan_container(job, "FOLDER");
+    if (!plan) return std::unexpected(plan.error());
+    for (const container::Command& command : plan->creation) {
+      line("if missing", shell_quote(command.argv));
+    }
+    line("container", shell_quote(plan->command.argv));
+  } else {
+    line("program", fmt::format("{} ({})", job.program.front(), job.program_reason));
+  }
   if (job.place.stance == Stance::starter) {
     const auto command = step_command(job);
     if (!command) return std::unexpected(command.error());
     line("agents", shell_quote(command->argv) + " <<< 'secret <secret>'");
   }
-  line("each worker", shell_quote(job.program));
+  if (!job.in_container()) line("each worker", shell_quote(job.program));
   return text;
 }
 

@@ -16,6 +16,7 @@
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 #include "scheduler/gpus.h"
+#include "scheduler/mpi_world.h"
 #include "scheduler/slots.h"
 #include "scheduler/ssh.h"
 
@@ -82,8 +83,8 @@ Result<void> choose_program(Job& job, const Activated& activated) {
   if (job.options.program == Program::executable) {
     job.program_reason = "--no-python";
   } else {
-    auto python = choose_python(job.options.command_line.front(), job.environment,
-                                hosts::host_name());
+    auto python =
+        choose_python(job.options.command_line.front(), job.environment, hosts::host_name());
     if (activated.python) python = Python{*activated.python, activated.python_reason};
     if (!python) return std::unexpected(python.error());
     job.program = {python->path, "-u"};
@@ -98,10 +99,13 @@ Result<void> choose_program(Job& job, const Activated& activated) {
 // What this host is to run, and how often.
 Result<void> look_here(Job& job) {
   if (job.starts_by_ssh()) return {};
-  auto activated = activate(job.options.activation, job.environment, hosts::host_name());
+  Activation wanted = job.options.activation;
+  if (job.in_container()) wanted.venv = wanted.conda = {};  // entered inside
+  auto activated = activate(wanted, job.environment, hosts::host_name());
   if (!activated) return std::unexpected(activated.error());
   job.environment = activated->environment;
   if (!activated->note.empty()) job.place.reasons.push_back(activated->note);
+  if (job.in_container()) return count_workers(job);
   if (auto there = check_program(job.options, job.environment); !there) return there;
   if (auto counted = count_workers(job); !counted) return counted;
   return choose_program(job, *activated);
@@ -150,6 +154,10 @@ void choose_root(Job& job) {
     job.root_host = job.place.root_address;
   } else if (endpoint) {
     job.root_host = *endpoint;
+  } else if (job.place.task) {
+    const std::vector<std::string>& hosts = job.place.root_candidates;
+    if (!hosts.empty()) job.root_host = hosts.front();
+    if (hosts.size() > 1) job.other_root_hosts.assign(hosts.begin() + 1, hosts.end());
   } else if (!job.place.nodes.empty()) {
     job.root_host = job.place.nodes.front().name;
   } else {
@@ -162,7 +170,11 @@ void choose_root(Job& job) {
     if (endpoint && !job.place.root_node)
       root_index = listed(*endpoint, job.place.nodes).value_or(0);
   }
-  if (index) job.is_root = *index == root_index && job.place.local_rank.value_or(0) == 0;
+  if (job.place.task && !options.node_rank.value) {
+    if (!endpoint) job.is_root = *job.place.task == 0;  // else the endpoint's owner is
+  } else if (index) {
+    job.is_root = *index == root_index && job.place.local_rank.value_or(0) == 0;
+  }
   const auto is_host = options.rdzv_conf.find("is_host");
   if (is_host != options.rdzv_conf.end()) {
     job.is_root = is_host->second == "1" || lower(is_host->second) == "true" ||
@@ -242,6 +254,12 @@ void unset_option_variables(Job& job) {
     for (const std::string& name : job.options.option_variables) job.environment.unset(name);
   }
   for (const char* name : variables_of_one_node) job.environment.unset(name);
+  // An agent's workers are no ranks of MPI's, and must not all take themselves for the same one.
+  if (job.place.engine == "mpi" && job.place.stance != Stance::in_place) {
+    for (const std::string& name : scheduler::mpi_variables(job.environment)) {
+      job.environment.unset(name);
+    }
+  }
 }
 
 }  // namespace
@@ -279,7 +297,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
           "ranks that the engine starts one by one cannot be started again by toprun",
           "start one toprun per node (srun --ntasks-per-node=1), or let the engine requeue");
     }
-    job.tasks = 0;
+    job.tasks = job.place.tasks;
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
   }
   if (auto known = look_here(job); !known) return std::unexpected(known.error());

@@ -35,8 +35,9 @@ struct Job {
   std::string name;    // what tells this job from others on the same port
   // Who is root, as far as it is known: unset means whoever owns the endpoint's address.
   std::optional<bool> is_root;
-  std::string root_host;   // where the root listens; empty with one node
-  std::vector<int> ports;  // P, then what to try if a stranger holds it
+  std::string root_host;                      // where the root listens; empty with one node
+  std::vector<std::string> other_root_hosts;  // … or may listen, where nobody knows for sure
+  std::vector<int> ports;                     // P, then what to try if a stranger holds it
   bool port_is_ours_to_choose = true;
 
   rendezvous::Patience patience;
@@ -49,6 +50,8 @@ struct Job {
   bool locates() const {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;
   }
+  // What is known of programs and paths here says nothing of those that the ranks find.
+  bool in_container() const { return !options.container.empty(); }
   bool several_processes() const {
     return nnodes > 1 || place.stance == scheduler::Stance::in_place || place.started_by_toprun;
   }

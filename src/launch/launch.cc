@@ -36,9 +36,11 @@ void tell_the_place(const Job& job) {
   if (job.options.verbose == 0) return;
   for (const std::string& reason : job.place.reasons) say(reason);
   if (job.starts_by_ssh()) return;  // its agents say what they found
-  say(fmt::format("nodes: {} ({}); processes here: {} ({}); program: {} ({})", job.nnodes,
-                  job.nnodes_source, job.nproc, job.nproc_source, job.program.front(),
-                  job.program_reason));
+  say(fmt::format("nodes: {} ({}); processes here: {} ({}); program: {}", job.nnodes,
+                  job.nnodes_source, job.nproc, job.nproc_source,
+                  job.in_container()
+                      ? "in a container of " + job.options.container.image
+                      : fmt::format("{} ({})", job.program.front(), job.program_reason)));
 }
 
 // Where there are other nodes, they are to say first that this one no longer answers.

@@ -72,7 +72,7 @@ asio::awaitable<int> Member::run() {
   root_->on_message = {};
   root_->on_lost = {};
   if (*exit_code_ != 0) pass_on_the_error_file();
-  co_return *exit_code_;
+  co_return root_speaks_for_all_ ? 0 : *exit_code_;
 }
 
 void Member::on(const json& message) {
@@ -103,6 +103,8 @@ void Member::on(const json& message) {
   } else if (type == "finish") {
     if (has_a_terminal_of_its_own()) say_block(message.value("summary", ""));
     exit_code_ = message.value("exit_code", exit_failure);
+    // mpirun kills what still runs at the first other code than 0, the root before its report too.
+    root_speaks_for_all_ = root_address_ && session_.job.place.engine == "mpi";
   }
 }
 
@@ -156,8 +158,7 @@ void Member::assigned(rendezvous::Assignment assignment) {
   session_.serve_store(here);
   if (!store.exact.empty() || (here && !session_.job.several_processes())) {
     master_addr_ = store.exact.empty() ? "127.0.0.1" : store.exact;
-    report({{"type", "ready"}});
-    return;
+    return ready();
   }
   // The way that reached the root is the surest one to a store beside the root.
   if (root_address_ && store.agent == root_agent_) {
@@ -183,6 +184,24 @@ void Member::on(const StoreFound& found) {
   if (!found.address->is_v4()) {
     say(fmt::format("rank 0's node is reachable by IPv6 only: MASTER_ADDR is {}", master_addr_));
   }
+  ready();
+}
+
+// The store is found; ranks can be started once there is a place for them.
+void Member::ready() {
+  if (!session_.container) return report({{"type", "ready"}});
+  asio::co_spawn(session_.io, await_container(), asio::detached);
+}
+
+asio::awaitable<void> Member::await_container() {
+  const int attempt = assignment_.attempt;
+  Result<void> outcome = co_await session_.container->up();
+  inbox_.push(ContainerUp{std::move(outcome), attempt});
+}
+
+void Member::on(const ContainerUp& container) {
+  if (container.attempt != assignment_.attempt) return;
+  if (!container.outcome) return report_failure(container.outcome.error());
   report({{"type", "ready"}});
 }
 
@@ -193,14 +212,27 @@ bool Member::becomes_a_rank() const {
          assignment_.store.agent != session_.identity.agent;
 }
 
+Result<void> Member::make_logs() {
+  if (logs_) return {};
+  const Job& job = session_.job;
+  auto logs = session_.container && !job.options.log_dir
+                  ? agent::Logs::within(session_.container->folder())
+                  : agent::Logs::create(job.options.log_dir, assignment_.run_id, job.environment);
+  if (!logs) return std::unexpected(logs.error());
+  logs_.emplace(std::move(*logs));
+  return {};
+}
+
+std::shared_ptr<agent::Children> Member::children() {
+  if (session_.container) return session_.container->shim();
+  return agent::own_children(session_.io, session_.job.inherited, session_.job.place.node_name);
+}
+
 Result<void> Member::start() {
-  if (!logs_) {
-    auto logs = agent::Logs::create(session_.job.options.log_dir, assignment_.run_id,
-                                    session_.job.environment);
-    if (!logs) return std::unexpected(logs.error());
-    logs_.emplace(std::move(*logs));
-  }
-  auto plan = plan_work(session_.job, assignment_, master_addr_, session_.route, *logs_);
+  if (auto made = make_logs(); !made) return made;
+  const Workplace place =
+      session_.container ? session_.container->workplace() : on_the_host(session_.job);
+  auto plan = plan_work(session_.job, place, assignment_, master_addr_, session_.route, *logs_);
   if (!plan) return std::unexpected(plan.error());
   plan_ = std::move(*plan);
   if (becomes_a_rank()) return {};
@@ -208,7 +240,7 @@ Result<void> Member::start() {
   if (!console_) choose_console();
   plan_.output.console = console_;
   workers_ = std::make_unique<agent::Workers>(
-      session_.io, session_.job.inherited, session_.job.place.node_name, plan_.workers,
+      session_.io, children(), session_.job.place.node_name, plan_.workers,
       agent::Workers::Observer{
           [this](const agent::WorkerExit& exit) { inbox_.push(exit); },
           [this] { inbox_.push(Gone{}); },

@@ -43,6 +43,10 @@ class Member {
     Result<hosts::Address> address;
     int attempt;
   };
+  struct ContainerUp {
+    Result<void> outcome;
+    int attempt;
+  };
   struct Lost {
     std::string reason;
   };
@@ -54,11 +58,12 @@ class Member {
     std::chrono::milliseconds grace;
   };
   struct Gone {};
-  using Event =
-      std::variant<nlohmann::json, StoreFound, Lost, Signalled, Orphaned, agent::WorkerExit, Gone>;
+  using Event = std::variant<nlohmann::json, StoreFound, ContainerUp, Lost, Signalled, Orphaned,
+                             agent::WorkerExit, Gone>;
 
   void on(const nlohmann::json& message);
   void on(const StoreFound& found);
+  void on(const ContainerUp& container);
   void on(const Lost& lost);
   void on(const Signalled& signalled);
   void on(const Orphaned& orphaned);
@@ -72,6 +77,10 @@ class Member {
   void report_orphaned();
   void assigned(rendezvous::Assignment assignment);
   boost::asio::awaitable<void> locate_store(rendezvous::StoreAddress store);
+  void ready();
+  boost::asio::awaitable<void> await_container();
+  Result<void> make_logs();
+  std::shared_ptr<agent::Children> children();
   Result<void> start();
   bool has_a_terminal_of_its_own() const;
   bool becomes_a_rank() const;
@@ -99,6 +108,7 @@ class Member {
   std::string orphaned_;  // why, once nobody would clear up after this agent
   bool alive_ = false;    // workers were started and are not all gone
   boost::asio::steady_timer patience_;
+  bool root_speaks_for_all_ = false;  // the engine takes the root's exit code for the job's
   std::optional<int> exit_code_;
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agent/binding.h"
+#include "container/container.h"
 #include "launch/activation.h"
 #include "placement/plan.h"
 
@@ -106,7 +107,8 @@ struct Options {
   bool stable = false;      // a restart moves as few nodes as possible
   std::optional<placement::Plan> plan;  // --parallel
 
-  Activation activation;  // --modules, --conda, --venv, -e
+  Activation activation;        // --modules, --conda, --venv, -e
+  container::Wanted container;  // --container and the options beside it
 
   bool ranks_in_place = false;
   bool dry_run = false;

@@ -259,7 +259,7 @@ void add_limits(const Witnesses& witnesses, std::int64_t world, std::vector<std:
 Evidence examine(const Job& job) {
   Evidence evidence;
   read_script(script_of(job.options), evidence);
-  if (job.options.program != Program::executable) {
+  if (job.options.program != Program::executable && !job.in_container()) {
     Installed installed = look_at_python(job.program.front(), job.environment);
     evidence.python = std::move(installed.python);
     evidence.torch = std::move(installed.torch);

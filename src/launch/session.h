@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "hosts/address.h"
 #include "launch/job.h"
+#include "launch/node_container.h"
 #include "rendezvous/door.h"
 #include "store/server.h"
 
@@ -53,6 +54,8 @@ class Session {
   std::shared_ptr<agent::Terminal> terminal;
   // The address of this host that the root, or at the root its members, reach it at.
   std::optional<hosts::Address> route;
+  // Of this node, if the ranks run in one.
+  std::unique_ptr<NodeContainer> container;
   // Who is told of a signal to this process, or of one that our launcher passes on.
   std::function<void(int)> on_signal;
   // Who is told that the keeper is gone, or the connection to the launcher over ssh: in words, with

@@ -94,8 +94,8 @@ Result<Environment> obey(const SshOrders& orders, Environment environment) {
   return environment;
 }
 
-std::map<std::string, std::string> passed_variables(
-    const Environment& environment, const std::vector<std::string>& names) {
+std::map<std::string, std::string> passed_variables(const Environment& environment,
+                                                    const std::vector<std::string>& names) {
   std::map<std::string, std::string> passed;
   for (const auto& [name, value] : environment.variables()) {
     const bool named = std::ranges::find(passed_names, name) != passed_names.end() ||

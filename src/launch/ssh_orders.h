@@ -38,7 +38,7 @@ Result<Environment> obey(const SshOrders& orders, Environment environment);
 // The launcher's variables that every agent gets: those that toprun itself reads, those that choose
 // the Python, proxies, and the settings of PyTorch and its libraries. Another host's PATH or
 // LD_LIBRARY_PATH would be wrong. `names`: others that are wanted, the options' and the user's own.
-std::map<std::string, std::string> passed_variables(
-    const Environment& environment, const std::vector<std::string>& names);
+std::map<std::string, std::string> passed_variables(const Environment& environment,
+                                                    const std::vector<std::string>& names);
 
 }  // namespace toprun::launch

@@ -45,8 +45,8 @@ std::string signal_list(const std::vector<int>& signals) {
 
 }  // namespace
 
-Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignment,
-                           const std::string& master_addr,
+Result<WorkPlan> plan_work(const Job& job, const Workplace& place,
+                           const rendezvous::Assignment& assignment, const std::string& master_addr,
                            const std::optional<hosts::Address>& route, const agent::Logs& logs) {
   WorkPlan plan;
   plan.output = output_plan(job.options, logs, assignment.attempt);
@@ -68,7 +68,7 @@ Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignm
   facts.gloo_interface = gloo_interface(job, route);
   facts.signals_to_handle = signal_list(job.options.signals_to_handle);
   if (assignment.first_rank == 0 && assignment.attempt == 0 &&
-      agent::sets_omp_num_threads(job.environment, assignment.local_world_size)) {
+      agent::sets_omp_num_threads(place.environment, assignment.local_world_size)) {
     say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
   }
   const auto cpus = bind_workers(job, assignment);
@@ -83,15 +83,15 @@ Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignm
     facts.role_rank = assignment.role_first_rank + i;
     facts.error_file = files->error_json;
     if (job.options.virtual_local_rank) {
-      auto device = agent::only_device(job.environment, local_rank);
+      auto device = agent::only_device(place.environment, local_rank);
       if (!device) return std::unexpected(std::move(device.error()));
       facts.only_device = std::move(*device);
     }
     agent::WorkerPlan worker;
     worker.rank = facts.rank;
     worker.local_rank = local_rank;
-    worker.argv = agent::with_local_rank(job.program, local_rank);
-    worker.environment = agent::worker_environment(job.environment, facts);
+    worker.argv = agent::with_local_rank(place.program, local_rank);
+    worker.environment = agent::worker_environment(place.environment, facts);
     worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
     worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
     worker.error_file = files->error_json;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "hosts/address.h"
 #include "launch/job.h"
+#include "launch/workplace.h"
 #include "rendezvous/messages.h"
 
 namespace toprun::launch {
@@ -22,8 +23,8 @@ struct WorkPlan {
 // Each worker's command, environment, streams and files. Makes the attempt's log folders; says in
 // the first attempt what it sets on the user's behalf. `route`: this host's address on the way to
 // the root, for GLOO_SOCKET_IFNAME.
-Result<WorkPlan> plan_work(const Job& job, const rendezvous::Assignment& assignment,
-                           const std::string& master_addr,
+Result<WorkPlan> plan_work(const Job& job, const Workplace& place,
+                           const rendezvous::Assignment& assignment, const std::string& master_addr,
                            const std::optional<hosts::Address>& route, const agent::Logs& logs);
 
 }  // namespace toprun::launch

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/text.h"
+#include "hosts/hostlist.h"
 #include "hosts/resolve.h"
 #include "rendezvous/race.h"
 
@@ -75,6 +76,7 @@ class Dialer {
 
  private:
   asio::awaitable<Round> round();
+  asio::awaitable<Round> round_at(const std::string& host);
   asio::awaitable<Round> knock(std::shared_ptr<Channel> channel);
   Round refusal(const Refused& refused) const;
   void say_waiting(const Round& round);
@@ -100,7 +102,13 @@ milliseconds Dialer::within(milliseconds limit) const {
 }
 
 std::string Dialer::where() const {
-  return fmt::format("the root agent at {}:{}", root_.host, root_.ports.front());
+  if (root_.others.empty()) {
+    return fmt::format("the root agent at {}:{}", root_.host, root_.ports.front());
+  }
+  std::vector<std::string> hosts = root_.others;
+  hosts.insert(hosts.begin(), root_.host);
+  return fmt::format("the root agent at port {} of one of {}", root_.ports.front(),
+                     hosts::compress_hostlist(hosts));
 }
 
 void Dialer::say_waiting(const Round& round) {
@@ -154,8 +162,21 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
   }
 }
 
+// The host that is likeliest to have the root says best why nobody answers, unless another refuses.
 asio::awaitable<Round> Dialer::round() {
-  const auto addresses = hosts::resolve(root_.host, within(resolve_limit));
+  Round first = co_await round_at(root_.host);
+  for (const std::string& host : root_.others) {
+    const bool final = first.end == Round::End::joined || first.end == Round::End::refused;
+    if (final || steady_clock::now() >= deadline_) break;
+    Round other = co_await round_at(host);
+    const bool settles = other.end == Round::End::joined || other.end == Round::End::refused;
+    if (settles) first = std::move(other);
+  }
+  co_return first;
+}
+
+asio::awaitable<Round> Dialer::round_at(const std::string& host) {
+  const auto addresses = hosts::resolve(host, within(resolve_limit));
   if (!addresses) co_return Round{Round::End::unknown, addresses.error().line(), {}};
   Round worst{Round::End::absent, "nobody listens there", {}};
   for (const int port : root_.ports) {

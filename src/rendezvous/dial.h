@@ -23,8 +23,9 @@ struct RootAddress {
   std::string host;        // name or literal
   std::vector<int> ports;  // more than one where an engine chose them: tried in this order
   bool chosen_by_engine = false;
-  std::string hint;  // what to do if nobody answers there
-  int nodes = 1;     // how many there are to dial it
+  std::string hint;                      // what to do if nobody answers there
+  int nodes = 1;                         // how many there are to dial it
+  std::vector<std::string> others = {};  // more hosts that may have it, asked after `host`
 };
 
 inline constexpr std::chrono::seconds report_waiting_every{10};

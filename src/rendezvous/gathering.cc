@@ -9,11 +9,13 @@
 namespace toprun::rendezvous {
 namespace {
 
-// A node rank or, where none is fixed, an engine's index; and the local rank of a rank in place.
+// A node rank or, where none is fixed, an engine's index; and the local rank of a rank in place. Or
+// an engine's number of the process.
 using Place = std::pair<int, std::optional<int>>;
 
 std::optional<Place> place_of(const Join& join) {
   const auto node = join.node_rank ? join.node_rank : join.node_index;
+  if (!node && join.task) return Place(*join.task, std::nullopt);
   if (!node) return std::nullopt;
   return Place(*node, join.local_rank);
 }

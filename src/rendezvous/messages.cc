@@ -89,6 +89,7 @@ void to_json(nlohmann::json& json, const Join& join) {
   put(json, "node_rank", join.node_rank);
   put(json, "node_index", join.node_index);
   put(json, "local_rank", join.local_rank);
+  put(json, "task", join.task);
   put(json, "location", join.location);
   put(json, "location_pattern", join.location_pattern);
   put(json, "cloud", join.cloud);
@@ -110,6 +111,7 @@ void from_json(const nlohmann::json& json, Join& join) {
   take(json, "node_rank", join.node_rank);
   take(json, "node_index", join.node_index);
   take(json, "local_rank", join.local_rank);
+  take(json, "task", join.task);
   take(json, "location", join.location);
   take(json, "location_pattern", join.location_pattern);
   take(json, "cloud", join.cloud);

@@ -57,6 +57,7 @@ struct Join {
   std::optional<int> node_rank;   // fixed on its command line
   std::optional<int> node_index;  // by its engine; only says who is who
   std::optional<int> local_rank;  // ranks in place: it will become this rank of its node
+  std::optional<int> task;        // … its number among all, where the engine numbers no nodes
   std::string role = "default";
   std::vector<std::string> addresses;  // that peers may reach it at, best first
   int store_port = 0;

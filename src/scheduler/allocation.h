@@ -24,7 +24,7 @@ struct Node {
 
 // One engine's view of where this process runs. Every fact says where it came from.
 struct Allocation {
-  std::string engine;  // "local", "manual", "slurm" or "ssh"
+  std::string engine;  // "local", "manual", "mpi", "slurm" or "ssh"
   Stance stance = Stance::single;
   int node_count = 1;             // nodes of this launch, at least 1
   std::string node_count_source;  // "--nnodes", "PET_NNODES", "SLURM_STEP_NODELIST", "default" …
@@ -36,10 +36,17 @@ struct Allocation {
   std::optional<int> my_node;
   std::optional<int> local_rank;        // in_place: which of its node's ranks we are
   std::optional<int> tasks_on_my_node;  // in_place
-  std::string node_name;                // the engine's name of this node, else the host name
+  // The engine's number of this process among all that it started, and how many these are, where it
+  // does not number nodes. The root is number 0, on one of the hosts `root_candidates`, the
+  // likeliest first.
+  std::optional<int> task;
+  int tasks = 0;
+  std::vector<std::string> root_candidates;
+  std::string node_name;  // the engine's name of this node, else the host name
   // Identifies job and step among others, the same on all members: "slurm.17.0",
   // "slurm.alps.17.0"; empty where no engine does.
   std::string job;
+  std::string key;          // a secret that the engine gave all members; empty if none
   std::optional<int> port;  // P by the engine's formula
   // Which node the root agent is on and where the others reach it, if the launcher said so.
   std::optional<int> root_node;

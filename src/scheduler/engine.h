@@ -93,7 +93,11 @@ std::span<const Engine* const> engines();
 //   | --hosts or --hostfile                               |                       | starter           |
 //   | --standalone or --nnodes 1 on the command line      |                       | single            |
 //   | nnodes > 1 and --rdzv-endpoint or --master-addr on  | step of nnodes tasks, | agent, manual     |
-//   |   the command line                                  |   or no step          |                   |
+//   |   the command line, not inside mpirun               |   or no step          |                   |
+//   | mpirun's variables (Open MPI, Hydra)                | 1 process             | single            |
+//   |                                                     | one on each node      | agent             |
+//   |                                                     | several on a node, or | in_place          |
+//   |                                                     |   --ranks-in-place    |                   |
 //   | a Slurm step of our own                             |                       | agent             |
 //   | a Slurm step                                        | 1 task                | single            |
 //   |                                                     | tasks = nodes         | agent             |

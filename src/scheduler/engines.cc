@@ -1,18 +1,16 @@
 #include "scheduler/engine.h"
 #include "scheduler/local.h"
 #include "scheduler/manual.h"
+#include "scheduler/mpi.h"
 #include "scheduler/slurm.h"
 #include "scheduler/ssh.h"
 
 namespace toprun::scheduler {
 namespace {
 
-// Launchers that start one process per rank and that no engine of ours speaks for: each of their
-// processes would be a world of its own.
-constexpr std::pair<const char*, const char*> foreign_worlds[] = {
-    {"OMPI_COMM_WORLD_SIZE", "mpirun"},
-    {"PMI_SIZE", "mpirun"},
-};
+// How many processes a launcher with PMI started that no engine of ours speaks for: each of them
+// would be a world of its own.
+constexpr const char* foreign_world = "PMI_SIZE";
 
 constexpr std::chrono::seconds pod_kill_wait{30};  // terminationGracePeriodSeconds
 
@@ -26,15 +24,12 @@ Result<void> check_contradictions(const Hints& hints) {
 
 // A Slurm step sets PMI_SIZE too, with --mpi=pmi2: there Slurm's own variables tell more.
 Result<void> check_foreign_worlds(const Environment& environment) {
-  if (environment.has("SLURM_STEP_ID") && !environment.has("OMPI_COMM_WORLD_SIZE")) return {};
-  for (const auto& [variable, launcher] : foreign_worlds) {
-    const auto size = environment.non_empty(variable);
-    if (!size || *size == "1") continue;
-    return fail(fmt::format("{} started {} processes ({})", launcher, *size, variable),
-                "each of them would be a world of its own",
-                "start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint");
-  }
-  return {};
+  if (environment.has("SLURM_STEP_ID")) return {};
+  const auto size = environment.non_empty(foreign_world);
+  if (!size || *size == "1") return {};
+  return fail(fmt::format("a launcher started {} processes ({})", *size, foreign_world),
+              "each of them would be a world of its own",
+              "start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint");
 }
 
 Result<void> check_node_rank(const Allocation& allocation, const Hints& hints) {
@@ -62,9 +57,10 @@ void Engine::settle_orphaned(const Environment&, const Pause&) const {}
 std::span<const Engine* const> engines() {
   static const SshEngine ssh;
   static const ManualEngine manual;
+  static const MpiEngine mpi;
   static const SlurmEngine slurm;
   static const LocalEngine local;
-  static const Engine* const all[] = {&ssh, &manual, &slurm, &local};
+  static const Engine* const all[] = {&ssh, &manual, &mpi, &slurm, &local};
   return all;
 }
 
@@ -84,7 +80,8 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints) {
     auto found = engine->detect(environment, hints);
     if (!found) return std::unexpected(std::move(found.error()));
     if (!*found) continue;
-    if ((*found)->engine != "manual" && (*found)->engine != "ssh" && !wants_single(hints)) {
+    const bool knows_its_world = (*found)->engine != "slurm" && (*found)->engine != "local";
+    if (!knows_its_world && !wants_single(hints)) {
       if (const auto checked = check_foreign_worlds(environment); !checked) {
         return std::unexpected(checked.error());
       }

@@ -190,7 +190,7 @@ TEST(Detect, NotesWhatOthersMustDo) {
 
 TEST(Detect, RefusesToMakeWorldsOfOne) {
   for (const auto& [variable, size, refused] :
-       std::vector<std::tuple<const char*, const char*, bool>>{{"OMPI_COMM_WORLD_SIZE", "4", true},
+       std::vector<std::tuple<const char*, const char*, bool>>{{"PMI_SIZE", "4", true},
                                                                {"PMI_SIZE", "2", true},
                                                                {"PMI_SIZE", "1", false}}) {
     const Environment environment = {{variable, size}};

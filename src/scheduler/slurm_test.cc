@@ -221,10 +221,9 @@ TEST(Slurm, RefusesWithWhatToDo) {
             nothing(),
             "toprun's own Slurm step has 16 tasks on 4 nodes: it needs one per node; unset "
             "TOPRUN_STEP if you started this step yourself"},
-           {"mpirun in a batch script", with(batch, {{"OMPI_COMM_WORLD_SIZE", "4"}}), nothing(),
-            "mpirun started 4 processes (OMPI_COMM_WORLD_SIZE): each of them would be a world of "
-            "its "
-            "own; start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint"},
+           {"a launcher of ranks in a batch script", with(batch, {{"PMI_SIZE", "4"}}), nothing(),
+            "a launcher started 4 processes (PMI_SIZE): each of them would be a world of its own; "
+            "start one toprun per node and give --nnodes, --node-rank and --rdzv-endpoint"},
        }) {
     EXPECT_EQ(outcome(environment, hints), expected) << what;
   }

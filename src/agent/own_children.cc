@@ -1,0 +1,82 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <boost/asio/signal_set.hpp>
+
+#include "agent/children.h"
+#include "agent/descendants.h"
+#include "base/environment.h"
+
+namespace toprun::agent {
+namespace {
+
+class OwnChildren : public Children {
+ public:
+  OwnChildren(boost::asio::io_context& io, const Inherited& inherited, std::string host)
+      : inherited_(inherited), host_(std::move(host)), child_signal_(io) {}
+
+  Result<std::vector<pid_t>> start(std::vector<Program> programs) override {
+    if (auto found = find_programs(programs, host_); !found) {
+      return std::unexpected(std::move(found.error()));
+    }
+    boost::system::error_code failed;
+    child_signal_.add(SIGCHLD, failed);  // before there is anybody to end
+    if (failed) return fail("cannot watch for SIGCHLD on " + host_, failed.message());
+    become_subreaper();
+    auto pids = spawn(programs, inherited_, host_);
+    if (pids) await();
+    return pids;
+  }
+
+  void unwatch() override { child_signal_.cancel(); }
+
+  Reaped reap() override {
+    Reaped reaped;
+    for (;;) {
+      int status = 0;
+      const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+      if (pid < 0 && errno == EINTR) continue;
+      if (pid < 0) reaped.childless = true;  // ECHILD
+      if (pid <= 0) return reaped;
+      reaped.ended.push_back({pid, status});
+    }
+  }
+
+  void signal_groups(std::span<const pid_t> leaders, int signal) override {
+    for (const pid_t leader : leaders) ::kill(-leader, signal);
+  }
+
+  void notify_groups(std::span<const pid_t> leaders, int signal) override {
+    agent::notify_groups(leaders, signal);
+  }
+
+  void signal_all(int signal) override { signal_descendants(signal); }
+
+  std::vector<std::string> describe_all() override { return describe_descendants(); }
+
+ private:
+  void await() {
+    child_signal_.async_wait([this](const boost::system::error_code& error, int) {
+      if (error) return;
+      await();
+      const auto tell = on_change;  // which may destroy this
+      if (tell) tell();
+    });
+  }
+
+  const Inherited inherited_;
+  const std::string host_;
+  boost::asio::signal_set child_signal_;
+};
+
+}  // namespace
+
+std::unique_ptr<Children> own_children(boost::asio::io_context& io, const Inherited& inherited,
+                                       std::string host) {
+  return std::make_unique<OwnChildren>(io, inherited, std::move(host));
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,211 @@
+#include "agent/shim.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "agent/descendants.h"
+#include "agent/inherited.h"
+#include "agent/shim_link.h"
+#include "agent/shim_wire.h"
+#include "agent/spawn.h"
+#include "base/clock.h"
+#include "base/console.h"
+#include "base/environment.h"
+#include "base/process.h"
+
+namespace toprun::agent {
+namespace {
+
+using nlohmann::json;
+
+constexpr timespec kill_pause{0, 5'000'000};
+constexpr std::chrono::seconds kill_limit{15};
+constexpr std::string_view here = "the container";
+
+json error_json(const Error& error) {
+  return {{"failed", {error.what, error.why, error.fix, error.exit_code}}};
+}
+
+class Shim {
+ public:
+  Shim(Inherited inherited, Fd socket, Fd signals)
+      : inherited_(inherited), socket_(std::move(socket)), signals_(std::move(signals)) {}
+
+  int serve() {
+    while (!over_) {
+      pollfd waiting[] = {{socket_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+      if (::poll(waiting, 2, -1) < 0 && errno != EINTR) break;
+      if (waiting[1].revents != 0) take_signal();
+      if (waiting[0].revents != 0) take_order();
+    }
+    kill_all();
+    return 0;
+  }
+
+ private:
+  // Whatever the engine or the runtime signals means the end; ranks get signals from the agent.
+  void take_signal() {
+    signalfd_siginfo info{};
+    if (::read(signals_.get(), &info, sizeof info) != sizeof info) return;
+    if (info.ssi_signo != SIGCHLD) {
+      over_ = true;
+      return;
+    }
+    tell_ended();
+  }
+
+  void tell_ended() {
+    json ended = json::array();
+    bool childless = false;
+    for (;;) {
+      int status = 0;
+      const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+      if (pid < 0 && errno == EINTR) continue;
+      childless = pid < 0;
+      if (pid <= 0) break;
+      ended.push_back({pid, status});
+    }
+    answer({{"ended", std::move(ended)}, {"childless", childless}});
+  }
+
+  void take_order() {
+    auto frame = receive_frame(socket_.get());
+    if (!frame || !*frame) {
+      over_ = true;
+      return;
+    }
+    const json& message = (*frame)->message;
+    const std::string order = message.value("order", "");
+    if (order == "program") {
+      keep(message, std::move((*frame)->descriptors));
+    } else if (order == "start") {
+      start(message.value("host", std::string(here)));
+    } else if (order == "look") {
+      look(message);
+    } else if (order == "describe") {
+      answer({{"left", describe_descendants()}});
+    } else if (order == "signal") {
+      signal(message);
+    } else if (order == "signal_all") {
+      signal_descendants(message.value("signal", SIGKILL));
+    }
+  }
+
+  void keep(const json& message, std::vector<Fd> descriptors) {
+    if (descriptors.size() != most_frame_descriptors) return;
+    Program program;
+    program.argv = message.value("argv", std::vector<std::string>());
+    program.environment = message.value("environment", std::vector<std::string>());
+    for (const std::uint8_t byte : message.value("affinity", std::vector<std::uint8_t>())) {
+      program.affinity.push_back(std::byte{byte});
+    }
+    program.stdin_fd = descriptors[0].get();
+    program.stdout_fd = descriptors[1].get();
+    program.stderr_fd = descriptors[2].get();
+    programs_.push_back(std::move(program));
+    for (Fd& fd : descriptors) handed_over_.push_back(std::move(fd));
+  }
+
+  void start(const std::string& host) {
+    std::vector<Program> programs = std::exchange(programs_, {});
+    const auto there = find_programs(programs, host);
+    auto pids = there ? spawn(programs, inherited_, host) : std::unexpected(there.error());
+    handed_over_.clear();
+    answer(pids ? json{{"pids", *pids}} : error_json(pids.error()));
+  }
+
+  void look(const json& message) {
+    json seen = json::array();
+    for (const std::string& path : message.value("paths", std::vector<std::string>())) {
+      Seen found;
+      struct stat status {};
+      found.exists = ::stat(path.c_str(), &status) == 0;
+      found.directory = found.exists && S_ISDIR(status.st_mode);
+      found.readable = found.exists && ::access(path.c_str(), R_OK) == 0;
+      found.executable = found.exists && ::access(path.c_str(), X_OK) == 0;
+      found.writable = found.exists && ::access(path.c_str(), W_OK) == 0;
+      seen.push_back(
+          {found.exists, found.directory, found.readable, found.executable, found.writable});
+    }
+    answer({{"seen", std::move(seen)}});
+  }
+
+  static void signal(const json& message) {
+    const auto pids = message.value("pids", std::vector<pid_t>());
+    const int number = message.value("signal", 0);
+    if (message.value("only_handlers", false)) return notify_groups(pids, number);
+    for (const pid_t pid : pids) ::kill(-pid, number);
+  }
+
+  void answer(const json& message) {
+    if (!send_frame(socket_.get(), message)) over_ = true;
+  }
+
+  static void kill_all() {
+    const auto deadline = std::chrono::steady_clock::now() + kill_limit;
+    for (;;) {
+      signal_descendants(SIGKILL);
+      pid_t pid = 0;
+      do {
+        pid = ::waitpid(-1, nullptr, WNOHANG);
+      } while (pid > 0);
+      if (pid < 0 && errno == ECHILD) return;
+      if (std::chrono::steady_clock::now() > deadline) return;
+      ::nanosleep(&kill_pause, nullptr);
+    }
+  }
+
+  const Inherited inherited_;
+  const Fd socket_;
+  const Fd signals_;
+  std::vector<Program> programs_;  // to be started next
+  std::vector<Fd> handed_over_;    // their descriptors
+  bool over_ = false;
+};
+
+Result<Fd> connect_to(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return fail(path, "the path is too long");
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno("cannot make a socket in " + std::string(here));
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return fail_errno("cannot reach the agent at " + path + " from " + std::string(here));
+  }
+  return socket;
+}
+
+}  // namespace
+
+int run_shim(const std::string& path) {
+  const Inherited inherited = Inherited::capture();
+  auto socket = connect_to(path);
+  if (!socket) {
+    say(socket.error().line());
+    return exit_failure;
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  become_subreaper();
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&mask, number);
+  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  const json hello = {{"environment", Environment::from(environ).entries()},
+                      {"pid", ::getpid()},
+                      {"uid", ::getuid()}};
+  if (!send_frame(socket->get(), hello)) return exit_failure;
+  return Shim(inherited, *std::move(socket), std::move(signals)).serve();
+}
+
+}  // namespace toprun::agent

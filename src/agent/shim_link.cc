@@ -1,0 +1,171 @@
+#include "agent/shim_link.h"
+
+#include <signal.h>
+
+#include <utility>
+
+#include "base/console.h"
+
+namespace toprun::agent {
+using nlohmann::json;
+
+ShimLink::ShimLink(boost::asio::io_context& io, Fd connection, std::string host)
+    : host_(std::move(host)), socket_(io, connection.release()) {}
+
+Result<std::shared_ptr<ShimLink>> ShimLink::greet(boost::asio::io_context& io, Fd connection,
+                                                  std::string host) {
+  std::shared_ptr<ShimLink> link(new ShimLink(io, std::move(connection), std::move(host)));
+  auto hello = receive_frame(link->socket_.native_handle());
+  if (!hello) return std::unexpected(hello.error());
+  if (!*hello) return fail("container on " + link->host_, "its shim ended at once");
+  const auto entries = (*hello)->message.value("environment", std::vector<std::string>());
+  for (const std::string& entry : entries) {
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string::npos) {
+      link->environment_.set(entry.substr(0, equals), entry.substr(equals + 1));
+    }
+  }
+  return link;
+}
+
+Result<std::vector<Seen>> ShimLink::look(const std::vector<std::string>& paths) {
+  const auto answer = ask({{"order", "look"}, {"paths", paths}}, "seen");
+  if (!answer) return std::unexpected(answer.error());
+  std::vector<Seen> seen;
+  for (const json& bits : *answer) {
+    seen.push_back({bits.at(0).get<bool>(), bits.at(1).get<bool>(), bits.at(2).get<bool>(),
+                    bits.at(3).get<bool>(), bits.at(4).get<bool>()});
+  }
+  return seen;
+}
+
+Result<std::vector<pid_t>> ShimLink::start(std::vector<Program> programs) {
+  for (const Program& program : programs) {
+    std::vector<std::uint8_t> affinity;
+    for (const std::byte byte : program.affinity) {
+      affinity.push_back(std::to_integer<std::uint8_t>(byte));
+    }
+    const int descriptors[] = {program.stdin_fd, program.stdout_fd, program.stderr_fd};
+    order({{"order", "program"},
+           {"argv", program.argv},
+           {"environment", program.environment},
+           {"affinity", affinity}},
+          descriptors);
+  }
+  childless_ = false;
+  auto answer = ask({{"order", "start"}, {"host", host_ + " in the container"}}, "pids");
+  if (!answer) return std::unexpected(std::move(answer.error()));
+  auto pids = answer->get<std::vector<pid_t>>();
+  running_.insert(pids.begin(), pids.end());
+  if (!std::exchange(watched_, true)) await();
+  return pids;
+}
+
+void ShimLink::close() {
+  lost_ = true;
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+}
+
+void ShimLink::unwatch() {
+  watched_ = false;
+  boost::system::error_code ignored;
+  socket_.cancel(ignored);
+}
+
+Children::Reaped ShimLink::reap() {
+  while (!lost_ && readable_within(socket_.native_handle(), std::chrono::milliseconds(0))) {
+    if (!take_news()) lose();
+  }
+  Reaped reaped = std::exchange(news_, {});
+  reaped.childless = childless_;
+  return reaped;
+}
+
+void ShimLink::signal_groups(std::span<const pid_t> leaders, int signal) {
+  order({{"order", "signal"},
+         {"pids", std::vector(leaders.begin(), leaders.end())},
+         {"signal", signal}});
+}
+
+void ShimLink::notify_groups(std::span<const pid_t> leaders, int signal) {
+  order({{"order", "signal"},
+         {"pids", std::vector(leaders.begin(), leaders.end())},
+         {"signal", signal},
+         {"only_handlers", true}});
+}
+
+void ShimLink::signal_all(int signal) {
+  order({{"order", "signal_all"}, {"signal", signal}});
+}
+
+std::vector<std::string> ShimLink::describe_all() {
+  const auto answer = ask({{"order", "describe"}}, "left");
+  return answer ? answer->get<std::vector<std::string>>() : std::vector<std::string>();
+}
+
+void ShimLink::order(const json& message, std::span<const int> descriptors) {
+  if (lost_) return;
+  if (!send_frame(socket_.native_handle(), message, descriptors)) lose();
+}
+
+// Sends an order and waits for its answer; what the shim says meanwhile of ranks is kept.
+Result<json> ShimLink::ask(const json& message, const char* answer) {
+  const auto gone = [this] {
+    return fail("container on " + host_, "its shim does not answer", "see what the runtime said");
+  };
+  order(message);
+  while (!lost_) {
+    auto frame = receive_frame(socket_.native_handle());
+    if (!frame || !*frame) {
+      lose();
+      break;
+    }
+    json& said = (*frame)->message;
+    if (said.contains(answer)) return std::move(said[answer]);
+    if (const auto failed = said.find("failed"); failed != said.end()) {
+      return std::unexpected(Error{failed->at(0), failed->at(1), failed->at(2), failed->at(3)});
+    }
+    note(said);
+  }
+  return gone();
+}
+
+// One frame that is no answer. False: there will be no other.
+bool ShimLink::take_news() {
+  const auto frame = receive_frame(socket_.native_handle());
+  if (!frame || !*frame) return false;
+  note((*frame)->message);
+  return true;
+}
+
+void ShimLink::note(const json& said) {
+  for (const json& one : said.value("ended", json::array())) {
+    const Ended ended{one.at(0).get<pid_t>(), one.at(1).get<int>()};
+    running_.erase(ended.pid);
+    news_.ended.push_back(ended);
+  }
+  childless_ = said.value("childless", false);
+}
+
+void ShimLink::lose() {
+  if (std::exchange(lost_, true)) return;
+  if (!running_.empty()) {
+    say("container on " + host_ + ": it ended, and its ranks with it; see what the runtime said");
+  }
+  for (const pid_t pid : std::exchange(running_, {})) news_.ended.push_back({pid, SIGKILL});
+  childless_ = true;
+}
+
+void ShimLink::await() {
+  socket_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                     [weak = weak_from_this()](const boost::system::error_code& error) {
+                       const auto self = weak.lock();
+                       if (!self || error || !self->watched_) return;
+                       const auto tell = self->on_change;
+                       if (tell) tell();
+                       if (self->watched_ && !self->lost_) self->await();
+                     });
+}
+
+}  // namespace toprun::agent

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include "agent/children.h"
+#include "agent/shim_wire.h"
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace toprun::agent {
+
+// What a path is inside the container.
+struct Seen {
+  bool exists = false;
+  bool directory = false;
+  bool readable = false;
+  bool executable = false;
+  bool writable = false;
+};
+
+// The shim of a container (agent/shim.h) as the agent outside speaks to it. Every question blocks
+// until the shim answers, for shim_frame_limit at most. A shim that is gone has killed its ranks:
+// they are then reported as ended by SIGKILL.
+class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> {
+ public:
+  // `connection`: what the shim connected to our socket by. Waits for its hello.
+  static Result<std::shared_ptr<ShimLink>> greet(boost::asio::io_context& io, Fd connection,
+                                                 std::string host);
+
+  // The environment that image and runtime give their programs.
+  const Environment& environment() const { return environment_; }
+  bool lost() const { return lost_; }
+  // The shim then kills what is left inside, and ends.
+  void close();
+  Result<std::vector<Seen>> look(const std::vector<std::string>& paths);
+
+  Result<std::vector<pid_t>> start(std::vector<Program> programs) override;
+  void unwatch() override;
+  Reaped reap() override;
+  void signal_groups(std::span<const pid_t> leaders, int signal) override;
+  void notify_groups(std::span<const pid_t> leaders, int signal) override;
+  void signal_all(int signal) override;
+  std::vector<std::string> describe_all() override;
+
+ private:
+  ShimLink(boost::asio::io_context& io, Fd connection, std::string host);
+  void order(const nlohmann::json& message, std::span<const int> descriptors = {});
+  Result<nlohmann::json> ask(const nlohmann::json& message, const char* answer);
+  bool take_news();
+  void note(const nlohmann::json& said);
+  void lose();
+  void await();
+
+  const std::string host_;
+  boost::asio::posix::stream_descriptor socket_;
+  Environment environment_;
+  std::set<pid_t> running_;  // started and not reported as ended
+  Reaped news_;              // since the last reap()
+  bool childless_ = false;
+  bool watched_ = false;
+  bool lost_ = false;
+};
+
+}  // namespace toprun::agent

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "cli/split.h"
+#include "container/container.h"
+
+namespace toprun::cli {
+
+// --container and the options beside it, as run_options() reads any. What is given without an image
+// or an EDF is a note, no error: a project's file may say it for the calls that name one. Pure:
+// paths are as typed, the EDF is not read. Errors have exit_usage.
+Result<container::Wanted> container_options(const Split& split, const Environment& environment,
+                                            std::vector<std::string>& notes);
+
+// With it the paths are absolute. Reads the folder that we are in.
+Result<void> complete(container::Wanted& wanted);
+
+// The words that container_options() reads back as this.
+std::vector<std::string> container_words(const container::Wanted& wanted);
+
+}  // namespace toprun::cli

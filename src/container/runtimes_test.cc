@@ -1,0 +1,259 @@
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "container/apptainer.h"
+#include "container/docker.h"
+#include "container/enroot.h"
+#include "container/podman.h"
+#include "container/pyxis.h"
+
+namespace toprun::container {
+namespace {
+
+Run run_of(std::string image, std::string name = {}) {
+  container::Run run;
+  run.wanted.image = std::move(image);
+  run.wanted.name = std::move(name);
+  run.binds = {{.source = "/home/ada/project", .target = "/home/ada/project"},
+               {.source = "/run/user/7/toprun", .target = "/run/toprun", .read_only = true}};
+  run.workdir = "/home/ada/project";
+  run.program = {"/run/toprun/toprun", "shim"};
+  return run;
+}
+
+Run everything(std::string image) {
+  container::Run run = run_of(std::move(image));
+  run.wanted.root = true;
+  run.wanted.writable = true;
+  run.wanted.host_wins = {"NCCL_*", "LANG"};
+  run.variables = {{"A", "x, y"}};
+  return run;
+}
+
+Node user() {
+  return {.host = "n1", .uid = 1000, .gid = 100};
+}
+
+Node gpu_node() {
+  Node node = user();
+  node.nvidia = node.nvidia_cdi = true;
+  node.rdma_devices = {"/dev/infiniband"};
+  return node;
+}
+
+const Environment environment{{"HOME", "/home/ada"}, {"SCRATCH", "/scratch/ada"}};
+
+std::string line(const Runtime& runtime, const Run& run, const Node& node) {
+  const auto command = runtime.command(run, node, environment);
+  return command ? shell_quote(command->argv) : "error: " + command.error().line();
+}
+
+std::string creation(const Runtime& runtime, const Run& run) {
+  std::string lines;
+  for (const Command& command : runtime.creation(run, user(), environment)) {
+    lines += shell_quote(command.argv) + "\n";
+  }
+  return lines;
+}
+
+TEST(Build, OneCommandWritesTheFile) {
+  struct Case {
+    const Runtime& runtime;
+    std::string source;
+    std::string line;
+  };
+  const Case cases[] = {
+      {apptainer(), "docker://pytorch/pytorch:2.6",
+       "apptainer build --force /p/t.sif.part docker://docker.io/pytorch/pytorch:2.6"},
+      {apptainer(), "/a/saved.tar",
+       "apptainer build --force /p/t.sif.part docker-archive:/a/saved.tar"},
+      {apptainer(), "./tree", "apptainer build --force /p/t.sif.part ./tree"},
+      {singularity(), "docker://python:3.12",
+       "singularity build --force /p/t.sif.part docker://docker.io/library/python:3.12"},
+      {enroot(), "docker://nvcr.io/nvidia/pytorch:24.06-py3",
+       "enroot import -o /p/t.sif.part 'docker://nvcr.io#nvidia/pytorch:24.06-py3'"},
+      {enroot(), "/a/saved.tar",
+       "error: image /a/saved.tar: enroot imports from registries and daemons only; build a .sif "
+       "from it, with Apptainer"},
+      {podman(), "docker://python",
+       "error: image file /p/t.sif.part: podman makes none; name a .sif (Apptainer) or a .sqsh "
+       "(enroot)"},
+  };
+  for (const auto& [runtime, source, expected] : cases) {
+    const auto command = runtime.build(source, "/p/t.sif.part", environment);
+    EXPECT_EQ(command ? shell_quote(command->argv) : "error: " + command.error().line(), expected);
+  }
+  const auto with = apptainer().build("docker://python", "/p/t.sif", environment);
+  EXPECT_EQ(with->environment.get("APPTAINER_CACHEDIR"), "/scratch/ada/.cache/apptainer");
+  EXPECT_EQ(
+      enroot().build("docker://python", "/p", environment)->environment.get("ENROOT_CACHE_PATH"),
+      "/scratch/ada/.cache/enroot");
+}
+
+TEST(Apptainer, Command) {
+  EXPECT_EQ(line(apptainer(), run_of("/a/t.sif"), user()),
+            "apptainer --quiet exec --cleanenv --bind /run/user/7/toprun:/run/toprun:ro "
+            "--bind /home/ada/project:/home/ada/project --pwd /home/ada/project /a/t.sif "
+            "/run/toprun/toprun shim");
+  EXPECT_EQ(line(singularity(), everything("/a/t.sif"), gpu_node()),
+            "singularity --quiet exec --cleanenv --nv --fakeroot --writable-tmpfs "
+            "--bind /run/user/7/toprun:/run/toprun:ro "
+            "--bind /home/ada/project:/home/ada/project --pwd /home/ada/project /a/t.sif "
+            "/run/toprun/toprun shim");
+  EXPECT_TRUE(line(apptainer(), everything("/a/folder"), user()).contains(" --writable --bind"));
+}
+
+TEST(Apptainer, VariablesGoByTheEnvironmentSoThatTheyMayHoldCommas) {
+  const auto one = apptainer().command(everything("/a/t.sif"), user(), environment);
+  EXPECT_EQ(one->environment.get("APPTAINERENV_A"), "x, y");
+  const auto other = singularity().command(everything("/a/t.sif"), user(), environment);
+  EXPECT_EQ(other->environment.get("SINGULARITYENV_A"), "x, y");
+}
+
+TEST(Apptainer, OddPaths) {
+  container::Run run = run_of("/a/t.sif");
+  run.binds = {{"/a,b:\"c\"", "/d", true}};
+  EXPECT_TRUE(line(apptainer(), run, user())
+                  .contains(R"(--mount 'type=bind,"source=/a,b:""c""","destination=/d",ro')"));
+}
+
+TEST(Apptainer, WhatIsMadeBefore) {
+  EXPECT_EQ(apptainer().product(run_of("/a/t.sif"), environment), std::nullopt);
+  EXPECT_EQ(creation(apptainer(), run_of("docker://pytorch/pytorch:2.4")),
+            "rm -rf /scratch/ada/toprun/containers/docker.io+pytorch+pytorch+2.4.sif.part\n"
+            "apptainer pull --force "
+            "/scratch/ada/toprun/containers/docker.io+pytorch+pytorch+2.4.sif.part "
+            "docker://docker.io/pytorch/pytorch:2.4\n"
+            "mv -T /scratch/ada/toprun/containers/docker.io+pytorch+pytorch+2.4.sif.part "
+            "/scratch/ada/toprun/containers/docker.io+pytorch+pytorch+2.4.sif\n");
+  EXPECT_EQ(creation(apptainer(), run_of("/a/t.sif", "mine")),
+            "rm -rf /scratch/ada/toprun/containers/mine.part\n"
+            "apptainer build --force --sandbox /scratch/ada/toprun/containers/mine.part /a/t.sif\n"
+            "mv -T /scratch/ada/toprun/containers/mine.part /scratch/ada/toprun/containers/mine\n");
+  EXPECT_TRUE(line(apptainer(), run_of("/a/t.sif", "mine"), user())
+                  .contains(" /scratch/ada/toprun/containers/mine /run/toprun/toprun"));
+  const auto pull = apptainer().creation(run_of("docker://a/b"), user(), environment);
+  EXPECT_EQ(pull.front().environment.get("APPTAINER_CACHEDIR"), "/scratch/ada/.cache/apptainer");
+}
+
+TEST(Docker, Command) {
+  EXPECT_EQ(line(docker(), run_of("docker://a/b:1"), gpu_node()),
+            "docker run --rm --pull missing --log-driver none --network host --ipc host --pid host "
+            "--uts host --security-opt label=disable --user 1000:100 --ulimit memlock=-1:-1 "
+            "--device /dev/infiniband --cap-add IPC_LOCK --gpus all "
+            "--mount 'type=bind,\"source=/run/user/7/toprun\",\"destination=/run/toprun\",ro' "
+            "--mount 'type=bind,\"source=/home/ada/project\",\"destination=/home/ada/project\"' "
+            "--workdir /home/ada/project --entrypoint '' docker.io/a/b:1 /run/toprun/toprun shim");
+  EXPECT_TRUE(line(docker(), run_of("a", "mine"), user()).starts_with("error: --container-name"));
+}
+
+TEST(Enroot, Command) {
+  EXPECT_EQ(line(enroot(), run_of("/a/t.sqsh"), user()),
+            "enroot start --mount /run/user/7/toprun:/run/toprun:none:x-create=auto,rbind,ro "
+            "--mount /home/ada/project:/home/ada/project:none:x-create=auto,rbind /a/t.sqsh "
+            "/run/toprun/toprun shim");
+  EXPECT_EQ(line(enroot(), everything("/a/t.sqsh"), gpu_node()),
+            "enroot start --root --rw "
+            "--mount /run/user/7/toprun:/run/toprun:none:x-create=auto,rbind,ro "
+            "--mount /home/ada/project:/home/ada/project:none:x-create=auto,rbind "
+            "--env NVIDIA_VISIBLE_DEVICES=all --env MELLANOX_VISIBLE_DEVICES=all --env 'A=x, y' "
+            "/a/t.sqsh /run/toprun/toprun shim");
+  EXPECT_TRUE(line(enroot(), run_of("mine"), user()).ends_with(" mine /run/toprun/toprun shim"));
+  container::Run run = run_of("/a/t.sqsh");
+  run.binds = {{"/a b", "/c"}};
+  EXPECT_TRUE(line(enroot(), run, user()).starts_with("error: n1: enroot cannot bind /a b"));
+}
+
+TEST(Enroot, WhatIsMadeBefore) {
+  EXPECT_EQ(creation(enroot(), run_of("/a/t.sqsh")), "");
+  EXPECT_EQ(creation(enroot(), run_of("mine")), "");
+  EXPECT_EQ(creation(enroot(), run_of("/a/t.sqsh", "mine")), "enroot create -n mine /a/t.sqsh\n");
+  const std::string file = "/scratch/ada/toprun/containers/nvcr.io+nvidia+pytorch+24.06-py3.sqsh";
+  EXPECT_EQ(creation(enroot(), run_of("nvcr.io/nvidia/pytorch:24.06-py3", "mine")),
+            fmt::format("rm -f {0}.part\nmkdir -p /scratch/ada/toprun/containers\n"
+                        "enroot import -o {0}.part 'docker://nvcr.io#nvidia/pytorch:24.06-py3'\n"
+                        "mv -T {0}.part {0}\nenroot create -n mine {0}\n",
+                        file));
+  EXPECT_TRUE(line(enroot(), run_of("docker://nvcr.io/nvidia/pytorch:24.06-py3"), user())
+                  .ends_with(file + " /run/toprun/toprun shim"));
+}
+
+TEST(Pyxis, StepOptions) {
+  EXPECT_EQ(shell_quote(pyxis().step_options(run_of("nvcr.io/nvidia/pytorch:24.06-py3", "mine"))),
+            "'--container-image=nvcr.io#nvidia/pytorch:24.06-py3' "
+            "--container-mounts=/run/user/7/toprun:/run/toprun:ro,"
+            "/home/ada/project:/home/ada/project --container-workdir=/home/ada/project "
+            "--container-name=mine --no-container-entrypoint --no-container-remap-root");
+  EXPECT_EQ(shell_quote(pyxis().step_options(everything("/a/t.sqsh"))),
+            "--container-image=/a/t.sqsh --container-mounts=/run/user/7/toprun:/run/toprun:ro,"
+            "/home/ada/project:/home/ada/project --container-workdir=/home/ada/project "
+            "--no-container-entrypoint --container-remap-root --container-writable "
+            "--container-env=LANG,A");
+  EXPECT_TRUE(line(pyxis(), run_of("a"), user()).starts_with("error: n1: pyxis starts no"));
+}
+
+TEST(Podman, KeptContainer) {
+  const std::string folder = "/scratch/ada/toprun/containers/mine";
+  EXPECT_TRUE(line(podman(), run_of("small", "mine"), user())
+                  .ends_with(fmt::format("--env-file {0}/.toprun-env --rootfs {0} "
+                                         "/run/toprun/toprun shim",
+                                         folder)));
+  const std::string made = creation(podman(), run_of("small", "mine"));
+  EXPECT_TRUE(
+      made.contains("podman create --quiet --pull missing --name toprun-mine "
+                    "--entrypoint '' small true\n"));
+  EXPECT_TRUE(made.ends_with(fmt::format("mv -T {0}.part {0}\n", folder)));
+}
+
+// "": it takes the image.
+TEST(Runtimes, WhatTheyTake) {
+  struct Case {
+    const char* image;
+    const char* pyxis;
+    const char* enroot;
+    const char* apptainer;
+    const char* podman;
+    const char* docker;
+  };
+  const Case cases[] = {
+      {"python:3.12", "", "", "", "", ""},
+      {"docker://a/b", "", "", "", "", ""},
+      {"a.sif", "say --container-runtime apptainer", "say --container-runtime apptainer", "",
+       "say --container-runtime apptainer", "say --container-runtime apptainer"},
+      {"a.sqsh", "", "", "", "say --container-runtime enroot", "say --container-runtime enroot"},
+      {"./a", "say --container-runtime podman", "say --container-runtime podman", "", "",
+       "say --container-runtime podman"},
+      {"a.tar", "say --container-runtime podman", "say --container-runtime podman", "", "",
+       "docker load -i a.tar, then name the image"},
+      {"oras://a.b/c", "say --container-runtime podman", "say --container-runtime podman", "",
+       "say --container-runtime apptainer", "say --container-runtime apptainer"},
+      {"dockerd://a", "say --container-runtime podman", "", "say --container-runtime enroot",
+       "say --container-runtime apptainer", ""},
+      {"containers-storage:a", "say --container-runtime podman", "say --container-runtime podman",
+       "say --container-runtime podman", "", "say --container-runtime apptainer"},
+  };
+  const auto fix = [](const Runtime& runtime, const char* image) {
+    const auto taken = runtime.accepts(image);
+    return taken ? std::string() : taken.error().fix;
+  };
+  for (const Case& test : cases) {
+    EXPECT_EQ(fix(pyxis(), test.image), test.pyxis) << test.image;
+    EXPECT_EQ(fix(enroot(), test.image), test.enroot) << test.image;
+    EXPECT_EQ(fix(apptainer(), test.image), test.apptainer) << test.image;
+    EXPECT_EQ(fix(podman(), test.image), test.podman) << test.image;
+    EXPECT_EQ(fix(docker(), test.image), test.docker) << test.image;
+  }
+}
+
+TEST(Runtimes, AnnotationsWithoutEffectAreNamed) {
+  container::Run run = run_of("a");
+  run.wanted.annotations = {{"com.hooks.cxi.enabled", "true"}};
+  EXPECT_EQ(
+      apptainer().notes(run),
+      std::vector<std::string>{"annotation com.hooks.cxi.enabled: without effect with apptainer"});
+  EXPECT_TRUE(podman().notes(run).empty());
+  EXPECT_TRUE(line(podman(), run, user()).contains("--annotation com.hooks.cxi.enabled=true"));
+}
+
+}  // namespace
+}  // namespace toprun::container

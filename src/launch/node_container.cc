@@ -1,0 +1,276 @@
+#include "launch/node_container.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "agent/descendants.h"
+#include "agent/keeper.h"
+#include "agent/spawn.h"
+#include "base/console.h"
+#include "base/text.h"
+
+namespace toprun::launch {
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t most_words_kept = 16u << 10;
+constexpr std::size_t lines_shown = 3;
+constexpr std::chrono::seconds first_progress{10};
+constexpr std::chrono::seconds progress_interval{30};
+constexpr std::chrono::seconds admission_limit{5};
+constexpr std::chrono::seconds death_limit{2};
+constexpr milliseconds end_interval{5};
+
+std::string last_lines(const std::string& words) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(words, '\n')) {
+    if (!trim(line).empty()) lines.push_back(printable(trim(line)));
+  }
+  const std::size_t first = lines.size() > lines_shown ? lines.size() - lines_shown : 0;
+  lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(first));
+  return join(lines, " | ");
+}
+
+Result<std::string> make_folder(const Environment& environment) {
+  std::string path = environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun_XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) {
+    return fail_errno("cannot make a folder " + path, "set TMPDIR to one that can be written");
+  }
+  return path;
+}
+
+std::string ending_words(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
+  return fmt::format("ended with code {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+NodeContainer::NodeContainer(asio::io_context& io, const Job& job)
+    : io_(io),
+      job_(job),
+      began_(steady_clock::now()),
+      runtime_output_(io),
+      child_signal_(io),
+      event_(io),
+      settled_(io, SteadyTime::max()),
+      next_progress_(began_ + first_progress) {}
+
+NodeContainer::~NodeContainer() {
+  if (shim_) shim_->close();
+  const auto deadline = steady_clock::now() + death_limit;
+  while (!nothing_left() && steady_clock::now() < deadline) {
+    agent::signal_descendants(SIGKILL);
+    const timespec pause{0, 2'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  door_.reset();
+  if (folder_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+  agent::keeper_removes("");
+}
+
+asio::awaitable<void> NodeContainer::bring_up() {
+  Result<void> done = prepare();
+  if (done) done = co_await create();
+  if (done) done = co_await await_shim();
+  if (done) {
+    auto place = in_the_container(job_, *shim_);
+    if (place) {
+      workplace_ = *std::move(place);
+    } else {
+      done = std::unexpected(std::move(place.error()));
+    }
+  }
+  outcome_ = std::move(done);
+  settled_.cancel();
+}
+
+asio::awaitable<Result<void>> NodeContainer::up() {
+  while (!outcome_) co_await settled_.async_wait(quietly);
+  co_return *outcome_;
+}
+
+// All that needs no waiting, up to the command line.
+Result<void> NodeContainer::prepare() {
+  auto folder = make_folder(job_.environment);
+  if (!folder) return std::unexpected(folder.error());
+  folder_ = *std::move(folder);
+  agent::keeper_removes(folder_);
+  auto plan = plan_container(job_, folder_);
+  if (!plan) return std::unexpected(plan.error());
+  plan_ = *std::move(plan);
+  auto door = agent::ShimDoor::open(fmt::format("{}/{}", folder_, shim_socket_name));
+  if (!door) return std::unexpected(door.error());
+  door_.emplace(*std::move(door));
+  boost::system::error_code failed;
+  child_signal_.add(SIGCHLD, failed);
+  if (failed) return fail("cannot watch for SIGCHLD", failed.message());
+  agent::become_subreaper();
+  return {};
+}
+
+Result<void> NodeContainer::spawn(const container::Command& command) {
+  if (job_.options.verbose > 0) say("container: " + shell_quote(command.argv));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
+  Fd reading(ends[0]);
+  const Fd writing(ends[1]);
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  agent::Program program{{},         command.argv,  command.environment.entries(),
+                         null.get(), writing.get(), writing.get()};
+  const std::span<agent::Program> programs(&program, 1);
+  if (auto found = agent::find_programs(programs, job_.place.node_name); !found) return found;
+  const auto pids = agent::spawn(programs, job_.inherited, job_.place.node_name);
+  if (!pids) return std::unexpected(pids.error());
+  runtime_ = pids->front();
+  boost::system::error_code ignored;
+  runtime_output_.close(ignored);
+  runtime_output_.assign(reading.release(), ignored);
+  words_.clear();
+  asio::co_spawn(io_, listen_to_runtime(), asio::detached);
+  return {};
+}
+
+asio::awaitable<void> NodeContainer::listen_to_runtime() {
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const auto [error, n] = co_await runtime_output_.async_read_some(asio::buffer(buffer), quietly);
+    if (error) break;
+    show(std::string_view(buffer.data(), n));
+  }
+  event_.cancel();
+}
+
+void NodeContainer::show(std::string_view words) {
+  words_ += words;
+  if (words_.size() > most_words_kept) words_.erase(0, words_.size() - most_words_kept);
+  if (job_.options.verbose == 0) return;
+  for (const std::string_view line : split(trim(words), '\n')) {
+    say(fmt::format("{}: {}", plan_.runtime->name(), printable(trim(line))));
+  }
+}
+
+// A container that is kept under a name is made once.
+asio::awaitable<Result<void>> NodeContainer::create() {
+  for (const container::Command& command : plan_.creation) {
+    if (auto started = spawn(command); !started) co_return started;
+    while (!runtime_ended()) co_await next_event();
+    if (runtime_status_ != 0) {
+      co_return std::unexpected(
+          explain(fmt::format("cannot make the container {} on {}", job_.options.container.name,
+                              job_.place.node_name)));
+    }
+  }
+  co_return Result<void>{};
+}
+
+asio::awaitable<Result<void>> NodeContainer::await_shim() {
+  if (auto started = spawn(plan_.command); !started) co_return started;
+  const std::string what = fmt::format("container on {}", job_.place.node_name);
+  while (!agent::readable_within(door_->descriptor(), milliseconds(0))) {
+    if (runtime_ended()) {
+      co_await next_event();  // its last words may still be in the pipe
+      co_return std::unexpected(explain(what));
+    }
+    if (steady_clock::now() > began_ + container_start_limit) {
+      co_return fail(what, fmt::format("not started within {} min", container_start_limit.count()),
+                     last_lines(words_));
+    }
+    tell_progress();
+    co_await next_event();
+  }
+  auto connection = door_->admit(admission_limit);
+  if (!connection) co_return std::unexpected(connection.error());
+  auto shim = agent::ShimLink::greet(io_, *std::move(connection), job_.place.node_name);
+  if (!shim) co_return std::unexpected(explain(what));
+  shim_ = *std::move(shim);
+  door_.reset();
+  if (job_.options.verbose > 0) {
+    const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_);
+    say(fmt::format("container on {} is up after {} ms ({})", job_.place.node_name, took.count(),
+                    plan_.runtime->name()));
+  }
+  co_return Result<void>{};
+}
+
+// Until a child ended, the runtime closed its output, the shim knocked, or it is time for a line.
+asio::awaitable<void> NodeContainer::next_event() {
+  event_.expires_at(std::min(next_progress_, steady_clock::now() + progress_interval));
+  child_signal_.async_wait([this](const boost::system::error_code& error, int) {
+    if (!error) event_.cancel();
+  });
+  asio::posix::stream_descriptor door(io_);
+  if (door_) {
+    boost::system::error_code ignored;
+    door.assign(::fcntl(door_->descriptor(), F_DUPFD_CLOEXEC, 0), ignored);
+    door.async_wait(asio::posix::stream_descriptor::wait_read,
+                    [this](const boost::system::error_code& error) {
+                      if (!error) event_.cancel();
+                    });
+  }
+  co_await event_.async_wait(quietly);
+  child_signal_.cancel();
+}
+
+bool NodeContainer::runtime_ended() {
+  if (runtime_ == 0) return true;
+  if (::waitpid(runtime_, &runtime_status_, WNOHANG) != runtime_) return false;
+  runtime_ = 0;
+  return true;
+}
+
+Error NodeContainer::explain(const std::string& what) const {
+  if (auto known = plan_.runtime->explain(words_, plan_.run, plan_.node)) return *std::move(known);
+  const std::string said = last_lines(words_);
+  return {what,
+          fmt::format("{} {}{}", plan_.runtime->name(), ending_words(runtime_status_),
+                      said.empty() ? "" : ": " + said),
+          "try it by hand: " + shell_quote(plan_.command.argv)};
+}
+
+void NodeContainer::tell_progress() {
+  const auto now = steady_clock::now();
+  if (now < next_progress_) return;
+  next_progress_ = now + progress_interval;
+  const std::string said = last_lines(words_);
+  say(fmt::format("{}: {} is starting the container since {} s{}", job_.place.node_name,
+                  plan_.runtime->name(),
+                  std::chrono::duration_cast<std::chrono::seconds>(now - began_).count(),
+                  said.empty() ? "" : ": " + said));
+}
+
+// Collects what has ended; true if no child is left.
+bool NodeContainer::nothing_left() {
+  for (;;) {
+    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid <= 0) return pid < 0;
+  }
+}
+
+asio::awaitable<void> NodeContainer::end() {
+  co_await up();
+  if (shim_) shim_->close();
+  const auto deadline = steady_clock::now() + container_end_limit;
+  while (!nothing_left() && steady_clock::now() < deadline) {
+    event_.expires_after(end_interval);
+    co_await event_.async_wait(quietly);
+  }
+}
+
+}  // namespace toprun::launch

@@ -1,0 +1,177 @@
+# ctest: TIMEOUT 400 LABELS container
+"""Ranks in containers of a real Podman."""
+
+import os
+import pathlib
+import signal
+import unittest
+
+import containers
+import support
+from containers import IMAGE
+
+REPOSITORY = support.REPOSITORY
+
+
+class Ranks(containers.PodmanCase):
+    def test_see_the_image_and_what_ranks_are_told(self):
+        folder = self.folder()
+        (folder / "here").touch()
+        done = self.contained("--nproc-per-node", "2", "--no-python", "sh", "-c",
+                              'echo "$RANK/$WORLD_SIZE $(pwd) $(cat /etc/passwd) '
+                              '$(ls) $OWN"',
+                              env={"OWN": "mine"}, cwd=folder)
+        self.assert_ok(done)
+        self.assertEqual(sorted(done.out.splitlines()),
+                         [f"{rank}/2 {folder} root:x:0:0:root:/root:/bin/sh here mine"
+                          for rank in (0, 1)])
+
+    def test_all_ranks_of_a_node_share_one_container(self):
+        done = self.contained("--nproc-per-node", "4", "--writable", "--no-python", "sh", "-c",
+                              "echo $RANK >>/data/ranks; until test $(grep -c . /data/ranks) = 4; "
+                              "do sleep 0.05; done")
+        self.assert_ok(done)
+
+    def test_files_of_the_host_are_there_only_if_bound(self):
+        outside = self.folder() / "data"
+        outside.write_text("of the host\n")
+        see = ["--no-python", "sh", "-c", f"cat {outside.parent}/data 2>&1"]
+        self.assertEqual(self.contained(*see).code, 1)
+        bound = self.contained("--bind", outside.parent, *see)
+        self.assertEqual((bound.code, bound.out), (0, "of the host\n"))
+        moved = self.contained("--bind", f"{outside.parent}:/data:ro", "--no-python", "sh", "-c",
+                               "cat /data/data; echo x 2>/dev/null >/data/new || echo read-only")
+        self.assertEqual(moved.out, "of the host\nread-only\n")
+
+    def test_exit_codes_signals_and_reports_are_as_without(self):
+        code = self.contained("--nproc-per-node", "2", "--no-python", "sh", "-c",
+                              'test $RANK = 0 && exec sleep 100; echo why >&2; exit 7')
+        self.assertEqual(code.code, 7)
+        self.assertIn("rank 1", code.err)
+        self.assertIn("why", code.err)
+        killed = self.contained("--no-python", "sh", "-c", "kill -SEGV $$")
+        self.assertEqual(killed.code, 128 + signal.SIGSEGV)
+
+    def test_restarts_use_the_same_container(self):
+        done = self.contained("--max-restarts", "1", "--writable", "--no-python", "sh", "-c",
+                              "if test -e /data/was; then echo again; else echo >/data/was; exit 3;"
+                              " fi")
+        self.assertEqual((done.code, done.out), (0, "again\n"))
+
+    def test_standard_input_is_theirs(self):
+        run = self.begin(support.binary(), "--container", IMAGE, "--no-python", "cat",
+                         env=self.podman.env, stdin=-1)
+        run.process.stdin.write(b"typed\n")
+        run.process.stdin.close()
+        run.process.stdin = None
+        self.assertEqual(run.wait(60).out, "typed\n")
+
+    def test_logs_and_error_files_are_written(self):
+        folder = self.folder()
+        done = self.contained("--log-dir", folder / "logs", "--redirects", "3", "--no-python", "sh",
+                              "-c", 'echo shown; echo {} >$TORCHELASTIC_ERROR_FILE')
+        self.assert_ok(done)
+        logs = [path.read_text() for path in (folder / "logs").rglob("stdout.log")]
+        self.assertEqual(logs, ["shown\n"])
+        self.assertEqual(len(list((folder / "logs").rglob("error.json"))), 1)
+
+
+class Ends(containers.PodmanCase):
+    """However it ends, nothing is left."""
+
+    def begin_waiting(self, *words):
+        self.up = self.folder()
+        run = self.begin(support.binary(), "--container", IMAGE, "--bind", self.up, *words,
+                         "--no-python", "sh", "-c",
+                         f"echo $$ >{self.up}/$RANK; {support.OBEDIENT}", env=self.podman.env)
+        support.wait_for_files(self.up, 1)
+        return run
+
+    def test_by_a_signal(self):
+        for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            with self.subTest(number):
+                run = self.begin_waiting()
+                run.signal(number)
+                self.assertEqual(run.wait(60).code, code)
+                self.assert_nothing_left(run)
+
+    def test_by_sigkill_to_the_agent(self):
+        run = self.begin_waiting()
+        os.kill(run.agent(), signal.SIGKILL)
+        self.assertEqual(run.wait(60).code, 1)
+        self.assert_nothing_left(run)
+        self.podman.run("rm", "--all", "--force", "--time", "0")
+
+    def test_of_the_container_itself(self):
+        run = self.begin_waiting()
+        self.podman.run("kill", "--all")
+        done = run.wait(60)
+        self.assertEqual(done.code, 128 + signal.SIGKILL, done)
+        self.assertIn("it ended, and its ranks with it", done.err)
+        self.assert_nothing_left(run)
+
+
+class BadInput(containers.PodmanCase):
+    def refused(self, words, pattern, **options):
+        done = self.contained(*words, **options)
+        self.assertIn(done.code, (1, 2), done)
+        self.assertRegex(done.err, pattern, done)
+
+    def test_a_script_that_is_outside_only(self):
+        script = self.folder() / "train.py"
+        script.touch()
+        self.refused([script], rf"script {script}: there is no such path in the container on \S+; "
+                               rf"it is on the host: add --bind {script.parent}")
+
+    def test_data_that_is_outside_only(self):
+        folder = self.folder()
+        for words in ([f"--data={folder}"], [folder]):
+            self.refused(["--no-python", "true", *words],
+                         rf"argument {folder}: .*it is on the host: add --bind {folder}")
+
+    def test_a_bind_without_a_source(self):
+        self.refused(["--bind", "/no/such", "--no-python", "true"],
+                     "--bind /no/such on .*no such file or folder")
+
+    def test_no_python_inside(self):
+        script = self.folder() / "train.py"
+        script.touch()
+        self.refused(["train.py"], "no Python on host \\S+ in the container: no python3 or python in PATH=", cwd=script.parent)
+
+    def test_no_such_program_inside(self):
+        self.refused(["--no-python", "nothing"],
+                     "cannot run nothing on .* in the container: not found in PATH")
+
+    def test_no_such_venv_inside(self):
+        script = self.folder() / "train.py"
+        script.touch()
+        self.refused(["--venv", "/no/such", "train.py"],
+                     "--venv /no/such: there is no such path in the container", cwd=script.parent)
+
+    def test_no_such_image(self):
+        done = self.toprun("--container", "localhost/none:latest", "--no-python", "true",
+                           env=self.podman.env)
+        self.assertEqual(done.code, 1, done)
+        self.assertRegex(done.err, "localhost/none", done)
+
+    def test_no_runtime_at_all(self):
+        done = self.toprun("--container", IMAGE, "--no-python", "true", env={"PATH": "/nowhere"})
+        self.assertNotEqual(done.code, 0)
+        self.assertIn("podman", done.err)
+
+
+class Training(containers.PodmanCase):
+    PYTHON = True
+
+    def test_with_the_hosts_torch_bound_in(self):
+        folder = self.folder()
+        done = self.contained(
+            *containers.binds_for(self.python), "--bind", REPOSITORY / "examples",
+            "--venv", pathlib.Path(self.python).parent.parent, "--nproc-per-node", "2",
+            REPOSITORY / "examples/train_ddp.py", "--epochs", "1", "--output-dir", folder / "out",
+            cwd=folder, limit=120)
+        self.assert_ok(done)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,133 @@
+# ctest: TIMEOUT 400 LABELS cluster
+"""toprun inside a real Open MPI on four virtual hosts in two racks, over a real sshd; mpirun is on a
+fifth, ctl, unless a case says otherwise."""
+
+import os
+import re
+import shutil
+import signal
+
+import cluster
+import support
+from cluster import column, shown, shows
+from ssh_cases import SshCase
+
+TOPRUN = support.TOPRUN
+HOSTS = ["n0", "n1", "n2", "n3"]
+CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT && echo connected"
+MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun") or "mpirun"
+AGENTS = ["--map-by", "ppr:1:node", "--bind-to", "none"]
+RACKS = "n0 /c/a/x\nn1 /c/b/x\nn2 /c/a/y\nn3 /c/b/y\n"
+
+
+def counts(**slots):
+    return ",".join(f"{host}:{count}" for host, count in slots.items())
+
+
+class MpiCase(SshCase):
+    UP = ("--hosts", "4", "--racks", "2")
+    HOSTS = HOSTS
+
+    @classmethod
+    def setUpClass(cls):
+        support.needs_program(MPIRUN)
+        super().setUpClass()
+
+    def environment(self, **more):
+        """Open MPI 4 and 5 have different names for the program that logs in."""
+        agents = {f"{prefix}_rsh_agent": self.daemons.ssh() for prefix in ("OMPI_MCA_plm", "PRTE_MCA_plm")}
+        return {**agents, "PRTE_MCA_plm_ssh_agent": self.daemons.ssh(), **more}
+
+    def words(self, *words):
+        return [MPIRUN, "--allow-run-as-root", *words]
+
+    def mpirun(self, *words, host="ctl", env=None, **options):
+        """Runs it to its end; nothing may be left on any host."""
+        return self.on(host, *self.words(*words), env=self.environment(**(env or {})), **options)
+
+    def racks(self):
+        path = self.folder() / "racks"
+        path.write_text(RACKS)
+        return path
+
+
+class InsideMpirun(MpiCase):
+    def test_one_process_per_node_is_an_agent(self):
+        finished = self.mpirun("--host", counts(n0=2, n1=2), *AGENTS, TOPRUN, "--nproc-per-node", "2", *shows(
+            "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE", "TOPRUN_NODE_NAME", "MASTER_ADDR",
+            "OMPI_COMM_WORLD_RANK", "PMIX_RANK", then=CONNECTS))
+        self.assert_ok(finished)
+        rows = shown(finished.out)
+        self.assertEqual(column(rows, "RANK"), ["0", "1", "2", "3"])
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n0", "n0", "n1", "n1"])
+        for row in rows:
+            self.assertEqual((row["LOCAL_WORLD_SIZE"], row["WORLD_SIZE"], row["MASTER_ADDR"]),
+                             ("2", "4", "10.77.0.1"))
+            self.assertEqual((row["OMPI_COMM_WORLD_RANK"], row["PMIX_RANK"]), ("unset", "unset"))
+        self.assertEqual(finished.out.count("connected"), 4)
+        self.assertEqual(finished.err.count("all ended with 0"), 1)
+
+    def test_one_process_per_slot_becomes_its_rank(self):
+        for mapping in ("slot", "node"):
+            with self.subTest(mapping):
+                finished = self.mpirun("--host", counts(n0=2, n1=2), "-n", "4", "--map-by", mapping,
+                                       TOPRUN, *shows(
+                    "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "TOPRUN_NODE_NAME",
+                    "OMPI_COMM_WORLD_RANK", then=CONNECTS))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "RANK"), ["0", "1", "2", "3"])
+                self.assertEqual(column(rows, "LOCAL_RANK"), ["0", "1", "0", "1"])
+                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n0", "n0", "n1", "n1"])
+                self.assertEqual(column(rows, "OMPI_COMM_WORLD_RANK"),
+                                 ["0", "1", "2", "3"] if mapping == "slot" else ["0", "2", "1", "3"])
+                self.assertEqual(finished.out.count("connected"), 4)
+
+    def test_rank_0_is_found_wherever_mpirun_puts_it(self):
+        """mpirun's own host knows no list of the others, and they do not know which has rank 0."""
+        for host, listed in [("n0", counts(n0=1, n1=1, n2=1)), ("n1", counts(n0=1, n1=1, n2=1)),
+                             ("n0", counts(n2=1, n0=1)), ("n3", counts(n1=1, n3=2))]:
+            with self.subTest((host, listed)):
+                finished = self.mpirun("--host", listed, "--bind-to", "none", TOPRUN,
+                                       *shows("RANK", "TOPRUN_NODE_NAME", then=CONNECTS), host=host)
+                self.assert_ok(finished)
+                names = re.findall(r"n\d:(\d)", listed)
+                self.assertEqual(finished.out.count("connected"), sum(map(int, names)))
+
+    def test_the_order_is_that_of_topo_order(self):
+        racks = self.racks()
+        order = self.on("ctl", TOPRUN, "topo", "order", "--topology", racks, "--hosts", "n[0-3]",
+                        "--format", "hosts").out.split()
+        for words, each in [(AGENTS, 1), (["-n", "8", "--map-by", "node"], 2)]:
+            with self.subTest(words):
+                finished = self.mpirun("--host", counts(n0=2, n1=2, n2=2, n3=2), *words, TOPRUN,
+                                       "--topology", racks, *shows("RANK", "TOPRUN_NODE_NAME"))
+                self.assert_ok(finished)
+                self.assertEqual(column(shown(finished.out), "TOPRUN_NODE_NAME"),
+                                 [host for host in order for _ in range(each)])
+
+    def test_exit_codes_and_the_report_of_agents(self):
+        for then, code, words in [
+                ("[ $RANK != 2 ] || exit 7; sleep 30", 7, "rank 2 on n1 ended with exit code 7"),
+                ("[ $RANK != 3 ] || kill -9 $$; sleep 30", 137, "rank 3 on n1 was killed by SIGKILL")]:
+            with self.subTest(code):
+                finished = self.mpirun("--host", counts(n0=1, n1=1), *AGENTS, TOPRUN,
+                                       "--nproc-per-node", "2", *shows("RANK", then=then))
+                self.assertEqual(finished.code, code, finished)
+                self.assertIn(words, finished.err)
+
+    def test_a_signal_to_mpirun(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number):
+                folder = self.folder()
+                run = self.start("ctl", *self.words("--host", counts(n0=1, n1=1), *AGENTS, TOPRUN,
+                                 *shows("RANK", then=f"touch {folder}/$RANK; {support.OBEDIENT}")),
+                                 env=self.environment())
+                self.wait_for_files(folder, 2)
+                mpirun = next(pid for pid, line in run.processes().items()
+                              if line.startswith(MPIRUN))
+                os.kill(mpirun, number)
+                finished = run.wait(20)
+                self.assertNotEqual(finished.code, 0)
+                self.assertIn("2 ranks on 2 nodes, interrupted", finished.err)
+                self.assert_nothing_left(run)
