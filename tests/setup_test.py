@@ -134,7 +134,7 @@ class Local(support.TestCase):
     def test_one_that_was_killed_is_incomplete(self):
         run = self.start("--venv", "env", "slow")
         wait_for(lambda: (self.work / "slow").exists(), "the import test", LIMIT_S)
-        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup builds it right "
+        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup builds there right "
                           "now; wait for its end", code=2)
         run.kill_all()
         used = self.run_to_end(support.binary(), "--venv", "env", "x.py", cwd=self.work)
@@ -293,7 +293,7 @@ class AsJob(SubmitCase):
 
     def test_after_none(self):
         for words, pattern in [(["--venv", "env"], "--after setup: no toprun setup was there for .*"),
-                               ([], "--after setup: no --venv says which; .*")]:
+                               ([], "--after setup: no --venv or --container says which; .*")]:
             finished = self.submit("--after", "setup", *words, "--no-python", "true", cwd=self.work)
             self.assertEqual(finished.code, 2, finished)
             self.assert_one_line(finished, pattern)

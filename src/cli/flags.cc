@@ -29,7 +29,7 @@ constexpr Flag only(Scope scope, Flag flag) {
 constexpr Flag container(FlagId id, std::string_view name, std::string_view value,
                          std::string_view variable, std::string_view help,
                          std::string_view default_value = {}) {
-  return only(Scope::everyone,
+  return only(Scope::ranks,
               ours(id, name, 0, value, variable, Group::container, help, default_value));
 }
 
@@ -356,6 +356,20 @@ constexpr std::array table = {
                             Group::building, "It sees what that Python has installed")),
     only(Scope::setup, ours(FlagId::upgrade_pip, "--upgrade-pip", 0, "", "", Group::building,
                             "Upgrade pip, setuptools and wheel first")),
+    only(Scope::setup, optional_value(ours(
+                           FlagId::horovod, "--horovod", 0, "nccl|gloo|mpi", "", Group::building,
+                           "Build Horovod last, after the torch that it is for, with NCCL on GPUs "
+                           "or without any",
+                           "nccl"))),
+    only(Scope::setup, ours(FlagId::nccl_home, "--nccl-home", 0, "DIR", "", Group::building,
+                            "Where Horovod finds NCCL, if not where the compiler looks")),
+    only(Scope::setup,
+         ours(FlagId::container, "--container", 0, "FILE", "TOPRUN_CONTAINER", Group::building,
+              "With --from: build this image, a .sif (Apptainer) or a .sqsh (enroot), for "
+              "--container of the other verbs")),
+    only(Scope::setup,
+         ours(FlagId::image_from, "--from", 0, "IMAGE", "", Group::building,
+              "What the image is made of: docker://NAME:TAG, or a .tar file of docker save")),
     only(Scope::setup, ours(FlagId::force, "--force", 0, "", "", Group::building,
                             "Build anew what toprun setup has built there before")),
 };

@@ -103,6 +103,9 @@ enum class FlagId {
   base_python,
   system_site_packages,
   upgrade_pip,
+  horovod,
+  nccl_home,
+  image_from,
   force,
 };
 

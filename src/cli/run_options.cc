@@ -299,6 +299,9 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::base_python:
     case FlagId::system_site_packages:
     case FlagId::upgrade_pip:
+    case FlagId::horovod:
+    case FlagId::nccl_home:
+    case FlagId::image_from:
     case FlagId::force:
       return {};
   }

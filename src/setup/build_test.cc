@@ -30,6 +30,42 @@ TEST(Steps, MakeAVenvAndInstallAtOnce) {
             pip + "-r /r.txt torch==2.6 a b");
 }
 
+TEST(Steps, HorovodComesAfterTheTorchThatItIsFor) {
+  struct Case {
+    Horovod kind;
+    std::string variables;
+  };
+  const std::string always =
+      "HOROVOD_WITH_PYTORCH=1 HOROVOD_WITHOUT_TENSORFLOW=1 HOROVOD_WITHOUT_MXNET=1 ";
+  const Case cases[] = {
+      {Horovod::nccl,
+       always + "HOROVOD_WITH_GLOO=1 HOROVOD_GPU_OPERATIONS=NCCL HOROVOD_NCCL_HOME=/nccl"},
+      {Horovod::gloo, always + "HOROVOD_WITH_GLOO=1 HOROVOD_WITHOUT_MPI=1 HOROVOD_NCCL_HOME=/nccl"},
+      {Horovod::mpi, always + "HOROVOD_WITH_MPI=1 HOROVOD_WITHOUT_GLOO=1 HOROVOD_NCCL_HOME=/nccl"},
+  };
+  Wanted wanted{.venv = "/e", .python = "p"};
+  wanted.packages = {"torch==2.6", "Horovod[pytorch]==0.28.1", "horovod-extras"};
+  wanted.nccl_home = "/nccl";
+  const std::string pip =
+      "/e/bin/python -m pip install --no-input --disable-pip-version-check --no-cache-dir ";
+  for (const Case& each : cases) {
+    wanted.horovod = each.kind;
+    EXPECT_EQ(lines_of(wanted),
+              (std::vector<std::string>{"p -m venv /e",
+                                        pip + "torch==2.6 horovod-extras setuptools wheel",
+                                        "/e/bin/python -c import torch",
+                                        pip + "--no-build-isolation Horovod[pytorch]==0.28.1"}));
+    std::vector<std::string> variables;
+    for (const auto& [name, value] : steps(wanted, {}).back().variables) {
+      variables.push_back(name + "=" + value);
+    }
+    EXPECT_EQ(join(variables, " "), each.variables);
+  }
+  EXPECT_EQ(import_command(wanted).back(), "horovod.torch");
+  const auto own = steps(wanted, {{"HOROVOD_WITH_MPI", "0"}}).back().variables;
+  EXPECT_EQ(std::ranges::count(own, "HOROVOD_WITH_MPI", [](const auto& v) { return v.first; }), 0);
+}
+
 TEST(BuildEnvironment, KeepsProxiesAndPipsVariablesAndNoOtherEnvironment) {
   const Environment out = build_environment({{"https_proxy", "p"},
                                              {"NO_PROXY", "n"},
