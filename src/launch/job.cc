@@ -271,13 +271,15 @@ void unset_option_variables(Job& job) {
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const agent::Inherited& inherited) {
   std::vector<std::string> notes;
-  const auto hints = hints_of(options, environment, notes);
+  auto hints = hints_of(options, environment, notes);
   if (!hints) return std::unexpected(hints.error());
+  if (!options.dry_run && !scheduler::wants_single(*hints)) {
+    auto meeting = meet(environment);
+    if (!meeting) return std::unexpected(std::move(meeting.error()));
+    hints->meeting = *std::move(meeting);
+  }
   auto place = scheduler::detect(environment, *hints);
   if (!place) return std::unexpected(place.error());
-  if (!options.dry_run) {
-    if (auto met = meet(*place, environment); !met) return std::unexpected(std::move(met.error()));
-  }
   place->notes.insert(place->notes.end(), notes.begin(), notes.end());
   Job job;
   job.options = options;

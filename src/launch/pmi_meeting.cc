@@ -2,8 +2,7 @@
 
 #include "base/text.h"
 #include "hosts/address.h"
-#include "scheduler/mpi.h"
-#include "scheduler/pmi.h"
+#include "scheduler/mpi_world.h"
 
 namespace toprun::launch {
 namespace {
@@ -24,21 +23,16 @@ std::string own_addresses() {
 
 }  // namespace
 
-Result<void> meet(scheduler::Allocation& place, const Environment& environment) {
+Result<std::optional<scheduler::PmiMeeting>> meet(const Environment& environment) {
   const auto fd = parse_int(environment.get(scheduler::pmi_fd_variable).value_or(""));
-  if (place.engine != "mpi" || !place.task || place.tasks == 1 || !fd) return {};
-  const bool is_rank_0 = *place.task == 0;
-  const auto meeting =
-      scheduler::meet_by_pmi(static_cast<int>(*fd), is_rank_0, is_rank_0 ? own_addresses() : "",
-                             std::chrono::steady_clock::now() + meeting_limit);
-  if (!meeting) return std::unexpected(meeting.error());
-  place.job = "mpi." + meeting->job;
-  place.port = scheduler::mpi_port(place.job);
-  place.root_candidates.clear();
-  for (const std::string_view address : split(meeting->said, ',')) {
-    place.root_candidates.emplace_back(address);
-  }
-  return {};
+  const auto world = scheduler::mpi_world(environment);
+  if (!fd || !world || !*world || (*world)->size == 1) return std::nullopt;
+  const int rank = (*world)->rank;
+  auto meeting = scheduler::meet_by_pmi(static_cast<int>(*fd), rank, (*world)->size,
+                                        rank == 0 ? own_addresses() : "",
+                                        std::chrono::steady_clock::now() + meeting_limit);
+  if (!meeting) return std::unexpected(std::move(meeting.error()));
+  return *std::move(meeting);
 }
 
 }  // namespace toprun::launch

@@ -1,11 +1,15 @@
 #pragma once
 
-#include "launch/job.h"
+#include <optional>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "scheduler/pmi.h"
 
 namespace toprun::launch {
 
-// Inside an mpiexec of Hydra: asks it for the job's name, and tells all its processes where rank 0
-// is. Nothing to do elsewhere. Blocks until all of them have come.
-Result<void> meet(scheduler::Allocation& place, const Environment& environment);
+// Inside an mpiexec of Hydra: all its processes learn the job's name and where rank 0 is. Nothing
+// elsewhere. Blocks until all of them have come.
+Result<std::optional<scheduler::PmiMeeting>> meet(const Environment& environment);
 
 }  // namespace toprun::launch

@@ -11,6 +11,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "scheduler/allocation.h"
+#include "scheduler/pmi.h"
 
 namespace toprun::scheduler {
 
@@ -26,11 +27,12 @@ struct Hints {
   std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
   bool standalone = false;
   bool ranks_in_place = false;
-  bool terminal = false;     // standard input is a terminal
-  std::string host_name;     // for nodes that no engine names
-  std::vector<Node> hosts;   // --hosts or --hostfile
-  std::string hosts_source;  // which of them, or the variable in its stead
-  std::string via;           // the option by which mpirun is to start what runs on the nodes
+  bool terminal = false;              // standard input is a terminal
+  std::string host_name;              // for nodes that no engine names
+  std::vector<Node> hosts;            // --hosts or --hostfile
+  std::string hosts_source;           // which of them, or the variable in its stead
+  std::optional<PmiMeeting> meeting;  // what Hydra's processes told each other
+  std::string via;  // the option by which mpirun is to start what runs on the nodes
 
   // How many of the nodes that an engine gives are to be used; unset: they are too few or too many.
   std::optional<int> use_of(int available) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "scheduler/local.h"
 #include "scheduler/mpi_world.h"
 #include "scheduler/mpirun.h"
@@ -14,6 +15,13 @@ namespace {
 
 constexpr std::uint32_t first_port = 61'000;
 constexpr std::uint32_t port_count = 4'536;  // up to 65535
+
+// FNV-1a: neighbouring jobs get different ports.
+int port_of(std::string_view job) {
+  std::uint32_t hash = 2'166'136'261u;
+  for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619u;
+  return static_cast<int>(first_port + hash % port_count);
+}
 
 std::string counted(int count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : (what.ends_with("s") ? "es" : "s"));
@@ -35,6 +43,14 @@ Result<void> check_node_count(const MpiWorld& world, const Hints& hints) {
   return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes), world_text(world),
                fmt::format("drop {} or start one process on each of {}: mpirun --map-by ppr:1:node",
                            hints.nnodes_source, counted(*hints.nnodes, "node")));
+}
+
+// Hydra's processes have told each other more than their variables do.
+void take(MpiWorld& world, const PmiMeeting& meeting) {
+  world.job = meeting.job;
+  if (meeting.nodes) world.nodes = meeting.nodes;
+  world.hosts.clear();
+  for (const std::string_view host : split(meeting.said, ',')) world.hosts.emplace_back(host);
 }
 
 Stance stance_of(const MpiWorld& world, const Hints& hints) {
@@ -64,12 +80,13 @@ Allocation allocation_of(const Environment& environment, const MpiWorld& world,
   allocation.node_count = hints.nnodes && !world.nodes ? *hints.nnodes : node_count(world);
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : world.launcher;
   allocation.node_name = hints.host_name;
+  allocation.nodes_estimated = !world.nodes;
   allocation.task = world.rank;
   allocation.tasks = world.size;
   allocation.root_candidates = world.hosts;
   allocation.job = "mpi." + (world.job.empty() ? std::string("world") : world.job);
   allocation.key = world.key;
-  allocation.port = mpi_port(allocation.job);
+  allocation.port = port_of(allocation.job);
   allocation.location = environment.non_empty("SLURM_TOPOLOGY_ADDR");
   allocation.location_pattern = environment.non_empty("SLURM_TOPOLOGY_ADDR_PATTERN");
   allocation.reasons.push_back(
@@ -195,21 +212,15 @@ Result<Allocation> starter(const Environment& environment, const Hints& hints) {
 
 }  // namespace
 
-// FNV-1a.
-int mpi_port(std::string_view job) {
-  std::uint32_t hash = 2'166'136'261u;
-  for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619u;
-  return static_cast<int>(first_port + hash % port_count);
-}
-
 Result<std::optional<Allocation>> MpiEngine::detect(const Environment& environment,
                                                     const Hints& hints) const {
   const bool own_step = is_own_step(environment);
   if (!own_step && !hints.via.empty()) return starter(environment, hints);
   if (!own_step && wants_single(hints)) return std::nullopt;
-  const auto world = mpi_world(environment);
+  auto world = mpi_world(environment);
   if (!world) return std::unexpected(world.error());
   if (!*world) return std::nullopt;
+  if (hints.meeting) take(**world, *hints.meeting);
   // One process each of several mpiruns, which the user has told where to meet.
   if (!own_step && (*world)->size == 1 && hints.nnodes.value_or(1) > 1) return std::nullopt;
   if (own_step) return own_agent(environment, **world, hints);

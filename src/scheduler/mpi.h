@@ -24,9 +24,6 @@ class MpiEngine final : public Engine {
                                      const AgentRequest& request) const override;
 };
 
-// P of a job, above the ephemeral ports, mostly different for different jobs.
-int mpi_port(std::string_view job);
-
 // The value of TOPRUN_STEP for the agents that our own mpirun starts.
 inline constexpr const char* mpi_step = "mpi";
 // The nodes that it was given, with their processes: node_list.h.

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <set>
 
 #include "base/text.h"
 
@@ -74,16 +76,45 @@ class Proxy {
 
 }  // namespace
 
-Result<PmiMeeting> meet_by_pmi(int fd, bool is_rank_0, const std::string& said,
+std::optional<int> nodes_in_mapping(std::string_view mapping, int ranks) {
+  std::vector<std::array<int, 3>> blocks;
+  constexpr std::string_view beginning = "(vector,(";
+  constexpr int most = 1 << 24;
+  if (!mapping.starts_with(beginning) || !mapping.ends_with("))")) return std::nullopt;
+  mapping.remove_prefix(beginning.size());
+  mapping.remove_suffix(2);
+  std::string text(mapping);
+  for (std::size_t at; (at = text.find("),(")) != std::string::npos;) text.replace(at, 3, ";");
+  for (const std::string_view part : split(text, ';')) {
+    const auto numbers = split(part, ',');
+    if (numbers.size() != 3) return std::nullopt;
+    std::array<int, 3> block{};
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      const auto number = parse_int(numbers[i]);
+      if (!number || *number < (i == 0 ? 0 : 1) || *number > most) return std::nullopt;
+      block[i] = static_cast<int>(*number);
+    }
+    blocks.push_back(block);
+  }
+  std::set<int> nodes;
+  for (std::int64_t left = ranks; left > 0;) {
+    for (const auto& [first, count, each] : blocks) {
+      for (int i = 0; i < count && left > 0; ++i, left -= each) nodes.insert(first + i);
+    }
+  }
+  return static_cast<int>(nodes.size());
+}
+
+Result<PmiMeeting> meet_by_pmi(int fd, int rank, int ranks, const std::string& said,
                                SteadyTime deadline) {
   Proxy proxy(fd, deadline);
   auto reply = proxy.ask("init pmi_version=1 pmi_subversion=1", "response_to_init");
   if (!reply) return std::unexpected(std::move(reply.error()));
   reply = proxy.ask("get_my_kvsname", "my_kvsname");
   if (!reply) return std::unexpected(std::move(reply.error()));
-  PmiMeeting meeting{value_in(*reply, "kvsname"), said.substr(0, max_words_bytes)};
+  PmiMeeting meeting{value_in(*reply, "kvsname"), said.substr(0, max_words_bytes), {}};
   const std::string space = "kvsname=" + meeting.job;
-  if (is_rank_0) {
+  if (rank == 0) {
     reply =
         proxy.ask(fmt::format("put {} key={} value={}", space, key, meeting.said), "put_result");
     if (!reply) return std::unexpected(std::move(reply.error()));
@@ -93,6 +124,9 @@ Result<PmiMeeting> meet_by_pmi(int fd, bool is_rank_0, const std::string& said,
   reply = proxy.ask(fmt::format("get {} key={}", space, key), "get_result");
   if (!reply) return std::unexpected(std::move(reply.error()));
   meeting.said = value_in(*reply, "value");
+  // Not every process manager has it.
+  reply = proxy.ask("get " + space + " key=PMI_process_mapping", "get_result");
+  if (reply) meeting.nodes = nodes_in_mapping(value_in(*reply, "value"), ranks);
   return meeting;
 }
 

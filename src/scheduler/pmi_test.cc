@@ -51,27 +51,55 @@ SteadyTime soon() {
 
 // As MPICH 4.2's proxy answers.
 const std::vector<std::string> hydra = {
-    "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n", "cmd=my_kvsname kvsname=kvs_7\n",
-    "cmd=put_result rc=0 msg=success\n", "cmd=barrier_out\n",
-    "cmd=get_result rc=0 msg=success value=10.0.0.1,10.0.0.2\n"};
+    "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n",
+    "cmd=my_kvsname kvsname=kvs_7\n",
+    "cmd=put_result rc=0 msg=success\n",
+    "cmd=barrier_out\n",
+    "cmd=get_result rc=0 msg=success value=10.0.0.1,10.0.0.2\n",
+    "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))\n"};
 
 TEST(Pmi, Rank0SaysWhereItIs) {
   Proxy proxy(hydra);
-  const auto meeting = meet_by_pmi(proxy.fd(), true, "10.0.0.1,10.0.0.2", soon());
+  const auto meeting = meet_by_pmi(proxy.fd(), 0, 4, "10.0.0.1,10.0.0.2", soon());
   ASSERT_TRUE(meeting) << meeting.error().line();
   EXPECT_EQ(meeting->job, "kvs_7");
   EXPECT_EQ(meeting->said, "10.0.0.1,10.0.0.2");
   EXPECT_EQ(proxy.asked(),
             "cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\ncmd=put kvsname=kvs_7 "
             "key=toprun-root value=10.0.0.1,10.0.0.2\ncmd=barrier_in\ncmd=get kvsname=kvs_7 "
-            "key=toprun-root\n");
+            "key=toprun-root\ncmd=get kvsname=kvs_7 key=PMI_process_mapping\n");
+  EXPECT_EQ(meeting->nodes, 2);
+}
+
+TEST(Pmi, MappingsCountNodes) {
+  struct Case {
+    const char* mapping;
+    int ranks;
+    int nodes;  // -1: not of the form
+  };
+  for (const auto& [mapping, ranks, nodes] : {Case{"(vector,(0,2,2))", 4, 2},
+                                              {"(vector,(0,2,2))", 3, 2},
+                                              {"(vector,(0,2,2))", 2, 1},
+                                              {"(vector,(0,2,1))", 4, 2},
+                                              {"(vector,(0,3,8),(3,1,4))", 28, 4},
+                                              {"(vector,(1,1,4),(0,1,4))", 5, 2},
+                                              {"", 4, -1},
+                                              {"(vector)", 4, -1},
+                                              {"(vector,(0,2))", 4, -1},
+                                              {"(vector,(0,0,2))", 4, -1},
+                                              {"(vector,(0,2,0))", 4, -1},
+                                              {"(vector,(0,2,x))", 4, -1},
+                                              {"(vector,(0,2,2)", 4, -1},
+                                              {"(vector,(0,99999999999,1))", 4, -1}}) {
+    EXPECT_EQ(nodes_in_mapping(mapping, ranks).value_or(-1), nodes) << mapping;
+  }
 }
 
 TEST(Pmi, OthersHearIt) {
   std::vector<std::string> answers = hydra;
   answers.erase(answers.begin() + 2);
   Proxy proxy(answers);
-  const auto meeting = meet_by_pmi(proxy.fd(), false, "", soon());
+  const auto meeting = meet_by_pmi(proxy.fd(), 1, 4, "", soon());
   ASSERT_TRUE(meeting) << meeting.error().line();
   EXPECT_EQ(meeting->said, "10.0.0.1,10.0.0.2");
   EXPECT_EQ(proxy.asked().find("put"), std::string::npos);
@@ -94,7 +122,7 @@ TEST(Pmi, WhatGoesWrongIsSaid) {
            {"it does not stop", {std::string(5000, 'x')}, "is not a line"},
        }) {
     Proxy proxy(answers);
-    const auto meeting = meet_by_pmi(proxy.fd(), false, "", soon());
+    const auto meeting = meet_by_pmi(proxy.fd(), 1, 4, "", soon());
     ASSERT_FALSE(meeting) << what;
     EXPECT_NE(meeting.error().line().find(expected), std::string::npos)
         << what << ": " << meeting.error().line();
