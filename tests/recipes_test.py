@@ -12,10 +12,12 @@ import support
 from cluster import column, shown, wait_for
 from submitting import SubmitCase
 from support import EXAMPLES, REPOSITORY
+from wheels import NO_INDEX, make_wheel
 
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
 LACKING = re.compile(r" --(?:account|qos|constraint|gres|gpus-per-node)[ =]\S+")
-STAND_INS = [("-m venv env", "-m venv --without-pip env"), ("env/bin/pip install torch", "true")]
+STAND_INS = [("-m venv env", "-m venv --without-pip env"), ("env/bin/pip install torch", "true"),
+             ("--venv env torch", "--venv env demo")]
 MODULES = pathlib.Path("/usr/share/modules")  # Environment Modules, as Debian has them
 LIMIT_S = 180
 
@@ -77,7 +79,7 @@ class Recipes(SubmitCase):
     def check_header(self, block):
         """The script that the block as it stands would submit has each of its options."""
         for line in re.findall(r"toprun submit .*", block):
-            words = line.rstrip(")").replace("$id", "7")
+            words = line.rstrip(")").replace("$id", "7").replace("--after setup", "--after 7")
             dry = subprocess.run(["bash", "-euc", words.replace("submit", "submit --dry-run", 1)],
                                  cwd=self.work, capture_output=True, text=True,
                                  env={**self.env, "PATH": f"{self.work}/bin:{self.without_slurm()}"})
@@ -139,7 +141,10 @@ class Recipes(SubmitCase):
 
     def check_modules_and_venv_0(self, block):
         self.check_header(block)
-        rows = self.ranks_of(self.run_block(block).strip(), 4)
+        wheels = self.folder()
+        make_wheel(wheels, "demo", "1.0", {"demo.py": ""})
+        said = self.run_block(block, PIP_FIND_LINKS=str(wheels), **NO_INDEX)
+        rows = self.ranks_of(said.split()[-1], 4)
         self.assertEqual(set(column(rows, "VIRTUAL_ENV")), {f"{self.work}/env"})
         self.assertEqual(set(column(rows, "PYTHON_MODULE")), {"loaded"})
         self.assertEqual(set(column(rows, "NCCL_IB_GID_INDEX")), {"3"})

@@ -1,16 +1,22 @@
-# ctest: TIMEOUT 300 LABELS cluster
+# ctest: TIMEOUT 500 LABELS cluster
 """`toprun setup`: environments built by real pip from wheels made here, by hand and as jobs of the
 virtual cluster's real Slurm."""
 
+import hashlib
+import http.server
 import json
+import pathlib
+import threading
 import unittest
 
 import support
+from cluster import wait_for
 from submitting import SubmitCase
 from support import TOPRUN
 from wheels import NO_INDEX, make_wheel
 
 LIMIT_S = 120  # venv and pip start many Pythons; on a loaded machine
+MODULES = pathlib.Path("/usr/share/modules")  # Environment Modules, as Debian has them
 
 
 def shelf(folder):
@@ -19,8 +25,13 @@ def shelf(folder):
     wheels.mkdir()
     make_wheel(wheels, "demo", "1.2", {"demo.py": "__version__ = '1.2'\n"})
     make_wheel(wheels, "sick", "3.0", {"sick.py": "import no_such_library\n"})
+    make_wheel(wheels, "dead", "1.0", {"dead.py": "import os; os.abort()\n"})
     make_wheel(wheels, "wants", "1.0", {"wants.py": ""}, requires=["absent>=2"])
-    return {**NO_INDEX, "PIP_FIND_LINKS": str(wheels)}
+    make_wheel(wheels, "slow", "1.0", {"slow.py": (
+        "import os, pathlib, time\n"
+        "pathlib.Path(os.environ['SLOW']).touch()\n"
+        "time.sleep(300)\n")})
+    return {**NO_INDEX, "PIP_FIND_LINKS": str(wheels), "SLOW": str(folder / "slow")}
 
 
 def record_of(folder):
@@ -33,9 +44,16 @@ class Local(support.TestCase):
         self.work = self.folder()
         self.env = shelf(self.work)
 
+    def start(self, *words, env=None):
+        return self.begin(support.binary(), "setup", "--on", "local", *words, cwd=self.work,
+                          env={**self.env, **(env or {})})
+
     def setup(self, *words, env=None, limit=LIMIT_S):
-        return self.run_to_end(support.binary(), "setup", "--on", "local", *words, cwd=self.work,
-                               env={**self.env, **(env or {})}, limit=limit)
+        return self.start(*words, env=env).wait(limit)
+
+    def assert_fails(self, finished, pattern, code=1):
+        self.assertEqual(finished.code, code, finished)
+        self.assertRegex(finished.err.splitlines()[-1], rf"\Atoprun: {pattern}\Z", finished)
 
     def test_builds_what_run_then_uses(self):
         (self.work / "requirements.txt").write_text("demo==1.2\n")
@@ -51,6 +69,153 @@ class Local(support.TestCase):
         self.assert_ok(used)
         self.assertEqual(used.out, f"1.2 {self.work}/env\n")
 
+        # What is there is not overwritten, unless that is asked for.
+        mark = self.work / "env/mark"
+        mark.touch()
+        self.assert_fails(self.setup("--venv", "env"), rf"--venv {self.work}/env: it is there already, "
+                          r"built on \S+ at \S+; --force builds it anew", code=2)
+        self.assertTrue(mark.exists())
+        self.assert_ok(self.setup("--force", "--venv", "env"))
+        self.assertFalse(mark.exists())
+
+    def test_a_folder_of_others_is_left_alone(self):
+        (self.work / "mine").mkdir()
+        (self.work / "mine/thesis.tex").touch()
+        for words in (["--venv", "mine"], ["--force", "--venv", "mine/"]):
+            self.assert_fails(self.setup(*words), rf"--venv {self.work}/mine: it is there already, and "
+                              "toprun setup has not built it; name another, or remove it", code=2)
+        self.assertTrue((self.work / "mine/thesis.tex").exists())
+        (self.work / "file").touch()
+        self.assert_fails(self.setup("--venv", "file"), ".*it is no folder; name another", code=2)
+
+    def test_what_pip_refuses_is_said_in_its_words(self):
+        wheel = self.work / "wheels/demo-1.2-py3-none-any.whl"
+        right = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        (self.work / "hashes.txt").write_text(f"demo==1.2 --hash=sha256:{'0' * 64}\n")
+        for words, pattern in [
+            (["absent==7"], r"pip install absent==7 on host \S+: .*No matching distribution found for "
+                            r"absent==7; .*"),
+            (["wants"], r"pip install wants on host \S+: Could not find a version that satisfies the "
+                        r"requirement absent>=2 \(from wants\).*"),
+            (["-r", "hashes.txt"], rf"pip install -r .*: .*DO NOT MATCH THE HASHES.* demo==1\.2 from "
+                                   rf".*Expected sha256 {'0' * 64} Got +{right}; .*"),
+            (["bad name"], r"pip install bad name on host \S+: .*Invalid requirement.*"),
+        ]:
+            with self.subTest(words):
+                self.assert_fails(self.setup("--venv", "env", *words), pattern)
+                record = record_of(self.work / "env")
+                self.assertEqual(record["state"], "failed")
+                used = self.run_to_end(support.binary(), "--venv", "env", "x.py", cwd=self.work)
+                self.assertEqual(used.code, 1)
+                self.assertIn(f"it is incomplete: its setup failed: {record['why'][:40]}", used.err)
+        # The right hash goes, in the folder that the failures have left.
+        (self.work / "hashes.txt").write_text(f"demo==1.2 --hash=sha256:{right}\n")
+        self.assert_ok(self.setup("--venv", "env", "-r", "hashes.txt"))
+
+    def test_an_index_that_does_not_answer(self):
+        finished = self.setup("--venv", "env", "demo", env={
+            "PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_RETRIES": "0",
+            "PIP_INDEX_URL": f"http://127.0.0.1:{support.free_port()}/simple"})
+        self.assert_fails(finished, r"pip install demo on host \S+: .*No matching distribution found for "
+                                    r"demo.*")
+
+    def test_an_import_that_fails_is_named(self):
+        self.assert_fails(self.setup("--venv", "env", "sick", "demo"),
+                          r"importing in \S+ on host \S+: sick: ModuleNotFoundError: No module named "
+                          r"'no_such_library'; load what it needs .*")
+        self.assertEqual(record_of(self.work / "env")["state"], "failed")
+        self.assert_fails(self.setup("--venv", "env", "dead"), r"importing in .*: it ended with exit code "
+                          r"134; last it said: .*")
+        self.assert_fails(self.setup("--venv", "env", "--import", "json,nowhere", "sick"),
+                          "importing in .*: nowhere: ModuleNotFoundError: .*")
+        self.assert_ok(self.setup("--venv", "env", "--import", "json,demo", "sick", "demo"))
+        self.assertEqual(record_of(self.work / "env")["imports"]["demo"], "1.2")
+
+    def test_one_that_was_killed_is_incomplete(self):
+        run = self.start("--venv", "env", "slow")
+        wait_for(lambda: (self.work / "slow").exists(), "the import test", LIMIT_S)
+        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup builds there right "
+                          "now; wait for its end", code=2)
+        run.kill_all()
+        used = self.run_to_end(support.binary(), "--venv", "env", "x.py", cwd=self.work)
+        self.assertEqual(used.code, 1)
+        self.assertRegex(used.err, r"toprun: --venv env on host \S+: it is incomplete: its setup on \S+ "
+                                   r"since \S+ has not ended, or was ended in the middle; build it anew "
+                                   r"by toprun setup\n")
+        self.assert_ok(self.setup("--venv", "env", "demo"))
+
+    def test_a_broken_record_is_one_line(self):
+        (self.work / "env").mkdir()
+        (self.work / "env/toprun-setup.json").write_text("{")
+        for words in (["setup", "--on", "local", "--venv", "env"], ["--venv", "env", "x.py"]):
+            finished = self.run_to_end(support.binary(), *words, cwd=self.work)
+            self.assertEqual(finished.code, 1)
+            self.assert_one_line(finished, rf"{self.work}/env/toprun-setup\.json: is no record of .*; "
+                                           "build it anew: toprun setup --force")
+
+    def test_pip_goes_through_the_proxy(self):
+        asked = []
+        wheels = self.work / "wheels"
+
+        class Proxy(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append(self.path)
+                name = self.path.rsplit("/", 1)[-1]
+                body = ((wheels / name).read_bytes() if name else
+                        b'<a href="http://index.invalid/w/demo-1.2-py3-none-any.whl">demo</a>')
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html" if not name else "application/zip")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        finished = self.setup("--venv", "env", "demo", env={
+            "PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_TRUSTED_HOST": "index.invalid",
+            "PIP_INDEX_URL": "http://index.invalid/simple", "no_proxy": "", "NO_PROXY": "",
+            "http_proxy": f"http://127.0.0.1:{server.server_port}"})
+        self.assert_ok(finished)
+        self.assertEqual(asked[0], "http://index.invalid/simple/demo/")
+
+    def test_usage(self):
+        for words, pattern in [
+            ([], "nothing to build: no --venv is given; .*"),
+            (["--venv", "env", "demo", "--force"], "--force: stands behind the packages; .*"),
+            (["--venv", "env", "-r", "none.txt"], "--requirement none.txt: there is no such file; .*"),
+            (["--venv", "env", "--import", "a b"], "--import a b: must be modules with commas .*"),
+            (["--venv", "env", "--nodes", "2"], "unknown option --nodes.*"),
+            (["--on", "moon", "--venv", "env"], "--on moon: toprun builds on slurm or local; .*"),
+        ]:
+            with self.subTest(words):
+                finished = self.setup(*words)
+                self.assertEqual((finished.code, finished.out), (2, ""), finished)
+                self.assert_one_line(finished, pattern)
+        self.assertFalse((self.work / "env").exists())
+
+    def test_dry_run_prints_what_would_be_run(self):
+        finished = self.setup("--dry-run", "--python", "python3", "--venv", "env", "demo")
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, f"python3 -m venv {self.work}/env\n{self.work}/env/bin/python -m pip "
+                                       "install --no-input --disable-pip-version-check --no-cache-dir "
+                                       "demo\n")
+        self.assertFalse((self.work / "env").exists())
+
+    def test_the_project_file_says_what_to_build(self):
+        (self.work / "toprun.toml").write_text('venv = "env"\nrequirement = ["r.txt"]\n'
+                                               'import = ["demo"]\nnodes = 4\non = "local"\n')
+        (self.work / "r.txt").write_text("demo\n")
+        (self.work / "below").mkdir()
+        finished = self.run_to_end(support.binary(), "setup", cwd=self.work / "below", env=self.env,
+                                   limit=LIMIT_S)
+        self.assert_ok(finished)
+        self.assertEqual(record_of(self.work / "env")["imports"], {"demo": "1.2"})
+
 
 class AsJob(SubmitCase):
     UP = ("--hosts", "2", "--racks", "1", "--slurm")
@@ -63,27 +228,100 @@ class AsJob(SubmitCase):
         return self.begin(*self.cluster.on("ctl", TOPRUN, "setup", *words), cwd=self.work,
                           env=self.env).wait(limit)
 
-    def test_a_job_builds_it(self):
-        finished = self.setup("--follow", "--venv", "env", "demo")
+    def use(self, *words, **options):
+        """A job that imports demo."""
+        (self.work / "use.py").write_text("import demo, os\n"
+                                          "print('used', demo.__version__, os.getenv('PINNED'))\n")
+        return self.submit("--venv", "env", *words, "use.py", cwd=self.work, env=self.env, limit=LIMIT_S,
+                           **options)
+
+    def test_submit_waits_for_it(self):
+        dry = self.setup("--dry-run", "--venv", "env", "demo")
+        self.assert_ok(dry)
+        self.assertFalse((self.work / "env").exists())
+        finished = self.setup("--venv", "env", "demo")
         self.assert_ok(finished)
-        id = finished.out.splitlines()[0]
+        id = finished.out.strip()
+        self.assertEqual((self.work / f"logs/{id}/job.sbatch").read_text(), dry.out)
+        self.assertIn("#SBATCH --job-name=setup-env\n", dry.out)
+        self.assertIn("#SBATCH --nodes=1\n", dry.out)
+        again = self.setup("--venv", "env", "demo")
+        self.assertEqual(again.code, 2)
+        self.assert_one_line(again, rf"--venv {self.work}/env: job {id} is about to build it; .*")
+        used = self.use("--after", "setup", "--nodes", "2", "--follow")
+        self.assert_ok(used)
+        self.assertEqual(used.out.count("used 1.2 None\n"), 2, used)
         record = record_of(self.work / "env")
         self.assertEqual((record["state"], record["job"], record["imports"]),
                          ("complete", id, {"demo": "1.2"}))
         self.assertRegex(record["host"], r"\An[01]\Z")
+        later = self.use("--after", "setup", "--dry-run")
+        self.assert_ok(later)
+        self.assertIn("--after setup: it has been built already", later.err)
+        self.assertNotIn("--dependency", later.out)
 
-    def test_submit_waits_for_it(self):
-        id = self.setup("--venv", "env", "demo").out.strip()
-        (self.work / "use.py").write_text("import demo; print('used', demo.__version__)\n")
-        finished = self.submit("--after", "setup", "--venv", "env", "--nodes", "2", "--follow", "use.py",
-                               cwd=self.work, limit=LIMIT_S)
+    def test_names_that_a_shell_would_take_apart(self):
+        name = "it's \"my\" $(touch injected) env; %j"
+        finished = self.setup("--wait", "--venv", name, "--import", "demo", "-e", "A=$(touch injected) '",
+                              str(self.work / "wheels/demo-1.2-py3-none-any.whl"))
         self.assert_ok(finished)
-        self.assertEqual(finished.out.count("used 1.2\n"), 2, finished)
-        self.assertEqual(record_of(self.work / "env")["job"], id)
-        again = self.submit("--after", "setup", "--venv", "env", "--dry-run", "use.py", cwd=self.work)
-        self.assert_ok(again)
-        self.assertIn("--after setup: it has been built already", again.err)
-        self.assertNotIn("--dependency", again.out)
+        self.assertEqual(record_of(self.work / name)["state"], "complete")
+        self.assertEqual([path.name for path in self.work.rglob("injected")], [])
+
+    def test_after_one_that_failed(self):
+        finished = self.setup("--wait", "--venv", "env", "absent")
+        self.assertEqual(finished.code, 1, finished)
+        id = finished.out.strip()
+        for words in (["--after", "setup"], []):
+            used = self.use(*words)
+            self.assertEqual((used.code, used.out), (1, ""), used)
+            self.assert_one_line(used, rf".*: its setup, job {id}, failed: pip install absent on host n\d: "
+                                       r".*No matching distribution found for absent.*")
+
+    def test_after_one_that_was_cancelled(self):
+        id = self.setup("--venv", "env", "slow").out.strip()
+        wait_for(lambda: (self.work / "slow").exists(), "the import test", LIMIT_S)
+        self.login("scancel", id)
+        self.wait_for_state(id, "CANCELLED")
+        used = self.use("--after", "setup")
+        self.assertEqual(used.code, 1)
+        self.assert_one_line(used, rf"--after setup: the environment is incomplete: its setup, job {id}, on "
+                                   r"n\d since \S+ has not ended, or was ended in the middle; toprun logs "
+                                   rf"{id} .*")
+        self.assert_ok(self.setup("--wait", "--venv", "env", "demo"))
+        self.assert_ok(self.use("--wait"))
+
+    def test_after_none(self):
+        for words, pattern in [(["--venv", "env"], "--after setup: no toprun setup was there for .*"),
+                               ([], "--after setup: no --venv or --container says which; .*")]:
+            finished = self.submit("--after", "setup", *words, "--no-python", "true", cwd=self.work)
+            self.assertEqual(finished.code, 2, finished)
+            self.assert_one_line(finished, pattern)
+
+    @unittest.skipUnless(MODULES.exists(), "environment-modules is not installed")
+    def test_it_runs_with_the_modules_of_its_build(self):
+        for name in ("python/3.11.2", "python/3.12.1", "other"):
+            path = self.work / "modules" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"#%Module\nsetenv PINNED {name}\n")
+        self.env |= {"MODULEPATH": str(self.work / "modules"), "MODULESHOME": str(MODULES),
+                     "LOADEDMODULES": ""}
+        self.assert_ok(self.setup("--wait", "--venv", "env", "--modules", "python/3.11.2", "demo"))
+        self.assertEqual(record_of(self.work / "env")["modules"], ["python/3.11.2"])
+        used = self.use("--follow", "-v")
+        self.assert_ok(used)
+        self.assertIn("used 1.2 python/3.11.2\n", used.out)
+        self.assertIn("modules python/3.11.2: as --venv was built", used.out)
+        self.assertIn("used 1.2 python/3.11.2\n", self.use("--follow", "--modules", "python/3.11.2").out)
+        other = self.use("--modules", "python/3.12.1,other")
+        self.assertEqual(other.code, 2, other)
+        self.assert_one_line(other, r"--venv env on host ctl: it was built with other modules: these are "
+                                    r"python/3\.12\.1 in place of python/3\.11\.2, other besides; .*")
+        shell = self.login(TOPRUN, "shell", "--modules", "other", "--venv", "env", cwd=self.work,
+                           env=self.env)
+        self.assertEqual(shell.code, 2, shell)
+        self.assert_one_line(shell, r"--venv \S+ on host ctl: it was built with other modules: these are "
+                                    r"without python/3\.11\.2, other besides; .*")
 
 
 if __name__ == "__main__":

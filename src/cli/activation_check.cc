@@ -9,16 +9,16 @@ Result<void> check_activation(const launch::Activation& wanted,
                               std::vector<std::string>& notes) {
   if (request.find("--dependency") != nullptr) return {};
   const std::string host = hosts::host_name();
-  if (wanted.modules.empty()) {
-    const auto made = launch::activate(wanted, environment, host);
-    return made ? Result<void>() : std::unexpected(made.error());
+  if (!wanted.venv.empty()) {
+    const auto python = launch::find_venv(wanted.venv, host);
+    if (!python) return std::unexpected(python.error());
   }
-  const auto venv = launch::activate({.venv = wanted.venv}, environment, host);
-  if (!venv) return std::unexpected(venv.error());
+  const auto made = launch::activate(wanted, environment, host);
+  if (made) return {};
+  const bool may_differ = !wanted.modules.empty() || !wanted.venv.empty();
   // A conda environment may be found by what a module sets.
-  const auto made =
-      launch::activate({.modules = wanted.modules, .conda = wanted.conda}, environment, host);
-  if (!made) notes.push_back(made.error().line() + "; the job's nodes may have it");
+  if (!may_differ || made.error().exit_code == exit_usage) return std::unexpected(made.error());
+  notes.push_back(made.error().line() + "; the job's nodes may have it");
   return {};
 }
 

@@ -11,9 +11,9 @@
 namespace toprun::cli {
 
 // Looks here for what a job's nodes are to have, before the job waits for them. Folders are shared,
-// so that a virtual or conda environment that is not here is an error. Modules may be others on the
-// nodes: what fails of them is a note. A job that begins after another may find what that one
-// makes.
+// so that a virtual or conda environment that is not here is an error. Modules and the machine may
+// be others on the nodes: what fails of them is a note. A job that begins after another may find
+// what that one makes.
 Result<void> check_activation(const launch::Activation& wanted,
                               const scheduler::JobRequest& request, const Environment& environment,
                               std::vector<std::string>& notes);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cli/given.h"
-#include "cli/setup_build.h"
+#include "cli/setup_site.h"
 #include "setup/record.h"
 
 namespace toprun::cli {
@@ -18,16 +18,17 @@ bool is_after_setup(const GivenOption& option) {
 
 Result<Record> record_for(const Split& split, const Environment& environment) {
   const std::string what = "--after setup";
-  const auto venv = given_of(*find_flag("--venv", Dialect::submit), split, environment);
-  if (!venv || venv->value.empty()) {
-    return usage(what, "no --venv says which", "give the --venv that toprun setup builds");
+  auto built = given_of(flag_of(FlagId::venv), split, environment);
+  if (!built || built->value.empty())
+    built = given_of(flag_of(FlagId::container), split, environment);
+  if (!built || built->value.empty()) {
+    return usage(what, "no --venv or --container says which",
+                 "give the one that toprun setup builds");
   }
-  auto record = setup::read_record(venv->value);
+  auto record = setup::read_record(built->value);
   if (!record) return std::unexpected(record.error());
-  if (!*record) {
-    return usage(what, "no toprun setup was there for " + venv->label(),
-                 "toprun setup --venv " + venv->value + " ... builds it");
-  }
+  if (!*record)
+    return usage(what, "no toprun setup was there for " + built->label(), "start it first");
   return **std::move(record);
 }
 

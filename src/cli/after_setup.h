@@ -15,8 +15,9 @@ struct AwaitedSetup {
   std::string note;  // what to say about it; may be empty
 };
 
-// What `--after setup` stands for: the job that builds this command line's --venv, as the folder's
-// record tells. Error: there is no --venv or no record, or that setup has failed or was ended.
+// What `--after setup` stands for: the job that builds this command line's --venv, or else its
+// --container, as the record there tells. Error: there is neither or no record, or that setup has
+// failed or was ended.
 Result<AwaitedSetup> after_setup(const Split& split, const Environment& environment);
 
 }  // namespace toprun::cli

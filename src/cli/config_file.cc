@@ -25,7 +25,8 @@ constexpr std::array of_one_call = {
     FlagId::help,      FlagId::version,     FlagId::print_completion,
     FlagId::dry_run,   FlagId::job_dry_run, FlagId::attach,
     FlagId::after,     FlagId::profile,     FlagId::config_file,
-    FlagId::no_config, FlagId::node_rank,   FlagId::force};
+    FlagId::no_config, FlagId::node_rank,   FlagId::force,
+    FlagId::image_from};
 
 bool is_of_one_call(const Flag& flag) {
   return flag.group == Group::plugins ||

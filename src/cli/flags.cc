@@ -29,7 +29,7 @@ constexpr Flag only(Scope scope, Flag flag) {
 constexpr Flag container(FlagId id, std::string_view name, std::string_view value,
                          std::string_view variable, std::string_view help,
                          std::string_view default_value = {}) {
-  return only(Scope::everyone,
+  return only(Scope::ranks,
               ours(id, name, 0, value, variable, Group::container, help, default_value));
 }
 
@@ -178,6 +178,15 @@ constexpr std::array table = {
          Group::placement,
          "This process is one rank, not one node: join the others and become the script. A Slurm "
          "step with more tasks than nodes does so by itself"),
+    ours(FlagId::via, "--via", 0, "mpirun", "TOPRUN_VIA", Group::placement,
+         "Start one agent per node by one mpirun (Open MPI, MPICH, Intel MPI) on the hosts of "
+         "--hosts, --hostfile or the Slurm job",
+         "srun in Slurm, else ssh"),
+    ours(FlagId::launcher, "--launcher", 0, "mpirun", "TOPRUN_LAUNCHER", Group::placement,
+         "Let mpirun start every rank by itself, in toprun's order of nodes: for Horovod and "
+         "backend='mpi'"),
+    ours(FlagId::ranks_per_node, "--ranks-per-node", 0, "N", "TOPRUN_RANKS_PER_NODE",
+         Group::placement, "Ranks on each node, with --launcher mpirun", "as --nproc-per-node"),
 
     torchrun(FlagId::master_addr, "--master-addr", 0, "HOST", "PET_MASTER_ADDR", Group::rendezvous,
              "Host of the node with rank 0, for the static backend",
@@ -347,6 +356,20 @@ constexpr std::array table = {
                             Group::building, "It sees what that Python has installed")),
     only(Scope::setup, ours(FlagId::upgrade_pip, "--upgrade-pip", 0, "", "", Group::building,
                             "Upgrade pip, setuptools and wheel first")),
+    only(Scope::setup, optional_value(ours(
+                           FlagId::horovod, "--horovod", 0, "nccl|gloo|mpi", "", Group::building,
+                           "Build Horovod last, after the torch that it is for, with NCCL on GPUs "
+                           "or without any",
+                           "nccl"))),
+    only(Scope::setup, ours(FlagId::nccl_home, "--nccl-home", 0, "DIR", "", Group::building,
+                            "Where Horovod finds NCCL, if not where the compiler looks")),
+    only(Scope::setup,
+         ours(FlagId::container, "--container", 0, "FILE", "TOPRUN_CONTAINER", Group::building,
+              "With --from: build this image, a .sif (Apptainer) or a .sqsh (enroot), for "
+              "--container of the other verbs")),
+    only(Scope::setup,
+         ours(FlagId::image_from, "--from", 0, "IMAGE", "", Group::building,
+              "What the image is made of: docker://NAME:TAG, or a .tar file of docker save")),
     only(Scope::setup, ours(FlagId::force, "--force", 0, "", "", Group::building,
                             "Build anew what toprun setup has built there before")),
 };

@@ -29,6 +29,9 @@ enum class FlagId {
   link,
   stable,
   ranks_in_place,
+  via,
+  launcher,
+  ranks_per_node,
   master_addr,
   master_port,
   rdzv_backend,
@@ -100,6 +103,9 @@ enum class FlagId {
   base_python,
   system_site_packages,
   upgrade_pip,
+  horovod,
+  nccl_home,
+  image_from,
   force,
 };
 

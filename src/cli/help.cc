@@ -196,6 +196,7 @@ constexpr std::string_view setup_examples =
   toprun submit --after setup --venv env --nodes 4 train.py      with the same modules
   toprun setup --follow --venv env -r requirements.txt           shows what pip prints
   toprun setup --on local --venv env -r requirements.txt         here, not as a job
+  toprun setup --container t.sif --from docker://pytorch/pytorch an image, by Apptainer
 )";
 
 constexpr std::string_view setup_grammar =
@@ -285,7 +286,7 @@ const About& about_of(Dialect dialect) {
   static constexpr About shell = {"toprun shell", "[OPTIONS]",   shell_summary,     shell_summary,
                                   shell_examples, shell_grammar, most_used_of_shell};
   static constexpr std::string_view setup_summary =
-      "Builds a virtual environment as a job on the nodes that are to use it, and tests it there.";
+      "Builds a virtual environment or an image as a job on a node that is to use it.";
   static constexpr About setup = {"toprun setup",    "[OPTIONS] [PACKAGE...]", setup_summary,
                                   setup_summary,     setup_examples,           setup_grammar,
                                   most_used_of_setup};

@@ -8,8 +8,11 @@
 #include "cli/help.h"
 #include "cli/job_submission.h"
 #include "cli/print.h"
-#include "cli/setup_build.h"
+#include "cli/setup_image.h"
 #include "cli/setup_options.h"
+#include "cli/setup_site.h"
+#include "cli/setup_venv.h"
+#include "container/image.h"
 #include "scheduler/queue.h"
 
 namespace toprun::cli {
@@ -17,9 +20,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<void> make_absolute(setup::Wanted& wanted) {
+Result<void> make_absolute(SetupOptions& options) {
   const fs::path here = fs::current_path();
-  wanted.venv = (here / wanted.venv / "").lexically_normal().parent_path().string();
+  setup::Wanted& wanted = options.wanted;
+  options.built = (here / options.built / "").lexically_normal().parent_path().string();
+  if (options.image_from.empty()) wanted.venv = options.built;
+  if (container::names_path(options.image_from)) {
+    options.image_from = (here / options.image_from).lexically_normal().string();
+    std::error_code error;
+    if (!fs::exists(options.image_from, error)) {
+      return usage("--from " + options.image_from, "there is no such file", "check the path");
+    }
+  }
   for (std::string& file : wanted.requirement_files) {
     std::error_code error;
     if (!fs::is_regular_file(here / file, error)) {
@@ -43,7 +55,7 @@ int submit(SetupOptions& options, const Environment& environment) {
   if (job.dry_run != DryRun::no) return dry_run(job, *prepared, clean);
   const auto id = submit_job(job, *prepared, clean);
   if (!id) return give_up(id.error());
-  if (const auto noted = note_submission(options.wanted.venv, *id); !noted) {
+  if (const auto noted = note_submission(options.built, *id); !noted) {
     give_up(noted.error());
   }
   return after_submission(job, *id, clean);
@@ -51,6 +63,10 @@ int submit(SetupOptions& options, const Environment& environment) {
 
 // What would be run here, as a shell takes it.
 int show_steps(const SetupOptions& options, const Environment& environment) {
+  if (!options.image_from.empty()) {
+    const auto command = image_command(options, environment);
+    return command ? print(shell_quote(command->argv) + '\n') : give_up(command.error());
+  }
   std::string text;
   setup::Wanted wanted = options.wanted;
   if (wanted.python.empty()) wanted.python = "python3";
@@ -66,17 +82,17 @@ int act(const Split& split, const Environment& environment) {
   }
   auto options = setup_options(split, environment);
   if (!options) return give_up(options.error());
-  if (const auto made = make_absolute(options->wanted); !made) return give_up(made.error());
+  if (const auto made = make_absolute(*options); !made) return give_up(made.error());
   const std::string own_job = environment.get("SLURM_JOB_ID").value_or("");
-  if (const auto free = check_free(options->wanted.venv, options->force, own_job, environment);
-      !free) {
+  if (const auto free = check_free(options->built, options->force, own_job, environment); !free) {
     return give_up(free.error());
   }
   const bool here =
       options->on.empty() ? !find_program("sbatch", environment) : options->on == "local";
   if (!here) return submit(*options, environment);
   if (options->job.dry_run != DryRun::no) return show_steps(*options, environment);
-  return build_here(*options, environment);
+  return options->image_from.empty() ? build_venv(*options, environment)
+                                     : build_image(*options, environment);
 }
 
 }  // namespace

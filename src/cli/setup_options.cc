@@ -1,12 +1,14 @@
 #include "cli/setup_options.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "base/text.h"
 #include "cli/given.h"
 #include "cli/run_options.h"
 #include "cli/values.h"
+#include "setup/record.h"
 
 namespace toprun::cli {
 namespace {
@@ -58,12 +60,12 @@ void add_words(SetupOptions& options, const Split& split) {
   for (const GivenOption& option : split.options) {
     if (is_for_the_build(*option.flag)) request.run_options.push_back(word_of(option));
   }
-  const bool venv_by_variable = all_of(split, "--venv").empty();
-  if (venv_by_variable) request.run_options.push_back("--venv=" + options.wanted.venv);
+  const std::string_view target = options.image_from.empty() ? "--venv" : "--container";
+  const bool by_variable = all_of(split, target).empty();
+  if (by_variable) request.run_options.push_back(fmt::format("{}={}", target, options.built));
   request.program = options.wanted.packages;
   if (request.find("--job-name") != nullptr) return;
-  const std::string name =
-      std::filesystem::path(options.wanted.venv + "/").parent_path().filename();
+  const std::string name = std::filesystem::path(options.built + "/").parent_path().filename();
   request.options.insert(request.options.begin(),
                          {"--job-name", "setup-" + name, "what it builds"});
 }
@@ -82,6 +84,53 @@ Result<void> take_switches(SetupOptions& options, const Split& split,
     each.value = *on;
   }
   return {};
+}
+
+Result<void> take_horovod(SetupOptions& options, const Split& split) {
+  struct Kind {
+    std::string_view name;
+    setup::Horovod kind;
+  };
+  constexpr std::array kinds = {Kind{"nccl", setup::Horovod::nccl}, Kind{"", setup::Horovod::nccl},
+                                Kind{"gloo", setup::Horovod::gloo},
+                                Kind{"mpi", setup::Horovod::mpi}};
+  for (const std::string& name : all_of(split, "--horovod")) {
+    const auto kind = std::ranges::find(kinds, name, &Kind::name);
+    if (kind == kinds.end()) return usage("--horovod=" + name, "must be nccl, gloo or mpi", {});
+    options.wanted.horovod = kind->kind;
+  }
+  if (options.wanted.horovod != setup::Horovod::none || options.wanted.nccl_home.empty()) return {};
+  return usage("--nccl-home " + options.wanted.nccl_home, "is for Horovod", "say --horovod too");
+}
+
+// What files and variables say of --venv is for the other verbs too: --from decides.
+Result<void> take_target(SetupOptions& options, const Split& split,
+                         const Environment& environment) {
+  options.image_from = text_of(split, "--from", environment);
+  options.built =
+      text_of(split, options.image_from.empty() ? "--venv" : "--container", environment);
+  if (options.image_from.empty()) options.wanted.venv = options.built;
+  if (!options.built.empty()) return {};
+  if (options.image_from.empty()) {
+    return usage("nothing to build", "no --venv is given", "as in toprun setup --venv env torch");
+  }
+  return usage("--from " + options.image_from, "no --container says which file to make of it",
+               "as in --container pytorch.sif");
+}
+
+Result<void> check_image(const SetupOptions& options) {
+  if (options.image_from.empty()) return {};
+  const setup::Wanted& wanted = options.wanted;
+  if (!setup::is_image(options.built)) {
+    return usage("--container " + options.built, "must end in .sif or .sqsh",
+                 "a .sif is built by Apptainer, a .sqsh by enroot");
+  }
+  const bool has_packages = !wanted.packages.empty() || !wanted.requirement_files.empty() ||
+                            wanted.horovod != setup::Horovod::none;
+  if (!has_packages) return {};
+  return usage("--from " + options.image_from,
+               "packages go into a virtual environment, not into an image",
+               "build them with --venv, in a command of their own");
 }
 
 Result<void> take_imports(SetupOptions& options, const Split& split) {
@@ -108,17 +157,18 @@ Result<SetupOptions> setup_options(const Split& split, const Environment& enviro
     }
     out.on = on->value;
   }
-  out.wanted.venv = text_of(split, "--venv", environment);
-  if (out.wanted.venv.empty()) {
-    return usage("nothing to build", "no --venv is given", "as in toprun setup --venv env torch");
-  }
+  auto done = take_target(out, split, environment);
+  if (!done) return std::unexpected(done.error());
   auto packages = packages_of(split);
   if (!packages) return std::unexpected(packages.error());
   out.wanted.packages = *std::move(packages);
   out.wanted.requirement_files = all_of(split, "--requirement");
   out.wanted.python = text_of(split, "--python", environment);
-  auto done = take_switches(out, split, environment);
+  out.wanted.nccl_home = text_of(split, "--nccl-home", environment);
+  done = take_switches(out, split, environment);
   if (done) done = take_imports(out, split);
+  if (done) done = take_horovod(out, split);
+  if (done) done = check_image(out);
   if (!done) return std::unexpected(done.error());
   auto activation = activation_options(split, environment);
   if (!activation) return std::unexpected(activation.error());

@@ -14,7 +14,9 @@ namespace toprun::cli {
 
 struct SetupOptions {
   SubmitOptions job;
-  setup::Wanted wanted;           // paths as given
+  std::string built;              // the environment's folder or the image's file, as given
+  std::string image_from;         // of an image what it is made of; empty: an environment
+  setup::Wanted wanted;           // of an environment; paths as given
   launch::Activation activation;  // modules and variables
   std::string on;                 // "slurm", "local"; empty: as there is an engine
   bool force = false;             // what toprun setup has built there may go

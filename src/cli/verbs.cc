@@ -28,7 +28,7 @@ int run_version(const std::vector<std::string>&, const Environment&) {
 constexpr std::array verbs = {
     Verb{"submit", "SCRIPT ...", "write a batch job and submit it (submit -h)", run_submit},
     Verb{"shell", "...", "an interactive allocation (shell -h)", run_shell},
-    Verb{"setup", "...", "build an environment as a job: virtual environments (setup -h)",
+    Verb{"setup", "...", "build an environment or an image as a job (setup -h)",
          run_setup},
     Verb{"topo", "VERB ...", "show, order, draw or score a network's nodes (topo -h)", run_topo},
     Verb{"store", "...", "serve PyTorch's TCPStore alone (store -h)", run_store},

@@ -80,6 +80,15 @@ class Apptainer final : public Runtime {
     return commands;
   }
 
+  Result<Command> build(std::string_view source, const std::string& file,
+                        const Environment& environment) const override {
+    if (auto fine = accepts(source); !fine) return std::unexpected(fine.error());
+    const auto image = parse_image(source);
+    if (!image) return std::unexpected(image.error());
+    return Command{{std::string(name_), "build", "--force", file, source_word(*image)},
+                   with_build_folders(environment, prefix_)};
+  }
+
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
     const auto image = parse_image(run.wanted.image);

@@ -78,6 +78,18 @@ class Enroot final : public Runtime {
     return commands;
   }
 
+  Result<Command> build(std::string_view source, const std::string& file,
+                        const Environment& environment) const override {
+    const auto image = parse_image(source);
+    if (!image) return std::unexpected(image.error());
+    if (image->is_path()) {
+      return usage(fmt::format("image {}", source),
+                   "enroot imports from registries and daemons only",
+                   "build a .sif from it, with Apptainer");
+    }
+    return Command{{"enroot", "import", "-o", file, uri(*image)}, with_enroot_folders(environment)};
+  }
+
   Result<Command> command(const Run& run, const Node& node,
                           const Environment& environment) const override {
     const auto image = parse_image(run.wanted.image);

@@ -52,7 +52,9 @@ Result<void> check_sif(const std::string& header, const std::string& what,
   const std::string_view bytes = header;
   if (bytes.size() < header_bytes || bytes.substr(magic_at, sif_magic.size()) != sif_magic) {
     // Older .simg files are squashfs behind a launch line, or plain.
-    if (bytes.starts_with(squashfs_magic) || bytes.starts_with("#!")) return {};
+    if (bytes.starts_with(squashfs_magic) || bytes.contains("\n" + std::string(squashfs_magic))) {
+      return {};
+    }
     return fail(what, "is no SIF file", "it may not have been copied or built to its end");
   }
   const std::string_view code = bytes.substr(machine_at, 2);

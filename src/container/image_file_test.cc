@@ -35,6 +35,7 @@ TEST(ImageFile, WhatIsLookedAt) {
       {"new.sif", sif("99"), ""},
       {"cut.sif", sif("02").substr(0, 40), "is no SIF file; it may not have been copied"},
       {"old.simg", "hsqs....", ""},
+      {"older.simg", "#!/usr/bin/env run-singularity\nhsqs....", ""},
       {"text.sif", "hello", "is no SIF file"},
       {"a.sqsh", "hsqs....", ""},
       {"empty.sqsh", "", "is no squashfs file"},

@@ -22,16 +22,29 @@ Place containers_place(const Environment& environment) {
   return {"/var/tmp/toprun/containers", "default"};
 }
 
-Environment with_build_folders(Environment environment, std::string_view prefix) {
-  const std::string cache = fmt::format("{}_CACHEDIR", prefix);
-  const std::string temporary = fmt::format("{}_TMPDIR", prefix);
+namespace {
+
+Environment with_folders(Environment environment, const std::string& cache,
+                         std::string_view below_scratch, const std::string& temporary) {
   const auto scratch = environment.non_empty("SCRATCH");
   if (scratch && !environment.non_empty(cache)) {
-    environment.set(cache, *scratch + "/.cache/apptainer");
+    environment.set(cache, fmt::format("{}/{}", *scratch, below_scratch));
   }
   const auto here = environment.non_empty("TMPDIR");
   if (here && !environment.non_empty(temporary)) environment.set(temporary, *here);
   return environment;
+}
+
+}  // namespace
+
+Environment with_build_folders(Environment environment, std::string_view prefix) {
+  return with_folders(std::move(environment), fmt::format("{}_CACHEDIR", prefix),
+                      ".cache/apptainer", fmt::format("{}_TMPDIR", prefix));
+}
+
+Environment with_enroot_folders(Environment environment) {
+  return with_folders(std::move(environment), "ENROOT_CACHE_PATH", ".cache/enroot",
+                      "ENROOT_TEMP_PATH");
 }
 
 std::string file_name(const Image& image) {

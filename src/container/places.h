@@ -24,6 +24,9 @@ Place containers_place(const Environment& environment);
 // stays: ~/.apptainer/cache and /tmp.
 Environment with_build_folders(Environment environment, std::string_view prefix);
 
+// The same for enroot: ENROOT_CACHE_PATH and ENROOT_TEMP_PATH.
+Environment with_enroot_folders(Environment environment);
+
 // A file's or folder's name for an image of a registry: "nvcr.io+nvidia+pytorch+24.06-py3".
 std::string file_name(const Image& image);
 

@@ -80,6 +80,11 @@ class Runtime {
   virtual std::vector<Bind> own_binds(const Environment& environment) const;
   // What is wanted and has no effect with it, a line each.
   virtual std::vector<std::string> notes(const Run& run) const;
+  // Writes a new file of an image from what `source` names, a reference or an archive. Caches and
+  // temporary files stay out of the home where SCRATCH and TMPDIR say where else. Error
+  // (exit_usage): it makes no files, or none of such a source.
+  virtual Result<Command> build(std::string_view source, const std::string& file,
+                                const Environment& environment) const;
   // pyxis: the engine's own command starts the agents inside, by these options of it; empty for
   // all others, whose containers an agent starts by command().
   virtual std::vector<std::string> step_options(const Run& run) const;

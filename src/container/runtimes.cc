@@ -29,6 +29,12 @@ std::vector<std::string> Runtime::notes(const Run& run) const {
   return lines;
 }
 
+Result<Command> Runtime::build(std::string_view, const std::string& file,
+                               const Environment&) const {
+  return usage("image file " + file, fmt::format("{} makes none", name()),
+               "name a .sif (Apptainer) or a .sqsh (enroot)");
+}
+
 std::vector<std::string> Runtime::step_options(const Run&) const {
   return {};
 }

@@ -56,6 +56,40 @@ std::string creation(const Runtime& runtime, const Run& run) {
   return lines;
 }
 
+TEST(Build, OneCommandWritesTheFile) {
+  struct Case {
+    const Runtime& runtime;
+    std::string source;
+    std::string line;
+  };
+  const Case cases[] = {
+      {apptainer(), "docker://pytorch/pytorch:2.6",
+       "apptainer build --force /p/t.sif.part docker://docker.io/pytorch/pytorch:2.6"},
+      {apptainer(), "/a/saved.tar",
+       "apptainer build --force /p/t.sif.part docker-archive:/a/saved.tar"},
+      {apptainer(), "./tree", "apptainer build --force /p/t.sif.part ./tree"},
+      {singularity(), "docker://python:3.12",
+       "singularity build --force /p/t.sif.part docker://docker.io/library/python:3.12"},
+      {enroot(), "docker://nvcr.io/nvidia/pytorch:24.06-py3",
+       "enroot import -o /p/t.sif.part 'docker://nvcr.io#nvidia/pytorch:24.06-py3'"},
+      {enroot(), "/a/saved.tar",
+       "error: image /a/saved.tar: enroot imports from registries and daemons only; build a .sif "
+       "from it, with Apptainer"},
+      {podman(), "docker://python",
+       "error: image file /p/t.sif.part: podman makes none; name a .sif (Apptainer) or a .sqsh "
+       "(enroot)"},
+  };
+  for (const auto& [runtime, source, expected] : cases) {
+    const auto command = runtime.build(source, "/p/t.sif.part", environment);
+    EXPECT_EQ(command ? shell_quote(command->argv) : "error: " + command.error().line(), expected);
+  }
+  const auto with = apptainer().build("docker://python", "/p/t.sif", environment);
+  EXPECT_EQ(with->environment.get("APPTAINER_CACHEDIR"), "/scratch/ada/.cache/apptainer");
+  EXPECT_EQ(
+      enroot().build("docker://python", "/p", environment)->environment.get("ENROOT_CACHE_PATH"),
+      "/scratch/ada/.cache/enroot");
+}
+
 TEST(Apptainer, Command) {
   EXPECT_EQ(line(apptainer(), run_of("/a/t.sif"), user()),
             "apptainer --quiet exec --cleanenv --bind /run/user/7/toprun:/run/toprun:ro "

@@ -1,5 +1,7 @@
 #include "launch/activation.h"
 
+#include <sys/utsname.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
@@ -8,6 +10,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "launch/python.h"
+#include "setup/record.h"
 
 namespace toprun::launch {
 namespace {
@@ -100,12 +103,11 @@ std::string nearest_module(const std::string& name, const Environment& environme
 }
 
 Result<Environment> with_modules(const std::vector<std::string>& modules, Environment environment,
-                                 const std::string& host) {
+                                 const std::string& what) {
   if (modules.empty()) return environment;
   const auto loaded =
       finish(bash(fmt::format("{}{}{}", quietly, define_module, load_modules), modules),
              environment, modules_limit);
-  const std::string what = fmt::format("--modules {} on host {}", join(modules, ","), host);
   if (!loaded) return fail(what, loaded.error().why);  // the whole script stands in its `what`
   if (loaded->code == no_module_command) {
     return fail(
@@ -195,7 +197,7 @@ Result<Activated> with_conda(const std::string& name, Environment environment,
     if (!after) return std::unexpected(after.error());
     environment = *std::move(after);
   }
-  Activated activated{std::move(environment), std::nullopt, "--conda"};
+  Activated activated{std::move(environment), std::nullopt, "--conda", {}};
   const std::string python = (*prefix / "bin" / "python").string();
   if (is_executable_file(python)) activated.python = python;
   return activated;
@@ -213,29 +215,73 @@ std::vector<std::string> venvs_beside(const fs::path& folder) {
   return names;
 }
 
+fs::path folder_of(const std::string& venv) {
+  std::error_code error;
+  return fs::absolute(venv, error).lexically_normal();
+}
+
+std::string label_of(const std::string& venv, const std::string& host) {
+  return fmt::format("--venv {} on host {}", venv, host);
+}
+
 Result<Activated> with_venv(const std::string& venv, Environment environment,
                             const std::string& host) {
-  std::error_code error;
-  const fs::path folder = fs::absolute(venv, error).lexically_normal();
-  const std::string python = (folder / "bin" / "python").string();
-  if (!is_executable_file(python)) {
-    const auto meant = did_you_mean(folder.filename().string(), venvs_beside(folder));
-    return fail(fmt::format("--venv {} on host {}", venv, host),
-                fmt::format("there is no {}", python),
-                meant ? fmt::format("did you mean {}?", (folder.parent_path() / *meant).string())
-                      : fmt::format("make it: python3 -m venv {}", folder.string()));
-  }
+  const auto python = find_venv(venv, host);
+  if (!python) return std::unexpected(python.error());
+  const fs::path folder = folder_of(venv);
   put_first(environment, (folder / "bin").string());
   environment.set("VIRTUAL_ENV", folder.string());
   environment.unset("PYTHONHOME");
-  return Activated{std::move(environment), python, "--venv"};
+  return Activated{std::move(environment), *python, "--venv", {}};
+}
+
+using Built = std::optional<setup::Record>;
+
+Result<Built> how_built(const std::string& venv, const std::string& host) {
+  if (venv.empty()) return std::nullopt;
+  auto record = setup::read_record(folder_of(venv));
+  if (!record || !*record) return record;
+  utsname system{};
+  ::uname(&system);
+  const auto usable = setup::check_usable(**record, label_of(venv, host), system.machine);
+  if (!usable) return std::unexpected(usable.error());
+  return record;
+}
+
+std::vector<std::string> loaded_in(const Environment& environment) {
+  return setup::loaded_modules(environment.get("LOADEDMODULES").value_or(""));
+}
+
+// Those of the command line, which must come to the same as those of the build; without any, those
+// of the build, unless they are loaded already.
+Result<Activated> with_all_modules(const Activation& wanted, const Built& built,
+                                   const Environment& environment, const std::string& host) {
+  const std::string label = label_of(wanted.venv, host);
+  Activated out{environment, std::nullopt, {}, {}};
+  const bool are_asked_for = !wanted.modules.empty();
+  std::vector<std::string> modules = wanted.modules;
+  std::string what = fmt::format("--modules {} on host {}", join(modules, ","), host);
+  if (!are_asked_for && built &&
+      !setup::module_differences(built->modules, loaded_in(environment)).empty()) {
+    modules = built->modules;
+    what = fmt::format("{}, which was built with the modules {}", label, join(modules, ","));
+    if (!modules.empty()) out.note = "modules " + join(modules, ", ") + ": as --venv was built";
+  }
+  auto loaded = with_modules(modules, environment, what);
+  if (!loaded) return std::unexpected(loaded.error());
+  out.environment = *std::move(loaded);
+  if (!are_asked_for || !built) return out;
+  const std::string others = setup::module_differences(built->modules, loaded_in(out.environment));
+  if (others.empty()) return out;
+  return usage(label, fmt::format("it was built with other modules: these are {}", others),
+               "leave --modules out, or build it anew with these");
 }
 
 Result<Activated> with_python(const Activation& wanted, Environment environment,
                               const std::string& host) {
   if (!wanted.conda.empty()) return with_conda(wanted.conda, std::move(environment), host);
   if (!wanted.venv.empty()) return with_venv(wanted.venv, std::move(environment), host);
-  return Activated{std::move(environment), std::nullopt, ""};
+  return Activated{std::move(environment), std::nullopt, "", {}};
 }
 
 }  // namespace
@@ -292,12 +338,31 @@ Result<fs::path> find_conda(const std::string& name, const Environment& environm
       meant ? fmt::format("did you mean {}?", *meant) : "give its folder, or set CONDA_ENVS_PATH");
 }
 
+Result<std::string> find_venv(const std::string& venv, const std::string& host) {
+  const fs::path folder = folder_of(venv);
+  std::string python = (folder / "bin" / "python").string();
+  const auto record = setup::read_record(folder);
+  if (!record) return std::unexpected(record.error());
+  if (*record && (*record)->state != setup::State::complete) {
+    return std::unexpected(
+        setup::check_usable(**record, label_of(venv, host), (*record)->architecture).error());
+  }
+  if (is_executable_file(python)) return python;
+  const auto meant = did_you_mean(folder.filename().string(), venvs_beside(folder));
+  return fail(label_of(venv, host), fmt::format("there is no {}", python),
+              meant ? fmt::format("did you mean {}?", (folder.parent_path() / *meant).string())
+                    : fmt::format("make it: python3 -m venv {}", folder.string()));
+}
+
 Result<Activated> activate(const Activation& wanted, const Environment& environment,
                            const std::string& host) {
-  auto loaded = with_modules(wanted.modules, environment, host);
-  if (!loaded) return std::unexpected(loaded.error());
-  auto activated = with_python(wanted, *std::move(loaded), host);
+  const auto built = how_built(wanted.venv, host);
+  if (!built) return std::unexpected(built.error());
+  auto loaded = with_all_modules(wanted, *built, environment, host);
+  if (!loaded) return loaded;
+  auto activated = with_python(wanted, std::move(loaded->environment), host);
   if (!activated) return activated;
+  activated->note = std::move(loaded->note);
   for (const auto& [name, value] : wanted.variables) {
     if (value) {
       activated->environment.set(name, *value);

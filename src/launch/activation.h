@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -32,11 +33,16 @@ struct Activated {
   Environment environment;
   std::optional<std::string> python;  // of the virtual or conda environment
   std::string python_reason;          // "--venv"
+  std::string note;                   // what was loaded unasked, and why; may be empty
 };
 
 // Runs a shell where modules or scripts of a conda environment ask for one. Errors name `host` and
 // what is not there: no module command, a module that was not loaded (with the nearest name), no
 // such environment, one without a Python (venv).
+//
+// A virtual environment that `toprun setup` has built (setup/record.h) is used with the modules
+// that it was built with: they are loaded where `wanted` has none. Errors: its setup has not ended
+// well, it was built for another architecture, or (exit_usage) `wanted` loads others.
 Result<Activated> activate(const Activation& wanted, const Environment& environment,
                            const std::string& host);
 
@@ -46,6 +52,10 @@ Result<Activated> activate(const Activation& wanted, const Environment& environm
 // name), no conda environment there.
 Result<std::filesystem::path> find_conda(const std::string& name, const Environment& environment,
                                          const std::string& host);
+
+// The Python of a virtual environment. Error: there is none (with the nearest name), or its setup
+// has not ended well.
+Result<std::string> find_venv(const std::string& venv, const std::string& host);
 
 // Variables as `env -0` prints them. Error: an entry without "=".
 Result<Environment> parse_environment(std::string_view text);

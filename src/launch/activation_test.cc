@@ -1,6 +1,7 @@
 #include "launch/activation.h"
 
 #include <gtest/gtest.h>
+#include <sys/utsname.h>
 
 #include <fstream>
 
@@ -78,18 +79,22 @@ TEST_F(Activating, VariablesComeLastAndMayTakeTheirValueFromHere) {
   EXPECT_EQ(activated->environment.get("HOME"), "");
 }
 
-// A module command as both systems define it, whose `load` knows one module.
-TEST_F(Activating, ModulesAreLoadedAfterAPurge) {
-  write("modules/init/bash", R"(
+// A module command as both systems define it.
+constexpr std::string_view module_command = R"(
 module() {
   case "$1 $2" in
     "purge ") unset LOADEDMODULES OLD ;;
-    "load cuda/12.4") export LOADEDMODULES=cuda/12.4 CUDA_HOME=/opt/cuda; echo "Loading $2" ;;
+    "load cuda/12."?)
+      export LOADEDMODULES="${LOADEDMODULES:+$LOADEDMODULES:}$2" CUDA_HOME=/opt/cuda
+      echo "Loading $2" ;;
     "-t avail") printf '/opt/modules:\ncuda/12.4(default)\ncuda/\nnccl/2.20\n' ;;
     *) echo "ERROR: Unable to locate a modulefile for '$2'" >&2; return 1 ;;
   esac
 }
-)");
+)";
+
+TEST_F(Activating, ModulesAreLoadedAfterAPurge) {
+  write("modules/init/bash", std::string(module_command));
   Environment before = environment();
   before.set("MODULESHOME", at("modules"));
   before.set("OLD", "1");
@@ -103,6 +108,46 @@ module() {
   EXPECT_EQ(missing.error().line(),
             "--modules cuda/12.4,nccl/2.2 on host n0: ERROR: Unable to locate a modulefile for "
             "'nccl/2.2'; did you mean nccl/2.20?");
+}
+
+TEST_F(Activating, WhatSetupHasBuiltBringsItsModules) {
+  write("modules/init/bash", std::string(module_command));
+  write("env/bin/python", "", true);
+  utsname system{};
+  ::uname(&system);
+  const std::string record = R"({"schema": "toprun.setup/1", "state": "complete", "host": "n7",
+                                 "modules": ["cuda/12.4"], "architecture": ")";
+  write("env/toprun-setup.json", record + system.machine + "\"}");
+  Environment before = environment();
+  before.set("MODULESHOME", at("modules"));
+  const auto unasked = activate({.venv = at("env")}, before, "n0");
+  ASSERT_TRUE(unasked) << unasked.error().line();
+  EXPECT_EQ(unasked->environment.get("LOADEDMODULES"), "cuda/12.4");
+  EXPECT_EQ(unasked->note, "modules cuda/12.4: as --venv was built");
+  const auto loaded_already = activate({.venv = at("env")}, unasked->environment, "n0");
+  ASSERT_TRUE(loaded_already);
+  EXPECT_EQ(loaded_already->note, "");
+  EXPECT_TRUE(activate({.modules = {"cuda/12.4"}, .venv = at("env")}, before, "n0"));
+  const auto other = activate({.modules = {"cuda/12.2"}, .venv = at("env")}, before, "n0");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(
+      other.error().line(),
+      fmt::format("--venv {} on host n0: it was built with other modules: these are cuda/12.2 "
+                  "in place of cuda/12.4; leave --modules out, or build it anew with these",
+                  at("env")));
+  EXPECT_EQ(other.error().exit_code, exit_usage);
+  before.unset("MODULESHOME");
+
+  write("env/toprun-setup.json", record + "pdp11\"}");
+  const auto machine = activate({.venv = at("env")}, before, "n0");
+  ASSERT_FALSE(machine);
+  EXPECT_EQ(machine.error().why,
+            fmt::format("it was built for pdp11 (on n7), and this node is {}", system.machine));
+  write("env/toprun-setup.json", "{");
+  EXPECT_TRUE(error_of({.venv = at("env")}).starts_with(at("env/toprun-setup.json") + ": is no "));
+  write("env/toprun-setup.json", R"({"schema": "toprun.setup/1", "state": "building"})");
+  EXPECT_TRUE(error_of({.venv = at("env")})
+                  .starts_with("--venv " + at("env") + " on host n0: it is incomplete: "));
 }
 
 TEST(ParseEnvironment, TakesWhatEnvPrints) {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "launch/container_plan.h"
+#include "launch/mpi_ranks.h"
 #include "launch/ssh_step.h"
 #include "launch/step.h"
 
@@ -59,6 +60,13 @@ Result<std::string> describe(const Job& job) {
     return text;
   }
   line("processes", fmt::format("{} per node ({})", job.nproc, job.nproc_source));
+  if (!job.options.launcher.value.empty()) {
+    const auto ranks = mpi_ranks(job);
+    if (!ranks) return std::unexpected(ranks.error());
+    line("ranks", shell_quote(ranks->argv));
+    line(host_file_word, join(ranks->hosts, " "));
+    return text;
+  }
   if (job.several_processes() || job.place.stance == Stance::starter) {
     const std::string port = job.ports.empty() ? "" : fmt::format(":{}", job.ports.front());
     line("root", job.root_host + port);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include <nlohmann/json.hpp>
@@ -29,6 +30,46 @@ Step venv_step(const Wanted& wanted) {
   if (wanted.system_site_packages) step.argv.push_back("--system-site-packages");
   step.argv.push_back(wanted.venv);
   return step;
+}
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+bool is_horovod(const std::string& package) {
+  constexpr std::string_view name = "horovod";
+  return lower(package).starts_with(name) &&
+         package.find_first_not_of(" [=<>!~;@", name.size()) != name.size();
+}
+
+Variables horovod_variables(const Wanted& wanted, const Environment& environment) {
+  Variables all = {{"HOROVOD_WITH_PYTORCH", "1"},
+                   {"HOROVOD_WITHOUT_TENSORFLOW", "1"},
+                   {"HOROVOD_WITHOUT_MXNET", "1"}};
+  if (wanted.horovod == Horovod::mpi) {
+    all.emplace_back("HOROVOD_WITH_MPI", "1");
+    all.emplace_back("HOROVOD_WITHOUT_GLOO", "1");
+  } else {
+    all.emplace_back("HOROVOD_WITH_GLOO", "1");
+  }
+  if (wanted.horovod == Horovod::gloo) all.emplace_back("HOROVOD_WITHOUT_MPI", "1");
+  if (wanted.horovod == Horovod::nccl) all.emplace_back("HOROVOD_GPU_OPERATIONS", "NCCL");
+  if (!wanted.nccl_home.empty()) all.emplace_back("HOROVOD_NCCL_HOME", wanted.nccl_home);
+  std::erase_if(all, [&](const auto& variable) { return environment.has(variable.first); });
+  return all;
+}
+
+void add_horovod(std::vector<Step>& all, const Wanted& wanted, const Environment& environment) {
+  all.push_back({"the torch that Horovod is built for", {python_in(wanted), "-c", "import torch"}});
+  Step step{"pip install --no-build-isolation", pip_install(wanted, environment)};
+  step.argv.emplace_back("--no-build-isolation");
+  std::vector<std::string> packages;
+  std::ranges::copy_if(wanted.packages, std::back_inserter(packages), is_horovod);
+  if (packages.empty()) packages.emplace_back("horovod");
+  for (const std::string& package : packages) {
+    step.what += " " + package;
+    step.argv.push_back(package);
+  }
+  step.variables = horovod_variables(wanted, environment);
+  all.push_back(std::move(step));
 }
 
 // Distributions that were asked for have a REQUESTED file (PEP 376, as pip writes it); their
@@ -62,7 +103,8 @@ def asked_for():
 
 
 versions, failures = {}, {}
-for name in sys.argv[1:] or sorted(set(asked_for())):
+mode, *names = sys.argv[1:]
+for name in names if mode == "these" else sorted({*asked_for(), *names}):
     print("importing", name, file=sys.stderr, flush=True)
     try:
         versions[name] = str(getattr(importlib.import_module(name), "__version__", ""))
@@ -95,17 +137,24 @@ std::vector<Step> steps(const Wanted& wanted, const Environment& environment) {
       step.argv.emplace_back(word);
     all.push_back(std::move(step));
   }
-  if (wanted.requirement_files.empty() && wanted.packages.empty()) return all;
+  const bool with_horovod = wanted.horovod != Horovod::none;
+  std::vector<std::string> packages = wanted.packages;
+  if (with_horovod) {
+    std::erase_if(packages, is_horovod);
+    for (const char* name : {"setuptools", "wheel"})
+      packages.emplace_back(name);  // as isolation has
+  }
   Step step{"pip install", pip_install(wanted, environment)};
   for (const std::string& file : wanted.requirement_files) {
     step.what += " -r " + file;
     step.argv.insert(step.argv.end(), {"-r", file});
   }
-  for (const std::string& package : wanted.packages) {
+  for (const std::string& package : packages) {
     step.what += " " + package;
     step.argv.push_back(package);
   }
-  all.push_back(std::move(step));
+  if (!wanted.requirement_files.empty() || !packages.empty()) all.push_back(std::move(step));
+  if (with_horovod) add_horovod(all, wanted, environment);
   return all;
 }
 
@@ -116,8 +165,10 @@ Environment build_environment(const Environment& environment) {
 }
 
 std::vector<std::string> import_command(const Wanted& wanted) {
-  std::vector<std::string> argv = {python_in(wanted), "-c", std::string(import_program)};
+  std::vector<std::string> argv = {python_in(wanted), "-c", std::string(import_program),
+                                   wanted.imports.empty() ? "all" : "these"};
   argv.insert(argv.end(), wanted.imports.begin(), wanted.imports.end());
+  if (wanted.horovod != Horovod::none) argv.emplace_back("horovod.torch");
   return argv;
 }
 

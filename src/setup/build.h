@@ -11,6 +11,10 @@
 
 namespace toprun::setup {
 
+// Which operations and controller Horovod is built with: NCCL for GPUs beside Gloo; Gloo or MPI
+// alone, on CPUs.
+enum class Horovod { none, nccl, gloo, mpi };
+
 // A virtual environment that is wanted. Paths are absolute.
 struct Wanted {
   std::string venv;
@@ -20,6 +24,8 @@ struct Wanted {
   std::vector<std::string> imports = {};            // empty: the modules of what is installed
   bool system_site_packages = false;
   bool upgrade_pip = false;
+  Horovod horovod = Horovod::none;
+  std::string nccl_home = {};
 };
 
 struct Step {
@@ -28,8 +34,10 @@ struct Step {
   std::vector<std::pair<std::string, std::string>> variables = {};  // set for this one
 };
 
-// The commands that build it, in order. pip keeps no cache, which would fill the home's quota,
-// unless PIP_CACHE_DIR in the environment says where. Pure.
+// The commands that build it, in order. Horovod comes last and without pip's isolation: it is built
+// for the torch that is there by then. Its variables are those of its docs/install.rst; what the
+// user has set of them stays. pip keeps no cache, which would fill the home's quota, unless
+// PIP_CACHE_DIR in the environment says where. Pure.
 std::vector<Step> steps(const Wanted& wanted, const Environment& environment);
 
 // The environment for all steps: what would send pip elsewhere (another environment's variables) is

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 
@@ -13,6 +14,20 @@ namespace {
 constexpr std::size_t most_first_bytes = 200;
 constexpr std::size_t most_last_bytes = 400;
 constexpr std::size_t most_errors = 4;
+
+// Lines that only frame what was said or point at it.
+constexpr std::array frames = {"note: ",
+                               "hint: ",
+                               "[end of output]",
+                               "subprocess-exited-with-error",
+                               "metadata-generation-failed",
+                               "Encountered error while generating package metadata.",
+                               "See above for"};
+
+bool is_frame(std::string_view words) {
+  return std::ranges::any_of(frames,
+                             [&](std::string_view frame) { return words.starts_with(frame); });
+}
 
 bool begins_error(std::string_view line) {
   return line.starts_with("ERROR:") || line.starts_with("error:") || line.starts_with("Error:") ||
@@ -42,7 +57,7 @@ bool continues(std::string_view line) {
 
 void add(std::vector<std::string>& errors, std::string_view words, bool to_last) {
   words = without_label(words);
-  if (words.empty()) return;
+  if (words.empty() || is_frame(words)) return;
   if (to_last && !errors.empty()) {
     errors.back() += fmt::format(" {}", words);
   } else if (std::ranges::find(errors, words) == errors.end()) {

@@ -107,8 +107,17 @@ Result<Record> parse_record(std::string_view text, const std::string& label) {
   return record;
 }
 
-Result<std::optional<Record>> read_record(const fs::path& folder) {
-  const fs::path path = folder / record_name;
+bool is_image(const fs::path& built) {
+  return built.extension() == ".sif" || built.extension() == ".sqsh";
+}
+
+fs::path record_path(const fs::path& built) {
+  if (!is_image(built)) return built / record_name;
+  return fmt::format("{}.{}", built.string(), record_name);
+}
+
+Result<std::optional<Record>> read_record(const fs::path& built) {
+  const fs::path path = record_path(built);
   std::error_code error;
   if (!fs::exists(path, error)) return std::nullopt;
   const auto text = read_plain_file(path, longest_record_bytes);
@@ -118,8 +127,8 @@ Result<std::optional<Record>> read_record(const fs::path& folder) {
   return *std::move(record);
 }
 
-Result<void> write_record(const fs::path& folder, const Record& record) {
-  return replace_file(folder / record_name, text_of(record));
+Result<void> write_record(const fs::path& built, const Record& record) {
+  return replace_file(record_path(built), text_of(record));
 }
 
 std::vector<std::string> loaded_modules(std::string_view variable) {

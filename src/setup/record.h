@@ -11,8 +11,8 @@
 
 namespace toprun::setup {
 
-// What `toprun setup` leaves in a virtual environment, from which run, submit and shell know what
-// it was made for. States:
+// What `toprun setup` leaves in a virtual environment, or beside an image, from which run, submit
+// and shell know what it was made for. States:
 //
 //   submitted → building → complete
 //                   └────→ failed
@@ -40,15 +40,20 @@ struct Record {
 
 inline constexpr std::string_view record_name = "toprun-setup.json";
 
+// Whether toprun setup builds an image there, and no virtual environment: FILE.sif, FILE.sqsh.
+bool is_image(const std::filesystem::path& built);
+// In a virtual environment; beside an image, as FILE.sif.toprun-setup.json.
+std::filesystem::path record_path(const std::filesystem::path& built);
+
 // {"schema": "toprun.setup/1", "state": "complete", "job": …}: the fields of Record by their names.
 std::string text_of(const Record& record);
 // Error: no such object, named by `label`. Fields that are missing are empty; others are ignored.
 Result<Record> parse_record(std::string_view text, const std::string& label);
 
-// The record in this folder. nullopt: there is none. Error: it cannot be read.
-Result<std::optional<Record>> read_record(const std::filesystem::path& folder);
+// The record of what is built at this path. nullopt: there is none. Error: it cannot be read.
+Result<std::optional<Record>> read_record(const std::filesystem::path& built);
 // Replaces it in one step.
-Result<void> write_record(const std::filesystem::path& folder, const Record& record);
+Result<void> write_record(const std::filesystem::path& built, const Record& record);
 
 // LOADEDMODULES as a list.
 std::vector<std::string> loaded_modules(std::string_view variable);

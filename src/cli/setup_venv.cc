@@ -1,69 +1,26 @@
-#include "cli/setup_build.h"
+#include "cli/setup_venv.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/utsname.h>
-
-#include <cerrno>
 #include <deque>
 #include <filesystem>
 
-#include "base/clock.h"
 #include "base/console.h"
 #include "base/fd.h"
-#include "base/files.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "base/version.h"
 #include "base/watched.h"
 #include "cli/print.h"
-#include "hosts/address.h"
+#include "cli/setup_site.h"
 #include "launch/python.h"
-#include "scheduler/queue.h"
 #include "setup/pip.h"
-#include "setup/record.h"
 
 namespace toprun::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using setup::Record;
-using setup::State;
 
 constexpr std::size_t most_lines_kept = 400;      // of what a step prints
 constexpr std::chrono::minutes import_limit{15};  // a first import from a network file system
-constexpr std::size_t longest_os_release_bytes = 64 * 1024;
-
-std::unexpected<Error> taken(const std::string& folder, std::string why, std::string fix) {
-  return usage("--venv " + folder, std::move(why), std::move(fix));
-}
-
-// Only while somebody builds: the lock goes with its process. File systems without locks lock
-// nothing.
-Result<Fd> lock(const std::string& folder) {
-  Fd file(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!file) return fail_errno("cannot open " + folder);
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return taken(folder, "another toprun setup builds it right now", "wait for its end");
-  }
-  return file;
-}
-
-std::string os_release() {
-  const auto text = read_file("/etc/os-release", longest_os_release_bytes);
-  if (!text) return {};
-  std::string id;
-  std::string version;
-  for (const std::string_view line : toprun::split(*text, '\n')) {
-    std::string_view value = trim(line.substr(line.find('=') + 1));
-    if (value.starts_with('"') && value.ends_with('"') && value.size() > 1) {
-      value = value.substr(1, value.size() - 2);
-    }
-    if (line.starts_with("ID=")) id = value;
-    if (line.starts_with("VERSION_ID=")) version = value;
-  }
-  return std::string(trim(id + ' ' + version));
-}
 
 // What a build was doing and where, until it ends.
 class Build {
@@ -74,12 +31,7 @@ class Build {
   Result<void> run() {
     auto done = begin();
     if (!done) return done;
-    done = build();
-    record_.ended = rfc3339(std::chrono::system_clock::now());
-    record_.state = done ? State::complete : State::failed;
-    if (!done) record_.why = done.error().line();
-    const auto noted = setup::write_record(wanted_.venv, record_);
-    return done ? noted : done;
+    return end_record(wanted_.venv, record_, build());
   }
 
   const Record& record() const { return record_; }
@@ -89,18 +41,10 @@ class Build {
     std::error_code error;
     fs::create_directories(wanted_.venv, error);
     if (error) return fail("cannot make " + wanted_.venv, error.message(), "check its folder");
-    auto locked = lock(wanted_.venv);
+    auto locked = lock_site(wanted_.venv);
     if (!locked) return std::unexpected(locked.error());
     lock_ = *std::move(locked);
-    utsname system{};
-    ::uname(&system);
-    record_.state = State::building;
-    record_.job = environment_.get("SLURM_JOB_ID").value_or("");
-    record_.host = hosts::host_name();
-    record_.begun = rfc3339(std::chrono::system_clock::now());
-    record_.toprun = version;
-    record_.os = os_release();
-    record_.architecture = system.machine;
+    record_ = begun_record(environment_);
     for (const std::string& file : wanted_.requirement_files)
       record_.packages.push_back("-r " + file);
     record_.packages.insert(record_.packages.end(), wanted_.packages.begin(),
@@ -195,57 +139,7 @@ class Build {
 
 }  // namespace
 
-bool is_alive(const std::string& job, const Environment& environment) {
-  const auto id = scheduler::parse_job_id(job);
-  const auto queue = scheduler::find_queue(environment);
-  if (!id || !queue) return false;
-  const auto found = (*queue)->find(*id);
-  if (!found) return false;
-  return std::ranges::any_of(
-      *found, [](const scheduler::Job& one) { return !scheduler::has_ended(one.state); });
-}
-
-Result<void> check_free(const std::string& folder, bool force, const std::string& own_job,
-                        const Environment& environment) {
-  std::error_code error;
-  if (!fs::exists(fs::symlink_status(folder, error))) return {};
-  if (!fs::is_directory(folder, error)) return taken(folder, "it is no folder", "name another");
-  const auto record = setup::read_record(folder);
-  if (!record) {
-    if (force) return {};
-    return std::unexpected(record.error());
-  }
-  if (!*record) {
-    if (fs::is_empty(folder, error)) return {};
-    return taken(folder, "it is there already, and toprun setup has not built it",
-                 "name another, or remove it");
-  }
-  const Record& known = **record;
-  if (known.state == State::complete) {
-    if (force) return {};
-    return taken(folder,
-                 fmt::format("it is there already, built on {} at {}", known.host, known.ended),
-                 "--force builds it anew");
-  }
-  const bool is_others = !known.job.empty() && known.job != own_job;
-  if (!is_others || known.state == State::failed || !is_alive(known.job, environment)) return {};
-  return taken(folder, fmt::format("job {} is about to build it", known.job),
-               fmt::format("toprun status {0}; toprun cancel {0} ends it", known.job));
-}
-
-Result<void> note_submission(const std::string& folder, const std::string& job) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return fail("cannot make " + folder, error.message());
-  const auto now = setup::read_record(folder);
-  if (now && *now && (*now)->job == job) return {};  // it has begun meanwhile
-  Record record;
-  record.state = State::submitted;
-  record.job = job;
-  return setup::write_record(folder, record);
-}
-
-int build_here(const SetupOptions& options, const Environment& environment) {
+int build_venv(const SetupOptions& options, const Environment& environment) {
   Build build(options, environment);
   if (const auto done = build.run(); !done) return give_up(done.error());
   std::vector<std::string> versions;

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "setup/record.h"
+
+namespace toprun::cli {
+
+// The place where toprun setup builds something: a virtual environment's folder or an image's file,
+// with its record (setup/record.h).
+
+// Whether it may be built there: nothing is there, or an empty folder, or what toprun setup has
+// left unfinished and works on no more; with `force` also what it has finished. `own_job` is the
+// job that asks. Error: whose it is.
+Result<void> check_free(const std::string& built, bool force, const std::string& own_job,
+                        const Environment& environment);
+
+// Whether the engine knows this job as one that waits or runs.
+bool is_alive(const std::string& job, const Environment& environment);
+
+// Notes that this job is to build it.
+Result<void> note_submission(const std::string& built, const std::string& job);
+
+// Held as long as somebody builds there: the lock goes with its process. File systems without locks
+// lock nothing.
+Result<Fd> lock_site(const std::string& built);
+
+// What is known when a build begins: host, time, machine.
+setup::Record begun_record(const Environment& environment);
+
+// Writes how the build ended.
+Result<void> end_record(const std::string& built, setup::Record& record, const Result<void>& done);
+
+}  // namespace toprun::cli
