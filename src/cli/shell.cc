@@ -115,7 +115,8 @@ int act(const Split& split, const Environment& environment) {
   if (activation.conda.find('/') != std::string::npos) {
     make_absolute(activation.conda, options->request);
   }
-  if (const auto done = complete(options->container); !done) return give_up(done.error());
+  if (const auto done = complete(options->container, environment, options->notes); !done)
+    return give_up(done.error());
   const auto shell = entry_command(shell_of(environment), {activation, options->container});
   if (!shell) return give_up(shell.error());
   const Environment clean = scheduler::without_job(environment);
