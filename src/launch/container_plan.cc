@@ -9,6 +9,7 @@
 #include "container/binds.h"
 #include "container/choose.h"
 #include "container/environment.h"
+#include "container/image_file.h"
 #include "container/node.h"
 #include "launch/python.h"
 
@@ -108,6 +109,8 @@ Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Insi
   if (!runtime) return std::unexpected(runtime.error());
   ContainerPlan plan;
   plan.runtime = *runtime;
+  const auto image = container::check_image_file(wanted.image, host, container::this_machine());
+  if (!image) return std::unexpected(image.error());
   plan.node = container::find_node(host);
   auto run = plan_run(wanted, inside, host);
   if (!run) return std::unexpected(run.error());
