@@ -175,7 +175,9 @@ void choose_root(Job& job) {
       root_index = listed(*endpoint, job.place.nodes).value_or(0);
   }
   if (job.place.task && !options.node_rank.value) {
-    if (!endpoint) job.is_root = *job.place.task == 0;  // else the endpoint's owner is
+    // The user's endpoint is owned by a host: its agent, or the first of its ranks, is the root.
+    if (!endpoint) job.is_root = *job.place.task == 0;
+    if (endpoint && job.place.local_rank.value_or(0) > 0) job.is_root = false;
   } else if (index) {
     job.is_root = *index == root_index && job.place.local_rank.value_or(0) == 0;
   }
