@@ -159,7 +159,7 @@ Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::str
                                  const Environment& environment, const std::string& host,
                                  bool on_terminal) {
   Inside inside;
-  inside.program = {"/bin/sh", "-c", std::string(best_shell), venv};
+  inside.program = {"sh", "-c", std::string(best_shell), venv};
   inside.interactive = on_terminal;
   for (const auto& [name, value] : environment.variables()) {
     if (container::passes(name)) inside.variables.emplace_back(name, value);
