@@ -11,7 +11,7 @@ PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo test test-newer bench bench-failures bench-prediction bench-ssh asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo test test-newer bench bench-failures bench-prediction bench-container bench-ssh asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary
 	tools/setup build
@@ -30,7 +30,7 @@ demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside our
 	tools/demo
 
 test:  ## every test of the release build, and the unit tests under ASan and UBSan
-	tools/setup build clang cluster modules mpi draw old wheel --python
+	tools/setup build clang cluster modules mpi draw old wheel container --python
 	cmake --preset release
 	cmake --build build/release
 	cmake --preset asan
@@ -55,6 +55,10 @@ bench-failures: release  ## what happens when something breaks, beside torchrun;
 bench-prediction: release  ## topo score beside real all-reduces on the virtual cluster
 	tools/setup cluster --python
 	python3 -B bench/prediction.py $(PREDICTION)
+
+bench-container: release  ## a container start by toprun beside the runtime's own
+	tools/setup container
+	python3 -B bench/container.py
 
 bench-ssh: release  ## starting a job by ssh beside as many bare logins
 	tools/setup cluster --python

@@ -128,20 +128,24 @@ def needs_podman():
         support.needs_program(name)
 
 
-class PodmanCase(support.TestCase):
+class WithPodman:
+    """What cases with containers share; comes before their kind of test case."""
     PYTHON = False  # whether the image is to run the tests' Python, bound in
 
     @classmethod
     def setUpClass(cls):
         needs_podman()
-        super().setUpClass()
         cls.python = support.python() if cls.PYTHON else None
+        super().setUpClass()
         cls.podman = Podman(cls.python)
         cls.addClassCleanup(cls.podman.remove)
 
+    def tearDown(self):
+        super().tearDown()
+        self.assertEqual(self.podman.containers(), [], "containers left behind")
+
+
+class PodmanCase(WithPodman, support.TestCase):
     def contained(self, *words, env=None, **options):
         return self.toprun("--container", IMAGE, *words, env={**self.podman.env, **(env or {})},
                            **options)
-
-    def tearDown(self):
-        self.assertEqual(self.podman.containers(), [], "containers left behind")

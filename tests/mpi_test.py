@@ -131,3 +131,63 @@ class InsideMpirun(MpiCase):
                 self.assertNotEqual(finished.code, 0)
                 self.assertIn("2 ranks on 2 nodes, interrupted", finished.err)
                 self.assert_nothing_left(run)
+
+
+class ViaMpirun(MpiCase):
+    """toprun starts mpirun itself."""
+
+    def launch(self, *words, host="ctl", env=None, **options):
+        return self.on(host, TOPRUN, *words,
+                       env=self.environment(TOPRUN_MPIRUN=MPIRUN, **(env or {})), **options)
+
+    def test_agents_on_named_hosts(self):
+        finished = self.launch("--via", "mpirun", "--hosts", "n2:2,n0", "-e", "MINE", "-e", "YOURS=y z", *shows(
+            "RANK", "LOCAL_RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", "MINE", "NCCL_DEBUG", "TOPRUN_SECRET",
+            "TOPRUN_STEP", "TOPRUN_MPI_NODES", "OMPI_COMM_WORLD_SIZE", then=f'echo "[$YOURS]"; {CONNECTS}'),
+            env={"MINE": "1", "NCCL_DEBUG": "INFO"})
+        self.assert_ok(finished)
+        rows = shown(finished.out)
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n2", "n2", "n0"])
+        self.assertEqual(column(rows, "LOCAL_RANK"), ["0", "1", "0"])
+        self.assertEqual(finished.out.count("connected"), 3)
+        self.assertEqual(finished.out.count("[y z]"), 3)
+        same = {"WORLD_SIZE": "3", "MINE": "1", "NCCL_DEBUG": "INFO", "TOPRUN_SECRET": "unset",
+                "TOPRUN_STEP": "unset", "TOPRUN_MPI_NODES": "unset", "OMPI_COMM_WORLD_SIZE": "unset"}
+        for row in rows:
+            self.assertEqual({name: row[name] for name in same}, same)
+
+    def test_exit_codes_and_the_report(self):
+        finished = self.launch("--via", "mpirun", "--hosts", "n0,n1", "--nproc-per-node", "2",
+                               *shows("RANK", then="[ $RANK != 2 ] || exit 7; sleep 30"))
+        self.assertEqual(finished.code, 7, finished)
+        self.assertIn("rank 2 on n1 ended with exit code 7", finished.err)
+
+    def test_signals(self):
+        for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:
+            with self.subTest(number):
+                folder = self.folder()
+                run = self.start("ctl", TOPRUN, "--via", "mpirun", "--hosts", "n0,n1", *shows(
+                    "RANK", then=f"touch {folder}/$RANK; {support.OBEDIENT}"),
+                    env=self.environment(TOPRUN_MPIRUN=MPIRUN))
+                self.wait_for_files(folder, 2)
+                launcher = next(pid for pid, line in run.processes().items()
+                                if line.startswith(f"{TOPRUN} --via"))
+                os.kill(launcher, number)
+                finished = run.wait(20)
+                self.assertEqual(finished.code, code, finished)
+                self.assertIn("interrupted", finished.err)
+                self.assert_nothing_left(run)
+
+    def test_every_rank_by_mpirun_in_topology_order(self):
+        racks = self.racks()
+        order = self.on("ctl", TOPRUN, "topo", "order", "--topology", racks, "--hosts", "n[0-3]",
+                        "--format", "hosts").out.split()
+        for host in ("ctl", "n3"):
+            with self.subTest(host):
+                finished = self.launch(
+                    "--launcher", "mpirun", "--ranks-per-node", "2", "--hosts", "n[0-3]", "--topology", racks,
+                    "--no-python", "sh", "-c", 'echo "shown RANK=$OMPI_COMM_WORLD_RANK HOST=$(hostname)"',
+                    host=host)
+                self.assert_ok(finished)
+                self.assertEqual(column(shown(finished.out), "HOST"),
+                                 [host for host in order for _ in range(2)])

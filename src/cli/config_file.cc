@@ -93,7 +93,7 @@ std::size_t path_in(const Flag& flag, std::string_view value) {
   });
   if (!has_path || value.empty()) return value.npos;
   if (flag.id == FlagId::topology) return topology::names_source(value) ? value.npos : 0;
-  const bool may_be_name = forms.size() > 1 && !value.contains('/');
+  const bool may_be_name = forms.size() > 1 && !value.contains('/') && !value.ends_with(".toml");
   return may_be_name ? value.npos : 0;
 }
 

@@ -75,6 +75,7 @@ TEST(ConfigFile, PathsBeginInTheFilesFolder) {
       {"bind = 'data:/data'", "/project/data:/data"},
       {"container-workdir = '/work'", "/work"},
       {"environment = 'torch'", "torch"},
+      {"environment = 'torch.toml'", "/project/torch.toml"},
       {"environment = 'envs/torch.toml'", "/project/envs/torch.toml"},
       {"conda = 'torch'", "torch"},
       {"conda = 'envs/torch'", "/project/envs/torch"},

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "cli/given.h"
 #include "cli/values.h"
 #include "container/binds.h"
+#include "container/edf.h"
 #include "container/image.h"
 
 namespace toprun::cli {
@@ -145,7 +147,15 @@ Result<Wanted> container_options(const Split& split, const Environment& environm
   return Wanted{};
 }
 
-Result<void> complete(Wanted& wanted) {
+Result<void> complete(Wanted& wanted, const Environment& environment,
+                      std::vector<std::string>& notes) {
+  if (!wanted.environment.empty()) {
+    auto without_effect = container::apply_edf(wanted, environment, [](const std::string& path) {
+      return read_file(path, container::max_edf_bytes);
+    });
+    if (!without_effect) return std::unexpected(std::move(without_effect.error()));
+    std::ranges::move(*without_effect, std::back_inserter(notes));
+  }
   if (wanted.empty()) return {};
   std::error_code error;
   const std::filesystem::path here = std::filesystem::current_path(error);

@@ -16,8 +16,10 @@ namespace toprun::cli {
 Result<container::Wanted> container_options(const Split& split, const Environment& environment,
                                             std::vector<std::string>& notes);
 
-// With it the paths are absolute. Reads the folder that we are in.
-Result<void> complete(container::Wanted& wanted);
+// With it the paths are absolute and what an EDF says is there. Reads the EDF and the folder that
+// we are in; adds what has no effect to the notes.
+Result<void> complete(container::Wanted& wanted, const Environment& environment,
+                      std::vector<std::string>& notes);
 
 // The words that container_options() reads back as this.
 std::vector<std::string> container_words(const container::Wanted& wanted);

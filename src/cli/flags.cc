@@ -178,6 +178,15 @@ constexpr std::array table = {
          Group::placement,
          "This process is one rank, not one node: join the others and become the script. A Slurm "
          "step with more tasks than nodes does so by itself"),
+    ours(FlagId::via, "--via", 0, "mpirun", "TOPRUN_VIA", Group::placement,
+         "Start one agent per node by one mpirun (Open MPI, MPICH, Intel MPI) on the hosts of "
+         "--hosts, --hostfile or the Slurm job",
+         "srun in Slurm, else ssh"),
+    ours(FlagId::launcher, "--launcher", 0, "mpirun", "TOPRUN_LAUNCHER", Group::placement,
+         "Let mpirun start every rank by itself, in toprun's order of nodes: for Horovod and "
+         "backend='mpi'"),
+    ours(FlagId::ranks_per_node, "--ranks-per-node", 0, "N", "TOPRUN_RANKS_PER_NODE",
+         Group::placement, "Ranks on each node, with --launcher mpirun", "as --nproc-per-node"),
 
     torchrun(FlagId::master_addr, "--master-addr", 0, "HOST", "PET_MASTER_ADDR", Group::rendezvous,
              "Host of the node with rank 0, for the static backend",

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "cli/container_options.h"
 #include "cli/given.h"
 #include "cli/run_options.h"
 #include "cli/values.h"
@@ -336,6 +337,9 @@ Result<SubmitOptions> shell_options(const Split& split, const Environment& envir
   auto activation = activation_options(split, environment);
   if (!activation) return std::unexpected(std::move(activation.error()));
   out->activation = *std::move(activation);
+  auto container = container_options(split, environment, out->notes);
+  if (!container) return std::unexpected(std::move(container.error()));
+  out->container = *std::move(container);
   return out;
 }
 

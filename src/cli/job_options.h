@@ -23,6 +23,7 @@ struct SubmitOptions {
   bool follow = false;
   // Of shell: what it is entered with; folders are absolute. Of submit it is in `run`.
   launch::Activation activation;
+  container::Wanted container;
   std::optional<std::string> attach;
 };
 

@@ -52,8 +52,9 @@ int run(const Split& split, const std::vector<std::string>& argv, const Environm
   const auto words = words_with_config(argv, whole->split);
   auto parsed = run_options(whole->split, words, whole->environment, is_file);
   if (!parsed) return give_up(parsed.error());
+  const auto done = complete(parsed->options.container, whole->environment, parsed->notes);
+  if (!done) return give_up(done.error());
   for (const std::string& note : parsed->notes) say(note);
-  if (const auto done = complete(parsed->options.container); !done) return give_up(done.error());
   return launch::launch(parsed->options, whole->environment);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/given.h"
 #include "cli/plan_options.h"
 #include "cli/values.h"
+#include "scheduler/slots.h"
 #include "topology/source.h"
 
 namespace toprun::cli {
@@ -88,6 +89,13 @@ Result<void> set_node_rank(Options& options, const Given& given) {
 }
 
 // Nothing in quotes means not given, as scripts with unset variables have it.
+Result<void> set_ranks_per_node(Options& options, const Given& given) {
+  const auto count = parse_number(given, 1, scheduler::max_slots);
+  if (!count) return std::unexpected(count.error());
+  options.nproc_per_node = {fmt::to_string(*count), given.source};
+  return {};
+}
+
 Result<void> set_endpoint(Options& options, const Given& given) {
   if (given.value.empty()) return {};
   return store(options.rdzv_endpoint, given, parse_endpoint(given));
@@ -175,6 +183,12 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return store(options.stable, parse_switch(given));
     case FlagId::ranks_in_place:
       return store(options.ranks_in_place, parse_switch(given));
+    case FlagId::via:
+      return store(options.via, given, parse_choice(given, choices(flag_of(flag))));
+    case FlagId::launcher:
+      return store(options.launcher, given, parse_choice(given, choices(flag_of(flag))));
+    case FlagId::ranks_per_node:
+      return set_ranks_per_node(options, given);
     case FlagId::master_addr:
       return store(options.master_addr, given, parse_host(given));
     case FlagId::master_port:
@@ -401,6 +415,22 @@ Result<void> settle_hosts(Options& options) {
   return {};
 }
 
+Result<void> settle_launcher(Options& options) {
+  const std::string& ranks = options.nproc_per_node.source;
+  if (options.launcher.value.empty()) {
+    if (ranks != "--ranks-per-node" && ranks != "TOPRUN_RANKS_PER_NODE") return {};
+    return usage(ranks, "it is for --launcher mpirun", "give --nproc-per-node");
+  }
+  if (options.max_restarts > 0) {
+    return usage("--max-restarts with --launcher mpirun",
+                 "mpirun starts the ranks, and starts none again",
+                 "let the engine requeue the job, or drop --launcher");
+  }
+  if (options.via.value.empty()) return {};
+  return usage("--via and --launcher", "either starts what runs on the nodes",
+               "give only one of them");
+}
+
 Result<void> check_node_rank(const Options& options) {
   const auto nodes = options.nnodes.value;
   const auto rank = options.node_rank.value;
@@ -449,6 +479,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   if (settled) settled = settle_standalone(out.options, switches);
   if (settled) settled = settle_plan(out.options, switches.plan);
   if (settled) settled = settle_hosts(out.options);
+  if (settled) settled = settle_launcher(out.options);
   if (settled) settled = check_node_rank(out.options);
   if (settled) settled = check_ports(out.options);
   if (!settled) return std::unexpected(std::move(settled.error()));

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cli/activation_check.h"
 #include "cli/config.h"
+#include "cli/container_options.h"
 #include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/job_words.h"
@@ -114,7 +115,8 @@ int act(const Split& split, const Environment& environment) {
   if (activation.conda.find('/') != std::string::npos) {
     make_absolute(activation.conda, options->request);
   }
-  const auto shell = entry_command(shell_of(environment), activation);
+  if (const auto done = complete(options->container); !done) return give_up(done.error());
+  const auto shell = entry_command(shell_of(environment), {activation, options->container});
   if (!shell) return give_up(shell.error());
   const Environment clean = scheduler::without_job(environment);
   if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
@@ -147,7 +149,10 @@ int act(const Split& split, const Environment& environment) {
 int enter(const std::string& shell, const Split& split, const Environment& environment) {
   const auto activation = activation_options(split, environment);
   if (!activation) return give_up(activation.error());
-  return give_up(enter_shell(shell, *activation, environment));
+  std::vector<std::string> notes;  // were said where the shell was asked for
+  const auto container = container_options(split, environment, notes);
+  if (!container) return give_up(container.error());
+  return give_up(enter_shell(shell, {*activation, *container}, environment));
 }
 
 }  // namespace

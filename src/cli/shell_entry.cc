@@ -8,7 +8,9 @@
 
 #include "base/process.h"
 #include "base/text.h"
+#include "cli/container_options.h"
 #include "hosts/address.h"
+#include "launch/container_plan.h"
 
 namespace toprun::cli {
 namespace {
@@ -24,35 +26,45 @@ std::vector<std::string> options_for(const launch::Activation& activation) {
   return words;
 }
 
+// Returns only the reason why it could not.
+Error become(const std::vector<std::string>& argv, const Environment& environment) {
+  const auto program = find_program(argv.front(), environment);
+  if (!program) return {argv.front(), "there is no such program", "set SHELL"};
+  const std::vector<std::string> entries = environment.entries();
+  ::execve(program->c_str(), exec_pointers(argv).data(), exec_pointers(entries).data());
+  return fail_errno(errno, "cannot start " + *program).error();
+}
+
 }  // namespace
 
-Result<std::vector<std::string>> entry_command(const std::string& shell,
-                                               const launch::Activation& activation) {
-  if (activation.empty()) return std::vector{shell};
+Result<std::vector<std::string>> entry_command(const std::string& shell, const ShellPlace& place) {
+  const bool plain = place.container.empty() && place.container.environment.empty();
+  if (place.activation.empty() && plain) return std::vector{shell};
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return fail("toprun's own path", error.message(), "mount /proc");
   std::vector<std::string> command = {"env", fmt::format("{}={}", entered_shell_variable, shell),
                                       self.string(), "shell"};
-  for (std::string& word : options_for(activation)) command.push_back(std::move(word));
+  for (std::string& word : options_for(place.activation)) command.push_back(std::move(word));
+  for (std::string& word : container_words(place.container)) command.push_back(std::move(word));
   return command;
 }
 
-Error enter_shell(const std::string& shell, const launch::Activation& activation,
+Error enter_shell(const std::string& shell, const ShellPlace& place,
                   const Environment& environment) {
-  auto activated = launch::activate(activation, environment, hosts::host_name());
+  const std::string host = hosts::host_name();
+  const bool in_container = !place.container.empty();
+  launch::Activation wanted = place.activation;
+  if (in_container) wanted.venv = wanted.conda = {};  // entered inside
+  auto activated = launch::activate(wanted, environment, host);
   if (!activated) return activated.error();
   activated->environment.unset(entered_shell_variable);
-  const auto program = find_program(shell, activated->environment);
-  if (!program) return {fmt::format("shell {}", shell), "there is no such program", "set SHELL"};
-  std::vector<std::string> entries = activated->environment.entries();
-  std::vector<char*> variables;
-  for (std::string& entry : entries) variables.push_back(entry.data());
-  variables.push_back(nullptr);
-  std::string name = shell;
-  char* const argv[] = {name.data(), nullptr};
-  ::execve(program->c_str(), argv, variables.data());
-  return fail_errno(errno, "cannot start " + *program).error();
+  if (!in_container) return become({shell}, activated->environment);
+  const bool on_terminal = ::isatty(STDIN_FILENO) == 1;
+  const auto plan = launch::plan_shell(place.container, place.activation.venv,
+                                       activated->environment, host, on_terminal);
+  if (!plan) return plan.error();
+  return become(plan->command.argv, plan->command.environment);
 }
 
 }  // namespace toprun::cli

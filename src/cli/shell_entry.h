@@ -5,6 +5,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "container/container.h"
 #include "launch/activation.h"
 
 namespace toprun::cli {
@@ -12,13 +13,19 @@ namespace toprun::cli {
 // In the environment of a toprun on a job's node, which is to become this shell.
 inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
 
+// Where the shell is to find itself.
+struct ShellPlace {
+  launch::Activation activation;
+  container::Wanted container;
+};
+
 // What starts the shell on a job's node: the shell itself, or toprun, which makes the environment
 // there and becomes the shell. Error: toprun's own path is not known.
-Result<std::vector<std::string>> entry_command(const std::string& shell,
-                                               const launch::Activation& activation);
+Result<std::vector<std::string>> entry_command(const std::string& shell, const ShellPlace& place);
 
-// On the node: becomes the shell. Returns only an error, the environment's or exec's.
-Error enter_shell(const std::string& shell, const launch::Activation& activation,
+// On the node: becomes the shell, or the runtime that starts one in a container. Returns only an
+// error, the environment's or exec's.
+Error enter_shell(const std::string& shell, const ShellPlace& place,
                   const Environment& environment);
 
 }  // namespace toprun::cli

@@ -12,6 +12,8 @@
 #include "cli/job_options.h"
 #include "cli/job_submission.h"
 #include "cli/print.h"
+#include "container/image_file.h"
+#include "hosts/address.h"
 #include "launch/program.h"
 #include "scheduler/queue.h"
 
@@ -25,10 +27,22 @@ bool is_file(const std::string& path) {
   return fs::exists(path, error) && !fs::is_directory(path, error);
 }
 
-// A program that modules or a virtual environment bring is found on the job's nodes only.
+// A program that modules, a virtual environment or an image bring is found on the job's nodes only.
 Result<void> check_script(const launch::Options& run, const Environment& environment) {
-  const bool is_brought = run.program == launch::Program::executable && !run.activation.empty();
+  const bool is_brought = run.program == launch::Program::executable &&
+                          (!run.activation.empty() || !run.container.empty());
   return is_brought ? Result<void>{} : launch::check_program(run, environment);
+}
+
+// An image's folder is shared with the job's nodes, whose machines may be others. A job that begins
+// after another may find what that one makes. An environment that is entered inside is not here.
+Result<void> check_surroundings(SubmitOptions& options, const Environment& environment) {
+  const launch::Options& run = options.run;
+  if (run.container.empty()) {
+    return check_activation(run.activation, options.request, environment, options.notes);
+  }
+  if (options.request.find("--dependency") != nullptr) return {};
+  return container::check_image_file(run.container.image, hosts::host_name(), "");
 }
 
 int act(const Split& given, const std::vector<std::string>& arguments,
@@ -41,7 +55,8 @@ int act(const Split& given, const std::vector<std::string>& arguments,
   const Split& split = awaited->split;
   auto options = submit_options(split, arguments, environment, is_file);
   if (!options) return give_up(options.error());
-  if (const auto done = complete(options->run.container); !done) return give_up(done.error());
+  const auto done = complete(options->run.container, environment, options->notes);
+  if (!done) return give_up(done.error());
   if (const auto there = check_script(options->run, environment); !there) {
     return give_up(there.error());
   }
@@ -52,9 +67,7 @@ int act(const Split& given, const std::vector<std::string>& arguments,
   if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
     return give_up(limit.error());
   }
-  if (const auto there =
-          check_activation(options->run.activation, options->request, clean, options->notes);
-      !there) {
+  if (const auto there = check_surroundings(*options, clean); !there) {
     return give_up(there.error());
   }
   if (!awaited->note.empty()) options->notes.push_back(awaited->note);

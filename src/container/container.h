@@ -28,7 +28,7 @@ struct Wanted {
   bool root = false;                        // the user is root inside
   bool writable = false;                    // changes inside the image's own folders are allowed
   bool gpu = true;                          // GPUs, where the node has some
-  std::vector<std::pair<std::string, std::string>> variables = {};    // set inside: of an EDF
+  std::vector<std::pair<std::string, std::string>> variables = {};    // of an EDF, see inside()
   std::vector<std::pair<std::string, std::string>> annotations = {};  // hooks of an EDF
 
   bool empty() const { return image.empty(); }

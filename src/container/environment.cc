@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "container/expand.h"
+
 namespace toprun::container {
 namespace {
 
@@ -48,6 +50,23 @@ bool any_matches(std::string_view name, const auto& patterns) {
                              [&](std::string_view pattern) { return matches(name, pattern); });
 }
 
+// An EDF's. Its file was checked when it was read: what cannot be replaced is not set anywhere.
+void set_variables(Environment& out, const Environment& image, const Environment& host,
+                   const Wanted& wanted) {
+  const Lookup lookup = [&](std::string_view name) {
+    const auto of_image = image.get(name);
+    return of_image ? of_image : std::optional(host.get(name).value_or(""));
+  };
+  for (const auto& [name, text] : wanted.variables) {
+    const std::string value = expand(text, lookup).value_or("");
+    if (text.empty()) {
+      out.unset(name);
+    } else {
+      out.set(name, value);
+    }
+  }
+}
+
 }  // namespace
 
 bool passes(std::string_view name) {
@@ -60,7 +79,7 @@ Environment inside(const Environment& image, const Environment& host, const Want
     const bool is_named = any_matches(name, wanted.host_wins);
     if (is_named || (passes(name) && !image.has(name))) out.set(name, value);
   }
-  for (const auto& [name, value] : wanted.variables) out.set(name, value);
+  set_variables(out, image, host, wanted);
   return out;
 }
 

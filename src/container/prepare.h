@@ -1,31 +1,72 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/fd.h"
 #include "container/runtime.h"
 
 namespace toprun::container {
 
 inline constexpr std::chrono::minutes creation_limit{60};  // an image of 20 GB over a slow line
+inline constexpr std::chrono::milliseconds lock_interval{100};  // between two tries
 
-// Makes what the runtime needs before its container starts (Runtime::product), if it is not there
+// What the runtime needs before its container starts (Runtime::product), made if it is not there
 // yet. Of several processes and nodes that share its folder one makes it and the others wait, by a
-// lock beside it. Blocks; `say` gets a line when it begins to make or to wait.
+// lock beside it, which is held as long as the object lives. Beside what is made a file says from
+// which image; without one it is the user's own, made by other means.
 //
-// Beside what is kept a file says which image it was made from. Errors: it was made from another
-// image, or from a file that has changed since; the folder cannot be made; a command failed, with
-// its own last words or what they mean.
+//   try_begin() --another makes it--> wait, try again
+//               --not there--> make: run all of commands(), then completed()
+//               --there, or nothing to be made--> ready
+class Preparation {
+ public:
+  enum class State { ready, wait, make };
+
+  Preparation(const Runtime& runtime, const Run& run, const Node& node,
+              const Environment& environment);
+
+  // Never waits. Errors: it was made from another image, or from a file that has changed since; its
+  // folder cannot be made.
+  Result<State> try_begin();
+  std::vector<Command> commands() const;
+  // What one of them said before it failed; in the user's words where they are known.
+  Error failure(const Command& command, int code, std::string_view its_words) const;
+  Result<void> completed();
+
+  // "n1: container NAME" or "n1: container image IMAGE", for messages.
+  std::string what() const;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path beside(std::string_view ending) const;
+  Result<bool> try_lock();
+  Result<void> check_record() const;
+  void make_targets() const;
+
+  const Runtime& runtime_;
+  const Run& run_;
+  const Node& node_;
+  const Environment& environment_;
+  std::filesystem::path path_;  // empty: nothing to be made
+  Fd lock_;
+};
+
+// All of that at once, for who may block: at most creation_limit for the lock and for each command.
+// `say` gets a line when it begins to make or to wait.
 Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
                      const Environment& environment,
                      const std::function<void(const std::string&)>& say);
 
-// What tells that an image's file is still the same one: "SIZE MTIME_NS"; empty for a reference.
+// What tells that an image's file is still the same one: size and time; empty for a reference.
 std::string fingerprint(std::string_view image);
 
-// The last line that is no blank one, without colours, of what a program wrote.
+// The last line that is no blank one of what a program wrote.
 std::string last_words(std::string_view text);
 
 }  // namespace toprun::container

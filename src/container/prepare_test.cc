@@ -89,7 +89,7 @@ TEST_F(Prepare, WithoutARecordItIsTheUsers) {
 
 TEST_F(Prepare, AFailedCommandIsExplainedOrQuoted) {
   const std::string quoted = go("echo oh >&2; echo dear >&2; exit 3");
-  EXPECT_TRUE(quoted.starts_with("n1: container mine: sh failed with code 3: dear; run it by hand"))
+  EXPECT_TRUE(quoted.starts_with("n1: container mine: sh ended with code 3: dear; try it by hand"))
       << quoted;
   const std::string explained = go("echo 'write: no space left on device' >&2; exit 1");
   EXPECT_TRUE(explained.contains("no space left on device; make room")) << explained;

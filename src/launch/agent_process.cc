@@ -78,7 +78,7 @@ rendezvous::Join introduce(const Session& session) {
   join.agent = session.identity.agent;
   join.host = job.place.node_name;
   join.pid = ::getpid();
-  join.nnodes = job.nnodes;
+  join.nnodes = job.place.nodes_estimated ? 0 : job.nnodes;
   join.slots = job.nproc;
   join.node_rank = job.options.node_rank.value;
   join.node_index = job.place.my_node;

@@ -5,8 +5,11 @@
 #include <filesystem>
 
 #include "agent/shim.h"
+#include "base/process.h"
 #include "container/binds.h"
 #include "container/choose.h"
+#include "container/environment.h"
+#include "container/image_file.h"
 #include "container/node.h"
 #include "launch/python.h"
 
@@ -15,67 +18,154 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<void> check_binds(const Job& job) {
-  for (const container::Bind& bind : job.options.container.binds) {
+constexpr std::chrono::seconds srun_help_limit{10};
+// bash where the image has one; its first word is a virtual environment to enter, or empty.
+constexpr std::string_view best_shell =
+    R"(test -z "$0" || . "$0/bin/activate" || exit; command -v bash >/dev/null && exec bash; exec sh)";
+
+Result<void> check_binds(const container::Wanted& wanted, const std::string& host) {
+  for (const container::Bind& bind : wanted.binds) {
     std::error_code error;
     if (fs::exists(bind.source, error)) continue;
-    return usage(fmt::format("--bind {} on {}", bind.source, job.place.node_name),
+    return usage(fmt::format("--bind {} on {}", bind.source, host),
                  error ? error.message() : "there is no such file or folder",
                  "check the path, and that this node has mounted it");
   }
   return {};
 }
 
-Result<std::vector<container::Bind>> binds_for(const Job& job, const std::string& folder,
-                                               const std::string& here) {
-  std::vector<container::Bind> binds = container::default_binds(here);
-  binds.insert(binds.end(), job.options.container.binds.begin(), job.options.container.binds.end());
-  if (job.options.log_dir) {
-    std::error_code error;
-    const fs::path logs = fs::absolute(*job.options.log_dir, error).lexically_normal();
-    fs::create_directories(logs, error);
-    if (error) {
-      return usage(fmt::format("cannot write logs to {}", *job.options.log_dir), error.message(),
-                   "name a folder that can be written with --log-dir");
-    }
-    if (!container::visible(logs.string(), binds)) binds.push_back({logs, logs});
-  }
+Result<std::string> current_folder() {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (error) return fail("the current folder", error.message(), "change to one that is there");
+  return here.string();
+}
+
+// Where logs are kept, made if it is not there; empty: nowhere.
+Result<std::string> log_folder(const Options& options) {
+  if (!options.log_dir) return std::string();
+  std::error_code error;
+  const fs::path logs = fs::absolute(*options.log_dir, error).lexically_normal();
+  fs::create_directories(logs, error);
+  if (!error) return logs.string();
+  return usage(fmt::format("cannot write logs to {}", *options.log_dir), error.message(),
+               "name a folder that can be written with --log-dir");
+}
+
+Result<container::Run> plan_run(const container::Wanted& wanted, const Inside& inside,
+                                const std::string& host) {
+  if (auto checked = check_binds(wanted, host); !checked) return std::unexpected(checked.error());
+  const auto here = current_folder();
+  if (!here) return std::unexpected(here.error());
+  std::vector<container::Bind> binds = container::default_binds(*here);
+  binds.insert(binds.end(), wanted.binds.begin(), wanted.binds.end());
+  binds.insert(binds.end(), inside.binds.begin(), inside.binds.end());
+  container::Run run;
+  run.wanted = wanted;
+  run.binds = container::in_order(binds);
+  run.workdir = wanted.workdir.empty() ? *here : wanted.workdir;
+  run.program = inside.program;
+  run.variables = inside.variables;
+  run.interactive = inside.interactive;
+  return run;
+}
+
+Result<container::Bind> own_program() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (error) return fail("toprun's own path", error.message(), "mount /proc");
-  binds.push_back({folder, folder});
-  binds.push_back({self, std::string(program_inside), true});
-  return container::in_order(binds);
+  return container::Bind{self, std::string(program_inside), true};
+}
+
+// spank(7): the options of plugins stand in srun's own help.
+bool srun_has_pyxis(const Job& job) {
+  const auto help = output_of({"srun", "--help"}, job.environment, srun_help_limit);
+  return help && help->find("--container-image") != std::string::npos;
+}
+
+// The folders in which an agent inside writes.
+Result<std::vector<container::Bind>> written_folders(const Options& options) {
+  std::vector<container::Bind> binds;
+  auto logs = log_folder(options);
+  if (!logs) return std::unexpected(logs.error());
+  if (!logs->empty()) binds.push_back({*logs, *logs});
+  std::error_code error;
+  for (const auto& path : {options.node_log, options.report}) {
+    if (!path) continue;
+    fs::path folder = fs::absolute(*path, error).lexically_normal();
+    if (&path != &options.node_log && !fs::is_directory(folder, error)) {
+      folder = folder.parent_path();
+    }
+    binds.push_back({folder, folder});
+  }
+  return binds;
 }
 
 }  // namespace
 
-Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) {
-  ContainerPlan plan;
-  const container::Wanted& wanted = job.options.container;
-  const auto runtime = container::choose(wanted, job.environment, is_executable_file, false);
+Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
+                                     const Environment& environment, const std::string& host) {
+  const auto runtime = container::choose(wanted, environment, is_executable_file, false);
   if (!runtime) return std::unexpected(runtime.error());
+  ContainerPlan plan;
   plan.runtime = *runtime;
-  if (auto checked = check_binds(job); !checked) return std::unexpected(checked.error());
-  std::error_code error;
-  const std::string here = fs::current_path(error).string();
-  if (error) return fail("the current folder", error.message(), "change to one that is there");
-  auto binds = binds_for(job, folder, here);
-  if (!binds) return std::unexpected(binds.error());
-  plan.node = container::find_node(job.place.node_name);
-  plan.run.wanted = wanted;
-  plan.run.binds = *std::move(binds);
-  plan.run.workdir = wanted.workdir.empty() ? here : wanted.workdir;
-  plan.run.program = {std::string(program_inside), std::string(agent::shim_word),
-                      fmt::format("{}/{}", folder, shim_socket_name)};
-  plan.run.variables = wanted.variables;
-  if (!wanted.name.empty()) {
-    plan.creation = plan.runtime->creation(plan.run, plan.node, job.environment);
-  }
-  auto command = plan.runtime->command(plan.run, plan.node, job.environment);
+  const auto image = container::check_image_file(wanted.image, host, container::this_machine());
+  if (!image) return std::unexpected(image.error());
+  plan.node = container::find_node(host);
+  auto run = plan_run(wanted, inside, host);
+  if (!run) return std::unexpected(run.error());
+  plan.run = *std::move(run);
+  plan.creation = plan.runtime->creation(plan.run, plan.node, environment);
+  auto command = plan.runtime->command(plan.run, plan.node, environment);
   if (!command) return std::unexpected(command.error());
   plan.command = *std::move(command);
   return plan;
+}
+
+Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) {
+  const auto self = own_program();
+  if (!self) return std::unexpected(self.error());
+  auto logs = log_folder(job.options);
+  if (!logs) return std::unexpected(logs.error());
+  Inside inside;
+  inside.binds = {{folder, folder}, *self};
+  if (!logs->empty()) inside.binds.push_back({*logs, *logs});
+  inside.program = {std::string(program_inside), std::string(agent::shim_word),
+                    fmt::format("{}/{}", folder, shim_socket_name)};
+  return plan_container(job.options.container, inside, job.environment, job.place.node_name);
+}
+
+Result<EngineContainer> plan_engine_container(const Job& job) {
+  const container::Wanted& wanted = job.options.container;
+  const bool in_question = wanted.runtime == "auto" || wanted.runtime == "pyxis";
+  if (wanted.empty() || !in_question || job.place.engine != "slurm") return EngineContainer{};
+  const bool there = srun_has_pyxis(job);
+  if (!there && wanted.runtime == "auto") return EngineContainer{};  // the nodes choose
+  const auto runtime = container::choose(wanted, job.environment, is_executable_file, there);
+  if (!runtime) return std::unexpected(runtime.error());
+  const auto self = own_program();
+  if (!self) return std::unexpected(self.error());
+  auto folders = written_folders(job.options);
+  if (!folders) return std::unexpected(folders.error());
+  Inside inside;
+  inside.binds = *std::move(folders);
+  inside.binds.push_back(*self);
+  const auto run = plan_run(wanted, inside, job.place.node_name);
+  if (!run) return std::unexpected(run.error());
+  return EngineContainer{(*runtime)->step_options(*run), std::string(program_inside)};
+}
+
+Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,
+                                 const Environment& environment, const std::string& host,
+                                 bool on_terminal) {
+  Inside inside;
+  inside.program = {"/bin/sh", "-c", std::string(best_shell), venv};
+  inside.interactive = on_terminal;
+  for (const auto& [name, value] : environment.variables()) {
+    if (container::passes(name)) inside.variables.emplace_back(name, value);
+  }
+  inside.variables.insert(inside.variables.end(), wanted.variables.begin(), wanted.variables.end());
+  return plan_container(wanted, inside, environment, host);
 }
 
 }  // namespace toprun::launch

@@ -18,13 +18,42 @@ struct ContainerPlan {
   const container::Runtime* runtime = nullptr;
   container::Node node;
   container::Run run;
-  std::vector<container::Command> creation;  // of one that is kept under a name
+  std::vector<container::Command> creation;  // of what it needs, where that is not there yet
   container::Command command;
 };
 
-// `folder`: of this run alone, seen inside at the same path; the shim finds its socket and ranks
-// their error files there. Errors: no such runtime here, an image that it does not take, a bind
+// What is to be started in a container, and what for.
+struct Inside {
+  std::vector<container::Bind> binds;  // beside the user's and the current folder
+  std::vector<std::string> program;
+  std::vector<std::pair<std::string, std::string>> variables;
+  bool interactive = false;
+};
+
+// `host`: this node's name. Errors: no such runtime here, an image that it does not take, a bind
 // whose source is not there.
+Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
+                                     const Environment& environment, const std::string& host);
+
+// With the shim as its program. `folder`: of this run alone, seen inside at the same path; the shim
+// finds its socket and ranks their error files there.
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder);
+
+// The engine's own command starts the agents inside (pyxis): by these options of it and this
+// program. Options are empty where agents start their node's container themselves.
+struct EngineContainer {
+  std::vector<std::string> options;
+  std::string program;
+};
+// In the agents' environment: they are inside already.
+inline constexpr const char* inside_variable = "TOPRUN_INSIDE";
+
+Result<EngineContainer> plan_engine_container(const Job& job);
+
+// With a shell in it that somebody uses, in a virtual environment if `venv` names one. All of
+// `environment` that means something inside is there.
+Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,
+                                 const Environment& environment, const std::string& host,
+                                 bool on_terminal);
 
 }  // namespace toprun::launch

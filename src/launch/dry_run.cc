@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "launch/container_plan.h"
+#include "launch/mpi_ranks.h"
 #include "launch/ssh_step.h"
 #include "launch/step.h"
 
@@ -59,6 +60,13 @@ Result<std::string> describe(const Job& job) {
     return text;
   }
   line("processes", fmt::format("{} per node ({})", job.nproc, job.nproc_source));
+  if (!job.options.launcher.value.empty()) {
+    const auto ranks = mpi_ranks(job);
+    if (!ranks) return std::unexpected(ranks.error());
+    line("ranks", shell_quote(ranks->argv));
+    line(host_file_word, join(ranks->hosts, " "));
+    return text;
+  }
   if (job.several_processes() || job.place.stance == Stance::starter) {
     const std::string port = job.ports.empty() ? "" : fmt::format(":{}", job.ports.front());
     line("root", job.root_host + port);
@@ -66,7 +74,8 @@ Result<std::string> describe(const Job& job) {
   if (job.in_container()) {
     const auto plan = plan_container(job, "FOLDER");
     if (!plan) return std::unexpected(plan.error());
-    for (const container::Command& command : plan->creation) {
+    const auto creation = plan->runtime->creation(plan->run, plan->node, job.environment);
+    for (const container::Command& command : creation) {
       line("if missing", shell_quote(command.argv));
     }
     line("container", shell_quote(plan->command.argv));

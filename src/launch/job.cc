@@ -9,7 +9,9 @@
 #include "base/text.h"
 #include "hosts/address.h"
 #include "launch/activation.h"
+#include "launch/container_plan.h"
 #include "launch/named_hosts.h"
+#include "launch/pmi_meeting.h"
 #include "launch/program.h"
 #include "launch/python.h"
 #include "launch/ssh_orders.h"
@@ -40,6 +42,8 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
     hints.hosts = *std::move(hosts);
     hints.hosts_source = options.hosts.given() ? options.hosts.source : options.host_file.source;
   }
+  if (!options.via.value.empty()) hints.via = options.via.source;
+  if (!options.launcher.value.empty()) hints.via = options.launcher.source;
   hints.nnodes = options.nnodes.value;
   hints.min_nodes = options.min_nodes;
   hints.nnodes_source = options.nnodes.source;
@@ -267,14 +271,23 @@ void unset_option_variables(Job& job) {
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const agent::Inherited& inherited) {
   std::vector<std::string> notes;
-  const auto hints = hints_of(options, environment, notes);
+  auto hints = hints_of(options, environment, notes);
   if (!hints) return std::unexpected(hints.error());
+  if (!options.dry_run && !scheduler::wants_single(*hints)) {
+    auto meeting = meet(environment);
+    if (!meeting) return std::unexpected(std::move(meeting.error()));
+    hints->meeting = *std::move(meeting);
+  }
   auto place = scheduler::detect(environment, *hints);
   if (!place) return std::unexpected(place.error());
   place->notes.insert(place->notes.end(), notes.begin(), notes.end());
   Job job;
   job.options = options;
   job.environment = environment;
+  if (environment.has(inside_variable)) {
+    job.options.container = {};
+    job.environment.unset(inside_variable);
+  }
   job.inherited = inherited;
   job.place = std::move(*place);
   unset_option_variables(job);
@@ -291,6 +304,11 @@ Result<Job> prepare(const Options& options, const Environment& environment,
                  "give a port from 1 to 65535");
   }
   if (job.place.stance == Stance::in_place) {
+    if (job.in_container()) {
+      return usage("--container with ranks in place",
+                   "each rank would start a container of its own",
+                   "start one toprun per node, as srun --ntasks-per-node=1 does");
+    }
     if (options.max_restarts > 0) {
       return usage(
           fmt::format("--max-restarts {}", options.max_restarts),

@@ -11,6 +11,7 @@
 #include "launch/agent_process.h"
 #include "launch/dry_run.h"
 #include "launch/job.h"
+#include "launch/mpi_ranks.h"
 #include "launch/node_log.h"
 #include "launch/ssh_step.h"
 #include "launch/step.h"
@@ -87,6 +88,7 @@ int launch(const Options& options, const Environment& environment) {
   tell_the_place(*job);
   switch (job->place.stance) {
     case scheduler::Stance::starter:
+      if (!job->options.launcher.value.empty()) return run_mpi_ranks(*job);
       return job->starts_by_ssh() ? run_ssh_step(*job) : run_step(*job);
     case scheduler::Stance::in_place:
       copy_own_lines(*job);

@@ -33,6 +33,7 @@ constexpr std::chrono::seconds progress_interval{30};
 constexpr std::chrono::seconds admission_limit{5};
 constexpr std::chrono::seconds death_limit{2};
 constexpr milliseconds end_interval{5};
+constexpr milliseconds last_words_limit{500};
 
 std::string last_lines(const std::string& words) {
   std::vector<std::string> lines;
@@ -50,6 +51,10 @@ Result<std::string> make_folder(const Environment& environment) {
     return fail_errno("cannot make a folder " + path, "set TMPDIR to one that can be written");
   }
   return path;
+}
+
+int exit_code_of(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 std::string ending_words(int status) {
@@ -114,6 +119,7 @@ Result<void> NodeContainer::prepare() {
   auto plan = plan_container(job_, folder_);
   if (!plan) return std::unexpected(plan.error());
   plan_ = *std::move(plan);
+  for (const std::string& note : plan_.runtime->notes(plan_.run)) say(note);
   auto door = agent::ShimDoor::open(fmt::format("{}/{}", folder_, shim_socket_name));
   if (!door) return std::unexpected(door.error());
   door_.emplace(*std::move(door));
@@ -150,9 +156,12 @@ asio::awaitable<void> NodeContainer::listen_to_runtime() {
   std::array<char, 4096> buffer{};
   for (;;) {
     const auto [error, n] = co_await runtime_output_.async_read_some(asio::buffer(buffer), quietly);
+    if (error == asio::error::operation_aborted) co_return;  // another command's pipe now
     if (error) break;
     show(std::string_view(buffer.data(), n));
   }
+  boost::system::error_code ignored;
+  runtime_output_.close(ignored);
   event_.cancel();
 }
 
@@ -165,18 +174,42 @@ void NodeContainer::show(std::string_view words) {
   }
 }
 
-// A container that is kept under a name is made once.
+// What is kept on this node, or on all, is made by one of those who need it.
 asio::awaitable<Result<void>> NodeContainer::create() {
-  for (const container::Command& command : plan_.creation) {
-    if (auto started = spawn(command); !started) co_return started;
-    while (!runtime_ended()) co_await next_event();
-    if (runtime_status_ != 0) {
-      co_return std::unexpected(
-          explain(fmt::format("cannot make the container {} on {}", job_.options.container.name,
-                              job_.place.node_name)));
+  using State = container::Preparation::State;
+  container::Preparation preparation(*plan_.runtime, plan_.run, plan_.node, job_.environment);
+  Result<State> state = preparation.try_begin();
+  while (state && *state == State::wait) {
+    if (steady_clock::now() > began_ + container_start_limit) {
+      co_return fail(preparation.what(),
+                     fmt::format("another process has been making it for {} min",
+                                 container_start_limit.count()));
     }
+    tell_progress("waits for another process that makes");
+    event_.expires_after(container::lock_interval);
+    co_await event_.async_wait(quietly);
+    state = preparation.try_begin();
   }
-  co_return Result<void>{};
+  if (!state) co_return std::unexpected(state.error());
+  if (*state == State::ready) co_return Result<void>{};
+  Result<void> made = co_await make(preparation);
+  co_return made;
+}
+
+asio::awaitable<Result<void>> NodeContainer::make(container::Preparation& preparation) {
+  say(fmt::format("{}: making {}", preparation.what(), preparation.path().native()));
+  const std::vector<container::Command> commands = preparation.commands();
+  for (const container::Command& command : commands) {
+    if (auto started = spawn(command); !started) co_return started;
+    while (!runtime_ended()) {
+      tell_progress("makes");
+      co_await next_event();
+    }
+    if (runtime_status_ == 0) continue;
+    co_await hear_out();
+    co_return std::unexpected(preparation.failure(command, exit_code_of(runtime_status_), words_));
+  }
+  co_return preparation.completed();
 }
 
 asio::awaitable<Result<void>> NodeContainer::await_shim() {
@@ -184,14 +217,14 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
   const std::string what = fmt::format("container on {}", job_.place.node_name);
   while (!agent::readable_within(door_->descriptor(), milliseconds(0))) {
     if (runtime_ended()) {
-      co_await next_event();  // its last words may still be in the pipe
+      co_await hear_out();
       co_return std::unexpected(explain(what));
     }
     if (steady_clock::now() > began_ + container_start_limit) {
       co_return fail(what, fmt::format("not started within {} min", container_start_limit.count()),
                      last_lines(words_));
     }
-    tell_progress();
+    tell_progress("starts");
     co_await next_event();
   }
   auto connection = door_->admit(admission_limit);
@@ -227,6 +260,15 @@ asio::awaitable<void> NodeContainer::next_event() {
   child_signal_.cancel();
 }
 
+// Its last words may still be in the pipe.
+asio::awaitable<void> NodeContainer::hear_out() {
+  const auto deadline = steady_clock::now() + last_words_limit;
+  while (runtime_output_.is_open() && steady_clock::now() < deadline) {
+    event_.expires_at(deadline);
+    co_await event_.async_wait(quietly);
+  }
+}
+
 bool NodeContainer::runtime_ended() {
   if (runtime_ == 0) return true;
   if (::waitpid(runtime_, &runtime_status_, WNOHANG) != runtime_) return false;
@@ -243,13 +285,13 @@ Error NodeContainer::explain(const std::string& what) const {
           "try it by hand: " + shell_quote(plan_.command.argv)};
 }
 
-void NodeContainer::tell_progress() {
+void NodeContainer::tell_progress(std::string_view does) {
   const auto now = steady_clock::now();
   if (now < next_progress_) return;
   next_progress_ = now + progress_interval;
   const std::string said = last_lines(words_);
-  say(fmt::format("{}: {} is starting the container since {} s{}", job_.place.node_name,
-                  plan_.runtime->name(),
+  say(fmt::format("{}: {} {} the container, since {} s{}", job_.place.node_name,
+                  plan_.runtime->name(), does,
                   std::chrono::duration_cast<std::chrono::seconds>(now - began_).count(),
                   said.empty() ? "" : ": " + said));
 }

@@ -13,13 +13,14 @@
 #include "agent/shim_door.h"
 #include "agent/shim_link.h"
 #include "base/clock.h"
+#include "container/prepare.h"
 #include "launch/container_plan.h"
 #include "launch/workplace.h"
 
 namespace toprun::launch {
 
 // An image may have to be fetched and unpacked first.
-inline constexpr std::chrono::minutes container_start_limit{30};
+inline constexpr std::chrono::minutes container_start_limit{60};
 // How long it may take a runtime to clear up after the last process inside.
 inline constexpr std::chrono::seconds container_end_limit{10};
 
@@ -54,13 +55,15 @@ class NodeContainer {
   Result<void> prepare();
   Result<void> spawn(const container::Command& command);
   boost::asio::awaitable<Result<void>> create();
+  boost::asio::awaitable<Result<void>> make(container::Preparation& preparation);
   boost::asio::awaitable<Result<void>> await_shim();
   boost::asio::awaitable<void> next_event();
   boost::asio::awaitable<void> listen_to_runtime();
   void show(std::string_view words);
+  boost::asio::awaitable<void> hear_out();
   bool runtime_ended();
   Error explain(const std::string& what) const;
-  void tell_progress();
+  void tell_progress(std::string_view does);
   bool nothing_left();
 
   boost::asio::io_context& io_;

@@ -111,6 +111,9 @@ struct Options {
   container::Wanted container;  // --container and the options beside it
 
   bool ranks_in_place = false;
+  // What starts the agents, or every rank by itself, on the hosts: "" or "mpirun".
+  Setting<std::string> via;
+  Setting<std::string> launcher;
   bool dry_run = false;
   std::optional<std::string> report;
   std::optional<std::string> node_log;  // folder of HOST.out, what each node shows

@@ -1,6 +1,8 @@
 #include "launch/step.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -14,13 +16,17 @@
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "launch/container_plan.h"
 #include "launch/spares.h"
+#include "launch/ssh_orders.h"
 #include "rendezvous/preamble.h"
+#include "scheduler/mpirun.h"
 
 namespace toprun::launch {
 namespace {
 
 constexpr std::array forwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr const char* secret_variable = "TOPRUN_SECRET";
 constexpr int impatient_after = 3;  // that many signals end the engine's command itself
 
 // argv[0] as the nodes find it: the link we were called by where its name matters, else the binary.
@@ -31,36 +37,101 @@ std::string program_for(const Job& job) {
   return job.options.command_line.front();
 }
 
+// Names of what the agents read, for an engine that hands on only what it is told.
+std::vector<std::string> variables_for_agents(const Job& job) {
+  std::vector<std::string> wanted = job.options.option_variables;
+  for (const auto& [name, value] : job.options.activation.variables) {
+    if (!value) wanted.push_back(name);
+  }
+  // The program's own, which the engine's nodes mostly share.
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) wanted.emplace_back(name);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : passed_variables(job.environment, wanted)) names.push_back(name);
+  if (job.place.engine == "mpi") names.emplace_back(secret_variable);
+  return names;
+}
+
 void write_line(const Fd& pipe, const std::string& line) {
   // A pipe whose reader is gone is found out by the reader's end itself.
   [[maybe_unused]] const ssize_t n = ::write(pipe.get(), line.data(), line.size());
 }
 
 Result<pid_t> start(const scheduler::AgentCommand& command, const agent::Inherited& inherited,
-                    int stdin_fd) {
+                    int stdin_fd, int stderr_fd) {
   const std::string path_variable = command.environment.get("PATH").value_or("");
   auto path = agent::find_program(command.argv.front(), path_variable, "this node");
   if (!path) return std::unexpected(path.error());
   agent::Program program{*path,    command.argv,  command.environment.entries(),
-                         stdin_fd, STDOUT_FILENO, STDERR_FILENO};
+                         stdin_fd, STDOUT_FILENO, stderr_fd};
   auto pids = agent::spawn(std::span(&program, 1), inherited, "this node");
   if (!pids) return std::unexpected(pids.error());
   return pids->front();
 }
 
-// Waits for the command's end; signals to us go to its agents as lines on their standard input.
-int follow(pid_t pid, const Fd& signals, const Fd& orders) {
+// What a command writes to stderr passes through here where its last words may need explaining.
+class Overheard {
+ public:
+  explicit Overheard(bool wanted) {
+    int ends[2];
+    if (!wanted || ::pipe2(ends, O_CLOEXEC) != 0) return;
+    reading_ = Fd(ends[0]);
+    writing_ = Fd(ends[1]);
+  }
+  int reading() const { return reading_.get(); }
+  // For the command; ours otherwise.
+  int writing() const { return writing_.get() >= 0 ? writing_.get() : STDERR_FILENO; }
+  void started() { writing_.reset(); }
+
+  // False: all is read, or there is nothing to read now.
+  bool pass() {
+    std::array<char, 65'536> chunk;
+    const ssize_t n = ::read(reading_.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) return true;
+    if (n <= 0) {
+      reading_.reset();
+      return false;
+    }
+    const std::string_view text(chunk.data(), static_cast<std::size_t>(n));
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    tail_.append(text);
+    if (tail_.size() > 2 * max_tail) tail_.erase(0, tail_.size() - max_tail);
+    return true;
+  }
+  // What is in the pipe when the command has ended; others may still hold its other end.
+  void pass_the_rest() {
+    pollfd waiting{reading_.get(), POLLIN, 0};
+    while (reading_.get() >= 0 && ::poll(&waiting, 1, 0) == 1 && pass()) {
+    }
+  }
+  const std::string& tail() const { return tail_; }
+
+ private:
+  static constexpr std::size_t max_tail = 16'384;
+  Fd reading_;
+  Fd writing_;
+  std::string tail_;
+};
+
+// Waits for the command's end.
+int follow(pid_t pid, const Fd& signals, Overheard& overheard,
+           const std::function<void(pid_t, int)>& pass_on) {
   int seen = 0;
   for (;;) {
+    std::array<pollfd, 2> waiting = {pollfd{signals.get(), POLLIN, 0},
+                                     pollfd{overheard.reading(), POLLIN, 0}};
+    if (::poll(waiting.data(), waiting.size(), -1) < 0) continue;
+    if (waiting[1].revents != 0) overheard.pass();
+    if (waiting[0].revents == 0) continue;
     signalfd_siginfo info{};
     if (::read(signals.get(), &info, sizeof info) != sizeof info) continue;
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGCHLD) {
       int status = 0;
       if (::waitpid(pid, &status, WNOHANG) != pid) continue;
+      overheard.pass_the_rest();
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
-    write_line(orders, fmt::format("signal {}\n", signal));
+    pass_on(pid, signal);
     if (signal != SIGUSR1 && signal != SIGUSR2 && ++seen >= impatient_after) {
       ::kill(pid, SIGTERM);
     }
@@ -85,41 +156,63 @@ std::vector<std::string> arguments_for(const Job& job) {
 Result<scheduler::AgentCommand> step_command(const Job& job) {
   const auto place = needed_nodes(job);
   if (!place) return std::unexpected(place.error());
+  const auto inside = plan_engine_container(job);
+  if (!inside) return std::unexpected(inside.error());
+  const bool agents_inside = !inside->options.empty();
   const bool on_terminal = ::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1;
-  return scheduler::agent_command(
+  auto command = scheduler::agent_command(
       job.environment, *place,
-      {program_for(job), arguments_for(job), job.is_elastic(), on_terminal});
+      {agents_inside ? inside->program : program_for(job), arguments_for(job), job.is_elastic(),
+       on_terminal, variables_for_agents(job), ::geteuid() == 0, inside->options});
+  if (command && agents_inside) command->environment.set(inside_variable, "1");
+  return command;
 }
 
 int run_step(const Job& job) {
-  const auto command = step_command(job);
+  auto command = step_command(job);
   if (!command) {
     say(command.error().line());
     return command.error().exit_code;
   }
   if (job.options.verbose > 0) say("starting agents: " + shell_quote(command->argv));
-  sigset_t mask;
-  sigemptyset(&mask);
-  for (const int signal : forwarded) sigaddset(&mask, signal);
-  sigaddset(&mask, SIGCHLD);
-  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
-  const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     say(fail_errno("cannot make a pipe").error().line());
     return exit_failure;
   }
-  Fd reading(ends[0]);
+  const Fd reading(ends[0]);
   const Fd orders(ends[1]);
-  write_line(orders, "secret " + rendezvous::random_hex(32) + "\n");
-  const auto pid = start(*command, job.inherited, reading.get());
-  reading.reset();
+  const std::string secret = rendezvous::random_hex(32);
+  if (job.place.engine == "mpi" && !command->environment.has(secret_variable)) {
+    command->environment.set(secret_variable, secret);
+  }
+  write_line(orders, "secret " + secret + "\n");
+  return run_command(*command, job, reading.get(), [&orders](pid_t, int signal) {
+    write_line(orders, fmt::format("signal {}\n", signal));
+  });
+}
+
+int run_command(const scheduler::AgentCommand& command, const Job& job, int stdin_fd,
+                const std::function<void(pid_t, int)>& pass_on) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : forwarded) sigaddset(&mask, signal);
+  sigaddset(&mask, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  Overheard overheard(job.place.engine == "mpi");
+  const auto pid = start(command, job.inherited, stdin_fd, overheard.writing());
   if (!pid) {
     say(pid.error().line());
     return pid.error().exit_code;
   }
-  return follow(*pid, signals, orders);
+  overheard.started();
+  const int code = follow(*pid, signals, overheard, pass_on);
+  if (const auto trouble = scheduler::mpirun_trouble(overheard.tail()); trouble && code != 0) {
+    say(trouble->line());
+  }
+  return code;
 }
 
 }  // namespace toprun::launch

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "launch/job.h"
 #include "scheduler/engine.h"
 
@@ -14,5 +16,11 @@ std::vector<std::string> arguments_for(const Job& job);
 // Runs it: gives it the job's secret on its standard input, passes signals on the same way, and
 // returns the exit code of the whole run.
 int run_step(const Job& job);
+
+// Runs a command of an engine's to its end, with `stdin_fd` for its standard input; returns its
+// exit code. A signal to this process goes to `pass_on`, with the command's process id; the third
+// that ends a run ends the command itself.
+int run_command(const scheduler::AgentCommand& command, const Job& job, int stdin_fd,
+                const std::function<void(pid_t, int)>& pass_on);
 
 }  // namespace toprun::launch

@@ -36,6 +36,13 @@ std::optional<Refused> Gathering::conflict(const Join& join) const {
                    fmt::format("this agent was started for {} nodes, the root agent on {} for {}",
                                join.nnodes, members_.front().host, members_.front().nnodes)};
   }
+  if (!members_.empty() && join.local_rank.has_value() != members_.front().local_rank.has_value()) {
+    const Join& alone = join.local_rank ? members_.front() : join;
+    return Refused{Refusal::job,
+                   fmt::format("{} has one process and takes it for its node's agent, other nodes "
+                               "have several: add --ranks-in-place",
+                               alone.host)};
+  }
   if (size_.repairable) return std::nullopt;
   if (const Join* const holder = holder_of_place_of(join)) {
     return Refused{Refusal::rank_taken,

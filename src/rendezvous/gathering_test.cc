@@ -14,6 +14,12 @@ Join agent(std::string host, std::optional<int> rank = {}, int nnodes = 2) {
   return join;
 }
 
+Join in_place(std::string host, int local_rank) {
+  Join join = agent(std::move(host), {}, 0);
+  join.local_rank = local_rank;
+  return join;
+}
+
 Gathering fixed(int nodes) {
   return Gathering({nodes, nodes, false});
 }
@@ -43,6 +49,7 @@ TEST(Gathering, RefusesByName) {
   const Case cases[] = {
       {agent("b", 0), Refusal::rank_taken},
       {agent("b", 1, 3), Refusal::job},
+      {in_place("b", 0), Refusal::job},
   };
   for (const Case& one : cases) {
     Gathering gathering = fixed(2);

@@ -27,6 +27,7 @@ struct Allocation {
   std::string engine;  // "local", "manual", "mpi", "slurm" or "ssh"
   Stance stance = Stance::single;
   int node_count = 1;             // nodes of this launch, at least 1
+  bool nodes_estimated = false;   // node_count is not sure, and others may estimate otherwise
   std::string node_count_source;  // "--nnodes", "PET_NNODES", "SLURM_STEP_NODELIST", "default" …
   // In the engine's order. The launch's nodes, or for a starter all nodes of the allocation, of
   // which it takes node_count. Empty where nobody lists them ("local", mostly "manual").

@@ -11,6 +11,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "scheduler/allocation.h"
+#include "scheduler/pmi.h"
 
 namespace toprun::scheduler {
 
@@ -26,10 +27,12 @@ struct Hints {
   std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
   bool standalone = false;
   bool ranks_in_place = false;
-  bool terminal = false;     // standard input is a terminal
-  std::string host_name;     // for nodes that no engine names
-  std::vector<Node> hosts;   // --hosts or --hostfile
-  std::string hosts_source;  // which of them, or the variable in its stead
+  bool terminal = false;              // standard input is a terminal
+  std::string host_name;              // for nodes that no engine names
+  std::vector<Node> hosts;            // --hosts or --hostfile
+  std::string hosts_source;           // which of them, or the variable in its stead
+  std::optional<PmiMeeting> meeting;  // what Hydra's processes told each other
+  std::string via;  // the option by which mpirun is to start what runs on the nodes
 
   // How many of the nodes that an engine gives are to be used; unset: they are too few or too many.
   std::optional<int> use_of(int available) const {
@@ -49,9 +52,12 @@ struct AgentCommand {
 struct AgentRequest {
   // toprun as every node finds it; where we were called by a link named torchrun, that link.
   std::string program;
-  std::vector<std::string> arguments;  // the user's own, without argv[0]
-  bool elastic = false;                // the agents go on without a node that fails
-  bool on_terminal = false;            // somebody watches what they print
+  std::vector<std::string> arguments = {};  // the user's own, without argv[0]
+  bool elastic = false;                     // the agents go on without a node that fails
+  bool on_terminal = false;                 // somebody watches what they print
+  std::vector<std::string> variables = {};  // that they need, where the engine does not hand on all
+  bool as_root = false;
+  std::vector<std::string> options = {};  // of the engine's command, beside its own
 };
 
 // Waits so long. False: the caller has no more time.
@@ -90,14 +96,16 @@ std::span<const Engine* const> engines();
 //   | given                                               | and                   | stance            |
 //   |-----------------------------------------------------|-----------------------|-------------------|
 //   | what a launcher said over ssh                       |                       | agent             |
+//   | --via mpirun or --launcher mpirun                   | hosts are named, or   | starter           |
+//   |                                                     |   it is a Slurm job   |                   |
 //   | --hosts or --hostfile                               |                       | starter           |
 //   | --standalone or --nnodes 1 on the command line      |                       | single            |
-//   | nnodes > 1 and --rdzv-endpoint or --master-addr on  | step of nnodes tasks, | agent, manual     |
-//   |   the command line, not inside mpirun               |   or no step          |                   |
 //   | mpirun's variables (Open MPI, Hydra)                | 1 process             | single            |
 //   |                                                     | one on each node      | agent             |
 //   |                                                     | several on a node, or | in_place          |
 //   |                                                     |   --ranks-in-place    |                   |
+//   | nnodes > 1 and --rdzv-endpoint or --master-addr on  | step of nnodes tasks, | agent, manual     |
+//   |   the command line                                  |   or no step          |                   |
 //   | a Slurm step of our own                             |                       | agent             |
 //   | a Slurm step                                        | 1 task                | single            |
 //   |                                                     | tasks = nodes         | agent             |

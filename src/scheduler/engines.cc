@@ -56,11 +56,11 @@ void Engine::settle_orphaned(const Environment&, const Pause&) const {}
 
 std::span<const Engine* const> engines() {
   static const SshEngine ssh;
-  static const ManualEngine manual;
   static const MpiEngine mpi;
+  static const ManualEngine manual;
   static const SlurmEngine slurm;
   static const LocalEngine local;
-  static const Engine* const all[] = {&ssh, &manual, &mpi, &slurm, &local};
+  static const Engine* const all[] = {&ssh, &mpi, &manual, &slurm, &local};
   return all;
 }
 

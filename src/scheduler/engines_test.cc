@@ -203,7 +203,7 @@ TEST(Detect, RefusesToMakeWorldsOfOne) {
 TEST(AgentCommand, IsSlurmsOnly) {
   const auto local = detect(laptop, Hints{});
   ASSERT_TRUE(local);
-  EXPECT_FALSE(agent_command(laptop, *local, {"/opt/toprun", {}}));
+  EXPECT_FALSE(agent_command(laptop, *local, {"/opt/toprun"}));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "scheduler/mpi_world.h"
 #include "scheduler/slurm_variables.h"
 
 namespace toprun::scheduler {
@@ -105,8 +104,6 @@ Result<std::optional<Allocation>> detect_in_slurm(const Environment& environment
 Result<std::optional<Allocation>> ManualEngine::detect(const Environment& environment,
                                                        const Hints& hints) const {
   if (hints.nnodes.value_or(1) < 2 || hints.ranks_in_place) return std::nullopt;
-  const auto world = mpi_world(environment);
-  if (!world || (*world && (*world)->size > 1)) return std::nullopt;  // mpirun's engine tells more
   const bool in_slurm = environment.has("SLURM_JOB_ID");
   const bool told_to_meet = on_command_line(hints.endpoint_source);
   if (in_slurm && (!told_to_meet || environment.has(slurm::own_step_variable))) return std::nullopt;

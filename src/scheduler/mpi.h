@@ -9,6 +9,8 @@ namespace toprun::scheduler {
 //
 //   | given                                   | stance   |
 //   |-----------------------------------------|----------|
+//   | an mpirun that toprun itself started    | agent    |
+//   | --via mpirun or --launcher mpirun       | starter  |
 //   | one process                             | single   |
 //   | one process on each node                | agent    |
 //   | several on a node, or --ranks-in-place  | in_place |
@@ -17,6 +19,14 @@ class MpiEngine final : public Engine {
   std::string_view name() const override { return "mpi"; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
+  // One mpirun for all nodes; it runs `mpirun --version` to know how to speak to it.
+  Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
+                                     const AgentRequest& request) const override;
 };
+
+// The value of TOPRUN_STEP for the agents that our own mpirun starts.
+inline constexpr const char* mpi_step = "mpi";
+// The nodes that it was given, with their processes: node_list.h.
+inline constexpr const char* mpi_nodes_variable = "TOPRUN_MPI_NODES";
 
 }  // namespace toprun::scheduler

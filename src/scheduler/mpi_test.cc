@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "scheduler/mpi_world.h"
+#include "scheduler/node_list.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -141,6 +142,8 @@ TEST(Mpi, Detects) {
             "mpi in_place 4 node -1 task 3 of 8 at n0 n1 n2 n3"},
            {"the user counts better", hydra("3", "5", "0", "2"), nnodes(2, true),
             "mpi in_place 2 node -1 task 3 of 5 at "},
+           {"one each of several mpiruns", hydra("0", "1", "0", "1"), nnodes(2),
+            "manual agent 2 node -1 task -1 of 0 at "},
            {"two launchers",
             with(with(hydra("0", "2", "0", "1"), "OMPI_COMM_WORLD_SIZE", "4"),
                  "OMPI_COMM_WORLD_RANK", "0"),
@@ -166,6 +169,108 @@ TEST(Mpi, Detects) {
        }) {
     EXPECT_EQ(outcome(environment, hints), expected) << what;
   }
+}
+
+// "NODES at name=slots,…" or the error's line.
+std::string started(const Environment& environment, const Hints& hints) {
+  const auto found = detect(environment, hints);
+  if (!found) return found.error().line();
+  if (found->stance != Stance::starter) return outcome(environment, hints);
+  return fmt::format("{} starts {} of {}", found->engine, found->node_count,
+                     node_list_text(found->nodes));
+}
+
+TEST(Mpi, StartsWhatItIsAskedToStart) {
+  Hints via;
+  via.via = "--via";
+  via.host_name = "here";
+  const auto on_hosts = [&](std::vector<Node> nodes) {
+    Hints hints = via;
+    hints.hosts = std::move(nodes);
+    hints.hosts_source = "--hosts";
+    return hints;
+  };
+  const Hints two = on_hosts({{"a", 4, "a"}, {"b", std::nullopt, "b"}});
+  Hints three = two;
+  three.nnodes = 3;
+  three.nnodes_source = "--nnodes";
+  Hints unnamed = via;
+  unnamed.nnodes = 2;
+  unnamed.nnodes_source = "--nnodes";
+  Hints told = two;
+  told.endpoint_source = "--rdzv-endpoint";
+  Hints ranked = two;
+  ranked.node_rank = 1;
+  Hints in_place = two;
+  in_place.ranks_in_place = true;
+  const Environment batch = {{"SLURM_JOB_ID", "7"},
+                             {"SLURM_JOB_NODELIST", "n[0-2]"},
+                             {"SLURM_NTASKS_PER_NODE", "2"},
+                             {"SLURM_TASKS_PER_NODE", "2(x3)"},
+                             {"SLURMD_NODENAME", "n0"}};
+  struct Case {
+    const char* what;
+    Environment environment;
+    Hints hints;
+    const char* expected;
+  };
+  for (const auto& [what, environment, hints, expected] : std::vector<Case>{
+           {"named hosts", {}, two, "mpi starts 2 of a=4,b"},
+           {"a Slurm job's nodes", batch, via, "mpi starts 3 of n0=2,n1=2,n2=2"},
+           {"hosts before the job's", batch, two, "mpi starts 2 of a=4,b"},
+           {"this host only", {}, via, "mpi starts 1 of here"},
+           {"hosts that nobody names",
+            {},
+            unnamed,
+            "--nnodes 2: nothing names the hosts; give --hosts or --hostfile, or start it in a "
+            "Slurm allocation"},
+           {"more than are named", {}, three, "--nnodes 3: --hosts names 2 hosts"},
+           {"an endpoint",
+            {},
+            told,
+            "--rdzv-endpoint with --via mpirun: the agents find each other; drop one of them"},
+           {"a rank",
+            {},
+            ranked,
+            "--node-rank with --via mpirun: mpirun starts all nodes; drop one of them"},
+           {"in place",
+            {},
+            in_place,
+            "--ranks-in-place with --via mpirun: mpirun is not running yet; drop one of them"},
+           {"another user",
+            {},
+            on_hosts({{"a", 1, "me@a"}}),
+            "me@a in --hosts: mpirun takes the user from ssh's configuration; give the host's name "
+            "alone"},
+           {"inside mpirun", open_mpi("1", "2", "0", "1", "2"), two,
+            "--via mpirun: Open MPI's mpirun has started this process already; drop --via"},
+       }) {
+    EXPECT_EQ(started(environment, hints), expected) << what;
+  }
+}
+
+TEST(Mpi, KnowsItsOwnAgents) {
+  Hints hints;
+  hints.via = "--via";
+  hints.hosts = {{"b", 4, "b"}, {"a.x", std::nullopt, "a.x"}};
+  hints.host_name = "a";
+  Environment environment = prrte("1", "2", "0", "1");
+  environment.set("TOPRUN_STEP", "mpi");
+  environment.set("TOPRUN_MPI_NODES", "a.x=4,b");
+  const auto found = detect(environment, hints);
+  ASSERT_TRUE(found) << found.error().line();
+  EXPECT_EQ(found->stance, Stance::agent);
+  EXPECT_EQ(found->node_name, "a.x");
+  EXPECT_EQ(found->my_node, 0);
+  EXPECT_EQ(found->task, 1);
+  EXPECT_EQ(join(found->root_candidates, " "), "a.x b");
+  EXPECT_TRUE(found->started_by_toprun);
+  environment.set("TOPRUN_MPI_NODES", "a.x=4");
+  const auto other = detect(environment, hints);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().line(),
+            "toprun's own mpirun has 2 processes for 1 node: it needs one on each; unset "
+            "TOPRUN_STEP if you started mpirun yourself");
 }
 
 TEST(Mpi, TellsJobsApartAndKeepsTheirKey) {

@@ -11,7 +11,6 @@ namespace toprun::scheduler {
 namespace {
 
 constexpr std::int64_t max_ranks = 1 << 24;
-constexpr std::size_t max_candidates = 64;  // each member asks all of them in turn
 
 struct Names {
   const char* launcher;
@@ -86,7 +85,7 @@ bool add_names(std::string_view item, std::vector<std::string>& names) {
   for (const std::string_view part : split(item.substr(colon + 1, close - colon - 1), ',')) {
     const auto range = range_in(part);
     if (!range) return false;
-    for (int i = range->first; i <= range->second && names.size() < max_candidates; ++i) {
+    for (int i = range->first; i <= range->second && names.size() < max_root_candidates; ++i) {
       names.push_back(
           fmt::format("{}{:0{}}{}", item.substr(0, open), i, *width, item.substr(close + 1)));
     }
@@ -127,7 +126,7 @@ std::vector<std::string> candidates(const Environment& environment, const MpiWor
   std::vector<std::string> hosts;
   const auto add = [&](const std::vector<std::string>& more) {
     for (const std::string& host : more) {
-      if (hosts.size() >= max_candidates) return;
+      if (hosts.size() >= max_root_candidates) return;
       if (std::ranges::find(hosts, host) == hosts.end()) hosts.push_back(host);
     }
   };

@@ -10,6 +10,8 @@
 
 namespace toprun::scheduler {
 
+inline constexpr std::size_t max_root_candidates = 64;  // each member asks all of them in turn
+
 // What an mpirun tells each process that it starts, by environment variables:
 //
 //   Open MPI 4 and 5   OMPI_COMM_WORLD_{RANK,SIZE,LOCAL_RANK,LOCAL_SIZE}; version 4 also

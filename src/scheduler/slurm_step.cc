@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "scheduler/node_list.h"
 #include "scheduler/slurm.h"
 #include "scheduler/slurm_variables.h"
 
@@ -81,26 +82,16 @@ Result<std::optional<int>> gpus_per_node(const Environment& environment,
   return gpus;
 }
 
-// Counts in Slurm's form, runs of equal ones joined: "8(x4),2".
-std::string counts_text(const std::vector<Node>& nodes) {
-  std::string text;
-  for (std::size_t i = 0; i < nodes.size();) {
-    std::size_t end = i;
-    while (end < nodes.size() && nodes[end].slots == nodes[i].slots) ++end;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", *nodes[i].slots);
-    if (end - i > 1) text += fmt::format("(x{})", end - i);
-    i = end;
-  }
-  return text;
-}
-
 Environment step_environment(const Environment& environment, const Allocation& allocation) {
   Environment ours = environment;
   for (const char* variable : stale_variables) ours.unset(variable);
   ours.set(slurm::own_step_variable, "1");
-  const auto asked = [](const Node& node) { return node.slots.has_value(); };
-  if (!allocation.nodes.empty() && std::ranges::all_of(allocation.nodes, asked)) {
-    ours.set(slurm::slots_variable, counts_text(allocation.nodes));
+  std::vector<int> slots;
+  for (const Node& node : allocation.nodes) {
+    if (node.slots) slots.push_back(*node.slots);
+  }
+  if (!slots.empty() && slots.size() == allocation.nodes.size()) {
+    ours.set(slurm::slots_variable, count_list_text(slots));
   } else {
     ours.unset(slurm::slots_variable);
   }
@@ -137,6 +128,7 @@ Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
     command.argv.push_back("--cpu-bind=none");
   }
   command.argv.push_back("--export=ALL");
+  command.argv.insert(command.argv.end(), request.options.begin(), request.options.end());
   command.argv.push_back(request.program);
   command.argv.insert(command.argv.end(), request.arguments.begin(), request.arguments.end());
   command.environment = step_environment(environment, allocation);

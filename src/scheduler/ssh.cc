@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "scheduler/node_list.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -36,17 +37,6 @@ constexpr std::string_view script =
     R"sh(mv -f "$t" "$f" && go "$f"; w="$w; $d: cannot be written"; done; )sh"
     R"sh(s refused "${w#; }"; exit 1)sh";
 
-// A name and what follows '=' if there is one.
-Result<Node> node_in(std::string_view item) {
-  const std::size_t equals = item.find('=');
-  if (equals == std::string_view::npos) return Node{std::string(item), std::nullopt};
-  const auto slots = parse_int(item.substr(equals + 1));
-  if (!slots || *slots < 1) {
-    return fail(fmt::format("{}: \"{}\"", nodes_variable, item), "no number of processes");
-  }
-  return Node{std::string(item.substr(0, equals)), static_cast<int>(*slots)};
-}
-
 Result<int> index_in(const Environment& environment, const char* variable, std::size_t nodes) {
   const auto index = parse_int(environment.get(variable).value_or(""));
   if (index && *index >= 0 && *index < static_cast<std::int64_t>(nodes)) {
@@ -58,12 +48,9 @@ Result<int> index_in(const Environment& environment, const char* variable, std::
 
 Result<Allocation> agent(const Environment& environment) {
   Allocation allocation;
-  const std::string nodes = environment.get(nodes_variable).value_or("");
-  for (const std::string_view item : split(nodes, ',')) {
-    auto node = node_in(item);
-    if (!node) return std::unexpected(node.error());
-    allocation.nodes.push_back(*std::move(node));
-  }
+  auto nodes = parse_node_list(nodes_variable, environment.get(nodes_variable).value_or(""));
+  if (!nodes) return std::unexpected(std::move(nodes.error()));
+  allocation.nodes = *std::move(nodes);
   const auto node = index_in(environment, node_variable, allocation.nodes.size());
   if (!node) return std::unexpected(node.error());
   const auto root = index_in(environment, root_variable, allocation.nodes.size());
@@ -123,7 +110,7 @@ bool is_ssh_agent(const Environment& environment) {
 Result<std::optional<Allocation>> SshEngine::detect(const Environment& environment,
                                                     const Hints& hints) const {
   const bool told = is_ssh_agent(environment);
-  const bool named = !hints.hosts.empty();
+  const bool named = !hints.hosts.empty() && hints.via.empty();
   // What stands on the command line goes before hosts from a variable.
   const bool overruled = wants_single(hints) && !on_command_line(hints.hosts_source);
   if (!told && (!named || overruled)) return std::nullopt;
@@ -138,12 +125,8 @@ Result<std::optional<Allocation>> SshEngine::detect(const Environment& environme
 }
 
 std::map<std::string, std::string> variables_of(const SshPlace& place) {
-  std::vector<std::string> nodes;
-  for (const Node& node : place.nodes) {
-    nodes.push_back(node.slots ? fmt::format("{}={}", node.name, *node.slots) : node.name);
-  }
   return {{job_variable, place.job},
-          {nodes_variable, join(nodes, ",")},
+          {nodes_variable, node_list_text(place.nodes)},
           {node_variable, fmt::format("{}", place.node)},
           {root_variable, fmt::format("{}", place.root)},
           {root_address_variable, place.root_address}};

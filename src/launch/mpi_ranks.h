@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "launch/job.h"
+
+namespace toprun::launch {
+
+// One mpirun that starts every rank by itself, for programs whose ranks are MPI's (--launcher).
+struct MpiRanks {
+  std::vector<std::string> argv;   // with host_file for the file's name
+  std::vector<std::string> hosts;  // by rank: a line of the file each
+  Environment environment;         // for mpirun
+};
+inline constexpr const char* host_file_word = "HOSTS";  // in argv
+Result<MpiRanks> mpi_ranks(const Job& job);
+
+// Runs it: standard input is rank 0's, signals go to mpirun; returns its exit code.
+int run_mpi_ranks(const Job& job);
+
+}  // namespace toprun::launch

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "scheduler/allocation.h"
+
+namespace toprun::scheduler {
+
+// The program and options to use in place of `mpirun`, separated by blanks.
+inline constexpr const char* mpirun_variable = "TOPRUN_MPIRUN";
+
+// Whose mpirun it is decides what it is told, and how.
+enum class Mpirun {
+  orte,   // Open MPI 3 and 4 (mpirun(1)): --mca
+  prrte,  // Open MPI 5 and newer, prterun (prterun(1)): --prtemca
+  hydra,  // MPICH's and Intel MPI's mpiexec: one dash
+};
+// By what `mpirun --version` printed. Error: another, or one that is too old.
+Result<Mpirun> mpirun_in(std::string_view printed);
+
+struct MpirunCommand {
+  std::vector<std::string> program;  // mpirun itself, as the user has it
+  Mpirun kind = Mpirun::orte;
+  bool as_root = false;
+  std::vector<std::string> variables;  // names that every process is to get
+  std::vector<std::string> argv;       // what it is to start
+};
+
+// One process on each of the nodes, which mpirun binds to no CPUs.
+std::vector<std::string> mpirun_agents(const MpirunCommand& command,
+                                       const std::vector<Node>& nodes);
+
+// One process per rank. `host_file` names, by rank, the host of each, one per line: mpirun's own
+// mappings put the host on which it runs first, and Slurm's order before that of --host.
+std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::string& host_file,
+                                      int ranks);
+
+// Why mpirun failed, from the end of what it wrote to stderr, in words of ours and with what to do;
+// nothing where we know no better.
+std::optional<Error> mpirun_trouble(std::string_view said);
+
+// The user's mpirun: the words, and what kind it says it is. Runs it with --version.
+Result<MpirunCommand> find_mpirun(const Environment& environment);
+
+}  // namespace toprun::scheduler
