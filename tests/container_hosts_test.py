@@ -60,11 +60,13 @@ class Hosts(containers.WithPodman, SubmitCase):
         self.assertIn(f"in {self.here} mine on 0-0", done.out)
         self.assertEqual(done.code, 3, done)
 
-    def test_ranks_that_srun_starts_one_by_one_are_refused(self):
-        done = self.srun("-N2", "-n4", TOPRUN, "--container", IMAGE, "--no-python", "true",
-                         cwd=self.here, env=self.env)
-        self.assertEqual(done.code, 2, done)
-        self.assertIn("start one toprun per node, as srun --ntasks-per-node=1 does", done.err)
+    def test_ranks_that_srun_starts_one_by_one_have_containers_of_their_own(self):
+        done = self.srun("-N2", "-n4", TOPRUN, "--container", IMAGE, "-e", "OWN=mine", "--no-python",
+                         "sh", "-c", "echo $RANK/$WORLD_SIZE $OWN $(cat /etc/passwd)", cwd=self.here,
+                         env=self.env, limit=LIMIT_S)
+        self.assert_ok(done)
+        self.assertEqual(sorted(done.out.splitlines()),
+                         [f"{rank}/4 mine root:x:0:0:root:/root:/bin/sh" for rank in range(4)])
 
     def test_many_ranks_in_one_container_per_host(self):
         done = self.srun("-N4", TOPRUN, "--container", IMAGE, "--nproc-per-node", "16",
