@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using setup::Record;
 
-constexpr std::size_t most_lines_kept = 400;      // of what a step prints
+constexpr std::size_t most_lines_kept = 20'000;   // of what a step prints
 constexpr std::chrono::minutes import_limit{15};  // a first import from a network file system
 
 // What a build was doing and where, until it ends.

@@ -56,7 +56,8 @@ TEST(Steps, HorovodComesAfterTheTorchThatItIsFor) {
                                         "/e/bin/python -c import torch",
                                         pip + "--no-build-isolation Horovod[pytorch]==0.28.1"}));
     std::vector<std::string> variables;
-    for (const auto& [name, value] : steps(wanted, {}).back().variables) {
+    const std::vector<Step> all = steps(wanted, {});
+    for (const auto& [name, value] : all.back().variables) {
       variables.push_back(name + "=" + value);
     }
     EXPECT_EQ(join(variables, " "), each.variables);

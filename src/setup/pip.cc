@@ -21,7 +21,9 @@ constexpr std::array frames = {"note: ",
                                "[end of output]",
                                "subprocess-exited-with-error",
                                "metadata-generation-failed",
+                               "legacy-install-failure",
                                "Encountered error while generating package metadata.",
+                               "Encountered error while trying to install package.",
                                "See above for"};
 
 bool is_frame(std::string_view words) {
@@ -32,6 +34,13 @@ bool is_frame(std::string_view words) {
 bool begins_error(std::string_view line) {
   return line.starts_with("ERROR:") || line.starts_with("error:") || line.starts_with("Error:") ||
          line.starts_with("×");
+}
+
+// "adapter.h:19:10: fatal error: torch/extension.h: No such file or directory": the reason in the
+// thousands of lines that a build prints.
+bool is_compilers(std::string_view line) {
+  return line.find(": error: ") != line.npos || line.find(": fatal error: ") != line.npos ||
+         line.starts_with("CMake Error");
 }
 
 // "WARNING: Retrying (Retry(total=4, …)) after connection broken by 'X': /simple/demo/"
@@ -52,7 +61,7 @@ std::string_view without_label(std::string_view line) {
 
 // An error goes on in the indented lines that follow.
 bool continues(std::string_view line) {
-  return line.starts_with(' ') || line.starts_with('\t');
+  return line.starts_with(' ') || line.starts_with('\t') || line.starts_with("╰─>");
 }
 
 void add(std::vector<std::string>& errors, std::string_view words, bool to_last) {
@@ -80,10 +89,12 @@ std::string shortened(std::string words) {
 std::string pips_words(const std::vector<std::string>& lines) {
   std::vector<std::string> errors;
   std::string connection;
+  std::string compiler;
   bool in_error = false;
   for (const std::string& whole : lines) {
     const std::string_view line = whole;
     if (const auto broken = broken_connection(line); !broken.empty()) connection = broken;
+    if (compiler.empty() && is_compilers(trim(line))) compiler = trim(line);
     if (begins_error(trim(line))) {
       add(errors, line, false);
       in_error = true;
@@ -95,6 +106,7 @@ std::string pips_words(const std::vector<std::string>& lines) {
   }
   if (errors.size() > most_errors) errors.erase(errors.begin(), errors.end() - most_errors);
   std::string words = join(errors, "; ");
+  if (!compiler.empty()) words += (words.empty() ? "" : "; ") + compiler;
   if (!connection.empty()) words += fmt::format(" (no connection: {})", connection);
   return printable(shortened(std::string(trim(words))));
 }

@@ -43,6 +43,10 @@ TEST(PipsWords, AreItsErrors) {
        "× Encountered error while generating package metadata.\n╰─> See above for output.\n",
        "Preparing metadata (pyproject.toml) did not run successfully. exit code: 1 [18 lines of "
        "output] ModuleNotFoundError: No module named 'nosuch'"},
+      {"  note: a\n      /x/adapter.h:19:10: fatal error: torch/extension.h: No such file\n"
+       "      b.cc:2: error: that is a consequence\nerror: legacy-install-failure\n\n"
+       "× Encountered error while trying to install package.\n╰─> horovod\n",
+       "horovod; /x/adapter.h:19:10: fatal error: torch/extension.h: No such file"},
       {"Error: [Errno 13] Permission denied: '/x/env'\n", "[Errno 13] Permission denied: '/x/env'"},
       {"ERROR: a\x1b[31m\n", "a\\x1b[31m"},
   };
