@@ -4,11 +4,11 @@
 #include <array>
 
 #include "base/text.h"
+#include "base/toml.h"
 #include "cli/flags.h"
 #include "container/image.h"
 #include "topology/position.h"
 #include "topology/source.h"
-#include "topology/toml.h"
 
 namespace toprun::cli {
 namespace {

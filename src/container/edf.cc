@@ -1,10 +1,9 @@
 #include "container/edf.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/toml.h"
 #include "container/binds.h"
 #include "container/expand.h"
 #include "container/image.h"

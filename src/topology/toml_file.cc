@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/toml.h"
 #include "topology/plain_file.h"
-#include "topology/toml.h"
 
 namespace toprun::topology {
 namespace {
