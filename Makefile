@@ -37,9 +37,9 @@ test:  ## every test of the release build, and the unit tests under ASan and UBS
 	cmake --build build/asan --target unit_tests
 	python3 -B tests/run.py build/release build/asan:unit
 
-test-newer: release  ## Slurm's tests with the Slurm of Debian's next release, or of NEWER_SUITE=trixie
+test-newer: release  ## tests with the Slurm and Apptainer of Debian's next release, or of NEWER_SUITE=trixie
 	tools/setup newer
-	@missed=0; for file in newer/slurm newer/setup_image slurm submit queue; do \
+	@missed=0; for file in newer/slurm newer/apptainer newer/setup_image slurm submit queue; do \
 	  tools/newer env TOPRUN=$(TOPRUN) python3 -B tests/report.py tests/$${file}_test.py || missed=1; \
 	done; exit $$missed
 

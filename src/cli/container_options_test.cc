@@ -75,6 +75,21 @@ TEST(ContainerOptions, WithoutAnImageANote) {
                        "--bind, --no-gpu without effect: no --container and no --environment"});
 }
 
+// The names that --container-runtime lists, and those that its help says were never run.
+TEST(ContainerOptions, TheHelpNamesTheRuntimes) {
+  const Flag& flag = flag_of(FlagId::container_runtime);
+  std::vector<std::string> forms{"auto"};
+  const std::size_t marked = flag.help.find("Of ");
+  ASSERT_NE(marked, flag.help.npos);
+  for (const container::Runtime* runtime : container::runtimes()) {
+    forms.emplace_back(runtime->name());
+    EXPECT_EQ(flag.help.substr(marked).contains(runtime->name()),
+              runtime->tried() == container::Tried::parsed)
+        << runtime->name();
+  }
+  EXPECT_EQ(join(forms, "|"), flag.value);
+}
+
 TEST(ContainerOptions, Errors) {
   struct Case {
     const char* line;

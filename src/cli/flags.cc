@@ -236,9 +236,13 @@ constexpr std::array table = {
     container(FlagId::container_environment, "--environment", "NAME|FILE", "TOPRUN_ENVIRONMENT",
               "The same from an environment definition file (EDF) of CSCS, with its mounts and "
               "variables; a NAME is looked up in $EDF_PATH, else in ~/.edf"),
-    container(FlagId::container_runtime, "--container-runtime",
-              "auto|pyxis|enroot|apptainer|singularity|podman|docker", "TOPRUN_CONTAINER_RUNTIME",
-              "What runs it; auto takes the first that takes the image and is here", "auto"),
+    container(
+        FlagId::container_runtime, "--container-runtime",
+        "auto|pyxis|enroot|apptainer|singularity|podman|docker", "TOPRUN_CONTAINER_RUNTIME",
+        "What runs it; auto takes the first that takes the image and is here. Of pyxis, enroot, "
+        "singularity and docker the argument vector was checked against its grammar, never "
+        "run",
+        "auto"),
     container(FlagId::bind, "--bind", "SRC[:DST[:ro|rw]],...", "TOPRUN_BIND",
               "Show this folder of the host inside, at its own path or at DST. The current folder "
               "is there without it. May be given several times"),

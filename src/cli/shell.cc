@@ -17,6 +17,8 @@
 #include "cli/print.h"
 #include "cli/run_options.h"
 #include "cli/shell_entry.h"
+#include "container/image_file.h"
+#include "hosts/address.h"
 #include "scheduler/queue.h"
 #include "scheduler/slurm_defaults.h"
 #include "scheduler/slurm_shell.h"
@@ -107,6 +109,16 @@ void make_absolute(std::string& folder, const scheduler::JobRequest& request) {
   if (!error) folder = (here / folder).lexically_normal().string();
 }
 
+// An environment that is entered inside a container is not here.
+Result<void> check_surroundings(SubmitOptions& options, const Environment& environment) {
+  container::Wanted wanted = options.container;
+  if (auto done = complete(wanted, environment, options.notes); !done) return done;
+  if (wanted.empty()) {
+    return check_activation(options.activation, options.request, environment, options.notes);
+  }
+  return container::check_image_file(wanted.image, hosts::host_name(), "");
+}
+
 int act(const Split& split, const Environment& environment) {
   auto options = shell_options(split, environment);
   if (!options) return give_up(options.error());
@@ -115,7 +127,7 @@ int act(const Split& split, const Environment& environment) {
   if (activation.conda.find('/') != std::string::npos) {
     make_absolute(activation.conda, options->request);
   }
-  if (const auto done = complete(options->container); !done) return give_up(done.error());
+  // The node reads the same words anew, an EDF too.
   const auto shell = entry_command(shell_of(environment), {activation, options->container});
   if (!shell) return give_up(shell.error());
   const Environment clean = scheduler::without_job(environment);
@@ -124,8 +136,7 @@ int act(const Split& split, const Environment& environment) {
   }
   const bool has_slurm = find_program("salloc", clean).has_value();
   if (!has_slurm && options->dry_run == DryRun::no) return give_up(scheduler::no_slurm("salloc"));
-  if (const auto there = check_activation(activation, options->request, clean, options->notes);
-      !there) {
+  if (const auto there = check_surroundings(*options, clean); !there) {
     return give_up(there.error());
   }
   if (options->attach) return attach(*options, *shell, has_slurm, clean);
@@ -150,8 +161,11 @@ int enter(const std::string& shell, const Split& split, const Environment& envir
   const auto activation = activation_options(split, environment);
   if (!activation) return give_up(activation.error());
   std::vector<std::string> notes;  // were said where the shell was asked for
-  const auto container = container_options(split, environment, notes);
+  auto container = container_options(split, environment, notes);
   if (!container) return give_up(container.error());
+  if (const auto done = complete(*container, environment, notes); !done) {
+    return give_up(done.error());
+  }
   return give_up(enter_shell(shell, {*activation, *container}, environment));
 }
 

@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "base/console.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "cli/container_options.h"
+#include "container/prepare.h"
 #include "hosts/address.h"
 #include "launch/container_plan.h"
 
@@ -64,6 +66,10 @@ Error enter_shell(const std::string& shell, const ShellPlace& place,
   const auto plan = launch::plan_shell(place.container, place.activation.venv,
                                        activated->environment, host, on_terminal);
   if (!plan) return plan.error();
+  const auto prepared =
+      container::prepare(*plan->runtime, plan->run, plan->node, activated->environment,
+                         [](const auto& line) { say(line); });
+  if (!prepared) return prepared.error();
   return become(plan->command.argv, plan->command.environment);
 }
 
