@@ -104,7 +104,9 @@ class Build {
     if (!code) return fail(what, code.error().line());
     if (*code == 0) return {};
     const std::string said = setup::pips_words({kept.begin(), kept.end()});
-    return fail(what, said.empty() ? fmt::format("it ended with exit code {}", *code) : said,
+    const std::string last = kept.empty() ? "" : printable(trim(kept.back()));
+    return fail(what,
+                said.empty() ? fmt::format("it ended with exit code {}: {}", *code, last) : said,
                 "what it printed stands above");
   }
 

@@ -39,8 +39,8 @@ class Images(support.TestCase):
     def test_one_of_a_folder(self):
         self.assert_ok(self.setup("./root"))
         self.assertEqual(self.state(), "complete")
-        used = self.run_to_end(support.binary(), "--container", "t.sif", "--no-python", "sh", "-c",
-                               "echo inside", cwd=self.work, env=self.env)
+        used = self.run_to_end("apptainer", "--quiet", "exec", "t.sif", "sh", "-c", "echo inside",
+                               cwd=self.work, env=self.env)
         self.assert_ok(used)
         self.assertEqual(used.out, "inside\n")
         again = self.setup("./root")
