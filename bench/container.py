@@ -41,7 +41,7 @@ def runtimes_words(ours, env, cwd):
     words = shlex.split(line)[1:]
     place = words.index("FOLDER:FOLDER")  # of one run only
     del words[place - 1:place + 1]
-    return [*words[:words.index(containers.IMAGE) + 1], "/bin/true"]
+    return [*words[:words.index(containers.IMAGE) + 1], "true"]
 
 
 def compare(rounds, binary):

@@ -52,6 +52,29 @@ class Hosts(containers.WithPodman, SubmitCase):
         self.assertEqual(done.code, 2, done)
         self.assertRegex(done.err, rf"--bind {only_n0}-n1 on n1: there is no such file or folder")
 
+    def test_a_shell_inside(self):
+        done = self.shell(["--nodes", "1", "--container", IMAGE, "-e", "OWN=mine"],
+                          "cat /etc/passwd; echo in $PWD $OWN on $(id -u)-$SLURM_NODEID; exit 3\n",
+                          cwd=self.here, env=self.env)
+        self.assertRegex(done.out, r"root:x:0:0:root:/root:/bin/sh\s")
+        self.assertIn(f"in {self.here} mine on 0-0", done.out)
+        self.assertEqual(done.code, 3, done)
+
+    def test_ranks_that_srun_starts_one_by_one_have_containers_of_their_own(self):
+        done = self.srun("-N2", "-n4", TOPRUN, "--container", IMAGE, "-e", "OWN=mine", "--no-python",
+                         "sh", "-c", "echo $RANK/$WORLD_SIZE $OWN $(cat /etc/passwd)", cwd=self.here,
+                         env=self.env, limit=LIMIT_S)
+        self.assert_ok(done)
+        self.assertEqual(sorted(done.out.splitlines()),
+                         [f"{rank}/4 mine root:x:0:0:root:/root:/bin/sh" for rank in range(4)])
+
+    def test_many_ranks_in_one_container_per_host(self):
+        done = self.srun("-N4", TOPRUN, "--container", IMAGE, "--nproc-per-node", "16",
+                         "--no-python", "sh", "-c", "echo $RANK", cwd=self.here, env=self.env,
+                         limit=LIMIT_S)
+        self.assert_ok(done)
+        self.assertEqual(sorted(map(int, done.out.split())), list(range(64)))
+
 
 if __name__ == "__main__":
     unittest.main()

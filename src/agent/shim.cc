@@ -91,6 +91,8 @@ class Shim {
       start(message.value("host", std::string(here)));
     } else if (order == "look") {
       look(message);
+    } else if (order == "enter") {
+      enter(message.value("folder", ""));
     } else if (order == "describe") {
       answer({{"left", describe_descendants()}});
     } else if (order == "signal") {
@@ -121,6 +123,11 @@ class Shim {
     auto pids = there ? spawn(programs, inherited_, host) : std::unexpected(there.error());
     handed_over_.clear();
     answer(pids ? json{{"pids", *pids}} : error_json(pids.error()));
+  }
+
+  void enter(const std::string& folder) {
+    if (::chdir(folder.c_str()) == 0) return answer({{"entered", true}});
+    answer(error_json(usage("folder " + folder, errno_text(errno)).error()));
   }
 
   void look(const json& message) {

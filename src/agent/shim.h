@@ -14,10 +14,11 @@ inline constexpr std::string_view shim_word = "--container-shim";
 //
 //   connecting --hello--> serving --agent gone, or a signal--> killing --no process left--> ended
 //
-// Orders (agent/shim_wire.h), of which the first four are answered:
+// Orders (agent/shim_wire.h), of which most are answered:
 //   {order: "program", argv, environment, affinity} with its stdin, stdout, stderr; kept until
 //   {order: "start", host: for messages}      → {pids: […]} or {failed: […]}
 //   {order: "look", paths: […]}               → {seen: [bits of Seen]}
+//   {order: "enter", folder}                  → {entered: true} or {failed: […]}
 //   {order: "describe"}                       → {left: […]}
 //   {order: "signal", pids: […], signal, only_handlers}   to these process groups
 //   {order: "signal_all", signal}

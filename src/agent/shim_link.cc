@@ -28,6 +28,12 @@ Result<std::shared_ptr<ShimLink>> ShimLink::greet(boost::asio::io_context& io, F
   return link;
 }
 
+Result<void> ShimLink::enter(const std::string& folder) {
+  const auto answer = ask({{"order", "enter"}, {"folder", folder}}, "entered");
+  if (!answer) return std::unexpected(answer.error());
+  return {};
+}
+
 Result<std::vector<Seen>> ShimLink::look(const std::vector<std::string>& paths) {
   const auto answer = ask({{"order", "look"}, {"paths", paths}}, "seen");
   if (!answer) return std::unexpected(answer.error());

@@ -39,6 +39,8 @@ class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> 
   bool lost() const { return lost_; }
   // The shim then kills what is left inside, and ends.
   void close();
+  // The folder in which the ranks begin.
+  Result<void> enter(const std::string& folder);
   Result<std::vector<Seen>> look(const std::vector<std::string>& paths);
 
   Result<std::vector<pid_t>> start(std::vector<Program> programs) override;

@@ -85,6 +85,15 @@ TEST_F(ShimTest, TellsWhatAPathIs) {
   EXPECT_FALSE(seen[2].exists || seen[2].readable || seen[2].executable || seen[2].writable);
 }
 
+TEST_F(ShimTest, RanksBeginInTheFolderThatItEntered) {
+  ASSERT_TRUE(link_->enter(root_));
+  start("pwd >out");
+  EXPECT_EQ(awaited_file("out"), root_.string() + "\n");
+  const auto entered = link_->enter("/no/such");
+  ASSERT_FALSE(entered);
+  EXPECT_EQ(entered.error().why, "No such file or directory");
+}
+
 TEST_F(ShimTest, TellsItsEnvironment) {
   EXPECT_EQ(link_->environment().get("PATH"), std::string(::getenv("PATH")));
 }

@@ -13,6 +13,11 @@ std::string quoted(const std::string& value) {
 
 }  // namespace
 
+std::string variable_word(const std::string& name, const std::string& value,
+                          const Environment& environment) {
+  return environment.get(name) == value ? name : fmt::format("{}={}", name, value);
+}
+
 std::string colon_form(const Bind& bind) {
   return fmt::format("{}:{}{}", bind.source, bind.target, bind.read_only ? ":ro" : "");
 }

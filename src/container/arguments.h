@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "container/container.h"
 
 namespace toprun::container {
@@ -26,6 +27,11 @@ class Arguments {
  private:
   std::vector<std::string> words_;
 };
+
+// What sets a variable inside by --env: "NAME" where the program's own environment has it with this
+// value, so that it does not stand in the process list, else "NAME=VALUE".
+std::string variable_word(const std::string& name, const std::string& value,
+                          const Environment& environment);
 
 // "SRC:DST[:ro]", as Podman, Docker and Apptainer take it.
 std::string colon_form(const Bind& bind);

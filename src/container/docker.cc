@@ -66,7 +66,7 @@ class Docker final : public Runtime {
     if (run.wanted.gpu && node.nvidia) words.add("--gpus", "all");
     for (const Bind& bind : in_order(run.binds)) words.add("--mount", mount_form(bind));
     for (const auto& [name, value] : run.variables) {
-      words.add("--env", fmt::format("{}={}", name, value));
+      words.add("--env", variable_word(name, value, environment));
     }
     words.add("--workdir", run.workdir);
     if (run.interactive) words.add("--interactive", "--tty");

@@ -106,7 +106,7 @@ class Enroot final : public Runtime {
       words.add("--mount", fmt::format("{}:{}:none:x-create=auto,rbind{}", bind.source, bind.target,
                                        bind.read_only ? ",ro" : ""));
     }
-    add_variables(words, run, node);
+    add_variables(words, run, node, environment);
     words.add(word_of(run, *image, environment));
     words.add_all(run.program);
     return Command{words.take(), environment};
@@ -130,14 +130,15 @@ class Enroot final : public Runtime {
   }
 
   // Its hooks 98-nvidia.sh and 99-mellanox.sh go by the container's variables.
-  static void add_variables(Arguments& words, const Run& run, const Node& node) {
+  static void add_variables(Arguments& words, const Run& run, const Node& node,
+                            const Environment& environment) {
     if (node.nvidia) {
       words.add("--env",
                 run.wanted.gpu ? "NVIDIA_VISIBLE_DEVICES=all" : "NVIDIA_VISIBLE_DEVICES=void");
     }
     if (!node.rdma_devices.empty()) words.add("--env", "MELLANOX_VISIBLE_DEVICES=all");
     for (const auto& [name, value] : run.variables) {
-      words.add("--env", fmt::format("{}={}", name, value));
+      words.add("--env", variable_word(name, value, environment));
     }
   }
 };

@@ -151,7 +151,7 @@ class Podman final : public Runtime {
     }
     add_binds(words, run);
     for (const auto& [name, value] : run.variables) {
-      words.add("--env", fmt::format("{}={}", name, value));
+      words.add("--env", variable_word(name, value, environment));
     }
     // Hooks of the site (oci-hooks(5)) go by them.
     for (const auto& [name, value] : run.wanted.annotations) {

@@ -240,7 +240,7 @@ int run_agent(const Job& job, int heartbeat_fd) {
   }
   if (job.several_processes() && job.options.verbose > 0) say(words_for(*secret));
   int exit_code = exit_failure;
-  if (job.in_container()) {
+  if (job.in_container() && job.place.stance != scheduler::Stance::in_place) {
     session.container = std::make_unique<NodeContainer>(session.io, job);
     asio::co_spawn(session.io, session.container->bring_up(), asio::detached);
   }

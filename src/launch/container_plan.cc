@@ -70,6 +70,13 @@ Result<container::Run> plan_run(const container::Wanted& wanted, const Inside& i
   return run;
 }
 
+// Of the host all that means something there, whatever the image says: it cannot be asked before.
+std::vector<std::pair<std::string, std::string>> variables_inside(const Environment& environment,
+                                                                  const container::Wanted& wanted) {
+  const Environment inside = container::inside({}, environment, wanted);
+  return {inside.variables().begin(), inside.variables().end()};
+}
+
 Result<container::Bind> own_program() {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
@@ -155,16 +162,39 @@ Result<EngineContainer> plan_engine_container(const Job& job) {
   return EngineContainer{(*runtime)->step_options(*run), std::string(program_inside)};
 }
 
+std::vector<std::string> program_of_rank(const Options& options) {
+  std::vector<std::string> argv;
+  if (options.program != Program::executable) {
+    std::error_code error;
+    const fs::path venv = fs::absolute(options.activation.venv, error).lexically_normal();
+    argv = {options.activation.venv.empty() ? "python3" : (venv / "bin/python").string(), "-u"};
+    if (options.program == Program::module) argv.push_back("-m");
+  }
+  argv.push_back(options.script);
+  argv.insert(argv.end(), options.arguments.begin(), options.arguments.end());
+  return argv;
+}
+
+Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& argv,
+                                const Environment& environment, const std::string& folder) {
+  Inside inside;
+  inside.program = argv;
+  if (!folder.empty()) inside.binds.push_back({folder, folder});
+  // Where processes of mpirun's find its daemon.
+  if (const auto sockets = environment.non_empty("PMIX_SERVER_TMPDIR")) {
+    inside.binds.push_back({*sockets, *sockets});
+  }
+  inside.variables = variables_inside(environment, job.options.container);
+  return plan_container(job.options.container, inside, environment, job.place.node_name);
+}
+
 Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,
                                  const Environment& environment, const std::string& host,
                                  bool on_terminal) {
   Inside inside;
-  inside.program = {"/bin/sh", "-c", std::string(best_shell), venv};
+  inside.program = {"sh", "-c", std::string(best_shell), venv};
   inside.interactive = on_terminal;
-  for (const auto& [name, value] : environment.variables()) {
-    if (container::passes(name)) inside.variables.emplace_back(name, value);
-  }
-  inside.variables.insert(inside.variables.end(), wanted.variables.begin(), wanted.variables.end());
+  inside.variables = variables_inside(environment, wanted);
   return plan_container(wanted, inside, environment, host);
 }
 

@@ -50,6 +50,14 @@ inline constexpr const char* inside_variable = "TOPRUN_INSIDE";
 
 Result<EngineContainer> plan_engine_container(const Job& job);
 
+// With one rank in it, which this process is to become: a container of its own. `argv` is the
+// rank's, `environment` complete but for the image's; `folder`, where its files are, may be empty.
+Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& argv,
+                                const Environment& environment, const std::string& folder);
+
+// The rank's program where it is not known what the container has.
+std::vector<std::string> program_of_rank(const Options& options);
+
 // With a shell in it that somebody uses, in a virtual environment if `venv` names one. All of
 // `environment` that means something inside is there.
 Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::string& venv,

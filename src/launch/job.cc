@@ -109,7 +109,11 @@ Result<void> look_here(Job& job) {
   if (!activated) return std::unexpected(activated.error());
   job.environment = activated->environment;
   if (!activated->note.empty()) job.place.reasons.push_back(activated->note);
-  if (job.in_container()) return count_workers(job);
+  if (job.in_container()) {
+    job.program = program_of_rank(job.options);
+    job.program_reason = "in the container";
+    return count_workers(job);
+  }
   if (auto there = check_program(job.options, job.environment); !there) return there;
   if (auto counted = count_workers(job); !counted) return counted;
   return choose_program(job, *activated);
@@ -175,7 +179,9 @@ void choose_root(Job& job) {
       root_index = listed(*endpoint, job.place.nodes).value_or(0);
   }
   if (job.place.task && !options.node_rank.value) {
-    if (!endpoint) job.is_root = *job.place.task == 0;  // else the endpoint's owner is
+    // The user's endpoint is owned by a host: its agent, or the first of its ranks, is the root.
+    if (!endpoint) job.is_root = *job.place.task == 0;
+    if (endpoint && job.place.local_rank.value_or(0) > 0) job.is_root = false;
   } else if (index) {
     job.is_root = *index == root_index && job.place.local_rank.value_or(0) == 0;
   }
@@ -304,11 +310,6 @@ Result<Job> prepare(const Options& options, const Environment& environment,
                  "give a port from 1 to 65535");
   }
   if (job.place.stance == Stance::in_place) {
-    if (job.in_container()) {
-      return usage("--container with ranks in place",
-                   "each rank would start a container of its own",
-                   "start one toprun per node, as srun --ntasks-per-node=1 does");
-    }
     if (options.max_restarts > 0) {
       return usage(
           fmt::format("--max-restarts {}", options.max_restarts),

@@ -81,6 +81,7 @@ bool pause(std::chrono::milliseconds time) {
 // The story of a launch. What stands here is what one process knows by itself; where several meet,
 // it goes on in agent_process.cc: join, locate, order, serve, assign, run, end.
 int launch(const Options& options, const Environment& environment) {
+  if (environment.has(contained_rank_variable)) return become_contained(options, environment);
   const agent::Inherited inherited = agent::Inherited::capture();
   const auto job = prepare(options, environment, inherited);
   if (!job) return give_up(job.error());

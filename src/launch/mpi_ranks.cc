@@ -8,8 +8,11 @@
 
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/text.h"
+#include "hosts/address.h"
 #include "launch/arrange.h"
+#include "launch/container_plan.h"
 #include "launch/spares.h"
 #include "launch/ssh_orders.h"
 #include "launch/step.h"
@@ -67,6 +70,15 @@ void set_slots(MpiRanks& ranks, const scheduler::Allocation& place) {
   ranks.environment.set("SLURM_TASKS_PER_NODE", scheduler::count_list_text(slots));
 }
 
+// Each rank is this program, which becomes the one in a container.
+std::vector<std::string> contained_rank(const Job& job) {
+  std::vector<std::string> argv = {"env", fmt::format("{}=1", contained_rank_variable),
+                                   program_for(job)};
+  const auto arguments = arguments_for(job);
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  return argv;
+}
+
 // A file of this process's, removed at its end.
 class HostFile {
  public:
@@ -118,7 +130,7 @@ Result<MpiRanks> mpi_ranks(const Job& job) {
   set_slots(ranks, job.place);
   mpirun->as_root = ::geteuid() == 0;
   mpirun->variables = variables_for_ranks(job);
-  mpirun->argv = job.program;
+  mpirun->argv = job.in_container() ? contained_rank(job) : job.program;
   ranks.argv =
       scheduler::mpirun_ranks(*mpirun, host_file_word, static_cast<int>(ranks.hosts.size()));
   return ranks;
@@ -137,6 +149,22 @@ int run_mpi_ranks(const Job& job) {
   std::ranges::replace(ranks->argv, std::string(host_file_word), *path);
   return run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO,
                      [](pid_t mpirun, int signal) { ::kill(mpirun, signal); });
+}
+
+int become_contained(const Options& options, const Environment& environment) {
+  Job job;
+  job.options = options;
+  job.environment = environment;
+  job.environment.unset(contained_rank_variable);
+  job.place.node_name = hosts::host_name();
+  const auto plan = plan_rank(job, program_of_rank(options), job.environment, "");
+  if (!plan) return give_up(plan.error());
+  const auto& [argv, variables] = plan->command;
+  const auto path = find_program(argv.front(), variables);
+  if (!path) return give_up(fail(argv.front(), "there is no such program").error());
+  const std::vector<std::string> entries = variables.entries();
+  ::execve(path->c_str(), exec_pointers(argv).data(), exec_pointers(entries).data());
+  return give_up(fail_errno("cannot start " + *path).error());
 }
 
 }  // namespace toprun::launch

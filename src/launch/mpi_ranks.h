@@ -17,6 +17,12 @@ struct MpiRanks {
 inline constexpr const char* host_file_word = "HOSTS";  // in argv
 Result<MpiRanks> mpi_ranks(const Job& job);
 
+// In the environment of a toprun that such an mpirun started: it is to become a rank in a
+// container.
+inline constexpr const char* contained_rank_variable = "TOPRUN_CONTAINED_RANK";
+// Does so; returns only if it could not, the exit code.
+int become_contained(const Options& options, const Environment& environment);
+
 // Runs it: standard input is rank 0's, signals go to mpirun; returns its exit code.
 int run_mpi_ranks(const Job& job);
 

@@ -32,7 +32,6 @@ constexpr std::chrono::seconds first_progress{10};
 constexpr std::chrono::seconds progress_interval{30};
 constexpr std::chrono::seconds admission_limit{5};
 constexpr std::chrono::seconds death_limit{2};
-constexpr milliseconds end_interval{5};
 constexpr milliseconds last_words_limit{500};
 
 std::string last_lines(const std::string& words) {
@@ -94,7 +93,7 @@ asio::awaitable<void> NodeContainer::bring_up() {
   if (done) done = co_await create();
   if (done) done = co_await await_shim();
   if (done) {
-    auto place = in_the_container(job_, *shim_);
+    auto place = in_the_container(job_, plan_.run.workdir, *shim_);
     if (place) {
       workplace_ = *std::move(place);
     } else {
@@ -203,7 +202,7 @@ asio::awaitable<Result<void>> NodeContainer::make(container::Preparation& prepar
     if (auto started = spawn(command); !started) co_return started;
     while (!runtime_ended()) {
       tell_progress("makes");
-      co_await next_event();
+      co_await next_event(next_progress_);
     }
     if (runtime_status_ == 0) continue;
     co_await hear_out();
@@ -225,7 +224,7 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
                      last_lines(words_));
     }
     tell_progress("starts");
-    co_await next_event();
+    co_await next_event(next_progress_);
   }
   auto connection = door_->admit(admission_limit);
   if (!connection) co_return std::unexpected(connection.error());
@@ -242,8 +241,8 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
 }
 
 // Until a child ended, the runtime closed its output, the shim knocked, or it is time for a line.
-asio::awaitable<void> NodeContainer::next_event() {
-  event_.expires_at(std::min(next_progress_, steady_clock::now() + progress_interval));
+asio::awaitable<void> NodeContainer::next_event(SteadyTime limit) {
+  event_.expires_at(std::min(limit, steady_clock::now() + progress_interval));
   child_signal_.async_wait([this](const boost::system::error_code& error, int) {
     if (!error) event_.cancel();
   });
@@ -310,8 +309,7 @@ asio::awaitable<void> NodeContainer::end() {
   if (shim_) shim_->close();
   const auto deadline = steady_clock::now() + container_end_limit;
   while (!nothing_left() && steady_clock::now() < deadline) {
-    event_.expires_after(end_interval);
-    co_await event_.async_wait(quietly);
+    co_await next_event(deadline);
   }
 }
 

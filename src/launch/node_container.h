@@ -57,7 +57,7 @@ class NodeContainer {
   boost::asio::awaitable<Result<void>> create();
   boost::asio::awaitable<Result<void>> make(container::Preparation& preparation);
   boost::asio::awaitable<Result<void>> await_shim();
-  boost::asio::awaitable<void> next_event();
+  boost::asio::awaitable<void> next_event(SteadyTime limit);
   boost::asio::awaitable<void> listen_to_runtime();
   void show(std::string_view words);
   boost::asio::awaitable<void> hear_out();

@@ -28,8 +28,8 @@ Result<std::optional<scheduler::PmiMeeting>> meet(const Environment& environment
   const auto world = scheduler::mpi_world(environment);
   if (!fd || !world || !*world || (*world)->size == 1) return std::nullopt;
   const int rank = (*world)->rank;
-  auto meeting = scheduler::meet_by_pmi(static_cast<int>(*fd), rank, (*world)->size,
-                                        rank == 0 ? own_addresses() : "",
+  const scheduler::PmiRank me{static_cast<int>(*fd), rank, (*world)->size, (*world)->local_rank};
+  auto meeting = scheduler::meet_by_pmi(me, rank == 0 ? own_addresses() : "",
                                         std::chrono::steady_clock::now() + meeting_limit);
   if (!meeting) return std::unexpected(std::move(meeting.error()));
   return *std::move(meeting);

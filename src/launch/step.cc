@@ -29,14 +29,6 @@ constexpr std::array forwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIG
 constexpr const char* secret_variable = "TOPRUN_SECRET";
 constexpr int impatient_after = 3;  // that many signals end the engine's command itself
 
-// argv[0] as the nodes find it: the link we were called by where its name matters, else the binary.
-std::string program_for(const Job& job) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!job.options.called_torchrun && !error) return self.string();
-  return job.options.command_line.front();
-}
-
 // Names of what the agents read, for an engine that hands on only what it is told.
 std::vector<std::string> variables_for_agents(const Job& job) {
   std::vector<std::string> wanted = job.options.option_variables;
@@ -139,6 +131,13 @@ int follow(pid_t pid, const Fd& signals, Overheard& overheard,
 }
 
 }  // namespace
+
+std::string program_for(const Job& job) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!job.options.called_torchrun && !error) return self.string();
+  return job.options.command_line.front();
+}
 
 std::vector<std::string> arguments_for(const Job& job) {
   const std::vector<std::string>& line = job.options.command_line;

@@ -10,6 +10,10 @@ namespace toprun::launch {
 // The command by which the engine starts an agent on every node.
 Result<scheduler::AgentCommand> step_command(const Job& job);
 
+// This program as the nodes find it: the link it was called by where its name matters, else the
+// file.
+std::string program_for(const Job& job);
+
 // The user's own arguments without --dry-run: what the agents are to run.
 std::vector<std::string> arguments_for(const Job& job);
 

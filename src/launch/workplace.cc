@@ -133,13 +133,26 @@ Result<void> choose_inner_python(const Job& job, const Sight& sight, Workplace& 
   return {};
 }
 
+// Not every runtime has a word for it.
+Result<void> enter_folder(const Job& job, const std::string& folder, agent::ShimLink& shim) {
+  const auto entered = shim.enter(folder);
+  if (entered) return {};
+  return usage(
+      fmt::format("folder {} in {}", folder, where(job)), entered.error().why,
+      job.options.container.workdir.empty() ? "add --bind " + folder : "check --container-workdir");
+}
+
 }  // namespace
 
 Workplace on_the_host(const Job& job) {
   return {job.environment, job.program, job.program_reason};
 }
 
-Result<Workplace> in_the_container(const Job& job, agent::ShimLink& shim) {
+Result<Workplace> in_the_container(const Job& job, const std::string& folder,
+                                   agent::ShimLink& shim) {
+  if (auto entered = enter_folder(job, folder, shim); !entered) {
+    return std::unexpected(entered.error());
+  }
   const Sight sight(shim);
   Workplace place;
   place.environment = container::inside(shim.environment(), job.environment, job.options.container);

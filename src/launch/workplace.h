@@ -20,10 +20,11 @@ struct Workplace {
 
 Workplace on_the_host(const Job& job);
 
-// Looks about in the container. Errors name what is not there: a script, a program, a virtual
-// environment or a Python; a path of the host among the script's arguments that is not seen inside,
-// with the --bind that would show it.
-Result<Workplace> in_the_container(const Job& job, agent::ShimLink& shim);
+// Goes to `folder` in the container and looks about. Errors name what is not there: a script, a
+// program, a virtual environment or a Python; a path of the host among the script's arguments that
+// is not seen inside, with the --bind that would show it.
+Result<Workplace> in_the_container(const Job& job, const std::string& folder,
+                                   agent::ShimLink& shim);
 
 // The paths among the words of a program's command line: "/data", "./out", "--data=/data",
 // "../data". Words without a slash are none.

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "hosts/resolve.h"
 #include "launch/binding.h"
+#include "launch/container_plan.h"
 #include "launch/streams.h"
 
 namespace toprun::launch {
@@ -35,6 +36,11 @@ std::optional<std::string> gloo_interface(const Job& job,
                     found->interface, hosts::host_name()));
   }
   return found->interface;
+}
+
+// A rank that an engine started is no child of its node's agent.
+bool in_container_of_its_own(const Job& job) {
+  return job.in_container() && job.place.stance == scheduler::Stance::in_place;
 }
 
 std::string signal_list(const std::vector<int>& signals) {
@@ -97,6 +103,12 @@ Result<WorkPlan> plan_work(const Job& job, const Workplace& place,
     worker.error_file = files->error_json;
     worker.inherit_stdin = !job.several_processes();
     if (!cpus->empty()) worker.cpus = (*cpus)[static_cast<std::size_t>(i)];
+    if (in_container_of_its_own(job)) {
+      auto rank = plan_rank(job, worker.argv, worker.environment, logs.folder());
+      if (!rank) return std::unexpected(std::move(rank.error()));
+      worker.argv = std::move(rank->command.argv);
+      worker.environment = std::move(rank->command.environment);
+    }
     plan.workers.push_back(std::move(worker));
   }
   return plan;

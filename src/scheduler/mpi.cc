@@ -48,7 +48,7 @@ Result<void> check_node_count(const MpiWorld& world, const Hints& hints) {
 // Hydra's processes have told each other more than their variables do.
 void take(MpiWorld& world, const PmiMeeting& meeting) {
   world.job = meeting.job;
-  if (meeting.nodes) world.nodes = meeting.nodes;
+  world.nodes = meeting.nodes;
   world.hosts.clear();
   for (const std::string_view host : split(meeting.said, ',')) world.hosts.emplace_back(host);
 }

@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <set>
 
 #include "base/text.h"
 
@@ -15,7 +13,11 @@ namespace {
 
 constexpr std::size_t max_line_bytes = 4096;
 constexpr std::size_t max_words_bytes = 512;  // of PMI-1's 1024 for a value
-constexpr const char* key = "toprun-root";
+constexpr const char* root_key = "toprun-root";
+
+std::string key_of(int rank) {
+  return fmt::format("toprun-{}", rank);
+}
 
 std::string value_in(std::string_view line, std::string_view name) {
   for (const std::string_view word : words(line)) {
@@ -76,57 +78,41 @@ class Proxy {
 
 }  // namespace
 
-std::optional<int> nodes_in_mapping(std::string_view mapping, int ranks) {
-  std::vector<std::array<int, 3>> blocks;
-  constexpr std::string_view beginning = "(vector,(";
-  constexpr int most = 1 << 24;
-  if (!mapping.starts_with(beginning) || !mapping.ends_with("))")) return std::nullopt;
-  mapping.remove_prefix(beginning.size());
-  mapping.remove_suffix(2);
-  std::string text(mapping);
-  for (std::size_t at; (at = text.find("),(")) != std::string::npos;) text.replace(at, 3, ";");
-  for (const std::string_view part : split(text, ';')) {
-    const auto numbers = split(part, ',');
-    if (numbers.size() != 3) return std::nullopt;
-    std::array<int, 3> block{};
-    for (std::size_t i = 0; i < block.size(); ++i) {
-      const auto number = parse_int(numbers[i]);
-      if (!number || *number < (i == 0 ? 0 : 1) || *number > most) return std::nullopt;
-      block[i] = static_cast<int>(*number);
-    }
-    blocks.push_back(block);
-  }
-  std::set<int> nodes;
-  for (std::int64_t left = ranks; left > 0;) {
-    for (const auto& [first, count, each] : blocks) {
-      for (int i = 0; i < count && left > 0; ++i, left -= each) nodes.insert(first + i);
-    }
-  }
-  return static_cast<int>(nodes.size());
-}
-
-Result<PmiMeeting> meet_by_pmi(int fd, int rank, int ranks, const std::string& said,
-                               SteadyTime deadline) {
-  Proxy proxy(fd, deadline);
+Result<PmiMeeting> meet_by_pmi(const PmiRank& me, const std::string& said, SteadyTime deadline) {
+  Proxy proxy(me.fd, deadline);
   auto reply = proxy.ask("init pmi_version=1 pmi_subversion=1", "response_to_init");
+  if (reply) reply = proxy.ask("get_my_kvsname", "my_kvsname");
   if (!reply) return std::unexpected(std::move(reply.error()));
-  reply = proxy.ask("get_my_kvsname", "my_kvsname");
-  if (!reply) return std::unexpected(std::move(reply.error()));
-  PmiMeeting meeting{value_in(*reply, "kvsname"), said.substr(0, max_words_bytes), {}};
-  const std::string space = "kvsname=" + meeting.job;
-  if (rank == 0) {
-    reply =
-        proxy.ask(fmt::format("put {} key={} value={}", space, key, meeting.said), "put_result");
-    if (!reply) return std::unexpected(std::move(reply.error()));
+  PmiMeeting meeting{value_in(*reply, "kvsname"), {}, 0};
+  const auto put = [&](const std::string& key, std::string_view value) {
+    return proxy.ask(fmt::format("put kvsname={} key={} value={}", meeting.job, key, value),
+                     "put_result");
+  };
+  const auto get = [&](const std::string& key) {
+    return proxy.ask(fmt::format("get kvsname={} key={}", meeting.job, key), "get_result");
+  };
+  reply = put(key_of(me.rank), me.local_rank == 0 ? "first" : "another");
+  if (reply) reply = proxy.ask("barrier_in", "barrier_out");
+  for (int rank = 0; reply && me.rank == 0 && rank < me.ranks; ++rank) {
+    reply = get(key_of(rank));
+    if (reply && value_in(*reply, "value") == "first") ++meeting.nodes;
   }
-  reply = proxy.ask("barrier_in", "barrier_out");
+  if (reply && me.rank == 0) {
+    const std::string words = said.substr(0, max_words_bytes);
+    reply = put(root_key, fmt::format("{};{}", meeting.nodes, words));
+  }
+  if (reply) reply = proxy.ask("barrier_in", "barrier_out");
+  if (reply) reply = get(root_key);
   if (!reply) return std::unexpected(std::move(reply.error()));
-  reply = proxy.ask(fmt::format("get {} key={}", space, key), "get_result");
+  const std::string value = value_in(*reply, "value");
+  reply = proxy.ask("finalize", "finalize_ack");
   if (!reply) return std::unexpected(std::move(reply.error()));
-  meeting.said = value_in(*reply, "value");
-  // Not every process manager has it.
-  reply = proxy.ask("get " + space + " key=PMI_process_mapping", "get_result");
-  if (reply) meeting.nodes = nodes_in_mapping(value_in(*reply, "value"), ranks);
+  const std::size_t end = std::min(value.find(';'), value.size() - 1);
+  meeting.nodes = static_cast<int>(parse_int(value.substr(0, end)).value_or(0));
+  if (meeting.nodes < 1 || meeting.nodes > me.ranks) {
+    return fail("PMI: rank 0", fmt::format("it says \"{}\"", printable(value)));
+  }
+  meeting.said = value.substr(end + 1);
   return meeting;
 }
 

@@ -50,59 +50,47 @@ SteadyTime soon() {
 }
 
 // As MPICH 4.2's proxy answers.
-const std::vector<std::string> hydra = {
-    "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n",
-    "cmd=my_kvsname kvsname=kvs_7\n",
-    "cmd=put_result rc=0 msg=success\n",
-    "cmd=barrier_out\n",
-    "cmd=get_result rc=0 msg=success value=10.0.0.1,10.0.0.2\n",
-    "cmd=get_result rc=0 msg=success value=(vector,(0,2,2))\n"};
+const std::vector<std::string> begins = {
+    "cmd=response_to_init rc=0 pmi_version=1 pmi_subversion=1\n",
+    "cmd=my_kvsname rc=0 kvsname=kvs_7\n", "cmd=put_result rc=0\n", "cmd=barrier_out\n"};
+const std::string put = "cmd=put_result rc=0\n";
+const std::string barrier = "cmd=barrier_out\n";
+const std::string bye = "cmd=finalize_ack rc=0\n";
 
-TEST(Pmi, Rank0SaysWhereItIs) {
-  Proxy proxy(hydra);
-  const auto meeting = meet_by_pmi(proxy.fd(), 0, 4, "10.0.0.1,10.0.0.2", soon());
-  ASSERT_TRUE(meeting) << meeting.error().line();
-  EXPECT_EQ(meeting->job, "kvs_7");
-  EXPECT_EQ(meeting->said, "10.0.0.1,10.0.0.2");
-  EXPECT_EQ(proxy.asked(),
-            "cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\ncmd=put kvsname=kvs_7 "
-            "key=toprun-root value=10.0.0.1,10.0.0.2\ncmd=barrier_in\ncmd=get kvsname=kvs_7 "
-            "key=toprun-root\ncmd=get kvsname=kvs_7 key=PMI_process_mapping\n");
-  EXPECT_EQ(meeting->nodes, 2);
+std::string got(const std::string& value) {
+  return "cmd=get_result rc=0 value=" + value + " found=TRUE\n";
 }
 
-TEST(Pmi, MappingsCountNodes) {
-  struct Case {
-    const char* mapping;
-    int ranks;
-    int nodes;  // -1: not of the form
-  };
-  for (const auto& [mapping, ranks, nodes] : {Case{"(vector,(0,2,2))", 4, 2},
-                                              {"(vector,(0,2,2))", 3, 2},
-                                              {"(vector,(0,2,2))", 2, 1},
-                                              {"(vector,(0,2,1))", 4, 2},
-                                              {"(vector,(0,3,8),(3,1,4))", 28, 4},
-                                              {"(vector,(1,1,4),(0,1,4))", 5, 2},
-                                              {"", 4, -1},
-                                              {"(vector)", 4, -1},
-                                              {"(vector,(0,2))", 4, -1},
-                                              {"(vector,(0,0,2))", 4, -1},
-                                              {"(vector,(0,2,0))", 4, -1},
-                                              {"(vector,(0,2,x))", 4, -1},
-                                              {"(vector,(0,2,2)", 4, -1},
-                                              {"(vector,(0,99999999999,1))", 4, -1}}) {
-    EXPECT_EQ(nodes_in_mapping(mapping, ranks).value_or(-1), nodes) << mapping;
-  }
+std::vector<std::string> with(std::vector<std::string> answers,
+                              std::initializer_list<std::string> more) {
+  answers.insert(answers.end(), more);
+  return answers;
+}
+
+TEST(Pmi, Rank0CountsNodesAndSaysWhereItIs) {
+  Proxy proxy(with(begins, {got("first"), got("another"), got("first"), put, barrier,
+                            got("2;10.0.0.1,fd77::1"), bye}));
+  const auto meeting = meet_by_pmi({proxy.fd(), 0, 3, 0}, "10.0.0.1,fd77::1", soon());
+  ASSERT_TRUE(meeting) << meeting.error().line();
+  EXPECT_EQ(meeting->job, "kvs_7");
+  EXPECT_EQ(meeting->said, "10.0.0.1,fd77::1");
+  EXPECT_EQ(meeting->nodes, 2);
+  EXPECT_EQ(proxy.asked(),
+            "cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_my_kvsname\n"
+            "cmd=put kvsname=kvs_7 key=toprun-0 value=first\ncmd=barrier_in\n"
+            "cmd=get kvsname=kvs_7 key=toprun-0\ncmd=get kvsname=kvs_7 key=toprun-1\n"
+            "cmd=get kvsname=kvs_7 key=toprun-2\n"
+            "cmd=put kvsname=kvs_7 key=toprun-root value=2;10.0.0.1,fd77::1\ncmd=barrier_in\n"
+            "cmd=get kvsname=kvs_7 key=toprun-root\ncmd=finalize\n");
 }
 
 TEST(Pmi, OthersHearIt) {
-  std::vector<std::string> answers = hydra;
-  answers.erase(answers.begin() + 2);
-  Proxy proxy(answers);
-  const auto meeting = meet_by_pmi(proxy.fd(), 1, 4, "", soon());
+  Proxy proxy(with(begins, {barrier, got("2;10.0.0.1"), bye}));
+  const auto meeting = meet_by_pmi({proxy.fd(), 1, 3, 1}, "", soon());
   ASSERT_TRUE(meeting) << meeting.error().line();
-  EXPECT_EQ(meeting->said, "10.0.0.1,10.0.0.2");
-  EXPECT_EQ(proxy.asked().find("put"), std::string::npos);
+  EXPECT_EQ(meeting->said, "10.0.0.1");
+  EXPECT_EQ(meeting->nodes, 2);
+  EXPECT_NE(proxy.asked().find("key=toprun-1 value=another\n"), std::string::npos);
 }
 
 TEST(Pmi, WhatGoesWrongIsSaid) {
@@ -113,16 +101,22 @@ TEST(Pmi, WhatGoesWrongIsSaid) {
   };
   for (auto& [what, answers, expected] : std::vector<Case>{
            {"it never answers", {}, "PMI: not all ranks came to the meeting in time"},
-           {"a rank is missing", {hydra[0], hydra[1]}, "PMI: not all ranks came to the meeting in"},
-           {"it ends", {hydra[0], "close"}, "PMI: mpiexec's proxy has closed the connection"},
+           {"a rank is missing",
+            {begins[0], begins[1]},
+            "PMI: not all ranks came to the meeting in"},
+           {"it ends", {begins[0], "close"}, "PMI: mpiexec's proxy has closed the connection"},
            {"it refuses",
             {"cmd=response_to_init rc=-1\n"},
             "mpiexec answers \"cmd=response_to_init"},
            {"another protocol", {"0016cmd=fullinit;\n"}, "mpiexec answers \"0016cmd=fullinit;\""},
+           {"rank 0 says nonsense", with(begins, {barrier, got("10.0.0.1"), bye}),
+            "it says \"10.0.0.1\""},
+           {"… or nothing", with(begins, {barrier, got(""), bye}), "it says \"\""},
+           {"… or too many", with(begins, {barrier, got("4;a"), bye}), "it says \"4;a\""},
            {"it does not stop", {std::string(5000, 'x')}, "is not a line"},
        }) {
     Proxy proxy(answers);
-    const auto meeting = meet_by_pmi(proxy.fd(), 1, 4, "", soon());
+    const auto meeting = meet_by_pmi({proxy.fd(), 1, 3, 0}, "", soon());
     ASSERT_FALSE(meeting) << what;
     EXPECT_NE(meeting.error().line().find(expected), std::string::npos)
         << what << ": " << meeting.error().line();
