@@ -188,6 +188,7 @@ class Local(support.TestCase):
             ([], "nothing to build: no --venv is given; .*"),
             (["--venv", "env", "demo", "--force"], "--force: stands behind the packages; .*"),
             (["--venv", "env", "-r", "none.txt"], "--requirement none.txt: there is no such file; .*"),
+            (["--venv", "env", "--import", "a,,b"], "--import a,,b: must be modules with commas .*"),
             (["--venv", "env", "--import", "a b"], "--import a b: must be modules with commas .*"),
             (["--venv", "env", "--nodes", "2"], "unknown option --nodes.*"),
             (["--on", "moon", "--venv", "env"], "--on moon: toprun builds on slurm or local; .*"),
@@ -197,6 +198,40 @@ class Local(support.TestCase):
                 self.assertEqual((finished.code, finished.out), (2, ""), finished)
                 self.assert_one_line(finished, pattern)
         self.assertFalse((self.work / "env").exists())
+
+    def test_images_that_cannot_be_built(self):
+        (self.work / "there.sif").touch()
+        for words, code, pattern in [
+            (["--from", "docker://demo"], 2, "--from docker://demo: no --container says which file to make"
+                                             " of it; as in --container pytorch.sif"),
+            (["--from", "docker://demo", "--container", "t.img"], 2,
+             "--container t.img: must end in .sif or .sqsh; .*"),
+            (["--from", "none.tar", "--container", "t.sif"], 2,
+             rf"--from {self.work}/none.tar: there is no such file; check the path"),
+            (["--from", "docker://demo", "--container", "t.sif", "demo"], 2,
+             "--from docker://demo: packages go into a virtual environment, not into an image; .*"),
+            (["--from", "docker://demo", "--container", "there.sif"], 2,
+             rf"--container {self.work}/there.sif: it is there already, and toprun setup has not .*"),
+            (["--from", "docker://demo", "--container", "t.sif"], 1,
+             rf"--container {self.work}/t.sif: there is no apptainer and no singularity in PATH; .*"),
+            (["--from", "docker://demo", "--container", "t.sqsh"], 1,
+             rf"--container {self.work}/t.sqsh: there is no enroot in PATH; .*"),
+        ]:
+            with self.subTest(words):
+                finished = self.setup(*words, env={"PATH": "/nowhere"})
+                self.assertEqual((finished.code, finished.out), (code, ""), finished)
+                self.assert_one_line(finished, pattern)
+        self.assertEqual(json.loads((self.work / "t.sif.toprun-setup.json").read_text())["state"], "failed")
+
+    def test_horovod_without_a_torch(self):
+        make_wheel(self.work / "wheels", "wheel", "1.0", {"wheel.py": ""})
+        self.assert_fails(self.setup("--venv", "env", "--horovod", "--nccl-home", "/opt/nccl", "demo"),
+                          r"the torch that Horovod is built for on host \S+: .*ModuleNotFoundError: No module "
+                          r"named 'torch'; .*")
+        self.assert_fails(self.setup("--venv", "env", "--horovod=tcp"), "--horovod=tcp: must be nccl, gloo "
+                          "or mpi", code=2)
+        self.assert_fails(self.setup("--venv", "env", "--nccl-home", "/opt"), "--nccl-home /opt: is for "
+                          "Horovod; say --horovod too", code=2)
 
     def test_dry_run_prints_what_would_be_run(self):
         finished = self.setup("--dry-run", "--python", "python3", "--venv", "env", "demo")

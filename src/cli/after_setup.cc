@@ -1,7 +1,9 @@
 #include "cli/after_setup.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "base/text.h"
 #include "cli/given.h"
 #include "cli/setup_site.h"
 #include "setup/record.h"
@@ -16,43 +18,60 @@ bool is_after_setup(const GivenOption& option) {
   return option.flag->id == FlagId::after && option.value == after_setup_word;
 }
 
-Result<Record> record_for(const Split& split, const Environment& environment) {
-  const std::string what = "--after setup";
-  auto built = given_of(flag_of(FlagId::venv), split, environment);
-  if (!built || built->value.empty())
-    built = given_of(flag_of(FlagId::container), split, environment);
-  if (!built || built->value.empty()) {
-    return usage(what, "no --venv or --container says which",
+// What this command line uses and toprun setup has begun or been asked to build.
+Result<std::vector<Record>> records_for(const Split& split, const Environment& environment) {
+  std::vector<Record> records;
+  std::vector<std::string> labels;
+  for (const FlagId id : {FlagId::venv, FlagId::container}) {
+    const auto built = given_of(flag_of(id), split, environment);
+    if (!built || built->value.empty()) continue;
+    labels.push_back(built->label());
+    auto record = setup::read_record(built->value);
+    if (!record) return std::unexpected(record.error());
+    if (*record) records.push_back(**std::move(record));
+  }
+  if (!records.empty()) return records;
+  if (labels.empty()) {
+    return usage("--after setup", "no --venv or --container says which",
                  "give the one that toprun setup builds");
   }
-  auto record = setup::read_record(built->value);
-  if (!record) return std::unexpected(record.error());
-  if (!*record)
-    return usage(what, "no toprun setup was there for " + built->label(), "start it first");
-  return **std::move(record);
+  return usage("--after setup", "no toprun setup was there for " + join(labels, " or "),
+               "start it first");
+}
+
+// The job that is still to end. Empty: it has been built.
+Result<std::string> awaited_job(const Record& record, const Environment& environment) {
+  if (record.state == State::complete) return "";
+  if (!record.job.empty() && record.state != State::failed) {
+    const auto alive = is_alive(record.job, environment);
+    if (!alive) return std::unexpected(alive.error());
+    if (*alive) return record.job;
+  }
+  return fail("--after setup", "the environment is incomplete: " + setup::state_words(record),
+              record.job.empty()
+                  ? "run toprun setup again"
+                  : "toprun logs " + record.job + " shows what it said; run toprun setup again");
 }
 
 }  // namespace
 
 Result<AwaitedSetup> after_setup(const Split& split, const Environment& environment) {
   AwaitedSetup out{split, {}};
-  if (std::ranges::none_of(split.options, is_after_setup)) return out;
-  const auto record = record_for(split, environment);
-  if (!record) return std::unexpected(record.error());
-  if (record->state == State::complete) {
-    std::erase_if(out.split.options, is_after_setup);
-    out.note = "--after setup: it has been built already, at " + record->ended;
-    return out;
-  }
-  const bool is_job = !record->job.empty() && record->state != State::failed;
-  if (!is_job || !is_alive(record->job, environment)) {
-    return fail("--after setup", "the environment is incomplete: " + setup::state_words(*record),
-                record->job.empty()
-                    ? "run toprun setup again"
-                    : "toprun logs " + record->job + " shows what it said; run toprun setup again");
-  }
-  for (GivenOption& option : out.split.options) {
-    if (is_after_setup(option)) option.value = record->job;
+  const auto asked = std::ranges::find_if(out.split.options, is_after_setup);
+  if (asked == out.split.options.end()) return out;
+  const GivenOption option = *asked;
+  const auto records = records_for(split, environment);
+  if (!records) return std::unexpected(records.error());
+  std::erase_if(out.split.options, is_after_setup);
+  for (const Record& record : *records) {
+    const auto job = awaited_job(record, environment);
+    if (!job) return std::unexpected(job.error());
+    if (job->empty()) {
+      out.note = "--after setup: it has been built already, at " + record.ended;
+    } else {
+      out.split.options.push_back(option);
+      out.split.options.back().value = *job;
+    }
   }
   return out;
 }

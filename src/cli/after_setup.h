@@ -15,9 +15,9 @@ struct AwaitedSetup {
   std::string note;  // what to say about it; may be empty
 };
 
-// What `--after setup` stands for: the job that builds this command line's --venv, or else its
-// --container, as the record there tells. Error: there is neither or no record, or that setup has
-// failed or was ended.
+// What `--after setup` stands for: the jobs that build this command line's --venv and --container,
+// as the records there tell. Error: there is neither or no record, or a setup has failed or was
+// ended.
 Result<AwaitedSetup> after_setup(const Split& split, const Environment& environment);
 
 }  // namespace toprun::cli

@@ -133,6 +133,10 @@ Result<void> check(Split split, const std::string& verb, const Environment& envi
     const auto options = shell_options(split, environment);
     return options ? Result<void>() : std::unexpected(options.error());
   }
+  if (verb == "setup") {
+    const auto options = setup_job_options(split, environment);
+    return options ? Result<void>() : std::unexpected(options.error());
+  }
   split.script = "SCRIPT";
   if (verb == "submit") {
     const auto options = submit_options(split, {"SCRIPT"}, environment, any_file);

@@ -100,11 +100,10 @@ constexpr std::array table = {
     only(Scope::setup, ours(FlagId::on, "--on", 0, "slurm|local", "TOPRUN_ON", Group::submission,
                             "As a job of this engine, or here and now",
                             "slurm where there is an sbatch, else local")),
-    only(
-        Scope::batch,
-        ours(
-            FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
-            "Begin after that job has ended, with 0 unless it says otherwise; as often as needed")),
+    only(Scope::batch,
+         ours(FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
+              "Begin after that job has ended, with 0 unless it says otherwise; submit also takes "
+              "setup, for the job that builds this --venv or --container. As often as needed")),
     only(Scope::batch, ours(FlagId::wait, "--wait", 0, "", "", Group::submission,
                             "Wait for its end and leave with its exit code")),
     only(Scope::batch, ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
@@ -362,9 +361,8 @@ constexpr std::array table = {
                             "Upgrade pip, setuptools and wheel first")),
     only(Scope::setup, optional_value(ours(
                            FlagId::horovod, "--horovod", 0, "nccl|gloo|mpi", "", Group::building,
-                           "Build Horovod last, after the torch that it is for, with NCCL on GPUs "
-                           "or without any",
-                           "nccl"))),
+                           "Build Horovod last, for the torch that is there by then: with NCCL for "
+                           "GPUs, or Gloo or MPI alone"))),
     only(Scope::setup, ours(FlagId::nccl_home, "--nccl-home", 0, "DIR", "", Group::building,
                             "Where Horovod finds NCCL, if not where the compiler looks")),
     only(Scope::setup,

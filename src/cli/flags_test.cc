@@ -19,7 +19,8 @@ TEST(Flags, AreFoundByEitherSpelling) {
     EXPECT_EQ(find_flag(none, Dialect::run), nullptr);
 }
 
-constexpr std::array dialects = {Dialect::torchrun, Dialect::run, Dialect::submit, Dialect::shell};
+constexpr std::array dialects = {Dialect::torchrun, Dialect::run, Dialect::submit, Dialect::shell,
+                                 Dialect::setup};
 
 TEST(Flags, NamesLettersAndVariablesAreUnique) {
   for (const Dialect dialect : dialects) {
@@ -54,12 +55,18 @@ TEST(Flags, AVerbKnowsItsOwn) {
   const std::vector<Case> cases = {
       {"--tee", {Dialect::torchrun, Dialect::run, Dialect::submit}},
       {"--order", {Dialect::run, Dialect::submit}},
-      {"--partition", {Dialect::submit, Dialect::shell}},
+      {"--partition", {Dialect::submit, Dialect::shell, Dialect::setup}},
+      {"--nodes", {Dialect::submit, Dialect::shell}},
+      {"--after", {Dialect::submit, Dialect::setup}},
+      {"--venv", {Dialect::run, Dialect::submit, Dialect::shell, Dialect::setup}},
+      {"--conda", {Dialect::run, Dialect::submit, Dialect::shell}},
+      {"--import", {Dialect::setup}},
       {"--array", {Dialect::submit}},
       {"--attach", {Dialect::shell}},
       {"--print-completion", {Dialect::torchrun, Dialect::run}},
-      {"--help", {Dialect::torchrun, Dialect::run, Dialect::submit, Dialect::shell}},
-      {"--dry-run", {Dialect::run, Dialect::submit, Dialect::shell}},
+      {"--help",
+       {Dialect::torchrun, Dialect::run, Dialect::submit, Dialect::shell, Dialect::setup}},
+      {"--dry-run", {Dialect::run, Dialect::submit, Dialect::shell, Dialect::setup}},
   };
   for (const auto& [name, known_to] : cases) {
     std::vector<Dialect> found;

@@ -57,12 +57,13 @@ std::string os_release() {
 
 }  // namespace
 
-bool is_alive(const std::string& job, const Environment& environment) {
+Result<bool> is_alive(const std::string& job, const Environment& environment) {
   const auto id = scheduler::parse_job_id(job);
+  if (!id) return false;  // no record of ours has such a number
   const auto queue = scheduler::find_queue(environment);
-  if (!id || !queue) return false;
+  if (!queue) return std::unexpected(queue.error());
   const auto found = (*queue)->find(*id);
-  if (!found) return false;
+  if (!found) return std::unexpected(found.error());
   return std::ranges::any_of(
       *found, [](const scheduler::Job& one) { return !scheduler::has_ended(one.state); });
 }
@@ -80,7 +81,15 @@ Result<void> check_free(const std::string& built, bool force, const std::string&
                  "--force builds it anew");
   }
   const bool is_others = !known.job.empty() && known.job != own_job;
-  if (!is_others || known.state == State::failed || !is_alive(known.job, environment)) return {};
+  if (!is_others || known.state == State::failed) return {};
+  const auto alive = is_alive(known.job, environment);
+  if (alive ? !*alive : force) return {};
+  if (!alive) {
+    return taken(built,
+                 fmt::format("job {} was to build it, and may still do so: {}", known.job,
+                             alive.error().line()),
+                 "--force builds it all the same");
+  }
   return taken(built, fmt::format("job {} is about to build it", known.job),
                fmt::format("toprun status {0}; toprun cancel {0} ends it", known.job));
 }

@@ -18,8 +18,8 @@ namespace toprun::cli {
 Result<void> check_free(const std::string& built, bool force, const std::string& own_job,
                         const Environment& environment);
 
-// Whether the engine knows this job as one that waits or runs.
-bool is_alive(const std::string& job, const Environment& environment);
+// Whether the engine knows this job as one that waits or runs. Error: it cannot be asked.
+Result<bool> is_alive(const std::string& job, const Environment& environment);
 
 // Notes that this job is to build it.
 Result<void> note_submission(const std::string& built, const std::string& job);

@@ -47,8 +47,9 @@ class Build {
     record_ = begun_record(environment_);
     for (const std::string& file : wanted_.requirement_files)
       record_.packages.push_back("-r " + file);
-    record_.packages.insert(record_.packages.end(), wanted_.packages.begin(),
-                            wanted_.packages.end());
+    for (const std::string& package : wanted_.packages) {
+      record_.packages.push_back(setup::without_login(package));
+    }
     if (auto noted = setup::write_record(wanted_.venv, record_); !noted) return noted;
     return clear();
   }
@@ -88,7 +89,9 @@ class Build {
   }
 
   Result<void> take(const setup::Step& step) {
-    say(shell_quote(step.argv));
+    std::vector<std::string> shown;
+    for (const std::string& word : step.argv) shown.push_back(setup::without_login(word));
+    say(shell_quote(shown));
     Environment environment = environment_;
     for (const auto& [name, value] : step.variables) environment.set(name, value);
     std::deque<std::string> kept;
@@ -101,7 +104,9 @@ class Build {
     if (!code) return fail(what, code.error().line());
     if (*code == 0) return {};
     const std::string said = setup::pips_words({kept.begin(), kept.end()});
-    return fail(what, said.empty() ? fmt::format("it ended with exit code {}", *code) : said,
+    const std::string last = kept.empty() ? "" : printable(trim(kept.back()));
+    return fail(what,
+                said.empty() ? fmt::format("it ended with exit code {}: {}", *code, last) : said,
                 "what it printed stands above");
   }
 

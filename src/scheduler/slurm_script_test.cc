@@ -95,5 +95,22 @@ TEST(SlurmScript, WhatTheUserNamesGoesBeforeWhatTheFolderHas) {
             std::string::npos);
 }
 
+TEST(SlurmScript, AVerbKeepsItsOwnFiles) {
+  JobRequest job;
+  job.options = {{"--nodes", "1", ""}};
+  job.toprun = "/opt/toprun";
+  job.verb = "setup";
+  job.run_options = {"--on=local", "--venv=my env"};
+  job.program = {"torch", "$(id)"};
+  const auto script = slurm_script(job);
+  ASSERT_TRUE(script);
+  EXPECT_TRUE(
+      script->ends_with("#SBATCH --nodes=1\n"
+                        "# shellcheck disable=SC1003,SC2016\n"
+                        "set -euo pipefail\n"
+                        "exec /opt/toprun setup --on=local '--venv=my env' torch '$(id)'\n"))
+      << *script;
+}
+
 }  // namespace
 }  // namespace toprun::scheduler

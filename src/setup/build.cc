@@ -65,7 +65,7 @@ void add_horovod(std::vector<Step>& all, const Wanted& wanted, const Environment
   std::ranges::copy_if(wanted.packages, std::back_inserter(packages), is_horovod);
   if (packages.empty()) packages.emplace_back("horovod");
   for (const std::string& package : packages) {
-    step.what += " " + package;
+    step.what += " " + without_login(package);
     step.argv.push_back(package);
   }
   step.variables = horovod_variables(wanted, environment);
@@ -129,6 +129,16 @@ std::map<std::string, std::string> texts_of(const json& object, const char* name
 
 }  // namespace
 
+std::string without_login(std::string_view package) {
+  constexpr std::string_view mark = "://";
+  const std::size_t begin = package.find(mark);
+  if (begin == package.npos) return std::string(package);
+  const std::size_t host = begin + mark.size();
+  const std::size_t login = package.substr(0, package.find('/', host)).rfind('@');
+  if (login == package.npos || login < host) return std::string(package);
+  return fmt::format("{}<secret>{}", package.substr(0, host), package.substr(login));
+}
+
 std::vector<Step> steps(const Wanted& wanted, const Environment& environment) {
   std::vector<Step> all = {venv_step(wanted)};
   if (wanted.upgrade_pip) {
@@ -150,7 +160,7 @@ std::vector<Step> steps(const Wanted& wanted, const Environment& environment) {
     step.argv.insert(step.argv.end(), {"-r", file});
   }
   for (const std::string& package : packages) {
-    step.what += " " + package;
+    step.what += " " + without_login(package);
     step.argv.push_back(package);
   }
   if (!wanted.requirement_files.empty() || !packages.empty()) all.push_back(std::move(step));

@@ -28,8 +28,12 @@ struct Wanted {
   std::string nccl_home = {};
 };
 
+// A package's word as it may be shown and kept: who logs in at an address is left out, as in
+// "git+https://<secret>@host/repository".
+std::string without_login(std::string_view package);
+
 struct Step {
-  std::string what;  // in messages: "pip install torch"
+  std::string what;  // in messages: "pip install torch"; without logins
   std::vector<std::string> argv;
   std::vector<std::pair<std::string, std::string>> variables = {};  // set for this one
 };

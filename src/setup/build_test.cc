@@ -67,6 +67,18 @@ TEST(Steps, HorovodComesAfterTheTorchThatItIsFor) {
   EXPECT_EQ(std::ranges::count(own, "HOROVOD_WITH_MPI", [](const auto& v) { return v.first; }), 0);
 }
 
+TEST(Packages, AreShownWithoutLogins) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"torch==2.6", "torch==2.6"},
+      {"demo @ https://host/demo.whl", "demo @ https://host/demo.whl"},
+      {"git+https://host/repository@v1.0", "git+https://host/repository@v1.0"},
+      {"git+https://ada:token@host/repository@v1", "git+https://<secret>@host/repository@v1"},
+      {"https://a@b@host", "https://<secret>@host"},
+      {"://", "://"},
+  };
+  for (const auto& [word, shown] : cases) EXPECT_EQ(without_login(word), shown);
+}
+
 TEST(BuildEnvironment, KeepsProxiesAndPipsVariablesAndNoOtherEnvironment) {
   const Environment out = build_environment({{"https_proxy", "p"},
                                              {"NO_PROXY", "n"},
