@@ -6,6 +6,7 @@ import re
 import unittest
 
 import containers
+import support
 from containers import IMAGE
 from submitting import SubmitCase
 from support import EXAMPLES, TOPRUN
@@ -67,6 +68,16 @@ class Hosts(containers.WithPodman, SubmitCase):
         self.assert_ok(done)
         self.assertEqual(sorted(done.out.splitlines()),
                          [f"{rank}/4 mine root:x:0:0:root:/root:/bin/sh" for rank in range(4)])
+
+    def test_ranks_of_mpirun_have_containers_of_their_own(self):
+        support.needs_program("mpirun")
+        done = self.submit("--nodes", "2", "--launcher", "mpirun", "--ranks-per-node", "2", "--follow",
+                           "--container", IMAGE, "--no-python", "sh", "-c",
+                           "echo rank $OMPI_COMM_WORLD_RANK/$OMPI_COMM_WORLD_SIZE $(cat /etc/passwd)",
+                           cwd=self.here, env=self.env, limit=LIMIT_S)
+        self.assert_ok(done)
+        self.assertEqual(sorted(re.findall(r"rank (\S+) root:x:0", done.out)),
+                         [f"{rank}/4" for rank in range(4)], done)
 
     def test_many_ranks_in_one_container_per_host(self):
         done = self.srun("-N4", TOPRUN, "--container", IMAGE, "--nproc-per-node", "16",

@@ -191,3 +191,83 @@ class ViaMpirun(MpiCase):
                 self.assert_ok(finished)
                 self.assertEqual(column(shown(finished.out), "HOST"),
                                  [host for host in order for _ in range(2)])
+
+    def test_what_mpirun_says_when_it_fails_is_explained(self):
+        for words, code, expected in [
+                (["--hosts", "n0,nowhere"], None, "a host's name is unknown"),
+                (["--hosts", "nokey"], None, "ssh would have asked for a password"),
+                (["--hosts", "unknown"], None, "ssh does not know the key of a host"),
+                (["--hosts", "root@n0"], 2, "mpirun takes the user from ssh's configuration"),
+                (["--hosts", "n0", "--rdzv-endpoint", "n0"], 2, "the agents find each other")]:
+            with self.subTest(words):
+                finished = self.launch("--via", "mpirun", *words, "--no-python", "true")
+                self.assertNotEqual(finished.code, 0)
+                self.assertIn(expected, finished.err)
+                if code is not None:
+                    self.assertEqual(finished.code, code)
+
+    def test_an_mpirun_that_is_absent_or_too_old(self):
+        folder = self.folder()
+        old = folder / "mpirun"
+        old.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 1.10.7'\n")
+        old.chmod(0o755)
+        for program, expected in [("no-such-mpirun", "no no-such-mpirun in PATH"),
+                                  (str(old), "mpirun is Open MPI 1: it is too old"),
+                                  ("true", 'mpirun --version: it says ""')]:
+            with self.subTest(program):
+                finished = self.on("ctl", TOPRUN, "--via", "mpirun", "--hosts", "n0", "--no-python", "true",
+                                   env=self.environment(TOPRUN_MPIRUN=program))
+                self.assertNotEqual(finished.code, 0)
+                self.assertIn(expected, finished.err)
+
+    def test_dry_run_prints_the_command(self):
+        finished = self.launch("--via", "mpirun", "--hosts", "n0,n1", "--dry-run", "--no-python", "true")
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"--host n0:1,n1:1 --map-by ppr:1:node --bind-to none .* <<< 'secret <secret>'")
+        self.assertIn("-x TOPRUN_SECRET", finished.out)
+        finished = self.launch("--launcher", "mpirun", "--ranks-per-node", "2", "--hosts", "n1,n0", "--dry-run",
+                               "--no-python", "true")
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"(?m)^ranks +\S*mpirun.* -n 4 --hostfile HOSTS --map-by seq")
+        self.assertRegex(finished.out, r"(?m)^HOSTS +n1 n1 n0 n0$")
+
+    def test_a_host_that_is_lost(self):
+        folder = self.folder()
+        run = self.start("ctl", TOPRUN, "--via", "mpirun", "--hosts", "n0,n3", *shows(
+            "RANK", then=f"touch {folder}/$RANK; {support.OBEDIENT}"),
+            env=self.environment(TOPRUN_MPIRUN=MPIRUN))
+        self.wait_for_files(folder, 2)
+        self.cluster.cut("n3")
+        try:
+            finished = run.wait(60)
+        finally:
+            self.cluster.join("n3")
+        self.assertEqual(finished.code, 1, finished)
+        self.assertIn("n3", finished.err)
+        self.assertIn("lost", finished.err)
+        self.assert_nothing_left(run)
+
+
+class Horovod(MpiCase):
+    def test_the_example(self):
+        python = support.python()
+        if self.begin(python, "-c", "import horovod.torch").wait(60).code != 0:
+            self.skipTest("Horovod is not installed: pip finds no wheel, it has to be built with MPI")
+        out = self.folder()
+        finished = self.on("ctl", TOPRUN, "--launcher", "mpirun", "--ranks-per-node", "2", "--hosts", "n0,n1",
+                           support.EXAMPLES / "train_horovod.py", "--output-dir", out, limit=120,
+                           env=self.environment(TOPRUN_MPIRUN=MPIRUN, PYTHON_EXEC=python))
+        self.assert_ok(finished)
+        self.assertTrue((out / "digits.pt").exists())
+
+    def test_a_wheel_without_mpi(self):
+        script = self.folder() / "mpi.py"
+        script.write_text("import torch.distributed as d\nd.init_process_group('mpi')\n")
+        python = support.python()
+        if self.begin(python, "-c", "import sys, torch.distributed as d; sys.exit(d.is_mpi_available())"
+                      ).wait(60).code != 0:
+            self.skipTest("this PyTorch has MPI")
+        finished = self.mpirun("--host", counts(n0=1, n1=1), *AGENTS, TOPRUN, script,
+                               env={"PYTHON_EXEC": python}, limit=120)
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn("this PyTorch has no MPI", finished.err)

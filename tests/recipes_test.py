@@ -162,6 +162,42 @@ class Recipes(SubmitCase):
     def make_environment(self):
         subprocess.run(["python3", "-m", "venv", "--without-pip", self.work / "env"], check=True)
 
+    def check_mpirun_and_horovod_0(self, block):
+        self.needs_mpirun()
+        self.check_header(block)
+        self.ranks_of(self.run_block(block).strip(), 2)
+
+    def check_mpirun_and_horovod_1(self, block):
+        self.needs_mpirun()
+        self.own_script(block, 2)
+
+    def check_mpirun_and_horovod_2(self, block):
+        self.needs_mpirun()
+        self.check_header(block)
+        self.eight_of_mpi(self.run_block(block).strip())
+
+    def check_mpirun_and_horovod_3(self, block):
+        self.needs_mpirun()
+        (self.work / "job.sh").write_text(here(block))
+        self.eight_of_mpi(
+            self.login("sbatch", "--parsable", "job.sh", cwd=self.work, env=self.env).out.strip())
+
+    def needs_mpirun(self):
+        """train_horovod.py stands for any program whose ranks are MPI's: Horovod is seldom there."""
+        support.needs_program("mpirun")
+        self.env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        (self.work / "train_horovod.py").write_text(
+            "import os; print('shown RANK=' + os.environ['OMPI_COMM_WORLD_RANK'], "
+            "'LOCAL=' + os.environ['OMPI_COMM_WORLD_LOCAL_RANK'])\n")
+
+    def eight_of_mpi(self, id):
+        job = self.wait_for_state(id, "COMPLETED", "FAILED", "CANCELLED", limit=LIMIT_S)
+        output = pathlib.Path(job["StdOut"]).read_text()
+        self.assertEqual(job["JobState"], "COMPLETED", output)
+        rows = shown(output)
+        self.assertEqual(column(rows, "RANK"), [str(rank) for rank in range(8)], output)
+        self.assertEqual(column(rows, "LOCAL"), ["0", "1", "2", "3"] * 2, output)
+
     def check_topology_aware_slurm_0(self, block):
         (self.work / "env/bin").mkdir(parents=True)
         (self.work / "env/bin/activate").write_text(f"export PYTHON_EXEC={support.python()}\n")

@@ -48,24 +48,21 @@ class Apptainer final : public Runtime {
 
   // A kept container is a folder (a sandbox); an image of a registry becomes one file, pulled once
   // for all nodes that share its folder. Other images are run as they are.
-  std::optional<std::string> product(const Run& run,
-                                     const Environment& environment) const override {
+  std::optional<Place> product(const Run& run, const Environment& environment) const override {
     const auto image = parse_image(run.wanted.image);
     if (!image) return std::nullopt;
-    const std::string place = containers_place(environment).path;
-    if (!run.wanted.name.empty()) return fmt::format("{}/{}", place, run.wanted.name);
-    const bool runs_as_it_is = image->is_path() && image->kind != ImageKind::archive;
-    if (runs_as_it_is) return std::nullopt;
-    if (image->kind == ImageKind::archive) return std::nullopt;
-    return fmt::format("{}/{}.sif", place, file_name(*image));
+    const Place place = containers_place(environment);
+    if (!run.wanted.name.empty()) return place / run.wanted.name;
+    if (image->is_path()) return std::nullopt;
+    return place / (file_name(*image) + ".sif");
   }
 
   std::vector<Command> creation(const Run& run, const Node&,
                                 const Environment& environment) const override {
-    const auto path = product(run, environment);
+    const auto made = product(run, environment);
     const auto image = parse_image(run.wanted.image);
-    if (!path || !image) return {};
-    const std::string part = *path + ".part";
+    if (!made || !image) return {};
+    const std::string part = made->path + ".part";
     const std::string program(name_);
     const std::string source = source_word(*image);
     const Environment with = with_build_folders(environment, prefix_);
@@ -76,7 +73,7 @@ class Apptainer final : public Runtime {
     } else {
       commands.push_back({{program, "build", "--force", "--sandbox", part, source}, with});
     }
-    commands.push_back({{"mv", "-T", part, *path}, with});
+    commands.push_back({{"mv", "-T", part, made->path}, with});
     return commands;
   }
 
@@ -108,24 +105,13 @@ class Apptainer final : public Runtime {
       }
     }
     words.add("--pwd", run.workdir);
-    words.add(made.value_or(source_word(*image)));
+    words.add(made ? made->path : source_word(*image));
     words.add_all(run.program);
     Environment with = with_build_folders(environment, prefix_);
     for (const auto& [name, value] : run.variables) {
       with.set(fmt::format("{}ENV_{}", prefix_, name), value);
     }
     return Command{words.take(), std::move(with)};
-  }
-
-  // What a site may have switched off in apptainer.conf, and has not on most.
-  std::vector<Bind> own_binds(const Environment& environment) const override {
-    std::vector<Bind> binds{{"/tmp", "/tmp"},
-                            {"/var/tmp", "/var/tmp"},
-                            {"/dev", "/dev"},
-                            {"/proc", "/proc"},
-                            {"/sys", "/sys"}};
-    if (const auto home = environment.non_empty("HOME")) binds.push_back({*home, *home});
-    return binds;
   }
 
   std::optional<Error> explain(std::string_view its_words, const Run& run,

@@ -26,20 +26,6 @@ std::unexpected<Error> bad(std::string_view bind, std::string why) {
                "the form is SRC[:DST[:ro|rw]]");
 }
 
-// What of `path` is below `folder`, with its slash; nullopt: it is not below.
-std::optional<std::string_view> below(std::string_view path, std::string_view folder) {
-  if (folder == "/") return path == "/" ? ""sv : path;
-  if (!path.starts_with(folder)) return std::nullopt;
-  path.remove_prefix(folder.size());
-  if (!path.empty() && !path.starts_with('/')) return std::nullopt;
-  return path;
-}
-
-std::string joined(std::string_view folder, std::string_view rest) {
-  if (folder == "/") return rest.empty() ? "/" : std::string(rest);
-  return fmt::format("{}{}", folder, rest);
-}
-
 }  // namespace
 
 Result<Bind> parse_bind(std::string_view text) {
@@ -96,29 +82,6 @@ std::vector<Bind> in_order(std::span<const Bind> binds) {
   std::ranges::stable_sort(out, {},
                            [](const Bind& bind) { return std::ranges::count(bind.target, '/'); });
   return out;
-}
-
-std::optional<std::string> seen_at(std::string_view path, std::span<const Bind> binds) {
-  const std::vector<Bind> mounts = in_order(binds);
-  for (std::size_t i = mounts.size(); i-- > 0;) {
-    const auto rest = below(path, mounts[i].source);
-    if (!rest) continue;
-    std::string inside = joined(mounts[i].target, *rest);
-    const bool hidden = std::ranges::any_of(
-        mounts.begin() + static_cast<std::ptrdiff_t>(i) + 1, mounts.end(),
-        [&](const Bind& inner) { return below(inside, inner.target).has_value(); });
-    if (!hidden) return inside;
-  }
-  return std::nullopt;
-}
-
-bool visible(std::string_view path, std::span<const Bind> binds) {
-  const std::vector<Bind> mounts = in_order(binds);
-  for (std::size_t i = mounts.size(); i-- > 0;) {
-    const auto rest = below(path, mounts[i].target);
-    if (rest) return joined(mounts[i].source, *rest) == path;
-  }
-  return false;
 }
 
 }  // namespace toprun::container

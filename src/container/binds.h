@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,12 +21,5 @@ std::vector<Bind> default_binds(std::string_view folder);
 // The binds as every runtime gets them: outer targets before inner ones, so that none hides
 // another, and of several at one target the last.
 std::vector<Bind> in_order(std::span<const Bind> binds);
-
-// Where this path of the host is seen inside; nullopt: nowhere. Paths are absolute and normal (no
-// "..", no links).
-std::optional<std::string> seen_at(std::string_view path, std::span<const Bind> binds);
-
-// Whether the path means the same file inside.
-bool visible(std::string_view path, std::span<const Bind> binds);
 
 }  // namespace toprun::container

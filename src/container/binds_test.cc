@@ -91,32 +91,5 @@ TEST(Binds, OuterBeforeInnerAndTheLastOfOneTarget) {
   EXPECT_EQ(in_order(given), (std::vector<Bind>{{"/b", "/x"}, {"/d", "/w"}, {"/c", "/x/y"}}));
 }
 
-TEST(Binds, WhatIsSeenInside) {
-  const std::vector<Bind> binds{
-      {"/home/ada", "/home/ada"}, {"/data", "/mnt/data"}, {"/other", "/home/ada/hidden"}};
-  struct Case {
-    const char* path;
-    std::optional<std::string> inside;
-    bool same;
-  };
-  const Case cases[] = {
-      {"/home/ada", "/home/ada", true},
-      {"/home/ada/train.py", "/home/ada/train.py", true},
-      {"/home/adam", std::nullopt, false},
-      {"/home", std::nullopt, false},
-      {"/data/x", "/mnt/data/x", false},
-      {"/mnt/data/x", std::nullopt, false},
-      {"/home/ada/hidden/x", std::nullopt, false},
-      {"/other/x", "/home/ada/hidden/x", false},
-  };
-  for (const Case& test : cases) {
-    EXPECT_EQ(seen_at(test.path, binds), test.inside) << test.path;
-    EXPECT_EQ(visible(test.path, binds), test.same) << test.path;
-  }
-  const std::vector<Bind> all{{"/", "/host"}};
-  EXPECT_EQ(seen_at("/etc/hosts", all), "/host/etc/hosts");
-  EXPECT_EQ(seen_at("/", all), "/host");
-}
-
 }  // namespace
 }  // namespace toprun::container

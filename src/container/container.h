@@ -15,6 +15,14 @@ struct Bind {
   bool operator==(const Bind&) const = default;
 };
 
+// A file or folder of the host, and what said so: a variable or FILE:LINE.
+struct Place {
+  std::string path;
+  std::string source;
+
+  Place operator/(std::string_view name) const { return {path + "/" + std::string(name), source}; }
+};
+
 // What the user asks for, by --container and the options beside it, or by an EDF file. No image:
 // the ranks run on the host itself. Paths of the host may be relative until settle().
 struct Wanted {

@@ -5,6 +5,7 @@
 #include "container/binds.h"
 #include "container/explain.h"
 #include "container/image.h"
+#include "container/job_gpus.h"
 
 namespace toprun::container {
 namespace {
@@ -63,7 +64,11 @@ class Docker final : public Runtime {
       words.add("--device", "/dev/dri");
       words.add("--group-add", "video");
     }
-    if (run.wanted.gpu && node.nvidia) words.add("--gpus", "all");
+    if (run.wanted.gpu && node.nvidia) {
+      const auto numbers = renumbered_gpus(environment);
+      words.add("--gpus",
+                numbers.empty() ? "all" : fmt::format("\"device={}\"", join(numbers, ",")));
+    }
     for (const Bind& bind : in_order(run.binds)) words.add("--mount", mount_form(bind));
     for (const auto& [name, value] : run.variables) {
       words.add("--env", variable_word(name, value, environment));

@@ -48,12 +48,11 @@ class Enroot final : public Runtime {
                                                : "say --container-runtime podman");
   }
 
-  std::optional<std::string> product(const Run& run,
-                                     const Environment& environment) const override {
+  std::optional<Place> product(const Run& run, const Environment& environment) const override {
     const auto image = parse_image(run.wanted.image);
     if (!image || is_container(*image)) return std::nullopt;
     if (!run.wanted.name.empty()) {
-      return fmt::format("{}/{}", enroot_data_path(environment).path, run.wanted.name);
+      return enroot_data_path(environment) / run.wanted.name;
     }
     if (image->is_path()) return std::nullopt;
     return imported(*image, environment);
@@ -66,7 +65,7 @@ class Enroot final : public Runtime {
     std::vector<Command> commands;
     std::string file = image->path;
     if (!image->is_path()) {
-      file = imported(*image, environment);
+      file = imported(*image, environment).path;
       const std::string part = file + ".part";
       commands.push_back({{"rm", "-f", part}, environment});
       commands.push_back({{"mkdir", "-p", containers_place(environment).path}, environment});
@@ -118,15 +117,15 @@ class Enroot final : public Runtime {
   }
 
  private:
-  static std::string imported(const Image& image, const Environment& environment) {
-    return fmt::format("{}/{}.sqsh", containers_place(environment).path, file_name(image));
+  static Place imported(const Image& image, const Environment& environment) {
+    return containers_place(environment) / (file_name(image) + ".sqsh");
   }
 
   // What it starts: a container by its name, or a file.
   std::string word_of(const Run& run, const Image& image, const Environment& environment) const {
     if (is_container(image)) return image.name;
     if (!run.wanted.name.empty()) return run.wanted.name;
-    return image.is_path() ? image.path : imported(image, environment);
+    return image.is_path() ? image.path : imported(image, environment).path;
   }
 
   // Its hooks 98-nvidia.sh and 99-mellanox.sh go by the container's variables.

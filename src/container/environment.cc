@@ -50,6 +50,15 @@ bool any_matches(std::string_view name, const auto& patterns) {
                              [&](std::string_view pattern) { return matches(name, pattern); });
 }
 
+// Lists of folders in which the runtime has put some of its own, as Apptainer's --nv does.
+bool is_list(std::string_view name) {
+  return name == "PATH" || name == "LD_LIBRARY_PATH";
+}
+
+std::string joined(const std::string& first, const std::optional<std::string>& rest) {
+  return first.empty() || !rest || rest->empty() ? first + rest.value_or("") : first + ":" + *rest;
+}
+
 // An EDF's. Its file was checked when it was read: what cannot be replaced is not set anywhere.
 void set_variables(Environment& out, const Environment& image, const Environment& host,
                    const Wanted& wanted) {
@@ -76,8 +85,11 @@ bool passes(std::string_view name) {
 Environment inside(const Environment& image, const Environment& host, const Wanted& wanted) {
   Environment out = image;
   for (const auto& [name, value] : host.variables()) {
-    const bool is_named = any_matches(name, wanted.host_wins);
-    if (is_named || (passes(name) && !image.has(name))) out.set(name, value);
+    if (any_matches(name, wanted.host_wins)) {
+      out.set(name, is_list(name) ? joined(value, image.get(name)) : value);
+    } else if (passes(name) && !image.has(name)) {
+      out.set(name, value);
+    }
   }
   set_variables(out, image, host, wanted);
   return out;

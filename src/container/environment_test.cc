@@ -52,9 +52,9 @@ TEST(ContainerEnvironment, WhoseValueCounts) {
       (Environment{
            {"PATH", "/opt/bin"}, {"NCCL_DEBUG", "WARN"}, {"HOME", "/root"}, {"SLURM_JOB_ID", "17"}})
           .variables());
-  wanted.host_wins = {"NCCL_*", "LANG", "NOT_SET"};
+  wanted.host_wins = {"NCCL_*", "LANG", "NOT_SET", "PATH"};
   wanted.variables = {{"SLURM_JOB_ID", "18"}};
-  EXPECT_EQ(inside(image, host, wanted).variables(), (Environment{{"PATH", "/opt/bin"},
+  EXPECT_EQ(inside(image, host, wanted).variables(), (Environment{{"PATH", "/usr/bin:/opt/bin"},
                                                                   {"NCCL_DEBUG", "INFO"},
                                                                   {"HOME", "/root"},
                                                                   {"LANG", "de_DE"},

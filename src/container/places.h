@@ -4,15 +4,10 @@
 #include <string_view>
 
 #include "base/environment.h"
+#include "container/container.h"
 #include "container/image.h"
 
 namespace toprun::container {
-
-// A folder for what is large, and the variable that it came from.
-struct Place {
-  std::string path;
-  std::string source;
-};
 
 // Where images that were pulled and containers that are kept lie: $TOPRUN_CONTAINERS; below
 // $SCRATCH, because homes have quotas; else below $XDG_DATA_HOME or ~/.local/share. Without any of

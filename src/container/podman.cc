@@ -5,6 +5,7 @@
 #include "container/binds.h"
 #include "container/explain.h"
 #include "container/image.h"
+#include "container/job_gpus.h"
 #include "container/places.h"
 
 namespace toprun::container {
@@ -30,7 +31,8 @@ void add_user(Arguments& words, const Run& run, const Node& node) {
   words.add("--group-add", "keep-groups");
 }
 
-Result<void> add_devices(Arguments& words, const Run& run, const Node& node) {
+Result<void> add_devices(Arguments& words, const Run& run, const Node& node,
+                         const Environment& environment) {
   for (const std::string& device : node.rdma_devices) words.add("--device", device);
   if (!node.rdma_devices.empty()) words.add("--cap-add", "IPC_LOCK");
   if (!run.wanted.gpu) return {};
@@ -45,7 +47,9 @@ Result<void> add_devices(Arguments& words, const Run& run, const Node& node) {
                 "let root run `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml` there, or "
                 "say --no-gpu");
   }
-  words.add("--device", "nvidia.com/gpu=all");
+  const auto numbers = renumbered_gpus(environment);
+  if (numbers.empty()) words.add("--device", "nvidia.com/gpu=all");
+  for (const std::string& number : numbers) words.add("--device", "nvidia.com/gpu=" + number);
   return {};
 }
 
@@ -103,20 +107,19 @@ class Podman final : public Runtime {
 
   // Its layers cannot be run again with other folders and another program, so that a kept container
   // is a folder of its own. The image's variables, which a folder does not have, lie beside it.
-  std::optional<std::string> product(const Run& run,
-                                     const Environment& environment) const override {
+  std::optional<Place> product(const Run& run, const Environment& environment) const override {
     if (run.wanted.name.empty()) return std::nullopt;
-    return fmt::format("{}/{}", containers_place(environment).path, run.wanted.name);
+    return containers_place(environment) / run.wanted.name;
   }
 
   std::vector<Command> creation(const Run& run, const Node&,
                                 const Environment& environment) const override {
-    const auto path = product(run, environment);
+    const auto kept = product(run, environment);
     const auto image = parse_image(run.wanted.image);
-    if (!path || !image) return {};
+    if (!kept || !image) return {};
     const std::string source = image_word(*image);
-    const std::string part = *path + ".part";
-    const std::string archive = *path + ".tar";
+    const std::string part = kept->path + ".part";
+    const std::string archive = kept->path + ".tar";
     const std::string made = "toprun-" + run.wanted.name;
     std::vector<std::vector<std::string>> steps{
         {"rm", "-rf", part},
@@ -129,7 +132,7 @@ class Podman final : public Runtime {
         {"rm", archive},
         {"sh", "-c", inspect_script, "sh", made, part + "/" + std::string(variables_file)},
         {"podman", "rm", "--force", made},
-        {"mv", "-T", part, *path}};
+        {"mv", "-T", part, kept->path}};
     std::vector<Command> commands;
     for (auto& argv : steps) commands.push_back({std::move(argv), environment});
     return commands;
@@ -146,7 +149,7 @@ class Podman final : public Runtime {
                      "--security-opt", "label=disable"});
     add_user(words, run, node);
     add_limits(words, node);
-    if (auto added = add_devices(words, run, node); !added) {
+    if (auto added = add_devices(words, run, node, environment); !added) {
       return std::unexpected(std::move(added.error()));
     }
     add_binds(words, run);
@@ -161,8 +164,8 @@ class Podman final : public Runtime {
     if (run.interactive) words.add("--interactive", "--tty");
     words.add("--entrypoint", "");
     if (const auto kept = product(run, environment)) {
-      words.add("--env-file", fmt::format("{}/{}", *kept, variables_file));
-      words.add("--rootfs", *kept);
+      words.add("--env-file", fmt::format("{}/{}", kept->path, variables_file));
+      words.add("--rootfs", kept->path);
     } else if (image->kind == ImageKind::folder) {
       words.add("--rootfs", image->path);
     } else {

@@ -40,11 +40,16 @@ bool has_link(const fs::path& folder, const fs::path& below) {
 
 Preparation::Preparation(const Runtime& runtime, const Run& run, const Node& node,
                          const Environment& environment)
-    : runtime_(runtime),
-      run_(run),
-      node_(node),
-      environment_(environment),
-      path_(runtime.product(run, environment).value_or("")) {}
+    : runtime_(runtime), run_(run), node_(node), environment_(environment) {
+  if (const auto product = runtime.product(run, environment)) {
+    path_ = product->path;
+    source_ = product->source;
+  }
+}
+
+std::string Preparation::where() const {
+  return fmt::format("{} ({})", path_.native(), source_);
+}
 
 std::string Preparation::what() const {
   return run_.wanted.name.empty()
@@ -171,7 +176,7 @@ Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
   }
   if (!state) return std::unexpected(state.error());
   if (*state == Preparation::State::ready) return {};
-  say(fmt::format("{}: making {}", preparation.what(), preparation.path().native()));
+  say(fmt::format("{}: making {}", preparation.what(), preparation.where()));
   for (const Command& command : preparation.commands()) {
     const auto done = finish(command.argv, command.environment, creation_limit);
     if (!done) return std::unexpected(done.error());

@@ -42,6 +42,8 @@ class Preparation {
   // "n1: container NAME" or "n1: container image IMAGE", for messages.
   std::string what() const;
   const std::filesystem::path& path() const { return path_; }
+  // "/scratch/ada/toprun/containers/NAME (SCRATCH)": with what said so.
+  std::string where() const;
 
  private:
   std::filesystem::path beside(std::string_view ending) const;
@@ -54,6 +56,7 @@ class Preparation {
   const Node& node_;
   const Environment& environment_;
   std::filesystem::path path_;  // empty: nothing to be made
+  std::string source_;
   Fd lock_;
 };
 

@@ -22,8 +22,8 @@ class Shell final : public Runtime {
   std::string_view program() const override { return "sh"; }
   Tried tried() const override { return Tried::run; }
   Result<void> accepts(std::string_view) const override { return {}; }
-  std::optional<std::string> product(const container::Run&, const Environment&) const override {
-    return path_.native();
+  std::optional<Place> product(const container::Run&, const Environment&) const override {
+    return Place{path_.native(), "a test"};
   }
   std::vector<Command> creation(const container::Run&, const Node&,
                                 const Environment& environment) const override {
@@ -71,7 +71,8 @@ TEST_F(Prepare, MadeOnceAndUsedAgain) {
   EXPECT_EQ(go("mkdir \"$1\"; echo x >>\"$1/made\""), "");
   EXPECT_EQ(fs::file_size(folder.path() / "kept/mine/made"), 2u);
   EXPECT_EQ(said.size(), 1u);
-  EXPECT_TRUE(said[0].starts_with("n1: container mine: making ")) << said[0];
+  EXPECT_EQ(said[0], fmt::format("n1: container mine: making {}/kept/mine (a test)",
+                                 folder.path().native()));
 }
 
 TEST_F(Prepare, OfAnotherImageOrOneThatHasChanged) {

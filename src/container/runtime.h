@@ -67,17 +67,15 @@ class Runtime {
   // this one, if there is one.
   virtual Result<void> accepts(std::string_view image) const = 0;
   // What creation() makes before the container starts: the container that is kept under a name, or
-  // the file of an image that was pulled. It comes into being in one step. Absolute; nullopt:
-  // nothing has to be made.
-  virtual std::optional<std::string> product(const Run& run, const Environment& environment) const;
+  // the file of an image that was pulled. It comes into being in one step. nullopt: nothing has to
+  // be made.
+  virtual std::optional<Place> product(const Run& run, const Environment& environment) const;
   // What makes it, in order. Run by prepare() (container/prepare.h) where it is not there yet.
   virtual std::vector<Command> creation(const Run& run, const Node& node,
                                         const Environment& environment) const;
   // Starts the container and the program in it, in the foreground: it ends with the program.
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
-  // What it shows inside without being told to, at most sites.
-  virtual std::vector<Bind> own_binds(const Environment& environment) const;
   // What is wanted and has no effect with it, a line each.
   virtual std::vector<std::string> notes(const Run& run) const;
   // Writes a new file of an image from what `source` names, a reference or an archive. Caches and

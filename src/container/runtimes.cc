@@ -9,15 +9,11 @@
 
 namespace toprun::container {
 
-std::optional<std::string> Runtime::product(const Run&, const Environment&) const {
+std::optional<Place> Runtime::product(const Run&, const Environment&) const {
   return std::nullopt;
 }
 
 std::vector<Command> Runtime::creation(const Run&, const Node&, const Environment&) const {
-  return {};
-}
-
-std::vector<Bind> Runtime::own_binds(const Environment&) const {
   return {};
 }
 

@@ -118,7 +118,7 @@ TEST(Apptainer, OddPaths) {
 }
 
 TEST(Apptainer, WhatIsMadeBefore) {
-  EXPECT_EQ(apptainer().product(run_of("/a/t.sif"), environment), std::nullopt);
+  EXPECT_FALSE(apptainer().product(run_of("/a/t.sif"), environment));
   EXPECT_EQ(creation(apptainer(), run_of("docker://pytorch/pytorch:2.4")),
             "rm -rf /scratch/ada/toprun/containers/docker.io+pytorch+pytorch+2.4.sif.part\n"
             "apptainer pull --force "
@@ -145,6 +145,16 @@ TEST(Docker, Command) {
             "--mount 'type=bind,\"source=/home/ada/project\",\"destination=/home/ada/project\"' "
             "--workdir /home/ada/project --entrypoint '' docker.io/a/b:1 /run/toprun/toprun shim");
   EXPECT_TRUE(line(docker(), run_of("a", "mine"), user()).starts_with("error: --container-name"));
+}
+
+TEST(Docker, GpusThatTheJobKnowsByOtherNumbers) {
+  const Environment job{{"SLURM_JOB_GPUS", "4,5"}, {"CUDA_VISIBLE_DEVICES", "0,1"}};
+  const auto words = [&](const Runtime& runtime) {
+    return shell_quote(runtime.command(run_of("a"), gpu_node(), job)->argv);
+  };
+  EXPECT_TRUE(words(docker()).contains("--gpus '\"device=4,5\"'"));
+  EXPECT_TRUE(words(podman()).contains("--device nvidia.com/gpu=4 --device nvidia.com/gpu=5"));
+  EXPECT_FALSE(words(podman()).contains("gpu=all"));
 }
 
 TEST(Enroot, Command) {

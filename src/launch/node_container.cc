@@ -196,7 +196,7 @@ asio::awaitable<Result<void>> NodeContainer::create() {
 }
 
 asio::awaitable<Result<void>> NodeContainer::make(container::Preparation& preparation) {
-  say(fmt::format("{}: making {}", preparation.what(), preparation.path().native()));
+  say(fmt::format("{}: making {}", preparation.what(), preparation.where()));
   const std::vector<container::Command> commands = preparation.commands();
   for (const container::Command& command : commands) {
     if (auto started = spawn(command); !started) co_return started;

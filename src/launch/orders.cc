@@ -60,8 +60,7 @@ Result<Orders> receive_orders(const Job& job) {
   if (!job.environment.has(step_variable)) {
     return job.place.key.empty() ? Orders{} : Orders{false, job.place.key};
   }
-  // mpirun hands standard input on to rank 0 alone; the others have the secret in a variable.
-  if (job.place.engine == "mpi" && job.place.task != 0) return Orders{};
+  if (!job.place.hears_launcher) return Orders{};
   const auto line =
       read_orders_line(STDIN_FILENO, std::chrono::steady_clock::now() + orders_timeout);
   if (!line) return std::unexpected(line.error());

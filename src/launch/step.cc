@@ -183,7 +183,7 @@ int run_step(const Job& job) {
   const Fd reading(ends[0]);
   const Fd orders(ends[1]);
   const std::string secret = rendezvous::random_hex(32);
-  if (job.place.engine == "mpi" && !command->environment.has(secret_variable)) {
+  if (command->secret_by_variable && !command->environment.has(secret_variable)) {
     command->environment.set(secret_variable, secret);
   }
   write_line(orders, "secret " + secret + "\n");

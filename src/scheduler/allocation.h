@@ -59,6 +59,7 @@ struct Allocation {
   std::optional<std::chrono::seconds> kill_wait;
   // Our own starter started us: the job's secret comes on standard input.
   bool started_by_toprun = false;
+  bool hears_launcher = true;  // else it comes in TOPRUN_SECRET, and only others hear of signals
   std::vector<std::string> reasons;  // one line per decision, for -v
   std::vector<std::string> notes;    // one line each that the user should read in any case
 };

@@ -47,6 +47,8 @@ struct Hints {
 struct AgentCommand {
   std::vector<std::string> argv;
   Environment environment;
+  // Standard input reaches the root's agent, but not all: TOPRUN_SECRET is to have the secret too.
+  bool secret_by_variable = false;
 };
 
 struct AgentRequest {

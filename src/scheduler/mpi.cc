@@ -125,6 +125,7 @@ Result<Allocation> own_agent(const Environment& environment, const MpiWorld& wor
   allocation.stance = Stance::agent;
   allocation.node_count = world.size;
   allocation.started_by_toprun = true;
+  allocation.hears_launcher = world.rank == 0;  // mpirun hands standard input on to rank 0 alone
   allocation.nodes = *std::move(nodes);
   const auto here = std::ranges::find(allocation.nodes, first_label(hints.host_name),
                                       [](const Node& node) { return first_label(node.name); });
@@ -249,6 +250,7 @@ Result<AgentCommand> MpiEngine::agent_command(const Environment& environment,
   mpirun->argv = {request.program};
   mpirun->argv.insert(mpirun->argv.end(), request.arguments.begin(), request.arguments.end());
   AgentCommand command;
+  command.secret_by_variable = true;
   command.environment = environment;
   command.environment.set(slurm::own_step_variable, mpi_step);
   command.environment.set(mpi_nodes_variable, node_list_text(nodes));

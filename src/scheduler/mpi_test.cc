@@ -265,6 +265,7 @@ TEST(Mpi, KnowsItsOwnAgents) {
   EXPECT_EQ(found->task, 1);
   EXPECT_EQ(join(found->root_candidates, " "), "a.x b");
   EXPECT_TRUE(found->started_by_toprun);
+  EXPECT_FALSE(found->hears_launcher);
   environment.set("TOPRUN_MPI_NODES", "a.x=4");
   const auto other = detect(environment, hints);
   ASSERT_FALSE(other);

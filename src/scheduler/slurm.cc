@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "scheduler/slurm_het.h"
 #include "scheduler/slurm_variables.h"
 
 namespace toprun::scheduler {
@@ -108,8 +109,14 @@ Result<Allocation> own_agent(const Environment& environment, const slurm::Step& 
     if (const auto found = slots->find(node.name); found != slots->end())
       node.slots = found->second;
   }
+  const auto components = slurm::het_components(environment);
+  if (!components) return std::unexpected(components.error());
   allocation.stance = Stance::agent;
   allocation.started_by_toprun = true;
+  if (!components->empty()) {
+    allocation.hears_launcher =
+        *allocation.my_node < std::ssize(components->front().nodes);  // as srun's input goes
+  }
   allocation.reasons.push_back("agent of one node: toprun's own Slurm step");
   return allocation;
 }
@@ -202,6 +209,12 @@ Result<Allocation> outside_steps(const Environment& environment, const Hints& hi
   const int all = static_cast<int>(nodes->size());
   const std::optional<int> used = hints.use_of(all);
   if (!used) return too_many_nodes(hints, *nodes);
+  if (*used < all && environment.non_empty("SLURM_HET_SIZE").value_or("1") != "1") {
+    return usage(
+        fmt::format("{} {}", hints.nnodes_source, *used),
+        fmt::format("a heterogeneous Slurm job is used as a whole: {}", nodes_text(nodes->size())),
+        "drop it, or start one component's nodes by srun --het-group=N toprun …");
+  }
   allocation.node_count = *used;
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_JOB_NODELIST";
   const std::string here = environment.get("SLURMD_NODENAME").value_or("");
@@ -216,16 +229,6 @@ Result<Allocation> outside_steps(const Environment& environment, const Hints& hi
   return allocation;
 }
 
-Result<void> refuse_het_job(const Environment& environment) {
-  const auto size = slurm::number(environment, "SLURM_HET_SIZE", 1, UINT32_MAX);
-  if (!size) return std::unexpected(size.error());
-  if (!*size || **size == 1) return {};
-  return fail(fmt::format("this is a heterogeneous Slurm job of {} components", **size),
-              "toprun does not join components by itself",
-              "submit an ordinary job, or start one toprun per node with --nnodes, --node-rank and "
-              "--rdzv-endpoint");
-}
-
 }  // namespace
 
 int slurm_port(std::int64_t job, std::int64_t step) {
@@ -236,9 +239,6 @@ Result<std::optional<Allocation>> SlurmEngine::detect(const Environment& environ
                                                       const Hints& hints) const {
   if (!environment.has("SLURM_JOB_ID")) return std::nullopt;
   if (wants_single(hints)) return single_by_wish(environment, hints);
-  if (const auto checked = refuse_het_job(environment); !checked) {
-    return std::unexpected(checked.error());
-  }
   const auto step = slurm::step(environment);
   if (!step) return std::unexpected(step.error());
   auto allocation = common_facts(environment, hints, *step);

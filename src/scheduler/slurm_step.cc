@@ -5,6 +5,7 @@
 #include "hosts/hostlist.h"
 #include "scheduler/node_list.h"
 #include "scheduler/slurm.h"
+#include "scheduler/slurm_het.h"
 #include "scheduler/slurm_variables.h"
 
 namespace toprun::scheduler {
@@ -98,6 +99,42 @@ Environment step_environment(const Environment& environment, const Allocation& a
   return ours;
 }
 
+void add_common_options(std::vector<std::string>& argv, const Environment& environment,
+                        const AgentRequest& request) {
+  for (const char* option : {"--kill-on-bad-exit=0", "--wait=0", "--mpi=none"}) {
+    argv.push_back(option);
+  }
+  if (request.elastic) argv.push_back("--no-kill");
+  // It shows a prompt at once, and mixes the nodes' output within lines.
+  if (request.on_terminal) argv.push_back("--unbuffered");
+  // Where no binding is inherited there is none to undo, and task/none would warn about the option.
+  if (environment.has("SLURM_CPU_BIND") || environment.has("SLURM_CPU_BIND_TYPE")) {
+    argv.push_back("--cpu-bind=none");
+  }
+  argv.push_back("--export=ALL");
+  argv.insert(argv.end(), request.options.begin(), request.options.end());
+}
+
+void add_program(std::vector<std::string>& argv, const AgentRequest& request) {
+  argv.push_back(request.program);
+  argv.insert(argv.end(), request.arguments.begin(), request.arguments.end());
+}
+
+// One step over all components: srun takes the counts of each between colons.
+std::vector<std::string> het_step(const std::vector<slurm::HetComponent>& components,
+                                  const Environment& environment, const AgentRequest& request) {
+  std::vector<std::string> argv = {"srun"};
+  for (std::size_t i = 0; i < components.size(); ++i) {
+    const std::string nodes = fmt::format("{}", components[i].nodes.size());
+    if (i > 0) argv.push_back(":");
+    argv.insert(argv.end(), {fmt::format("--het-group={}", i), "--overlap", "-N", nodes, "-n",
+                             nodes, "--ntasks-per-node=1"});
+    add_common_options(argv, environment, request);
+  }
+  add_program(argv, request);
+  return argv;
+}
+
 }  // namespace
 
 Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
@@ -108,7 +145,15 @@ Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
   const auto gpus = gpus_per_node(environment, allocation);
   if (!gpus) return std::unexpected(gpus.error());
   const std::string nodes = fmt::format("{}", allocation.node_count);
+  const auto components = slurm::het_components(environment);
+  if (!components) return std::unexpected(components.error());
   AgentCommand command;
+  command.environment = step_environment(environment, allocation);
+  if (!components->empty()) {
+    command.argv = het_step(*components, environment, request);
+    command.secret_by_variable = true;  // srun's input goes to the first component (22.05)
+    return command;
+  }
   command.argv = {"srun", "--overlap", "-N", nodes, "-n", nodes, "--ntasks-per-node=1"};
   if (allocation.chosen) {
     std::vector<std::string> names;
@@ -117,21 +162,8 @@ Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
   }
   if (*cpus) command.argv.insert(command.argv.end(), {"-c", fmt::format("{}", **cpus)});
   if (*gpus) command.argv.push_back(fmt::format("--gpus-per-node={}", **gpus));
-  for (const char* option : {"--kill-on-bad-exit=0", "--wait=0", "--mpi=none"}) {
-    command.argv.push_back(option);
-  }
-  if (request.elastic) command.argv.push_back("--no-kill");
-  // It shows a prompt at once, and mixes the nodes' output within lines.
-  if (request.on_terminal) command.argv.push_back("--unbuffered");
-  // Where no binding is inherited there is none to undo, and task/none would warn about the option.
-  if (environment.has("SLURM_CPU_BIND") || environment.has("SLURM_CPU_BIND_TYPE")) {
-    command.argv.push_back("--cpu-bind=none");
-  }
-  command.argv.push_back("--export=ALL");
-  command.argv.insert(command.argv.end(), request.options.begin(), request.options.end());
-  command.argv.push_back(request.program);
-  command.argv.insert(command.argv.end(), request.arguments.begin(), request.arguments.end());
-  command.environment = step_environment(environment, allocation);
+  add_common_options(command.argv, environment, request);
+  add_program(command.argv, request);
   return command;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "scheduler/node_list.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -100,6 +101,19 @@ std::string outcome(const Environment& environment, const Hints& hints) {
   return fmt::format("{} {} {}", text(found->stance), found->node_count,
                      found->my_node ? fmt::format("{}", *found->my_node) : "-");
 }
+
+// As Slurm 22.05 sets them in a batch script of two components.
+const Environment het_batch = {{"SLURM_JOB_ID", "1"},
+                               {"SLURM_HET_SIZE", "2"},
+                               {"SLURM_JOB_NODELIST", "n2"},
+                               {"SLURM_JOB_NODELIST_HET_GROUP_0", "n2"},
+                               {"SLURM_JOB_NODELIST_HET_GROUP_1", "n[0-1]"},
+                               {"SLURM_NTASKS", "2"},
+                               {"SLURM_NTASKS_HET_GROUP_0", "2"},
+                               {"SLURM_NTASKS_PER_NODE_HET_GROUP_0", "2"},
+                               {"SLURM_TASKS_PER_NODE", "2"},
+                               {"SLURM_TASKS_PER_NODE_HET_GROUP_0", "2"},
+                               {"SLURMD_NODENAME", "n2"}};
 
 TEST(Slurm, StanceByWhoStartedUs) {
   struct Case {
@@ -212,11 +226,13 @@ TEST(Slurm, RefusesWithWhatToDo) {
             "--node-rank 4: there are only 4 nodes (SLURM_STEP_NODELIST)"},
            {"--standalone with more nodes", batch, standalone,
             "--standalone with --nnodes 4: --standalone is for one node; drop --standalone"},
-           {"heterogeneous job", with(batch, {{"SLURM_HET_SIZE", "2"}}), nothing(),
-            "this is a heterogeneous Slurm job of 2 components: toprun does not join components by "
-            "itself; submit an ordinary job, or start one toprun per node with --nnodes, "
-            "--node-rank "
-            "and --rdzv-endpoint"},
+           {"a heterogeneous job that does not name its nodes",
+            with(batch, {{"SLURM_HET_SIZE", "2"}}), nothing(),
+            "SLURM_JOB_NODELIST_HET_GROUP_0 is not set: Slurm's other variables say that this is "
+            "one of its jobs; hand all SLURM_ variables on, or none"},
+           {"part of a heterogeneous job", het_batch, nnodes(2),
+            "--nnodes 2: a heterogeneous Slurm job is used as a whole: 3 nodes; drop it, or start "
+            "one component's nodes by srun --het-group=N toprun …"},
            {"our own step, several tasks per node", with(step_of_ranks, {{"TOPRUN_STEP", "1"}}),
             nothing(),
             "toprun's own Slurm step has 16 tasks on 4 nodes: it needs one per node; unset "
@@ -532,6 +548,41 @@ TEST(Slurm, TellsAPreemptionFromOtherEnds) {
   for (const Case& one : cases) {
     EXPECT_EQ(preemption_in(one.record, one.restarts), one.expected) << one.record;
   }
+}
+
+TEST(Slurm, CountsNodesFromComponentToComponent) {
+  Environment task = het_batch;
+  for (const auto& [name, value] : {std::pair("SLURM_JOB_NODELIST", "n[0-2]"),
+                                    {"SLURM_STEP_ID", "0"},
+                                    {"SLURM_STEP_NODELIST", "n[0-2]"},
+                                    {"SLURM_STEP_TASKS_PER_NODE", "1(x2),2"},
+                                    {"SLURM_STEP_NUM_TASKS", "4"},
+                                    {"SLURM_NODEID", "0"},
+                                    {"SLURM_PROCID", "1"},
+                                    {"SLURM_LOCALID", "1"}}) {
+    task.set(name, value);
+  }
+  const auto place = detect(task, nothing());
+  ASSERT_TRUE(place) << place.error().line();
+  EXPECT_EQ(place->stance, Stance::in_place);
+  EXPECT_EQ(node_list_text(place->nodes), "n2=2,n0=1,n1=1");
+  EXPECT_EQ(place->my_node, 0);
+}
+
+TEST(Slurm, StartsAgentsOnAllComponents) {
+  const auto place = detect(het_batch, nothing());
+  ASSERT_TRUE(place) << place.error().line();
+  EXPECT_EQ(place->stance, Stance::starter);
+  EXPECT_EQ(node_list_text(place->nodes), "n2=2,n0=1,n1=1");
+  const auto command = agent_command(het_batch, *place, {"/opt/toprun", {"x.py"}});
+  ASSERT_TRUE(command) << command.error().line();
+  const std::string common =
+      " --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --mpi=none --export=ALL ";
+  EXPECT_EQ(join(command->argv, " "), "srun --het-group=0 --overlap -N 1 -n 1" + common +
+                                          ": --het-group=1 --overlap -N 2 -n 2" + common +
+                                          "/opt/toprun x.py");
+  EXPECT_EQ(command->environment.get("TOPRUN_SLOTS"), "2,1(x2)");
+  EXPECT_TRUE(command->secret_by_variable);
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "scheduler/slurm_het.h"
 
 namespace toprun::scheduler::slurm {
 namespace {
@@ -68,6 +70,38 @@ Result<void> check_step(const Environment& environment, const Step& step) {
   return {};
 }
 
+// In a heterogeneous job SLURM_NODEID counts from component to component, but the lists of the step
+// are sorted by name (22.05).
+Result<void> by_component(const Environment& environment, Step& step) {
+  const auto components = het_components(environment);
+  if (!components) return std::unexpected(components.error());
+  if (components->empty()) return {};
+  std::unordered_map<std::string, int> tasks;
+  for (std::size_t i = 0; i < step.nodes.size(); ++i) tasks[step.nodes[i]] = step.tasks_per_node[i];
+  step.nodes.clear();
+  step.tasks_per_node.clear();
+  for (const HetComponent& one : *components) {
+    for (const std::string& node : one.nodes) {
+      const auto found = tasks.find(node);
+      if (found == tasks.end()) continue;
+      step.nodes.push_back(node);
+      step.tasks_per_node.push_back(found->second);
+    }
+  }
+  return {};
+}
+
+// Components that ask for no number have one task on each node.
+std::optional<std::vector<int>> requested_of(const std::vector<HetComponent>& components) {
+  std::vector<int> tasks;
+  for (const HetComponent& one : components) {
+    const std::vector<int> each = one.tasks.value_or(std::vector<int>(one.nodes.size(), 1));
+    tasks.insert(tasks.end(), each.begin(), each.end());
+  }
+  if (std::ranges::all_of(tasks, [](int count) { return count == 1; })) return std::nullopt;
+  return tasks;
+}
+
 }  // namespace
 
 Result<std::optional<std::int64_t>> number(const Environment& environment, const std::string& name,
@@ -126,7 +160,14 @@ Result<std::int64_t> job_id(const Environment& environment) {
 }
 
 Result<std::vector<std::string>> job_nodes(const Environment& environment) {
-  return hostlist(environment, "SLURM_JOB_NODELIST");
+  auto components = het_components(environment);
+  if (!components) return std::unexpected(std::move(components.error()));
+  if (components->empty()) return hostlist(environment, "SLURM_JOB_NODELIST");
+  std::vector<std::string> nodes;
+  for (const HetComponent& one : *components) {
+    nodes.insert(nodes.end(), one.nodes.begin(), one.nodes.end());
+  }
+  return nodes;
 }
 
 bool in_shell_step(const Environment& environment) {
@@ -156,11 +197,17 @@ Result<std::optional<Step>> step(const Environment& environment) {
   if (const auto checked = check_step(environment, step); !checked) {
     return std::unexpected(checked.error());
   }
+  if (const auto sorted = by_component(environment, step); !sorted) {
+    return std::unexpected(sorted.error());
+  }
   return step;
 }
 
 Result<std::optional<std::vector<int>>> requested_tasks(const Environment& environment,
                                                         std::size_t nodes) {
+  const auto components = het_components(environment);
+  if (!components) return std::unexpected(components.error());
+  if (!components->empty()) return requested_of(*components);
   const auto per_node = number(environment, "SLURM_NTASKS_PER_NODE", 1, max_tasks);
   if (!per_node) return std::unexpected(per_node.error());
   if (!*per_node && !environment.non_empty("SLURM_NTASKS")) return std::nullopt;

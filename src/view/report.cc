@@ -165,13 +165,23 @@ std::string advice_for_signal(int signal, const std::string& node) {
   }
 }
 
+bool says(const Cause& cause, std::string_view words) {
+  const auto in = [&](const std::string& text) { return text.find(words) != std::string::npos; };
+  return in(cause.message) || std::ranges::any_of(cause.last_output, in);
+}
+
 std::string advice(const Cause& cause, bool has_logs) {
   if (!cause.kernel_evidence.empty()) {
     return "use less memory per rank (batch size, data loader workers), or ask for more (Slurm: "
            "--mem)";
   }
   if (cause.kind == CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
-  if (cause.kind != CauseKind::exit || has_logs) return {};
+  if (cause.kind != CauseKind::exit) return {};
+  if (says(cause, "doesn't have MPI built in")) {
+    return "this PyTorch has no MPI: use backend gloo or nccl, or one that is built with MPI, by "
+           "--launcher mpirun";
+  }
+  if (has_logs) return {};
   return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"
                                    : "--log-dir DIR --tee 3 keeps all output of every rank";
 }

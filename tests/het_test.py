@@ -1,0 +1,45 @@
+# ctest: TIMEOUT 300 LABELS cluster
+"""Heterogeneous jobs (sbatch's ":") on a real Slurm of four virtual hosts in two racks."""
+
+import cluster
+import support
+from cluster import column, shown, shows
+
+TOPRUN = support.TOPRUN
+CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT && echo connected"
+COMPONENTS = ["-N1 --nodelist=n2 --ntasks-per-node=2", "#SBATCH hetjob",
+              "#SBATCH -N2 --nodelist=n[0-1] --ntasks-per-node=1"]
+
+
+class HetJob(cluster.SlurmCase):
+    UP = ("--hosts", "4", "--racks", "2", "--slurm")
+
+    def job(self, *lines):
+        return self.sbatch(COMPONENTS[0], *COMPONENTS[1:], *lines)
+
+    def worker(self, *words):
+        script = shows("RANK", "LOCAL_RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", then=CONNECTS)
+        return " ".join(f"'{word}'" for word in [TOPRUN, *words, *script[:-1]]) + f" '{script[-1]}'"
+
+    def test_one_agent_on_every_node_of_all_components(self):
+        code, text = self.job(self.worker("--order", "scheduler"))
+        self.assertEqual(code, 0, text)
+        rows = shown(text)
+        self.assertEqual(column(rows, "RANK"), ["0", "1", "2", "3"])
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n2", "n2", "n0", "n1"])
+        self.assertEqual(text.count("connected"), 4)
+
+    def test_ranks_in_place_in_a_step_of_all_components(self):
+        code, text = self.job("srun --het-group=0-1 " + self.worker("--order", "scheduler"))
+        self.assertEqual(code, 0, text)
+        rows = shown(text)
+        self.assertEqual(column(rows, "WORLD_SIZE"), ["4"] * 4)
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["n2", "n2", "n0", "n1"])
+        self.assertEqual(column(rows, "LOCAL_RANK"), ["0", "1", "0", "0"])
+        self.assertEqual(text.count("connected"), 4)
+
+    def test_a_failure_is_reported_as_in_any_job(self):
+        code, text = self.job(self.worker("--order", "scheduler").replace(
+            CONNECTS, "[ $RANK != 3 ] || exit 7; sleep 30"))
+        self.assertEqual(code, 7, text)
+        self.assertIn("rank 3 on ", text)
