@@ -6,6 +6,7 @@ import hashlib
 import http.server
 import json
 import pathlib
+import signal
 import threading
 import unittest
 
@@ -136,6 +137,9 @@ class Local(support.TestCase):
         wait_for(lambda: (self.work / "slow").exists(), "the import test", LIMIT_S)
         self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup builds there right "
                           "now; wait for its end", code=2)
+        run.signal(signal.SIGKILL)
+        run.process.wait()
+        self.assert_fails(self.setup("--venv", "env", "demo"), ".*: another toprun setup builds .*", code=2)
         run.kill_all()
         used = self.run_to_end(support.binary(), "--venv", "env", "x.py", cwd=self.work)
         self.assertEqual(used.code, 1)

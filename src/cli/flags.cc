@@ -367,8 +367,9 @@ constexpr std::array table = {
                             "Where Horovod finds NCCL, if not where the compiler looks")),
     only(Scope::setup,
          ours(FlagId::container, "--container", 0, "FILE", "TOPRUN_CONTAINER", Group::building,
-              "With --from: build this image, a .sif (Apptainer) or a .sqsh (enroot), for "
-              "--container of the other verbs")),
+              "With --from: build this image, a .sif (Apptainer) or a .sqsh (enroot, whose command "
+              "was checked against its grammar and never run), for --container of the other "
+              "verbs")),
     only(Scope::setup,
          ours(FlagId::image_from, "--from", 0, "IMAGE", "", Group::building,
               "What the image is made of: docker://NAME:TAG, or a .tar file of docker save")),

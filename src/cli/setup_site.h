@@ -24,7 +24,7 @@ Result<bool> is_alive(const std::string& job, const Environment& environment);
 // Notes that this job is to build it.
 Result<void> note_submission(const std::string& built, const std::string& job);
 
-// Held as long as somebody builds there: the lock goes with its process. File systems without locks
+// Held as long as somebody builds there, toprun or what it has started. File systems without locks
 // lock nothing.
 Result<Fd> lock_site(const std::string& built);
 
