@@ -213,7 +213,7 @@ class ViaMpirun(MpiCase):
         old.chmod(0o755)
         for program, expected in [("no-such-mpirun", "no no-such-mpirun in PATH"),
                                   (str(old), "mpirun is Open MPI 1: it is too old"),
-                                  ("true", 'mpirun --version: it says ""')]:
+                                  ("true", 'mpirun --version: it says "true (GNU')]:
             with self.subTest(program):
                 finished = self.on("ctl", TOPRUN, "--via", "mpirun", "--hosts", "n0", "--no-python", "true",
                                    env=self.environment(TOPRUN_MPIRUN=program))

@@ -1,5 +1,7 @@
 #include "scheduler/mpirun.h"
 
+#include <algorithm>
+
 #include "base/process.h"
 #include "base/text.h"
 
@@ -139,6 +141,14 @@ std::optional<Error> mpirun_trouble(std::string_view said) {
                  exit_failure};
   }
   return std::nullopt;
+}
+
+bool mpirun_is_ending(std::string_view said) {
+  constexpr std::string_view words[] = {
+      "1 process returned\na non-zero exit code",            // Open MPI 4.1
+      "one or more processes exited with non-zero status"};  // … and 5.0
+  return std::ranges::any_of(
+      words, [&](std::string_view one) { return said.find(one) != std::string_view::npos; });
 }
 
 Result<MpirunCommand> find_mpirun(const Environment& environment) {

@@ -94,6 +94,16 @@ TEST(Mpirun, TroubleIsExplained) {
   EXPECT_FALSE(mpirun_trouble(""));
 }
 
+TEST(Mpirun, SaysThatItEnds) {
+  EXPECT_TRUE(
+      mpirun_is_ending("---\nPrimary job  terminated normally, but 1 process returned\na "
+                       "non-zero exit code. Per user-direction, the job has been aborted.\n"));
+  EXPECT_TRUE(
+      mpirun_is_ending("prterun detected that one or more processes exited with non-zero "
+                       "status,\nthus causing the job to be terminated."));
+  EXPECT_FALSE(mpirun_is_ending("toprun: rank 2 on n1 ended with exit code 7\n"));
+}
+
 TEST(CountList, JoinsRuns) {
   EXPECT_EQ(count_list_text(std::vector{8, 8, 8, 2}), "8(x3),2");
   EXPECT_EQ(count_list_text(std::vector{1}), "1");
