@@ -237,11 +237,11 @@ class ViaMpirun(MpiCase):
             "RANK", then=f"touch {folder}/$RANK; {support.OBEDIENT}"),
             env=self.environment(TOPRUN_MPIRUN=MPIRUN))
         self.wait_for_files(folder, 2)
-        self.cluster.cut("n3")
-        try:
-            finished = run.wait(60)
-        finally:
-            self.cluster.join("n3")
+        self.cluster.power_off("n3")
+        self.addCleanup(self.daemons.start, "n3")
+        self.addCleanup(self.cluster.join, "n3")
+        self.daemons.running["n3"].wait()
+        finished = run.wait(60)
         self.assertEqual(finished.code, 1, finished)
         self.assertIn("n3", finished.err)
         self.assertIn("lost", finished.err)

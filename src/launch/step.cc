@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 
+#include "agent/descendants.h"
 #include "agent/spawn.h"
 #include "base/clock.h"
 #include "base/console.h"
@@ -133,9 +134,9 @@ int follow(pid_t pid, const Fd& signals, Overheard& overheard,
     if (::poll(waiting.data(), waiting.size(), late && !abandoned ? look_again_ms : -1) < 0)
       continue;
     if (late && !abandoned && std::chrono::steady_clock::now() > *late) {
-      // Its daemons end with it, and the agents with them.
+      // It and its logins; the daemons behind them end without it, and the agents with them.
       abandoned = true;
-      ::kill(pid, SIGKILL);
+      agent::signal_descendants(SIGKILL);
     }
     if (waiting[1].revents != 0) overheard.pass();
     if (waiting[0].revents == 0) continue;
@@ -213,6 +214,7 @@ int run_command(const scheduler::AgentCommand& command, const Job& job, int stdi
   sigaddset(&mask, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &mask, nullptr);
   const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  agent::become_subreaper();  // of the logins that an mpirun may leave behind
   Overheard overheard(job.place.engine == "mpi");
   const auto pid = start(command, job.inherited, stdin_fd, overheard.writing());
   if (!pid) {
