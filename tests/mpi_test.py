@@ -248,6 +248,44 @@ class ViaMpirun(MpiCase):
         self.assert_nothing_left(run)
 
 
+class Hydra(MpiCase):
+    """MPICH's mpiexec, where it is installed."""
+
+    PROGRAM = shutil.which("mpiexec.hydra")
+
+    @classmethod
+    def setUpClass(cls):
+        support.needs_program("mpiexec.hydra")
+        super().setUpClass()
+
+    def mpiexec(self, *words, **options):
+        ssh = self.folder() / "ssh"
+        ssh.write_text(f'#!/bin/sh\nexec {self.daemons.ssh()} "$@"\n')
+        ssh.chmod(0o755)
+        return self.on("ctl", *words, env={"HYDRA_LAUNCHER_EXEC": str(ssh), "TOPRUN_MPIRUN": self.PROGRAM},
+                       **options)
+
+    def test_agents_and_ranks_in_place(self):
+        for words, nodes in [(["-hosts", "n2,n0", "-ppn", "1", "-n", "2", "-bind-to", "none"], ["n2", "n0"]),
+                             (["-hosts", "n2,n0", "-ppn", "2", "-n", "3"], ["n2", "n2", "n0"])]:
+            with self.subTest(words):
+                finished = self.mpiexec(self.PROGRAM, *words, TOPRUN,
+                                        *shows("RANK", "TOPRUN_NODE_NAME", then=CONNECTS))
+                self.assert_ok(finished)
+                self.assertEqual(column(shown(finished.out), "TOPRUN_NODE_NAME"), nodes)
+                self.assertEqual(finished.out.count("connected"), len(nodes))
+
+    def test_started_by_toprun(self):
+        finished = self.mpiexec(TOPRUN, "--via", "mpirun", "--hosts", "n1:2,n3", *shows(
+            "RANK", "TOPRUN_NODE_NAME", then="[ $RANK != 2 ] || exit 7; sleep 30"))
+        self.assertEqual(finished.code, 7, finished)
+        self.assertIn("rank 2 on n3 ended with exit code 7", finished.err)
+        finished = self.mpiexec(TOPRUN, "--launcher", "mpirun", "--hosts", "n3,n1", "--ranks-per-node", "2",
+                                "--no-python", "sh", "-c", 'echo "shown RANK=$PMI_RANK HOST=$(hostname)"')
+        self.assert_ok(finished)
+        self.assertEqual(column(shown(finished.out), "HOST"), ["n3", "n3", "n1", "n1"])
+
+
 class Horovod(MpiCase):
     def test_the_example(self):
         python = support.python()
