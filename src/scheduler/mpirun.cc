@@ -29,8 +29,8 @@ void add(std::vector<std::string>& argv, std::initializer_list<std::string> more
 }
 
 void add_variables(std::vector<std::string>& argv, const MpirunCommand& command) {
-  if (command.variables.empty()) return;
-  if (command.kind == Mpirun::hydra) return add(argv, {"-genvlist", join(command.variables, ",")});
+  // Its -genvlist leaves names out in some environments (MPICH 4.2, seen and not understood).
+  if (command.kind == Mpirun::hydra) return add(argv, {"-genvall"});
   for (const std::string& name : command.variables) add(argv, {"-x", name});
 }
 

@@ -49,7 +49,7 @@ TEST(Mpirun, IsToldHowToStartAgents) {
   EXPECT_EQ(join(mpirun_agents(command(Mpirun::orte), nodes), " "), open_mpi);
   EXPECT_EQ(join(mpirun_agents(command(Mpirun::prrte), nodes), " "), open_mpi);
   EXPECT_EQ(join(mpirun_agents(command(Mpirun::hydra), nodes), " "),
-            "mpirun -n 2 -hosts n0,n1 -ppn 1 -bind-to none -genvlist NCCL_DEBUG,PATH /opt/toprun "
+            "mpirun -n 2 -hosts n0,n1 -ppn 1 -bind-to none -genvall /opt/toprun "
             "train.py");
 }
 
@@ -77,7 +77,7 @@ TEST(Mpirun, IsToldWhereEveryRankGoes) {
   EXPECT_EQ(join(mpirun_ranks(command(Mpirun::orte), "FILE", 8), " "), open_mpi);
   EXPECT_EQ(join(mpirun_ranks(command(Mpirun::prrte), "FILE", 8), " "), open_mpi);
   EXPECT_EQ(join(mpirun_ranks(command(Mpirun::hydra), "FILE", 8), " "),
-            "mpirun -n 8 -f FILE -bind-to none -genvlist NCCL_DEBUG,PATH /opt/toprun train.py");
+            "mpirun -n 8 -f FILE -bind-to none -genvall /opt/toprun train.py");
 }
 
 TEST(Mpirun, TroubleIsExplained) {
