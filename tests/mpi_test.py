@@ -220,6 +220,16 @@ class ViaMpirun(MpiCase):
                 self.assertNotEqual(finished.code, 0)
                 self.assertIn(expected, finished.err)
 
+    def test_a_host_without_toprun(self):
+        """/media is of each host alone."""
+        made = self.begin(*self.cluster.on(
+            "ctl", "sh", "-c", f"mount -t tmpfs tmpfs /media && cp {TOPRUN} /media/toprun"))
+        self.assert_ok(made.wait(20))
+        finished = self.on("ctl", "/media/toprun", "--via", "mpirun", "--hosts", "n0,n1", "--no-python",
+                           "true", env=self.environment(TOPRUN_MPIRUN=MPIRUN))
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn("a host lacks a program", finished.err)
+
     def test_dry_run_prints_the_command(self):
         finished = self.launch("--via", "mpirun", "--hosts", "n0,n1", "--dry-run", "--no-python", "true")
         self.assert_ok(finished)

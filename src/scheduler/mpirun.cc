@@ -24,6 +24,13 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
   return parse_int(rest.front().substr(0, rest.front().find('.')));
 }
 
+// Its sentences are broken into lines anywhere.
+std::string on_one_line(std::string_view said) {
+  std::string text;
+  for (const std::string_view word : words(said)) text.append(word).append(" ");
+  return text;
+}
+
 void add(std::vector<std::string>& argv, std::initializer_list<std::string> more) {
   argv.insert(argv.end(), more);
 }
@@ -135,8 +142,9 @@ std::optional<Error> mpirun_trouble(std::string_view said) {
       {"was unable to start on", "mpirun could not start its daemon on a host",
        "log in to each host by ssh without a password, and look for a firewall between them"},
   };
+  const std::string text = on_one_line(said);
   for (const Trouble& trouble : known) {
-    if (said.find(trouble.words) == std::string_view::npos) continue;
+    if (text.find(trouble.words) == std::string::npos) continue;
     return Error{trouble.what, fmt::format("it said \"{}\"", trouble.words), trouble.fix,
                  exit_failure};
   }
@@ -144,11 +152,12 @@ std::optional<Error> mpirun_trouble(std::string_view said) {
 }
 
 bool mpirun_is_ending(std::string_view said) {
-  constexpr std::string_view words[] = {
-      "1 process returned\na non-zero exit code",            // Open MPI 4.1
+  constexpr std::string_view known[] = {
+      "1 process returned a non-zero exit code",             // Open MPI 4.1
       "one or more processes exited with non-zero status"};  // … and 5.0
+  const std::string text = on_one_line(said);
   return std::ranges::any_of(
-      words, [&](std::string_view one) { return said.find(one) != std::string_view::npos; });
+      known, [&](std::string_view one) { return text.find(one) != std::string::npos; });
 }
 
 Result<MpirunCommand> find_mpirun(const Environment& environment) {

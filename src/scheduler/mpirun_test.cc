@@ -90,6 +90,9 @@ TEST(Mpirun, TroubleIsExplained) {
                            "start one or more daemons.\n")
                 ->what,
             "ssh would have asked for a password");
+  EXPECT_EQ(
+      mpirun_trouble("as it could not access\nor execute an executable:\n\nExecutable: /x\n")->what,
+      "a host lacks a program");
   EXPECT_FALSE(mpirun_trouble("Primary job  terminated normally, but 1 process returned\n"));
   EXPECT_FALSE(mpirun_trouble(""));
 }
