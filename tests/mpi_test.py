@@ -116,6 +116,17 @@ class InsideMpirun(MpiCase):
                 self.assertEqual(finished.code, code, finished)
                 self.assertIn(words, finished.err)
 
+    def test_a_rank_in_place_that_fails(self):
+        """mpirun itself watches the ranks, as Slurm does."""
+        finished = self.mpirun("--host", counts(n0=2, n1=2), "-n", "4", TOPRUN,
+                               *shows("RANK", then="[ $RANK != 2 ] || exit 7; sleep 30"))
+        self.assertEqual(finished.code, 7, finished)
+
+    def test_an_agent_that_is_bound_says_so(self):
+        finished = self.mpirun("--host", counts(n0=1, n1=1), "--bind-to", "core", TOPRUN, "--no-python", "true")
+        self.assert_ok(finished)
+        self.assertIn("add --bind-to none", finished.err)
+
     def test_a_signal_to_mpirun(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
@@ -307,6 +318,14 @@ class Horovod(MpiCase):
                            env=self.environment(TOPRUN_MPIRUN=MPIRUN, PYTHON_EXEC=python))
         self.assert_ok(finished)
         self.assertTrue((out / "digits.pt").exists())
+
+    def test_without_horovod_the_example_says_so(self):
+        python = support.python()
+        if self.begin(python, "-c", "import horovod.torch").wait(60).code == 0:
+            self.skipTest("Horovod is installed")
+        finished = self.begin(python, support.EXAMPLES / "train_horovod.py").wait(60)
+        self.assertEqual(finished.code, 1)
+        self.assertRegex(finished.err, "^train_horovod.py: No module named 'horovod': Horovod has to be built")
 
     def test_a_wheel_without_mpi(self):
         script = self.folder() / "mpi.py"
