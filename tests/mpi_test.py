@@ -116,6 +116,17 @@ class InsideMpirun(MpiCase):
                 self.assertEqual(finished.code, code, finished)
                 self.assertIn(words, finished.err)
 
+    def test_a_rank_in_place_that_fails(self):
+        """mpirun itself watches the ranks, as Slurm does."""
+        finished = self.mpirun("--host", counts(n0=2, n1=2), "-n", "4", TOPRUN,
+                               *shows("RANK", then="[ $RANK != 2 ] || exit 7; sleep 30"))
+        self.assertEqual(finished.code, 7, finished)
+
+    def test_an_agent_that_is_bound_says_so(self):
+        finished = self.mpirun("--host", counts(n0=1, n1=1), "--bind-to", "core", TOPRUN, "--no-python", "true")
+        self.assert_ok(finished)
+        self.assertIn("add --bind-to none", finished.err)
+
     def test_a_signal_to_mpirun(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(number):
@@ -213,12 +224,22 @@ class ViaMpirun(MpiCase):
         old.chmod(0o755)
         for program, expected in [("no-such-mpirun", "no no-such-mpirun in PATH"),
                                   (str(old), "mpirun is Open MPI 1: it is too old"),
-                                  ("true", 'mpirun --version: it says ""')]:
+                                  ("true", 'mpirun --version: it says "true (GNU')]:
             with self.subTest(program):
                 finished = self.on("ctl", TOPRUN, "--via", "mpirun", "--hosts", "n0", "--no-python", "true",
                                    env=self.environment(TOPRUN_MPIRUN=program))
                 self.assertNotEqual(finished.code, 0)
                 self.assertIn(expected, finished.err)
+
+    def test_a_host_without_toprun(self):
+        """/media is of each host alone."""
+        made = self.begin(*self.cluster.on(
+            "ctl", "sh", "-c", f"mount -t tmpfs tmpfs /media && cp {TOPRUN} /media/toprun"))
+        self.assert_ok(made.wait(20))
+        finished = self.on("ctl", "/media/toprun", "--via", "mpirun", "--hosts", "n0,n1", "--no-python",
+                           "true", env=self.environment(TOPRUN_MPIRUN=MPIRUN))
+        self.assertNotEqual(finished.code, 0)
+        self.assertIn("a host lacks a program", finished.err)
 
     def test_dry_run_prints_the_command(self):
         finished = self.launch("--via", "mpirun", "--hosts", "n0,n1", "--dry-run", "--no-python", "true")
@@ -237,15 +258,53 @@ class ViaMpirun(MpiCase):
             "RANK", then=f"touch {folder}/$RANK; {support.OBEDIENT}"),
             env=self.environment(TOPRUN_MPIRUN=MPIRUN))
         self.wait_for_files(folder, 2)
-        self.cluster.cut("n3")
-        try:
-            finished = run.wait(60)
-        finally:
-            self.cluster.join("n3")
+        self.cluster.power_off("n3")
+        self.addCleanup(self.daemons.start, "n3")
+        self.addCleanup(self.cluster.join, "n3")
+        self.daemons.running["n3"].wait()
+        finished = run.wait(60)
         self.assertEqual(finished.code, 1, finished)
         self.assertIn("n3", finished.err)
         self.assertIn("lost", finished.err)
         self.assert_nothing_left(run)
+
+
+class Hydra(MpiCase):
+    """MPICH's mpiexec, where it is installed."""
+
+    PROGRAM = shutil.which("mpiexec.hydra")
+
+    @classmethod
+    def setUpClass(cls):
+        support.needs_program("mpiexec.hydra")
+        super().setUpClass()
+
+    def mpiexec(self, *words, **options):
+        ssh = self.folder() / "ssh"
+        ssh.write_text(f'#!/bin/sh\nexec {self.daemons.ssh()} "$@"\n')
+        ssh.chmod(0o755)
+        return self.on("ctl", *words, env={"HYDRA_LAUNCHER_EXEC": str(ssh), "TOPRUN_MPIRUN": self.PROGRAM},
+                       **options)
+
+    def test_agents_and_ranks_in_place(self):
+        for words, nodes in [(["-hosts", "n2,n0", "-ppn", "1", "-n", "2", "-bind-to", "none"], ["n2", "n0"]),
+                             (["-hosts", "n2,n0", "-ppn", "2", "-n", "3"], ["n2", "n2", "n0"])]:
+            with self.subTest(words):
+                finished = self.mpiexec(self.PROGRAM, *words, TOPRUN,
+                                        *shows("RANK", "TOPRUN_NODE_NAME", then=CONNECTS))
+                self.assert_ok(finished)
+                self.assertEqual(column(shown(finished.out), "TOPRUN_NODE_NAME"), nodes)
+                self.assertEqual(finished.out.count("connected"), len(nodes))
+
+    def test_started_by_toprun(self):
+        finished = self.mpiexec(TOPRUN, "--via", "mpirun", "--hosts", "n1:2,n3", *shows(
+            "RANK", "TOPRUN_NODE_NAME", then="[ $RANK != 2 ] || exit 7; sleep 30"))
+        self.assertEqual(finished.code, 7, finished)
+        self.assertIn("rank 2 on n3 ended with exit code 7", finished.err)
+        finished = self.mpiexec(TOPRUN, "--launcher", "mpirun", "--hosts", "n3,n1", "--ranks-per-node", "2",
+                                "--no-python", "sh", "-c", 'echo "shown RANK=$PMI_RANK HOST=$(hostname)"')
+        self.assert_ok(finished)
+        self.assertEqual(column(shown(finished.out), "HOST"), ["n3", "n3", "n1", "n1"])
 
 
 class Horovod(MpiCase):
@@ -259,6 +318,14 @@ class Horovod(MpiCase):
                            env=self.environment(TOPRUN_MPIRUN=MPIRUN, PYTHON_EXEC=python))
         self.assert_ok(finished)
         self.assertTrue((out / "digits.pt").exists())
+
+    def test_without_horovod_the_example_says_so(self):
+        python = support.python()
+        if self.begin(python, "-c", "import horovod.torch").wait(60).code == 0:
+            self.skipTest("Horovod is installed")
+        finished = self.begin(python, support.EXAMPLES / "train_horovod.py").wait(60)
+        self.assertEqual(finished.code, 1)
+        self.assertRegex(finished.err, "^train_horovod.py: No module named 'horovod': Horovod has to be built")
 
     def test_a_wheel_without_mpi(self):
         script = self.folder() / "mpi.py"

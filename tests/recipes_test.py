@@ -187,8 +187,10 @@ class Recipes(SubmitCase):
         support.needs_program("mpirun")
         self.env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         (self.work / "train_horovod.py").write_text(
-            "import os; print('shown RANK=' + os.environ['OMPI_COMM_WORLD_RANK'], "
-            "'LOCAL=' + os.environ['OMPI_COMM_WORLD_LOCAL_RANK'])\n")
+            "import os, sys\n"
+            "of = 'OMPI_COMM_WORLD_'\n"
+            "sys.stdout.write(f'shown RANK={os.environ[of + \"RANK\"]} '\n"
+            "                 f'LOCAL={os.environ[of + \"LOCAL_RANK\"]}\\n')  # at once: lines stay whole\n")
 
     def eight_of_mpi(self, id):
         job = self.wait_for_state(id, "COMPLETED", "FAILED", "CANCELLED", limit=LIMIT_S)

@@ -12,7 +12,9 @@
 #include <array>
 #include <cerrno>
 
+#include "agent/descendants.h"
 #include "agent/spawn.h"
+#include "base/clock.h"
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/text.h"
@@ -27,6 +29,8 @@ namespace {
 
 constexpr std::array forwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 constexpr const char* secret_variable = "TOPRUN_SECRET";
+constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lost a host
+constexpr int look_again_ms = 500;
 constexpr int impatient_after = 3;  // that many signals end the engine's command itself
 
 // Names of what the agents read, for an engine that hands on only what it is told.
@@ -86,6 +90,9 @@ class Overheard {
     const std::string_view text(chunk.data(), static_cast<std::size_t>(n));
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     tail_.append(text);
+    if (!ending_ && scheduler::mpirun_is_ending(tail_)) {
+      ending_ = std::chrono::steady_clock::now();
+    }
     if (tail_.size() > 2 * max_tail) tail_.erase(0, tail_.size() - max_tail);
     return true;
   }
@@ -96,22 +103,34 @@ class Overheard {
     }
   }
   const std::string& tail() const { return tail_; }
+  // From when on the command should have ended, by its own words.
+  std::optional<SteadyTime> ending() const { return ending_; }
 
  private:
   static constexpr std::size_t max_tail = 16'384;
   Fd reading_;
   Fd writing_;
   std::string tail_;
+  std::optional<SteadyTime> ending_;
 };
 
 // Waits for the command's end.
 int follow(pid_t pid, const Fd& signals, Overheard& overheard,
            const std::function<void(pid_t, int)>& pass_on) {
   int seen = 0;
+  bool abandoned = false;
   for (;;) {
     std::array<pollfd, 2> waiting = {pollfd{signals.get(), POLLIN, 0},
                                      pollfd{overheard.reading(), POLLIN, 0}};
-    if (::poll(waiting.data(), waiting.size(), -1) < 0) continue;
+    const auto late =
+        overheard.ending() ? std::optional(*overheard.ending() + ending_patience) : std::nullopt;
+    if (::poll(waiting.data(), waiting.size(), late && !abandoned ? look_again_ms : -1) < 0)
+      continue;
+    if (late && !abandoned && std::chrono::steady_clock::now() > *late) {
+      // It and its logins; the daemons behind them end without it, and the agents with them.
+      abandoned = true;
+      agent::signal_descendants(SIGKILL);
+    }
     if (waiting[1].revents != 0) overheard.pass();
     if (waiting[0].revents == 0) continue;
     signalfd_siginfo info{};
@@ -121,6 +140,7 @@ int follow(pid_t pid, const Fd& signals, Overheard& overheard,
       int status = 0;
       if (::waitpid(pid, &status, WNOHANG) != pid) continue;
       overheard.pass_the_rest();
+      if (abandoned) return exit_failure;
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
     pass_on(pid, signal);
@@ -200,6 +220,7 @@ int run_command(const scheduler::AgentCommand& command, const Job& job, int stdi
   sigaddset(&mask, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &mask, nullptr);
   const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  agent::become_subreaper();  // of the logins that an mpirun may leave behind
   Overheard overheard(job.place.engine == "mpi");
   const auto pid = start(command, job.inherited, stdin_fd, overheard.writing());
   if (!pid) {

@@ -1,5 +1,7 @@
 #include "scheduler/mpirun.h"
 
+#include <algorithm>
+
 #include "base/process.h"
 #include "base/text.h"
 
@@ -22,13 +24,20 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
   return parse_int(rest.front().substr(0, rest.front().find('.')));
 }
 
+// Its sentences are broken into lines anywhere.
+std::string on_one_line(std::string_view said) {
+  std::string text;
+  for (const std::string_view word : words(said)) text.append(word).append(" ");
+  return text;
+}
+
 void add(std::vector<std::string>& argv, std::initializer_list<std::string> more) {
   argv.insert(argv.end(), more);
 }
 
 void add_variables(std::vector<std::string>& argv, const MpirunCommand& command) {
-  if (command.variables.empty()) return;
-  if (command.kind == Mpirun::hydra) return add(argv, {"-genvlist", join(command.variables, ",")});
+  // Its -genvlist leaves names out in some environments (MPICH 4.2, seen and not understood).
+  if (command.kind == Mpirun::hydra) return add(argv, {"-genvall"});
   for (const std::string& name : command.variables) add(argv, {"-x", name});
 }
 
@@ -133,12 +142,22 @@ std::optional<Error> mpirun_trouble(std::string_view said) {
       {"was unable to start on", "mpirun could not start its daemon on a host",
        "log in to each host by ssh without a password, and look for a firewall between them"},
   };
+  const std::string text = on_one_line(said);
   for (const Trouble& trouble : known) {
-    if (said.find(trouble.words) == std::string_view::npos) continue;
+    if (text.find(trouble.words) == std::string::npos) continue;
     return Error{trouble.what, fmt::format("it said \"{}\"", trouble.words), trouble.fix,
                  exit_failure};
   }
   return std::nullopt;
+}
+
+bool mpirun_is_ending(std::string_view said) {
+  constexpr std::string_view known[] = {
+      "1 process returned a non-zero exit code",             // Open MPI 4.1
+      "one or more processes exited with non-zero status"};  // … and 5.0
+  const std::string text = on_one_line(said);
+  return std::ranges::any_of(
+      known, [&](std::string_view one) { return text.find(one) != std::string::npos; });
 }
 
 Result<MpirunCommand> find_mpirun(const Environment& environment) {

@@ -44,6 +44,10 @@ std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::s
 // nothing where we know no better.
 std::optional<Error> mpirun_trouble(std::string_view said);
 
+// Whether mpirun has said that one of its processes ended with another code than 0. It then ends
+// the others and itself, but waits for a host that is lost as long as TCP does.
+bool mpirun_is_ending(std::string_view said);
+
 // The user's mpirun: the words, and what kind it says it is. Runs it with --version.
 Result<MpirunCommand> find_mpirun(const Environment& environment);
 

@@ -49,7 +49,7 @@ TEST(Mpirun, IsToldHowToStartAgents) {
   EXPECT_EQ(join(mpirun_agents(command(Mpirun::orte), nodes), " "), open_mpi);
   EXPECT_EQ(join(mpirun_agents(command(Mpirun::prrte), nodes), " "), open_mpi);
   EXPECT_EQ(join(mpirun_agents(command(Mpirun::hydra), nodes), " "),
-            "mpirun -n 2 -hosts n0,n1 -ppn 1 -bind-to none -genvlist NCCL_DEBUG,PATH /opt/toprun "
+            "mpirun -n 2 -hosts n0,n1 -ppn 1 -bind-to none -genvall /opt/toprun "
             "train.py");
 }
 
@@ -77,7 +77,7 @@ TEST(Mpirun, IsToldWhereEveryRankGoes) {
   EXPECT_EQ(join(mpirun_ranks(command(Mpirun::orte), "FILE", 8), " "), open_mpi);
   EXPECT_EQ(join(mpirun_ranks(command(Mpirun::prrte), "FILE", 8), " "), open_mpi);
   EXPECT_EQ(join(mpirun_ranks(command(Mpirun::hydra), "FILE", 8), " "),
-            "mpirun -n 8 -f FILE -bind-to none -genvlist NCCL_DEBUG,PATH /opt/toprun train.py");
+            "mpirun -n 8 -f FILE -bind-to none -genvall /opt/toprun train.py");
 }
 
 TEST(Mpirun, TroubleIsExplained) {
@@ -90,8 +90,21 @@ TEST(Mpirun, TroubleIsExplained) {
                            "start one or more daemons.\n")
                 ->what,
             "ssh would have asked for a password");
+  EXPECT_EQ(
+      mpirun_trouble("as it could not access\nor execute an executable:\n\nExecutable: /x\n")->what,
+      "a host lacks a program");
   EXPECT_FALSE(mpirun_trouble("Primary job  terminated normally, but 1 process returned\n"));
   EXPECT_FALSE(mpirun_trouble(""));
+}
+
+TEST(Mpirun, SaysThatItEnds) {
+  EXPECT_TRUE(
+      mpirun_is_ending("---\nPrimary job  terminated normally, but 1 process returned\na "
+                       "non-zero exit code. Per user-direction, the job has been aborted.\n"));
+  EXPECT_TRUE(
+      mpirun_is_ending("prterun detected that one or more processes exited with non-zero "
+                       "status,\nthus causing the job to be terminated."));
+  EXPECT_FALSE(mpirun_is_ending("toprun: rank 2 on n1 ended with exit code 7\n"));
 }
 
 TEST(CountList, JoinsRuns) {

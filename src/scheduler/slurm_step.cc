@@ -129,6 +129,9 @@ std::vector<std::string> het_step(const std::vector<slurm::HetComponent>& compon
     if (i > 0) argv.push_back(":");
     argv.insert(argv.end(), {fmt::format("--het-group={}", i), "--overlap", "-N", nodes, "-n",
                              nodes, "--ntasks-per-node=1"});
+    // Each component has an srun of its own, and all would read from the same standard input
+    // (22.05).
+    if (i > 0) argv.push_back("--input=none");
     add_common_options(argv, environment, request);
   }
   add_program(argv, request);
@@ -151,7 +154,7 @@ Result<AgentCommand> SlurmEngine::agent_command(const Environment& environment,
   command.environment = step_environment(environment, allocation);
   if (!components->empty()) {
     command.argv = het_step(*components, environment, request);
-    command.secret_by_variable = true;  // srun's input goes to the first component (22.05)
+    command.secret_by_variable = true;  // the others hear nothing
     return command;
   }
   command.argv = {"srun", "--overlap", "-N", nodes, "-n", nodes, "--ntasks-per-node=1"};

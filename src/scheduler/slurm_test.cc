@@ -576,11 +576,11 @@ TEST(Slurm, StartsAgentsOnAllComponents) {
   EXPECT_EQ(node_list_text(place->nodes), "n2=2,n0=1,n1=1");
   const auto command = agent_command(het_batch, *place, {"/opt/toprun", {"x.py"}});
   ASSERT_TRUE(command) << command.error().line();
-  const std::string common =
-      " --ntasks-per-node=1 --kill-on-bad-exit=0 --wait=0 --mpi=none --export=ALL ";
-  EXPECT_EQ(join(command->argv, " "), "srun --het-group=0 --overlap -N 1 -n 1" + common +
-                                          ": --het-group=1 --overlap -N 2 -n 2" + common +
-                                          "/opt/toprun x.py");
+  const std::string common = "--kill-on-bad-exit=0 --wait=0 --mpi=none --export=ALL ";
+  EXPECT_EQ(join(command->argv, " "),
+            "srun --het-group=0 --overlap -N 1 -n 1 --ntasks-per-node=1 " + common +
+                ": --het-group=1 --overlap -N 2 -n 2 --ntasks-per-node=1 --input=none " + common +
+                "/opt/toprun x.py");
   EXPECT_EQ(command->environment.get("TOPRUN_SLOTS"), "2,1(x2)");
   EXPECT_TRUE(command->secret_by_variable);
 }

@@ -95,6 +95,14 @@ TEST(Report, RankThatTheKernelEndedForItsMemory) {
       "more (Slurm: --mem)\n");
 }
 
+TEST(Report, SaysWhatToDoAboutAPyTorchWithoutMpi) {
+  agent::WorkerExit exit = failed_exit();
+  exit.exception = "RuntimeError: Distributed package doesn't have MPI built in. MPI is only …";
+  EXPECT_NE(
+      failure_report(cause_of(exit), {}, "/logs", {}).find("this PyTorch has no MPI: use backend"),
+      std::string::npos);
+}
+
 TEST(Report, FailureWithoutARank) {
   Cause cause = of_kind(CauseKind::node_lost);
   cause.node = "n4";
