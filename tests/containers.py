@@ -5,6 +5,8 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
+import sysconfig
 import tempfile
 import unittest
 
@@ -50,6 +52,20 @@ def copy_in(root, file):
         shutil.copy2(os.path.realpath(file), target)
 
 
+def copy_python(root):
+    """The Python that runs this, with its library, at its own place and in the image's PATH."""
+    program = os.path.realpath(sys.executable)
+    library = pathlib.Path(sysconfig.get_path("stdlib"))
+    for file in {program, *libraries_of([program, *library.glob("lib-dynload/*.so")])}:
+        copy_in(root, file)
+    (root / "usr/bin/python3").parent.mkdir(parents=True, exist_ok=True)
+    if not (root / "usr/bin/python3").exists():
+        (root / "usr/bin/python3").symlink_to(program)
+    shutil.copytree(library, root / str(library).lstrip("/"), symlinks=True, dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns("__pycache__", "test", "dist-packages",
+                                                  "site-packages"))
+
+
 def make_root(root, python=None):
     """A root file system with a few programs, and what it takes to run `python` once that and its
     packages are bound in."""
@@ -90,7 +106,7 @@ def binds_for(python):
 class Podman:
     """Podman with a store of its own, in which IMAGE is."""
 
-    def __init__(self, python=None):
+    def __init__(self, python=None, python_inside=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="toprun-podman-"))
         (self.folder / "containers.conf").write_text(CONTAINERS_CONF)
         (self.folder / "storage.conf").write_text(STORAGE_CONF.format(folder=self.folder))
@@ -99,7 +115,9 @@ class Podman:
         root = self.folder / "root"
         root.mkdir()
         make_root(root, python)
-        self.add_image(root, IMAGE)
+        if python_inside:
+            copy_python(root)
+        self.add_image(root, IMAGE, "ENV FROM_IMAGE=yes")
 
     def add_image(self, root, name, *changes):
         with subprocess.Popen(["tar", "-C", root, "-c", "."], stdout=subprocess.PIPE) as tar:
@@ -131,13 +149,14 @@ def needs_podman():
 class WithPodman:
     """What cases with containers share; comes before their kind of test case."""
     PYTHON = False  # whether the image is to run the tests' Python, bound in
+    PYTHON_INSIDE = False  # whether it has one of its own
 
     @classmethod
     def setUpClass(cls):
         needs_podman()
         cls.python = support.python() if cls.PYTHON else None
         super().setUpClass()
-        cls.podman = Podman(cls.python)
+        cls.podman = Podman(cls.python, cls.PYTHON_INSIDE)
         cls.addClassCleanup(cls.podman.remove)
 
     def tearDown(self):
