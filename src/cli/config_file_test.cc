@@ -73,7 +73,7 @@ TEST(ConfigFile, PathsBeginInTheFilesFolder) {
       {"container = 'images/a.sif'", "/project/images/a.sif"},
       {"container = 'docker://python'", "docker://python"},
       {"bind = 'data:/data'", "/project/data:/data"},
-      {"container-workdir = '/work'", "/work"},
+      {"container-workdir = '/job'", "/job"},
       {"environment = 'torch'", "torch"},
       {"environment = 'torch.toml'", "/project/torch.toml"},
       {"environment = 'envs/torch.toml'", "/project/envs/torch.toml"},

@@ -32,13 +32,13 @@ Wanted good(std::string_view line, const Environment& environment = {}) {
 TEST(ContainerOptions, All) {
   const Wanted wanted = good(
       "--container a.sif --container-runtime apptainer --bind /data,/x:/y:ro --bind=z "
-      "--container-workdir /work --container-env NCCL_*,LANG --container-env PATH "
+      "--container-workdir /job --container-env NCCL_*,LANG --container-env PATH "
       "--container-name kept-1 --container-root --writable --no-gpu");
   EXPECT_EQ(wanted.image, "a.sif");
   EXPECT_EQ(wanted.runtime, "apptainer");
   EXPECT_EQ(wanted.binds,
             (std::vector<container::Bind>{{"/data", "/data"}, {"/x", "/y", true}, {"z", "z"}}));
-  EXPECT_EQ(wanted.workdir, "/work");
+  EXPECT_EQ(wanted.workdir, "/job");
   EXPECT_EQ(wanted.host_wins, (std::vector<std::string>{"NCCL_*", "LANG", "PATH"}));
   EXPECT_EQ(wanted.name, "kept-1");
   EXPECT_TRUE(wanted.root && wanted.writable && !wanted.gpu);

@@ -27,7 +27,7 @@ TEST(Edf, AllKeys) {
   const auto edf = parse_edf(R"(
 base_environment = ["a", "b"]
 image = "nvcr.io#nvidia/pytorch:24.06-py3"
-workdir = "/work/${USER}"
+workdir = "/jobs/${USER}"
 entrypoint = true
 writable = false
 mounts = ["${SCRATCH}/x:/x", "./data:/data:ro+private", "/a:/b:rw"]
@@ -42,7 +42,7 @@ authorize_ssh_key = "${SCRATCH}/key"
   ASSERT_TRUE(edf) << edf.error().line();
   EXPECT_EQ(edf->bases, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(edf->image, "docker://nvcr.io#nvidia/pytorch:24.06-py3");
-  EXPECT_EQ(edf->workdir, "/work/ada");
+  EXPECT_EQ(edf->workdir, "/jobs/ada");
   EXPECT_EQ(edf->writable, false);
   EXPECT_EQ(edf->mounts,
             (std::vector<Bind>{{"/scratch/x", "/x"}, {"data", "/data", true}, {"/a", "/b"}}));
