@@ -37,7 +37,8 @@ bool begins_error(std::string_view line) {
 }
 
 // "adapter.h:19:10: fatal error: torch/extension.h: No such file or directory": the reason in the
-// thousands of lines that a build prints.
+// thousands of lines that a build prints. CMake says where in one line, which ends in a colon, and
+// what in the next.
 bool is_compilers(std::string_view line) {
   return line.find(": error: ") != line.npos || line.find(": fatal error: ") != line.npos ||
          line.starts_with("CMake Error");
@@ -94,6 +95,7 @@ std::string pips_words(const std::vector<std::string>& lines) {
   for (const std::string& whole : lines) {
     const std::string_view line = whole;
     if (const auto broken = broken_connection(line); !broken.empty()) connection = broken;
+    if (compiler.ends_with(':') && !trim(line).empty()) compiler += fmt::format(" {}", trim(line));
     if (compiler.empty() && is_compilers(trim(line))) compiler = trim(line);
     if (begins_error(trim(line))) {
       add(errors, line, false);

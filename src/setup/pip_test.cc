@@ -47,6 +47,10 @@ TEST(PipsWords, AreItsErrors) {
        "      b.cc:2: error: that is a consequence\nerror: legacy-install-failure\n\n"
        "× Encountered error while trying to install package.\n╰─> horovod\n",
        "horovod; /x/adapter.h:19:10: fatal error: torch/extension.h: No such file"},
+      {"      CMake Error in /x/CMakeLists.txt:\n\n        Imported target \"MPI\" includes a "
+       "path\n"
+       "        that is not there\n",
+       "CMake Error in /x/CMakeLists.txt: Imported target \"MPI\" includes a path"},
       {"Error: [Errno 13] Permission denied: '/x/env'\n", "[Errno 13] Permission denied: '/x/env'"},
       {"ERROR: a\x1b[31m\n", "a\\x1b[31m"},
   };
