@@ -190,9 +190,8 @@ TEST(Detect, NotesWhatOthersMustDo) {
 
 TEST(Detect, RefusesToMakeWorldsOfOne) {
   for (const auto& [variable, size, refused] :
-       std::vector<std::tuple<const char*, const char*, bool>>{{"PMI_SIZE", "4", true},
-                                                               {"PMI_SIZE", "2", true},
-                                                               {"PMI_SIZE", "1", false}}) {
+       std::vector<std::tuple<const char*, const char*, bool>>{
+           {"PMI_SIZE", "4", true}, {"PMI_SIZE", "2", true}, {"PMI_SIZE", "1", false}}) {
     const Environment environment = {{variable, size}};
     EXPECT_EQ(!detect(environment, Hints{}), refused) << variable << "=" << size;
     EXPECT_TRUE(detect(environment, by_hand(1, ""))) << "as asked";

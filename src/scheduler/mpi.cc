@@ -147,6 +147,7 @@ Result<void> check_start(const Environment& environment, const Hints& hints) {
     return usage(fmt::format("{} with {} mpirun", option, hints.via), std::string(why),
                  "drop one of them");
   };
+  if (hints.standalone) return refuse("--standalone", "it is for this host only");
   if (hints.ranks_in_place) return refuse("--ranks-in-place", "mpirun is not running yet");
   if (hints.node_rank) return refuse("--node-rank", "mpirun starts all nodes");
   if (on_command_line(hints.endpoint_source)) {
@@ -216,7 +217,9 @@ Result<Allocation> starter(const Environment& environment, const Hints& hints) {
 Result<std::optional<Allocation>> MpiEngine::detect(const Environment& environment,
                                                     const Hints& hints) const {
   const bool own_step = is_own_step(environment);
-  if (!own_step && !hints.via.empty()) return starter(environment, hints);
+  // What stands on the command line goes before a starter from a variable or a file.
+  const bool overruled = wants_single(hints) && !on_command_line(hints.via);
+  if (!own_step && !hints.via.empty() && !overruled) return starter(environment, hints);
   if (!own_step && wants_single(hints)) return std::nullopt;
   auto world = mpi_world(environment);
   if (!world) return std::unexpected(world.error());

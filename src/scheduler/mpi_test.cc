@@ -201,6 +201,10 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
   told.endpoint_source = "--rdzv-endpoint";
   Hints ranked = two;
   ranked.node_rank = 1;
+  Hints alone = via;
+  alone.standalone = true;
+  Hints alone_after_all = alone;
+  alone_after_all.via = "TOPRUN_VIA";
   Hints in_place = two;
   in_place.ranks_in_place = true;
   const Environment batch = {{"SLURM_JOB_ID", "7"},
@@ -242,6 +246,14 @@ TEST(Mpi, StartsWhatItIsAskedToStart) {
             on_hosts({{"a", 1, "me@a"}}),
             "me@a in --hosts: mpirun takes the user from ssh's configuration; give the host's name "
             "alone"},
+           {"alone",
+            {},
+            alone,
+            "--standalone with --via mpirun: it is for this host only; drop one of them"},
+           {"alone, whatever a file says",
+            {},
+            alone_after_all,
+            "local single 1 node 0 task -1 of 0 at "},
            {"inside mpirun", open_mpi("1", "2", "0", "1", "2"), two,
             "--via mpirun: Open MPI's mpirun has started this process already; drop --via"},
        }) {
