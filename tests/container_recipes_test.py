@@ -60,12 +60,17 @@ class Recipes(containers.WithPodman, recipes.RecipeCase):
         self.assertTrue(list((self.work / "reports").rglob("*.out")))
 
     def check_singularity_1(self, block):
-        self.shell_inside(block)
+        self.needs_mpirun()
+        self.check_header(self.with_our_image(block))
+        self.eight_of_mpi(self.run_block(block).strip())
 
     def check_singularity_2(self, block):
-        self.builds(block, "pytorch-24.03.sif", "docker-archive:")
+        self.shell_inside(block)
 
     def check_singularity_3(self, block):
+        self.builds(block, "pytorch-24.03.sif", "docker-archive:")
+
+    def check_singularity_4(self, block):
         scratch = self.folder()
         (scratch / "told").write_text("of scratch")
         (self.work / "ngc.toml").write_text(
@@ -74,7 +79,7 @@ class Recipes(containers.WithPodman, recipes.RecipeCase):
                            "cat told; echo \" $NCCL_DEBUG\"", cwd=self.work, env=self.env)
         self.assertEqual((done.code, done.out), (0, "of scratch WARN\n"), done)
 
-    def check_singularity_4(self, block):
+    def check_singularity_5(self, block):
         (self.work / "ngc.toml").write_text(f'image = "{containers.IMAGE}"\nworkdir = "{self.work}"\n')
         self.job_of(block, 2)
 

@@ -118,6 +118,24 @@ class RecipeCase(SubmitCase):
         self.assertEqual(set(column(rows, "PYTHON_MODULE")), {"loaded"})
         return rows
 
+    def needs_mpirun(self):
+        """train_horovod.py stands for any program whose ranks are MPI's: Horovod is seldom there."""
+        support.needs_program("mpirun")
+        self.env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        (self.work / "train_horovod.py").write_text(
+            "import os, sys\n"
+            "of = 'OMPI_COMM_WORLD_'\n"
+            "sys.stdout.write(f'shown RANK={os.environ[of + \"RANK\"]} '\n"
+            "                 f'LOCAL={os.environ[of + \"LOCAL_RANK\"]}\\n')  # at once: lines stay whole\n")
+
+    def eight_of_mpi(self, id):
+        job = self.wait_for_state(id, "COMPLETED", "FAILED", "CANCELLED", limit=LIMIT_S)
+        output = pathlib.Path(job["StdOut"]).read_text()
+        self.assertEqual(job["JobState"], "COMPLETED", output)
+        rows = shown(output)
+        self.assertEqual(column(rows, "RANK"), [str(rank) for rank in range(8)], output)
+        self.assertEqual(column(rows, "LOCAL"), ["0", "1", "2", "3"] * 2, output)
+
 
 def add_cases(to, with_containers):
     """A case per block; a block without a check fails, a check without a block too."""

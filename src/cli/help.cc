@@ -162,6 +162,7 @@ constexpr std::string_view examples =
   srun -N 8 toprun train.py             eight nodes, ranks in the order of the network
   toprun --hosts a,b[3-9] train.py      on these hosts, started by ssh
   toprun --via mpirun --hosts a,b train.py   the same, started by mpirun
+  toprun --container pytorch.sif train.py   in a container on each node
   toprun -m package.train               a module instead of a file
   toprun --no-python ./program          a program that is not Python
 
