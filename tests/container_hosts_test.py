@@ -53,6 +53,19 @@ class Hosts(containers.WithPodman, SubmitCase):
         self.assertEqual(done.code, 2, done)
         self.assertRegex(done.err, rf"--bind {only_n0}-n1 on n1: there is no such file or folder")
 
+    def test_a_failure_elsewhere_ends_a_container_that_is_being_started(self):
+        """On n0 the runtime hangs, as in a pull from a registry that does not answer."""
+        slow = self.here / "slow"
+        slow.mkdir()
+        (slow / "podman").write_text("#!/bin/sh\nexec sleep 1000\n")
+        (slow / "podman").chmod(0o755)
+        script = f'if test "$(hostname)" = n0; then PATH={slow}:$PATH; where=/tmp; else where=/none; fi\n' \
+                 f'exec {TOPRUN} --container {IMAGE} --bind $where --no-python true'
+        done = self.srun("-N2", "-w", "n0,n1", "sh", "-c", script, cwd=self.here, env=self.env)
+        self.assertEqual(done.code, 2, done)
+        self.assertRegex(done.err, "--bind /none on n1: there is no such file or folder")
+        self.assertLess(done.seconds, 30)
+
     def test_a_shell_inside(self):
         done = self.shell(["--nodes", "1", "--container", IMAGE, "-e", "OWN=mine"],
                           "cat /etc/passwd; echo in $PWD $OWN on $(id -u)-$SLURM_NODEID; exit 3\n",

@@ -95,6 +95,18 @@ class Ends(containers.PodmanCase):
                 self.assertEqual(run.wait(60).code, code)
                 self.assert_nothing_left(run)
 
+    def test_by_a_signal_while_it_is_being_started(self):
+        folder = self.folder()
+        (folder / "podman").write_text(f"#!/bin/sh\ntouch {folder}/called\nexec sleep 1000\n")
+        (folder / "podman").chmod(0o755)
+        run = self.begin(support.binary(), "--container", IMAGE, "--no-python", "true",
+                         env={"PATH": f"{folder}:{os.environ['PATH']}"})
+        support.wait_until(lambda: (folder / "called").exists(), 10, "the runtime")
+        run.signal(signal.SIGTERM)
+        done = run.wait(30)
+        self.assertEqual(done.code, 143, done)
+        self.assert_nothing_left(run)
+
     def test_by_sigkill_to_the_agent(self):
         run = self.begin_waiting()
         os.kill(run.agent(), signal.SIGKILL)
@@ -158,6 +170,27 @@ class BadInput(containers.PodmanCase):
         done = self.toprun("--container", IMAGE, "--no-python", "true", env={"PATH": "/nowhere"})
         self.assertNotEqual(done.code, 0)
         self.assertIn("podman", done.err)
+
+
+class Python(containers.PodmanCase):
+    PYTHON_INSIDE = True
+
+    def setUp(self):
+        self.here = self.folder()
+
+    def test_of_the_image_runs_the_script(self):
+        (self.here / "train.py").write_text("import os, sys\nprint(sys.argv[1:], os.environ['RANK'])\n")
+        done = self.contained("-v", "train.py", "--epochs", "3", cwd=self.here)
+        self.assertEqual((done.code, done.out), (0, "['--epochs', '3'] 0\n"), done)
+        self.assertRegex(done.err, r"program in the container on \S+: /usr/bin/python3 \(PATH of the "
+                                   r"image\)")
+
+    def test_without_torch_is_told_what_to_do(self):
+        (self.here / "train.py").write_text("import torch\n")
+        done = self.contained("train.py", cwd=self.here)
+        self.assertEqual(done.code, 1)
+        self.assertIn("No module named 'torch'", done.err)
+        self.assertIn("this Python has no PyTorch: name one that has it by --venv DIR", done.err)
 
 
 class Training(containers.PodmanCase):

@@ -31,7 +31,8 @@ constexpr std::size_t lines_shown = 3;
 constexpr std::chrono::seconds first_progress{10};
 constexpr std::chrono::seconds progress_interval{30};
 constexpr std::chrono::seconds admission_limit{5};
-constexpr std::chrono::seconds death_limit{2};
+constexpr std::chrono::seconds clearing_limit{2};  // a runtime that is interrupted clears up
+constexpr std::chrono::seconds death_limit{4};
 constexpr milliseconds last_words_limit{500};
 
 std::string last_lines(const std::string& words) {
@@ -75,9 +76,10 @@ NodeContainer::NodeContainer(asio::io_context& io, const Job& job)
 
 NodeContainer::~NodeContainer() {
   if (shim_) shim_->close();
-  const auto deadline = steady_clock::now() + death_limit;
-  while (!nothing_left() && steady_clock::now() < deadline) {
-    agent::signal_descendants(SIGKILL);
+  if (!nothing_left()) agent::signal_descendants(SIGTERM);
+  const auto began = steady_clock::now();
+  while (!nothing_left() && steady_clock::now() < began + death_limit) {
+    if (steady_clock::now() > began + clearing_limit) agent::signal_descendants(SIGKILL);
     const timespec pause{0, 2'000'000};
     ::nanosleep(&pause, nullptr);
   }
@@ -96,6 +98,10 @@ asio::awaitable<void> NodeContainer::bring_up() {
     auto place = in_the_container(job_, plan_.run.workdir, *shim_);
     if (place) {
       workplace_ = *std::move(place);
+      if (job_.options.verbose > 0) {
+        say(fmt::format("program in the container on {}: {} ({})", job_.place.node_name,
+                        workplace_.program.front(), workplace_.program_reason));
+      }
     } else {
       done = std::unexpected(std::move(place.error()));
     }
@@ -179,11 +185,7 @@ asio::awaitable<Result<void>> NodeContainer::create() {
   container::Preparation preparation(*plan_.runtime, plan_.run, plan_.node, job_.environment);
   Result<State> state = preparation.try_begin();
   while (state && *state == State::wait) {
-    if (steady_clock::now() > began_ + container_start_limit) {
-      co_return fail(preparation.what(),
-                     fmt::format("another process has been making it for {} min",
-                                 container_start_limit.count()));
-    }
+    if (auto on = goes_on(preparation.what()); !on) co_return on;
     tell_progress("waits for another process that makes");
     event_.expires_after(container::lock_interval);
     co_await event_.async_wait(quietly);
@@ -201,6 +203,7 @@ asio::awaitable<Result<void>> NodeContainer::make(container::Preparation& prepar
   for (const container::Command& command : commands) {
     if (auto started = spawn(command); !started) co_return started;
     while (!runtime_ended()) {
+      if (auto on = goes_on(preparation.what()); !on) co_return on;
       tell_progress("makes");
       co_await next_event(next_progress_);
     }
@@ -219,10 +222,7 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
       co_await hear_out();
       co_return std::unexpected(explain(what));
     }
-    if (steady_clock::now() > began_ + container_start_limit) {
-      co_return fail(what, fmt::format("not started within {} min", container_start_limit.count()),
-                     last_lines(words_));
-    }
+    if (auto on = goes_on(what); !on) co_return on;
     tell_progress("starts");
     co_await next_event(next_progress_);
   }
@@ -238,6 +238,14 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
                     plan_.runtime->name()));
   }
   co_return Result<void>{};
+}
+
+// Whether it is still to be started, and may take longer.
+Result<void> NodeContainer::goes_on(const std::string& what) const {
+  if (ending_) return fail(what, "the run has ended before it was started");
+  if (steady_clock::now() < began_ + container_start_limit) return {};
+  return fail(what, fmt::format("not started within {} min", container_start_limit.count()),
+              last_lines(words_));
 }
 
 // Until a child ended, the runtime closed its output, the shim knocked, or it is time for a line.
@@ -305,6 +313,9 @@ bool NodeContainer::nothing_left() {
 }
 
 asio::awaitable<void> NodeContainer::end() {
+  ending_ = true;
+  if (!outcome_) agent::signal_descendants(SIGTERM);
+  event_.cancel();
   co_await up();
   if (shim_) shim_->close();
   const auto deadline = steady_clock::now() + container_end_limit;

@@ -43,6 +43,7 @@ class NodeContainer {
   boost::asio::awaitable<void> bring_up();
   // Until it is up or failed; why it failed.
   boost::asio::awaitable<Result<void>> up();
+  // Also of one that is still being started, which then fails.
   boost::asio::awaitable<void> end();
 
   // Once it is up:
@@ -60,6 +61,7 @@ class NodeContainer {
   boost::asio::awaitable<void> next_event(SteadyTime limit);
   boost::asio::awaitable<void> listen_to_runtime();
   void show(std::string_view words);
+  Result<void> goes_on(const std::string& what) const;
   boost::asio::awaitable<void> hear_out();
   bool runtime_ended();
   Error explain(const std::string& what) const;
@@ -79,6 +81,7 @@ class NodeContainer {
   std::optional<Result<void>> outcome_;
   std::string words_;  // the end of what the runtime said
   SteadyTime next_progress_;
+  bool ending_ = false;
   pid_t runtime_ = 0;
   int runtime_status_ = 0;
   std::shared_ptr<agent::ShimLink> shim_;

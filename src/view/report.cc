@@ -181,6 +181,10 @@ std::string advice(const Cause& cause, bool has_logs) {
     return "this PyTorch has no MPI: use backend gloo or nccl, or one that is built with MPI, by "
            "--launcher mpirun";
   }
+  if (says(cause, "No module named 'torch'")) {
+    return "this Python has no PyTorch: name one that has it by --venv DIR, in a container with a "
+           "--bind of it, or take another image; -v says which Python it is";
+  }
   if (has_logs) return {};
   return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"
                                    : "--log-dir DIR --tee 3 keeps all output of every rank";

@@ -103,6 +103,13 @@ TEST(Report, SaysWhatToDoAboutAPyTorchWithoutMpi) {
       std::string::npos);
 }
 
+TEST(Report, SaysWhatToDoAboutAPythonWithoutPyTorch) {
+  agent::WorkerExit exit = failed_exit();
+  exit.exception = "ModuleNotFoundError: No module named 'torch'";
+  EXPECT_NE(failure_report(cause_of(exit), {}, "/logs", {}).find("this Python has no PyTorch"),
+            std::string::npos);
+}
+
 TEST(Report, FailureWithoutARank) {
   Cause cause = of_kind(CauseKind::node_lost);
   cause.node = "n4";
