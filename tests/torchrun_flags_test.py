@@ -329,7 +329,7 @@ class Completion(support.TestCase):
                  (["--numa-binding", "="], ["node", "socket", "exclusive", "core-complex"]),
                  (["--log-dir", "--x"], []),  # its value, whatever it looks like
                  (["tr"], []),                # bash itself offers files then
-                 (["s"], ["submit", "shell", "store", "status"]),
+                 (["s"], ["submit", "shell", "setup", "store", "status"]),
                  (["submit", "--part"], ["--partition"]),
                  (["submit", "--rdzv-backend", "s"], ["static"]),
                  (["submit", "--partition", "--x"], []),
