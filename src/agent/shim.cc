@@ -83,10 +83,17 @@ class Shim {
       over_ = true;
       return;
     }
-    const json& message = (*frame)->message;
+    try {
+      obey((*frame)->message, std::move((*frame)->descriptors));
+    } catch (const json::exception&) {
+      over_ = true;  // not our agent
+    }
+  }
+
+  void obey(const json& message, std::vector<Fd> descriptors) {
     const std::string order = message.value("order", "");
     if (order == "program") {
-      keep(message, std::move((*frame)->descriptors));
+      keep(message, std::move(descriptors));
     } else if (order == "start") {
       start(message.value("host", std::string(here)));
     } else if (order == "look") {

@@ -132,7 +132,7 @@ Result<json> ShimLink::ask(const json& message, const char* answer) {
     if (const auto failed = said.find("failed"); failed != said.end()) {
       return std::unexpected(Error{failed->at(0), failed->at(1), failed->at(2), failed->at(3)});
     }
-    note(said);
+    if (!note(said)) lose();
   }
   return gone();
 }
@@ -140,18 +140,22 @@ Result<json> ShimLink::ask(const json& message, const char* answer) {
 // One frame that is no answer. False: there will be no other.
 bool ShimLink::take_news() {
   const auto frame = receive_frame(socket_.native_handle());
-  if (!frame || !*frame) return false;
-  note((*frame)->message);
-  return true;
+  return frame && *frame && note((*frame)->message);
 }
 
-void ShimLink::note(const json& said) {
-  for (const json& one : said.value("ended", json::array())) {
-    const Ended ended{one.at(0).get<pid_t>(), one.at(1).get<int>()};
-    running_.erase(ended.pid);
-    news_.ended.push_back(ended);
+// What the shim says by itself. False: it is not our shim.
+bool ShimLink::note(const json& said) {
+  try {
+    for (const json& one : said.value("ended", json::array())) {
+      const Ended ended{one.at(0).get<pid_t>(), one.at(1).get<int>()};
+      running_.erase(ended.pid);
+      news_.ended.push_back(ended);
+    }
+    childless_ = said.value("childless", false);
+    return true;
+  } catch (const json::exception&) {
+    return false;
   }
-  childless_ = said.value("childless", false);
 }
 
 void ShimLink::lose() {

@@ -56,7 +56,7 @@ class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> 
   void order(const nlohmann::json& message, std::span<const int> descriptors = {});
   Result<nlohmann::json> ask(const nlohmann::json& message, const char* answer);
   bool take_news();
-  void note(const nlohmann::json& said);
+  bool note(const nlohmann::json& said);
   void lose();
   void await();
 

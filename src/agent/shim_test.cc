@@ -172,6 +172,8 @@ TEST(ShimWire, ReceivesFramesOnly) {
   EXPECT_EQ(received("\0\0\0\x04\xa1\x61x\x01"s), R"({"x":1})");
   EXPECT_EQ(received("\0\0\0\x01\x01"s), "container's shim: it sent no message");
   EXPECT_EQ(received("\0\0\0\x02\xa1\x61"s), "container's shim: it sent no message");
+  EXPECT_EQ(received("\0\0\0\x09\x9b\x20\0\x21\0\x0a\x69\x0a\x20"s),
+            "container's shim: it sent no message");  // an array of 2^61 elements
   EXPECT_EQ(received("\xff\0\0\0"s), "container's shim: it sent a frame of 4278190080 bytes");
 }
 

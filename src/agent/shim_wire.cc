@@ -98,6 +98,16 @@ Result<void> write_all(int socket, std::span<const std::uint8_t> bytes,
   return {};
 }
 
+// What is no CBOR is no message either. Sizes that no memory has are thrown although it is told not
+// to throw.
+json parsed(std::span<const std::uint8_t> bytes) {
+  try {
+    return json::from_cbor(bytes.begin(), bytes.end(), true, false);
+  } catch (const json::exception&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 bool readable_within(int socket, std::chrono::milliseconds limit) {
@@ -133,7 +143,7 @@ Result<std::optional<ShimFrame>> receive_frame(int socket) {
   const ssize_t got = read_all(socket, bytes, nullptr);
   if (got == 0 && length > 0) return std::nullopt;
   if (got < 0) return fail_errno(std::string(what));
-  frame.message = json::from_cbor(bytes, true, false);
+  frame.message = parsed(bytes);
   if (!frame.message.is_object()) return fail(std::string(what), "it sent no message");
   return frame;
 }
