@@ -58,11 +58,12 @@ class SubmitCase(cluster.SlurmCase):
         return self.in_terminal([TOPRUN, "shell", *words], typed, limit, **options)
 
     def in_terminal(self, command, typed, limit=60, env=None, **options):
-        """What a terminal on the login host shows when this is typed into a command."""
+        """What a terminal on the login host shows when this is typed into a command. Its shells read no
+        start file of whoever runs the tests: one may wait for a lock that a killed shell has left."""
         words = shlex.join([*map(str, self.cluster.on("ctl", *command))])
         run = self.begin("script", "-qec", words, "/dev/null", stdin=subprocess.PIPE,
                          env={"SHELL": "/bin/bash", "PYTHON_EXEC": shutil.which("python3"),
-                              **(env or {})}, **options)
+                              "HOME": str(self.folder()), **(env or {})}, **options)
         run.process.stdin.write(typed.encode())
         run.process.stdin.flush()
         finished = run.wait(limit)
