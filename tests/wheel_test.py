@@ -87,7 +87,8 @@ class Installed(support.TestCase):
         link.symlink_to(self.bin / "torchrun")
         cases = (([link], {}), (["torchrun"], {"PATH": f"{self.bin}:{os.environ['PATH']}"}),
                  (["torchrun"], {"PATH": f"{link.parent}:{os.environ['PATH']}"}),
-                 (["sh", self.bin / "torchrun"], {}))
+                 (["sh", self.bin / "torchrun"], {}), ([sys.executable, self.bin / "torchrun"], {}),
+                 ([sys.executable, link], {}))
         for argv, env in cases:
             with self.subTest(argv=argv, env=env):
                 finished = self.run_to_end("env", *argv, "--no-python", "sh", "-c",
@@ -111,8 +112,9 @@ class Installed(support.TestCase):
     def test_the_python_beside_it_runs_the_script(self):
         script = self.folder() / "which.py"
         script.write_text("import sys; print(sys.prefix)\n")
-        for argv in ([self.bin / "toprun"], [self.bin / "torchrun"], [self.bin / "python", "-m", "toprun"]):
-            with self.subTest(argv[-1]):
+        for argv in ([self.bin / "toprun"], [self.bin / "torchrun"], [self.bin / "python", "-m", "toprun"],
+                     [self.bin / "python", self.bin / "torchrun"]):
+            with self.subTest(argv):
                 finished = self.run_to_end(*argv, script, env={"VIRTUAL_ENV": "/no/such"})
                 self.assert_ok(finished)
                 self.assertEqual(finished.out, f"{self.bin.parent}\n")

@@ -52,7 +52,12 @@ bool Terminal::idle() {
 }
 
 bool Terminal::shows_colours(bool is_err) const {
-  return colours_ && ::isatty(is_err ? descriptors_.err : descriptors_.out) == 1;
+  return colours_ && terminal(is_err) != no_terminal;
+}
+
+int Terminal::terminal(bool is_err) const {
+  const int fd = is_err ? descriptors_.err : descriptors_.out;
+  return ::isatty(fd) == 1 ? fd : no_terminal;
 }
 
 void Terminal::end_line() {

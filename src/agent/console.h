@@ -22,6 +22,8 @@ namespace toprun::agent {
 // Whoever writes stops while room() is false and goes on when told; that is what bounds memory.
 class Console {
  public:
+  static constexpr int no_terminal = -1;
+
   virtual ~Console() = default;
 
   // Queues what Display made with cursor().
@@ -31,6 +33,8 @@ class Console {
   virtual bool idle() = 0;
   // Whether it shows colours: it is a terminal whose user wants them.
   virtual bool shows_colours(bool is_err) const = 0;
+  // The terminal that lines go to as they are; none if they go elsewhere, or there and elsewhere.
+  virtual int terminal(bool) const { return no_terminal; }
   // What follows there starts on a line of its own.
   virtual void end_line() = 0;
   virtual Cursor& cursor(bool is_err) = 0;
@@ -86,6 +90,7 @@ class Terminal : public Console {
   bool room(bool is_err) const override;
   bool idle() override;
   bool shows_colours(bool is_err) const override;
+  int terminal(bool is_err) const override;
   void end_line() override;
   Cursor& cursor(bool is_err) override { return place(is_err).cursor; }
 

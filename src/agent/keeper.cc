@@ -47,14 +47,12 @@ bool is_ignored(int signal) {
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-sigset_t forwarded_signals(std::span<const int> more) {
+// A blocked signal is delivered to a signalfd even if its disposition is to be ignored.
+sigset_t forwarded_signals(std::span<const int> named) {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : more) {
-    if (!is_ignored(signal)) ::sigaddset(&set, signal);
-  }
-  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2, SIGCONT}) ::sigaddset(&set, signal);
-  // A blocked signal is delivered to a signalfd even if its disposition is to be ignored.
+  for (const int signal : named) ::sigaddset(&set, signal);
+  for (const int signal : {SIGTERM, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH}) ::sigaddset(&set, signal);
   for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
     if (!is_ignored(signal)) ::sigaddset(&set, signal);
   }
@@ -226,7 +224,7 @@ class Keeper {
 }  // namespace
 
 int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
-         std::span<const int> more_signals) {
+         std::span<const int> named_signals) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
     say(fail_errno("cannot make a pipe").error().line());
@@ -239,7 +237,7 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
   if (page != MAP_FAILED) shared = static_cast<Shared*>(page);
 
   become_subreaper();
-  sigset_t watched = forwarded_signals(more_signals);
+  sigset_t watched = forwarded_signals(named_signals);
   ::sigaddset(&watched, SIGCHLD);
   sigset_t before;
   ::sigprocmask(SIG_BLOCK, &watched, &before);

@@ -21,9 +21,10 @@ inline constexpr char beat_of_rest = 's';
 // Runs `agent` in a child process and keeps watch over it from this one, the keeper: a subreaper
 // with one thread and no network, which
 //
-// - forwards SIGTERM, SIGUSR1, SIGUSR2 and `more_signals`, and SIGINT, SIGHUP, SIGQUIT unless they
-//   are inherited as ignored (nohup, a shell's background job). The agent leads a process group of
-//   its own, so that a terminal's Ctrl-C reaches it once. SIGWINCH has no use below pipes;
+// - forwards SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH (which only the terminal's foreground group gets)
+//   and `named_signals`, and SIGINT, SIGHUP, SIGQUIT unless they are inherited as ignored (nohup, a
+//   shell's background job). The agent leads a process group of its own, so that a terminal's
+//   Ctrl-C reaches it once;
 // - on SIGTSTP (Ctrl-Z) has the agent stop its workers and then stops itself, so that a shell sees
 //   a stopped job (in an orphaned process group, which no shell looks after, only the workers
 //   stop); the agent lives on and its beats with it. On SIGCONT all go on;
@@ -36,7 +37,7 @@ inline constexpr char beat_of_rest = 's';
 // code, or exit_failure if it died or stalled, or 128 + n if a signal that was passed on killed it.
 int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::chrono::milliseconds stall_limit = keeper_stall_limit,
-         std::span<const int> more_signals = {});
+         std::span<const int> named_signals = {});
 
 // From inside `agent`: names the one folder that the keeper removes, with all in it, if the agent
 // cannot do it any more. Empty: none. Without a keeper it does nothing.

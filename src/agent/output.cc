@@ -12,6 +12,7 @@
 #include "agent/folding.h"
 #include "agent/lines.h"
 #include "agent/log_files.h"
+#include "agent/pty.h"
 #include "agent/readable.h"
 #include "agent/tail.h"
 #include "base/clock.h"
@@ -36,7 +37,9 @@ struct Stream {
   std::size_t index;  // among all streams
   std::size_t worker;
   bool is_err;
-  Fd pipe;
+  Fd pipe;                                      // or the near end of a terminal
+  std::size_t read_bytes = Output::read_bytes;  // the most that one read gives
+  int terminal = Console::no_terminal;          // of which this stream's has the size
   bool at_end = false;
   bool resting = false;  // waits for the rest timer
   bool blocked = false;  // a console or file has no room
@@ -69,14 +72,16 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   boost::asio::steady_timer rest_timer;
   bool rest_timer_runs = false;
   boost::asio::steady_timer silence_timer;
-  bool silence_timer_runs = false;
+  std::optional<SteadyTime> silence_due;  // when the timer runs
   std::function<void()> flushed;
   // While a writer's thread is all that is at work, the io_context must not run out of it.
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
   std::vector<char> buffer = std::vector<char>(read_bytes);
 
   void open();
-  Result<void> watch(Stream& stream, Fd pipe);
+  Result<Fd> make_ends(const StreamPlan& stream_plan, Stream& stream);
+  Result<Fd> make_pipe(Stream& stream);
+  Result<void> watch(Stream& stream);
   Result<Fd> add_stream(const StreamPlan& stream_plan, bool is_err);
   Result<void> open_files(const StreamPlan& stream_plan, Stream& stream);
   void show_on_console(const StreamPlan& stream_plan, Stream& stream);
@@ -84,6 +89,7 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   void serve(Stream& stream, const Portion& portion);
   bool read_some(Stream& stream, const Portion& portion);
   bool read_out(Stream& stream, bool past_limits = false);
+  std::chrono::milliseconds patience_for(const Stream& stream) const;
   void take(Stream& stream, std::string_view bytes);
   void pass_on(Stream& stream, std::string lines);
   void write_filtered(const Stream& stream, const std::string& lines);
@@ -92,7 +98,7 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   void in_turn(const std::function<void(Stream&)>& act);
 
   void run_rest_timer();
-  void run_silence_timer(std::chrono::nanoseconds delay);
+  void run_silence_timer(SteadyTime due);
   void flush_silent();
   void on_room();
   void check_flushed();
@@ -112,22 +118,39 @@ Result<Fd> Output::Impl::add_stream(const StreamPlan& stream_plan, bool is_err) 
   auto stream = std::make_unique<Stream>(streams.size(), is_err);
   auto opened = open_files(stream_plan, *stream);
   if (!opened) return std::unexpected(opened.error());
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) < 0) {
-    return fail_errno("cannot make a pipe for a worker's output", "raise the limit on open files");
-  }
-  Fd worker_end(ends[1]);
-  const auto watched = watch(*stream, Fd(ends[0]));
+  auto worker_end = make_ends(stream_plan, *stream);
+  if (!worker_end) return worker_end;
+  const auto watched = watch(*stream);
   if (!watched) return std::unexpected(watched.error());
   if (stream_plan.console) show_on_console(stream_plan, *stream);
   streams.push_back(std::move(stream));
   return worker_end;
 }
 
-Result<void> Output::Impl::watch(Stream& stream, Fd pipe) {
-  ::fcntl(pipe.get(), F_SETFL, O_NONBLOCK);
-  ::fcntl(pipe.get(), F_SETPIPE_SZ, pipe_bytes);
-  stream.pipe = std::move(pipe);
+// A pipe does where there is no terminal to be had.
+Result<Fd> Output::Impl::make_ends(const StreamPlan& stream_plan, Stream& stream) {
+  const int terminal = plan.console->terminal(stream.is_err);
+  if (!stream_plan.as_terminal || terminal == Console::no_terminal) return make_pipe(stream);
+  auto pty = open_pty(terminal);
+  if (!pty) return make_pipe(stream);
+  stream.pipe = std::move(pty->ours);
+  stream.read_bytes = pty_read_bytes;
+  stream.terminal = terminal;
+  return std::move(pty->workers);
+}
+
+Result<Fd> Output::Impl::make_pipe(Stream& stream) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) < 0) {
+    return fail_errno("cannot make a pipe for a worker's output", "raise the limit on open files");
+  }
+  stream.pipe = Fd(ends[0]);
+  ::fcntl(ends[0], F_SETPIPE_SZ, pipe_bytes);
+  return Fd(ends[1]);
+}
+
+Result<void> Output::Impl::watch(Stream& stream) {
+  ::fcntl(stream.pipe.get(), F_SETFL, O_NONBLOCK);
   if (!readable) {
     auto created = Readable::create(io, [weak = weak_from_this()](std::size_t index) {
       const auto self = weak.lock();
@@ -194,7 +217,7 @@ bool Output::Impl::read_some(Stream& stream, const Portion& portion) {
     }
     stream.last_read = std::chrono::steady_clock::now();
     take(stream, {buffer.data(), static_cast<std::size_t>(n)});
-    if (static_cast<std::size_t>(n) < portion.bytes / 2) return found;
+    if (static_cast<std::size_t>(n) < std::min(portion.bytes, stream.read_bytes) / 2) return found;
   }
   return found;
 }
@@ -202,7 +225,7 @@ bool Output::Impl::read_some(Stream& stream, const Portion& portion) {
 // All that is in the pipe; false if there was no room for it.
 bool Output::Impl::read_out(Stream& stream, bool past_limits) {
   // Bounded, for somebody may be writing on and on.
-  constexpr int most_reads = 2 * pipe_bytes / static_cast<int>(read_bytes);
+  const int most_reads = 2 * pipe_bytes / static_cast<int>(stream.read_bytes);
   const bool was_blocked = stream.blocked;
   stream.empty = false;
   for (int i = 0; i < most_reads && !stream.at_end && !stream.empty; ++i) {
@@ -218,7 +241,14 @@ void Output::Impl::take(Stream& stream, std::string_view bytes) {
   if (stream.file != LogFiles::no_file) files->write(stream.file, bytes);
   if (!stream.shown && !stream.filter) return;
   pass_on(stream, stream.lines.add(bytes));
-  if (stream.lines.holds_back() && !silence_timer_runs) run_silence_timer(unfinished_line_limit);
+  if (!stream.lines.holds_back()) return;
+  const SteadyTime due = stream.last_read + patience_for(stream);
+  if (!silence_due || due < *silence_due) run_silence_timer(due);
+}
+
+std::chrono::milliseconds Output::Impl::patience_for(const Stream& stream) const {
+  return stream.terminal == Console::no_terminal ? unfinished_line_limit
+                                                 : unfinished_line_limit_of_terminal;
 }
 
 void Output::Impl::pass_on(Stream& stream, std::string lines) {
@@ -268,9 +298,9 @@ void Output::Impl::run_rest_timer() {
   });
 }
 
-void Output::Impl::run_silence_timer(std::chrono::nanoseconds delay) {
-  silence_timer_runs = true;
-  silence_timer.expires_after(delay);
+void Output::Impl::run_silence_timer(SteadyTime due) {
+  silence_due = due;
+  silence_timer.expires_at(due);
   silence_timer.async_wait([self = weak_from_this()](const error_code& error) {
     const auto impl = self.lock();
     if (impl && !error) impl->flush_silent();
@@ -278,19 +308,19 @@ void Output::Impl::run_silence_timer(std::chrono::nanoseconds delay) {
 }
 
 void Output::Impl::flush_silent() {
-  silence_timer_runs = false;
+  silence_due.reset();
   const SteadyTime now = std::chrono::steady_clock::now();
   SteadyTime next = SteadyTime::max();
   for (const auto& stream : streams) {
     if (!stream->lines.holds_back()) continue;
-    const SteadyTime due = stream->last_read + unfinished_line_limit;
+    const SteadyTime due = stream->last_read + patience_for(*stream);
     if (due <= now) {
       pass_on(*stream, stream->lines.flush());
     } else {
       next = std::min(next, due);
     }
   }
-  if (next != SteadyTime::max()) run_silence_timer(next - now);
+  if (next != SteadyTime::max()) run_silence_timer(next);
 }
 
 void Output::Impl::on_room() {
@@ -359,6 +389,13 @@ bool Output::drain(std::size_t worker, bool past_limits) {
 
 std::string_view Output::tail(std::size_t worker) const {
   return impl_->tails[worker].text();
+}
+
+void Output::resize() {
+  for (const auto& stream : impl_->streams) {
+    const bool shown = stream->terminal != Console::no_terminal && stream->pipe;
+    if (shown) copy_window_size(stream->terminal, stream->pipe.get());
+  }
 }
 
 void Output::finish(std::function<void()> flushed) {

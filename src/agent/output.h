@@ -24,6 +24,7 @@ struct StreamPlan {
   std::string prefix;               // put before every line that is shown or filtered; may be empty
   int colour = 0;                   // of the prefix, on a console that shows colours; any ≥ 0
   int rank = 0;                     // named by the label of a folded line
+  bool as_terminal = false;         // a terminal, where the console is one that shows it
   bool filtered = false;            // lines that OutputPlan's filter picks go to its file too
 };
 
@@ -50,13 +51,16 @@ class Output {
  public:
   // An unfinished line is shown after this silence (a prompt, a progress bar).
   static constexpr std::chrono::milliseconds unfinished_line_limit{200};
+  // … of a worker with a terminal: somebody may be typing, and wait for the echo.
+  static constexpr std::chrono::milliseconds unfinished_line_limit_of_terminal{20};
   // After a read the pipe rests so long: many lines then cost one read, one write and one wake-up.
   static constexpr std::chrono::milliseconds rest{2};
   static constexpr std::size_t read_bytes = 64 * 1024;
   static constexpr int reads_per_round = 4;
   // What each stream that waited for room may read before the next one's turn.
   static constexpr std::size_t turn_bytes = 16 * 1024;
-  static constexpr int pipe_bytes = 256 * 1024;  // the kernel may give less
+  static constexpr int pipe_bytes = 256 * 1024;        // the kernel may give less
+  static constexpr std::size_t pty_read_bytes = 4096;  // all that one read of a terminal gives
 
   // What a worker gets as its stdout and stderr.
   struct Ends {
@@ -80,6 +84,8 @@ class Output {
   // takes no more memory than the pipe did.
   bool drain(std::size_t worker, bool past_limits = false);
   std::string_view tail(std::size_t worker) const;
+  // The console's terminal has another size now.
+  void resize();
 
   // Calls `flushed` once, when every pipe is at its end and everything is written.
   void finish(std::function<void()> flushed);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -361,8 +362,8 @@ TEST_F(OutputTest, AFilteredFileOnAFullDiskIsSaidOnce) {
 TEST_F(OutputTest, GoesToARelayAsFarAsItsCreditReaches) {
   constexpr std::size_t total = 3'000'000;
   std::string delivered;
-  const auto relay = Relay::create(
-      io_, [&](bool, std::string lines) { delivered += lines; }, false);
+  const auto relay =
+      Relay::create(io_, [&](bool, std::string lines) { delivered += lines; }, false);
   OutputPlan common;
   common.console = relay;
   auto ends = begin(common, {StreamPlan{}});
@@ -410,6 +411,52 @@ TEST_F(OutputTest, ColoursThePrefixOnATerminal) {
   const ssize_t n = ::read(user_end.get(), seen.data(), seen.size());
   EXPECT_EQ(seen.substr(0, static_cast<std::size_t>(n)), "\x1b[36m[a0]:\x1b[0mtext\r\n");
   EXPECT_EQ(console(), "text\n");
+}
+
+TEST_F(OutputTest, GivesATerminalToOneThatIsShownOnOne) {
+  int user = -1;
+  int ours = -1;
+  const winsize size{.ws_row = 30, .ws_col = 120, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(::openpty(&user, &ours, nullptr, nullptr, &size), 0);
+  const Fd user_end(user);
+  const Fd our_end(ours);
+  OutputPlan common;
+  common.console =
+      std::make_shared<Terminal>(io_, ConsoleDescriptors{our_end.get(), console_fd_.get()}, true);
+  StreamPlan plan;
+  plan.as_terminal = true;
+  auto ends = begin(common, {plan, {}});
+  EXPECT_EQ(::isatty(ends[0].out.get()), 1);
+  EXPECT_EQ(::isatty(ends[0].err.get()), 0) << "the console's stderr is a file";
+  EXPECT_EQ(::isatty(ends[1].out.get()), 0) << "one rank only";
+  winsize seen{};
+  ASSERT_EQ(::ioctl(ends[0].out.get(), TIOCGWINSZ, &seen), 0);
+  EXPECT_EQ(seen.ws_col, 120);
+
+  const winsize narrow{.ws_row = 30, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(::ioctl(user_end.get(), TIOCSWINSZ, &narrow), 0);
+  output_->resize();
+  ASSERT_EQ(::ioctl(ends[0].out.get(), TIOCGWINSZ, &seen), 0);
+  EXPECT_EQ(seen.ws_col, 80);
+
+  // More than one read of a terminal gives, and an end without a line's.
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += fmt::format("{}%\r", i);
+  std::thread rank([fd = Fd(ends[0].out.release()), &text] { write_all(fd.get(), text); });
+  ends.clear();
+  std::string shown;
+  std::thread terminal([&] {
+    char buffer[4096];
+    while (shown.size() < text.size()) {
+      const ssize_t n = ::read(user_end.get(), buffer, sizeof buffer);
+      if (n <= 0) return;
+      shown.append(buffer, static_cast<std::size_t>(n));
+    }
+  });
+  finish();
+  rank.join();
+  terminal.join();
+  EXPECT_EQ(shown, text);
 }
 
 TEST_F(OutputTest, AFileThatCannotBeOpenedIsAnError) {

@@ -379,6 +379,10 @@ void Workers::pause(bool paused) {
   impl_->signal_groups(paused ? SIGSTOP : SIGCONT);
 }
 
+void Workers::resize() {
+  impl_->output.resize();
+}
+
 void Workers::stop(milliseconds grace) {
   impl_->stop(grace);
 }

@@ -69,6 +69,8 @@ class Workers {
   // SIGSTOP or SIGCONT to every process group: SIGTSTP would not stop them, for the parent of each
   // is in another session (POSIX, "orphaned process group"). stop() lets stopped ones go on.
   void pause(bool paused);
+  // The console's terminal has another size now.
+  void resize();
   // SIGTERM to every process group, SIGKILL after `grace` to what is left, setsid descendants
   // included. Exits from then on are marked `ours`. Idempotent; a shorter grace wins.
   void stop(std::chrono::milliseconds grace);

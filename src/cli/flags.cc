@@ -221,6 +221,10 @@ constexpr std::array table = {
          ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES", Group::program,
               "Load these environment modules first (Environment Modules, Lmod), and no others. "
               "May be given several times")),
+    ours(FlagId::accelerate_config, "--accelerate-config", 0, "FILE", "TOPRUN_ACCELERATE_CONFIG",
+         Group::program,
+         "Give the ranks the settings of this file of Hugging Face's accelerate, as its own "
+         "launcher would; who runs where stays toprun's affair"),
     torchrun(FlagId::role, "--role", 0, "NAME", "PET_ROLE", Group::program,
              "Name of this group of workers, also in the prefix of their lines", "default"),
     torchrun(FlagId::run_path, "--run-path", 0, "", "PET_RUN_PATH", Group::program,
@@ -338,9 +342,10 @@ constexpr std::array table = {
              Group::without_effect, "toprun starts every worker as a program of its own"),
     torchrun(FlagId::use_env, "--use-env", 0, "", "", Group::without_effect,
              "LOCAL_RANK always goes to the workers by the environment"),
+    torchrun(FlagId::event_log_handler, "--event-log-handler", 0, "null|console",
+             "PET_EVENT_LOG_HANDLER", Group::without_effect,
+             "toprun's --report FILE tells what happened", "null"),
 
-    torchrun(FlagId::event_log_handler, "--event-log-handler", 0, "null", "PET_EVENT_LOG_HANDLER",
-             Group::plugins, "toprun's --report FILE tells what happened"),
     torchrun(FlagId::logs_specs, "--logs-specs", 0, "NAME", "", Group::plugins,
              "--log-dir, --tee and --redirects say what goes where"),
 

@@ -45,6 +45,7 @@ enum class FlagId {
   venv,
   conda,
   modules,
+  accelerate_config,
   container,
   container_runtime,
   bind,

@@ -31,7 +31,7 @@ constexpr std::array headings = {
     Heading{Group::output, "Output"},
     Heading{Group::general, "General"},
     Heading{Group::without_effect, "Accepted without effect"},
-    Heading{Group::plugins, "Refused, but for null: they name Python code for the launcher"},
+    Heading{Group::plugins, "Refused: they name Python code for the launcher"},
 };
 
 struct Row {

@@ -191,7 +191,8 @@ void add_run_words(JobRequest& request, const Split& split) {
   request.run_options.emplace_back(flag_of(FlagId::no_config).name);
   for (const GivenOption& option : split.options) {
     const FlagId id = option.flag->id;
-    if (!knows(Dialect::run, *option.flag) || id == FlagId::log_dir) continue;
+    const bool names_the_jobs_folder = id == FlagId::log_dir && option.value != null_device;
+    if (!knows(Dialect::run, *option.flag) || names_the_jobs_folder) continue;
     if (!is_about_config(id)) request.run_options.push_back(word_of(option));
   }
 }
@@ -247,10 +248,11 @@ Result<void> choose_name(JobRequest& request, const launch::Options& run) {
                "leave the / out");
 }
 
-bool keeps_rank_files(const launch::Options& run) {
+bool keeps_rank_files(const launch::Options& run, const Split& split) {
+  const GivenOption* log_dir = last_of(split, flag_of(FlagId::log_dir));
+  if (log_dir != nullptr && log_dir->value == null_device) return false;
   return run.log_dir || !run.duplicate_stdout_filters.empty() ||
-         !run.duplicate_stderr_filters.empty() || run.tee.all != 0 || run.redirects.all != 0 ||
-         !run.tee.by_local_rank.empty() || !run.redirects.by_local_rank.empty();
+         !run.duplicate_stderr_filters.empty() || !run.tee.empty() || !run.redirects.empty();
 }
 
 Result<SubmitOptions> common_options(const Split& split, Dialect dialect,
@@ -293,7 +295,7 @@ Result<SubmitOptions> submit_options(const Split& split, const std::vector<std::
     request.options.push_back({"--segment", fmt::format("{}", run->options.segment), {}});
   }
   request.log_dir = run->options.log_dir.value_or(std::string(default_log_dir));
-  request.keeps_rank_files = keeps_rank_files(run->options);
+  request.keeps_rank_files = keeps_rank_files(run->options, split);
   request.reports = !run->options.report;
   request.workers = parse_int(run->options.nproc_per_node.value);
   request.elastic = run->options.min_nodes.has_value();

@@ -96,6 +96,10 @@ Result<void> set_ranks_per_node(Options& options, const Given& given) {
   return {};
 }
 
+void set_rendezvous_id(Options& options, const Given& given) {
+  if (!given.value.empty()) options.rdzv_id = {given.value, given.source};
+}
+
 Result<void> set_endpoint(Options& options, const Given& given) {
   if (given.value.empty()) return {};
   return store(options.rdzv_endpoint, given, parse_endpoint(given));
@@ -124,19 +128,35 @@ Result<void> check_choice(const Given& given, FlagId flag) {
 }
 
 Result<void> refuse_plugin(const Flag& flag, const Given& given) {
-  if (flag.id == FlagId::event_log_handler && given.value == "null") return {};
   return usage(given.label(), "names Python code for torchrun to load, which toprun does not do",
                fmt::format("leave it out: {}", flag.help));
 }
 
-// What is looked at only together with other options.
+// What is looked at only together with other options, or said.
 struct Switches {
   bool module = false;
   bool no_python = false;
   bool run_path = false;
   std::string standalone_source;
+  bool keeps_no_logs = false;
   PlanOptions plan;
+  std::vector<std::string> notes;
 };
+
+Result<void> set_rendezvous_settings(Options& options, Switches& switches, const Given& given) {
+  auto settings = parse_rendezvous_settings(given);
+  if (!settings) return std::unexpected(std::move(settings.error()));
+  options.rdzv_conf = std::move(settings->known);
+  if (!settings->note.empty()) switches.notes.push_back(std::move(settings->note));
+  return {};
+}
+
+// torchrun's own two are known; any other is a plug-in's.
+Result<void> check_event_log_handler(const Flag& flag, const Given& given) {
+  const auto own = choices(flag);
+  return std::ranges::find(own, given.value) == own.end() ? refuse_plugin(flag, given)
+                                                          : Result<void>();
+}
 
 Result<void> set_links(PlanOptions& plan, const Given& given) {
   auto text = text_of(given);
@@ -198,9 +218,10 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::rdzv_endpoint:
       return set_endpoint(options, given);
     case FlagId::rdzv_id:
-      return store(options.rdzv_id, given, text_of(given));
+      set_rendezvous_id(options, given);
+      return {};
     case FlagId::rdzv_conf:
-      return store(options.rdzv_conf, parse_rendezvous_settings(given));
+      return set_rendezvous_settings(options, switches, given);
     case FlagId::local_addr:
       return set_local_addr(options, given);
     case FlagId::module:
@@ -217,7 +238,8 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::tee:
       return store(options.tee, parse_streams(given));
     case FlagId::log_dir:
-      if (!given.value.empty()) options.log_dir = given.value;
+      switches.keeps_no_logs = given.value == null_device;
+      if (!given.value.empty() && !switches.keeps_no_logs) options.log_dir = given.value;
       return {};
     case FlagId::prefix:
       return store(options.prefix, parse_switch(given));
@@ -235,7 +257,7 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::no_preflight:
       return set_preflight(options, given);
     case FlagId::signals_to_handle:
-      return store(options.signals_to_handle, parse_signals(given));
+      return store(options.signals_to_handle, given, parse_signals(given));
     case FlagId::shutdown_timeout:
       return set_shutdown_timeout(options, given);
     case FlagId::log_line_prefix_template:
@@ -257,6 +279,7 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::start_method:
       return check_choice(given, flag);
     case FlagId::event_log_handler:
+      return check_event_log_handler(flag_of(flag), given);
     case FlagId::logs_specs:
       return refuse_plugin(flag_of(flag), given);
     case FlagId::node_log:
@@ -265,6 +288,8 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return store(options.activation.venv, text_of(given));
     case FlagId::conda:
       return store(options.activation.conda, text_of(given));
+    case FlagId::accelerate_config:
+      return store(options.accelerate_config, text_of(given));
     case FlagId::env:  // these two may be given several times, see set_activation()
     case FlagId::modules:
     case FlagId::container:  // these and the following are read together, see container_options.h
@@ -310,7 +335,9 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
 
 // What a flag that we do not act upon deserves to have said, if anything.
 std::optional<std::string> note_on(const Flag& flag, const Given& given) {
-  if (flag.group != Group::without_effect) return std::nullopt;
+  if (flag.group != Group::without_effect || given.value == flag.default_value) {
+    return std::nullopt;
+  }
   return fmt::format("{} has no effect: {}", flag.is_switch() ? given.source : given.label(),
                      flag.help);
 }
@@ -385,6 +412,14 @@ Result<void> settle_standalone(Options& options, const Switches& switches) {
   return {};
 }
 
+// As torchrun: without files for them the streams stay where they are.
+void settle_logs(Options& options, Switches& switches) {
+  if (!switches.keeps_no_logs || options.redirects.empty()) return;
+  options.redirects = {};
+  switches.notes.push_back(
+      fmt::format("--redirects has no effect: --log-dir {} keeps no files", null_device));
+}
+
 Result<void> settle_plan(Options& options, const PlanOptions& given) {
   auto plan = parse_order_plan(given);
   if (!plan) return std::unexpected(std::move(plan.error()));
@@ -399,6 +434,19 @@ Result<void> settle_plan(Options& options, const PlanOptions& given) {
                  "leave one of them out");
   }
   options.plan = *std::move(plan);
+  return {};
+}
+
+// Its own code is asked, by the ranks' Python and where toprun starts them.
+Result<void> check_accelerate(const Options& options) {
+  if (options.accelerate_config.empty()) return {};
+  const std::string hint = "give the settings by -e instead, as -e ACCELERATE_MIXED_PRECISION=bf16";
+  if (!options.container.empty()) {
+    return usage("--accelerate-config", "the accelerate in a container cannot be asked", hint);
+  }
+  if (options.launcher.given()) {
+    return usage("--accelerate-config", "with --launcher, mpirun starts the ranks", hint);
+  }
   return {};
 }
 
@@ -468,6 +516,8 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
     }
     if (auto note = note_on(flag, *given)) out.notes.push_back(std::move(*note));
   }
+  settle_logs(out.options, switches);
+  std::ranges::move(switches.notes, std::back_inserter(out.notes));
   out.options.option_variables = option_variables(environment);
 
   auto container = container_options(split, environment, out.notes);
@@ -477,6 +527,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   Result<void> settled = set_program(out.options, switches, split);
   if (settled) settled = set_activation(out.options.activation, split, environment);
   if (settled) settled = settle_standalone(out.options, switches);
+  if (settled) settled = check_accelerate(out.options);
   if (settled) settled = settle_plan(out.options, switches.plan);
   if (settled) settled = settle_hosts(out.options);
   if (settled) settled = settle_launcher(out.options);

@@ -113,7 +113,8 @@ TEST(RunOptions, EveryVariableOfTorchrunIsRead) {
   EXPECT_EQ(options.tee.of(0), 2u);
   EXPECT_EQ(options.max_restarts, 4);
   EXPECT_TRUE(options.virtual_local_rank);
-  EXPECT_EQ(options.signals_to_handle, std::vector<int>{SIGUSR1});
+  EXPECT_EQ(options.signals_to_handle.value, std::vector<int>{SIGUSR1});
+  EXPECT_TRUE(options.signals_to_handle.given());
   EXPECT_EQ(options.shutdown_timeout, std::chrono::seconds(7));
   EXPECT_EQ(options.prefix_template, "${rank} ");
   EXPECT_EQ(options.local_ranks_filter, (std::vector<int>{1, 2}));
@@ -266,6 +267,7 @@ TEST(RunOptions, WhatIsRun) {
 TEST(RunOptions, EmptyWordsOfUnsetShellVariables) {
   const Environment none;
   const std::vector<std::string> argv = {"toprun", "--rdzv-endpoint",
+                                         "",       "--rdzv-id",
                                          "",       "--log-dir",
                                          "",       "--local-addr",
                                          "",       "--local-ranks-filter",
@@ -275,6 +277,8 @@ TEST(RunOptions, EmptyWordsOfUnsetShellVariables) {
   const auto result = run_options(*split(argv), argv, none, [](const auto&) { return false; });
   ASSERT_TRUE(result);
   EXPECT_EQ(result->options.rdzv_endpoint.value, std::nullopt);
+  EXPECT_EQ(result->options.rdzv_id.value, "none");
+  EXPECT_FALSE(result->options.rdzv_id.given());
   EXPECT_EQ(result->options.log_dir, std::nullopt);
   EXPECT_EQ(result->options.local_addr, std::nullopt);
   EXPECT_EQ(result->options.local_ranks_filter, std::nullopt);
@@ -304,8 +308,7 @@ TEST(RunOptions, BadValues) {
       {"--master-port", {"", "x", "-1", "99999999999"}},
       {"--rdzv-endpoint", {"x:", "x:x", "x:-1", "x:99999999999"}},
       {"--rdzv-backend", {"", "x", "-1", "etcd-v2"}},
-      {"--rdzv-id", {""}},
-      {"--rdzv-conf", {"x", "x=1", "timeout=-1", "timeout=99999999999"}},
+      {"--rdzv-conf", {"x", "timeout=-1", "timeout=99999999999"}},
       {"--local-addr", {"a b", "h:1"}},
       {"--max-restarts", {"", "x", "-1", "99999999999"}},
       {"--signals-to-handle", {"", "x", "-1", "99999999999"}},
@@ -320,7 +323,7 @@ TEST(RunOptions, BadValues) {
       {"--report", {""}},
       {"--monitor-interval", {"", "x", "-1"}},
       {"--start-method", {"", "x", "-1", "99999999999"}},
-      {"--event-log-handler", {"", "console"}},
+      {"--event-log-handler", {"", "mine"}},
       {"--logs-specs", {"", "x"}},
   };
   for (const auto& [flag, values] : cases) {
@@ -346,9 +349,10 @@ TEST(RunOptions, TheLastOfARepeatedFlagCounts) {
 
 TEST(RunOptions, RestartsSignalsAndTheEnd) {
   EXPECT_EQ(good("toprun --max-restarts 2147483647 s").max_restarts, 2147483647);
-  EXPECT_EQ(good("toprun s").signals_to_handle,
+  EXPECT_EQ(good("toprun s").signals_to_handle.value,
             (std::vector<int>{SIGTERM, SIGINT, SIGHUP, SIGQUIT}));
-  EXPECT_EQ(good("toprun --signals-to-handle usr1,TERM s").signals_to_handle,
+  EXPECT_FALSE(good("toprun s").signals_to_handle.given());
+  EXPECT_EQ(good("toprun --signals-to-handle usr1,TERM s").signals_to_handle.value,
             (std::vector<int>{SIGUSR1, SIGTERM}));
 }
 
@@ -384,6 +388,11 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
   EXPECT_EQ(parse("toprun --nnodes 1 --event-log-handler null --run-path s")->notes, Notes{});
   EXPECT_EQ(parse("toprun --monitor-interval 0.5 s")->notes,
             Notes{"--monitor-interval 0.5 has no effect: toprun learns of a worker's end at once"});
+  EXPECT_EQ(parse("torchrun --event-log-handler console s")->notes,
+            Notes{"--event-log-handler console has no effect: toprun's --report FILE tells what "
+                  "happened"});
+  EXPECT_EQ(parse("toprun --rdzv-conf rank=0,join_timeout=9 s")->notes,
+            Notes{"--rdzv-conf: rank has no effect; --node-rank says which node this is"});
   EXPECT_EQ(parse("toprun --use_env s")->notes,
             Notes{"--use-env has no effect: LOCAL_RANK always goes to the workers by the "
                   "environment"});
@@ -392,11 +401,20 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
                   "its own"});
 }
 
+TEST(RunOptions, LogsThatNobodyWants) {
+  const auto parsed = parse("toprun --log-dir /dev/null --redirects 3 --tee 1 s");
+  EXPECT_EQ(parsed->options.log_dir, std::nullopt);
+  EXPECT_TRUE(parsed->options.redirects.empty());
+  EXPECT_EQ(parsed->options.tee.of(0), 1u);
+  EXPECT_EQ(parsed->notes, std::vector<std::string>{
+                               "--redirects has no effect: --log-dir /dev/null keeps no files"});
+  EXPECT_FALSE(good("toprun --log-dir logs --redirects 3 s").redirects.empty());
+}
+
 TEST(RunOptions, PluginsAreRefusedByName) {
-  EXPECT_EQ(
-      error_of("torchrun --event-log-handler console s"),
-      "--event-log-handler console: names Python code for torchrun to load, which toprun does "
-      "not do; leave it out: toprun's --report FILE tells what happened");
+  EXPECT_EQ(error_of("torchrun --event-log-handler mine s"),
+            "--event-log-handler mine: names Python code for torchrun to load, which toprun does "
+            "not do; leave it out: toprun's --report FILE tells what happened");
   EXPECT_EQ(error_of("toprun --logs_specs mine s"),
             "--logs-specs mine: names Python code for torchrun to load, which toprun does not do; "
             "leave it out: --log-dir, --tee and --redirects say what goes where");

@@ -87,6 +87,7 @@ class Splitter {
       } else if (is_plain_word(word, dialect_)) {
         --next_;
         take_script();
+        drop_separator();
       } else if (auto taken = word.starts_with("--") ? take_long(word) : take_short(word); !taken) {
         return std::unexpected(std::move(taken.error()));
       }
@@ -99,6 +100,12 @@ class Splitter {
     if (next_ == argv_.size()) return;
     out_.script = argv_[next_++];
     out_.arguments.assign(argv_.begin() + static_cast<std::ptrdiff_t>(next_), argv_.end());
+  }
+
+  // `SCRIPT -- ARGS` ends the options once more, as argparse has it; any later one is the script's.
+  void drop_separator() {
+    std::vector<std::string>& words = out_.arguments;
+    if (!words.empty() && words.front() == "--") words.erase(words.begin());
   }
 
   Result<const Flag*> long_flag(std::string_view name) const {

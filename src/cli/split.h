@@ -35,8 +35,8 @@ std::string word_of(const GivenOption& option);
 //   - a verb counts only as the first argument;
 //   - long options with dashes or underscores, `--flag value` or `--flag=value`, torchrun's own
 //     also by any unambiguous beginning; short ones joined as in `-mt3`;
-//   - the first word that is no option is the script, and everything after it belongs to the script
-//     (`--` right after it too, which argparse before Python 3.13 drops); `--` ends the options;
+//   - the first word that is no option is the script, and everything after it belongs to the
+//     script; `--` ends the options, once: before the script, else directly behind it;
 //   - a word that begins with a dash is a value or script if it is "-", a negative number or has a
 //     blank in it.
 // -h, --help, --version and --print-completion end the reading: nothing after them is looked at.

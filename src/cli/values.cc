@@ -76,6 +76,13 @@ Result<std::string> rendezvous_value(const Given& given, const std::string& key,
   return std::string(value);
 }
 
+// What a key that is no setting most likely means.
+std::string advice_on(const std::string& key) {
+  if (key == "rank") return "--node-rank says which node this is";
+  const auto near = did_you_mean(key, rendezvous_keys);
+  return near ? fmt::format("did you mean {}?", *near) : "known are " + join(rendezvous_keys, ", ");
+}
+
 constexpr std::array<std::string_view, 4> prefix_macros = {"role_name", "local_rank", "rank",
                                                            "hostname"};
 
@@ -221,8 +228,9 @@ Result<std::string> parse_host(const Given& given) {
   return std::string(host);
 }
 
-Result<std::map<std::string, std::string>> parse_rendezvous_settings(const Given& given) {
-  std::map<std::string, std::string> settings;
+Result<RendezvousSettings> parse_rendezvous_settings(const Given& given) {
+  RendezvousSettings settings;
+  std::vector<std::string> others;
   if (trim(given.value).empty()) return settings;
   for (const std::string_view part : toprun::split(given.value, ',')) {
     const std::size_t equals = part.find('=');
@@ -231,14 +239,18 @@ Result<std::map<std::string, std::string>> parse_rendezvous_settings(const Given
       return refuse(given, fmt::format("\"{}\" is not KEY=VALUE", trim(part)));
     }
     if (std::ranges::find(rendezvous_keys, key) == rendezvous_keys.end()) {
-      const auto near = did_you_mean(key, rendezvous_keys);
-      return refuse(given, fmt::format("unknown key {}", key),
-                    near ? fmt::format("did you mean {}?", *near)
-                         : "known are " + join(rendezvous_keys, ", "));
+      others.push_back(key);
+      continue;
     }
     auto value = rendezvous_value(given, key, trim(part.substr(equals + 1)));
     if (!value) return std::unexpected(std::move(value.error()));
-    settings[key] = std::move(*value);
+    settings.known[key] = std::move(*value);
+  }
+  if (!others.empty()) {
+    settings.note =
+        fmt::format("{}: {} no effect; {}", given.source,
+                    others.size() == 1 ? others.front() + " has" : join(others, ", ") + " have",
+                    advice_on(others.front()));
   }
   return settings;
 }

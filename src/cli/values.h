@@ -28,6 +28,7 @@ struct Given {
 inline constexpr int max_nodes = 1'000'000;
 inline constexpr int max_processes_per_node = 100'000;
 inline constexpr int max_port = 65'535;
+inline constexpr std::string_view null_device = "/dev/null";
 
 // All of them fail with exit_usage, naming the value and what is allowed.
 
@@ -52,10 +53,16 @@ Result<std::string> parse_backend(const Given& given);
 Result<launch::Endpoint> parse_endpoint(const Given& given);
 // A host name or address without a port; brackets around an IPv6 address are taken away.
 Result<std::string> parse_host(const Given& given);
+struct RendezvousSettings {
+  std::map<std::string, std::string> known;
+  std::string note;  // on the others, if there are any
+
+  bool operator==(const RendezvousSettings&) const = default;
+};
 // K=V,K=V with the keys of torchrun's backends c10d and static
 // (torch.distributed.elastic.rendezvous of PyTorch 2.14); is_host becomes "1" or "0", all times are
-// whole seconds.
-Result<std::map<std::string, std::string>> parse_rendezvous_settings(const Given& given);
+// whole seconds. Other keys have no effect, as in torchrun.
+Result<RendezvousSettings> parse_rendezvous_settings(const Given& given);
 // 0…3, or LOCAL_RANK:0…3 separated by commas, where ranks that are not named get 0.
 Result<launch::StreamMap> parse_streams(const Given& given);
 // Local ranks separated by commas: each once, ascending.

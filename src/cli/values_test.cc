@@ -134,14 +134,25 @@ TEST(Values, Host) {
 }
 
 TEST(Values, RendezvousSettings) {
-  using Settings = std::map<std::string, std::string>;
+  using Settings = RendezvousSettings;
   EXPECT_EQ(parse_rendezvous_settings(given("")), Settings());
   EXPECT_EQ(parse_rendezvous_settings(given("is_host=True, join_timeout = 60,store_type=TCP")),
-            (Settings{{"is_host", "1"}, {"join_timeout", "60"}, {"store_type", "tcp"}}));
-  EXPECT_EQ(parse_rendezvous_settings(given("is_host=no")), (Settings{{"is_host", "0"}}));
+            (Settings{{{"is_host", "1"}, {"join_timeout", "60"}, {"store_type", "tcp"}}, {}}));
+  EXPECT_EQ(parse_rendezvous_settings(given("is_host=no")), (Settings{{{"is_host", "0"}}, {}}));
+  const std::vector<std::pair<std::string, std::string>> without_effect = {
+      {"join_timout=1", "--flag: join_timout has no effect; did you mean join_timeout?"},
+      {"rank=0", "--flag: rank has no effect; --node-rank says which node this is"},
+      {"rank=0,is_host=1,x=",
+       "--flag: rank, x have no effect; --node-rank says which node this is"},
+  };
+  for (const auto& [text, note] : without_effect) {
+    const auto settings = parse_rendezvous_settings(given(text));
+    ASSERT_TRUE(settings) << text;
+    EXPECT_EQ(settings->note, note);
+  }
+  EXPECT_TRUE(parse_rendezvous_settings(given("overlap_timeout=600"))
+                  ->note.starts_with("--flag: overlap_timeout has no effect; "));
   const std::vector<std::pair<std::string, std::string>> bad = {
-      {"join_timout=1",
-       "--flag join_timout=1: unknown key join_timout; did you mean join_timeout?"},
       {"is_host", "--flag is_host: \"is_host\" is not KEY=VALUE"},
       {"is_host=1,", "--flag is_host=1,: \"\" is not KEY=VALUE"},
       {"=1", "--flag =1: \"=1\" is not KEY=VALUE"},
@@ -157,8 +168,8 @@ TEST(Values, RendezvousSettings) {
     ASSERT_FALSE(settings) << text;
     EXPECT_EQ(settings.error().line(), line);
   }
-  EXPECT_TRUE(
-      parse_rendezvous_settings(given("zzz=1")).error().fix.starts_with("known are is_host"));
+  EXPECT_TRUE(parse_rendezvous_settings(given("zzz=1"))
+                  ->note.starts_with("--flag: zzz has no effect; known are is_host"));
 }
 
 TEST(Values, Streams) {

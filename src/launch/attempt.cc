@@ -243,7 +243,9 @@ asio::awaitable<Verdict> Attempt::watch() {
     hosts.push_back(join.host);
     ranks.push_back(join.slots);
   }
-  Conductor conductor(std::move(hosts), std::move(ranks), session_.job.grace);
+  const EndedWell ended_well =
+      session_.job.options.called_torchrun ? EndedWell::failed : EndedWell::done;
+  Conductor conductor(std::move(hosts), std::move(ranks), session_.job.grace, ended_well);
   while (!conductor.over()) {
     const auto event = co_await peers_.next(conductor.wake_at());
     if (!event) {

@@ -134,8 +134,8 @@ Verdict Conductor::verdict() const {
     verdict = *failure_;
   } else if (loss_ && (trigger_ == Trigger::lost || !confessed)) {
     verdict = *loss_;
-  } else if (trigger_ == Trigger::signal && !all_well) {
-    verdict.exit_code = 128 + signal_;
+  } else if (trigger_ == Trigger::signal && (!all_well || ended_well_ == EndedWell::failed)) {
+    verdict.exit_code = all_well ? exit_failure : 128 + signal_;
     verdict.kind = "interrupted";
     verdict.message = fmt::format("ended by signal {}", signal_);
   } else if (trigger_ == Trigger::left) {

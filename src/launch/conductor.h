@@ -19,6 +19,10 @@ struct Grace {
   std::chrono::milliseconds confession{5'000};
 };
 
+// What a run comes to that a signal has ended, where all ranks ended with 0 in their grace: it is
+// done, or as torchrun has it, it failed.
+enum class EndedWell { done, failed };
+
 // Why an attempt ended as it did.
 struct Verdict {
   int exit_code = 0;
@@ -48,8 +52,12 @@ class Conductor {
   };
 
   // `ranks`: how many each node has.
-  Conductor(std::vector<std::string> hosts, std::vector<int> ranks, Grace grace)
-      : hosts_(std::move(hosts)), running_(std::move(ranks)), grace_(grace) {
+  Conductor(std::vector<std::string> hosts, std::vector<int> ranks, Grace grace,
+            EndedWell ended_well = EndedWell::done)
+      : hosts_(std::move(hosts)),
+        running_(std::move(ranks)),
+        grace_(grace),
+        ended_well_(ended_well) {
     gone_.resize(hosts_.size());
     signalled_.resize(hosts_.size());
   }
@@ -86,6 +94,7 @@ class Conductor {
   std::vector<std::string> hosts_;
   std::vector<int> running_;  // ranks by node that have not ended by themselves
   Grace grace_;
+  EndedWell ended_well_;
   std::vector<char> gone_;
   std::size_t gone_count_ = 0;
   std::vector<agent::WorkerExit> exits_;

@@ -222,6 +222,21 @@ TEST(Conductor, WorkersThatEndWellAfterASignalMakeAGoodRun) {
   EXPECT_EQ(conductor.verdict().exit_code, 0);
 }
 
+TEST(Conductor, AsTorchrunNoRunThatASignalEndedIsGood) {
+  Conductor conductor({"a"}, {1}, quick(), EndedWell::failed);
+  conductor.signalled(0, 15);
+  conductor.exited(0, exited(0, 0), start);
+  conductor.gone(0);
+  EXPECT_EQ(conductor.verdict().exit_code, 1);
+  EXPECT_EQ(conductor.verdict().kind, "interrupted");
+  EXPECT_EQ(conductor.verdict().message, "ended by signal 15");
+
+  Conductor undisturbed({"a"}, {1}, quick(), EndedWell::failed);
+  undisturbed.exited(0, exited(0, 0), start);
+  undisturbed.gone(0);
+  EXPECT_EQ(undisturbed.verdict().exit_code, 0);
+}
+
 TEST(Conductor, ANodeThatCannotStartIsTheCause) {
   Conductor conductor = two_nodes();
   conductor.failed(1, Error{"cannot start python3", "not found", "", 2});

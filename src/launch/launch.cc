@@ -66,6 +66,13 @@ bool may_be_lost(const Job& job) {
   return job.place.started_by_toprun && job.is_elastic() && !job.is_root.value_or(true);
 }
 
+// Signals that the user names are passed on even where toprun was started with them ignored, as a
+// shell without job control starts `toprun … &`; the ranks then begin with their default, too.
+std::vector<int> named_signals(const Options& options) {
+  const auto& signals = options.signals_to_handle;
+  return signals.given() ? signals.value : std::vector<int>();
+}
+
 // Waits; false: a signal, which keep() has blocked, tells this process to end.
 bool pause(std::chrono::milliseconds time) {
   sigset_t ends;
@@ -82,7 +89,9 @@ bool pause(std::chrono::milliseconds time) {
 // it goes on in agent_process.cc: join, locate, order, serve, assign, run, end.
 int launch(const Options& options, const Environment& environment) {
   if (environment.has(contained_rank_variable)) return become_contained(options, environment);
-  const agent::Inherited inherited = agent::Inherited::capture();
+  agent::Inherited inherited = agent::Inherited::capture();
+  const std::vector<int> named = named_signals(options);
+  for (const int signal : named) inherited.ignored.reset(static_cast<std::size_t>(signal));
   const auto job = prepare(options, environment, inherited);
   if (!job) return give_up(job.error());
   if (options.dry_run) return show(describe(*job));
@@ -101,7 +110,7 @@ int launch(const Options& options, const Environment& environment) {
   if (scheduler::is_ssh_agent(environment)) say_block(scheduler::ssh_joins);
   copy_own_lines(*job);
   const int exit_code = agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
-                                    keeper_patience(*job), options.signals_to_handle);
+                                    keeper_patience(*job), named);
   if (scheduler::is_ssh_agent(environment) && exit_code == 255) {
     say_block(scheduler::ssh_ended_with_255);
   }

@@ -28,7 +28,8 @@ namespace {
 // What is only a notice is passed on, and the run goes on.
 bool ends_the_run(int signal, const Options& options) {
   if (signal != SIGUSR1 && signal != SIGUSR2) return true;
-  return std::ranges::find(options.signals_to_handle, signal) != options.signals_to_handle.end();
+  const std::vector<int>& ending = options.signals_to_handle.value;
+  return std::ranges::find(ending, signal) != ending.end();
 }
 
 milliseconds grace_in(const json& message) {
@@ -56,6 +57,9 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
   session_.on_orphaned = [this](std::string why, milliseconds grace) {
     inbox_.push(Orphaned{std::move(why), grace});
   };
+  session_.on_resize = [this] {
+    if (workers_) workers_->resize();
+  };
   session_.on_pause = [this](bool paused) {
     if (workers_) workers_->pause(paused);
   };
@@ -69,6 +73,7 @@ asio::awaitable<int> Member::run() {
   session_.on_signal = {};
   session_.on_orphaned = {};
   session_.on_pause = {};
+  session_.on_resize = {};
   root_->on_message = {};
   root_->on_lost = {};
   if (*exit_code_ != 0) pass_on_the_error_file();

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -36,6 +37,10 @@ using StreamSet = unsigned;
 struct StreamMap {
   StreamSet all = 0;
   std::map<int, StreamSet> by_local_rank;
+  bool empty() const {
+    return all == 0 &&
+           std::ranges::all_of(by_local_rank, [](const auto& entry) { return entry.second == 0; });
+  }
   StreamSet of(int local_rank) const {
     const auto found = by_local_rank.find(local_rank);
     return found == by_local_rank.end() ? all : found->second;
@@ -83,7 +88,7 @@ struct Options {
 
   // Passed on to the workers, who then have the grace to end; SIGUSR1 and SIGUSR2 are passed on
   // whether they stand here or not, and end the run only if they do.
-  std::vector<int> signals_to_handle{SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  Setting<std::vector<int>> signals_to_handle{{SIGTERM, SIGINT, SIGHUP, SIGQUIT}};
   std::optional<std::chrono::seconds> shutdown_timeout;  // from the first signal to SIGKILL
 
   StreamMap redirects;
@@ -107,8 +112,9 @@ struct Options {
   bool stable = false;      // a restart moves as few nodes as possible
   std::optional<placement::Plan> plan;  // --parallel
 
-  Activation activation;        // --modules, --conda, --venv, -e
-  container::Wanted container;  // --container and the options beside it
+  Activation activation;          // --modules, --conda, --venv, -e
+  std::string accelerate_config;  // a file of accelerate's launcher; empty: none
+  container::Wanted container;    // --container and the options beside it
 
   bool ranks_in_place = false;
   // What starts the agents, or every rank by itself, on the hosts: "" or "mpirun".

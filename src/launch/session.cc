@@ -38,10 +38,10 @@ Session::Session(const Job& run, int heartbeat_fd)
       heartbeat_fd_(heartbeat_fd),
       launcher_(io),
       launcher_silence_(io) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) {
     signals_.add(signal);
   }
-  for (const int signal : run.options.signals_to_handle) signals_.add(signal);
+  for (const int signal : run.options.signals_to_handle.value) signals_.add(signal);
   if (heartbeat_fd >= 0) {  // without a keeper they have their usual effect on this process
     signals_.add(SIGTSTP);
     signals_.add(SIGCONT);
@@ -108,6 +108,10 @@ void Session::take(int signal) {
   const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
   if (orphaned) return orphan("the keeper of its agent was killed", std::chrono::milliseconds(0));
   if (signal == SIGTSTP || signal == SIGCONT) return pause(agent::keeper_rests());
+  if (signal == SIGWINCH) {
+    if (on_resize) on_resize();
+    return;
+  }
   if (on_signal) on_signal(signal);
 }
 

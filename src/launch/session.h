@@ -64,6 +64,8 @@ class Session {
   // Who stops the workers at SIGTSTP (true) and lets them go on at SIGCONT; and which was last.
   std::function<void(bool)> on_pause;
   bool paused = false;
+  // Who is told that the terminal has another size.
+  std::function<void()> on_resize;
 
  private:
   void beat(int heartbeat_fd);

@@ -12,6 +12,12 @@ bool let_through(const Options& options, int local_rank) {
   return !filter || std::ranges::find(*filter, local_rank) != filter->end();
 }
 
+// Of several ranks that draw on one terminal none could be read, so one is given the means to.
+int first_shown(const Options& options) {
+  const auto& filter = options.local_ranks_filter;
+  return filter && !filter->empty() ? filter->front() : 0;
+}
+
 agent::FilteredFile filtered_file(const std::vector<std::string>& needles, std::string path) {
   if (needles.empty()) return {};
   return {std::move(path), needles};
@@ -32,6 +38,8 @@ agent::StreamPlan stream_plan(const Options& options, const agent::WorkerFacts& 
     plan.prefix = agent::expand_prefix(options.prefix_template,
                                        {options.role, worker.local_rank, worker.rank, hostname});
   }
+  plan.as_terminal = plan.console && !teed && plan.prefix.empty() && !options.fold &&
+                     worker.local_rank == first_shown(options);
   plan.rank = worker.rank;
   // Where several nodes share a terminal, a colour means a node.
   plan.colour = options.gather_output ? worker.group_rank : worker.local_rank;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/testing.h"
 
 namespace toprun::launch {
@@ -48,6 +50,30 @@ TEST(StreamPlan, IsTorchruns) {
     EXPECT_EQ(plan.file.value_or(""), c.file ? "/log" : "") << c.name;
     EXPECT_EQ(plan.filtered, c.filtered) << c.name;
     EXPECT_EQ(plan.prefix, c.prefix) << c.name;
+  }
+}
+
+// The first rank that is shown as it is may have a terminal, and no other.
+TEST(StreamPlan, OneRankMayHaveATerminal) {
+  const StreamMap both{stdout_stream | stderr_stream, {}};
+  const auto as_terminal = [](const Options& options, int local_rank) {
+    agent::WorkerFacts worker;
+    worker.local_rank = local_rank;
+    return stream_plan(options, worker, stdout_stream, "/log", "h").as_terminal;
+  };
+  Options options;
+  EXPECT_TRUE(as_terminal(options, 0));
+  EXPECT_FALSE(as_terminal(options, 1));
+  options.local_ranks_filter = {{2, 3}};
+  EXPECT_FALSE(as_terminal(options, 0));
+  EXPECT_TRUE(as_terminal(options, 2));
+  EXPECT_FALSE(as_terminal(options, 3));
+  for (const auto& change : std::vector<std::function<void(Options&)>>{
+           [&](Options& o) { o.tee = both; }, [&](Options& o) { o.redirects = both; },
+           [](Options& o) { o.prefix = true; }, [](Options& o) { o.fold = true; }}) {
+    Options other;
+    change(other);
+    EXPECT_FALSE(as_terminal(other, 0));
   }
 }
 

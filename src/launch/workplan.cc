@@ -72,7 +72,7 @@ Result<WorkPlan> plan_work(const Job& job, const Workplace& place,
   facts.location = assignment.location;
   facts.attempt = assignment.attempt;
   facts.gloo_interface = gloo_interface(job, route);
-  facts.signals_to_handle = signal_list(job.options.signals_to_handle);
+  facts.signals_to_handle = signal_list(job.options.signals_to_handle.value);
   if (assignment.first_rank == 0 && assignment.attempt == 0 &&
       agent::sets_omp_num_threads(place.environment, assignment.local_world_size)) {
     say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");

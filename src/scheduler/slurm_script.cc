@@ -53,12 +53,17 @@ std::string verb_line(const JobRequest& job) {
                      bash_words(job.run_options), bash_words(job.program));
 }
 
+// Whether the program's words would be read otherwise without a `--` before them.
+bool needs_separator(std::span<const std::string> program) {
+  return program.front().starts_with('-') || (program.size() > 1 && program[1] == "--");
+}
+
 std::string run_line(const JobRequest& job) {
   std::string line = "exec " + bash_word(job.toprun) + R"( --node-log "$folder")";
   if (job.reports) line += R"( --report "$folder/report.json")";
   if (job.keeps_rank_files) line += R"( --log-dir "$folder")";
   line += bash_words(job.run_options);
-  if (job.program.front().starts_with('-')) line += " --";
+  if (needs_separator(job.program)) line += " --";
   return line + bash_words(job.program) + '\n';
 }
 

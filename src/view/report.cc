@@ -170,6 +170,15 @@ bool says(const Cause& cause, std::string_view words) {
   return in(cause.message) || std::ranges::any_of(cause.last_output, in);
 }
 
+// The argument that torch.distributed.launch gave each script, as this one's argparse asks for it.
+std::string_view missed_local_rank(const Cause& cause) {
+  if (!says(cause, "the following arguments are required: ")) return {};
+  for (const std::string_view name : {"--local-rank", "--local_rank"}) {
+    if (says(cause, name)) return name;
+  }
+  return {};
+}
+
 std::string advice(const Cause& cause, bool has_logs) {
   if (!cause.kernel_evidence.empty()) {
     return "use less memory per rank (batch size, data loader workers), or ask for more (Slurm: "
@@ -180,6 +189,12 @@ std::string advice(const Cause& cause, bool has_logs) {
   if (says(cause, "doesn't have MPI built in")) {
     return "this PyTorch has no MPI: use backend gloo or nccl, or one that is built with MPI, by "
            "--launcher mpirun";
+  }
+  if (const auto argument = missed_local_rank(cause); !argument.empty()) {
+    return fmt::format(
+        "read LOCAL_RANK in the script, or behind it write {}='${{local_rank}}': "
+        "only torch.distributed.launch gives that argument by itself",
+        argument);
   }
   if (says(cause, "No module named 'torch'")) {
     return "this Python has no PyTorch: name one that has it by --venv DIR, in a container with a "

@@ -110,6 +110,17 @@ TEST(Report, SaysWhatToDoAboutAPythonWithoutPyTorch) {
             std::string::npos);
 }
 
+TEST(Report, SaysWhatToDoAboutAScriptOfAnotherLauncher) {
+  agent::WorkerExit exit = failed_exit();
+  exit.last_output = {
+      "usage: train.py [-h] --local_rank LOCAL_RANK",
+      "train.py: error: the following arguments are required: --data, --local_rank"};
+  EXPECT_NE(failure_report(cause_of(exit), {}, "/logs", {})
+                .find("  next        read LOCAL_RANK in the script, or behind it write "
+                      "--local_rank='${local_rank}': "),
+            std::string::npos);
+}
+
 TEST(Report, FailureWithoutARank) {
   Cause cause = of_kind(CauseKind::node_lost);
   cause.node = "n4";
