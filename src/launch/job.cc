@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "hosts/address.h"
+#include "launch/accelerate.h"
 #include "launch/activation.h"
 #include "launch/container_plan.h"
 #include "launch/named_hosts.h"
@@ -82,13 +83,16 @@ Result<void> count_workers(Job& job) {
   return {};
 }
 
+Result<Python> python_here(const Job& job) {
+  return choose_python(job.options.command_line.front(), job.environment, hosts::host_name());
+}
+
 Result<void> choose_program(Job& job, const Activated& activated) {
   job.program.clear();
   if (job.options.program == Program::executable) {
     job.program_reason = "--no-python";
   } else {
-    auto python =
-        choose_python(job.options.command_line.front(), job.environment, hosts::host_name());
+    auto python = python_here(job);
     if (activated.python) python = Python{*activated.python, activated.python_reason};
     if (!python) return std::unexpected(python.error());
     job.program = {python->path, "-u"};
@@ -117,6 +121,31 @@ Result<void> look_here(Job& job) {
   if (auto there = check_program(job.options, job.environment); !there) return there;
   if (auto counted = count_workers(job); !counted) return counted;
   return choose_program(job, *activated);
+}
+
+// What the user says by -e goes before a file.
+Result<void> add_accelerate(Job& job) {
+  const std::string& file = job.options.accelerate_config;
+  if (file.empty() || job.place.stance == Stance::starter) return {};
+  std::string python = job.program.front();
+  if (job.options.program == Program::executable) {
+    auto chosen = python_here(job);
+    if (!chosen) return std::unexpected(chosen.error());
+    python = std::move(chosen->path);
+  }
+  const auto settings = accelerate_settings(file, python, {job.nnodes, job.nproc}, job.environment,
+                                            hosts::host_name());
+  if (!settings) return std::unexpected(settings.error());
+  std::vector<std::string> set;
+  for (const auto& [name, value] : settings->variables()) {
+    set.push_back(fmt::format("{}={}", name, value));
+    job.environment.set(name, value);
+  }
+  for (const auto& [name, value] : job.options.activation.variables) {
+    if (value) job.environment.set(name, *value);
+  }
+  job.place.reasons.push_back(fmt::format("--accelerate-config sets {}", join(set, " ")));
+  return {};
 }
 
 void choose_ports(Job& job) {
@@ -248,11 +277,7 @@ std::string uuid4() {
 
 // What is redirected and not shown has to be kept somewhere.
 void keep_redirected(Job& job) {
-  const StreamMap& redirects = job.options.redirects;
-  const bool any = redirects.all != 0 ||
-                   std::ranges::any_of(redirects.by_local_rank,
-                                       [](const auto& entry) { return entry.second != 0; });
-  if (!any || job.options.log_dir) return;
+  if (job.options.redirects.empty() || job.options.log_dir) return;
   job.options.log_dir = job.environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun-logs";
   job.place.notes.push_back("--redirects without --log-dir: logs are kept below " +
                             *job.options.log_dir);
@@ -320,6 +345,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
   }
   if (auto known = look_here(job); !known) return std::unexpected(known.error());
+  if (auto asked = add_accelerate(job); !asked) return std::unexpected(asked.error());
   keep_redirected(job);
   job.run_id = alone(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
   job.name = job.place.job.empty() ? job.run_id : job.place.job;

@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "launch/accelerate.h"
 #include "launch/installed.h"
 #include "rendezvous/preamble.h"
 
@@ -90,7 +91,17 @@ fs::path script_of(const Options& options) {
   return fs::is_directory(script, error) ? script / "__main__.py" : script;
 }
 
-void read_script(const fs::path& script, Evidence& evidence) {
+// A script that `accelerate launch` would have told more than toprun does.
+std::optional<std::string> idle_accelerate_config(std::string_view script,
+                                                  const Environment& environment) {
+  if (!imports_accelerate(script) || has_accelerate_settings(environment)) return std::nullopt;
+  const fs::path file = accelerate_default_config(environment);
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return std::nullopt;
+  return file.string();
+}
+
+void read_script(const fs::path& script, const Environment& environment, Evidence& evidence) {
   struct stat status {};
   if (script.empty() || ::stat(script.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   if (::access(script.c_str(), R_OK) != 0) {
@@ -102,6 +113,7 @@ void read_script(const fs::path& script, Evidence& evidence) {
     evidence.script = fmt::format("{} bytes", size);
   } else if (const auto text = read_file(script, longest_hashed_script_bytes)) {
     evidence.script = rendezvous::content_hash(*text);
+    evidence.idle_accelerate_config = idle_accelerate_config(*text, environment);
   } else {
     evidence.script_error = text.error().why;
   }
@@ -142,7 +154,7 @@ std::string hosts_where(const Witnesses& witnesses, Holds holds) {
 
 // "3.11 on n[0-2], 3.12 on n3", most hosts first; empty if all that know agree. Values that mean
 // nothing to people are "one" and "another".
-std::string disagreement(const Witnesses& witnesses, std::string Evidence::*field, bool readable) {
+std::string disagreement(const Witnesses& witnesses, std::string Evidence::* field, bool readable) {
   std::map<std::string, std::vector<std::string>> by_value;
   for (const Witness& witness : witnesses) {
     const std::string& value = witness.saw->*field;
@@ -176,6 +188,18 @@ void add_script(const Witnesses& witnesses, std::vector<std::string>& lines) {
     lines.push_back(fmt::format(
         "the script differs between nodes: {}; copy the same one to all of them", different));
   }
+}
+
+void add_accelerate(const Witnesses& witnesses, std::vector<std::string>& lines) {
+  const auto has_one = [](const Witness& w) { return w.saw->idle_accelerate_config.has_value(); };
+  const auto idle = hosts_where(witnesses, has_one);
+  if (idle.empty()) return;
+  const auto one = std::ranges::find_if(witnesses, has_one);
+  const std::string& file = *one->saw->idle_accelerate_config;
+  lines.push_back(
+      fmt::format("the script imports accelerate, and nothing applies its settings in {} on {}; "
+                  "--accelerate-config {} does, as accelerate's own launcher would",
+                  file, idle, file));
 }
 
 void add_versions(const Witnesses& witnesses, std::vector<std::string>& lines) {
@@ -258,7 +282,7 @@ void add_limits(const Witnesses& witnesses, std::int64_t world, std::vector<std:
 
 Evidence examine(const Job& job) {
   Evidence evidence;
-  read_script(script_of(job.options), evidence);
+  read_script(script_of(job.options), job.environment, evidence);
   if (job.options.program != Program::executable && !job.in_container()) {
     Installed installed = look_at_python(job.program.front(), job.environment);
     evidence.python = std::move(installed.python);
@@ -290,6 +314,7 @@ std::vector<std::string> preflight_warnings(const std::vector<Join>& members) {
   std::vector<std::string> lines;
   if (witnesses.empty()) return lines;
   add_script(witnesses, lines);
+  add_accelerate(witnesses, lines);
   add_versions(witnesses, lines);
   add_clocks(witnesses, lines);
   add_limits(witnesses, world, lines);

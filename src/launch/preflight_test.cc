@@ -41,13 +41,14 @@ std::vector<Join> nodes(std::vector<std::optional<Evidence>> seen) {
 }
 
 template <class T>
-Evidence with(T Evidence::*field, T value) {
+Evidence with(T Evidence::* field, T value) {
   Evidence evidence = good();
   evidence.*field = value;
   return evidence;
 }
 
 using Limit = std::optional<std::int64_t>;
+using File = std::optional<std::string>;
 
 TEST(PreflightWarnings, OneLineEach) {
   struct Case {
@@ -65,6 +66,10 @@ TEST(PreflightWarnings, OneLineEach) {
              with(&Evidence::script, std::string("c3"))},
             "warning: the script differs between nodes: one on n[1-2], another on n0, another on "
             "n3; copy the same one to all of them"},
+           {{with(&Evidence::idle_accelerate_config, File("/hf/default_config.yaml")), good()},
+            "warning: the script imports accelerate, and nothing applies its settings in "
+            "/hf/default_config.yaml on n0; --accelerate-config /hf/default_config.yaml does, as "
+            "accelerate's own launcher would"},
            {{good(), with(&Evidence::python, std::string("3.12"))},
             "warning: nodes have different Pythons: 3.11 on n0, 3.12 on n1; give all the same "
             "environment"},

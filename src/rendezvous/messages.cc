@@ -28,6 +28,7 @@ void to_json(nlohmann::json& json, const Evidence& evidence) {
           {"python", evidence.python},
           {"torch", evidence.torch},
           {"clock_ms", wall_clock_ms() - evidence.clock_behind.count()}};
+  put(json, "idle_accelerate_config", evidence.idle_accelerate_config);
   put(json, "shm_free_bytes", evidence.shm_free_bytes);
   put(json, "open_files", evidence.open_files);
   put(json, "processes", evidence.processes);
@@ -44,6 +45,7 @@ void from_json(const nlohmann::json& json, Evidence& evidence) {
   const auto sent = static_cast<std::uint64_t>(json.at("clock_ms").get<std::int64_t>());
   evidence.clock_behind = std::chrono::milliseconds(
       static_cast<std::int64_t>(static_cast<std::uint64_t>(wall_clock_ms()) - sent));
+  take(json, "idle_accelerate_config", evidence.idle_accelerate_config);
   take(json, "shm_free_bytes", evidence.shm_free_bytes);
   take(json, "open_files", evidence.open_files);
   take(json, "processes", evidence.processes);

@@ -16,10 +16,12 @@ namespace toprun::rendezvous {
 // What an agent saw on its host before it joined, for the root to compare with the others'. Empty
 // or unset: unknown, or no limit.
 struct Evidence {
-  std::string script;                          // stands for its contents
-  std::string script_error;                    // why it cannot be read
-  std::string python;                          // "3.11"
-  std::string torch;                           // "2.13.0+cpu"
+  std::string script;        // stands for its contents
+  std::string script_error;  // why it cannot be read
+  std::string python;        // "3.11"
+  std::string torch;         // "2.13.0+cpu"
+  // accelerate's own file of settings, which its launcher would have applied and nobody did.
+  std::optional<std::string> idle_accelerate_config;
   std::chrono::milliseconds clock_behind{0};   // the receiver's clock minus the sender's
   std::optional<std::int64_t> shm_free_bytes;  // of /dev/shm
   std::optional<std::int64_t> open_files;      // soft limits of each process
