@@ -151,6 +151,65 @@ class Draw(support.TestCase):
                 svg = self.draw(racks(nodes, count), "--order", order)
                 self.assertLess(len(svg), most_bytes)
                 self.assertIn(f"{nodes} nodes into ", svg)
+                self.assertLessEqual(int(xml.fromstring(svg).attrib["width"]), 2000)
+
+    def test_files_are_written_by_their_suffix(self):
+        folder = self.folder()
+        (folder / "racks").write_text(racks(8, 4))
+        draw = ("topo", "draw", "--topology", folder / "racks", "-o")
+        for name, start in (("a.svg", b"<?xml"), ("a.dot", b"digraph")):
+            self.assert_ok(self.toprun(*draw, folder / name))
+            self.assertTrue((folder / name).read_bytes().startswith(start), name)
+        for name in ("a.jpg", "a"):
+            finished = self.toprun(*draw, folder / name)
+            self.assertEqual(finished.code, 2)
+            self.assertIn("there are svg, png, dot", finished.err)
+            self.assertFalse((folder / name).exists())
+
+    def test_a_png_is_the_same_picture(self):
+        support.needs_program("rsvg-convert")
+        folder = self.folder()
+        (folder / "racks").write_text(racks(8, 4))
+        self.assert_ok(self.toprun("topo", "draw", "--topology", folder / "racks", "--order",
+                                   "given", "-o", folder / "a.png"))
+        seen = pixels((folder / "a.png").read_bytes())
+        for colour in (CLUSTER, RACK):
+            self.assertGreater(seen.get(colour, 0), 200, colour)
+
+    def test_without_a_converter_it_says_what_to_install(self):
+        folder = self.folder()
+        (folder / "racks").write_text(racks(8, 4))
+        finished = self.toprun("topo", "draw", "--topology", folder / "racks", "-o",
+                               folder / "a.png", env={"PATH": str(folder)})
+        self.assertEqual(finished.code, 1)
+        self.assertIn("librsvg2-bin", finished.err)
+
+    def test_an_order_from_a_file_is_drawn_as_by_its_name(self):
+        folder = self.folder()
+        places = racks(8, 4)
+        (folder / "hosts").write_text("n[0-7]\n")
+        listed = self.draw(places, "--order", folder / "hosts")
+        named = self.draw(places, "--order", "given")
+        words = re.compile(r"(8 nodes in the order|places from file)[^<]*")
+        self.assertEqual(words.sub("", listed), words.sub("", named))
+        self.assertIn(f"the order of {folder / 'hosts'}", listed)
+
+    def test_groups_have_colours_and_numbers(self):
+        svg = self.draw(racks(8, 4), "--nproc-per-node", "8", "--parallel", "tp=8,pp=4")
+        shown = ["".join(text.itertext()) for text in xml.fromstring(svg).iter(SVG + "text")]
+        for team in ("pp 0", "pp 1"):
+            self.assertEqual(shown.count(team), 4)
+        self.assertNotIn("pp 2", shown)
+
+    def test_spare_nodes_have_no_rank(self):
+        svg = self.draw(racks(8, 4), "--nnodes", "6")
+        shown = ["".join(text.itertext()) for text in xml.fromstring(svg).iter(SVG + "text")]
+        self.assertEqual(shown.count("no rank"), 2)
+
+    def test_loads_of_uplinks(self):
+        # 2 · 7/8 · 64 MiB over 0.4 Gbit/s, twice.
+        svg = self.draw(racks(8, 4), "--order", "given", "--link", "rack=0.4")
+        self.assertIn("· 2 out, 4.7 s", svg)
 
 
 if __name__ == "__main__":

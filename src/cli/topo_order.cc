@@ -3,11 +3,10 @@
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
-#include "base/files.h"
 #include "base/text.h"
-#include "cli/plan_options.h"
 #include "cli/print.h"
 #include "cli/topo_job.h"
+#include "cli/topo_wishes.h"
 #include "cli/values.h"
 #include "hosts/hostlist.h"
 #include "placement/explain.h"
@@ -20,10 +19,7 @@ namespace {
 
 struct OrderOptions {
   JobOptions job;
-  PlanOptions plan;
-  std::size_t segment = 1;
-  std::size_t nodes = 0;
-  std::optional<std::string> before;
+  WishOptions wishes;
   std::optional<std::string> format;
   bool json = false;
   bool explain = false;
@@ -45,14 +41,6 @@ Result<const placement::Format*> chosen_format(const OrderOptions& options) {
   return usage(fmt::format("--format {}", *options.format), "there is no such form",
                meant ? fmt::format("did you mean {}?", *meant)
                      : fmt::format("there are {}", join(names, ", ")));
-}
-
-// Of --stable: host lists, one or more per line, "#" begins a comment.
-Result<std::vector<std::string>> earlier_order(const OrderOptions& options) {
-  if (!options.before) return std::vector<std::string>{};
-  const auto text = read_file(*options.before);
-  if (!text) return std::unexpected(text.error());
-  return placement::read_order(*text, *options.before);
 }
 
 Result<void> check_length(const placement::Format& format, const Job& job,
@@ -91,7 +79,8 @@ Result<void> add_explanation(const OrderOptions& options, placement::Placement& 
   const auto position = position_of(options.explained_host, placement);
   if (!position) return std::unexpected(position.error());
   placement::explain(
-      placement, {.topology = options.job.topology, .segment = options.segment, .node = *position});
+      placement,
+      {.topology = options.job.topology, .segment = options.wishes.segment, .node = *position});
   return {};
 }
 
@@ -107,20 +96,16 @@ int print_explanation(std::string_view format, const placement::Placement& place
 Result<int> print_order(const OrderOptions& options, const Environment& environment) {
   const auto format = chosen_format(options);
   if (!format) return std::unexpected(format.error());
-  const auto plan = parse_order_plan(options.plan);
+  const auto plan = parse_order_plan(options.wishes.plan);
   if (!plan) return std::unexpected(plan.error());
   auto job = find_job(options.job, environment);
   if (!job) return std::unexpected(job.error());
   if (auto fits = check_length(**format, *job, options.job); !fits) {
     return std::unexpected(fits.error());
   }
-  auto before = earlier_order(options);
-  if (!before) return std::unexpected(before.error());
-  auto placed = placement::place(job->hosts, std::move(job->map),
-                                 {.segment = options.segment,
-                                  .nodes = options.nodes,
-                                  .plan = *plan,
-                                  .before = *std::move(before)});
+  const auto wishes = wishes_of(options.wishes, *plan);
+  if (!wishes) return std::unexpected(wishes.error());
+  auto placed = placement::place(job->hosts, std::move(job->map), *wishes);
   if (!placed) return std::unexpected(placed.error());
   if (auto added = add_explanation(options, *placed); !added) {
     return std::unexpected(added.error());
@@ -156,16 +141,7 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
                "toprun topo order");
   add_job_options(app, options.job);
   add_processes_option(app, options.job);
-  app.add_option("--segment", options.segment,
-                 "keep groups of so many nodes, as of one NVLink domain, inside one domain")
-      ->check(CLI::Range(1, max_nodes));
-  app.add_option("--nnodes", options.nodes,
-                 "so many nodes are needed: which of them, and which stay idle")
-      ->check(CLI::Range(1, max_nodes));
-  app.add_option("--stable", options.before,
-                 "a file with an earlier order of the job, as --format hosts prints it: hosts that "
-                 "stay keep their places");
-  add_plan_options(app, options.plan);
+  add_wish_options(app, options.wishes);
   app.add_option("--format", options.format, "one of the formats below, table unless given");
   app.add_flag("--json", options.json, "the same as --format json");
   const auto* explain =

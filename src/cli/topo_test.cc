@@ -284,7 +284,7 @@ TEST_F(Topo, HelpsOnStdout) {
            {{"order", "--help"}, "toprun topo order --topology racks.txt"},
            {{"show", "--help"}, "Example: toprun topo show"},
            {{"score", "--help"}, "Example: toprun topo score"},
-           {{"draw", "--help"}, "toprun topo draw --topology racks.txt > ring.svg"},
+           {{"draw", "--help"}, "toprun topo draw --topology racks.txt -o ring.svg"},
        }) {
     const auto outcome = run(arguments);
     EXPECT_EQ(outcome.code, 0);

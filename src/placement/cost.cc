@@ -149,4 +149,13 @@ double least_seconds(Collective collective, const Network& network, Nodes nodes,
   return cost_of(Collective::all_to_all, network, nodes, bytes).seconds;
 }
 
+std::vector<double> ring_step_seconds(const Links& links, std::size_t nodes, double bytes) {
+  std::vector<double> seconds;
+  for (const Links::Level& level : links.levels) {
+    const bool carries = !level.nvlink && nodes > 1;
+    seconds.push_back(carries ? seconds_of(ring_edge_bytes(nodes, bytes), level.gbps) : 0);
+  }
+  return seconds;
+}
+
 }  // namespace toprun::placement

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "placement/loads.h"
 
@@ -51,5 +52,9 @@ Cost cost_of(Collective collective, const Network& network, std::span<const std:
 // same in every order. For the tree it is a bound that need not be reached.
 double least_seconds(Collective collective, const Network& network,
                      std::span<const std::size_t> nodes, double bytes);
+
+// By level: seconds for which one edge of a ring all-reduce over so many nodes occupies a domain's
+// uplink. 0: the figure is not known, or the level is NVLink's, which has no uplink.
+std::vector<double> ring_step_seconds(const Links& links, std::size_t nodes, double bytes);
 
 }  // namespace toprun::placement

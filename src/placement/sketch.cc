@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "hosts/hostlist.h"
 #include "placement/outline.h"
@@ -38,15 +39,14 @@ std::size_t divided_up(std::size_t count, std::size_t by) {
 }
 
 Cut cut_for(Siblings domains, std::size_t levels, std::size_t nodes) {
-  if (nodes <= max_units) return {levels, 1};
+  if (nodes <= max_single_nodes || levels == 0) return {levels, divided_up(nodes, max_units)};
   std::vector<std::size_t> counts(levels + 1);
   count_units(domains, counts);
-  counts[levels] = nodes;
-  std::size_t level = 0;
-  while (level < levels && counts[level + 1] <= max_units) ++level;
+  std::size_t level = levels - 1;
+  while (level > 0 && counts[level] > max_units) --level;
   if (counts[level] > max_units) return {level, divided_up(counts[level], max_units)};
   constexpr std::size_t few = max_units / 8;
-  if (level == levels || counts[level] >= few) return {level, 1};
+  if (level == levels - 1 || counts[level] >= few) return {level, 1};
   return {level + 1, divided_up(counts[level + 1], max_units - counts[level])};
 }
 
@@ -60,7 +60,7 @@ class Folding {
   std::vector<std::size_t> run() {
     const std::vector<Domain> domains = outline(tree_);
     cut_ = cut_for(domains, tree_.levels.size(), tree_.nodes.size());
-    sketch_.whole = {{}, {}, tree_.nodes.size(), 0, 0, {}};
+    sketch_.whole = {{}, {}, tree_.nodes.size(), 0, 0, 0, {}};
     add_all(domains, 0, sketch_.whole);
     add_unplaced();
     return std::move(unit_of_);
@@ -71,7 +71,7 @@ class Folding {
     if (level == cut_.level) return add_folded(domains, around);
     for (const Domain& domain : domains) {
       around.inside.push_back(
-          {domain.level, domain.name, domain.nodes.size(), sketch_.units.size(), 0, {}});
+          {domain.level, domain.name, domain.nodes.size(), 0, sketch_.units.size(), 0, {}});
       Frame& frame = around.inside.back();
       if (!domain.inside.empty()) {
         add_all(domain.inside, level + 1, frame);
@@ -123,8 +123,8 @@ class Folding {
     const std::size_t count = tree_.unplaced.size();
     if (count == 0) return;
     Frame& around = sketch_.whole;
-    around.inside.push_back({{}, {}, count, sketch_.units.size(), 0, {}});
-    const bool all_shown = tree_.nodes.size() <= max_units;
+    around.inside.push_back({{}, {}, count, 0, sketch_.units.size(), 0, {}});
+    const bool all_shown = tree_.nodes.size() <= max_single_nodes;
     const std::size_t most = tree_.levels.empty() ? max_units : max_unplaced_units;
     add_nodes(Nodes(tree_.nodes).last(count), all_shown ? 1 : divided_up(count, most), true,
               around.inside.back());
@@ -187,32 +187,65 @@ void add_steps(Sketch& sketch, Nodes nodes, const std::vector<std::size_t>& unit
   }
 }
 
-void leave_out_steps(Sketch& sketch) {
-  if (sketch.steps.size() <= max_steps) return;
-  sketch.steps_left_out = sketch.steps.size() - max_steps;
-  std::ranges::stable_sort(sketch.steps, std::greater(), &Step::count);
-  sketch.steps.resize(max_steps);
+// How many units a frame holds, those of the frames inside it included.
+std::size_t units_in(const Frame& frame) {
+  std::size_t count = frame.own;
+  for (const Frame& inside : frame.inside) count += units_in(inside);
+  return count;
+}
+
+// Adds a step's count to every frame that it leaves.
+void add_leaving(Frame& frame, const Step& step) {
+  for (Frame& inside : frame.inside) {
+    const std::size_t end = inside.first + units_in(inside);
+    if (step.from < inside.first || step.from >= end) continue;
+    if (step.to < inside.first || step.to >= end) inside.leaving += step.count;
+    add_leaving(inside, step);
+    return;
+  }
+}
+
+void count_leaving(Sketch& sketch) {
+  for (const Step& step : sketch.steps) {
+    sketch.units[step.from].leaving += step.count;
+    add_leaving(sketch.whole, step);
+  }
 }
 
 void add_ranks(Sketch& sketch, Nodes nodes, const std::vector<std::size_t>& unit_of) {
-  std::vector<bool> seen(sketch.units.size());
+  std::vector<int> end(sketch.units.size(), -1);
   for (const Node& node : nodes) {
-    const std::size_t at = unit_of[node.index];
-    if (!seen[at]) sketch.units[at].first_rank = node.first_rank;
-    seen[at] = true;
-    sketch.units[at].nproc += node.nproc;
+    if (node.nproc == 0) continue;
+    Unit& unit = sketch.units[unit_of[node.index]];
+    const bool goes_on =
+        std::exchange(end[unit_of[node.index]], node.first_rank + node.nproc) == node.first_rank;
+    if (!goes_on && unit.runs++ < max_runs) unit.ranks.push_back({node.first_rank, 0});
+    if (unit.runs <= max_runs) unit.ranks.back().count += node.nproc;
+  }
+}
+
+void add_teams(Sketch& sketch, const Teams& teams, Nodes nodes,
+               const std::vector<std::size_t>& unit_of) {
+  sketch.team_kind = name_of(teams.kind);
+  sketch.teams = teams.count;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::size_t team = teams.of_node[i];
+    std::optional<Teams::Range>& range = sketch.units[unit_of[nodes[i].index]].teams;
+    if (!range) range = {team, team};
+    range = {std::min(range->first, team), std::max(range->last, team)};
   }
 }
 
 }  // namespace
 
-Sketch sketch(const Placement& tree, const Placement& drawn) {
-  Sketch sketch{drawn.source, drawn.levels, drawn.ring, drawn.nodes.size(), {}, {}, {}, 0, 0, {}};
+Sketch sketch(const Placement& tree, const Placement& drawn, const Teams* teams) {
+  Sketch sketch{drawn.source, drawn.levels, drawn.ring, drawn.nodes.size(), {}, {}, {}, 0, {}};
   const std::vector<std::size_t> unit_of = Folding(tree, sketch).run();
   add_ranks(sketch, drawn.nodes, unit_of);
+  if (teams) add_teams(sketch, *teams, drawn.nodes, unit_of);
   if (!drawn.nodes.empty()) sketch.start = unit_of[drawn.nodes.front().index];
   if (drawn.nodes.size() > 1) add_steps(sketch, drawn.nodes, unit_of);
-  leave_out_steps(sketch);
+  count_leaving(sketch);
   return sketch;
 }
 

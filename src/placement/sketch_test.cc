@@ -50,6 +50,16 @@ std::string steps(const Sketch& sketch) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
+// "2-3 10-11", and how many runs there are where not all are told.
+std::string ranks(const Unit& unit) {
+  std::vector<std::string> parts;
+  for (const Run& run : unit.ranks) {
+    parts.push_back(fmt::format("{}-{}", run.first, run.first + run.count - 1));
+  }
+  const std::string text = fmt::format("{}", fmt::join(parts, " "));
+  return unit.runs == parts.size() ? text : fmt::format("{} of {}", text, unit.runs);
+}
+
 Places interleaved(std::size_t nodes, std::size_t racks) {
   Places places;
   for (std::size_t i = 0; i < nodes; ++i) {
@@ -66,8 +76,7 @@ TEST(Sketch, BoxesStandByTopologyWhateverOrderIsDrawn) {
   const Sketch given = sketch_of(levels, interleaved(4, 2), {}, Order::given);
   EXPECT_EQ(boxes(given), boxes(ordered));
   EXPECT_EQ(steps(given), "0>2:1 2>1:1 1>3:1 3>0:1");
-  EXPECT_EQ(given.units[2].first_rank, 2);
-  EXPECT_EQ(given.units[2].nproc, 2);
+  EXPECT_EQ(ranks(given.units[2]), "2-3");
   EXPECT_EQ(given.start, 0u);
 }
 
@@ -102,24 +111,59 @@ TEST(Sketch, FoldsRacksIntoBoxesOfOneEach) {
   EXPECT_EQ(sketch.whole.inside[0].own, 250u);
 }
 
-TEST(Sketch, FoldsNeighboursTogetherWhereEachAloneIsTooMuch) {
+TEST(Sketch, AnInnermostDomainIsABoxAsSoonAsNodesAreMany) {
   const struct {
     std::size_t nodes, racks;
     std::string first;  // unit
+    std::size_t units;
   } rows[] = {
-      {max_units, 2, "n0"},
-      {2 * max_units, 2, "n[0,2,4]"},  // racks alone would be two boxes
-      {8'000, 1'000, "r[0-3]"},        // and the cluster one
+      {max_single_nodes, 20, "n0", max_single_nodes},
+      {max_single_nodes + 1, 20, "r0", 20},
+      {500, 2, "r0", 2},
+      {8'000, max_units, "r0", max_units},
+      {8'000, 1'000, "r[0-3]", 250},  // and the cluster is one
   };
-  for (const auto& [nodes, racks, first] : rows) {
+  for (const auto& [nodes, racks, first, units] : rows) {
     const Sketch sketch = sketch_of({"cluster", "rack"}, interleaved(nodes, racks));
     EXPECT_EQ(sketch.units[0].name, first);
-    EXPECT_LE(sketch.units.size(), max_units);
-    EXPECT_GT(sketch.units.size(), max_units / 2);
+    EXPECT_EQ(sketch.units.size(), units);
     std::size_t all = 0;
     for (const Unit& unit : sketch.units) all += unit.nodes;
     EXPECT_EQ(all, nodes);
   }
+}
+
+TEST(Sketch, FoldsTheDomainsAroundWhereTheInnermostAreTooMany) {
+  Places places;
+  for (std::size_t i = 0; i < 4'000; ++i) {
+    places.push_back(
+        {fmt::format("n{}", i), {fmt::format("pod{}", i / 50), fmt::format("leaf{}", i / 5)}});
+  }
+  const Sketch sketch = sketch_of({"pod", "leaf"}, places);
+  EXPECT_EQ(sketch.units.size(), 80u);
+  EXPECT_EQ(sketch.units[0].name, "pod0");
+}
+
+TEST(Sketch, EveryBoxTellsItsRanks) {
+  const Sketch ordered = sketch_of({"cluster", "rack"}, interleaved(400, 4));
+  EXPECT_EQ(ranks(ordered.units[1]), "200-399");
+  const Sketch given = sketch_of({"cluster", "rack"}, interleaved(400, 4), {}, Order::given);
+  EXPECT_EQ(ranks(given.units[1]), "2-3 10-11 18-19 26-27 of 100");
+}
+
+TEST(Sketch, CountsWhatLeavesEachBox) {
+  const auto levels = std::vector<std::string>{"cluster", "rack"};
+  const auto leaving = [](const Sketch& sketch) {
+    std::vector<std::size_t> counts;
+    for (const Frame& rack : sketch.whole.inside[0].inside) counts.push_back(rack.leaving);
+    return counts;
+  };
+  EXPECT_EQ(leaving(sketch_of(levels, interleaved(12, 2))), (std::vector<std::size_t>{1, 1}));
+  EXPECT_EQ(leaving(sketch_of(levels, interleaved(12, 2), {}, Order::given)),
+            (std::vector<std::size_t>{6, 6}));
+  const Sketch folded = sketch_of(levels, interleaved(400, 4), {}, Order::given);
+  EXPECT_EQ(folded.units[3].leaving, 100u);
+  EXPECT_EQ(folded.whole.inside[0].leaving, 0u);
 }
 
 TEST(Sketch, FoldsWhatIsUnknownApart) {
@@ -132,19 +176,6 @@ TEST(Sketch, FoldsWhatIsUnknownApart) {
   EXPECT_TRUE(sketch.units[50].unknown);
   EXPECT_EQ(sketch.whole.inside.back().own, 14u);  // of three each
   EXPECT_FALSE(sketch.whole.inside.back().level);
-}
-
-TEST(Sketch, LeavesOutWaysThatAreTooMany) {
-  // Every rack of 80 is followed by every other.
-  Places places;
-  for (std::size_t i = 0; i < 80 * 79; ++i) {
-    places.push_back({fmt::format("n{}", i), {fmt::format("r{}", i * i / 80 % 80)}});
-  }
-  const Sketch sketch = sketch_of({"rack"}, places, {}, Order::given);
-  EXPECT_LE(sketch.steps.size(), max_steps);
-  std::size_t drawn = 0;
-  for (const Step& step : sketch.steps) drawn += step.count;
-  EXPECT_LE(drawn + sketch.steps_inside + sketch.steps_left_out, sketch.nodes);
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "view/markup.h"
+#include "view/pack.h"
 #include "view/ring_route.h"
 #include "view/ring_words.h"
 
@@ -17,97 +19,60 @@ using placement::Sketch;
 using placement::Unit;
 
 constexpr double canvas_margin = 24;
-constexpr double way_back = 40;  // room around the boxes for the line that closes the ring
-constexpr double unit_gap = 28;
-constexpr double frame_gap = 28;
-constexpr double padding = 20;
+constexpr double left_margin = 30;   // of a frame: the way for lines that leave it
+constexpr double right_margin = 14;  // and below
 constexpr double title_height = 24;
 constexpr double unit_padding = 9;
 constexpr double line_height = 16;
 constexpr double legend_row = 19;
 constexpr double least_width = 600;
-constexpr double page_shape = 1.8;  // width to height
+constexpr double page_shape = 1.6;  // width to height
 constexpr double row_shape = 4.5;   // of a few units: in one row the ring is a straight line
 constexpr std::size_t few = 18;
+constexpr std::array<std::size_t, 5> tried_columns = {1, 2, 3, 5, 8};  // of frames in a frame
+constexpr Spacing wide{28, 30};
+constexpr Spacing narrow{16, 22};  // where boxes hold several nodes
 
-// Things side by side in rows from left to right.
-struct Packing {
-  std::vector<Point> at;
-  double width = 0;
-  double height = 0;
+// What a frame, or the whole picture, measures inside.
+struct Measured {
+  Packing units;
+  Packing frames;  // below the units
+  std::vector<Measured> inside;
+  Size size;
+  double used_area = 0;  // by units
 };
-
-Packing in_rows(const std::vector<Rect>& sizes, std::size_t columns, double gap) {
-  Packing packing;
-  double y = 0;
-  for (std::size_t first = 0; first < sizes.size(); first += columns) {
-    double x = 0;
-    double height = 0;
-    for (std::size_t i = first; i < std::min(first + columns, sizes.size()); ++i) {
-      packing.at.push_back({x, y});
-      x += sizes[i].width + gap;
-      height = std::max(height, sizes[i].height);
-    }
-    packing.width = std::max(packing.width, x - gap);
-    y += height + gap;
-  }
-  packing.height = std::max(0.0, y - gap);
-  return packing;
-}
-
-// In rows of one length rather than with a ragged end, and of the shape asked for: width to height.
-Packing packed(const std::vector<Rect>& sizes, double gap, double shape) {
-  constexpr double ragged = 3;
-  Packing best;
-  double best_badness = 0;
-  for (std::size_t columns = 1; columns <= sizes.size(); ++columns) {
-    Packing packing = in_rows(sizes, columns, gap);
-    const std::size_t places = (sizes.size() + columns - 1) / columns * columns;
-    const auto empty = static_cast<double>(places - sizes.size());
-    const double badness =
-        std::abs(std::log((packing.width + gap) / (packing.height + gap) / shape)) +
-        ragged * empty / static_cast<double>(places);
-    if (best.at.empty() || badness < best_badness) {
-      best = std::move(packing);
-      best_badness = badness;
-    }
-  }
-  return best;
-}
 
 class Builder {
  public:
-  Builder(const Sketch& sketch, const std::string& order) : sketch_(sketch), order_(order) {}
+  Builder(const Sketch& sketch, const std::string& order)
+      : sketch_(sketch), order_(order), spacing_(sketch.folded() ? narrow : wide) {}
 
   RingLayout run() {
     layout_.units.resize(sketch_.units.size());
+    stops_.resize(sketch_.units.size());
     for (std::size_t i = 0; i < sketch_.units.size(); ++i) fill_unit(i);
     set_unit_size();
     add_heading();
     add_legend();
-    const Point corner{canvas_margin + way_back, y_ + way_back / 2};
-    area_ = {corner.x, corner.y, 0, 0};
-    const Size size = place_inside(sketch_.whole, corner, 0);
-    area_.width = size.width;
-    area_.height = size.height;
-    y_ = area_.bottom() + way_back + line_height;
-    layout_.lines = routes(sketch_, unit_rects(), frames_of_units(), area_);
+    const Measured measured =
+        measure(sketch_.whole, most_width - 2 * (canvas_margin + room_around));
+    const Rect area{canvas_margin + room_around, y_, measured.size.width, measured.size.height};
+    trunks_.push_back({area, area.x - room_around / 4, -lane_gap, {}, 0, 0});
+    place(sketch_.whole, measured, {area.x, area.y}, 0, 0);
+    y_ = area.bottom() + room_around + line_height;
+    layout_.lines = routes(sketch_, trunks_, stops_);
     add_notes();
-    set_canvas();
+    set_canvas(area);
     return std::move(layout_);
   }
 
  private:
-  struct Size {
-    double width = 0;
-    double height = 0;
-  };
-
   void fill_unit(std::size_t i) {
     const Unit& unit = sketch_.units[i];
     UnitBox& box = layout_.units[i];
     box.unknown = unit.unknown;
     box.start = sketch_.start == i;
+    if (unit.teams && unit.teams->first == unit.teams->last) box.team = unit.teams->first;
     for (std::string& line : lines_of(sketch_, unit)) {
       box.lines.push_back({{},
                            std::move(line),
@@ -118,7 +83,7 @@ class Builder {
   }
 
   void set_unit_size() {
-    unit_ = {0, 0, 0, 0};
+    unit_ = {0, 0};
     std::size_t most_lines = 1;
     for (const UnitBox& unit : layout_.units) {
       most_lines = std::max(most_lines, unit.lines.size());
@@ -128,114 +93,97 @@ class Builder {
     unit_.height = static_cast<double>(most_lines) * line_height + unit_padding;
   }
 
-  // Measured and placed in one go, at the top left corner given; frames inside come behind the
-  // frame around them, which is filled in at the end.
-  Size place_inside(const Frame& frame, Point corner, std::size_t depth) {
-    const Size units = place_units(frame, corner);
-    if (frame.inside.empty()) return units;
-    std::vector<Rect> sizes;
-    std::vector<Extent> extents;
+  Measured measure(const Frame& frame, double most) const {
+    const Packing units = pack(std::vector<Size>(frame.own, unit_), spacing_,
+                               frame.own <= few ? row_shape : page_shape, most);
+    std::optional<Measured> best;
+    for (const std::size_t columns : tried_columns) {
+      if (best && columns > frame.inside.size()) break;
+      Measured measured = measure_inside(frame, most, columns);
+      measured.units = units;
+      measured.used_area += static_cast<double>(frame.own) * unit_.width * unit_.height;
+      measured.size = {std::max(units.size.width, measured.frames.size.width),
+                       units.size.height + measured.frames.size.height};
+      if (!best || badness(measured) < badness(*best)) best = std::move(measured);
+    }
+    return *std::move(best);
+  }
+
+  static double badness(const Measured& measured) {
+    return view::badness(measured.size, measured.used_area, page_shape);
+  }
+
+  // The frames inside, each narrow enough for so many in a row.
+  Measured measure_inside(const Frame& frame, double most, std::size_t columns) const {
+    const double each = (most + spacing_.beside) / static_cast<double>(columns) - spacing_.beside;
+    Measured measured;
+    std::vector<Size> sizes;
     for (const Frame& inside : frame.inside) {
-      extents.push_back({layout_.frames.size(), 0, inside.first, 0});
-      const Size size = place_frame(inside, {0, 0}, depth);
-      extents.back().frames_end = layout_.frames.size();
-      extents.back().units_end = placed_units_;
-      sizes.push_back({0, 0, size.width, size.height});
+      measured.inside.push_back(measure(inside, each - left_margin - right_margin));
+      measured.used_area += measured.inside.back().used_area;
+      sizes.push_back(outer_size(inside, measured.inside.back().size));
     }
-    const Packing packing = packed(sizes, frame_gap, page_shape);
-    const double below = frame.own == 0 ? 0 : units.height + frame_gap;
-    for (std::size_t i = 0; i < extents.size(); ++i) {
-      move(extents[i], {corner.x + packing.at[i].x, corner.y + below + packing.at[i].y});
-    }
-    return {std::max(units.width, packing.width), below + packing.height};
+    measured.frames = pack(sizes, spacing_, page_shape, most);
+    return measured;
   }
 
-  Size place_units(const Frame& frame, Point corner) {
-    const Packing packing = packed(std::vector<Rect>(frame.own, unit_), unit_gap,
-                                   frame.own <= few ? row_shape : page_shape);
-    for (std::size_t i = 0; i < frame.own; ++i) {
-      set_unit(frame.first + i, {corner.x + packing.at[i].x, corner.y + packing.at[i].y});
-    }
-    placed_units_ = std::max(placed_units_, frame.first + frame.own);
-    return {packing.width, packing.height};
+  // With the margins and the title around what is inside.
+  Size outer_size(const Frame& frame, Size inside) const {
+    const double title = width_of({.text = title_of(sketch_, frame), .style = Style::name});
+    return {left_margin + std::max(inside.width, std::ceil(title)) + right_margin,
+            title_height + inside.height + right_margin};
   }
 
-  void set_unit(std::size_t i, Point corner) {
+  // The inside of a frame at the corner given; frames inside come behind the frame around them.
+  void place(const Frame& frame, const Measured& measured, Point corner, std::size_t trunk,
+             std::size_t depth) {
+    for (const Row& row : measured.units.rows) {
+      trunks_[trunk].channels.push_back(corner.y + row.y);
+      for (std::size_t i = row.first; i < row.first + row.count; ++i) {
+        const Rect box{corner.x + measured.units.x[i], corner.y + row.y, unit_.width, unit_.height};
+        set_unit(frame.first + i, box);
+        stops_[frame.first + i] = {box, trunk, trunks_[trunk].channels.size() - 1};
+      }
+    }
+    const double below = corner.y + measured.units.size.height;
+    for (const Row& row : measured.frames.rows) {
+      trunks_[trunk].channels.push_back(below + row.y);
+      for (std::size_t i = row.first; i < row.first + row.count; ++i) {
+        place_frame(frame.inside[i], measured.inside[i],
+                    {corner.x + measured.frames.x[i], below + row.y}, trunk, depth);
+      }
+    }
+  }
+
+  void place_frame(const Frame& frame, const Measured& measured, Point corner, std::size_t parent,
+                   std::size_t depth) {
+    const Size size = outer_size(frame, measured.size);
+    const Rect box{corner.x, corner.y, size.width, size.height};
+    layout_.frames.push_back(
+        {box,
+         frame.level,
+         depth,
+         !frame.name,
+         {{corner.x + left_margin, corner.y + 17}, title_of(sketch_, frame), Style::name},
+         whole_name_of(frame)});
+    const std::size_t trunk = trunks_.size();
+    trunks_.push_back({box,
+                       corner.x + left_margin / 4,
+                       lane_gap,
+                       {},
+                       parent,
+                       trunks_[parent].channels.size() - 1});
+    place(frame, measured, {corner.x + left_margin, corner.y + title_height}, trunk, depth + 1);
+  }
+
+  void set_unit(std::size_t i, const Rect& box) {
     UnitBox& unit = layout_.units[i];
-    unit.box = {corner.x, corner.y, unit_.width, unit_.height};
+    unit.box = box;
     const double text_height = static_cast<double>(unit.lines.size()) * line_height;
-    double y = corner.y + (unit_.height - text_height) / 2 + 12;
+    double y = box.y + (box.height - text_height) / 2 + 12;
     for (Text& text : unit.lines) {
-      text.at = {corner.x + unit_.width / 2, y};
+      text.at = {box.centre().x, y};
       y += line_height;
-    }
-  }
-
-  Size place_frame(const Frame& frame, Point corner, std::size_t depth) {
-    const std::size_t index = layout_.frames.size();
-    layout_.frames.push_back(frame_box(frame, depth));
-    const Size inside =
-        place_inside(frame, {corner.x + padding, corner.y + title_height + padding / 2}, depth + 1);
-    FrameBox& box = layout_.frames[index];
-    box.title.at = {corner.x + 10, corner.y + 17};
-    box.box = {corner.x, corner.y,
-               std::max(inside.width + 2 * padding, std::ceil(width_of(box.title)) + 20),
-               inside.height + title_height + padding / 2 + padding};
-    return {box.box.width, box.box.height};
-  }
-
-  FrameBox frame_box(const Frame& frame, std::size_t depth) const {
-    FrameBox box;
-    box.level = frame.level;
-    box.depth = depth;
-    box.unknown = !frame.name;
-    box.title = {{}, title_of(sketch_, frame), Style::name};
-    box.whole_name = whole_name_of(frame);
-    return box;
-  }
-
-  // What a frame holds, itself included: ranges of frames and units.
-  struct Extent {
-    std::size_t frames = 0, frames_end = 0;
-    std::size_t units = 0, units_end = 0;
-  };
-
-  void move(const Extent& extent, Point by) {
-    for (std::size_t i = extent.frames; i < extent.frames_end; ++i) {
-      FrameBox& frame = layout_.frames[i];
-      frame.box.x += by.x;
-      frame.box.y += by.y;
-      frame.title.at.x += by.x;
-      frame.title.at.y += by.y;
-    }
-    for (std::size_t i = extent.units; i < extent.units_end; ++i) {
-      const Rect box = layout_.units[i].box;
-      set_unit(i, {box.x + by.x, box.y + by.y});
-    }
-  }
-
-  std::vector<Rect> unit_rects() const {
-    std::vector<Rect> rects;
-    for (const UnitBox& unit : layout_.units) rects.push_back(unit.box);
-    return rects;
-  }
-
-  // The frames around each unit, outermost first. Frames stand in the order of their walk.
-  std::vector<std::vector<Rect>> frames_of_units() const {
-    std::vector<std::vector<Rect>> around(layout_.units.size());
-    std::size_t next = 0;
-    std::vector<Rect> path;
-    add_frames(sketch_.whole, next, path, around);
-    return around;
-  }
-
-  void add_frames(const Frame& frame, std::size_t& next, std::vector<Rect>& path,
-                  std::vector<std::vector<Rect>>& around) const {
-    for (std::size_t i = 0; i < frame.own; ++i) around[frame.first + i] = path;
-    for (const Frame& inside : frame.inside) {
-      path.push_back(layout_.frames[next++].box);
-      add_frames(inside, next, path, around);
-      path.pop_back();
     }
   }
 
@@ -298,8 +246,8 @@ class Builder {
     }
   }
 
-  void set_canvas() {
-    layout_.width = std::max(least_width, area_.right() + way_back + canvas_margin);
+  void set_canvas(const Rect& area) {
+    layout_.width = std::max(least_width, area.right() + room_around + canvas_margin);
     for (const Text& text : layout_.texts) {
       layout_.width = std::max(layout_.width, bounds_of(text).right() + canvas_margin);
     }
@@ -310,9 +258,10 @@ class Builder {
   const Sketch& sketch_;
   const std::string& order_;
   RingLayout layout_;
-  Rect unit_;  // the size of all units
-  Rect area_;  // of all boxes
-  std::size_t placed_units_ = 0;
+  const Spacing spacing_;
+  Size unit_;  // of all units
+  std::vector<Trunk> trunks_;
+  std::vector<Stop> stops_;
   double y_ = 0;  // where the next text goes
 };
 

@@ -59,18 +59,20 @@ struct FrameBox {
 struct UnitBox {
   Rect box;
   bool unknown = false;
-  bool start = false;  // the ring begins here
+  bool start = false;               // the ring begins here
+  std::optional<std::size_t> team;  // that it is coloured by
   std::vector<Text> lines;
   std::string about;  // clean; what does not fit into the box
 };
 
-// A line of the ring, from the edge of one unit to the edge of another.
+// A line of the ring from the edge of one unit to the edge of another, or a part of several lines
+// that are drawn as one.
 struct Line {
-  std::vector<Point> points;  // corners of a line; `curved`: the four of a cubic Bézier curve
-  bool curved = false;
+  std::vector<Point> points;  // corners; all ways are level or upright
   std::optional<std::size_t> crosses;
   bool unknown = false;
-  std::size_t count = 1;
+  std::size_t count = 1;  // steps of the ring that take it
+  bool arrow = true;      // at its end
 };
 
 // A sample of a line in the legend.
@@ -78,6 +80,8 @@ struct Key {
   Point from, to;
   std::optional<std::size_t> level;
 };
+
+inline constexpr double most_width = 2'000;  // of a picture, if one box and its frames fit
 
 struct RingLayout {
   double width = 0;

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
+
+#include "view/bundle.h"
 
 namespace toprun::view {
 namespace {
@@ -9,51 +13,97 @@ namespace {
 using placement::Step;
 
 constexpr double beside = 14;      // from a box to the line in the gap before it
-constexpr double outside = 26;     // from all boxes to the line that closes the ring
-constexpr double port_offset = 9;  // of a curve's ends from the middle of a side
-constexpr double least_bend = 26;
+constexpr double first_lane = 6;   // above a row of boxes
+constexpr double port_offset = 9;  // of a line's ends from the middle of a box
+constexpr double outside = 30;     // from all boxes to the line that closes the ring
 
-// The outermost boxes that hold one of two units and not the other; a unit itself if it stands
-// beside.
-struct Apart {
-  Rect from, to;
+// A row's channel in a frame.
+struct Place {
+  std::size_t trunk = 0;
+  std::size_t row = 0;
 };
 
 class Router {
  public:
-  Router(const std::vector<Rect>& units, const std::vector<std::vector<Rect>>& frames,
-         const Rect& area)
-      : units_(units), frames_(frames), area_(area) {}
+  Router(const std::vector<Trunk>& trunks, const std::vector<Stop>& stops)
+      : trunks_(trunks), stops_(stops) {}
 
-  Line run(const Step& step) const {
-    Line line{{}, false, step.crosses, step.unknown, step.count};
-    if (step.to == step.from + 1) {
-      line.points = to_next(step.from);
-    } else if (step.to == 0 && step.from + 1 == units_.size()) {
-      line.points = way_back();
-    } else {
-      line.points = curve(step);
-      line.curved = true;
+  bool is_short(const Step& step) const {
+    return step.to == step.from + 1 || (step.to == 0 && step.from + 1 == stops_.size());
+  }
+
+  std::vector<Point> short_way(const Step& step) const {
+    return step.to == step.from + 1 ? to_next(step.from) : way_back();
+  }
+
+  std::vector<Point> along_trunks(const Step& step, std::size_t lane) const {
+    const Stop& from = stops_[step.from];
+    const Stop& to = stops_[step.to];
+    const std::vector<Place> out = ways_out(from);
+    const std::vector<Place> in = ways_out(to);
+    const std::size_t shared = shared_places(out, in);
+    Point at{from.box.centre().x + port_offset, from.box.y};
+    std::vector<Point> points{at};
+    const auto level_to = [&](double x) { points.push_back(at = {x, at.y}); };
+    const auto upright_to = [&](double y) { points.push_back(at = {at.x, y}); };
+    for (std::size_t i = out.size(); i-- > shared;) {
+      upright_to(channel(out[i], lane));
+      level_to(trunk_x(out[i].trunk, lane));
     }
-    return line;
+    upright_to(channel(out[shared - 1], lane));
+    if (out[shared - 1].row != in[shared - 1].row) {
+      level_to(trunk_x(in[shared - 1].trunk, lane));
+      upright_to(channel(in[shared - 1], lane));
+    }
+    for (std::size_t i = shared; i < in.size(); ++i) {
+      level_to(trunk_x(in[i].trunk, lane));
+      upright_to(channel(in[i], lane));
+    }
+    level_to(to.box.centre().x - port_offset);
+    upright_to(to.box.y);
+    return points;
   }
 
  private:
-  Apart apart(std::size_t from) const {
-    const auto& a = frames_[from];
-    const auto& b = frames_[from + 1];
-    std::size_t depth = 0;
-    while (depth < std::min(a.size(), b.size()) && a[depth].x == b[depth].x &&
-           a[depth].y == b[depth].y) {
-      ++depth;
+  double trunk_x(std::size_t trunk, std::size_t lane) const {
+    return trunks_[trunk].x + trunks_[trunk].lane_step * static_cast<double>(lane);
+  }
+  double channel(Place place, std::size_t lane) const {
+    return trunks_[place.trunk].channels[place.row] - first_lane -
+           lane_gap * static_cast<double>(lane);
+  }
+
+  // The channels on the way out from a unit, outermost first.
+  std::vector<Place> ways_out(const Stop& stop) const {
+    std::vector<Place> places{{stop.trunk, stop.row}};
+    for (std::size_t trunk = stop.trunk; trunk != trunks_[trunk].parent;
+         trunk = trunks_[trunk].parent) {
+      places.push_back({trunks_[trunk].parent, trunks_[trunk].row});
     }
-    return {depth < a.size() ? a[depth] : units_[from],
-            depth < b.size() ? b[depth] : units_[from + 1]};
+    std::ranges::reverse(places);
+    return places;
+  }
+
+  // How many frames hold both, the whole picture included.
+  static std::size_t shared_places(const std::vector<Place>& a, const std::vector<Place>& b) {
+    std::size_t shared = 0;
+    while (shared < std::min(a.size(), b.size()) && a[shared].trunk == b[shared].trunk) ++shared;
+    return shared;
+  }
+
+  // The outermost boxes that hold one of two units and not the other; a unit itself if it stands
+  // beside.
+  std::pair<Rect, Rect> apart(std::size_t from) const {
+    const std::vector<Place> a = ways_out(stops_[from]);
+    const std::vector<Place> b = ways_out(stops_[from + 1]);
+    const std::size_t shared = shared_places(a, b);
+    return {shared < a.size() ? trunks_[a[shared].trunk].box : stops_[from].box,
+            shared < b.size() ? trunks_[b[shared].trunk].box : stops_[from + 1].box};
   }
 
   std::vector<Point> to_next(std::size_t from) const {
-    const Rect& a = units_[from];
-    const Rect& b = units_[from + 1];
+    const Rect& a = stops_[from].box;
+    const Rect& b = stops_[from + 1].box;
     const auto [around_a, around_b] = apart(from);
     const Point end{b.x, b.centre().y};
     const double before_b = around_b.x - beside;
@@ -70,10 +120,10 @@ class Router {
   }
 
   std::vector<Point> way_back() const {
-    const Rect& a = units_.back();
-    const Rect& b = units_.front();
-    const double below = area_.bottom() + outside;
-    const double left = area_.x - outside;
+    const Rect& a = stops_.back().box;
+    const Rect& b = stops_.front().box;
+    const double below = trunks_.front().box.bottom() + outside;
+    const double left = trunks_.front().box.x - outside;
     return {{a.centre().x, a.bottom()},
             {a.centre().x, below},
             {left, below},
@@ -81,82 +131,59 @@ class Router {
             {b.x, b.centre().y}};
   }
 
-  std::vector<Point> curve(const Step& step) const {
-    const Rect& a = units_[step.from];
-    const Rect& b = units_[step.to];
-    const double dx = b.centre().x - a.centre().x;
-    const double dy = b.centre().y - a.centre().y;
-    if (std::abs(dy) < a.height / 2) return passes_over(step) ? over(a, b) : under(a, b);
-    const double gap = std::abs(dy) - a.height;
-    if (std::abs(dx) < a.width && gap > a.height) return round_the_side(a, b);
-    const double bend = std::max(least_bend, gap * 0.45);
-    if (dy > 0) {
-      const Point start{a.centre().x + port_offset, a.bottom()};
-      const Point end{b.centre().x + port_offset, b.y};
-      return {start, {start.x, start.y + bend}, {end.x, end.y - bend}, end};
+  const std::vector<Trunk>& trunks_;
+  const std::vector<Stop>& stops_;
+};
+
+// The first lane that is free all along the way, else one that it shares.
+class Lanes {
+ public:
+  std::size_t take(const Router& router, const Step& step) {
+    std::size_t lane = 0;
+    while (lane + 1 < max_lanes && meets(router.along_trunks(step, lane))) ++lane;
+    const std::vector<Point> points = router.along_trunks(step, lane);
+    for (std::size_t i = 1; i < points.size(); ++i) taken_.add(points[i - 1], points[i]);
+    return lane;
+  }
+
+ private:
+  // Ports, the first and the last part, are the unit's own.
+  bool meets(const std::vector<Point>& points) const {
+    for (std::size_t i = 2; i + 1 < points.size(); ++i) {
+      if (taken_.meets(points[i - 1], points[i])) return true;
     }
-    const Point start{a.centre().x - port_offset, a.y};
-    const Point end{b.centre().x - port_offset, b.bottom()};
-    return {start, {start.x, start.y - bend}, {end.x, end.y + bend}, end};
+    return false;
   }
-
-  // Between two of one row: where fewer rows are in the way, else above to the right and below to
-  // the left.
-  bool passes_over(const Step& step) const {
-    const Rect& a = units_[step.from];
-    const Rect around = frames_[step.from].empty() ? area_ : frames_[step.from].back();
-    const double above = a.y - around.y;
-    const double below = around.bottom() - a.bottom();
-    if (std::abs(above - below) > a.height) return above < below;
-    return a.x < units_[step.to].x;
-  }
-
-  std::vector<Point> over(const Rect& a, const Rect& b) const {
-    const double side = a.x < b.x ? port_offset : -port_offset;
-    const Point start{a.centre().x + side, a.y};
-    const Point end{b.centre().x - side, b.y};
-    const double rise = bend_of(std::abs(end.x - start.x), start.y - area_.y + outside / 2);
-    return {start, {start.x, start.y - rise}, {end.x, end.y - rise}, end};
-  }
-
-  std::vector<Point> under(const Rect& a, const Rect& b) const {
-    const double side = a.x < b.x ? port_offset : -port_offset;
-    const Point start{a.centre().x + side, a.bottom()};
-    const Point end{b.centre().x - side, b.bottom()};
-    const double fall = bend_of(std::abs(start.x - end.x), area_.bottom() - start.y + outside / 2);
-    return {start, {start.x, start.y + fall}, {end.x, end.y + fall}, end};
-  }
-
-  // A curve reaches three quarters of the way to its handles.
-  static double bend_of(double distance, double room) {
-    return std::min(least_bend + distance * 0.16, room) * 4 / 3;
-  }
-
-  static std::vector<Point> round_the_side(const Rect& a, const Rect& b) {
-    const double bend = least_bend * 4 / 3;
-    if (b.y > a.y) {
-      const Point start{a.right(), a.centre().y};
-      const Point end{b.right(), b.centre().y};
-      return {start, {start.x + bend, start.y}, {end.x + bend, end.y}, end};
-    }
-    const Point start{a.x, a.centre().y};
-    const Point end{b.x, b.centre().y};
-    return {start, {start.x - bend, start.y}, {end.x - bend, end.y}, end};
-  }
-
-  const std::vector<Rect>& units_;
-  const std::vector<std::vector<Rect>>& frames_;
-  const Rect& area_;
+  Stretches taken_;
 };
 
 }  // namespace
 
-std::vector<Line> routes(const placement::Sketch& sketch, const std::vector<Rect>& units,
-                         const std::vector<std::vector<Rect>>& frames, const Rect& area) {
-  const Router router(units, frames, area);
+std::vector<Line> routes(const placement::Sketch& sketch, const std::vector<Trunk>& trunks,
+                         const std::vector<Stop>& stops) {
+  const Router router(trunks, stops);
+  const auto is_long = [&](const Step& step) { return !router.is_short(step); };
+  const bool few =
+      std::ranges::count_if(sketch.steps, is_long) <= static_cast<std::ptrdiff_t>(max_single_lines);
   std::vector<Line> lines;
-  lines.reserve(sketch.steps.size());
-  for (const Step& step : sketch.steps) lines.push_back(router.run(step));
+  Bundles bundles;
+  Lanes lanes;
+  for (const Step& step : sketch.steps) {
+    Line line{{}, step.crosses, step.unknown, step.count};
+    if (!is_long(step)) {
+      line.points = router.short_way(step);
+    } else if (few) {
+      line.points = router.along_trunks(step, lanes.take(router, step));
+    } else {
+      const std::size_t lane = step.crosses ? (*step.crosses + 1) % max_lanes : 0;
+      line.points = router.along_trunks(step, lane);
+      bundles.add(line);
+      continue;
+    }
+    lines.push_back(std::move(line));
+  }
+  std::vector<Line> shared = bundles.take();
+  lines.insert(lines.begin(), std::move_iterator(shared.begin()), std::move_iterator(shared.end()));
   return lines;
 }
 

@@ -18,8 +18,13 @@ constexpr const char* unknown_dashes = "5 4";
 constexpr double corner_radius = 9;  // of the ring's line
 constexpr double arrow_length = 8;
 constexpr double arrow_half_width = 4;
+constexpr double widest_line = 4.5;
+constexpr double team_width = 5;  // of the stripe in a box's left edge
 
 constexpr std::array colours = {"#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
+constexpr std::array team_colours = {"#4477aa", "#ee6677", "#228833", "#ccbb44",
+                                     "#66ccee", "#aa3377", "#bb5500", "#77aadd",
+                                     "#99ddbb", "#ddaadd", "#332288", "#888888"};
 constexpr std::array dashes = {"", "9 4", "2 4"};
 
 Point moved(Point from, Point to, double distance) {
@@ -40,7 +45,7 @@ class Svg {
   std::string run() {
     begin();
     for (const FrameBox& frame : layout_.frames) add_frame(frame);
-    add("<g fill=\"none\" stroke-linecap=\"round\"{}>\n", dense() ? " stroke-opacity=\"0.6\"" : "");
+    add("<g fill=\"none\" stroke-linecap=\"round\">\n");
     for (const Line& line : layout_.lines) add_line(line);
     add("</g>\n");
     add("<g font-family=\"{}\" font-size=\"12\">\n", fixed_width);
@@ -118,6 +123,10 @@ class Svg {
                          unit.start ? " stroke-width=\"2.5\"" : "",
                          unit.unknown ? fmt::format(" stroke-dasharray=\"{}\"", unknown_dashes)
                                       : std::string()));
+    if (unit.team) {
+      const Rect stripe{unit.box.x, unit.box.y, team_width, unit.box.height};
+      add_rect(stripe, 2, fmt::format("fill=\"{}\"", team_colour(*unit.team)));
+    }
     for (const Text& line : unit.lines) {
       add("<text x=\"{}\" y=\"{}\" fill=\"{}\"{}>{}</text>\n", number(line.at.x), number(line.at.y),
           line.style == Style::name ? ink : "#4b5563",
@@ -139,13 +148,10 @@ class Svg {
     return text;
   }
 
-  // So many lines that single ones cannot be followed any more.
-  bool dense() const { return layout_.lines.size() > 2 * layout_.units.size() + 100; }
-
   // Lines that many steps share are wider.
-  double width_of_line(const Line& line) const {
-    const double least = dense() ? 1 : 2;
-    return std::min(least + 0.5 * std::log2(static_cast<double>(line.count)), 5.0);
+  static double width_of_line(const Line& line) {
+    const double least = line.arrow ? 2 : 1.5;
+    return std::min(least + 0.4 * std::log2(static_cast<double>(line.count)), widest_line);
   }
 
   // Tips touch the box, so that the line ends where the tip is wide.
@@ -156,13 +162,8 @@ class Svg {
   void add_line(const Line& line) {
     add("<path {} d=\"M{}", stroke_of(line.crosses, line.unknown, width_of_line(line)),
         pair(line.points.front()));
-    if (line.curved) {
-      add("C{} {} {}", pair(line.points[1]), pair(line.points[2]), pair(foot_of_tip(line)));
-    } else {
-      for (std::size_t i = 1; i + 1 < line.points.size(); ++i) add_corner(line.points, i);
-      add("L{}", pair(foot_of_tip(line)));
-    }
-    add("\"/>\n");
+    for (std::size_t i = 1; i + 1 < line.points.size(); ++i) add_corner(line.points, i);
+    add("L{}\"/>\n", pair(line.arrow ? foot_of_tip(line) : line.points.back()));
   }
 
   void add_corner(const std::vector<Point>& points, std::size_t i) {
@@ -174,6 +175,7 @@ class Svg {
   }
 
   void add_arrow(const Line& line) {
+    if (!line.arrow) return;
     const Point tip = line.points.back();
     const Point before = line.points[line.points.size() - 2];
     const Point foot = moved(tip, before, arrow_length);
@@ -184,7 +186,7 @@ class Svg {
   }
 
   void add_key(const Key& key) {
-    const Line line{{key.from, key.to}, false, key.level, false, 2};
+    const Line line{{key.from, key.to}, key.level};
     add_line(line);
     add_arrow(line);
   }
@@ -213,6 +215,10 @@ std::string ring_svg(const RingLayout& layout) {
 
 const char* level_colour(std::size_t level) {
   return colours[level % colours.size()];
+}
+
+const char* team_colour(std::size_t team) {
+  return team_colours[team % team_colours.size()];
 }
 
 const char* level_dashes(std::size_t level) {

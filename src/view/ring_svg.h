@@ -15,6 +15,8 @@ std::string ring_svg(const RingLayout& layout);
 // which colour-blind people can tell apart ("Color Universal Design", 2008). They repeat after a
 // few levels.
 const char* level_colour(std::size_t level);
+// A box's stripe: Paul Tol's bright and vibrant schemes ("Colour schemes", 2021), which repeat too.
+const char* team_colour(std::size_t team);
 // How lines of that level are dashed, which tells repeated colours apart; empty: not.
 const char* level_dashes(std::size_t level);
 // Of lines that stay inside.

@@ -1,0 +1,44 @@
+#include "cli/topo_wishes.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/files.h"
+#include "cli/values.h"
+
+namespace toprun::cli {
+namespace {
+
+// Of --stable: host lists, one or more per line, "#" begins a comment.
+Result<std::vector<std::string>> earlier_order(const WishOptions& options) {
+  if (!options.before) return std::vector<std::string>{};
+  const auto text = read_file(*options.before);
+  if (!text) return std::unexpected(text.error());
+  return placement::read_order(*text, *options.before);
+}
+
+}  // namespace
+
+void add_wish_options(CLI::App& app, WishOptions& options) {
+  app.add_option("--segment", options.segment,
+                 "keep groups of so many nodes, as of one NVLink domain, inside one domain")
+      ->check(CLI::Range(1, max_nodes));
+  app.add_option("--nnodes", options.nodes,
+                 "so many nodes are needed: which of them, and which stay idle")
+      ->check(CLI::Range(1, max_nodes));
+  app.add_option("--stable", options.before,
+                 "a file with an earlier order of the job, as --format hosts prints it: hosts that "
+                 "stay keep their places");
+  add_plan_options(app, options.plan);
+}
+
+Result<placement::Wishes> wishes_of(const WishOptions& options,
+                                    std::optional<placement::Plan> plan) {
+  auto before = earlier_order(options);
+  if (!before) return std::unexpected(before.error());
+  return placement::Wishes{.segment = options.segment,
+                           .nodes = options.nodes,
+                           .plan = std::move(plan),
+                           .before = *std::move(before)};
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/plan_options.h"
+#include "placement/order.h"
+
+namespace toprun::cli {
+
+// What an order is to respect, as `topo order` and `topo draw` take it.
+struct WishOptions {
+  PlanOptions plan;
+  std::size_t segment = 1;
+  std::size_t nodes = 0;
+  std::optional<std::string> before;  // a file
+};
+
+// Adds --segment, --nnodes, --stable and the options of the plan.
+void add_wish_options(CLI::App& app, WishOptions& options);
+
+// `plan`: as it was parsed. Errors: the file of --stable cannot be read or is none.
+Result<placement::Wishes> wishes_of(const WishOptions& options,
+                                    std::optional<placement::Plan> plan);
+
+}  // namespace toprun::cli
