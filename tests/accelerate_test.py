@@ -128,6 +128,13 @@ class Settings(Accelerate):
                                        r"ACCELERATE_MIXED_PRECISION=bf16 ")
 
 
+    def test_are_not_asked_for_by_a_dry_run(self):
+        file = self.file("cpu.yaml", MULTI_CPU)
+        finished = self.run_it("--dry-run", "--accelerate-config", file, self.file("show.py", SHOW),
+                               env={"PYTHON_EXEC": "/bin/false"})
+        self.assertIn(f"settings     of {file}, as accelerate reads it on each node\n", finished.out)
+
+
 class WhatGoesWrong(Accelerate):
     def refused(self, pattern, *argv, env=None):
         finished = self.run_it(*argv, self.file("show.py", SHOW), env=env, code=2)
@@ -172,7 +179,7 @@ class AFileThatNobodyApplies(Accelerate):
     def test_is_said_once(self):
         finished = self.run_it("--nproc-per-node", 2, self.script)
         self.assertEqual(finished.err.count(self.WARNING), 1, finished)
-        self.assertRegex(finished.err, f"{self.default} on \\S+; --accelerate-config {self.default} does")
+        self.assertRegex(finished.err, f"{self.default} on \\S+; toprun --accelerate-config {self.default} does")
 
     def test_is_not_said_where_it_does_not_matter(self):
         other = self.file("other.py", "import os\n")

@@ -312,6 +312,29 @@ class BesideTorchrun(Torchrun):
                 self.assertNotEqual(taken, expected != [], "no difference any more")
 
 
+class ScriptsOfTheOldLauncher(support.TestCase):
+    """torch.distributed.launch gave each an argument --local-rank."""
+
+    def setUp(self):
+        self.script = self.folder() / "old.py"
+        self.script.write_text("import argparse\nparser = argparse.ArgumentParser()\n"
+                               "parser.add_argument('--local_rank', type=int, required=True)\n"
+                               "print('local rank', parser.parse_args().local_rank)\n")
+
+    def run_it(self, *arguments):
+        return self.toprun("--nproc-per-node", 2, self.script, *arguments, env=support.without_torch())
+
+    def test_are_told_what_to_do(self):
+        finished = self.run_it()
+        self.assertEqual(finished.code, 2, finished)
+        self.assertIn("  next        read LOCAL_RANK in the script, or behind it write "
+                      "--local_rank='${local_rank}': ", finished.err)
+
+    def test_run_with_that(self):
+        finished = self.run_it("--local_rank=${local_rank}")
+        self.assertEqual(sorted(finished.out.splitlines()), ["local rank 0", "local rank 1"], finished)
+
+
 class Completion(support.TestCase):
     def setUp(self):
         support.needs_program("bash")

@@ -195,7 +195,9 @@ void Output::Impl::serve(Stream& stream, const Portion& portion) {
   const bool found = read_some(stream, portion);
   if (stream.at_end) return check_flushed();
   if (stream.blocked) return;  // on_room() goes on
-  if (!found) return readable->arm(stream.pipe.get(), stream.index);
+  // A terminal holds too little to let it fill.
+  const bool rests = found && stream.terminal == Console::no_terminal;
+  if (!rests) return readable->arm(stream.pipe.get(), stream.index);
   stream.resting = true;
   run_rest_timer();
 }

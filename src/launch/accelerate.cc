@@ -117,6 +117,7 @@ bool has_accelerate_settings(const Environment& environment) {
 
 bool imports_accelerate(std::string_view script) {
   constexpr std::string_view package = "accelerate";
+  if (script.find(package) == script.npos) return false;
   return std::ranges::any_of(split(script, '\n'), [&](std::string_view line) {
     const auto parts = words(line);
     if (parts.size() < 2 || (parts[0] != "import" && parts[0] != "from")) return false;

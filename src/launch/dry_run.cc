@@ -82,6 +82,10 @@ Result<std::string> describe(const Job& job) {
   } else {
     line("program", fmt::format("{} ({})", job.program.front(), job.program_reason));
   }
+  if (!job.options.accelerate_config.empty()) {
+    line("settings",
+         "of " + job.options.accelerate_config + ", as accelerate reads it on each node");
+  }
   if (job.place.stance == Stance::starter) {
     const auto command = step_command(job);
     if (!command) return std::unexpected(command.error());

@@ -126,7 +126,7 @@ Result<void> look_here(Job& job) {
 // What the user says by -e goes before a file.
 Result<void> add_accelerate(Job& job) {
   const std::string& file = job.options.accelerate_config;
-  if (file.empty() || job.place.stance == Stance::starter) return {};
+  if (file.empty() || job.place.stance == Stance::starter || job.options.dry_run) return {};
   std::string python = job.program.front();
   if (job.options.program == Program::executable) {
     auto chosen = python_here(job);
@@ -137,12 +137,14 @@ Result<void> add_accelerate(Job& job) {
                                             hosts::host_name());
   if (!settings) return std::unexpected(settings.error());
   std::vector<std::string> set;
+  const auto& wanted = job.options.activation.variables;
   for (const auto& [name, value] : settings->variables()) {
+    if (std::ranges::find(wanted, name, [](const auto& each) { return each.first; }) !=
+        wanted.end()) {
+      continue;
+    }
     set.push_back(fmt::format("{}={}", name, value));
     job.environment.set(name, value);
-  }
-  for (const auto& [name, value] : job.options.activation.variables) {
-    if (value) job.environment.set(name, *value);
   }
   job.place.reasons.push_back(fmt::format("--accelerate-config sets {}", join(set, " ")));
   return {};

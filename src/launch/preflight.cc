@@ -198,7 +198,7 @@ void add_accelerate(const Witnesses& witnesses, std::vector<std::string>& lines)
   const std::string& file = *one->saw->idle_accelerate_config;
   lines.push_back(
       fmt::format("the script imports accelerate, and nothing applies its settings in {} on {}; "
-                  "--accelerate-config {} does, as accelerate's own launcher would",
+                  "toprun --accelerate-config {} does, as accelerate's own launcher would",
                   file, idle, file));
 }
 

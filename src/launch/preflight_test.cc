@@ -68,8 +68,9 @@ TEST(PreflightWarnings, OneLineEach) {
             "n3; copy the same one to all of them"},
            {{with(&Evidence::idle_accelerate_config, File("/hf/default_config.yaml")), good()},
             "warning: the script imports accelerate, and nothing applies its settings in "
-            "/hf/default_config.yaml on n0; --accelerate-config /hf/default_config.yaml does, as "
-            "accelerate's own launcher would"},
+            "/hf/default_config.yaml on n0; toprun --accelerate-config /hf/default_config.yaml "
+            "does, "
+            "as accelerate's own launcher would"},
            {{good(), with(&Evidence::python, std::string("3.12"))},
             "warning: nodes have different Pythons: 3.11 on n0, 3.12 on n1; give all the same "
             "environment"},
