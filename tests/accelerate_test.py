@@ -3,7 +3,6 @@
 would have given them, and a file that nobody applies is said."""
 
 import json
-import os
 import subprocess
 import unittest
 
@@ -127,6 +126,15 @@ class Settings(Accelerate):
         self.assertRegex(finished.err, r"toprun: --accelerate-config sets ACCELERATE_.*"
                                        r"ACCELERATE_MIXED_PRECISION=bf16 ")
 
+
+    def test_for_another_number_of_processes(self):
+        file = self.file("cpu.yaml", MULTI_CPU)
+        words = f"toprun: {file} is for 2 processes in all, and toprun starts 1: say how many by "
+        for flags, count in ([], 1), (["--nproc-per-node", 1], 0):
+            with self.subTest(flags):
+                finished = self.run_it("--accelerate-config", file, *flags, self.file("show.py", SHOW),
+                                       env={"CUDA_VISIBLE_DEVICES": ""})
+                self.assertEqual(finished.err.count(words), count, finished)
 
     def test_are_not_asked_for_by_a_dry_run(self):
         file = self.file("cpu.yaml", MULTI_CPU)

@@ -116,7 +116,10 @@ class OnATerminal(support.TestCase):
 
     def test_what_it_prints_comes_through_byte_by_byte(self):
         # The terminal itself makes \r\n of \n, once.
-        terminal = self.start(script="import sys\nsys.stdout.buffer.write(b'a\\n 1%\\r 2%\\r\\x1b[1mb\\x1b[0m\\r\\n\\xff')")
+        terminal = self.start(script="""
+import sys
+sys.stdout.buffer.write(b"a\\n 1%\\r 2%\\r\\x1b[1mb\\x1b[0m\\r\\n\\xff")
+""")
         self.assertEqual(terminal.code(), 0)
         self.assertIn(b"a\r\n 1%\r 2%\r\x1b[1mb\x1b[0m\r\r\n\xff", terminal.seen)
 
@@ -145,8 +148,8 @@ while width != 60:
     def test_ctrl_c_ends_it(self):
         terminal = self.start(script="""
 import time
-print("ready")
 try:
+    print("ready")
     time.sleep(60)
 except KeyboardInterrupt:
     print("told to end")

@@ -19,6 +19,7 @@ import support
 from torchrun_forms import FORMS
 
 PAGE = support.REPOSITORY / "docs/torchrun.md"
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SECTION = "## Command lines that differ"
 LIMIT_S = 30
 # All forms in one Python, which is forked for each: importing torch takes as long as ten of them.
@@ -156,7 +157,7 @@ class Stage:
     def settled(self, name, value):
         if value is None:
             return None
-        if name == "TORCHELASTIC_RUN_ID" and re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", value):
+        if name == "TORCHELASTIC_RUN_ID" and UUID.fullmatch(value):
             return "a uuid"
         # With c10d torchrun's is another port than the endpoint's, and its address the host's own name.
         if name == "MASTER_PORT":

@@ -12,10 +12,13 @@ namespace toprun::launch {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace std::string_view_literals;
 
 // accelerate's launcher computes the ranks' environment and hands it on, to torchrun's run() or for
 // one process to Popen(). Both are taken away from it; what it has changed then goes to stdout,
-// where nothing else may get. The words after -c are the launcher's.
+// where nothing else may get, with how many processes the file is for. The words after -c are the
+// launcher's.
+constexpr std::string_view processes_variable = "TOPRUN_ACCELERATE_PROCESSES";
 constexpr std::string_view ask_accelerate = R"(
 import os, subprocess, sys
 answer = os.dup(1)
@@ -24,9 +27,10 @@ script = "the-ranks-would-begin-here"
 before = dict(os.environ)
 
 def tell(after):
-    changed = [f"{name}={value}\0" for name, value in after.items() if before.get(name) != value]
+    changed = {name: value for name, value in after.items() if before.get(name) != value}
+    changed["TOPRUN_ACCELERATE_PROCESSES"] = load_config_from_file(args.config_file).num_processes
     with open(answer, "w") as file:
-        file.write("".join(changed))
+        file.write("".join(f"{name}={value}\0" for name, value in changed.items()))
     os._exit(0)
 
 class Popen(subprocess.Popen):
@@ -35,11 +39,13 @@ class Popen(subprocess.Popen):
             tell(env)
         super().__init__(args, *rest, env=env, **more)
 
+from accelerate.commands.config.config_args import load_config_from_file
 from accelerate.commands.launch import launch_command, launch_command_parser
 import torch.distributed.run
 torch.distributed.run.run = lambda args: tell(os.environ)
 subprocess.Popen = Popen
-launch_command(launch_command_parser().parse_args([*sys.argv[1:], script]))
+args = launch_command_parser().parse_args([*sys.argv[1:], script])
+launch_command(args)
 sys.exit("its launcher started nothing that toprun knows of")
 )";
 
@@ -76,9 +82,9 @@ std::string last_line_of(std::string_view text) {
 
 }  // namespace
 
-Result<Environment> accelerate_settings(const std::string& file, const std::string& python,
-                                        World world, const Environment& environment,
-                                        const std::string& host) {
+Result<AccelerateSettings> accelerate_settings(const std::string& file, const std::string& python,
+                                               World world, const Environment& environment,
+                                               const std::string& host) {
   const std::string what = fmt::format("--accelerate-config {} on host {}", file, host);
   std::error_code error;
   if (!fs::is_regular_file(file, error)) {
@@ -92,9 +98,14 @@ Result<Environment> accelerate_settings(const std::string& file, const std::stri
     return usage(what, said.empty() ? fmt::format("{} ended with {}", python, answer->code) : said,
                  is_missing ? fmt::format("install it: {} -m pip install accelerate", python) : "");
   }
-  auto settings = parse_environment(answer->out);
-  if (!settings) return settings;
-  for (const char* name : {"MASTER_ADDR", "MASTER_PORT"}) settings->unset(name);
+  auto variables = parse_environment(answer->out);
+  if (!variables) return std::unexpected(variables.error());
+  AccelerateSettings settings{*std::move(variables), std::nullopt};
+  const auto processes = parse_int(settings.variables.get(processes_variable).value_or(""));
+  if (processes && *processes > 0) settings.processes = static_cast<int>(*processes);
+  for (const std::string_view name : {processes_variable, "MASTER_ADDR"sv, "MASTER_PORT"sv}) {
+    settings.variables.unset(name);
+  }
   return settings;
 }
 

@@ -138,7 +138,7 @@ Result<void> add_accelerate(Job& job) {
   if (!settings) return std::unexpected(settings.error());
   std::vector<std::string> set;
   const auto& wanted = job.options.activation.variables;
-  for (const auto& [name, value] : settings->variables()) {
+  for (const auto& [name, value] : settings->variables.variables()) {
     if (std::ranges::find(wanted, name, [](const auto& each) { return each.first; }) !=
         wanted.end()) {
       continue;
@@ -147,6 +147,13 @@ Result<void> add_accelerate(Job& job) {
     job.environment.set(name, value);
   }
   job.place.reasons.push_back(fmt::format("--accelerate-config sets {}", join(set, " ")));
+  const int started = job.place.stance == Stance::in_place ? job.tasks : job.nnodes * job.nproc;
+  const bool is_meant = job.options.nproc_per_node.given() || job.place.my_node.value_or(0) != 0;
+  if (!is_meant && settings->processes.value_or(started) != started) {
+    job.place.notes.push_back(fmt::format(
+        "{} is for {} processes in all, and toprun starts {}: say how many by --nproc-per-node",
+        file, *settings->processes, started));
+  }
   return {};
 }
 
