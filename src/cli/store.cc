@@ -1,7 +1,6 @@
 #include "cli/store.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <csignal>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
+#include "base/open_files.h"
 #include "base/text.h"
 #include "hosts/address.h"
 #include "store/server.h"
@@ -89,14 +89,6 @@ Result<std::optional<StoreOptions>> parse_options(std::vector<std::string> argum
   return options;
 }
 
-// As many connections as the administrator allows, not as the shell happens to.
-void raise_open_files() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-}
-
 }  // namespace
 
 Result<std::size_t> parse_bytes(std::string_view option, std::string_view text) {
@@ -118,13 +110,13 @@ Result<std::size_t> parse_bytes(std::string_view option, std::string_view text) 
 }
 
 int run_store(const std::vector<std::string>& arguments, const Environment&) {
-  const auto options = parse_options(arguments);
+  auto options = parse_options(arguments);
   if (!options) {
     say(options.error().line());
     return options.error().exit_code;
   }
   if (!*options) return 0;
-  raise_open_files();
+  (*options)->limits.undecided = store::undecided_among(raise_open_files());
   // Blocked before the server's thread starts, so that only sigwait() below takes them.
   sigset_t ends;
   sigemptyset(&ends);

@@ -17,7 +17,15 @@ struct Limits {
   std::size_t total_bytes = std::size_t{4} << 30;
   std::size_t connections = 200'000;
   std::size_t backlog_bytes = 64u << 20;  // replies a connection has not read yet
+  // Connections that have not said yet what they are. One more, and the oldest of them is closed.
+  // They are given no time: an old PyTorch's client says nothing before its first request.
+  std::size_t undecided = 16'384;
 };
+
+// How many may be undecided where so many files may be open: the others' places are not theirs.
+constexpr std::size_t undecided_among(std::size_t open_files) {
+  return open_files / 4 < Limits().undecided ? open_files / 4 : Limits().undecided;
+}
 
 // Why a connection is closed by the server.
 enum class Refusal : std::uint8_t {

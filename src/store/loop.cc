@@ -55,6 +55,7 @@ struct Server::Loop::Connection final : Session {
   Output* replies = nullptr;       // while requests of this turn are being answered
   std::unique_ptr<Output> output;  // what the socket has not taken; absent if nothing
   std::size_t index = 0;           // in connections_
+  std::optional<std::list<Connection*>::iterator> undecided;
   bool readable = false;           // by the last signal and what was read since
   bool ended = false;              // the client has closed its side, or the connection is broken
   bool paused = false;             // it has requests to be executed without reading more
@@ -129,7 +130,14 @@ void Server::Loop::welcome(Fd fd) {
   epoll_event wanted{.events = connection_events, .data = {.ptr = connection.get()}};
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection->fd.get(), &wanted) != 0) return;
   connection->index = connections_.size();
+  connection->undecided = undecided_.insert(undecided_.end(), connection.get());
   connections_.push_back(std::move(connection));
+  if (undecided_.size() > limits_.undecided) close(*undecided_.front());
+}
+
+void Server::Loop::decided(Connection& connection) {
+  if (connection.undecided) undecided_.erase(*connection.undecided);
+  connection.undecided.reset();
 }
 
 void Server::Loop::handle(Connection& connection, std::uint32_t events) {
@@ -178,7 +186,10 @@ void Server::Loop::converse(Connection& connection, std::string_view bytes) {
   answer.why = Refusal::none;
   const Service::Turn turn = service_.take(connection, bytes, answer.replies, answer.why);
   connection.paused = turn == Service::Turn::paused;
-  if (!was_client && connection.is_client()) note_client();
+  if (!was_client && connection.is_client()) {
+    decided(connection);
+    note_client();
+  }
   if (turn == Service::Turn::visitor) {
     connection.replies = nullptr;
     return hand_over(connection);
@@ -284,6 +295,7 @@ void Server::Loop::close(Connection& connection) {
     const std::lock_guard lock(mutex_);
     --activity_.connections;
   }
+  decided(connection);
   std::unique_ptr<Connection> owner = std::move(connections_[connection.index]);
   if (connection.index + 1 != connections_.size()) {
     connections_[connection.index] = std::move(connections_.back());

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -48,6 +49,7 @@ class Server::Loop {
   int wait_timeout_ms() const;
   void accept_batch();
   void welcome(Fd fd);
+  void decided(Connection& connection);
   void handle(Connection& connection, std::uint32_t events);
   void serve(Connection& connection);
   void read(Connection& connection);
@@ -77,6 +79,7 @@ class Server::Loop {
   Service service_;
 
   std::vector<std::unique_ptr<Connection>> connections_;
+  std::list<Connection*> undecided_;  // what they are; the oldest first
   std::vector<std::unique_ptr<Connection>> closed_;  // until the turn ends: events may name them
   std::deque<Connection*> due_;
   std::vector<Answer> answers_;  // of this batch, not sent yet; kept for their buffers

@@ -199,6 +199,22 @@ TEST(Server, RefusesConnectionsOverTheLimit) {
   EXPECT_TRUE(b.ping());
 }
 
+TEST(Server, TheOldestThatSaysNothingMakesRoom) {
+  Limits limits;
+  limits.undecided = 2;
+  const Fixture fixture(limits);
+  Client client = fixture.connect();
+  const Fd first = fixture.dial();
+  const Fd second = fixture.dial();
+  const Fd third = fixture.dial();
+  EXPECT_EQ(receive_all(first), "");
+  EXPECT_TRUE(fixture.connect().ping());
+  EXPECT_EQ(receive_all(second), "");
+  EXPECT_TRUE(client.ping());
+  send(third, "toprun/");  // it is closed for what it is: it had a place
+  EXPECT_EQ(receive_all(third), "");
+}
+
 TEST(Server, LivesThroughAShortageOfDescriptors) {
   const Fixture fixture;
   Client client = fixture.connect();
