@@ -2,6 +2,7 @@
 """What toprun says to wrong input and to strangers: one line with what, where, why and what to do;
 an exit code; in bounded time; nothing left behind."""
 
+import hashlib
 import os
 import pathlib
 import re
@@ -115,6 +116,9 @@ class CommandLine(support.TestCase):
         self.assertRegex(finished.err, rf"cannot write logs to {file}: .*; name a folder that can be")
 
 
+FEW_FILES = 128
+
+
 class Stranger:
     """A listener that is no toprun: it answers with `greeting`, then closes or stays silent."""
 
@@ -226,30 +230,70 @@ class Refused(support.TestCase):
         self.runs[1:] = twins
         return later
 
-    def join_by_hand(self, line):
-        """What the root answers to a member's preamble that we make up."""
-        def connected():
+    def connected(self):
+        def connect():
             try:
                 return socket.create_connection(("127.0.0.1", self.port), 10)
             except ConnectionRefusedError:
                 return None
-        with support.wait_until(connected, 10, "the root listens") as connection:
-            connection.sendall(line)
-            return connection.makefile("rb").readline().decode()
+        return support.wait_until(connect, 10, "the root listens")
+
+    def test_the_port_does_not_tell_the_job_s_name(self):
+        """A secret that is made of the name would follow from it."""
+        for run in self.runs:
+            run.kill_all()
+        self.port = support.free_port()
+        self.runs = [self.node(0, "--rdzv-id", "hard-to-guess", *JOIN)]
+        for line in (b"toprun/1 9.9.9 probe x " + b"0" * 16 + b" " + b"0" * 64 + b" none\n",
+                     b"toprun/1 9.9.9 member hard " + b"0" * 16 + b" " + b"0" * 64 + b" derived\n"):
+            with self.connected() as connection:
+                connection.sendall(line)
+                answer = connection.makefile("rb").readline().decode()
+                self.assertRegex(answer, r"^toprun/1 refused job \d+\.\d+\.\d+\n$")
+
+    def test_without_a_secret_a_line_says_who_may_join(self):
+        for run in self.runs:
+            run.kill_all()
+        for secret, told in (({}, True), ({"TOPRUN_SECRET": "between us"}, False)):
+            with self.subTest(secret):
+                self.port = support.free_port()
+                ends = [run.wait(60) for run in [self.node(rank, env=secret) for rank in range(3)]]
+                lines = [end.err.count(f"whoever reaches port {self.port} of this host may join the "
+                                       "job; to keep others out, set TOPRUN_SECRET") for end in ends]
+                self.assertEqual(lines, [int(told), 0, 0])
 
     def test_strangers_to_the_job_do_not_disturb_it(self):
         at = rf"127\.0\.0\.1:{self.port}"
         self.refused(self.later_of_two_with_rank_1(), rf"refused by .*{at}: node rank 1 is taken by \S+ \(pid \d+\)")
-        self.refused(self.node(2, env={"TOPRUN_SECRET": "x"}), rf"refused by .*{at}: .*TOPRUN_SECRET")
+        self.refused(self.node(2, env={"TOPRUN_SECRET": "x"}), rf"cannot join .*{at}: .*secret.*TOPRUN_SECRET")
         self.refused(self.node(1, nnodes=4), rf"refused by .*{at}: .*started for 4 nodes.* for 3")
         self.refused(self.node(2, "--rdzv-id", "other", *JOIN),
-                     rf"cannot join .*{at}.*: this port belongs to job none, the other agent to other")
-        member = f"member none {'0' * 16} {'0' * 64} derived"
-        self.assertRegex(self.join_by_hand(f"toprun/1 9.9.9 {member}\n".encode()),
-                         r"^toprun/1 refused version .*toprun \d+\.\d+\.\d+, the other toprun 9\.9\.9")
+                     rf"cannot join .*{at}.*: an agent of another job answers; .*--rdzv-id")
         for end in [run.wait(60) for run in [*self.runs, self.node(2)]]:
             self.assert_ok(end)
         self.assertEqual(support.wait_for_files(self.ready, 3), ["0", "1", "2"])
+
+    def test_idle_connections_keep_nobody_out(self):
+        """More of them than files may be open, silent or half through their handshake."""
+        for run in self.runs:
+            run.kill_all()
+        self.port = support.free_port()
+        limited = f"ulimit -n {FEW_FILES}; exec \"$@\""
+        root = self.begin("sh", "-c", limited, "-", support.binary(),
+                          *two_nodes(self.port, 0, nproc=1), "--nnodes", 3, *SH, ":")
+        job = hashlib.blake2b(b"job none", digest_size=16).hexdigest()
+        half = f"toprun/1 0.1.0 member {job} {'0' * 16} {'0' * 64} derived\n".encode()
+        says = [b""] * 4 * FEW_FILES + [b"toprun/1 ", half] * FEW_FILES
+        self.connected().close()
+        held = [socket.create_connection(("127.0.0.1", self.port), 10) for _ in says]
+        self.addCleanup(lambda: [connection.close() for connection in held])
+        for connection, line in zip(held, says):
+            try:
+                connection.sendall(line)
+            except OSError:
+                pass  # it was the oldest
+        for end in [run.wait(60) for run in [root, self.node(1), self.node(2)]]:
+            self.assert_ok(end)
 
     def test_one_agent_more_than_nodes(self):
         program = f'>"{self.ready}/$RANK"; while [ ! -e "{self.ready}/end" ]; do sleep 0.1; done'

@@ -26,6 +26,20 @@ JOBS_VANISH_S = 20  # Slurm's KillWait and what it takes to tell every node
 # A worker in the shell. `shown` is what shows() prints of one: name=value words behind a mark.
 SHOWN = re.compile(r"^shown (.*)$", re.M)
 
+# A program of another user's that answers whoever comes to the port, and what it may say there.
+PRETENDER = """\
+import pathlib, socket, sys
+port, folder, answer = sys.argv[1:]
+listener = socket.create_server(("", int(port)))
+pathlib.Path(folder, socket.gethostname()).touch()
+held = []
+while True:
+    held.append(listener.accept()[0])
+    held[-1].sendall(answer.encode() + b"\\n")
+"""
+PRETENDED = ["toprun/1 refused secret 0.1.0", "toprun/1 refused version 9.9.9",
+             f"toprun/1 0.1.0 root {'0' * 32} {'0' * 16} {'0' * 64} munge:MUNGE:AwQFAAB:"]
+
 
 def reason_not_possible(with_slurm):
     """Why this machine cannot have a cluster, None if it can."""

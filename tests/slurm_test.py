@@ -31,6 +31,8 @@ while True:
         held.pop().close()
 """
 
+MUNGE_TTL_S = 1
+
 
 def twice(nodes):
     return [node for node in nodes for _ in range(2)]
@@ -189,6 +191,47 @@ class Slurm(cluster.SlurmCase):
                 self.assertEqual(rows[0]["SLURM_STEP_ID"], "1")
                 for row in rows:
                     self.assertEqual(row["MASTER_PORT"], port(row["SLURM_JOB_ID"], 2))
+
+    def test_another_user_s_program_plays_the_root(self):
+        """On the job's port of every host: what it says keeps no member from the root."""
+        pretender = self.folder() / "pretender.py"
+        pretender.write_text(cluster.PRETENDER)
+        for answer in cluster.PRETENDED:
+            with self.subTest(answer):
+                listening = self.folder()
+                finished = self.on("ctl", "salloc", "-N4", "bash", "-c", f"""
+                    port=$((61000 + ($SLURM_JOB_ID * 7 + 1) % 4536))
+                    srun --overlap -N4 python3 {pretender} $port {listening} "{answer}" &
+                    until test $(ls {listening} | wc -l) = 4; do sleep 0.05; done
+                    srun --overlap -N4 {TOPRUN} "$@"
+                    code=$?
+                    scancel $SLURM_JOB_ID.0
+                    wait
+                    exit $code""", "-", *shows("RANK", "SLURM_JOB_ID", "MASTER_PORT"))
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "RANK"), list("0123"))
+                self.assertEqual(rows[0]["MASTER_PORT"], port(rows[0]["SLURM_JOB_ID"], 2))
+
+    def test_a_member_that_joins_when_the_root_s_credential_has_expired(self):
+        folder = self.folder()
+        folder.chmod(0o755)
+        key = folder / "key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o400)
+        munged = self.begin(*self.cluster.on(
+            "ctl", "munged", "--foreground", "--force", f"--max-ttl={MUNGE_TTL_S}",
+            f"--key-file={key}", *(f"--{what}={folder}/{what}" for what in
+                                   ("socket", "pid-file", "log-file", "seed-file"))))
+        cluster.wait_for((folder / "socket").exists, "munged listens")
+        finished = self.srun(
+            "-N2", "sh", "-c", f'test $SLURM_NODEID = 0 || sleep {MUNGE_TTL_S + 2}; exec "$@"', "-",
+            TOPRUN, "-v", *shows("RANK"), env={"MUNGE_SOCKET": str(folder / "socket")})
+        munged.signal(signal.SIGTERM)
+        self.assertIn("Expired credential", munged.wait(20).err)
+        self.assert_ok(finished)
+        self.assertIn("agents trust each other by munge", finished.err)
+        self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1"])
 
     # The starter, in a batch script and in the shell of salloc.
 

@@ -19,6 +19,7 @@ TOPRUN = support.TOPRUN
 HOSTS = ["n0", "n1", "n2", "n3"]
 CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT && echo connected"
 NAMED_WITHIN_S = 10.0  # a dead host
+JOB_PORT = 29500
 
 ALL_REDUCE = """\
 import os, torch, torch.distributed as dist
@@ -214,6 +215,23 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                 self.assertEqual((name, orders["variables"][name]), ("WANDB_API_KEY", "hidden"))
             else:
                 self.assertEqual(orders["variables"][name], value)
+
+    def test_another_user_s_program_plays_the_root(self):
+        pretender = self.folder() / "pretender.py"
+        pretender.write_text(cluster.PRETENDER)
+        for answer in cluster.PRETENDED:
+            with self.subTest(answer):
+                listening = self.folder()
+                pretenders = [self.start(host, "python3", pretender, JOB_PORT, listening, answer)
+                              for host in HOSTS]
+                self.wait_for_files(listening, len(HOSTS))
+                finished = self.launch("--hosts", "n[0-3]", *shows("RANK", "MASTER_PORT"))
+                for one in pretenders:
+                    one.kill_all()
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "RANK"), list("0123"))
+                self.assertEqual(rows[0]["MASTER_PORT"], str(JOB_PORT + 1))
 
     # Ends.
 

@@ -186,8 +186,8 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   co_return exit_code;
 }
 
-std::string words_for(const Secret& secret) {
-  switch (secret.origin()) {
+std::string words_for(Secret::Origin origin) {
+  switch (origin) {
     case Secret::Origin::given:
       return "agents trust each other by the secret that they were given";
     case Secret::Origin::munge:
@@ -195,7 +195,16 @@ std::string words_for(const Secret& secret) {
     case Secret::Origin::derived:
       break;
   }
-  return "agents trust whoever knows the job's id: set TOPRUN_SECRET where that is not enough";
+  return "agents trust whoever knows the job's id";
+}
+
+void tell_the_trust(const Session& session, const Secret& secret, bool root) {
+  if (!session.job.several_processes()) return;
+  if (session.job.options.verbose > 0) say(words_for(secret.origin()));
+  if (!root || secret.origin() != Secret::Origin::derived) return;
+  say(fmt::format("no secret: whoever reaches port {} of this host may join the job; to keep others "
+                  "out, set TOPRUN_SECRET to the same text on all nodes",
+                  session.port));
 }
 
 // Binds the port and decides who is root: whoever is told to be, else the first to bind the job's
@@ -239,7 +248,7 @@ int run_agent(const Job& job, int heartbeat_fd) {
     say(secret.error().line());
     return secret.error().exit_code;
   }
-  if (job.several_processes() && job.options.verbose > 0) say(words_for(*secret));
+  tell_the_trust(session, *secret, *root);
   int exit_code = exit_failure;
   if (job.in_container() && job.place.stance != scheduler::Stance::in_place) {
     session.container = std::make_unique<NodeContainer>(session.io, job);

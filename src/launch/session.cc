@@ -4,11 +4,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 
 #include "agent/keeper.h"
 #include "base/console.h"
+#include "base/open_files.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "rendezvous/preamble.h"
@@ -17,6 +20,7 @@ namespace toprun::launch {
 namespace {
 
 constexpr std::size_t max_launcher_line_bytes = 1024;
+constexpr std::size_t door_share = 4;  // at most so small a part of the open files is visitors'
 
 bool by_ssh(const Job& job) {
   return job.place.engine == "ssh";
@@ -25,10 +29,12 @@ bool by_ssh(const Job& job) {
 }  // namespace
 
 Session::Session(const Job& run, int heartbeat_fd)
-    : io(1),
+    : open_files(raise_open_files()),
+      io(1),
       job(run),
-      identity{std::string(version), rendezvous::wire_job(run.name), rendezvous::random_hex(8)},
-      door(io, identity, run.patience),
+      identity{std::string(version), rendezvous::job_hash(run.name), rendezvous::random_hex(8)},
+      door(io, identity, run.patience,
+           std::min(rendezvous::max_visitors, open_files / door_share)),
       terminal(std::make_shared<agent::Terminal>(io, agent::ConsoleDescriptors{},
                                                  agent::wants_colours(run.environment))),
       kept_(heartbeat_fd >= 0),
@@ -62,8 +68,10 @@ Result<void> Session::listen(bool root, bool beside_root) {
   }
   if (!listener) return std::unexpected(listener.error());
   port = hosts::port_of(*listener);
+  store::Limits limits;
+  limits.undecided = store::undecided_among(open_files);
   auto server = store::Server::start(
-      std::move(*listener), {}, [this](Fd connection, std::string first_bytes) {
+      std::move(*listener), limits, [this](Fd connection, std::string first_bytes) {
         const auto shared = std::make_shared<Fd>(std::move(connection));
         boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
           door.visit(std::move(*shared), bytes);

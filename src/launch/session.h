@@ -43,6 +43,7 @@ class Session {
   // Follows what a launcher of ours sends on standard input: "signal N" lines, and its own end.
   void follow_launcher();
 
+  const std::size_t open_files;  // how many this process may have
   boost::asio::io_context io;
   const Job& job;
   rendezvous::Identity identity;

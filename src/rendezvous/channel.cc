@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -26,6 +27,10 @@ constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t length_bytes = 4;
 constexpr std::size_t overhead = crypto_secretstream_xchacha20poly1305_ABYTES;
 constexpr std::size_t header_bytes = crypto_secretstream_xchacha20poly1305_HEADERBYTES;
+
+// Of one read: no more than is there to come, as a link's memory is that of thousands.
+constexpr std::size_t least_read_bytes = 512;
+constexpr std::size_t most_read_bytes = 16'384;
 
 using Key = std::array<unsigned char, crypto_secretstream_xchacha20poly1305_KEYBYTES>;
 
@@ -92,10 +97,12 @@ asio::awaitable<Result<void>> Channel::write(std::string bytes) {
 
 asio::awaitable<Result<void>> Channel::read_exactly(std::size_t bytes, std::string& out) {
   while (buffer_.size() < bytes) {
-    char chunk[16384];
-    const auto [error, n] = co_await socket_.async_read_some(asio::buffer(chunk), quietly);
+    const std::size_t before = buffer_.size();
+    buffer_.resize(before + std::clamp(bytes - before, least_read_bytes, most_read_bytes));
+    const auto room = asio::buffer(buffer_.data() + before, buffer_.size() - before);
+    const auto [error, n] = co_await socket_.async_read_some(room, quietly);
+    buffer_.resize(before + n);
     if (error) co_return fail("cannot read from the other agent", reason_of(error));
-    buffer_.append(chunk, n);
     heard_ = std::chrono::steady_clock::now();
   }
   out = buffer_.substr(0, bytes);
@@ -181,6 +188,7 @@ asio::awaitable<Result<nlohmann::json>> Channel::read_frame() {
   if (crypto_secretstream_xchacha20poly1305_pull(
           &streams_->rx, reinterpret_cast<unsigned char*>(plain.data()), nullptr, &tag,
           reinterpret_cast<const unsigned char*>(bytes.data()), length, nullptr, 0) != 0) {
+    met_another_key_ = true;
     co_return fail("the other agent has another secret");
   }
   first_frame_ = false;

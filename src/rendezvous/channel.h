@@ -51,13 +51,16 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   boost::asio::awaitable<Result<void>> write_header();
   boost::asio::awaitable<Result<void>> write_frame(const nlohmann::json& message);
   boost::asio::awaitable<Result<void>> read_header();
-  // An error also where the frame was made with another key: the other end has another secret.
   boost::asio::awaitable<Result<nlohmann::json>> read_frame();
+  // Whether a frame came that was made with another key: the other end has another secret.
+  bool met_another_key() const { return met_another_key_; }
 
   // From here on send() and the callbacks work and heartbeats flow.
   void start();
   void send(const nlohmann::json& message) override;
   void close() override;
+  // Ends the connection at once and without a word.
+  void abandon() { shut(); }
   void become_lifeline() override { lifeline_ = true; }
   int descriptor() override { return socket_.native_handle(); }
 
@@ -86,6 +89,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   std::string queue_;   // sealed, not yet written
   std::chrono::steady_clock::time_point heard_;
   bool first_frame_ = true;
+  bool met_another_key_ = false;
   bool closing_ = false;  // close() was called
   bool ended_ = false;    // the other end has closed
   bool lifeline_ = false;

@@ -53,13 +53,29 @@ asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hos
   co_return std::make_shared<Channel>(std::move(*socket), patience);
 }
 
-// What one round of trying ended in.
+// What one round of trying ended in. The later in this list, the more it tells.
 struct Round {
-  enum class End { joined, unknown, absent, stranger, wrong_job, refused };
+  enum class End {
+    unknown,   // the host's name does not resolve
+    absent,    // nobody answers
+    not_root,  // another agent does
+    stranger,  // what answers is no toprun agent
+    other_job,
+    unproved,  // it says that it is of this job, but has another version or secret
+    refused,   // by the job's root
+    joined,
+  };
   End end = End::absent;
   std::string why;
+  std::string fix;
   std::optional<Joined> joined;
+
+  bool settles() const { return end == End::refused || end == End::joined; }
+  bool is_somebody_else() const { return end >= End::stranger && end <= End::unproved; }
 };
+
+constexpr std::string_view choose_another_port =
+    "choose another port with --rdzv-endpoint or --master-port on all nodes";
 
 class Dialer {
  public:
@@ -78,7 +94,7 @@ class Dialer {
   asio::awaitable<Round> round();
   asio::awaitable<Round> round_at(const std::string& host);
   asio::awaitable<Round> knock(std::shared_ptr<Channel> channel);
-  Round refusal(const Refused& refused) const;
+  Round turned_away(const TurnedAway& turned) const;
   void say_waiting(const Round& round);
   // The limit, or what is left until the deadline.
   milliseconds within(milliseconds limit) const;
@@ -93,7 +109,7 @@ class Dialer {
   MakeJoin make_join_;
   steady_clock::time_point deadline_;
   steady_clock::time_point next_report_ = steady_clock::now();
-  std::string last_why_;
+  std::optional<Round::End> last_said_;
 };
 
 milliseconds Dialer::within(milliseconds limit) const {
@@ -111,19 +127,22 @@ std::string Dialer::where() const {
                      hosts::compress_hostlist(hosts));
 }
 
+// At once if it tells more than what was said before: what answers on a port can have something
+// else to say each time.
 void Dialer::say_waiting(const Round& round) {
   const auto now = steady_clock::now();
-  if (now < next_report_ && round.why == last_why_) return;
+  if (now < next_report_ && last_said_ && round.end <= *last_said_) return;
   // An absent root is what every member that starts first sees: worth a word only after a while.
-  if (last_why_.empty() && round.end == Round::End::absent) {
+  if (!last_said_ && round.end == Round::End::absent) {
     next_report_ = now + std::chrono::seconds(2);
-    last_why_ = round.why;
+    last_said_ = round.end;
     return;
   }
   next_report_ = now + report_waiting_every;
-  last_why_ = round.why;
+  last_said_ = round.end;
+  const std::string& advice = round.fix.empty() ? root_.hint : round.fix;
   say(fmt::format("waiting for {}: {}{}", where(), round.why,
-                  root_.hint.empty() ? "" : "; " + root_.hint));
+                  advice.empty() ? "" : "; " + advice));
 }
 
 asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
@@ -133,30 +152,23 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
   for (;;) {
     auto result = co_await round();
     const auto now = steady_clock::now();
-    switch (result.end) {
-      case Round::End::joined:
-        co_return std::move(*result.joined);
-      case Round::End::refused:
-        co_return fail(fmt::format("refused by {}", where()), result.why);
-      case Round::End::stranger:
-      case Round::End::wrong_job:
-        if (!stranger_since) stranger_since = now;
-        if (!root_.chosen_by_engine && now - *stranger_since > stranger_patience) {
-          co_return fail(fmt::format("cannot join {}", where()), result.why,
-                         "choose another port with --rdzv-endpoint or --master-port on all nodes");
-        }
-        break;
-      case Round::End::unknown:
-      case Round::End::absent:
-        stranger_since.reset();
-        break;
+    if (result.end == Round::End::joined) co_return std::move(*result.joined);
+    if (result.end == Round::End::refused) {
+      co_return fail(fmt::format("refused by {}", where()), result.why);
+    }
+    if (!result.is_somebody_else()) {
+      stranger_since.reset();
+    } else if (!stranger_since) {
+      stranger_since = now;
+    } else if (!root_.chosen_by_engine && now - *stranger_since > stranger_patience) {
+      co_return fail(fmt::format("cannot join {}", where()), result.why, result.fix);
     }
     say_waiting(result);
     asio::steady_timer timer(io_, within(pause));
     co_await timer.async_wait(quietly);
     if (steady_clock::now() >= deadline_) {
       co_return fail(fmt::format("cannot join {} within {}", where(), duration_text(join_timeout)),
-                     result.why, root_.hint);
+                     result.why, result.fix.empty() ? root_.hint : result.fix);
     }
     pause = std::min(pause * 3 / 2, longest_retry);
   }
@@ -166,19 +178,17 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
 asio::awaitable<Round> Dialer::round() {
   Round first = co_await round_at(root_.host);
   for (const std::string& host : root_.others) {
-    const bool final = first.end == Round::End::joined || first.end == Round::End::refused;
-    if (final || steady_clock::now() >= deadline_) break;
+    if (first.settles() || steady_clock::now() >= deadline_) break;
     Round other = co_await round_at(host);
-    const bool settles = other.end == Round::End::joined || other.end == Round::End::refused;
-    if (settles) first = std::move(other);
+    if (other.settles()) first = std::move(other);
   }
   co_return first;
 }
 
 asio::awaitable<Round> Dialer::round_at(const std::string& host) {
   const auto addresses = hosts::resolve(host, within(resolve_limit));
-  if (!addresses) co_return Round{Round::End::unknown, addresses.error().line(), {}};
-  Round worst{Round::End::absent, "nobody listens there", {}};
+  if (!addresses) co_return Round{Round::End::unknown, addresses.error().line(), {}, {}};
+  Round most{Round::End::absent, "nobody listens there", {}, {}};
   for (const int port : root_.ports) {
     const auto why = std::make_shared<std::string>();  // shared with tries that outlast the race
     const std::function<asio::awaitable<std::optional<Connection>>(std::size_t)> attempt =
@@ -187,24 +197,44 @@ asio::awaitable<Round> Dialer::round_at(const std::string& host) {
         };
     auto connected = co_await race<Connection>(io_, addresses->size(), attempt);
     if (!connected) {
-      if (worst.end == Round::End::absent && !why->empty()) worst.why = *why;
+      if (most.end == Round::End::absent && !why->empty()) most.why = *why;
       continue;
     }
     Round result = co_await knock(connected->second);
     if (result.end == Round::End::joined) {
       result.joined->root = (*addresses)[connected->first];
       result.joined->port = port;
-      co_return result;
     }
-    if (result.end == Round::End::refused) co_return result;
-    worst = std::move(result);
+    if (result.settles()) co_return result;
+    if (root_.ports.size() > 1) result.why = fmt::format("at port {} {}", port, result.why);
+    if (result.end >= most.end) most = std::move(result);
   }
-  co_return worst;
+  co_return most;
 }
 
-Round Dialer::refusal(const Refused& refused) const {
-  if (refused.code == Refusal::job) return {Round::End::wrong_job, refused.text, {}};
-  return {Round::End::refused, refused.text, {}};
+// In words of our own: what is said in clear may come from anybody.
+Round Dialer::turned_away(const TurnedAway& turned) const {
+  switch (turned.why) {
+    case Turned::version:
+      return {Round::End::unproved,
+              fmt::format("an agent of toprun {} answers, this one is toprun {}", turned.version,
+                          identity_.version),
+              "run the same toprun on all nodes",
+              {}};
+    case Turned::secret:
+      return {Round::End::unproved,
+              "the agent that answers has another secret",
+              "give all agents the same TOPRUN_SECRET, or none of them any",
+              {}};
+    case Turned::job:
+      return {Round::End::other_job,
+              "an agent of another job answers",
+              fmt::format("give all agents the same --rdzv-id, or {}", choose_another_port),
+              {}};
+    case Turned::not_root:
+      break;
+  }
+  return {Round::End::not_root, "the agent that answers is not its job's root", {}, {}};
 }
 
 std::string Dialer::member_line() const {
@@ -219,30 +249,40 @@ asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
   auto line = co_await channel->read_line(within(patience_.first_byte));
   if (!line) {
     co_return Round{Round::End::stranger,
-                    "the port is held by something that is not a toprun root: " + line.error().why,
+                    "something answers that is not a toprun root: " + line.error().why,
+                    std::string(choose_another_port),
                     {}};
   }
-  if (const auto refused = parse_refusal(*line)) co_return refusal(*refused);
+  if (const auto turned = TurnedAway::parse(*line)) co_return turned_away(*turned);
   const auto theirs = Preamble::parse(*line);
   if (!theirs || theirs->role != Role::root) {
-    co_return Round{Round::End::stranger, "what answers there is not a toprun root", {}};
+    co_return Round{Round::End::stranger,
+                    "something answers that is not a toprun root",
+                    std::string(choose_another_port),
+                    {}};
   }
   const auto secret = secret_.against(theirs->proof);
-  if (!secret) co_return Round{Round::End::refused, secret.error().line(), {}};
+  if (!secret) {
+    const Error& trouble = secret.error();
+    co_return Round{Round::End::unproved, trouble.what + ": " + trouble.why, trouble.fix, {}};
+  }
   channel->key(false, *secret, theirs->line(), mine);
   sent = co_await channel->write_header();
   const Join me = co_await make_join_(*channel);
   const nlohmann::json join = me;
   if (sent) sent = co_await channel->write_frame(join);
   line = co_await channel->read_line(patience_.handshake);
-  if (!line) co_return Round{Round::End::absent, line.error().why, {}};
-  if (const auto refused = parse_refusal(*line)) {
-    // Here the job is the right one: every refusal is final.
-    co_return Round{Round::End::refused, refused->text, {}};
-  }
+  if (!line) co_return Round{Round::End::absent, line.error().why, {}, {}};
+  if (const auto turned = TurnedAway::parse(*line)) co_return turned_away(*turned);
   const auto header = co_await channel->read_header();
-  if (!header) co_return Round{Round::End::absent, header.error().why, {}};
-  Round round{Round::End::joined, {}, Joined{}};
+  if (!header) co_return Round{Round::End::absent, header.error().why, {}, {}};
+  const auto verdict = co_await channel->read_frame();
+  if (!verdict) co_return Round{Round::End::unproved, verdict.error().what, {}, {}};
+  // From here on it is the job's root that speaks.
+  if (auto refused = refusal_in(*verdict)) {
+    co_return Round{Round::End::refused, std::move(*refused), {}, {}};
+  }
+  Round round{Round::End::joined, {}, {}, Joined{}};
   round.joined->channel = std::move(channel);
   round.joined->root_agent = theirs->agent;
   co_return round;

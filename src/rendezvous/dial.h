@@ -36,7 +36,8 @@ inline constexpr std::chrono::milliseconds shortest_retry{2};
 inline constexpr std::chrono::milliseconds longest_first_retry{10};
 std::chrono::milliseconds first_retry(int nodes);
 inline constexpr std::chrono::milliseconds longest_retry{1'000};
-// A port that something else holds may be a root's that is just ending.
+// What answers may be a root's that is just ending. Where the user chose the port, no other can be
+// tried, and after this time there is no hope; else the ports are tried until the join time-out.
 inline constexpr std::chrono::seconds stranger_patience{5};
 
 struct Joined {
@@ -50,7 +51,9 @@ struct Joined {
 // May take its time, but far less than `patience.handshake`.
 using MakeJoin = std::function<boost::asio::awaitable<Join>(const Channel&)>;
 
-// Connects to the root until `join_timeout`, says why it waits, and is admitted or refused.
+// Connects to the root until `join_timeout`, says why it waits, and is admitted or refused. Only
+// who has shown to have the job's secret counts as the root: whatever else answers, and be it
+// toprun's own words, may be another user's program that sits on the port.
 boost::asio::awaitable<Result<Joined>> join_root(boost::asio::io_context& io, RootAddress root,
                                                  Identity identity, Secret secret,
                                                  Patience patience,

@@ -7,21 +7,17 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include "base/console.h"
+
 namespace toprun::rendezvous {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-namespace {
-
-asio::awaitable<void> refuse(const std::shared_ptr<Channel>& channel, const Refused& refused) {
-  std::string line = refusal_line(refused.code, refused.text);
-  co_await channel->write(std::move(line));
-}
-
-}  // namespace
-
-Door::Door(asio::io_context& io, Identity identity, Patience patience)
-    : io_(io), identity_(std::move(identity)), patience_(patience) {}
+Door::Door(asio::io_context& io, Identity identity, Patience patience, std::size_t most_visitors)
+    : io_(io),
+      identity_(std::move(identity)),
+      patience_(patience),
+      most_visitors_(most_visitors) {}
 
 void Door::become_root(Secret secret, Decisions decisions) {
   secret_ = std::move(secret);
@@ -35,10 +31,13 @@ void Door::become_agent() {
 
 void Door::open() {
   open_ = true;
-  for (auto& channel : std::exchange(waiting_, {})) {
-    asio::co_spawn(io_, answer(std::move(channel)),
-                   [this](const std::exception_ptr&) { --visitors_; });
-  }
+  const auto waiting = visitors_;  // who is answered at once is none any more
+  for (const auto& [visitor, channel] : waiting) begin_to_answer(visitor);
+}
+
+void Door::begin_to_answer(Visitor visitor) {
+  asio::co_spawn(io_, answer(visitor, visitors_.at(visitor)),
+                 [this, visitor](const std::exception_ptr&) { visitors_.erase(visitor); });
 }
 
 std::string Door::my_line() const {
@@ -49,7 +48,6 @@ std::string Door::my_line() const {
 }
 
 void Door::visit(Fd connection, std::string first_bytes) {
-  if (visitors_ >= max_visitors) return;
   sockaddr_storage address{};
   socklen_t length = sizeof address;
   if (::getsockname(connection.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return;
@@ -60,38 +58,41 @@ void Door::visit(Fd connection, std::string first_bytes) {
   connection.release();
   auto channel = std::make_shared<Channel>(std::move(socket), patience_);
   channel->put_back(std::move(first_bytes));
-  ++visitors_;
-  if (!open_) {
-    waiting_.push_back(std::move(channel));
-    return;
+  if (visitors_.size() >= most_visitors_) {
+    visitors_.begin()->second->abandon();
+    visitors_.erase(visitors_.begin());
   }
-  asio::co_spawn(io_, answer(std::move(channel)),
-                 [this](const std::exception_ptr&) { --visitors_; });
+  visitors_[++last_visitor_] = std::move(channel);
+  if (open_) begin_to_answer(last_visitor_);
 }
 
-std::optional<Refused> Door::unfit(const Preamble& theirs) const {
-  if (theirs.version != identity_.version) {
-    return Refused{Refusal::version, fmt::format("this agent is toprun {}, the other toprun {}",
-                                                 identity_.version, theirs.version)};
-  }
-  if (theirs.job != identity_.job) {
-    return Refused{Refusal::job, fmt::format("this port belongs to job {}, the other agent to {}",
-                                             identity_.job, theirs.job)};
-  }
-  if (theirs.role == Role::member && !decisions_.admit) {
-    return Refused{Refusal::not_root, "this agent is not its job's root"};
-  }
+// The job is compared first: another job may well have another version.
+std::optional<Turned> Door::unfit(const Preamble& theirs) const {
+  if (theirs.job != identity_.job) return Turned::job;
+  if (theirs.version != identity_.version) return Turned::version;
+  if (theirs.role == Role::member && !decisions_.admit) return Turned::not_root;
   return std::nullopt;
 }
 
-asio::awaitable<void> Door::answer(std::shared_ptr<Channel> channel) {
+// Said once for each reason: whoever reaches the port can have it said.
+asio::awaitable<void> Door::turn_away(std::shared_ptr<Channel> channel, Turned why) {
+  const bool concerns_the_job = why == Turned::version || why == Turned::secret;
+  if (decisions_.admit && concerns_the_job && told_.insert(why).second) {
+    say(fmt::format("turned an agent at {} away: it has another {}",
+                    channel->remote().address().to_string(),
+                    why == Turned::version ? "version of toprun" : "secret"));
+  }
+  std::string line = TurnedAway{why, identity_.version}.line();
+  co_await channel->write(std::move(line));
+}
+
+asio::awaitable<void> Door::answer(Visitor visitor, std::shared_ptr<Channel> channel) {
   const auto line = co_await channel->read_line(patience_.first_byte);
   if (!line) co_return;
   const auto theirs = Preamble::parse(*line);
   if (!theirs || (theirs->role != Role::member && theirs->role != Role::probe)) co_return;
-  const auto refused = unfit(*theirs);
-  if (refused) {
-    co_await refuse(channel, *refused);
+  if (const auto why = unfit(*theirs)) {
+    co_await turn_away(channel, *why);
     co_return;
   }
   if (theirs->role == Role::probe) {
@@ -99,32 +100,30 @@ asio::awaitable<void> Door::answer(std::shared_ptr<Channel> channel) {
     co_await channel->write(std::move(mine));
     co_return;
   }
-  co_await answer_member(channel, *theirs);
+  co_await answer_member(visitor, channel, *theirs);
 }
 
-asio::awaitable<void> Door::answer_member(std::shared_ptr<Channel> channel, Preamble theirs) {
+asio::awaitable<void> Door::answer_member(Visitor visitor, std::shared_ptr<Channel> channel,
+                                          Preamble theirs) {
   const std::string mine = my_line();
-  const auto written = co_await channel->write(mine);
-  if (!written) co_return;
+  auto sent = co_await channel->write(mine);
+  if (!sent) co_return;
   channel->key(true, secret_->text(), mine, theirs.line());
   const auto header = co_await channel->read_header();
   if (!header) co_return;
   const auto frame = co_await channel->read_frame();
-  if (!frame) {
-    const Refused refused{Refusal::secret, "this agent's secret is another than the root agent's"};
-    co_await refuse(channel, refused);
-    co_return;
-  }
+  if (!frame && channel->met_another_key()) co_await turn_away(channel, Turned::secret);
+  if (!frame) co_return;
+  visitors_.erase(visitor);
   const auto join = read<Join>(*frame);
   if (!join) co_return;
   const auto refused = decisions_.admit(*join);
-  if (refused) {
-    co_await refuse(channel, *refused);
-    co_return;
-  }
-  std::string welcome(welcome_line);
-  auto sent = co_await channel->write(std::move(welcome));
+  const nlohmann::json verdict = refused ? refusal(*refused) : welcome();
+  std::string agreed(agreed_line);
+  sent = co_await channel->write(std::move(agreed));
   if (sent) sent = co_await channel->write_header();
+  if (sent) sent = co_await channel->write_frame(verdict);
+  if (refused) co_return;
   // Also if writing failed: the member has been admitted, so its loss has to be noticed.
   decisions_.joined(*join, channel);
   channel->start();

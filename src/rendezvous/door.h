@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -20,11 +22,14 @@ namespace toprun::rendezvous {
 // How an agent shows itself to others.
 struct Identity {
   std::string version;
-  std::string job;    // as wire_job() gives it
+  std::string job;    // as job_hash() gives it
   std::string agent;  // 16 hex digits
 };
 
-inline constexpr int max_visitors = 1024;  // in their handshake at once; more wait in the backlog
+// Who has not shown yet to have the job's secret. One more, and the oldest of them goes: whoever
+// keeps honest agents out that way has to be quicker than their handshake. As many nodes as may dial
+// a root at one moment, who else dial again.
+inline constexpr std::size_t max_visitors = 4096;
 
 // Answers what knocks at an agent's port in toprun's own protocol: probes anywhere, joins at the
 // root. Lives as long as its io_context; everything runs on that thread.
@@ -35,7 +40,8 @@ class Door {
     std::function<void(const Join&, std::shared_ptr<Channel>)> joined;  // after a welcome
   };
 
-  Door(boost::asio::io_context& io, Identity identity, Patience patience);
+  Door(boost::asio::io_context& io, Identity identity, Patience patience,
+       std::size_t most_visitors = max_visitors);
   // Until one of these is called, visitors wait: an agent listens before it knows whether it is the
   // root. One that is not refuses every join as not-root.
   void become_root(Secret secret, Decisions decisions);
@@ -45,20 +51,27 @@ class Door {
   void visit(Fd connection, std::string first_bytes);
 
  private:
+  using Visitor = std::uint64_t;  // counted from the first on
+
   void open();
-  boost::asio::awaitable<void> answer(std::shared_ptr<Channel> channel);
-  boost::asio::awaitable<void> answer_member(std::shared_ptr<Channel> channel, Preamble theirs);
-  std::optional<Refused> unfit(const Preamble& theirs) const;
+  void begin_to_answer(Visitor visitor);
+  boost::asio::awaitable<void> answer(Visitor visitor, std::shared_ptr<Channel> channel);
+  boost::asio::awaitable<void> answer_member(Visitor visitor, std::shared_ptr<Channel> channel,
+                                             Preamble theirs);
+  boost::asio::awaitable<void> turn_away(std::shared_ptr<Channel> channel, Turned why);
+  std::optional<Turned> unfit(const Preamble& theirs) const;
   std::string my_line() const;
 
   boost::asio::io_context& io_;
   Identity identity_;
   Patience patience_;
+  const std::size_t most_visitors_;
   std::optional<Secret> secret_;
   Decisions decisions_;
-  int visitors_ = 0;
   bool open_ = false;
-  std::vector<std::shared_ptr<Channel>> waiting_;
+  Visitor last_visitor_ = 0;
+  std::map<Visitor, std::shared_ptr<Channel>> visitors_;
+  std::set<Turned> told_;  // reasons that the root's user has read
 };
 
 }  // namespace toprun::rendezvous

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "rendezvous/messages.h"
-#include "rendezvous/preamble.h"
 
 namespace toprun::rendezvous {
 

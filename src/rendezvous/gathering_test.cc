@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "rendezvous/preamble.h"
+
 namespace toprun::rendezvous {
 namespace {
 

@@ -1,5 +1,6 @@
 // Members that join a root over loopback: who is let in, who is refused, and what they then say.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 
 #include "rendezvous/dial.h"
 #include "rendezvous/door.h"
@@ -29,11 +31,12 @@ Identity identity(std::string job = "job", std::string version = "0.1.0") {
 
 // A root on a port of the kernel's choice; what it hears is kept.
 struct TestRoot {
-  explicit TestRoot(asio::io_context& context, int expected, Secret secret = Secret::given("s"))
+  explicit TestRoot(asio::io_context& context, int expected, Secret secret = Secret::given("s"),
+                    std::size_t most_visitors = max_visitors)
       : io(context),
         acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
         me(identity()),
-        door(io, me, quick()),
+        door(io, me, quick(), most_visitors),
         gathering({expected, expected, false}) {
     door.become_root(std::move(secret), {[this](const Join& join) { return gathering.admit(join); },
                                          [this](const Join&, std::shared_ptr<Channel> channel) {
@@ -81,19 +84,26 @@ void run_until(asio::io_context& io, const std::function<bool()>& done) {
   ASSERT_TRUE(done());
 }
 
-std::optional<Result<Joined>> dial(asio::io_context& io, int port, Identity me, Secret secret,
-                                   Join join, bool by_engine = false,
+std::optional<Result<Joined>> dial(asio::io_context& io, std::vector<int> ports, Identity me,
+                                   Secret secret, Join join, bool by_engine = false,
                                    std::chrono::milliseconds timeout = 5s) {
   const auto result = std::make_shared<std::optional<Result<Joined>>>();
   const MakeJoin make_join = [join](const Channel&) -> asio::awaitable<Join> { co_return join; };
   asio::co_spawn(io,
-                 join_root(io, RootAddress{"127.0.0.1", {port}, by_engine, ""}, std::move(me),
+                 join_root(io, RootAddress{"127.0.0.1", std::move(ports), by_engine, ""}, std::move(me),
                            std::move(secret), quick(), timeout, make_join),
                  [result](const std::exception_ptr&, Result<Joined> joined) {
                    result->emplace(std::move(joined));
                  });
   run_until(io, [&] { return result->has_value(); });
   return *result;
+}
+
+std::optional<Result<Joined>> dial(asio::io_context& io, int port, Identity me, Secret secret,
+                                   Join join, bool by_engine = false,
+                                   std::chrono::milliseconds timeout = 5s) {
+  return dial(io, std::vector{port}, std::move(me), std::move(secret), std::move(join), by_engine,
+              timeout);
 }
 
 TEST(Joining, ManyDialLessOften) {
@@ -192,29 +202,99 @@ TEST(Joining, AMemberThatDiesIsLost) {
   run_until(io, [&] { return root.lost.size() == 1; });
 }
 
-TEST(Joining, RefusalsNameTheirReason) {
+TEST(Joining, TheRootsRefusalIsFinalAndNamesItsReason) {
+  asio::io_context io;
+  TestRoot root(io, 2);
+  ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join_as("a", 0))->has_value());
+  const auto refused = dial(io, root.port(), identity(), Secret::given("s"), join_as("b", 0), true);
+  ASSERT_FALSE(refused->has_value());
+  EXPECT_NE(refused->error().line().find("node rank 0 is taken by a"), std::string::npos)
+      << refused->error().line();
+}
+
+TEST(Joining, WhoeverIsNotProvedToBeTheRootIsWaitedFor) {
   struct Case {
     Identity me;
     Secret secret;
-    Join join;
     const char* expected;
   };
   const Case cases[] = {
-      {identity("job", "9.9.9"), Secret::given("s"), join_as("b"), "toprun 9.9.9"},
-      {identity(), Secret::given("other"), join_as("b"), "secret"},
-      {identity(), Secret::derived("job"), join_as("b"), "secret"},
-      {identity(), Secret::given("s"), join_as("b", 0), "node rank 0 is taken by a"},
+      {identity("job", "9.9.9"), Secret::given("s"), "an agent of toprun 0.1.0 answers"},
+      {identity(), Secret::given("other"), "another secret"},
+      {identity(), Secret::derived("job"), "another kind of secret"},
+      {identity(), Secret::munge_member("job", "/nowhere"), "does not prove itself by munge"},
+      // The job is compared first: another one may have any version.
+      {identity("other", "9.9.9"), Secret::given("s"), "an agent of another job answers"},
   };
   for (const Case& one : cases) {
     asio::io_context io;
     TestRoot root(io, 2);
-    ASSERT_TRUE(
-        dial(io, root.port(), identity(), Secret::given("s"), join_as("a", 0))->has_value());
-    const auto refused = dial(io, root.port(), one.me, one.secret, one.join);
+    const auto refused = dial(io, root.port(), one.me, one.secret, join_as("b"), true, 300ms);
     ASSERT_FALSE(refused->has_value()) << one.expected;
+    EXPECT_NE(refused->error().line().find("within 300 ms"), std::string::npos);
     EXPECT_NE(refused->error().line().find(one.expected), std::string::npos)
         << refused->error().line();
   }
+}
+
+// Listens as another user's program could, and answers every visitor with these bytes.
+struct Pretender {
+  Pretender(asio::io_context& io, std::string its_answer)
+      : acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
+        answer(std::move(its_answer)) {
+    accept();
+  }
+  void accept() {
+    acceptor.async_accept([this](const boost::system::error_code& error, tcp::socket socket) {
+      if (error) return;
+      guests.push_back(std::move(socket));
+      boost::system::error_code ignored;
+      asio::write(guests.back(), asio::buffer(answer), ignored);
+      accept();
+    });
+  }
+  int port() const { return acceptor.local_endpoint().port(); }
+
+  tcp::acceptor acceptor;
+  std::string answer;
+  std::vector<tcp::socket> guests;
+};
+
+std::string root_line(std::string job, std::string proof) {
+  return Preamble{"0.1.0", Role::root, std::move(job), random_hex(8), random_hex(32), proof}.line();
+}
+
+TEST(Joining, WhatAPretenderSaysKeepsNobodyFromTheRoot) {
+  const std::string header_and_frame(24 + 4 + 17, '\x11');
+  const std::string answers[] = {
+      "toprun/1 refused secret 0.1.0\n",
+      "toprun/1 refused version 7.0.0\n",
+      "toprun/1 refused full 0.1.0\n",
+      root_line("job", "munge:MUNGE:abcdef:"),
+      root_line("job", "secret") + "toprun/1 refused secret 0.1.0\n",
+      // It says yes, but cannot speak as one that has the secret.
+      root_line("job", "secret") + "toprun/1 agreed\n" + header_and_frame,
+  };
+  for (const std::string& answer : answers) {
+    asio::io_context io;
+    Pretender pretender(io, answer);
+    TestRoot root(io, 2);
+    const auto joined =
+        dial(io, {pretender.port(), root.port()}, identity(), Secret::given("s"), join_as("b"), true);
+    EXPECT_TRUE(joined->has_value()) << answer << joined->error().line();
+  }
+}
+
+TEST(Joining, APretenderAtTheOnlyPortIsSoonNamed) {
+  asio::io_context io;
+  Pretender pretender(io, "toprun/1 refused secret 0.1.0\n");
+  const auto start = std::chrono::steady_clock::now();
+  const auto failed =
+      dial(io, pretender.port(), identity(), Secret::given("s"), join_as("b"), false, 60s);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
+  ASSERT_FALSE(failed->has_value());
+  EXPECT_NE(failed->error().line().find("give all agents the same TOPRUN_SECRET"), std::string::npos)
+      << failed->error().line();
 }
 
 TEST(Joining, AFullJobSaysSo) {
@@ -226,16 +306,6 @@ TEST(Joining, AFullJobSaysSo) {
   EXPECT_NE(refused->error().line().find("all of its 1 nodes"), std::string::npos);
 }
 
-TEST(Joining, AnotherJobsPortIsNamed) {
-  asio::io_context io;
-  TestRoot root(io, 1);
-  const auto refused =
-      dial(io, root.port(), identity("mine"), Secret::given("s"), join_as("b"), true, 300ms);
-  ASSERT_FALSE(refused->has_value());
-  EXPECT_NE(refused->error().line().find("belongs to job job"), std::string::npos)
-      << refused->error().line();
-}
-
 TEST(Joining, ASilentStrangerIsToldFromARoot) {
   asio::io_context io;
   tcp::acceptor silent(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
@@ -244,6 +314,49 @@ TEST(Joining, ASilentStrangerIsToldFromARoot) {
   ASSERT_FALSE(refused->has_value());
   EXPECT_NE(refused->error().line().find("not a toprun root"), std::string::npos)
       << refused->error().line();
+}
+
+// A connection on which nothing is said, or the first line only.
+tcp::socket half_done(asio::io_context& io, int port, const std::string& says) {
+  tcp::socket socket(io);
+  socket.connect({asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)});
+  asio::write(socket, asio::buffer(says));
+  return socket;
+}
+
+TEST(Joining, TheOldestVisitorMakesRoomForAMember) {
+  asio::io_context io;
+  TestRoot root(io, 3, Secret::given("s"), 4);
+  auto joined = dial(io, root.port(), identity(), Secret::given("s"), join_as("a"));
+  ASSERT_TRUE(joined->has_value());
+  (*joined)->channel->start();
+  const std::string line =
+      Preamble{"0.1.0", Role::member, "job", random_hex(8), random_hex(32), "secret"}.line();
+  std::vector<tcp::socket> held;
+  for (int i = 0; i < 12; ++i) {
+    held.push_back(half_done(io, root.port(), i % 2 == 0 ? line : "toprun/"));
+  }
+  EXPECT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join_as("b"))->has_value());
+  // Who is in stays in.
+  EXPECT_TRUE(root.lost.empty());
+  EXPECT_EQ(root.gathering.present(), 2);
+}
+
+TEST(Joining, VisitorsThatComeBeforeTheRootIsKnownAreBoundedToo) {
+  asio::io_context io;
+  Door door(io, identity(), quick(), 2);
+  tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  std::vector<tcp::socket> held;
+  for (int i = 0; i < 5; ++i) {
+    held.push_back(half_done(io, acceptor.local_endpoint().port(), "toprun/"));
+    door.visit(Fd(acceptor.accept().release()), "toprun/");
+  }
+  std::vector<bool> closed;
+  for (tcp::socket& socket : held) {
+    pollfd poller{socket.native_handle(), POLLIN | POLLRDHUP, 0};
+    closed.push_back(::poll(&poller, 1, 0) > 0);
+  }
+  EXPECT_EQ(closed, (std::vector<bool>{true, true, true, false, false}));
 }
 
 TEST(FindStore, TakesTheAddressWhereTheVeryAgentAnswers) {

@@ -123,6 +123,19 @@ void from_json(const nlohmann::json& json, Join& join) {
   take(json, "evidence", join.evidence);
 }
 
+nlohmann::json welcome() {
+  return {{"type", "welcome"}};
+}
+
+nlohmann::json refusal(const Refused& refused) {
+  return {{"type", "refused"}, {"text", refused.text}};
+}
+
+std::optional<std::string> refusal_in(const nlohmann::json& message) {
+  if (type_of(message) != "refused") return std::nullopt;
+  return message.value("text", "");
+}
+
 void to_json(nlohmann::json& json, const StoreAddress& store) {
   json = {{"agent", store.agent},
           {"host", store.host},

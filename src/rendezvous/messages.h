@@ -72,6 +72,15 @@ struct Join {
   std::optional<Evidence> evidence;
 };
 
+// Why the root does not take an agent that has the job's secret.
+enum class Refusal { job, rank_taken, full };
+
+// root → member, its first frame: this, or a welcome.
+struct Refused {
+  Refusal code;  // not on the wire
+  std::string text;
+};
+
 // Where the workers' store will be.
 struct StoreAddress {
   std::string agent;  // whose it is
@@ -116,6 +125,10 @@ void to_json(nlohmann::json& json, const KubeNode& node);
 void from_json(const nlohmann::json& json, KubeNode& node);
 void to_json(nlohmann::json& json, const Join& join);
 void from_json(const nlohmann::json& json, Join& join);
+nlohmann::json welcome();
+nlohmann::json refusal(const Refused& refused);
+// What the text of a refusal is; nullopt if the message is none.
+std::optional<std::string> refusal_in(const nlohmann::json& message);
 void to_json(nlohmann::json& json, const StoreAddress& store);
 void from_json(const nlohmann::json& json, StoreAddress& store);
 void to_json(nlohmann::json& json, const Assignment& assignment);

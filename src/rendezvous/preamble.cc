@@ -15,10 +15,10 @@ namespace {
 constexpr std::pair<Role, std::string_view> role_names[] = {
     {Role::root, "root"}, {Role::member, "member"}, {Role::agent, "agent"}, {Role::probe, "probe"}};
 
-constexpr std::pair<Refusal, std::string_view> refusal_names[] = {
-    {Refusal::version, "version"},  {Refusal::secret, "secret"},         {Refusal::job, "job"},
-    {Refusal::attempt, "attempt"},  {Refusal::rank_taken, "rank-taken"}, {Refusal::full, "full"},
-    {Refusal::not_root, "not-root"}};
+constexpr std::pair<Turned, std::string_view> turned_names[] = {{Turned::version, "version"},
+                                                               {Turned::job, "job"},
+                                                               {Turned::secret, "secret"},
+                                                               {Turned::not_root, "not-root"}};
 
 template <class Enum, std::size_t N>
 std::string_view name_of(Enum value, const std::pair<Enum, std::string_view> (&names)[N]) {
@@ -38,6 +38,10 @@ bool is_hex(std::string_view text, std::size_t digits) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+bool is_version(std::string_view text) {
+  return !text.empty() && text.size() <= max_version_bytes && is_printable(text);
+}
+
 std::string hex(const unsigned char* bytes, std::size_t size) {
   std::string text(size * 2 + 1, '\0');
   sodium_bin2hex(text.data(), text.size(), bytes, size);
@@ -53,33 +57,29 @@ std::string Preamble::line() const {
 }
 
 std::optional<Preamble> Preamble::parse(std::string_view line) {
-  if (line.size() > max_line_bytes) return std::nullopt;
+  if (line.size() > max_line_bytes || !is_printable(line)) return std::nullopt;
   const std::vector<std::string_view> fields = split(line, ' ');
   if (fields.size() != 7 || fields[0] != protocol) return std::nullopt;
   const auto role = by_name(fields[2], role_names);
-  if (!role || fields[1].empty() || fields[3].empty() || fields[6].empty()) return std::nullopt;
+  if (!role || !is_version(fields[1]) || fields[3].empty() || fields[6].empty()) {
+    return std::nullopt;
+  }
   if (!is_hex(fields[4], 16) || !is_hex(fields[5], 64)) return std::nullopt;
   return Preamble{std::string(fields[1]), *role,
                   std::string(fields[3]), std::string(fields[4]),
                   std::string(fields[5]), std::string(fields[6])};
 }
 
-std::string refusal_line(Refusal code, std::string_view text) {
-  std::string line =
-      fmt::format("{} refused {} {}", protocol, name_of(code, refusal_names), printable(text));
-  line.resize(std::min(line.size(), max_line_bytes - 1));
-  return line + "\n";
+std::string TurnedAway::line() const {
+  return fmt::format("{} refused {} {}\n", protocol, name_of(why, turned_names), version);
 }
 
-std::optional<Refused> parse_refusal(std::string_view line) {
-  const std::string start = fmt::format("{} refused ", protocol);
-  if (!line.starts_with(start)) return std::nullopt;
-  line.remove_prefix(start.size());
-  const std::size_t space = line.find(' ');
-  const auto code = by_name(line.substr(0, space), refusal_names);
-  if (!code) return std::nullopt;
-  return Refused{
-      *code, space == std::string_view::npos ? std::string() : std::string(line.substr(space + 1))};
+std::optional<TurnedAway> TurnedAway::parse(std::string_view line) {
+  const std::vector<std::string_view> fields = split(line, ' ');
+  if (fields.size() != 4 || fields[0] != protocol || fields[1] != "refused") return std::nullopt;
+  const auto why = by_name(fields[2], turned_names);
+  if (!why || !is_version(fields[3])) return std::nullopt;
+  return TurnedAway{*why, std::string(fields[3])};
 }
 
 std::string random_hex(std::size_t bytes) {
@@ -95,22 +95,8 @@ std::string content_hash(std::string_view text) {
   return hex(hash, sizeof hash);
 }
 
-std::string wire_job(std::string_view job) {
-  std::string encoded;
-  for (const char c : job) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte > 0x20 && byte < 0x7f && c != '%') {
-      encoded += c;
-    } else {
-      encoded += fmt::format("%{:02x}", byte);
-    }
-  }
-  if (encoded.empty()) return "-";
-  if (encoded.size() <= max_job_bytes) return encoded;
-  unsigned char hash[16];
-  crypto_generichash(hash, sizeof hash, reinterpret_cast<const unsigned char*>(job.data()),
-                     job.size(), nullptr, 0);
-  return "hash-" + hex(hash, sizeof hash);
+std::string job_hash(std::string_view job) {
+  return content_hash(fmt::format("job {}", job));
 }
 
 }  // namespace toprun::rendezvous

@@ -12,21 +12,24 @@
 //
 //   toprun/1 VERSION ROLE JOB AGENT RANDOM PROOF\n        at most max_line_bytes
 //
-// VERSION is ours (0.1.0), JOB is percent-encoded, AGENT is 16 hex digits that name the process,
-// RANDOM is 64 hex digits, fresh for each connection. PROOF says where the secret comes from:
-// "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member). Both whole lines go into
-// the session keys, so that neither can be altered unnoticed.
+// VERSION is ours (0.1.0), JOB is the job's name as job_hash() gives it, AGENT is 16 hex digits that
+// name the process, RANDOM is 64 hex digits, fresh for each connection. PROOF says where the secret
+// comes from: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member). Both whole
+// lines go into the session keys, so that neither can be altered unnoticed.
 //
-// The root answers a member's join with one line more, also in clear, so that a refusal can be read
-// by whoever does not have the secret:
+// The member's first frame follows. A root that can read it answers "toprun/1 agreed\n" and, in a
+// frame of its own, its welcome or its refusal. Only what stands in a frame proves to come from the
+// job's root; anybody at all can say
 //
-//   toprun/1 welcome\n    or    toprun/1 refused CODE TEXT\n
+//   toprun/1 refused CODE VERSION\n
+//
+// which is what a member hears that is at the wrong port or has another secret.
 namespace toprun::rendezvous {
 
 inline constexpr std::string_view magic = "toprun/";
 inline constexpr std::string_view protocol = "toprun/1";
-inline constexpr std::size_t max_line_bytes = 512;
-inline constexpr std::size_t max_job_bytes = 100;  // longer job names are replaced by their hash
+inline constexpr std::size_t max_line_bytes = 1024;
+inline constexpr std::size_t max_version_bytes = 32;
 
 enum class Role {
   root,    // answers joins
@@ -48,18 +51,18 @@ struct Preamble {
   static std::optional<Preamble> parse(std::string_view line);
 };
 
-// Why the root does not take a member. On the wire by name: version, secret, job, attempt,
-// rank-taken, full, not-root.
-enum class Refusal { version, secret, job, attempt, rank_taken, full, not_root };
+// Why an agent does not answer in the way that is wished for.
+enum class Turned { version, job, secret, not_root };
 
-std::string refusal_line(Refusal code, std::string_view text);  // with the final newline
-inline constexpr std::string_view welcome_line = "toprun/1 welcome\n";
+inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 
-struct Refused {
-  Refusal code;
-  std::string text;
+// Said in clear, so it proves nothing.
+struct TurnedAway {
+  Turned why;
+  std::string version;  // of the agent that answers
+  std::string line() const;  // with the final newline
+  static std::optional<TurnedAway> parse(std::string_view line);
 };
-std::optional<Refused> parse_refusal(std::string_view line);
 
 // 2·bytes hex digits from the system's random source.
 std::string random_hex(std::size_t bytes);
@@ -67,7 +70,7 @@ std::string random_hex(std::size_t bytes);
 // 32 hex digits that stand for a text (BLAKE2b).
 std::string content_hash(std::string_view text);
 
-// `job` as it stands in a preamble: percent-encoded, or "hash-…" if that is too long.
-std::string wire_job(std::string_view job);
+// What tells jobs apart on the wire. Not the name itself: a derived secret follows from that.
+std::string job_hash(std::string_view job);
 
 }  // namespace toprun::rendezvous

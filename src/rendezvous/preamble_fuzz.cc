@@ -10,6 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto preamble = toprun::rendezvous::Preamble::parse(line)) {
     if (preamble->line() != std::string(line) + "\n") std::abort();
   }
-  toprun::rendezvous::parse_refusal(line);
+  if (const auto turned = toprun::rendezvous::TurnedAway::parse(line)) {
+    if (turned->line() != std::string(line) + "\n") std::abort();
+  }
   return 0;
 }

@@ -35,28 +35,34 @@ TEST(Preamble, RefusesEverythingElse) {
   }
 }
 
-TEST(Preamble, JobNamesSurviveTheWire) {
-  EXPECT_EQ(wire_job("slurm.17.0"), "slurm.17.0");
-  EXPECT_EQ(wire_job("my job\n"), "my%20job%0a");
-  EXPECT_EQ(wire_job(""), "-");
-  const std::string hashed = wire_job(std::string(500, 'x'));
-  EXPECT_TRUE(hashed.starts_with("hash-"));
-  EXPECT_LE(hashed.size(), max_job_bytes);
-  EXPECT_NE(hashed, wire_job(std::string(501, 'x')));
+TEST(Preamble, TheWireTellsJobsApartButNotTheirNames) {
+  EXPECT_EQ(job_hash("mine"), job_hash("mine"));
+  EXPECT_NE(job_hash("mine"), job_hash("yours"));
+  EXPECT_EQ(job_hash("mine").find("mine"), std::string::npos);
+  for (const std::string& job : {std::string(), std::string("my job\n"), std::string(500, 'x')}) {
+    Preamble preamble = sample();
+    preamble.job = job_hash(job);
+    const std::string line = preamble.line();
+    EXPECT_TRUE(Preamble::parse(line.substr(0, line.size() - 1))) << line;
+  }
 }
 
-TEST(Preamble, RefusalsCarryCodeAndText) {
-  for (const Refusal code : {Refusal::version, Refusal::secret, Refusal::job, Refusal::attempt,
-                             Refusal::rank_taken, Refusal::full, Refusal::not_root}) {
-    std::string line = refusal_line(code, "some text");
+TEST(Preamble, WhoIsTurnedAwayHearsWhyAndByWhichVersion) {
+  for (const Turned why : {Turned::version, Turned::job, Turned::secret, Turned::not_root}) {
+    std::string line = TurnedAway{why, "0.1.0"}.line();
     line.pop_back();
-    const auto refused = parse_refusal(line);
-    ASSERT_TRUE(refused) << line;
-    EXPECT_EQ(refused->code, code);
-    EXPECT_EQ(refused->text, "some text");
+    const auto turned = TurnedAway::parse(line);
+    ASSERT_TRUE(turned) << line;
+    EXPECT_EQ(turned->why, why);
+    EXPECT_EQ(turned->version, "0.1.0");
   }
-  EXPECT_FALSE(parse_refusal("toprun/1 refused nonsense x"));
-  EXPECT_FALSE(parse_refusal("toprun/1 welcome"));
+  for (const std::string& bad :
+       {std::string("toprun/1 refused nonsense 0.1.0"), std::string("toprun/1 agreed"),
+        std::string("toprun/1 refused secret"), std::string("toprun/1 refused secret \x1b[2J"),
+        std::string("toprun/1 refused secret do what I say"),
+        "toprun/1 refused secret " + std::string(max_version_bytes + 1, '1')}) {
+    EXPECT_FALSE(TurnedAway::parse(bad)) << bad;
+  }
 }
 
 }  // namespace

@@ -19,28 +19,76 @@ constexpr std::string_view munge_prefix = "munge:";
 
 struct MungeContext {
   munge_ctx_t context = munge_ctx_create();
-  MungeContext() = default;
+  explicit MungeContext(const std::string& socket) {
+    munge_ctx_set(context, MUNGE_OPT_SOCKET, socket.c_str());
+  }
   MungeContext(const MungeContext&) = delete;
   MungeContext& operator=(const MungeContext&) = delete;
   ~MungeContext() { munge_ctx_destroy(context); }
 };
 
-// MUNGE_SOCKET is munged's own variable for a socket in an unusual place.
+// libmunge knows no variable for a socket in an unusual place.
 std::string munge_socket(const Environment& environment) {
   return environment.non_empty("MUNGE_SOCKET").value_or("/run/munge/munge.socket.2");
 }
 
-Result<std::string> unwrap(std::string_view credential) {
-  const MungeContext munge;
-  void* payload = nullptr;
+std::string label_of(std::string_view job) {
+  return fmt::format("toprun {} ", job_hash(job));
+}
+
+// Whether it was genuine when it was made, whenever that was. A node that joins late sees a
+// credential that has expired, one whose clock is behind sees it before its time, and several ranks
+// of one node decode the same one. To show an old one again gains nothing: nobody but its maker's uid
+// learns the secret in it, without which a root proves nothing, and it is for one job only.
+bool is_genuine(munge_err_t error) {
+  return error == EMUNGE_SUCCESS || error == EMUNGE_CRED_EXPIRED || error == EMUNGE_CRED_REWOUND ||
+         error == EMUNGE_CRED_REPLAYED;
+}
+
+}  // namespace
+
+Secret Secret::given(std::string text) {
+  return Secret(Origin::given, std::move(text));
+}
+
+Secret Secret::derived(std::string_view job) {
+  return Secret(Origin::derived, fmt::format("toprun job {}", job));
+}
+
+Secret Secret::munge_member(std::string_view job, std::string socket) {
+  Secret secret(Origin::munge);
+  secret.munge_ = {label_of(job), std::move(socket), {}};
+  return secret;
+}
+
+Result<Secret> Secret::munge_root(std::string_view job, std::string socket) {
+  Secret secret(Origin::munge, random_hex(16));
+  secret.munge_ = {label_of(job), std::move(socket), {}};
+  const MungeContext munge(secret.munge_.socket);
+  const std::string payload = secret.munge_.label + secret.text_;
+  munge_ctx_set(munge.context, MUNGE_OPT_UID_RESTRICTION, geteuid());
+  char* credential = nullptr;
+  const munge_err_t error =
+      munge_encode(&credential, munge.context, payload.data(), static_cast<int>(payload.size()));
+  const std::unique_ptr<char, decltype(&std::free)> owner(credential, &std::free);
+  if (error != EMUNGE_SUCCESS) {
+    return fail("cannot make a munge credential", munge_strerror(error),
+                "start munge on this node, or set TOPRUN_SECRET");
+  }
+  secret.munge_.credential = credential;
+  return secret;
+}
+
+Result<std::string> Secret::unwrap(std::string_view credential) const {
+  const MungeContext munge(munge_.socket);
+  void* data = nullptr;
   int size = 0;
   uid_t uid = 0;
   gid_t gid = 0;
   const munge_err_t error =
-      munge_decode(std::string(credential).c_str(), munge.context, &payload, &size, &uid, &gid);
-  const std::unique_ptr<void, decltype(&std::free)> owner(payload, &std::free);
-  // Several ranks of one node decode the root's one credential: a replay is expected.
-  if (error != EMUNGE_SUCCESS && error != EMUNGE_CRED_REPLAYED) {
+      munge_decode(std::string(credential).c_str(), munge.context, &data, &size, &uid, &gid);
+  const std::unique_ptr<void, decltype(&std::free)> owner(data, &std::free);
+  if (!is_genuine(error)) {
     return fail("cannot read the root agent's munge credential", munge_strerror(error),
                 "check that munge runs on both nodes with one key, or set TOPRUN_SECRET");
   }
@@ -48,36 +96,11 @@ Result<std::string> unwrap(std::string_view credential) {
     return fail("the root agent's munge credential is of another user",
                 fmt::format("uid {} instead of {}", uid, geteuid()));
   }
-  return std::string(static_cast<const char*>(payload), static_cast<std::size_t>(size));
-}
-
-}  // namespace
-
-Secret Secret::given(std::string text) {
-  return {Origin::given, std::move(text), {}};
-}
-
-Secret Secret::derived(std::string_view job) {
-  return {Origin::derived, fmt::format("toprun job {}", job), {}};
-}
-
-Secret Secret::munge_member() {
-  return {Origin::munge, {}, {}};
-}
-
-Result<Secret> Secret::munge_root() {
-  const MungeContext munge;
-  const std::string text = random_hex(16);
-  munge_ctx_set(munge.context, MUNGE_OPT_UID_RESTRICTION, geteuid());
-  char* credential = nullptr;
-  const munge_err_t error =
-      munge_encode(&credential, munge.context, text.data(), static_cast<int>(text.size()));
-  const std::unique_ptr<char, decltype(&std::free)> owner(credential, &std::free);
-  if (error != EMUNGE_SUCCESS) {
-    return fail("cannot make a munge credential", munge_strerror(error),
-                "start munge on this node, or set TOPRUN_SECRET");
+  const std::string_view payload(static_cast<const char*>(data), static_cast<std::size_t>(size));
+  if (!payload.starts_with(munge_.label)) {
+    return fail("the root agent's munge credential is for another job");
   }
-  return Secret(Origin::munge, text, credential);
+  return std::string(payload.substr(munge_.label.size()));
 }
 
 std::string Secret::proof(bool root) const {
@@ -89,7 +112,7 @@ std::string Secret::proof(bool root) const {
     case Origin::munge:
       break;
   }
-  return root ? std::string(munge_prefix) + credential_ : "munge";
+  return root ? std::string(munge_prefix) + munge_.credential : "munge";
 }
 
 Result<std::string> Secret::against(std::string_view root_proof) const {
@@ -121,8 +144,9 @@ Result<Secret> choose_secret(const Environment& environment,
     return Secret::given(std::string(trim(*content)));
   }
   if (launched_with) return Secret::given(*launched_with);
-  if (slurm && ::access(munge_socket(environment).c_str(), R_OK | W_OK) == 0) {
-    return root ? Secret::munge_root() : Result<Secret>(Secret::munge_member());
+  const std::string socket = munge_socket(environment);
+  if (slurm && ::access(socket.c_str(), R_OK | W_OK) == 0) {
+    return root ? Secret::munge_root(job, socket) : Result<Secret>(Secret::munge_member(job, socket));
   }
   return Secret::derived(job);
 }

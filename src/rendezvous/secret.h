@@ -16,29 +16,37 @@ class Secret {
   enum class Origin {
     given,    // TOPRUN_SECRET, TOPRUN_SECRET_FILE or the channel that launched us
     munge,    // a random one, sent by the root in a munge credential that only its own uid can read
-    derived,  // from the job's id alone: keeps jobs apart, keeps nobody out
+    derived,  // from the job's name alone: keeps jobs apart, keeps nobody out who can guess it
   };
 
   static Secret given(std::string text);
   static Secret derived(std::string_view job);
-  // Root: draws a secret and wraps it. Member: the secret is known once the root has sent it.
-  static Result<Secret> munge_root();
-  static Secret munge_member();
+  // Root: draws a secret and wraps it for agents of this job. Member: the secret is known once the
+  // root has sent it.
+  static Result<Secret> munge_root(std::string_view job, std::string socket);
+  static Secret munge_member(std::string_view job, std::string socket);
 
   Origin origin() const { return origin_; }
   // The last field of our preamble.
   std::string proof(bool root) const;
   // What to use against a root whose preamble ends in `root_proof`: for munge the credential is
-  // unwrapped, and its sender has to be our own uid.
+  // unwrapped, and it has to be our own uid's and for this job.
   Result<std::string> against(std::string_view root_proof) const;
   const std::string& text() const { return text_; }
 
  private:
-  Secret(Origin origin, std::string text, std::string credential)
-      : origin_(origin), text_(std::move(text)), credential_(std::move(credential)) {}
+  // How a secret is wrapped by munge.
+  struct Munge {
+    std::string label;       // what stands before the secret: for which job it is
+    std::string socket;      // munged's
+    std::string credential;  // the root's
+  };
+  explicit Secret(Origin origin, std::string text = {}) : origin_(origin), text_(std::move(text)) {}
+  Result<std::string> unwrap(std::string_view credential) const;
+
   Origin origin_;
   std::string text_;
-  std::string credential_;
+  Munge munge_;
 };
 
 // The rule of who trusts whom, in this order: TOPRUN_SECRET, TOPRUN_SECRET_FILE, `launched_with`
