@@ -31,8 +31,8 @@ class Elastic(support.TestCase):
         self.port = support.free_port()
         self.root = self.folder()
 
-    def agent(self, nnodes, *options, nproc=1, worker=WORKER):
-        return self.begin(support.binary(), "--nnodes", nnodes, "--nproc-per-node", nproc,
+    def agent(self, nnodes, *options, nproc=1, worker=WORKER, program=None):
+        return self.begin(program or support.binary(), "--nnodes", nnodes, "--nproc-per-node", nproc,
                           "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{self.port}",
                           "--rdzv-conf", CONF, *options, *SH, worker, env={"ROOT": str(self.root)})
 
@@ -236,6 +236,70 @@ class Nodes(Elastic):
         for run in runs:
             self.assert_nothing_left(run)
         self.assertEqual(self.report()["attempts"][0]["cause"]["kind"], "agent_lost")
+
+
+class Growing(Elastic):
+    def told(self, words):
+        """Until a line of the root agent says so."""
+        support.wait_until(lambda: any(words in path.read_text() for path in self.logs.glob("*.out")),
+                           30, words)
+
+    def test_now_takes_a_newcomer_in_at_once(self):
+        first = self.root_agent("1:2", "--grow", "now")
+        self.expect(0, world_size=1, restarts=0)
+        late = self.agent("1:2")
+        self.expect(1, world_size=2, restarts=0)
+        self.end(first, late)
+        self.assertEqual([attempt["cause"] and attempt["cause"]["kind"]
+                          for attempt in self.report()["attempts"]], ["grown", None])
+
+    def test_newcomers_after_each_other(self):
+        runs = [self.root_agent("1:3", "--grow", "now")]
+        for attempt, world_size in ((0, 1), (1, 2), (2, 3)):
+            self.expect(attempt, world_size, restarts=0)
+            if world_size < 3:
+                runs.append(self.agent("1:3"))
+        self.end(*runs)
+
+    def test_named_torchrun_it_is_done_as_torchrun_does(self):
+        link = self.folder() / "torchrun"
+        link.symlink_to(support.binary())
+        first = self.agent("1:2", program=link)
+        self.expect(0, world_size=1, restarts=0)
+        late = self.agent("1:2", program=link)
+        self.expect(1, world_size=2, restarts=0)
+        self.end(first, late)
+
+    def test_on_signal_a_newcomer_waits_until_the_user_says_so(self):
+        for ask in ("by its report", "by a signal"):
+            with self.subTest(ask):
+                self.setUp()
+                self.logs = self.folder()
+                first = self.root_agent("1:2", "--grow", "on-signal", "--node-log", self.logs)
+                self.expect(0, world_size=1, restarts=0)
+                first.signal(signal.SIGURG)
+                self.told("asked to take in more nodes: none waits")
+                late = self.agent("1:2")
+                report = self.root / "report.json"
+                self.told(f"the job can grow by 1: toprun grow {report}")
+                self.expect(0, world_size=1, restarts=0)
+                if ask == "by a signal":
+                    first.signal(signal.SIGURG)
+                else:
+                    self.assert_ok(self.toprun("grow", report))
+                self.expect(1, world_size=2, restarts=0)
+                self.end(first, late)
+                refused = self.toprun("grow", report)
+                self.assertEqual(refused.code, 1, refused)
+                self.assertIn("the job has ended", refused.err)
+
+    def test_at_restart_the_user_is_told_what_it_takes(self):
+        self.logs = self.folder()
+        first = self.root_agent("1:2", "--node-log", self.logs)
+        self.expect(0, world_size=1, restarts=0)
+        first.signal(signal.SIGURG)
+        self.told("asked to take in more nodes: that takes --grow on-signal")
+        self.end(first)
 
 
 if __name__ == "__main__":

@@ -233,6 +233,28 @@ class Slurm(cluster.SlurmCase):
         self.assertIn("agents trust each other by munge", finished.err)
         self.assertEqual(column(shown(finished.out), "RANK"), ["0", "1"])
 
+    def test_toprun_grow_takes_in_a_late_node(self):
+        folder = self.folder()
+        logs = self.folder()
+        worker = ('echo $SLURM_JOB_ID >"$0/$TOPRUN_ATTEMPT.$RANK-of-$WORLD_SIZE"; '
+                  'until test -e "$0/end"; do sleep 0.05; done')
+        run = self.start(
+            "ctl", "srun", "-N2", "sh", "-c", f"test $SLURM_NODEID = 0 || until test -e {folder}/come; "
+            'do sleep 0.05; done; exec "$@"', "-", TOPRUN, "--nnodes", "1:2", "--grow", "on-signal",
+            "--rdzv-conf", "last_call_timeout=1", "--node-log", logs, "--no-python", "sh", "-c",
+            worker, folder)
+        alone = folder / "0.0-of-1"
+        cluster.wait_for(lambda: alone.exists() and alone.read_text(), "a rank alone")
+        job = alone.read_text().strip()
+        (folder / "come").touch()
+        cluster.wait_for(lambda: f"the job can grow by 1: toprun grow {job}" in
+                         (logs / "n0.out").read_text(), "the late node waits")
+        self.assert_ok(self.login(TOPRUN, "grow", job))
+        for rank in (0, 1):
+            cluster.wait_for((folder / f"1.{rank}-of-2").exists, f"rank {rank} of two")
+        (folder / "end").touch()
+        self.assert_ok(run.wait(60))
+
     # The starter, in a batch script and in the shell of salloc.
 
     def test_a_batch_script_that_says_only_toprun(self):

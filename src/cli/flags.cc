@@ -265,6 +265,11 @@ constexpr std::array table = {
 
     torchrun(FlagId::max_restarts, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,
              "How often to start all workers again after a failure", "0"),
+    ours(FlagId::grow, "--grow", 0, "at-restart|now|on-signal", "TOPRUN_GROW", Group::stopping,
+         "With --nnodes MIN:MAX, when a node that comes later is taken in, for which all workers "
+         "start again: at the next restart, at once as torchrun does, or when you say so by "
+         "`toprun grow JOB`",
+         "at-restart"),
     torchrun(FlagId::signals_to_handle, "--signals-to-handle", 0, "LIST", "PET_SIGNALS_TO_HANDLE",
              Group::stopping,
              "Signals that are passed on to the workers and then end the run, as in "

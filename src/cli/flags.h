@@ -57,6 +57,7 @@ enum class FlagId {
   no_gpu,
   container_environment,
   max_restarts,
+  grow,
   role,
   redirects,
   tee,

@@ -100,6 +100,9 @@ Result<JobReport> parse_report(std::string_view text) {
   }
   report.exit_code = number_at(report.document, "exit_code");
   report.updated = text_at(report.document, "updated");
+  const json& root = at(report.document, "root");
+  report.root_host = text_at(root, "host");
+  report.root_pid = number_at(root, "pid").value_or(0);
   const json& attempts = at(report.document, "attempts");
   if (!attempts.is_array()) return report;
   for (const json& attempt : attempts) report.attempts.push_back(attempt_of(attempt));

@@ -33,6 +33,8 @@ struct JobReport {
   };
   std::optional<int> exit_code;  // unset: it runs, or was killed with all that watched it
   std::string updated;           // RFC 3339; empty: not told
+  std::string root_host;         // where the root agent runs; empty: not told
+  int root_pid = 0;              // its process there; 0: not told
   std::vector<Attempt> attempts;
   nlohmann::json document;  // the whole
 };

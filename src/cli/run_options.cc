@@ -115,6 +115,13 @@ Result<void> set_local_ranks_filter(Options& options, const Given& given) {
   return store(options.local_ranks_filter, parse_local_ranks(given));
 }
 
+Result<launch::Grow> parse_grow(const Given& given) {
+  const auto chosen = parse_choice(given, choices(flag_of(FlagId::grow)));
+  if (!chosen) return std::unexpected(chosen.error());
+  if (*chosen == "now") return launch::Grow::now;
+  return *chosen == "on-signal" ? launch::Grow::on_signal : launch::Grow::at_restart;
+}
+
 // For what has no effect: it may still be wrong.
 Result<void> check_interval(const Given& given) {
   if (const auto seconds = parse_double(given.value); seconds && *seconds >= 0) return {};
@@ -230,6 +237,8 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return store(switches.no_python, parse_switch(given));
     case FlagId::max_restarts:
       return store(options.max_restarts, parse_number(given, 0, std::numeric_limits<int>::max()));
+    case FlagId::grow:
+      return store(options.grow, parse_grow(given));
     case FlagId::role:
       options.role = given.value;
       return {};
@@ -360,7 +369,10 @@ Result<void> set_activation(launch::Activation& activation, const Split& split,
 
 Options defaults(const Split& split, const std::vector<std::string>& argv) {
   Options options;
-  if (split.called_torchrun) options.nproc_per_node.value = "1";
+  if (split.called_torchrun) {
+    options.nproc_per_node.value = "1";
+    options.grow = launch::Grow::now;
+  }
   options.rdzv_backend.value = "static";
   options.rdzv_id.value = "none";
   options.command_line = argv;

@@ -7,6 +7,7 @@
 #include "cli/cluster.h"
 #include "cli/config_verb.h"
 #include "cli/eta.h"
+#include "cli/grow.h"
 #include "cli/help.h"
 #include "cli/jobs.h"
 #include "cli/logs.h"
@@ -37,6 +38,7 @@ constexpr std::array verbs = {
     Verb{"logs", "ID", "what a job has printed; -f until its end", run_logs},
     Verb{"eta", "[ID]", "when waiting jobs are expected to start, what is in the way", run_eta},
     Verb{"cancel", "ID...", "end jobs, or send them a signal", run_cancel},
+    Verb{"grow", "JOB", "take the nodes that wait into an elastic job", run_grow},
     Verb{"cluster", "", "partitions, free nodes and GPUs, file systems with their space",
          run_cluster},
     Verb{"config", "VERB", "show what toprun.toml and variables say, or init one (config -h)",

@@ -109,6 +109,7 @@ asio::awaitable<void> written_out(Session& session) {
 // Until it has joined, a signal ends an agent at once: nothing has been started yet.
 void end_at_signals(Session& session) {
   session.on_signal = [&session](int signal) {
+    if (signal == grow_signal) return;
     say(fmt::format("ended by signal {} before the workers were started", signal));
     session.container.reset();  // which may be on its way
     ::_exit(128 + signal);
@@ -202,8 +203,8 @@ void tell_the_trust(const Session& session, const Secret& secret, bool root) {
   if (!session.job.several_processes()) return;
   if (session.job.options.verbose > 0) say(words_for(secret.origin()));
   if (!root || secret.origin() != Secret::Origin::derived) return;
-  say(fmt::format("no secret: whoever reaches port {} of this host may join the job; to keep others "
-                  "out, set TOPRUN_SECRET to the same text on all nodes",
+  say(fmt::format("no secret: whoever reaches port {} of this host may join the job; to keep "
+                  "others out, set TOPRUN_SECRET to the same text on all nodes",
                   session.port));
 }
 

@@ -1,8 +1,10 @@
 #include "launch/attempt.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "base/console.h"
@@ -72,6 +74,13 @@ Result<topology::Map> locate(const std::vector<rendezvous::Join>& members, const
   if (!map || !job.options.topology_required) return map;
   if (auto all = all_located(*map, request); !all) return std::unexpected(all.error());
   return map;
+}
+
+// In the words of a line that the user is to type.
+std::string how_to_grow(const Job& job) {
+  if (const auto id = job.environment.non_empty("SLURM_JOB_ID")) return "toprun grow " + *id;
+  if (job.options.report) return "toprun grow " + shell_quote(std::array{*job.options.report});
+  return fmt::format("kill -URG {}", ::getpid());
 }
 
 }  // namespace
@@ -243,9 +252,11 @@ asio::awaitable<Verdict> Attempt::watch() {
     hosts.push_back(join.host);
     ranks.push_back(join.slots);
   }
-  const EndedWell ended_well =
-      session_.job.options.called_torchrun ? EndedWell::failed : EndedWell::done;
-  Conductor conductor(std::move(hosts), std::move(ranks), session_.job.grace, ended_well);
+  const Options& options = session_.job.options;
+  const EndedWell ended_well = options.called_torchrun ? EndedWell::failed : EndedWell::done;
+  Conductor conductor(std::move(hosts), std::move(ranks), session_.job.grace, ended_well,
+                      options.grow);
+  count_newcomers(conductor);  // who came while this attempt was prepared
   while (!conductor.over()) {
     const auto event = co_await peers_.next(conductor.wake_at());
     if (!event) {
@@ -259,6 +270,8 @@ asio::awaitable<Verdict> Attempt::watch() {
       } else {
         conductor.lost(member, left->silent, left->reason);
       }
+    } else if (std::holds_alternative<Peers::SparesChanged>(*event)) {
+      count_newcomers(conductor);
     }
     for (const Conductor::Order& order : conductor.take_orders()) {
       const bool interrupt = order.kind == Conductor::Order::Kind::interrupt;
@@ -303,9 +316,33 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
     conductor.failed(member, error_in(message));
   } else if (type == "signal") {
     conductor.signalled(member, message.value("signal", 15));
+  } else if (type == "grow") {
+    if (message.value("attempt", number_) == number_) {
+      asked_to_grow(conductor, peers_.is_own(said.agent));
+    }
   } else if (type == "leave") {
     leavers_[said.agent] = message.value("signal", 15);
     conductor.leaving(member, leavers_[said.agent]);
+  }
+}
+
+void Attempt::count_newcomers(Conductor& conductor) {
+  const rendezvous::Gathering& gathering = peers_.gathering();
+  const int newcomers = gathering.newcomers();
+  const bool all = gathering.present() + newcomers == gathering.size().most;
+  conductor.newcomers(newcomers, all, steady_clock::now());
+  if (newcomers > 0 && session_.job.options.grow == Grow::on_signal) {
+    say(fmt::format("the job can grow by {}: {}", newcomers, how_to_grow(session_.job)));
+  }
+}
+
+// Slurm tells all agents at once: one of them answers.
+void Attempt::asked_to_grow(Conductor& conductor, bool by_our_own) {
+  if (conductor.asked_to_grow() || !by_our_own) return;
+  if (session_.job.options.grow != Grow::on_signal) {
+    say("asked to take in more nodes: that takes --grow on-signal");
+  } else if (peers_.gathering().newcomers() == 0) {
+    say("asked to take in more nodes: none waits");
   }
 }
 

@@ -52,6 +52,8 @@ class Attempt {
   boost::asio::awaitable<Early> all_ready();
   boost::asio::awaitable<Verdict> watch();
   void heard(Conductor& conductor, const Peers::Said& said);
+  void count_newcomers(Conductor& conductor);
+  void asked_to_grow(Conductor& conductor, bool by_our_own);
   void show_output(const Peers::Said& said);
   void heard_exit(Conductor& conductor, std::size_t member, const nlohmann::json& message);
   void one_more_started(Conductor& conductor, std::size_t member, const nlohmann::json& message);

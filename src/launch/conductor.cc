@@ -16,6 +16,11 @@ std::string words_for(const agent::WorkerExit& exit) {
              : fmt::format("rank {} on {} exited with {}", exit.rank, exit.host, exit.exit_code);
 }
 
+std::string words_for_newcomers(int nodes) {
+  return nodes == 1 ? "a node has come: all ranks start again with it"
+                    : fmt::format("{} nodes have come: all ranks start again with them", nodes);
+}
+
 }  // namespace
 
 void Conductor::exited(std::size_t node, agent::WorkerExit exit, SteadyTime now) {
@@ -79,7 +84,8 @@ void Conductor::signalled(std::size_t node, int signal) {
   signalled_[node] = 1;
   if (signal_ != 0 && !again) return;
   signal_ = signal;
-  const bool all_still_have_their_grace = trigger_ == Trigger::none || trigger_ == Trigger::left;
+  const bool all_still_have_their_grace =
+      trigger_ == Trigger::none || trigger_ == Trigger::left || trigger_ == Trigger::grown;
   if (!all_still_have_their_grace && !is_of_the_signal(agent::root_cause(exits_))) {
     orders_.push_back({Order::Kind::stop, 0, milliseconds(0), "ended by a signal"});
     return;
@@ -103,7 +109,37 @@ void Conductor::leaving(std::size_t node, int signal) {
   stop(Trigger::left, reason, grace_.stop);
 }
 
+void Conductor::newcomers(int nodes, bool all, SteadyTime now) {
+  newcomers_ = nodes;
+  if (grow_ != Grow::now) return;
+  if (nodes == 0) {
+    growth_due_.reset();
+  } else if (all) {
+    growth_due_ = now;
+  } else if (!growth_due_) {
+    growth_due_ = now + grace_.newcomers;
+  }
+  passed(now);
+}
+
+bool Conductor::asked_to_grow() {
+  return grow_ == Grow::on_signal && newcomers_ > 0 && grow();
+}
+
+bool Conductor::grow() {
+  growth_due_.reset();
+  if (trigger_ != Trigger::none || !exits_.empty()) return false;
+  stop(Trigger::grown, words_for_newcomers(newcomers_), grace_.stop);
+  return true;
+}
+
+std::optional<SteadyTime> Conductor::wake_at() const {
+  if (!suspicion_ends_ || !growth_due_) return suspicion_ends_ ? suspicion_ends_ : growth_due_;
+  return std::min(*suspicion_ends_, *growth_due_);
+}
+
 void Conductor::passed(SteadyTime now) {
+  if (growth_due_ && now >= *growth_due_) grow();
   if (!suspicion_ends_ || now < *suspicion_ends_) return;
   stop(Trigger::exit, words_for(exits_.front()), grace_.stop);
 }
@@ -128,6 +164,8 @@ Verdict Conductor::verdict() const {
   const agent::WorkerExit* cause = agent::root_cause(exits_);
   const bool confessed = cause != nullptr && !agent::tells_only_of_a_lost_peer(*cause);
   const bool all_well = std::ranges::none_of(exits_, &agent::WorkerExit::failed);
+  const bool all_ended_by_themselves =
+      all_well && std::ranges::none_of(exits_, &agent::WorkerExit::ours);
 
   Verdict verdict;
   if (trigger_ == Trigger::failed) {
@@ -140,6 +178,10 @@ Verdict Conductor::verdict() const {
     verdict.message = fmt::format("ended by signal {}", signal_);
   } else if (trigger_ == Trigger::left) {
     verdict = *departure_;
+  } else if (trigger_ == Trigger::grown && !all_ended_by_themselves) {
+    verdict.exit_code = exit_failure;
+    verdict.kind = "grown";
+    verdict.message = words_for_newcomers(newcomers_);
   } else if (cause != nullptr) {
     verdict.exit_code = agent::cause_code(*cause);
     verdict.kind = cause->signal != 0 ? "signal" : "exit";

@@ -8,6 +8,7 @@
 #include "agent/exit.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "launch/grow.h"
 
 namespace toprun::launch {
 
@@ -17,6 +18,8 @@ struct Grace {
   // If all that failed so far only tells of a lost peer, the peer that was lost may still be busy
   // dying: how long its own exit is waited for before everybody is stopped.
   std::chrono::milliseconds confession{5'000};
+  // With --grow now: nodes that come within this time of each other cost one restart.
+  std::chrono::milliseconds newcomers{1'000};
 };
 
 // What a run comes to that a signal has ended, where all ranks ended with 0 in their grace: it is
@@ -27,7 +30,8 @@ enum class EndedWell { done, failed };
 struct Verdict {
   int exit_code = 0;
   // exit, signal, node_lost, agent_lost, launcher, join_timeout, interrupted (by a signal to the
-  // job, or to the one agent on `node`, which left); empty: every rank ended with 0
+  // job, or to the one agent on `node`, which left), grown (stopped to take in more nodes); empty:
+  // every rank ended with 0
   std::string kind;
   std::string node;
   std::string message;
@@ -39,7 +43,8 @@ struct Verdict {
 // Decides, from what the agents report, what they are to do; pure. Lives at the root from the
 // workers' start to the end of an attempt.
 //
-//   running --a failure, a loss, a departure, a signal--> stopping --every node gone--> over
+//   running --a failure, a loss, a departure, newcomers, a signal--> stopping
+//   stopping --every node gone--> over
 //   running --only victims of a lost peer--> suspecting --their cause, or time--> stopping
 //   running, suspecting --every node gone--> over
 class Conductor {
@@ -53,11 +58,12 @@ class Conductor {
 
   // `ranks`: how many each node has.
   Conductor(std::vector<std::string> hosts, std::vector<int> ranks, Grace grace,
-            EndedWell ended_well = EndedWell::done)
+            EndedWell ended_well = EndedWell::done, Grow grow = Grow::at_restart)
       : hosts_(std::move(hosts)),
         running_(std::move(ranks)),
         grace_(grace),
-        ended_well_(ended_well) {
+        ended_well_(ended_well),
+        grow_(grow) {
     gone_.resize(hosts_.size());
     signalled_.resize(hosts_.size());
   }
@@ -75,16 +81,22 @@ class Conductor {
   void signalled(std::size_t node, int signal);
   // The node's agent was told to end where the job can go on without it.
   void leaving(std::size_t node, int signal);
+  // So many nodes wait now that another attempt would take in; `all`: there is no room for more.
+  void newcomers(int nodes, bool all, SteadyTime now);
+  // The user wants them to be taken in. False: it is not done, for nobody waits, --grow does not
+  // provide for it, or ranks have ended already and this attempt is as good as over.
+  bool asked_to_grow();
   void passed(SteadyTime now);  // nothing happened until now
 
-  std::optional<SteadyTime> wake_at() const { return suspicion_ends_; }
+  std::optional<SteadyTime> wake_at() const;
   // What all nodes are to do now; each order is given once.
   std::vector<Order> take_orders();
   bool over() const { return gone_count_ == hosts_.size(); }
   Verdict verdict() const;
 
  private:
-  enum class Trigger { none, exit, lost, failed, left, signal };
+  enum class Trigger { none, exit, lost, failed, left, grown, signal };
+  bool grow();
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason);
   void stop(Trigger trigger, std::string reason, std::chrono::milliseconds grace);
@@ -99,6 +111,9 @@ class Conductor {
   std::size_t gone_count_ = 0;
   std::vector<agent::WorkerExit> exits_;
   std::optional<SteadyTime> suspicion_ends_;
+  Grow grow_;
+  int newcomers_ = 0;
+  std::optional<SteadyTime> growth_due_;
   Trigger trigger_ = Trigger::none;
   std::optional<Verdict> loss_;
   std::optional<Verdict> failure_;

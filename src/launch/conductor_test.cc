@@ -247,5 +247,108 @@ TEST(Conductor, ANodeThatCannotStartIsTheCause) {
   EXPECT_EQ(conductor.verdict().node, "b");
 }
 
+Conductor growing(Grow grow) {
+  return Conductor({"a", "b"}, {1, 1}, {10s, 5s, 1s}, EndedWell::done, grow);
+}
+
+bool stops(Conductor& conductor) {
+  const auto orders = conductor.take_orders();
+  return orders.size() == 1 && orders[0].kind == Conductor::Order::Kind::stop &&
+         orders[0].grace == 10s;
+}
+
+void end_all(Conductor& conductor, const WorkerExit& first, const WorkerExit& second) {
+  conductor.exited(0, first, start);
+  conductor.exited(1, second, start);
+  conductor.gone(0);
+  conductor.gone(1);
+}
+
+TEST(Growing, NowMeansWithinASecondOfTheFirstNewcomer) {
+  Conductor conductor = growing(Grow::now);
+  conductor.newcomers(1, false, start);
+  EXPECT_EQ(conductor.wake_at(), start + 1s);
+  conductor.newcomers(2, false, start + 900ms);
+  EXPECT_EQ(conductor.wake_at(), start + 1s);
+  EXPECT_TRUE(conductor.take_orders().empty());
+  conductor.passed(start + 1s);
+  EXPECT_TRUE(stops(conductor));
+  end_all(conductor, stopped(0), stopped(1));
+  EXPECT_TRUE(conductor.over());
+  EXPECT_EQ(conductor.verdict().kind, "grown");
+  EXPECT_EQ(conductor.verdict().message, "2 nodes have come: all ranks start again with them");
+}
+
+TEST(Growing, TheLastThatCanComeIsNotWaitedFor) {
+  Conductor conductor = growing(Grow::now);
+  conductor.newcomers(1, true, start);
+  EXPECT_TRUE(stops(conductor));
+}
+
+TEST(Growing, WhoHasGoneAgainInterruptsNobody) {
+  Conductor conductor = growing(Grow::now);
+  conductor.newcomers(1, false, start);
+  conductor.newcomers(0, false, start + 500ms);
+  EXPECT_FALSE(conductor.wake_at());
+  conductor.passed(start + 2s);
+  EXPECT_TRUE(conductor.take_orders().empty());
+}
+
+TEST(Growing, OtherwiseNewcomersWaitUntilTheUserSaysSo) {
+  Conductor at_restart = growing(Grow::at_restart);
+  at_restart.newcomers(1, true, start);
+  EXPECT_FALSE(at_restart.asked_to_grow());
+  EXPECT_TRUE(at_restart.take_orders().empty());
+
+  Conductor on_signal = growing(Grow::on_signal);
+  EXPECT_FALSE(on_signal.asked_to_grow());  // nobody is there
+  on_signal.newcomers(1, true, start);
+  EXPECT_TRUE(on_signal.take_orders().empty());
+  EXPECT_TRUE(on_signal.asked_to_grow());
+  EXPECT_TRUE(stops(on_signal));
+  EXPECT_FALSE(on_signal.asked_to_grow());  // all agents of a step are asked at once
+  EXPECT_TRUE(on_signal.take_orders().empty());
+}
+
+TEST(Growing, AnAttemptThatIsEndingIsLeftToEnd) {
+  Conductor conductor = growing(Grow::now);
+  conductor.exited(0, exited(0, 0), start);
+  conductor.newcomers(1, true, start);
+  EXPECT_TRUE(conductor.take_orders().empty());
+  conductor.exited(1, exited(1, 0), start);
+  EXPECT_EQ(conductor.verdict().kind, "");
+
+  Conductor crossing = growing(Grow::now);  // the ranks end while they are told to stop
+  crossing.newcomers(1, true, start);
+  end_all(crossing, exited(0, 0), exited(1, 0));
+  EXPECT_EQ(crossing.verdict().exit_code, 0);
+  EXPECT_EQ(crossing.verdict().kind, "");
+}
+
+TEST(Growing, WhatHappensMeanwhileCounts) {
+  Conductor victims = growing(Grow::now);
+  victims.newcomers(1, true, start);
+  end_all(victims, stopped(0), victim(1));
+  EXPECT_EQ(victims.verdict().kind, "grown");
+
+  Conductor lost = growing(Grow::now);
+  lost.newcomers(1, true, start);
+  lost.lost(1, true, "no word");
+  lost.exited(0, stopped(0), start);
+  lost.gone(0);
+  EXPECT_EQ(lost.verdict().kind, "node_lost");
+
+  Conductor told = growing(Grow::now);
+  told.newcomers(1, true, start);
+  EXPECT_TRUE(stops(told));
+  told.signalled(0, 15);
+  const auto orders = told.take_orders();
+  ASSERT_EQ(orders.size(), 1u);
+  EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
+  end_all(told, stopped(0), stopped(1));
+  EXPECT_TRUE(told.verdict().told_to_end);
+  EXPECT_EQ(told.verdict().exit_code, 143);
+}
+
 }  // namespace
 }  // namespace toprun::launch

@@ -10,6 +10,7 @@
 
 #include "base/console.h"
 #include "base/files.h"
+#include "hosts/address.h"
 
 namespace toprun::launch {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::pair<std::string_view, view::CauseKind> kinds[] = {
     {"join_timeout", view::CauseKind::join_timeout},
     {"interrupted", view::CauseKind::interrupted},
     {"preempted", view::CauseKind::preempted},
+    {"grown", view::CauseKind::grown},
 };
 
 std::optional<view::Cause> cause_in(const Verdict& verdict) {
@@ -63,6 +65,8 @@ view::AttemptRecord record_of(const AttemptCourse& course) {
 view::RunRecord record_of(const Job& job, const Course& course) {
   view::RunRecord record;
   record.job = job.name;
+  record.root_host = hosts::host_name();
+  record.root_pid = ::getpid();
   record.exit_code = course.verdict.exit_code;
   record.started = course.started;
   record.ended = course.ended;

@@ -109,8 +109,10 @@ int launch(const Options& options, const Environment& environment) {
   }
   if (scheduler::is_ssh_agent(environment)) say_block(scheduler::ssh_joins);
   copy_own_lines(*job);
+  std::vector<int> passed_on = named;
+  passed_on.push_back(grow_signal);
   const int exit_code = agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
-                                    keeper_patience(*job), named);
+                                    keeper_patience(*job), passed_on);
   if (scheduler::is_ssh_agent(environment) && exit_code == 255) {
     say_block(scheduler::ssh_ended_with_255);
   }

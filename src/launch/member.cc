@@ -32,6 +32,11 @@ bool ends_the_run(int signal, const Options& options) {
   return std::ranges::find(ending, signal) != ending.end();
 }
 
+bool asks_to_grow(int signal, const Options& options) {
+  const std::vector<int>& ending = options.signals_to_handle.value;
+  return signal == grow_signal && std::ranges::find(ending, signal) == ending.end();
+}
+
 milliseconds grace_in(const json& message) {
   return milliseconds(message.value("grace_ms", 0));
 }
@@ -286,6 +291,7 @@ void Member::on(const Gone&) {
 }
 
 void Member::on(const Signalled& signalled) {
+  if (asks_to_grow(signalled.signal, session_.job.options)) return report({{"type", "grow"}});
   if (!ends_the_run(signalled.signal, session_.job.options)) {
     if (workers_) workers_->notify(signalled.signal);
     return;

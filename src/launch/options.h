@@ -13,6 +13,7 @@
 #include "agent/binding.h"
 #include "container/container.h"
 #include "launch/activation.h"
+#include "launch/grow.h"
 #include "placement/plan.h"
 
 namespace toprun::launch {
@@ -81,6 +82,7 @@ struct Options {
   bool standalone = false;
   std::optional<std::string> local_addr;
   int max_restarts = 0;
+  Grow grow = Grow::at_restart;
   std::string role = "default";
   bool virtual_local_rank = false;  // LOCAL_RANK=0 and one visible GPU for every worker
   std::optional<NumaBinding> numa_binding;

@@ -42,14 +42,16 @@ bool Peers::concerns_the_job(Event& event) {
     if (!member) say(fmt::format("{} no longer waits as a spare", left->join.host));
     gathering_.forget(left->join.agent);
     peers_.erase(left->join.agent);
-    return member;
+    if (!member) event = SparesChanged{};
+    return true;
   }
   if (const auto* said = std::get_if<Said>(&event)) return gathering_.is_member(said->agent);
-  const std::string& agent = std::get<Came>(event).agent;
-  if (gathering_.is_member(agent)) return true;
-  say(fmt::format("{} waits as a spare", at(agent).join.host));
-  tell(agent, {{"type", "spare"}});
-  return false;
+  if (const auto* came = std::get_if<Came>(&event); came && !gathering_.is_member(came->agent)) {
+    say(fmt::format("{} waits as a spare", at(came->agent).join.host));
+    tell(came->agent, {{"type", "spare"}});
+    event = SparesChanged{};
+  }
+  return true;
 }
 
 void Peers::make_lifeline(const std::string& agent) {

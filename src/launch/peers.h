@@ -43,7 +43,8 @@ class Peers {
     bool properly = false;  // we had closed the link
     bool lifeline = false;  // the rank that it had become has ended
   };
-  using Event = std::variant<Came, Said, Left>;
+  struct SparesChanged {};  // one came or went
+  using Event = std::variant<Came, Said, Left, SparesChanged>;
 
   Peers(boost::asio::io_context& io, rendezvous::Size size) : inbox_(io), gathering_(size) {}
 
@@ -58,8 +59,8 @@ class Peers {
 
   void add(const rendezvous::Join& join, std::shared_ptr<rendezvous::Link> link,
            std::string address);
-  // What comes next from a member; nullopt once `deadline` has passed. Who left is forgotten by
-  // then. Spares come and go without a word to the caller.
+  // What comes next from a member, or that the spares are others; nullopt once `deadline` has
+  // passed. Who left is forgotten by then.
   boost::asio::awaitable<std::optional<Event>> next(std::optional<SteadyTime> deadline);
 
   bool is_own(const std::string& agent) const { return peers_.at(agent).is_own(); }

@@ -40,6 +40,7 @@ milliseconds pause_before(int short_lives) {
 Restarts::Next Restarts::after(const Verdict& verdict, std::optional<milliseconds> lived) {
   if (verdict.told_to_end) return {};
   if (is_failure(verdict)) return after_failure(verdict, lived);
+  if (verdict.kind == "grown") return {true, milliseconds(0), {}};
   if (!is_loss(verdict) || !survives_a_loss()) return {};
   short_lives_ = 0;
   same_instant_failures_ = 0;

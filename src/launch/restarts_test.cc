@@ -78,6 +78,17 @@ TEST(Restarts, LossesDoNotUseThemUp) {
   EXPECT_FALSE(restarts.after(failed(), 1h).again);
 }
 
+TEST(Restarts, NewcomersDoNotUseThemUp) {
+  Restarts restarts({1, 2, true}, 1);
+  for (int i = 0; i < 5; ++i) {
+    const auto next = restarts.after(of_kind("grown", ""), 300ms);
+    EXPECT_TRUE(next.again);
+    EXPECT_EQ(next.pause, 0ms);
+  }
+  EXPECT_EQ(restarts.count(), 0);
+  EXPECT_TRUE(restarts.after(failed(), 1h).again);
+}
+
 TEST(Restarts, StopWhenTheSameFailureComesAtOnceThreeTimes) {
   Restarts restarts(fixed, 10);
   EXPECT_TRUE(restarts.after(failed(1, "ImportError: x"), 300ms).again);

@@ -44,7 +44,8 @@ Session::Session(const Job& run, int heartbeat_fd)
       heartbeat_fd_(heartbeat_fd),
       launcher_(io),
       launcher_silence_(io) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) {
+  for (const int signal :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, grow_signal}) {
     signals_.add(signal);
   }
   for (const int signal : run.options.signals_to_handle.value) signals_.add(signal);

@@ -37,7 +37,8 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr std::array passed_on = {SIGINT,  SIGTERM, SIGHUP,     SIGQUIT,
+                                  SIGUSR1, SIGUSR2, grow_signal};
 constexpr const char* own_program = "/proc/self/exe";
 constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
 constexpr int impatient_after = 3;  // that many signals end the connections themselves
@@ -334,8 +335,8 @@ asio::awaitable<void> SshStep::end_all() {
 void SshStep::pass_on(int number) {
   tell_all(fmt::format("signal {}\n", number));
   if (number == SIGTSTP) ::raise(SIGSTOP);
-  const bool ends =
-      number != SIGUSR1 && number != SIGUSR2 && number != SIGTSTP && number != SIGCONT;
+  const bool ends = number != SIGUSR1 && number != SIGUSR2 && number != SIGTSTP &&
+                    number != SIGCONT && number != grow_signal;
   if (!ends || ++seen_ < impatient_after) return;
   for (const auto& login : logins_) login->abandon();
 }

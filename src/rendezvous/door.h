@@ -27,8 +27,7 @@ struct Identity {
 };
 
 // Who has not shown yet to have the job's secret. One more, and the oldest of them goes: whoever
-// keeps honest agents out that way has to be quicker than their handshake. As many nodes as may dial
-// a root at one moment, who else dial again.
+// keeps honest agents out that way has to be quicker than their handshake, and these dial again.
 inline constexpr std::size_t max_visitors = 4096;
 
 // Answers what knocks at an agent's port in toprun's own protocol: probes anywhere, joins at the

@@ -80,6 +80,18 @@ void Gathering::open() {
   }
 }
 
+int Gathering::newcomers() const {
+  std::set<Place> taken;
+  int count = 0;
+  for (const Join& spare : spares_) {
+    if (present() + count == size_.most) break;
+    if (holder_of_place_of(spare) != nullptr) continue;
+    const auto place = place_of(spare);
+    if (!place || taken.insert(*place).second) ++count;
+  }
+  return count;
+}
+
 bool Gathering::is_member(const std::string& agent) const {
   return std::ranges::find(members_, agent, &Join::agent) != members_.end();
 }

@@ -36,6 +36,8 @@ class Gathering {
   bool full() const { return present() == size_.most; }
   bool enough() const { return present() >= size_.least; }
   const Size& size() const { return size_; }
+  // How many of the spares open() would take in.
+  int newcomers() const;
   int present() const { return static_cast<int>(members_.size()); }
   const std::vector<Join>& members() const { return members_; }
   const std::vector<Join>& spares() const { return spares_; }

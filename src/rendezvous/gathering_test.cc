@@ -132,5 +132,23 @@ TEST(Gathering, ASpareTakesTheSeatThatItsNodeRankNames) {
   EXPECT_EQ(hosts(gathering.spares()), Names{"c"});
 }
 
+TEST(Gathering, CountsTheSparesThatItWouldTakeIn) {
+  Gathering gathering({1, 3, true});
+  ASSERT_FALSE(gathering.admit(agent("a", 0, 3)));
+  gathering.close();
+  EXPECT_EQ(gathering.newcomers(), 0);
+  ASSERT_FALSE(gathering.admit(agent("its place is taken", 0, 3)));
+  EXPECT_EQ(gathering.newcomers(), 0);
+  ASSERT_FALSE(gathering.admit(agent("b", 1, 3)));
+  ASSERT_FALSE(gathering.admit(agent("the same place as b's", 1, 3)));
+  EXPECT_EQ(gathering.newcomers(), 1);
+  ASSERT_FALSE(gathering.admit(agent("c", {}, 3)));
+  ASSERT_FALSE(gathering.admit(agent("one too many", {}, 3)));
+  EXPECT_EQ(gathering.newcomers(), 2);
+  gathering.open();
+  EXPECT_EQ(hosts(gathering.members()), (Names{"a", "b", "c"}));
+  EXPECT_EQ(gathering.newcomers(), 0);
+}
+
 }  // namespace
 }  // namespace toprun::rendezvous

@@ -90,8 +90,8 @@ std::optional<Result<Joined>> dial(asio::io_context& io, std::vector<int> ports,
   const auto result = std::make_shared<std::optional<Result<Joined>>>();
   const MakeJoin make_join = [join](const Channel&) -> asio::awaitable<Join> { co_return join; };
   asio::co_spawn(io,
-                 join_root(io, RootAddress{"127.0.0.1", std::move(ports), by_engine, ""}, std::move(me),
-                           std::move(secret), quick(), timeout, make_join),
+                 join_root(io, RootAddress{"127.0.0.1", std::move(ports), by_engine, ""},
+                           std::move(me), std::move(secret), quick(), timeout, make_join),
                  [result](const std::exception_ptr&, Result<Joined> joined) {
                    result->emplace(std::move(joined));
                  });
@@ -279,8 +279,8 @@ TEST(Joining, WhatAPretenderSaysKeepsNobodyFromTheRoot) {
     asio::io_context io;
     Pretender pretender(io, answer);
     TestRoot root(io, 2);
-    const auto joined =
-        dial(io, {pretender.port(), root.port()}, identity(), Secret::given("s"), join_as("b"), true);
+    const auto joined = dial(io, {pretender.port(), root.port()}, identity(), Secret::given("s"),
+                             join_as("b"), true);
     EXPECT_TRUE(joined->has_value()) << answer << joined->error().line();
   }
 }
@@ -293,8 +293,8 @@ TEST(Joining, APretenderAtTheOnlyPortIsSoonNamed) {
       dial(io, pretender.port(), identity(), Secret::given("s"), join_as("b"), false, 60s);
   EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
   ASSERT_FALSE(failed->has_value());
-  EXPECT_NE(failed->error().line().find("give all agents the same TOPRUN_SECRET"), std::string::npos)
-      << failed->error().line();
+  const std::string line = failed->error().line();
+  EXPECT_NE(line.find("give all agents the same TOPRUN_SECRET"), std::string::npos) << line;
 }
 
 TEST(Joining, AFullJobSaysSo) {

@@ -12,8 +12,8 @@
 //
 //   toprun/1 VERSION ROLE JOB AGENT RANDOM PROOF\n        at most max_line_bytes
 //
-// VERSION is ours (0.1.0), JOB is the job's name as job_hash() gives it, AGENT is 16 hex digits that
-// name the process, RANDOM is 64 hex digits, fresh for each connection. PROOF says where the secret
+// VERSION is ours (0.1.0), JOB is the job's name as job_hash() gives it, AGENT is 16 hex digits
+// that name the process, RANDOM is 64 hex digits, fresh for each connection. PROOF says where the secret
 // comes from: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member). Both whole
 // lines go into the session keys, so that neither can be altered unnoticed.
 //

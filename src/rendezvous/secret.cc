@@ -38,8 +38,8 @@ std::string label_of(std::string_view job) {
 
 // Whether it was genuine when it was made, whenever that was. A node that joins late sees a
 // credential that has expired, one whose clock is behind sees it before its time, and several ranks
-// of one node decode the same one. To show an old one again gains nothing: nobody but its maker's uid
-// learns the secret in it, without which a root proves nothing, and it is for one job only.
+// of one node decode the same one. To show an old one again gains nothing: nobody but its maker's
+// uid learns the secret in it, without which a root proves nothing, and it is for one job only.
 bool is_genuine(munge_err_t error) {
   return error == EMUNGE_SUCCESS || error == EMUNGE_CRED_EXPIRED || error == EMUNGE_CRED_REWOUND ||
          error == EMUNGE_CRED_REPLAYED;
@@ -146,7 +146,8 @@ Result<Secret> choose_secret(const Environment& environment,
   if (launched_with) return Secret::given(*launched_with);
   const std::string socket = munge_socket(environment);
   if (slurm && ::access(socket.c_str(), R_OK | W_OK) == 0) {
-    return root ? Secret::munge_root(job, socket) : Result<Secret>(Secret::munge_member(job, socket));
+    if (root) return Secret::munge_root(job, socket);
+    return Secret::munge_member(job, socket);
   }
   return Secret::derived(job);
 }

@@ -142,6 +142,8 @@ std::string phrase(const Cause& cause) {
       return "no rank made progress";
     case CauseKind::launcher:
       return "toprun failed" + at;
+    case CauseKind::grown:
+      return "stopped to take in more nodes";
   }
   return {};
 }
@@ -300,8 +302,9 @@ std::string outcome(const RunRecord& run) {
 }  // namespace
 
 std::string_view name_of(CauseKind kind) {
-  constexpr std::array names = {"exit",    "signal",      "node_lost", "agent_lost", "join_timeout",
-                                "refused", "interrupted", "preempted", "hang",       "launcher"};
+  constexpr std::array names = {"exit",         "signal",  "node_lost",   "agent_lost",
+                                "join_timeout", "refused", "interrupted", "preempted",
+                                "hang",         "launcher", "grown"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -365,6 +368,7 @@ json report_json(const RunRecord& run) {
   const bool runs = run.running_at.has_value();
   return {{"schema", "toprun.report/1"},
           {"job", run.job},
+          {"root", {{"host", run.root_host}, {"pid", run.root_pid}}},
           {"exit_code", runs ? json(nullptr) : json(run.exit_code)},
           {"started", rfc3339(run.started)},
           {"ended", runs ? json(nullptr) : json(rfc3339(run.ended))},

@@ -24,6 +24,7 @@ enum class CauseKind {
   preempted,     // the scheduler said so
   hang,          // no rank makes progress
   launcher,      // anything else that is toprun's own
+  grown,         // stopped to take in more nodes
 };
 
 // The name in JSON: "exit", "node_lost" …
@@ -94,6 +95,8 @@ struct AttemptRecord {
 
 struct RunRecord {
   std::string job;
+  std::string root_host;  // where the root agent runs, and its process there
+  int root_pid = 0;
   // The run goes on, and this is how it was then: its exit code and end are not known.
   std::optional<WallTime> running_at = {};
   int exit_code = 0;

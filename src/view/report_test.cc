@@ -235,8 +235,10 @@ TEST(Report, OrderTable) {
 
 TEST(Report, Json) {
   RunRecord run = two_nodes();
+  run.root_host = "n1";
+  run.root_pid = 4711;
   EXPECT_EQ(report_json(run), nlohmann::json::parse(R"({
-    "schema": "toprun.report/1", "job": "job1", "exit_code": 0,
+    "schema": "toprun.report/1", "job": "job1", "root": {"host": "n1", "pid": 4711}, "exit_code": 0,
     "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
     "updated": "2026-11-21T10:03:20.000Z",
     "attempts": [{

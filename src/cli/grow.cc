@@ -1,0 +1,83 @@
+#include "cli/grow.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include <CLI/CLI.hpp>
+
+#include "base/console.h"
+#include "cli/job_report.h"
+#include "cli/job_words.h"
+#include "cli/print.h"
+#include "cli/topo_job.h"
+#include "hosts/address.h"
+#include "launch/grow.h"
+
+namespace toprun::cli {
+namespace {
+
+using scheduler::JobState;
+
+constexpr const char* grow_signal_name = "URG";  // as engines' programs have it
+
+Result<void> grow_by_report(const std::string& path) {
+  const auto report = read_report(path);
+  if (!report) return std::unexpected(report.error());
+  if (!*report || (*report)->root_pid == 0) {
+    return fail("cannot grow " + path, "it does not say where the job's root agent is",
+                "give the file that --report names");
+  }
+  if ((*report)->exit_code) return fail("cannot grow " + path, "the job has ended");
+  if ((*report)->root_host != hosts::host_name()) {
+    return fail("cannot grow " + path,
+                fmt::format("the job's root agent is on {}, this is {}", (*report)->root_host,
+                            hosts::host_name()),
+                fmt::format("run the same on {}", (*report)->root_host));
+  }
+  if (::kill((*report)->root_pid, launch::grow_signal) == 0) return {};
+  if (errno == ESRCH) return fail("cannot grow " + path, "the job has ended");
+  return fail_errno(fmt::format("cannot signal process {} of {}", (*report)->root_pid, path));
+}
+
+Result<void> grow_by_id(const std::string& text, const Environment& environment) {
+  const auto id = scheduler::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  const auto queue = scheduler::find_queue(environment);
+  if (!queue) return std::unexpected(queue.error());
+  const auto jobs = (*queue)->find(*id);
+  if (!jobs) return std::unexpected(jobs.error());
+  if (jobs->empty()) return unknown_job(**queue, *id);
+  const bool runs = std::ranges::any_of(
+      *jobs, [](const scheduler::Job& job) { return job.state == JobState::running; });
+  if (!runs) {
+    return fail(fmt::format("cannot grow job {}", text), "it does not run",
+                fmt::format("toprun status {} says more", text));
+  }
+  return (*queue)->execute((*queue)->cancel_command({text}, grow_signal_name));
+}
+
+}  // namespace
+
+int run_grow(const std::vector<std::string>& arguments, const Environment& environment) {
+  std::string job;
+  CLI::App app(
+      "Takes the nodes that wait into a job that runs with --nnodes MIN:MAX --grow on-signal; all "
+      "its workers start again.",
+      "toprun grow");
+  app.add_option("JOB", job, "its id as `toprun jobs` shows it, or the file of its --report")
+      ->required();
+  app.footer("Example: toprun grow 17");
+  if (const auto code = parse(app, arguments)) return *code;
+  std::error_code error;
+  const auto done = std::filesystem::exists(job, error) ? grow_by_report(job)
+                                                        : grow_by_id(job, environment);
+  if (!done) return give_up(done.error());
+  say(fmt::format("asked {} to take in the nodes that wait", job));
+  return 0;
+}
+
+}  // namespace toprun::cli
