@@ -14,6 +14,7 @@ import unittest
 import support
 
 SH = ["--no-python", "sh", "-c"]
+FIND_RANKS_CHILDREN = "grep -lzs ^TORCHELASTIC_RUN_ID= /proc/[0-9]*/environ"
 GRACE_S = 2
 SHORT_GRACE = {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(GRACE_S)}
 SAME_SIGNAL_S = 2  # signals of this span count as one
@@ -396,6 +397,18 @@ class NothingOutlivesARun(support.TestCase):
         run.signal(signal.SIGKILL)
         self.assertEqual(run.wait(20).code, -signal.SIGKILL)
         self.assert_nothing_left(run)
+
+    def test_keeper_and_agent_are_killed_at_once(self):
+        """Only what workers had started is left, and is found as docs/failures.md says."""
+        run = self.start("exec sleep 301")
+        agent = run.agent()
+        os.kill(agent, signal.SIGSTOP)  # it is not to see the keeper's end
+        run.signal(signal.SIGKILL)
+        os.kill(agent, signal.SIGKILL)
+        support.wait_until(lambda: set(run.processes().values()) == {"sleep 300"}, 10, "workers end")
+        left = run.processes()
+        found = self.run_to_end("sh", "-c", FIND_RANKS_CHILDREN).out.split()
+        self.assertLessEqual({f"/proc/{pid}/environ" for pid in left}, set(found))
 
     def test_the_workers_end(self):
         run = self.start("exit 0")
