@@ -239,7 +239,7 @@ TEST_F(Topo, RefusesInOneLine) {
        "--link leaf: the network has no such level; there are cluster, rack, host"},
       {{"order", "--hosts", "n[1-"}, "--hosts: host list 'n[1-', column 2"},
       {{"order", "--hosts", "n[3-1]"}, "column 3: the range 3-1 descends"},
-      {{"order", "--hosts", "n[0-999999999]"}, "more than 65536 hosts"},
+      {{"order", "--hosts", "n[0-999999999]"}, "more than 262144 hosts"},
       {{"order", "--hosts", "n0,n1,n0"}, "host n0 stands twice"},
       {{"order", "--hosts", ","}, "names no host"},
       {{"order", "--hosts", ""}, "names no host"},
