@@ -74,6 +74,7 @@ sigset_t stop_signal() {
   ::setpgid(0, 0);
   become_subreaper();
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a log that reaches the limit on files (ulimit -f) is said in words
   for (const int notice : {SIGUSR1, SIGUSR2}) ::signal(notice, SIG_IGN);  // nobody to pass it on to
   ::signal(SIGTSTP, SIG_IGN);  // until it has a handler: only its workers are stopped
   ::signal(SIGTTOU, SIG_IGN);  // or a terminal with `stty tostop` would stop a background group
@@ -262,6 +263,7 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
   }
   ::setpgid(pid, pid);  // here too, so that a signal from the terminal never finds it in our group
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
   beat_writer.reset();
   return Keeper(pid, {beats.get(), signals.get(), stops.get()}, stall_limit).watch();
 }

@@ -32,9 +32,10 @@ inline constexpr char beat_of_rest = 's';
 //   keeper_removes() named and says so;
 // - dies itself only by SIGKILL: then the agent gets SIGTERM.
 //
-// Call it from a process with one thread, once. `agent` runs with SIGPIPE and SIGTTOU ignored and
-// gets the non-blocking write end of the heartbeat pipe; a full pipe is no error. Returns its exit
-// code, or exit_failure if it died or stalled, or 128 + n if a signal that was passed on killed it.
+// Call it from a process with one thread, once. `agent` runs with SIGPIPE, SIGXFSZ and SIGTTOU
+// ignored and gets the non-blocking write end of the heartbeat pipe; a full pipe is no error.
+// Returns its exit code, or exit_failure if it died or stalled, or 128 + n if a signal that was
+// passed on killed it.
 int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::chrono::milliseconds stall_limit = keeper_stall_limit,
          std::span<const int> named_signals = {});
