@@ -157,7 +157,14 @@ void Member::assigned(rendezvous::Assignment assignment) {
   assignment_ = std::move(assignment);
   spare_ = false;
   workers_.reset();
-  session_.store->clear();  // a fresh key space for each attempt
+  const bool here = assignment_.store.agent == session_.identity.agent;
+  session_.renew_store(here, [this, attempt = assignment_.attempt] {
+    inbox_.push(StoreRenewed{attempt});
+  });
+}
+
+void Member::on(const StoreRenewed& renewed) {
+  if (renewed.attempt != assignment_.attempt) return;
   rendezvous::StoreAddress store = assignment_.store;
   const bool here = store.agent == session_.identity.agent;
   session_.serve_store(here);

@@ -51,6 +51,10 @@ Session::Session(const Job& run, int heartbeat_fd)
   await_signal();
 }
 
+Session::~Session() {
+  if (store) store::Server::abandon(std::move(store));
+}
+
 Result<void> Session::listen(bool root, bool beside_root) {
   std::vector<int> wanted = job.ports;
   if (!root) wanted = beside_root ? std::vector<int>{0} : std::vector<int>{wanted.front(), 0};
@@ -63,7 +67,8 @@ Result<void> Session::listen(bool root, bool beside_root) {
   if (!listener) return std::unexpected(listener.error());
   port = hosts::port_of(*listener);
   auto server = store::Server::start(
-      std::move(*listener), {}, [this](Fd connection, std::string first_bytes) {
+      std::move(*listener), store::Clients::refused, {},
+      [this](Fd connection, std::string first_bytes) {
         const auto shared = std::make_shared<Fd>(std::move(connection));
         boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
           door.visit(std::move(*shared), bytes);
@@ -74,8 +79,9 @@ Result<void> Session::listen(bool root, bool beside_root) {
   return {};
 }
 
-void Session::serve_store(bool here) {
-  store->serve_clients(here);
+void Session::renew_store(bool here, std::function<void()> renewed) {
+  store->next_attempt(here ? store::Clients::served : store::Clients::refused,
+                      [this, renewed = std::move(renewed)] { boost::asio::post(io, renewed); });
 }
 
 void Session::beat(int heartbeat_fd) {

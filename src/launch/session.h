@@ -33,13 +33,14 @@ class Session {
  public:
   // `heartbeat_fd` of the keeper; -1 where there is none (ranks in place).
   Session(const Job& job, int heartbeat_fd);
+  ~Session();
 
   // Binds the port of this agent's store and, at the root, of the job. `root`: it has to be one of
   // the job's ports. Else the job's first port if it is free, unless the root may be on this very
   // host; the kernel's choice otherwise.
   Result<void> listen(bool root, bool beside_root);
-  // From now on the workers' store is (or is not) served here.
-  void serve_store(bool here);
+  // From now on the workers' store, without keys, is (or is not) served here. Does not wait.
+  void renew_store(bool here, std::function<void()> renewed);
   // Follows what a launcher of ours sends on standard input: "signal N" lines, and its own end.
   void follow_launcher();
 

@@ -19,6 +19,10 @@ struct Limits {
   std::size_t backlog_bytes = 64u << 20;  // replies a connection has not read yet
 };
 
+// Whether store clients are served. Those who are not are closed as soon as they say what they are;
+// visitors never.
+enum class Clients : std::uint8_t { refused, served };
+
 // Why a connection is closed by the server.
 enum class Refusal : std::uint8_t {
   none,
