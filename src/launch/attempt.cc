@@ -173,10 +173,9 @@ rendezvous::StoreAddress Attempt::store_address() {
   store.host = host.host;
   store.port = host.store_port;
   const Options& options = session_.job.options;
-  if (options.master_addr.value && arrangement_.parts[arrangement_.store_host].group_rank == 0 &&
-      host.node_rank == 0) {
-    store.exact = *options.master_addr.value;
-  }
+  const bool is_first = arrangement_.parts[arrangement_.store_host].group_rank == 0;
+  const bool is_named = host.node_rank == 0 || session_.job.on_one_host();
+  if (options.master_addr.value && is_first && is_named) store.exact = *options.master_addr.value;
   const std::string& seen = peers_.at(host.agent).address;
   if (!seen.empty()) store.addresses.push_back(seen);
   if (seen.empty() && session_.route) store.addresses.push_back(session_.route->text());

@@ -67,9 +67,9 @@ Result<std::string> describe(const Job& job) {
     line(host_file_word, join(ranks->hosts, " "));
     return text;
   }
-  if (job.several_processes() || job.place.stance == Stance::starter) {
-    const std::string port = job.ports.empty() ? "" : fmt::format(":{}", job.ports.front());
-    line("root", job.root_host + port);
+  const int port = job.ports.front();
+  if (port != 0 && (job.several_processes() || job.place.stance == Stance::starter)) {
+    line("root", fmt::format("{}:{}", job.root_host, port));
   }
   if (job.in_container()) {
     const auto plan = plan_container(job, "FOLDER");

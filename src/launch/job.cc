@@ -157,8 +157,17 @@ Result<void> add_accelerate(Job& job) {
   return {};
 }
 
+// The host that the user names, where the processes of the job are to meet.
+std::optional<std::string> named_endpoint(const Options& options) {
+  if (options.rdzv_endpoint.value) return options.rdzv_endpoint.value->host;
+  return options.master_addr.value;
+}
+
 void choose_ports(Job& job) {
   const Options& options = job.options;
+  // Nobody has to know the port before he is told.
+  const bool meets_nobody = job.on_one_host() && job.place.stance != Stance::in_place &&
+                            !named_endpoint(options) && !options.called_torchrun;
   std::optional<int> asked = options.master_port.value;
   if (options.rdzv_endpoint.value && options.rdzv_endpoint.value->port) {
     asked = options.rdzv_endpoint.value->port;
@@ -166,10 +175,10 @@ void choose_ports(Job& job) {
   job.port_is_ours_to_choose = !asked;
   if (asked) {
     job.ports = {*asked};
+  } else if (options.standalone || meets_nobody) {
+    job.ports = {0};  // two jobs on a host must not meet, nor take a port that others expect free
   } else if (job.place.port) {
     for (int i = 0; i < engine_ports; ++i) job.ports.push_back(*job.place.port + i);
-  } else if (options.standalone) {
-    job.ports = {0};  // two of them must not meet
   } else {
     job.ports = {options.rdzv_backend.value == "c10d" ? c10d_port : static_port};
     // The other nodes know this port only: it cannot be moved.
@@ -191,12 +200,10 @@ std::optional<int> listed(const std::string& host, const std::vector<scheduler::
 
 void choose_root(Job& job) {
   const Options& options = job.options;
-  std::optional<std::string> endpoint;
-  if (options.rdzv_endpoint.value)
-    endpoint = options.rdzv_endpoint.value->host;
-  else if (options.master_addr.value)
-    endpoint = *options.master_addr.value;
-  if (job.place.root_node) {
+  const std::optional<std::string> endpoint = named_endpoint(options);
+  if (job.reach() == hosts::Reach::this_host) {
+    job.root_host = hosts::loopback().text();
+  } else if (job.place.root_node) {
     job.root_host = job.place.root_address;
   } else if (endpoint) {
     job.root_host = *endpoint;
@@ -307,6 +314,14 @@ void unset_option_variables(Job& job) {
 }
 
 }  // namespace
+
+hosts::Reach Job::reach() const {
+  if (!on_one_host()) return hosts::Reach::everybody;
+  const std::optional<std::string> host = named_endpoint(options);
+  if (!host || *host == "localhost") return hosts::Reach::this_host;
+  const auto address = hosts::Address::parse(*host);
+  return address && address->is_loopback() ? hosts::Reach::this_host : hosts::Reach::everybody;
+}
 
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const agent::Inherited& inherited) {

@@ -167,9 +167,9 @@ void Member::on(const StoreRenewed& renewed) {
   if (renewed.attempt != assignment_.attempt) return;
   rendezvous::StoreAddress store = assignment_.store;
   const bool here = store.agent == session_.identity.agent;
-  session_.serve_store(here);
-  if (!store.exact.empty() || (here && !session_.job.several_processes())) {
-    master_addr_ = store.exact.empty() ? "127.0.0.1" : store.exact;
+  const bool beside = session_.job.reach() == hosts::Reach::this_host;
+  if (!store.exact.empty() || beside || (here && !session_.job.several_processes())) {
+    master_addr_ = store.exact.empty() ? hosts::loopback().text() : store.exact;
     return ready();
   }
   // The way that reached the root is the surest one to a store beside the root.

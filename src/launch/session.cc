@@ -61,7 +61,7 @@ Result<void> Session::listen(bool root, bool beside_root) {
   if (root && !job.several_processes() && job.port_is_ours_to_choose) wanted.push_back(0);
   Result<Fd> listener = fail("no port");
   for (const int candidate : wanted) {
-    listener = hosts::listen_on(candidate);
+    listener = hosts::listen_on(candidate, job.reach());
     if (listener) break;
   }
   if (!listener) return std::unexpected(listener.error());
