@@ -146,8 +146,8 @@ constexpr std::array table = {
          Group::placement,
          "What tells where the nodes are: Slurm, Kubernetes' labels, a cloud, nvidia-smi, the "
          "nodes' "
-         "names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, topology.conf, what "
-         "kubectl or ibnetdiscover printed",
+         "names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, topology.conf, "
+         "topology.yaml (or one topology in it: FILE:NAME), what kubectl or ibnetdiscover printed",
          "auto"),
     ours(FlagId::topology_required, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
          Group::placement, "Fail unless the place of every node is known"),

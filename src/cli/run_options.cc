@@ -9,6 +9,7 @@
 #include "cli/plan_options.h"
 #include "cli/values.h"
 #include "scheduler/slots.h"
+#include "topology/file.h"
 #include "topology/source.h"
 
 namespace toprun::cli {
@@ -53,7 +54,14 @@ Result<void> set_order(Options& options, const Given& given) {
 }
 
 Result<void> set_topology(Options& options, const Given& given, const IsFile& is_file) {
-  if (!topology::names_source(given.value) && !is_file(given.value)) {
+  const std::string path = topology::topology_file(given.value).path;
+  const bool is_pipe = path == "-" || path.starts_with("/dev/");
+  if (!topology::names_source(given.value) && is_pipe) {
+    return usage(given.label(),
+                 "a launch reads it on the node that orders the others, not only once",
+                 "save it in a file");
+  }
+  if (!topology::names_source(given.value) && !is_file(path)) {
     return usage(given.label(), "no such file, and no such source of topology",
                  fmt::format("the sources are {}", fmt::join(topology::source_names(), ", ")));
   }

@@ -39,6 +39,7 @@ int run_topo_show(const std::vector<std::string>& arguments, const Environment& 
   app.add_flag("--json", options.json, "one JSON object, toprun.topo_show/1");
   app.footer("Example: toprun topo show --topology racks.txt");
   if (const auto code = parse(app, arguments)) return *code;
+  if (const auto code = fill_as_launched(app, environment, job_flags)) return *code;
   const auto printed = print_tree(options, environment);
   return printed ? *printed : give_up(printed.error());
 }
