@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
 #include "base/files.h"
+#include "base/trust.h"
 
 namespace toprun::launch {
 namespace {
@@ -89,10 +89,7 @@ bool is_special(const std::string& path) {
 void write_report(const std::string& path, const view::RunRecord& record) {
   const std::string text = text_of(record);
   if (!is_special(path) && replace_file(path, text)) return;
-  // A file that may be written in a folder that may not.
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) say(fail_errno("cannot write the report " + path).error().line());
+  if (auto written = write_through(path, text); !written) say(written.error().line());
 }
 
 }  // namespace

@@ -9,8 +9,10 @@
 #include "base/console.h"
 #include "base/console_copy.h"
 #include "launch/agent_process.h"
+#include "launch/container_plan.h"
 #include "launch/dry_run.h"
 #include "launch/job.h"
+#include "launch/kept_logs.h"
 #include "launch/mpi_ranks.h"
 #include "launch/node_log.h"
 #include "launch/ssh_step.h"
@@ -37,6 +39,7 @@ void tell_the_place(const Job& job) {
   if (job.options.verbose == 0) return;
   for (const std::string& reason : job.place.reasons) say(reason);
   if (job.starts_by_ssh()) return;  // its agents say what they found
+  if (const auto note = python_exec_note(job.options, job.environment); !note.empty()) say(note);
   say(fmt::format("nodes: {} ({}); processes here: {} ({}); program: {}", job.nnodes,
                   job.nnodes_source, job.nproc, job.nproc_source,
                   job.in_container()
@@ -92,9 +95,10 @@ int launch(const Options& options, const Environment& environment) {
   agent::Inherited inherited = agent::Inherited::capture();
   const std::vector<int> named = named_signals(options);
   for (const int signal : named) inherited.ignored.reset(static_cast<std::size_t>(signal));
-  const auto job = prepare(options, environment, inherited);
+  auto job = prepare(options, environment, inherited);
   if (!job) return give_up(job.error());
   if (options.dry_run) return show(describe(*job));
+  if (auto kept = keep_redirected(*job); !kept) return give_up(kept.error());
   tell_the_place(*job);
   switch (job->place.stance) {
     case scheduler::Stance::starter:
