@@ -71,7 +71,7 @@ Result<int> cancel(const CancelOptions& options, const Environment& environment)
   if (good.empty()) return code;
   const auto command = (*queue)->cancel_command(good, options.signal);
   if (options.dry_run) {
-    const int printed = print(shell_quote(command) + '\n');
+    const int printed = print_bytes(shell_quote(command) + '\n');
     return printed == 0 ? code : printed;
   }
   const auto done = (*queue)->execute(command);

@@ -248,7 +248,7 @@ Result<int> print_cluster(const ClusterOptions& options, const Environment& envi
       picture.compact = compact_of(machines->nodes, options, picture.engine, environment);
     }
   }
-  const int printed = print(options.json ? json_of(picture) : text_of(picture));
+  const int printed = options.json ? print_bytes(json_of(picture)) : print(text_of(picture));
   return printed == 0 ? code : printed;
 }
 

@@ -110,7 +110,7 @@ int dry_run(const SubmitOptions& options, const Prepared& prepared, const Enviro
     if (!answer) return give_up(answer.error());
     say("Slurm: " + *answer);
   }
-  return print(prepared.script);
+  return print_bytes(prepared.script);
 }
 
 Result<std::string> submit_job(const SubmitOptions& options, const Prepared& prepared,

@@ -230,7 +230,7 @@ Result<int> print_status(const StatusOptions& options, const Environment& enviro
   const auto all = find_known(*id, queue);
   if (!all) return std::unexpected(all.error());
   const Queue* const engine = queue ? queue->get() : nullptr;
-  if (options.json) return print(json_text(engine, options.id, *all));
+  if (options.json) return print_bytes(json_text(engine, options.id, *all));
   std::string text;
   for (const Known& known : *all) {
     if (!text.empty()) text += '\n';

@@ -219,7 +219,7 @@ Result<int> make_picture(const DrawOptions& options, const Environment& environm
   const auto picture = (*format)->text(*sketch, drawn->words, environment);
   if (!picture) return std::unexpected(picture.error());
   say_what_is_unknown(drawn->placement.source, drawn->placement.warnings);
-  if (!options.file) return print(*picture);
+  if (!options.file) return print_bytes(*picture);
   if (auto written = replace_file(*options.file, *picture); !written) {
     return std::unexpected(written.error());
   }

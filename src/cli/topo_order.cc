@@ -110,7 +110,7 @@ Result<int> print_order(const OrderOptions& options, const Environment& environm
   if (auto added = add_explanation(options, *placed); !added) {
     return std::unexpected(added.error());
   }
-  if (const int code = print((*format)->text(*placed)); code != 0) return code;
+  if (const int code = print_bytes((*format)->text(*placed)); code != 0) return code;
   if (const int code = print_explanation((*format)->name, *placed); code != 0) return code;
   // JSON says the same itself.
   if ((*format)->name != "json") say_what_is_unknown(placed->source, placed->warnings);

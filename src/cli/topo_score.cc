@@ -68,7 +68,7 @@ Result<int> print_score(const ScoreOptions& options, const Environment& environm
   if (!score) return std::unexpected(score.error());
   const auto groups = group_parts(options.plan, *job);
   if (!groups) return std::unexpected(groups.error());
-  if (options.json) return print(placement::score_json(*score, groups->json));
+  if (options.json) return print_bytes(placement::score_json(*score, groups->json));
   const int code = print(placement::score_text(*score) + groups->text);
   say_what_is_unknown(score->source, groups->text.empty() ? score->warnings : groups->warnings);
   if (!score->levels.empty() && placement::all_links_assumed(score->terms.links)) {

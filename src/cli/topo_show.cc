@@ -20,7 +20,7 @@ Result<int> print_tree(const ShowOptions& options, const Environment& environmen
   if (!job) return std::unexpected(job.error());
   const auto placed = placement::place(job->hosts, std::move(job->map));
   if (!placed) return std::unexpected(placed.error());
-  if (options.json) return print(placement::outline_json(*placed));
+  if (options.json) return print_bytes(placement::outline_json(*placed));
   const int code = print(placement::outline_text(*placed, !options.all));
   say_what_is_unknown(placed->source, placed->warnings);
   return code;
