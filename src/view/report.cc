@@ -197,8 +197,9 @@ std::string advice(const Cause& cause, bool has_logs) {
         argument);
   }
   if (says(cause, "No module named 'torch'")) {
-    return "this Python has no PyTorch: name one that has it by --venv DIR, in a container with a "
-           "--bind of it, or take another image; -v says which Python it is";
+    return cause.program +
+           " has no PyTorch: name a Python that has it by --venv DIR, in a container with a --bind "
+           "of it, or take another image";
   }
   if (has_logs) return {};
   return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"
@@ -313,6 +314,7 @@ Cause cause_of(const agent::WorkerExit& exit) {
   cause.rank = exit.rank;
   cause.local_rank = exit.local_rank;
   cause.pid = exit.pid;
+  cause.program = exit.program;
   cause.node = exit.host;
   if (by_signal) {
     cause.signal = exit.signal;

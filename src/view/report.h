@@ -34,7 +34,8 @@ struct Cause {
   std::optional<int> rank;
   std::optional<int> local_rank;
   std::optional<int> pid;
-  std::string node;  // empty: no single one
+  std::string program;  // argv[0] of the rank
+  std::string node;     // empty: no single one
   std::optional<int> exit_code;
   std::optional<int> signal;
   std::string message;     // an exception's or error file's, or toprun's own reason
