@@ -226,6 +226,10 @@ constexpr std::array table = {
          Group::program,
          "Give the ranks the settings of this file of Hugging Face's accelerate, as its own "
          "launcher would; who runs where stays toprun's affair"),
+    only(Scope::everyone,
+         ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
+              "Run this in bash on every node, after --modules, and take its environment over, as "
+              "in 'source /opt/site/env.sh'")),
     torchrun(FlagId::role, "--role", 0, "NAME", "PET_ROLE", Group::program,
              "Name of this group of workers, also in the prefix of their lines", "default"),
     torchrun(FlagId::run_path, "--run-path", 0, "", "PET_RUN_PATH", Group::program,

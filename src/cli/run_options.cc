@@ -292,6 +292,8 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return refuse_plugin(flag_of(flag), given);
     case FlagId::node_log:
       return store(options.node_log, text_of(given));
+    case FlagId::before:
+      return store(options.activation.before, text_of(given));
     case FlagId::venv:
       return store(options.activation.venv, text_of(given));
     case FlagId::conda:
@@ -548,7 +550,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
 Result<launch::Activation> activation_options(const Split& split, const Environment& environment) {
   Options options;
   Switches switches;
-  for (const FlagId id : {FlagId::conda, FlagId::venv}) {
+  for (const FlagId id : {FlagId::before, FlagId::conda, FlagId::venv}) {
     const auto given = given_of(flag_of(id), split, environment);
     if (!given) continue;
     if (auto done = set(options, switches, id, *given, {}); !done) {

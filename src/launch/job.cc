@@ -109,12 +109,13 @@ Result<void> look_here(Job& job) {
   if (job.starts_by_ssh()) return {};
   Activation wanted = job.options.activation;
   if (job.in_container()) wanted.venv = wanted.conda = {};  // entered inside
+  if (job.options.dry_run) wanted.before = {};              // what is shown is not run
   auto activated = activate(wanted, job.environment, hosts::host_name());
   if (!activated) return std::unexpected(activated.error());
   job.environment = activated->environment;
   if (!activated->note.empty()) job.place.reasons.push_back(activated->note);
   if (job.in_container()) {
-    job.program = program_of_rank(job.options);
+    job.program = program_of_rank(job.options, job.environment);
     job.program_reason = "in the container";
     return count_workers(job);
   }
@@ -291,14 +292,6 @@ std::string uuid4() {
   return id;
 }
 
-// What is redirected and not shown has to be kept somewhere.
-void keep_redirected(Job& job) {
-  if (job.options.redirects.empty() || job.options.log_dir) return;
-  job.options.log_dir = job.environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun-logs";
-  job.place.notes.push_back("--redirects without --log-dir: logs are kept below " +
-                            *job.options.log_dir);
-}
-
 // Workers must not inherit them. The agents of a step read them anew, but for what is of one node.
 void unset_option_variables(Job& job) {
   if (job.place.stance != Stance::starter) {
@@ -370,7 +363,6 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   }
   if (auto known = look_here(job); !known) return std::unexpected(known.error());
   if (auto asked = add_accelerate(job); !asked) return std::unexpected(asked.error());
-  keep_redirected(job);
   job.run_id = alone(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
   job.name = job.place.job.empty() ? job.run_id : job.place.job;
   choose_ports(job);

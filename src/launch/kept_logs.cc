@@ -2,24 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "agent/private_folder.h"
 
 namespace toprun::launch {
-namespace {
-
-bool redirects_any(const StreamMap& redirects) {
-  return redirects.all != 0 || std::ranges::any_of(redirects.by_local_rank, [](const auto& entry) {
-           return entry.second != 0;
-         });
-}
-
-}  // namespace
 
 Result<void> keep_redirected(Job& job) {
   const bool is_starter = job.place.stance == scheduler::Stance::starter;
-  if (is_starter || job.options.log_dir || !redirects_any(job.options.redirects)) return {};
+  if (is_starter || job.options.log_dir || job.options.redirects.empty()) return {};
   const std::string folder = agent::new_temporary_folder(job.environment, "toprun-logs");
   if (folder.empty()) {
     return usage("cannot make a folder for logs", "neither TMPDIR nor /tmp can be written to",
