@@ -187,6 +187,18 @@ class Signals(support.TestCase):
         finished = self.end(run, 25)  # the grace is 30 s
         self.assertEqual(finished.code, 130, finished)
 
+    def test_who_pressed_ctrl_c_in_vain_is_told_how_to_go_on(self):
+        run = self.start(("trap '' INT", "while :; do sleep 0.1; done"))
+        run.signal(signal.SIGINT)
+        line = run.process.stderr.readline()
+        while line and b"again to kill" not in line:
+            line = run.process.stderr.readline()
+        self.assertRegex(line.decode(), r"\Atoprun: 2 of 2 ranks still run after SIGINT, for \d+ s at most: "
+                                        r"Ctrl-C again to kill\n\Z")
+        run.signal(signal.SIGINT)
+        finished = self.end(run, 25)  # the grace is 30 s
+        self.assertEqual(finished.code, 130, finished)
+
     def test_user_signals_are_passed_on(self):
         run = self.start(("trap 'echo got USR1; exit 0' USR1", "while :; do sleep 0.1; done"))
         run.signal(signal.SIGUSR1)

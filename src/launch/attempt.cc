@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <numeric>
 #include <set>
 
 #include "base/console.h"
@@ -72,6 +74,29 @@ Result<topology::Map> locate(const std::vector<rendezvous::Join>& members, const
   if (!map || !job.options.topology_required) return map;
   if (auto all = all_located(*map, request); !all) return std::unexpected(all.error());
   return map;
+}
+
+// How long a rank may take to obey Ctrl-C before its user is told how to go on.
+constexpr std::chrono::seconds patience_with_ctrl_c{2};
+
+// Ctrl-C was passed on, and ranks have until then to end.
+struct Interruption {
+  SteadyTime killed_at;
+  std::optional<SteadyTime> remind_at;
+};
+
+void tell_to_interrupt_again(Interruption& interruption, int running, int all) {
+  interruption.remind_at.reset();
+  const auto left =
+      std::chrono::ceil<std::chrono::seconds>(interruption.killed_at - steady_clock::now());
+  if (running <= 0 || left.count() <= 0) return;
+  say(fmt::format("{} of {} ranks still run after SIGINT, for {} s at most: Ctrl-C again to kill",
+                  running, all, left.count()));
+}
+
+std::optional<SteadyTime> earlier(std::optional<SteadyTime> a, std::optional<SteadyTime> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
 }
 
 }  // namespace
@@ -242,13 +267,22 @@ asio::awaitable<Verdict> Attempt::watch() {
     hosts.push_back(join.host);
     ranks.push_back(join.slots);
   }
+  const int all = std::accumulate(ranks.begin(), ranks.end(), 0);
   const EndedWell ended_well =
       session_.job.options.called_torchrun ? EndedWell::failed : EndedWell::done;
   Conductor conductor(std::move(hosts), std::move(ranks), session_.job.grace, ended_well);
+  std::optional<Interruption> interruption;
   while (!conductor.over()) {
-    const auto event = co_await peers_.next(conductor.wake_at());
+    const auto remind_at = interruption ? interruption->remind_at : std::nullopt;
+    const auto wake_at = earlier(conductor.wake_at(), remind_at);
+    const auto event = co_await peers_.next(wake_at);
     if (!event) {
-      conductor.passed(steady_clock::now());
+      const auto now = steady_clock::now();
+      if (remind_at && now >= *remind_at) {
+        tell_to_interrupt_again(*interruption, all - static_cast<int>(conductor.ended_ranks()),
+                                all);
+      }
+      conductor.passed(now);
     } else if (const auto* said = std::get_if<Peers::Said>(&*event)) {
       heard(conductor, *said);
     } else if (const auto* left = std::get_if<Peers::Left>(&*event)) {
@@ -261,6 +295,13 @@ asio::awaitable<Verdict> Attempt::watch() {
     }
     for (const Conductor::Order& order : conductor.take_orders()) {
       const bool interrupt = order.kind == Conductor::Order::Kind::interrupt;
+      interruption.reset();
+      // Of ranks in place only the engine knows which still run.
+      const bool is_counted = session_.job.place.stance != scheduler::Stance::in_place;
+      if (interrupt && order.signal == SIGINT && is_counted) {
+        const auto now = steady_clock::now();
+        interruption = {now + order.grace, now + patience_with_ctrl_c};
+      }
       peers_.tell_members({{"type", interrupt ? "interrupt" : "stop"},
                            {"signal", order.signal},
                            {"grace_ms", order.grace.count()},
