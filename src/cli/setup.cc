@@ -8,6 +8,7 @@
 #include "cli/config.h"
 #include "cli/help.h"
 #include "cli/job_submission.h"
+#include "cli/predecessors.h"
 #include "cli/print.h"
 #include "cli/setup_contents.h"
 #include "cli/setup_image.h"
@@ -78,12 +79,15 @@ int show_steps(const SetupOptions& options, const Environment& environment) {
   return print_bytes(text);
 }
 
-int act(const Split& split, const Environment& environment) {
-  if (const auto there = enter_directory(split, Dialect::setup); !there) {
+int act(const Split& given, const Environment& environment) {
+  if (const auto there = enter_directory(given, Dialect::setup); !there) {
     return give_up(there.error());
   }
-  auto options = setup_options(split, environment);
+  const auto settled = settle_predecessors(given, environment);
+  if (!settled) return give_up(settled.error());
+  auto options = setup_options(settled->split, environment);
   if (!options) return give_up(options.error());
+  for (const std::string& note : settled->notes) options->job.notes.push_back(note);
   if (const auto made = make_absolute(*options); !made) return give_up(made.error());
   const std::string own_job = environment.get("SLURM_JOB_ID").value_or("");
   auto asked = contents_asked(*options);

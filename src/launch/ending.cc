@@ -10,6 +10,7 @@
 #include "base/console.h"
 #include "base/files.h"
 #include "base/trust.h"
+#include "launch/node_log.h"
 
 namespace toprun::launch {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::pair<std::string_view, view::CauseKind> kinds[] = {
     {"join_timeout", view::CauseKind::join_timeout},
     {"interrupted", view::CauseKind::interrupted},
     {"preempted", view::CauseKind::preempted},
+    {"time_limit", view::CauseKind::time_limit},
 };
 
 std::optional<view::Cause> cause_in(const Verdict& verdict) {
@@ -118,7 +120,8 @@ void tell_the_failure(const Job& job, const AttemptCourse& attempt) {
     if (verdict.exit && one.rank == verdict.exit->rank) exit = &one;
   }
   say_block(view::failure_report(*cause, view::count_others(verdict.exits, exit),
-                                 job.options.log_dir.value_or(""), style));
+                                 job.options.log_dir.value_or(""), style,
+                                 node_log_path(job.options, cause->node).value_or("")));
 }
 
 void tell_the_end(const Job& job, const Course& course) {
