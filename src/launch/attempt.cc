@@ -1,6 +1,7 @@
 #include "launch/attempt.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <csignal>
@@ -343,6 +344,8 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
     conductor.failed(member, error_in(message));
   } else if (type == "signal") {
     conductor.signalled(member, message.value("signal", 15));
+  } else if (type == "notice") {
+    peers_.tell_members({{"type", "notice"}, {"signal", message.value("signal", SIGUSR1)}});
   } else if (type == "leave") {
     leavers_[said.agent] = message.value("signal", 15);
     conductor.leaving(member, leavers_[said.agent]);

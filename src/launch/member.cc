@@ -16,6 +16,7 @@
 #include "launch/become.h"
 #include "launch/ending.h"
 #include "launch/node_log.h"
+#include "launch/notice.h"
 #include "rendezvous/dial.h"
 
 namespace toprun::launch {
@@ -24,13 +25,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 namespace {
-
-// What is only a notice is passed on, and the run goes on.
-bool ends_the_run(int signal, const Options& options) {
-  if (signal != SIGUSR1 && signal != SIGUSR2) return true;
-  const std::vector<int>& ending = options.signals_to_handle.value;
-  return std::ranges::find(ending, signal) != ending.end();
-}
 
 milliseconds grace_in(const json& message) {
   return milliseconds(message.value("grace_ms", 0));
@@ -53,7 +47,9 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
       patience_(session.io) {
   root_->on_message = [this](json message) { inbox_.push(std::move(message)); };
   root_->on_lost = [this](std::string reason) { inbox_.push(Lost{std::move(reason)}); };
-  session_.on_signal = [this](int signal) { inbox_.push(Signalled{signal}); };
+  session_.on_signal = [this](int signal, bool for_all) {
+    inbox_.push(Signalled{signal, for_all});
+  };
   session_.on_orphaned = [this](std::string why, milliseconds grace) {
     inbox_.push(Orphaned{std::move(why), grace});
   };
@@ -105,6 +101,8 @@ void Member::on(const json& message) {
     stop(grace_in(message));
   } else if (type == "interrupt") {
     interrupt(message.value("signal", SIGTERM), grace_in(message));
+  } else if (type == "notice") {
+    if (workers_) workers_->notify(message.value("signal", SIGUSR1));
   } else if (type == "finish") {
     if (has_a_terminal_of_its_own()) say_block(message.value("summary", ""));
     exit_code_ = message.value("exit_code", exit_failure);
@@ -293,7 +291,8 @@ void Member::on(const Gone&) {
 }
 
 void Member::on(const Signalled& signalled) {
-  if (!ends_the_run(signalled.signal, session_.job.options)) {
+  if (is_notice(signalled.signal, session_.job.options)) {
+    if (signalled.for_all) return report({{"type", "notice"}, {"signal", signalled.signal}});
     if (workers_) workers_->notify(signalled.signal);
     return;
   }

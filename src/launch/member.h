@@ -56,6 +56,7 @@ class Member {
   };
   struct Signalled {
     int signal;
+    bool for_all;  // the other agents have not heard of it
   };
   struct Orphaned {
     std::string why;

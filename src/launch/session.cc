@@ -11,7 +11,9 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "launch/notice.h"
 #include "rendezvous/preamble.h"
+#include "scheduler/engine.h"
 
 namespace toprun::launch {
 namespace {
@@ -33,7 +35,7 @@ Session::Session(const Job& run, int heartbeat_fd)
                                                  agent::wants_colours(run.environment))),
       kept_(heartbeat_fd >= 0),
       parent_(::getppid()),
-      signals_(io),
+      signals_(io, [this](const auto& received) { take(received); }),
       heartbeat_(io),
       heartbeat_fd_(heartbeat_fd),
       launcher_(io),
@@ -48,7 +50,6 @@ Session::Session(const Job& run, int heartbeat_fd)
     beat(heartbeat_fd);
     if (agent::keeper_rests()) pause(true);  // it came before there was a handler
   }
-  await_signal();
 }
 
 Session::~Session() {
@@ -101,15 +102,8 @@ void Session::pause(bool asked) {
   [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &agent::beat_of_rest, 1);
 }
 
-void Session::await_signal() {
-  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
-    if (error) return;
-    take(signal);
-    await_signal();
-  });
-}
-
-void Session::take(int signal) {
+void Session::take(const ReceivedSignals::Received& received) {
+  const int signal = received.signal;
   // The kernel sends SIGTERM when the keeper dies.
   const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
   if (orphaned) return orphan("the keeper of its agent was killed", std::chrono::milliseconds(0));
@@ -118,7 +112,12 @@ void Session::take(int signal) {
     if (on_resize) on_resize();
     return;
   }
-  if (on_signal) on_signal(signal);
+  if (scheduler::is_of_an_engine(received.sender)) {
+    // It went to the keeper too, which passes it on; or it is a notice that the ranks have as well.
+    if (kept_) return;
+    if (is_notice(signal, job.options) && scheduler::signals_every_process(job.environment)) return;
+  }
+  if (on_signal) on_signal(signal, false);
 }
 
 void Session::follow_launcher() {
@@ -175,10 +174,12 @@ void Session::orphan(std::string words, std::chrono::milliseconds grace) {
 
 void Session::obey(std::string_view line) {
   const auto parts = words(line);
-  if (parts.size() != 2 || parts[0] != "signal") return;
+  const bool for_all = parts.size() == 3 && parts[2] == "for-all";
+  if ((parts.size() != 2 && !for_all) || parts[0] != "signal") return;
   const auto number = parse_int(parts[1]);
   if (number == SIGTSTP || number == SIGCONT) return pause(*number == SIGTSTP);
-  if (number && *number > 0 && *number < NSIG && on_signal) on_signal(static_cast<int>(*number));
+  if (!number || *number <= 0 || *number >= NSIG || !on_signal) return;
+  on_signal(static_cast<int>(*number), for_all);
 }
 
 }  // namespace toprun::launch

@@ -7,7 +7,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/console.h"
@@ -17,6 +16,7 @@
 #include "hosts/address.h"
 #include "launch/job.h"
 #include "launch/node_container.h"
+#include "launch/received_signals.h"
 #include "rendezvous/door.h"
 #include "store/server.h"
 
@@ -57,8 +57,9 @@ class Session {
   std::optional<hosts::Address> route;
   // Of this node, if the ranks run in one.
   std::unique_ptr<NodeContainer> container;
-  // Who is told of a signal to this process, or of one that our launcher passes on.
-  std::function<void(int)> on_signal;
+  // Who is told of a signal to this process, or of one that our launcher passes on; `for_all`: of
+  // all agents it has told this one only.
+  std::function<void(int signal, bool for_all)> on_signal;
   // Who is told that the keeper is gone, or the connection to the launcher over ssh: in words, with
   // the time that the workers have. Until it is set, the agent then ends at once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
@@ -70,8 +71,7 @@ class Session {
 
  private:
   void beat(int heartbeat_fd);
-  void await_signal();
-  void take(int signal);
+  void take(const ReceivedSignals::Received& received);
   void pause(bool asked);
   void read_launcher();
   void obey(std::string_view line);
@@ -81,7 +81,7 @@ class Session {
 
   const bool kept_;
   const pid_t parent_;
-  boost::asio::signal_set signals_;
+  ReceivedSignals signals_;
   boost::asio::steady_timer heartbeat_;
   const int heartbeat_fd_;
   boost::asio::posix::stream_descriptor launcher_;

@@ -234,8 +234,10 @@ int run_step(const Job& job) {
     command->environment.set(secret_variable, secret);
   }
   write_line(orders, "secret " + secret + "\n");
-  return run_command(*command, job, reading.get(), Written::plain, [&orders](pid_t, int signal) {
-    write_line(orders, fmt::format("signal {}\n", signal));
+  // Where only the root's agent hears us, it tells the others.
+  const std::string for_all = command->secret_by_variable ? " for-all" : "";
+  return run_command(*command, job, reading.get(), Written::plain, [&](pid_t, int signal) {
+    write_line(orders, fmt::format("signal {}{}\n", signal, for_all));
   });
 }
 

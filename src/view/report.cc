@@ -138,6 +138,8 @@ std::string phrase(const Cause& cause) {
       return cause.signal ? "interrupted by " + signal_name(*cause.signal) : "interrupted";
     case CauseKind::preempted:
       return "preempted" + at;
+    case CauseKind::time_limit:
+      return "the time limit was reached";
     case CauseKind::hang:
       return "no rank made progress";
     case CauseKind::launcher:
@@ -153,6 +155,11 @@ std::string advice_for_signal(int signal, const std::string& node) {
           "toprun did not send it: look for the out-of-memory killer (dmesg{}) or "
           "the scheduler's memory limit",
           node.empty() ? "" : " on " + node);
+    case SIGUSR1:
+    case SIGUSR2:
+      return "Slurm may send --signal and scancel --signal to every process of a step, whether it "
+             "handles it or not: with --signal=B:… and `exec toprun` as the batch script's last "
+             "line toprun passes it on to ranks that do";
     case SIGBUS:
       return "often a full /dev/shm, which data loaders fill: see df /dev/shm";
     case SIGSEGV:
@@ -301,8 +308,9 @@ std::string outcome(const RunRecord& run) {
 }  // namespace
 
 std::string_view name_of(CauseKind kind) {
-  constexpr std::array names = {"exit",    "signal",      "node_lost", "agent_lost", "join_timeout",
-                                "refused", "interrupted", "preempted", "hang",       "launcher"};
+  constexpr std::array names = {"exit",         "signal",     "node_lost", "agent_lost",
+                                "join_timeout", "refused",    "interrupted", "preempted",
+                                "time_limit",   "hang",       "launcher"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -388,7 +396,7 @@ Style style_for(bool is_terminal, const std::optional<std::string>& no_color) {
 }
 
 std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
-                           const Style& style) {
+                           const Style& style, const std::string& node_log) {
   Block block(style);
   block.headline(phrase(cause));
   if (cause.rank) {
@@ -408,7 +416,8 @@ std::string failure_report(const Cause& cause, const Others& others, const std::
   if (!logs.empty()) {
     block.row("logs", cause.node.empty() ? logs : fmt::format("{} on {}", logs, cause.node));
   }
-  block.whole_row("next", advice(cause, !logs.empty()));
+  block.whole_row("output", printable(node_log));
+  block.whole_row("next", advice(cause, !logs.empty() || !node_log.empty()));
   return block.take();
 }
 
