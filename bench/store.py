@@ -32,6 +32,8 @@ import tempfile
 import time
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPOSITORY / "tests"))
+import colliding_keys  # noqa: E402
 OPERATIONS = ["get", "add", "check", "set+ping"]
 CLIENTS = [256, 4096]
 CROWD = 10_000
@@ -272,6 +274,13 @@ def waits_then_gone(port):
         connection.close()
 
 
+def watchers(port):
+    """Generation A's WATCH_KEY of 300 clients that do not read, and two values for them."""
+    kept = say(b"\x07" + counted(b"k"), hello=b"", times=300)(port)
+    return kept + say((b"\x01" + counted(b"k") + counted(b"x" * (8 << 20))) * 2)(port)
+
+
+COLLIDING = b"".join(counted(key) + counted(b"") for key in colliding_keys.keys(131_000))
 NAMES = b"".join(counted(b"%d" % i) for i in range(100_000))
 PAIRS = b"".join(counted(b"%d" % i) + counted(b"v") for i in range(100_000))
 HOSTILE = {
@@ -295,6 +304,8 @@ HOSTILE = {
     "MULTI_GET naming 1 MiB 2,000 times": say(b"\x0a" + u64(2_000) + counted(b"mib") * 2_000),
     "MULTI_SET of 100,000 keys": say(b"\x0b" + u64(100_000) + PAIRS),
     "MULTI_GET of 100,000 absent keys": say(b"\x0a" + u64(100_000) + NAMES),
+    "MULTI_SET of 131,000 keys of one std::hash": say(b"\x0b" + u64(131_000) + COLLIDING),
+    "300 watchers, two values of 8 MiB": watchers,
     "WAIT for 100,000 keys": say(b"\x06" + u64(100_000) + NAMES),
     "2,000 x WAIT, then gone": waits_then_gone,
     "256 MiB of SETs": say(b"".join(b"\x01" + counted(b"s%d" % i) + counted(b"x" * 2**20) for i in range(256))),

@@ -6,6 +6,7 @@
 #include "agent/shim.h"
 #include "base/console.h"
 #include "base/environment.h"
+#include "base/uncaught.h"
 #include "cli/run.h"
 #include "cli/split.h"
 #include "launch/ssh_orders.h"
@@ -13,6 +14,7 @@
 
 int main(int argc, char** argv) {
   using namespace toprun;
+  explain_uncaught_exceptions();
   std::vector<std::string> words(argv, argv + argc);
   if (words.size() == 3 && words[1] == agent::shim_word) return agent::run_shim(words[2]);
   Environment environment = Environment::from(environ);

@@ -33,6 +33,41 @@ class VirtualEnvironment(support.TestCase):
                       finished.err)
 
 
+class Command(support.TestCase):
+    """--before, and `before` in toprun.toml."""
+
+    def setUp(self):
+        self.here = self.folder()
+        (self.here / "site.sh").write_text("echo noise\nexport SITE=here\n>ran\n")
+        (self.here / "toprun.toml").write_text("before = 'source ./site.sh'\n")
+
+    def run_here(self, *words, env=None):
+        return self.run_to_end(support.binary(), *words, "--no-python", "sh", "-c", "echo [$SITE]",
+                               cwd=self.here, env=env)
+
+    def test_of_a_file_of_the_users_is_run_on_the_node(self):
+        finished = self.run_here()
+        self.assert_ok(finished)
+        self.assertEqual(finished.out, "[here]\n")
+
+    def test_is_shown_but_not_run_by_dry_run(self):
+        finished = self.run_here("--dry-run")
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"(?m)^before +source ./site.sh \(by bash on every node; not run now\)$")
+        self.assertFalse((self.here / "ran").exists())
+
+    def test_that_fails_ends_the_run_before_anything_starts(self):
+        finished = self.run_here("--before", "source /no/such/site.sh")
+        self.assertEqual((finished.code, finished.out), (1, ""))
+        self.assertRegex(finished.err, r"toprun: --before source /no/such/site\.sh on host \S+: it ended with "
+                                       r"code 1: .*No such file or directory; add \"\|\| true\" where .*\n\Z")
+
+    def test_no_variable_of_the_environment_can_give_one(self):
+        (self.here / "toprun.toml").unlink()
+        finished = self.run_here(env={"TOPRUN_BEFORE": "source ./site.sh"})
+        self.assertFalse((self.here / "ran").exists(), finished)
+
+
 class Variables(support.TestCase):
     def test_reach_every_worker(self):
         finished = self.run_to_end(

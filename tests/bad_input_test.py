@@ -68,7 +68,7 @@ class CommandLine(support.TestCase):
         (["topo", "order", "--hosts", "n[3-1]", "--topology", "good"], 2,
          r"--hosts: host list 'n\[3-1\]', column 3: the range 3-1 descends; .*"),
         (["topo", "order", "--hosts", "n[0-999999999]", "--topology", "good"], 2,
-         "--hosts: .* has more than 65536 hosts; .*"),
+         "--hosts: .* has more than 262144 hosts; .*"),
         (["topo", "order", "--topology", "unfinished"], 2, "unfinished:2:1: host b without its place;.*"),
         (["topo", "order", "--topology", "twice"], 2, "twice:3:1: host a .* second time, first at twice:1;.*"),
         (["topo", "order", "--topology", "bad.toml"], 2, r"bad.toml:1:3: .*"),

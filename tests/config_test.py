@@ -143,6 +143,26 @@ class Local(support.TestCase):
         self.assert_ok(finished)
         self.assertIn("is ignored: it is no plain file", finished.err)
 
+    def test_what_cannot_be_read_stops_nobody(self):
+        support.needs_root()
+        path = self.project / "toprun.toml"
+        own = self.write(self.project / "own.toml", "nproc-per-node = 2\n")
+        for target, owner, why in [
+                ("/no/such/file", 0, r"it cannot be read \(No such file or directory\)"),
+                ("/no/such/file", SOMEBODY, rf"the link {path}: it belongs to user {SOMEBODY}, .*"),
+                (own, SOMEBODY, rf"the link {path}: it belongs to user {SOMEBODY}, .*"),
+                (own, 0, None)]:
+            with self.subTest(target=target, owner=owner):
+                path.unlink(missing_ok=True)
+                path.symlink_to(target)
+                os.lchown(path, owner, -1)
+                finished = self.call("--dry-run", "--no-python", "true")
+                self.assert_ok(finished)
+                if why is None:
+                    self.assertNotIn("ignored", finished.err)
+                else:
+                    self.assertRegex(finished.err, rf"(?m)^toprun: {path} is ignored: {why}; ")
+
     def test_relative_paths_begin_in_the_files_folder(self):
         subprocess.run(["python3", "-m", "venv", "--without-pip", self.project / "env"], check=True)
         self.project_file('venv = "env"\nlog-dir = "logs"\ntee = 1\n')

@@ -185,12 +185,27 @@ class Python(containers.PodmanCase):
         self.assertRegex(done.err, r"program in the container on \S+: /usr/bin/python3 \(PATH of the "
                                    r"image\)")
 
+    def test_of_the_host_is_not_looked_for_inside(self):
+        (self.here / "train.py").write_text("print('ran')\n")
+        env = {"PYTHON_EXEC": "/opt/of/the/host/python"}
+        done = self.contained("-v", "train.py", cwd=self.here, env=env)
+        self.assertEqual((done.code, done.out), (0, "ran\n"), done)
+        note = "PYTHON_EXEC=/opt/of/the/host/python is the host's and stays outside"
+        self.assertIn(note, done.err)
+        self.assertIn(note, self.contained("--dry-run", "train.py", cwd=self.here, env=env).out)
+        named = self.contained("-v", "-e", "PYTHON_EXEC=/usr/bin/python3", "train.py", cwd=self.here, env=env)
+        self.assertEqual((named.code, named.out), (0, "ran\n"), named)
+        self.assertIn("/usr/bin/python3 (PYTHON_EXEC of the image)", named.err)
+        self.assertNotIn("stays outside", named.err)
+        passed = self.contained("--container-env", "PYTHON_EXEC", "train.py", cwd=self.here, env=env)
+        self.assertRegex(passed.err, "PYTHON_EXEC=/opt/of/the/host/python on host .*: no such program")
+
     def test_without_torch_is_told_what_to_do(self):
         (self.here / "train.py").write_text("import torch\n")
         done = self.contained("train.py", cwd=self.here)
         self.assertEqual(done.code, 1)
         self.assertIn("No module named 'torch'", done.err)
-        self.assertIn("this Python has no PyTorch: name one that has it by --venv DIR", done.err)
+        self.assertIn("/usr/bin/python3 has no PyTorch: name a Python that has it by --venv DIR", done.err)
 
 
 class Training(containers.PodmanCase):

@@ -14,6 +14,7 @@ import unittest
 import support
 
 SH = ["--no-python", "sh", "-c"]
+FIND_RANKS_CHILDREN = "grep -lzs ^TORCHELASTIC_RUN_ID= /proc/[0-9]*/environ"
 GRACE_S = 2
 SHORT_GRACE = {"TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(GRACE_S)}
 SAME_SIGNAL_S = 2  # signals of this span count as one
@@ -182,6 +183,18 @@ class Signals(support.TestCase):
         run.signal(signal.SIGINT)
         support.wait_for_files(self.ready, 4)
         time.sleep(SAME_SIGNAL_S + 0.3)
+        run.signal(signal.SIGINT)
+        finished = self.end(run, 25)  # the grace is 30 s
+        self.assertEqual(finished.code, 130, finished)
+
+    def test_who_pressed_ctrl_c_in_vain_is_told_how_to_go_on(self):
+        run = self.start(("trap '' INT", "while :; do sleep 0.1; done"))
+        run.signal(signal.SIGINT)
+        line = run.process.stderr.readline()
+        while line and b"again to kill" not in line:
+            line = run.process.stderr.readline()
+        self.assertRegex(line.decode(), r"\Atoprun: 2 of 2 ranks still run after SIGINT, for \d+ s at most: "
+                                        r"Ctrl-C again to kill\n\Z")
         run.signal(signal.SIGINT)
         finished = self.end(run, 25)  # the grace is 30 s
         self.assertEqual(finished.code, 130, finished)
@@ -396,6 +409,18 @@ class NothingOutlivesARun(support.TestCase):
         run.signal(signal.SIGKILL)
         self.assertEqual(run.wait(20).code, -signal.SIGKILL)
         self.assert_nothing_left(run)
+
+    def test_keeper_and_agent_are_killed_at_once(self):
+        """Only what workers had started is left, and is found as docs/failures.md says."""
+        run = self.start("exec sleep 301")
+        agent = run.agent()
+        os.kill(agent, signal.SIGSTOP)  # it is not to see the keeper's end
+        run.signal(signal.SIGKILL)
+        os.kill(agent, signal.SIGKILL)
+        support.wait_until(lambda: set(run.processes().values()) == {"sleep 300"}, 10, "workers end")
+        left = run.processes()
+        found = self.run_to_end("sh", "-c", FIND_RANKS_CHILDREN).out.split()
+        self.assertLessEqual({f"/proc/{pid}/environ" for pid in left}, set(found))
 
     def test_the_workers_end(self):
         run = self.start("exit 0")

@@ -38,6 +38,19 @@ class HetJob(cluster.SlurmCase):
         self.assertEqual(column(rows, "LOCAL_RANK"), ["0", "1", "0", "0"])
         self.assertEqual(text.count("connected"), 4)
 
+    def test_a_notice_reaches_the_ranks_of_all_components(self):
+        """What the starter passes on by standard input reaches one component only."""
+        folder = self.folder()
+        script = folder / "handles.sh"
+        script.write_text(f'cd {folder}; trap "touch told.$RANK; exit 0" USR1; touch up.$RANK; '
+                          f"{support.OBEDIENT}\n")
+        code, text = self.job(f"{TOPRUN} --no-python bash {script} & starter=$!",
+                              f"until [ $(ls {folder} | grep -c up) = 4 ]; do sleep 0.1; done",
+                              "kill -USR1 $starter", "wait $starter")
+        self.assertEqual(code, 0, text)
+        self.assertEqual(sorted(path.name for path in folder.glob("told.*")),
+                         [f"told.{rank}" for rank in range(4)])
+
     def test_a_failure_is_reported_as_in_any_job(self):
         code, text = self.job(self.worker("--order", "scheduler").replace(
             CONNECTS, "[ $RANK != 3 ] || exit 7; sleep 30"))

@@ -216,6 +216,19 @@ class ViaMpirun(MpiCase):
                 self.assertEqual(column(shown(finished.out), "HOST"),
                                  [host for host in order for _ in range(2)])
 
+    def test_lines_of_ranks_that_mpirun_starts_are_whole(self):
+        # As python -u prints: text and line end in two writes, half a line before the other's.
+        finished = self.launch(
+            "--launcher", "mpirun", "--ranks-per-node", "2", "--hosts", "n[0-3]", "--no-python", "sh", "-c",
+            'i=0; while [ $i -lt 100 ]; do printf "rank $OMPI_COMM_WORLD_RANK"; printf " line $i\\n"; '
+            'printf e >&2; printf "rr\\n" >&2; i=$((i+1)); done')
+        self.assert_ok(finished)
+        self.assertEqual(sorted(finished.out.splitlines()),
+                         sorted(f"rank {rank} line {i}" for rank in range(8) for i in range(100)))
+        self.assertEqual(finished.err.count("err\n"), 800, finished.err)
+        self.assertEqual([line for line in finished.err.splitlines()
+                          if "err" in line and line != "err"], [])
+
     def test_what_mpirun_says_when_it_fails_is_explained(self):
         for words, code, expected in [
                 (["--hosts", "n0,nowhere"], None, "a host's name is unknown"),

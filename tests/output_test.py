@@ -79,6 +79,11 @@ class GatherOutput(support.TestCase):
             self.assertEqual(of_rank, [f"rank{rank}-{i}" for i in range(1, LINES + 1)])
             self.assertIn(f"err{rank}\n", root.err)
 
+    def test_prefixes_tell_the_ranks_of_several_nodes_apart(self):
+        root, _ = self.run_two("echo here", "--gather-output", "--prefix")
+        self.assert_ok(root)
+        self.assertEqual(sorted(root.out.splitlines()), ["[default0]:here", "[default1]:here"])
+
     def test_bytes_stay_as_they_are(self):
         folder = self.folder()
         port = support.free_port()

@@ -74,7 +74,16 @@ class Local(support.TestCase):
         mark = self.work / "env/mark"
         mark.touch()
         self.assert_fails(self.setup("--venv", "env"), rf"--venv {self.work}/env: it is there already, "
-                          r"built on \S+ at \S+; --force builds it anew", code=2)
+                          r"built on \S+ at \S+, of other contents: these are without demo==1.2; --force "
+                          "builds it anew of these", code=2)
+        (self.work / "requirements.txt").write_text("# the same\n\ndemo==1.2  # and no more\n")
+        again = self.setup("--venv", "env", "-r", "requirements.txt")
+        self.assert_ok(again)
+        self.assert_one_line(again, rf"{self.work}/env is there already, of just these contents: nothing "
+                             r"is built \(--force does\)")
+        (self.work / "requirements.txt").write_text("demo==1.3\n")
+        self.assert_fails(self.setup("--venv", "env", "-r", "requirements.txt"),
+                          ".*these are without demo==1.2, demo==1.3 besides; .*", code=2)
         self.assertTrue(mark.exists())
         self.assert_ok(self.setup("--force", "--venv", "env"))
         self.assertFalse(mark.exists())

@@ -60,7 +60,7 @@ class Submit(SubmitCase):
         dry = self.submit("--dry-run", *words, cwd=folder)
         self.assert_ok(dry)
         for reason in ("--switches 1@5:00: topology/tree", "--cpus-per-task 2: one for each",
-                       "--signal USR2@120: ", "--requeue: ", "--open-mode append: "):
+                       "--signal B:USR2@120: ", "--requeue: ", "--open-mode append: "):
             self.assertIn(f"toprun: {reason}", dry.err)
         self.assertEqual(list(folder.iterdir()), [])
 

@@ -44,6 +44,32 @@ class Order(cluster.SlurmCase):
         self.assertEqual(code, 0, out)
         self.assertEqual(column(shown(out), "NODE"), BY_TOPOLOGY)
 
+    # Where no job is.
+
+    def test_a_login_node_finds_what_a_job_would(self):
+        for verb in (["order", "--format", "hosts"], ["show"], ["score"]):
+            finished = self.on("ctl", TOPRUN, "topo", *verb)
+            self.assert_ok(finished)
+            if verb[0] == "order":
+                self.assertEqual(finished.out.split(), BY_TOPOLOGY)
+        shown_tree = self.on("ctl", TOPRUN, "topo", "show").out
+        self.assertRegex(shown_tree, r"leaf r0 +2 nodes +n\[0,2\]")
+
+    def test_slurms_own_output_by_a_pipe(self):
+        orders = f"{TOPRUN} topo order --format hosts --topology"
+        for line in (f"scontrol show topology | {orders} -",
+                     f"{orders} <(scontrol show topology)",
+                     f"scontrol show topology | {orders} /dev/stdin",
+                     f"{{ printf '\\xef\\xbb\\xbf'; scontrol show topology; }} | {orders} -",
+                     f"{{ echo '$ scontrol show topology'; scontrol show topology; }} | {orders} -"):
+            with self.subTest(line=line):
+                finished = self.on("ctl", "bash", "-c", line)
+                self.assert_ok(finished)
+                self.assertEqual(finished.out.split(), BY_TOPOLOGY)
+        refused = self.on("ctl", "bash", "-c", f"{TOPRUN} --topology <(true) --no-python true")
+        self.assertEqual(refused.code, 2, refused)
+        self.assertIn("save it in a file", refused.err)
+
     # Open MPI starts its daemons over what it takes for ssh: a command on the virtual host.
 
     def mpirun(self, form, *options):

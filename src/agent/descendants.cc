@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -37,20 +39,29 @@ void add_children(pid_t pid, std::vector<pid_t>& out) {
   }
 }
 
-// The parent's id is the second field of /proc/PID/stat after the name, which is in parentheses and
-// may itself contain any character.
+// The second field of /proc/PID/stat after the name, which is in parentheses and may itself contain
+// any character.
+std::optional<pid_t> parent_of(pid_t pid) {
+  const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
+  const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;
+  if (name_end == std::string::npos) return std::nullopt;
+  const auto fields = words(std::string_view(*stat).substr(name_end + 1));
+  const auto parent = fields.size() < 2 ? std::nullopt : parse_int(fields[1]);
+  return parent ? std::optional(static_cast<pid_t>(*parent)) : std::nullopt;
+}
+
 std::multimap<pid_t, pid_t> children_by_parent() {
   std::multimap<pid_t, pid_t> out;
   for (const pid_t pid : numbered_entries("/proc")) {
-    const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
-    if (!stat) continue;
-    const std::size_t name_end = stat->rfind(')');
-    if (name_end == std::string::npos) continue;
-    const auto fields = words(std::string_view(*stat).substr(name_end + 1));
-    if (fields.size() < 2) continue;
-    if (const auto parent = parse_int(fields[1])) out.emplace(static_cast<pid_t>(*parent), pid);
+    if (const auto parent = parent_of(pid)) out.emplace(*parent, pid);
   }
   return out;
+}
+
+// Forked and still the same program: an exec would have brought a command line of its own.
+bool is_copy(pid_t pid, pid_t parent) {
+  const auto line = read_file(fmt::format("/proc/{}/cmdline", pid));
+  return line && !line->empty() && *line == read_file(fmt::format("/proc/{}/cmdline", parent));
 }
 
 }  // namespace
@@ -81,9 +92,14 @@ int signal_descendants(int signal) {
 }
 
 void notify_groups(std::span<const pid_t> leaders, int signal) {
-  for (const pid_t pid : descendants(::getpid())) {
+  std::set<pid_t> told;  // copies of one that was told are among them
+  for (const pid_t pid : descendants(::getpid())) {  // parents first
     const bool meant = std::ranges::find(leaders, ::getpgid(pid)) != leaders.end();
-    if (meant && catches(pid, signal)) ::kill(pid, signal);
+    if (!meant || !catches(pid, signal)) continue;
+    const auto parent = parent_of(pid);
+    const bool by_parent = parent && told.contains(*parent) && is_copy(pid, *parent);
+    if (!by_parent) ::kill(pid, signal);
+    told.insert(pid);
   }
 }
 

@@ -16,7 +16,8 @@ std::vector<pid_t> descendants(pid_t root);
 // Sends `signal` to every process below the calling one. Returns how many there were.
 int signal_descendants(int signal);
 
-// To those of them that are in one of these process groups and have a handler for it.
+// To those of them that are in one of these process groups and have a handler of their own for it:
+// a data loader that was forked has its rank's, which is to run once.
 void notify_groups(std::span<const pid_t> leaders, int signal);
 
 // Whether the process has a handler for it, as far as /proc says: most signals would end one that

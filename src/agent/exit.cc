@@ -106,6 +106,7 @@ void to_json(nlohmann::json& json, const WorkerExit& exit) {
           {"rank", exit.rank},
           {"local_rank", exit.local_rank},
           {"pid", exit.pid},
+          {"program", exit.program},
           {"exit_code", exit.exit_code},
           {"signal", exit.signal},
           {"ours", exit.ours},
@@ -132,6 +133,7 @@ void from_json(const nlohmann::json& json, WorkerExit& exit) {
   json.at("rank").get_to(exit.rank);
   json.at("local_rank").get_to(exit.local_rank);
   json.at("pid").get_to(exit.pid);
+  json.at("program").get_to(exit.program);
   json.at("exit_code").get_to(exit.exit_code);
   json.at("signal").get_to(exit.signal);
   json.at("ours").get_to(exit.ours);

@@ -26,9 +26,10 @@ struct WorkerExit {
   int rank = 0;
   int local_rank = 0;
   int pid = 0;
-  int exit_code = 0;  // meaningless if signal != 0
-  int signal = 0;     // 0: exited by itself
-  bool ours = false;  // ended after stop() had told it to: not a cause
+  std::string program;  // argv[0]
+  int exit_code = 0;    // meaningless if signal != 0
+  int signal = 0;       // 0: exited by itself
+  bool ours = false;    // ended after stop() had told it to: not a cause
   SteadyTime ended{};
   // What the last Python traceback ended with, several lines if the message has several; of a
   // worker that we stopped, only what it had printed before. Empty if there was none.

@@ -153,6 +153,7 @@ TEST(Exit, TravelsAsJson) {
   WorkerExit sent = recording(saying(ended(3, 10, 7), "E: x"), "E: x", 5);
   sent.local_rank = 1;
   sent.pid = 4711;
+  sent.program = "/usr/bin/python3";
   sent.last_output = {"a", "b"};
   sent.kernel_evidence = "the kernel says";
   const auto received = nlohmann::json::parse(nlohmann::json(sent).dump()).get<WorkerExit>();
@@ -160,6 +161,7 @@ TEST(Exit, TravelsAsJson) {
   EXPECT_EQ(received.rank, 3);
   EXPECT_EQ(received.local_rank, 1);
   EXPECT_EQ(received.pid, 4711);
+  EXPECT_EQ(received.program, "/usr/bin/python3");
   EXPECT_EQ(received.exit_code, 7);
   EXPECT_FALSE(received.ours);
   EXPECT_EQ(received.exception, "E: x");

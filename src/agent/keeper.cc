@@ -74,6 +74,7 @@ sigset_t stop_signal() {
   ::setpgid(0, 0);
   become_subreaper();
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a log that reaches the limit on files (ulimit -f) is said in words
   for (const int notice : {SIGUSR1, SIGUSR2}) ::signal(notice, SIG_IGN);  // nobody to pass it on to
   ::signal(SIGTSTP, SIG_IGN);  // until it has a handler: only its workers are stopped
   ::signal(SIGTTOU, SIG_IGN);  // or a terminal with `stty tostop` would stop a background group
@@ -89,12 +90,14 @@ struct Descriptors {
 
 class Keeper {
  public:
-  Keeper(pid_t agent, Descriptors descriptors, milliseconds stall_limit)
+  Keeper(pid_t agent, Descriptors descriptors, milliseconds stall_limit,
+         const SignalFilter& concerns_agent)
       : agent_(agent),
         heartbeat_fd_(descriptors.heartbeat),
         signal_fd_(descriptors.signals),
         stop_fd_(descriptors.stop),
-        stall_limit_(stall_limit) {
+        stall_limit_(stall_limit),
+        concerns_agent_(concerns_agent) {
     ::sigemptyset(&forwarded_);
   }
 
@@ -123,6 +126,8 @@ class Keeper {
     while (::read(signal_fd_, &info, sizeof info) == sizeof info) {
       if (info.ssi_signo == SIGCHLD) continue;
       const int signal = static_cast<int>(info.ssi_signo);
+      const auto sender = static_cast<pid_t>(info.ssi_pid);
+      if (concerns_agent_ && !concerns_agent_(signal, sender)) continue;
       ::sigaddset(&forwarded_, signal);
       if (signal == SIGCONT) {
         rest(SIGCONT);
@@ -216,6 +221,7 @@ class Keeper {
   const int signal_fd_;
   const int stop_fd_;
   const milliseconds stall_limit_;
+  const SignalFilter& concerns_agent_;
   sigset_t forwarded_;
   bool resting_ = false;       // a SIGTSTP was passed on, and no SIGCONT since
   std::optional<int> status_;  // the agent's, once it has ended
@@ -224,7 +230,7 @@ class Keeper {
 }  // namespace
 
 int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
-         std::span<const int> named_signals) {
+         std::span<const int> named_signals, const SignalFilter& concerns_agent) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) {
     say(fail_errno("cannot make a pipe").error().line());
@@ -262,8 +268,10 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
   }
   ::setpgid(pid, pid);  // here too, so that a signal from the terminal never finds it in our group
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
   beat_writer.reset();
-  return Keeper(pid, {beats.get(), signals.get(), stops.get()}, stall_limit).watch();
+  return Keeper(pid, {beats.get(), signals.get(), stops.get()}, stall_limit, concerns_agent)
+      .watch();
 }
 
 void keeper_removes(const std::string& folder) {

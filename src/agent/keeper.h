@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <span>
@@ -18,13 +20,16 @@ inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 // only says that it lives.
 inline constexpr char beat_of_rest = 's';
 
+// Whether the agent is to hear of a signal that this process sent. Empty: of all.
+using SignalFilter = std::function<bool(int signal, pid_t sender)>;
+
 // Runs `agent` in a child process and keeps watch over it from this one, the keeper: a subreaper
 // with one thread and no network, which
 //
 // - forwards SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH (which only the terminal's foreground group gets)
 //   and `named_signals`, and SIGINT, SIGHUP, SIGQUIT unless they are inherited as ignored (nohup, a
-//   shell's background job). The agent leads a process group of its own, so that a terminal's
-//   Ctrl-C reaches it once;
+//   shell's background job), as far as `concerns_agent` lets them pass. The agent leads a process
+//   group of its own, so that a terminal's Ctrl-C reaches it once;
 // - on SIGTSTP (Ctrl-Z) has the agent stop its workers and then stops itself, so that a shell sees
 //   a stopped job (in an orphaned process group, which no shell looks after, only the workers
 //   stop); the agent lives on and its beats with it. On SIGCONT all go on;
@@ -32,12 +37,13 @@ inline constexpr char beat_of_rest = 's';
 //   keeper_removes() named and says so;
 // - dies itself only by SIGKILL: then the agent gets SIGTERM.
 //
-// Call it from a process with one thread, once. `agent` runs with SIGPIPE and SIGTTOU ignored and
-// gets the non-blocking write end of the heartbeat pipe; a full pipe is no error. Returns its exit
-// code, or exit_failure if it died or stalled, or 128 + n if a signal that was passed on killed it.
+// Call it from a process with one thread, once. `agent` runs with SIGPIPE, SIGXFSZ and SIGTTOU
+// ignored and gets the non-blocking write end of the heartbeat pipe; a full pipe is no error.
+// Returns its exit code, or exit_failure if it died or stalled, or 128 + n if a signal that was
+// passed on killed it.
 int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::chrono::milliseconds stall_limit = keeper_stall_limit,
-         std::span<const int> named_signals = {});
+         std::span<const int> named_signals = {}, const SignalFilter& concerns_agent = {});
 
 // From inside `agent`: names the one folder that the keeper removes, with all in it, if the agent
 // cannot do it any more. Empty: none. Without a keeper it does nothing.

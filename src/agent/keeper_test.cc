@@ -124,6 +124,28 @@ class KeeperTest : public testing::Test {
   std::vector<pid_t> started_;
 };
 
+TEST_F(KeeperTest, PassesOnWhatConcernsTheAgent) {
+  keeper_ = ::fork();
+  if (keeper_ == 0) {
+    const auto agent = [&](int) {
+      boost::asio::io_context io;
+      boost::asio::signal_set signals(io, SIGUSR1, SIGUSR2);
+      [[maybe_unused]] const auto written = replace_file(root_ / "ready", "\n");
+      int taken = 0;
+      signals.async_wait([&](const boost::system::error_code&, int signal) { taken = signal; });
+      io.run();
+      return taken;
+    };
+    ::_exit(keep(agent, keeper_stall_limit, {}, [](int signal, pid_t sender) {
+      return signal != SIGUSR1 || sender != ::getppid();
+    }));
+  }
+  ASSERT_TRUE(eventually([&] { return text("ready") == "\n"; }));
+  ::kill(keeper_, SIGUSR1);
+  ::kill(keeper_, SIGUSR2);
+  EXPECT_EQ(await_keeper(), SIGUSR2);
+}
+
 TEST_F(KeeperTest, ReturnsTheAgentsCode) {
   keep_in_child([](int) { return 42; });
   EXPECT_EQ(await_keeper(), 42);

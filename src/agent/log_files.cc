@@ -1,17 +1,10 @@
 #include "agent/log_files.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
+#include "agent/private_folder.h"
 #include "base/console.h"
 #include "base/fd.h"
 
 namespace toprun::agent {
-namespace {
-
-constexpr mode_t log_file_mode = 0666;  // less the umask
-
-}  // namespace
 
 LogFiles::LogFiles(boost::asio::io_context& io, std::optional<std::uint64_t> max_bytes,
                    std::function<void()> roomy)
@@ -28,7 +21,7 @@ LogFiles::~LogFiles() {
 
 Result<LogFiles::File> LogFiles::open(const std::string& path) {
   // Readable as well: a line that does not fit any more is moved to the next file.
-  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, log_file_mode));
+  Fd file = open_without_links(path);
   if (!file) {
     return fail_errno("cannot write the log file " + path, "choose another folder with --log-dir");
   }

@@ -18,7 +18,7 @@ struct WorkerFiles {
 // The folder of one agent's logs, in torchrun's layout:
 //   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
 //                                            /{filtered_stdout.log,filtered_stderr.log}
-// Each run makes a folder of its own and each attempt one inside, so nothing earlier is touched.
+// Each run makes a private folder of its own and each attempt one inside: nothing earlier changes.
 // Without a log_dir it is a temporary folder for error files only, which goes with the object, or
 // with the keeper if the agent is killed.
 class Logs {

@@ -45,6 +45,7 @@ TEST_F(LogsTest, HaveTorchrunsLayoutAndStay) {
                 fmt::format("{}/attempt_{}/filtered_stderr.log", folder, attempt));
     }
   }
+  EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all);
   EXPECT_TRUE(fs::is_directory(folder + "/attempt_0/3"));
   EXPECT_TRUE(fs::is_directory(folder + "/attempt_1/3"));
 }

@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "agent/private_folder.h"
 #include "base/fd.h"
 
 namespace toprun::agent {
 namespace {
 
-constexpr mode_t log_file_mode = 0666;  // less the umask
 constexpr std::size_t copied_bytes = 64 * 1024;
 
 // Whether a line ends after the byte at `i`; a \r that comes last does not end one yet.
@@ -94,7 +94,7 @@ Rotation::Part Rotation::rotated(std::uint64_t carry_bytes) {
 
 int rotate_files(int fd, const std::string& path, std::uint64_t carry_bytes) {
   const std::string next = path + ".new";
-  const Fd file(::open(next.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, log_file_mode));
+  const Fd file = open_without_links(next);
   if (!file) return errno;
   struct stat status {};
   int code = ::fstat(fd, &status) == 0 ? 0 : errno;

@@ -249,6 +249,7 @@ void Workers::Impl::describe(std::size_t index) {
   exit.rank = worker.plan.rank;
   exit.local_rank = worker.plan.local_rank;
   exit.pid = worker.pid;
+  exit.program = worker.plan.argv.front();
   if (!exit.failed()) return;
   if (!exit.ours) exit.exception = last_exception(output.tail(index));
   if (!exit.ours && exit.signal == SIGKILL) exit.kernel_evidence = oom.evidence(worker.pid);

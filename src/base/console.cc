@@ -1,11 +1,14 @@
 #include "base/console.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
 
 #include "base/console_copy.h"
+#include "base/text.h"
+#include "base/utf8.h"
 
 namespace toprun {
 namespace {
@@ -23,16 +26,17 @@ void write_all(int fd, std::string_view text) {
 
 }  // namespace
 
+// All that toprun itself says goes through these two, which make it harmless to a terminal: names,
+// reasons and refusals come from other hosts, files and strangers. What ranks print goes elsewhere
+// (agent/console.h), byte for byte.
 void say(std::string_view text) {
-  std::string line = "toprun: ";
-  line += text;
-  line += '\n';
-  say_block(line);
+  say_block(fmt::format("toprun: {}\n", printable(text)));
 }
 
 void say_block(std::string_view text) {
-  write_all(STDERR_FILENO, text);
-  if (copy_fd >= 0) write_all(copy_fd, text);
+  const std::string shown = printable_lines(text);
+  write_all(STDERR_FILENO, shown);
+  if (copy_fd >= 0) write_all(copy_fd, shown);
 }
 
 void say_also_to(int fd) {

@@ -8,7 +8,7 @@ namespace toprun {
 // processes never mix. Lost silently if stderr is closed.
 void say(std::string_view text);
 
-// As say(), for what is already a whole line or a block of lines: written as it is.
+// As say(), for what is already a whole line or a block of lines; colours in it stay.
 void say_block(std::string_view text);
 
 }  // namespace toprun

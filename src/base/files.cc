@@ -7,8 +7,24 @@
 #include <cerrno>
 
 #include "base/fd.h"
+#include "base/random_name.h"
+#include "base/trust.h"
 
 namespace toprun {
+namespace {
+
+// 0 or an errno.
+int write_all(const Fd& file, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t n = ::write(file.get(), content.data(), content.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return 0;
+}
+
+}  // namespace
 
 Result<std::string> read_open_file(const Fd& fd, const std::filesystem::path& path,
                                    std::size_t limit_bytes) {
@@ -37,26 +53,34 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
 }
 
 Result<void> replace_file(const std::filesystem::path& path, std::string_view content) {
-  std::error_code error;
-  std::filesystem::path target = std::filesystem::canonical(path, error);
-  if (error) target = path;
-  const std::string temporary = fmt::format("{}.{}.tmp", target.string(), ::getpid());
+  const auto target = follow_own_links(path, ::geteuid());
+  if (!target) return fail("cannot write " + path.string(), target.error().line());
+  const std::string temporary = fmt::format("{}.{}.tmp", target->string(), random_name());
   const Fd file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file) return fail_errno("cannot write " + temporary);
-  while (!content.empty()) {
-    const ssize_t n = ::write(file.get(), content.data(), content.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      const int code = errno;
-      ::unlink(temporary.c_str());
-      return fail_errno(code, "cannot write " + temporary);
-    }
-    content.remove_prefix(static_cast<std::size_t>(n));
-  }
-  if (::rename(temporary.c_str(), target.c_str()) == 0) return {};
-  const int code = errno;
+  int code = write_all(file, content);
+  if (code == 0 && ::rename(temporary.c_str(), target->c_str()) != 0) code = errno;
+  if (code == 0) return {};
   ::unlink(temporary.c_str());
-  return fail_errno(code, "cannot replace " + target.string());
+  return fail_errno(code, "cannot replace " + target->string());
+}
+
+Result<void> write_through(const std::filesystem::path& path, std::string_view content) {
+  const std::string what = "cannot write " + path.string();
+  const auto target = follow_own_links(path, ::geteuid());
+  if (!target) return fail(what, target.error().line());
+  struct stat status {};
+  const bool is_there = ::lstat(target->c_str(), &status) == 0;
+  const bool is_file = is_there && S_ISREG(status.st_mode);
+  if (is_file && status.st_uid != ::geteuid() && status.st_uid != 0) {
+    return fail(what, fmt::format("it belongs to user {}", status.st_uid), "name another file");
+  }
+  const bool is_descriptor = is_there && S_ISLNK(status.st_mode);  // in /proc
+  const Fd file(::open(target->c_str(), O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC |
+                                            (is_descriptor ? 0 : O_NOFOLLOW)));
+  if (!file) return fail_errno(what);
+  if (const int code = write_all(file, content); code != 0) return fail_errno(code, what);
+  return {};
 }
 
 Result<std::string> read_plain_file(const std::filesystem::path& path, std::size_t limit_bytes) {

@@ -1,10 +1,14 @@
 #include "base/files.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 
+#include "base/fd.h"
+#include "base/random_name.h"
 #include "base/testing.h"
+#include "base/trust.h"
 
 namespace toprun {
 namespace {
@@ -46,6 +50,44 @@ TEST(Files, ChangesNothingWhereItCannotReplace) {
   std::filesystem::create_directory(folder.path() / "report.json");
   EXPECT_FALSE(replace_file(folder.path() / "report.json", "new"));
   EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"report.json"}));
+}
+
+TEST(Files, OfOthersAreNotReplacedThroughTheirLinks) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make links of others";
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "precious") << "old";
+  const auto link = folder.path() / "report.json";
+  std::filesystem::create_symlink("precious", link);
+  ASSERT_EQ(::lchown(link.c_str(), 1000, 1000), 0);
+  EXPECT_FALSE(replace_file(link, "new"));
+  EXPECT_FALSE(write_through(link, "new"));
+  EXPECT_EQ(read_file(folder.path() / "precious"), "old");
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"precious", "report.json"}));
+}
+
+TEST(Files, OfOthersAreNotWrittenTo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of others";
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "report.json";
+  std::ofstream(file) << "old";
+  ASSERT_EQ(::chown(file.c_str(), 1000, 1000), 0);
+  EXPECT_FALSE(write_through(file, "new"));
+  EXPECT_EQ(read_file(file), "old");
+}
+
+TEST(Files, AreWrittenWhereADescriptorLeads) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Fd reading(ends[0]);
+  Fd writing(ends[1]);
+  ASSERT_TRUE(write_through(fmt::format("/proc/self/fd/{}", writing.get()), "new"));
+  writing.reset();
+  EXPECT_EQ(read_open_file(reading, "pipe", 100), "new");
+}
+
+TEST(Files, HaveNamesThatNobodyGuesses) {
+  EXPECT_EQ(random_name(12).size(), 12u);
+  EXPECT_NE(random_name(), random_name());
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "base/utf8.h"
+
 namespace toprun {
 namespace {
 
@@ -159,20 +161,55 @@ bool is_printable(std::string_view text) {
   });
 }
 
+namespace {
+
+void append_printable(std::string& out, const Character& character) {
+  if (is_harmless(character)) {
+    out += character.bytes;
+  } else if (character.bytes == "\n") {
+    out += "\\n";
+  } else if (character.bytes == "\t") {
+    out += "\\t";
+  } else {
+    for (const char c : character.bytes) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+}
+
+// The length of the colour that a text begins with, as in "\033[1;31m"; 0: none.
+std::size_t colour_bytes(std::string_view text) {
+  if (!text.starts_with("\033[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != text.npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    append_printable(out, character);
+    text.remove_prefix(character.bytes.size());
+  }
+  return out;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const bool stays = character.bytes == "\n" || character.bytes == "\t";
+    const std::size_t kept = stays ? 1 : colour_bytes(text);
+    if (kept > 0) {
+      out += text.substr(0, kept);
     } else {
-      out += c;
+      append_printable(out, character);
     }
+    text.remove_prefix(std::max(kept, character.bytes.size()));
   }
   return out;
 }

@@ -29,9 +29,9 @@ bool natural_less(std::string_view a, std::string_view b);
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string> candidates);
 
-// The text with control characters as \n, \t or \xNN, so that it stays on one line of a terminal.
+// The text on one line, harmless to a terminal (base/utf8.h): \n, \t, and \xNN for other bytes.
 std::string printable(std::string_view text);
-bool is_printable(std::string_view text);  // nothing in it would change
+bool is_printable(std::string_view text);  // no control character of ASCII
 
 // Words quoted so that a POSIX shell reads them back as the same words.
 std::string shell_quote(std::span<const std::string> argv);

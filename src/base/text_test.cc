@@ -21,8 +21,9 @@ TEST(Text, ParsesWholeNumbersOnly) {
 
 TEST(Text, NaturalOrderIsWhatPeopleExpect) {
   const std::vector<std::pair<std::string, std::string>> ascending = {
-      {"n2", "n10"}, {"n9", "n10"}, {"a", "b"},  {"n1", "n1a"},         {"n01", "n1"},
-      {"", "a"},     {"1", "a"},    {"a1b2", "a1b10"}, {"n99999999999999999999", "n100000000000000000000"}};
+      {"n2", "n10"}, {"n9", "n10"},     {"a", "b"},
+      {"n1", "n1a"}, {"n01", "n1"},     {"", "a"},
+      {"1", "a"},    {"a1b2", "a1b10"}, {"n99999999999999999999", "n100000000000000000000"}};
   for (const auto& [a, b] : ascending) {
     EXPECT_TRUE(natural_less(a, b)) << a << " < " << b;
     EXPECT_FALSE(natural_less(b, a)) << b << " < " << a;
@@ -44,7 +45,22 @@ TEST(Text, LettersThatChangedPlacesAreOneSlip) {
   EXPECT_EQ(did_you_mean("vne", keys), std::nullopt);
 }
 
-TEST(Text, PrintableKeepsOneLine) { EXPECT_EQ(printable("a\nb\x01"), "a\\nb\\x01"); }
+TEST(Text, PrintableKeepsOneLine) {
+  const struct {
+    std::string_view text, shown;
+  } rows[] = {
+      {"a\nb\x01", "a\\nb\\x01"},
+      {"\033[31mred", "\\x1b[31mred"},
+      {"räck-東京 …", "räck-東京 …"},
+      {"a\xff\xc3", "a\\xff\\xc3"},    // no UTF-8
+      {"\u009b31m", "\\xc2\\x9b31m"},  // C1's short form of an escape
+      {"a\u202e"
+       "b",
+       "a\\xe2\\x80\\xae"
+       "b"},  // turns the direction
+  };
+  for (const auto& [text, shown] : rows) EXPECT_EQ(printable(text), shown);
+}
 
 TEST(Text, QuotesForTheShell) {
   const std::vector<std::string> argv = {"a", "b c", "it's", ""};

@@ -13,10 +13,12 @@ Result<void> check_activation(const launch::Activation& wanted,
     const auto python = launch::find_venv(wanted.venv, host);
     if (!python) return std::unexpected(python.error());
   }
-  const auto made = launch::activate(wanted, environment, host);
+  launch::Activation here = wanted;
+  here.before = {};  // it is for the job's nodes
+  const auto made = launch::activate(here, environment, host);
   if (made) return {};
-  const bool may_differ = !wanted.modules.empty() || !wanted.venv.empty();
-  // A conda environment may be found by what a module sets.
+  const bool may_differ = !wanted.modules.empty() || !wanted.venv.empty() || !wanted.before.empty();
+  // A conda environment may be found by what a module or a command sets.
   if (!may_differ || made.error().exit_code == exit_usage) return std::unexpected(made.error());
   notes.push_back(made.error().line() + "; the job's nodes may have it");
   return {};

@@ -18,9 +18,14 @@ bool is_after_setup(const GivenOption& option) {
   return option.flag->id == FlagId::after && option.value == after_setup_word;
 }
 
+struct Build {
+  std::string path;
+  Record record;
+};
+
 // What this command line uses and toprun setup has begun or been asked to build.
-Result<std::vector<Record>> records_for(const Split& split, const Environment& environment) {
-  std::vector<Record> records;
+Result<std::vector<Build>> builds_for(const Split& split, const Environment& environment) {
+  std::vector<Build> builds;
   std::vector<std::string> labels;
   for (const FlagId id : {FlagId::venv, FlagId::container}) {
     const auto built = given_of(flag_of(id), split, environment);
@@ -28,9 +33,9 @@ Result<std::vector<Record>> records_for(const Split& split, const Environment& e
     labels.push_back(built->label());
     auto record = setup::read_record(built->value);
     if (!record) return std::unexpected(record.error());
-    if (*record) records.push_back(**std::move(record));
+    if (*record) builds.push_back({built->value, **std::move(record)});
   }
-  if (!records.empty()) return records;
+  if (!builds.empty()) return builds;
   if (labels.empty()) {
     return usage("--after setup", "no --venv or --container says which",
                  "give the one that toprun setup builds");
@@ -56,14 +61,14 @@ Result<std::string> awaited_job(const Record& record, const Environment& environ
 }  // namespace
 
 Result<AwaitedSetup> after_setup(const Split& split, const Environment& environment) {
-  AwaitedSetup out{split, {}};
+  AwaitedSetup out{split, {}, {}};
   const auto asked = std::ranges::find_if(out.split.options, is_after_setup);
   if (asked == out.split.options.end()) return out;
   const GivenOption option = *asked;
-  const auto records = records_for(split, environment);
-  if (!records) return std::unexpected(records.error());
+  const auto builds = builds_for(split, environment);
+  if (!builds) return std::unexpected(builds.error());
   std::erase_if(out.split.options, is_after_setup);
-  for (const Record& record : *records) {
+  for (const auto& [path, record] : *builds) {
     const auto job = awaited_job(record, environment);
     if (!job) return std::unexpected(job.error());
     if (job->empty()) {
@@ -71,6 +76,7 @@ Result<AwaitedSetup> after_setup(const Split& split, const Environment& environm
     } else {
       out.split.options.push_back(option);
       out.split.options.back().value = *job;
+      out.setups[*job] = path;
     }
   }
   return out;

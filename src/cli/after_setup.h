@@ -4,6 +4,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "cli/job_end.h"
 #include "cli/split.h"
 
 namespace toprun::cli {
@@ -13,6 +14,7 @@ inline constexpr std::string_view after_setup_word = "setup";
 struct AwaitedSetup {
   Split split;       // --after has the job's number, or is left out where it has ended well
   std::string note;  // what to say about it; may be empty
+  Setups setups;     // the jobs that are waited for
 };
 
 // What `--after setup` stands for: the jobs that build this command line's --venv and --container,

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +18,7 @@
 namespace toprun::cli {
 namespace {
 
+using scheduler::Addressee;
 using scheduler::Job;
 
 struct CancelOptions {
@@ -56,6 +59,24 @@ std::unexpected<Error> refused(const scheduler::Queue& queue, const std::vector<
   return fail(join(others, ", "), error.why, error.fix);
 }
 
+// What toprun passes on to its ranks in its own way: notices only to those that handle them.
+bool passes_on(std::string_view signal) {
+  constexpr std::array signals = {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2"};
+  return std::ranges::find(signals, signal) != signals.end();
+}
+
+std::map<Addressee, std::vector<std::string>> by_addressee(const scheduler::Queue& queue,
+                                                           const std::vector<std::string>& ids,
+                                                           const std::string& signal) {
+  std::map<Addressee, std::vector<std::string>> out;
+  for (const std::string& id : ids) {
+    const auto parsed = scheduler::parse_job_id(id);
+    const bool to_toprun = passes_on(signal) && parsed && queue.is_run_by_toprun(*parsed);
+    out[to_toprun ? Addressee::batch_script : Addressee::processes].push_back(id);
+  }
+  return out;
+}
+
 Result<int> cancel(const CancelOptions& options, const Environment& environment) {
   const auto queue = scheduler::find_queue(environment);
   if (!queue) return std::unexpected(queue.error());
@@ -69,15 +90,18 @@ Result<int> cancel(const CancelOptions& options, const Environment& environment)
     }
   }
   if (good.empty()) return code;
-  const auto command = (*queue)->cancel_command(good, options.signal);
-  if (options.dry_run) {
-    const int printed = print(shell_quote(command) + '\n');
-    return printed == 0 ? code : printed;
+  for (const auto& [addressee, ids] : by_addressee(**queue, good, options.signal)) {
+    const auto command = (*queue)->cancel_command(ids, options.signal, addressee);
+    if (options.dry_run) {
+      const int printed = print_bytes(shell_quote(command) + '\n');
+      if (printed != 0) return printed;
+      continue;
+    }
+    const auto done = (*queue)->execute(command);
+    if (!done) return refused(**queue, ids, done.error());
+    say(options.signal.empty() ? fmt::format("told to end: {}", join(ids, ", "))
+                               : fmt::format("sent {} to {}", options.signal, join(ids, ", ")));
   }
-  const auto done = (*queue)->execute(command);
-  if (!done) return refused(**queue, good, done.error());
-  say(options.signal.empty() ? fmt::format("told to end: {}", join(good, ", "))
-                             : fmt::format("sent {} to {}", options.signal, join(good, ", ")));
   return code;
 }
 

@@ -174,7 +174,7 @@ json json_of(const FileSystem& place) {
               {"shared", place.shared ? json(*place.shared) : json(nullptr)},
               {"trouble", place.trouble.empty() ? json(nullptr) : json(place.trouble)},
               {"quota", nullptr}};
-  const auto number = [&](std::uint64_t DiskSpace::*member) {
+  const auto number = [&](std::uint64_t DiskSpace::* member) {
     return place.space ? json((*place.space).*member) : json(nullptr);
   };
   out["free_bytes"] = number(&DiskSpace::free_bytes);
@@ -248,7 +248,7 @@ Result<int> print_cluster(const ClusterOptions& options, const Environment& envi
       picture.compact = compact_of(machines->nodes, options, picture.engine, environment);
     }
   }
-  const int printed = print(options.json ? json_of(picture) : text_of(picture));
+  const int printed = options.json ? print_bytes(json_of(picture)) : print(text_of(picture));
   return printed == 0 ? code : printed;
 }
 
@@ -281,6 +281,7 @@ int run_cluster(const std::vector<std::string>& arguments, const Environment& en
                  "where the nodes are: auto (the engine's own plan) or a file, as in toprun topo");
   app.add_flag("--json", options.json, "one JSON object, toprun.cluster/1");
   if (const auto code = parse(app, arguments)) return *code;
+  if (const auto code = fill_as_launched(app, environment, job_flags)) return *code;
   const auto printed = print_cluster(options, environment);
   return printed ? *printed : give_up(printed.error());
 }

@@ -226,7 +226,8 @@ Result<bool> reads_config(const Split& split, const Environment& environment) {
   return false;
 }
 
-void hide_secrets(std::vector<GivenOption>& options, Environment& environment) {
+std::vector<std::string> hide_secrets(std::vector<GivenOption>& options, Environment& environment) {
+  std::vector<std::string> hidden;
   for (GivenOption& option : options) {
     const std::size_t equals = option.value.find('=');
     if (option.flag->id != FlagId::env || equals == std::string::npos) continue;
@@ -235,7 +236,9 @@ void hide_secrets(std::vector<GivenOption>& options, Environment& environment) {
     if (!holds_a_secret(name, value)) continue;
     environment.set(name, value);
     option.value = name;
+    hidden.push_back(name);
   }
+  return hidden;
 }
 
 Result<WithConfig> with_config(const Split& split, Dialect dialect,

@@ -52,9 +52,9 @@ struct WithConfig {
   Environment environment;
 };
 
-// Gives variables of files that hold secrets to the environment, and leaves -e NAME in the options:
-// words of a command line can be read by everybody on every node. Pure.
-void hide_secrets(std::vector<GivenOption>& options, Environment& environment);
+// Gives variables that hold secrets to the environment, and leaves -e NAME in the options: words of
+// a command line can be read by everybody on every node, a job's script by many. Their names. Pure.
+std::vector<std::string> hide_secrets(std::vector<GivenOption>& options, Environment& environment);
 
 // Finds and reads the files, says on stderr which of them are ignored and why, and puts what they
 // give before the options of the command line; with --verbose says what that is. All that reads

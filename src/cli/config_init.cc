@@ -69,7 +69,7 @@ int init(const InitOptions& options, const Environment& environment) {
     return give_up(is_there_already(options.output).error());  // before the engine is asked
   }
   const std::string text = config_draft(ask(environment));
-  if (is_printed) return print(text);
+  if (is_printed) return print_bytes(text);
   if (const auto written = write(options, text); !written) return give_up(written.error());
   say(fmt::format("{} is written; toprun config show submit says what counts now", options.output));
   return 0;

@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/trust.h"
 
 namespace toprun::cli {
 namespace {
@@ -21,13 +22,24 @@ bool is_there(const fs::path& path) {
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-// Why nobody should believe this file; empty: no reason.
-std::string distrust(const struct stat& status) {
-  if (!S_ISREG(status.st_mode)) return "it is no plain file";
-  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    return fmt::format("it belongs to user {}, neither to you nor to root", status.st_uid);
+// A file that nobody named, and the reason why it is not read; empty: none.
+struct Found {
+  Fd file;
+  std::string why;
+};
+
+Found open_found(const fs::path& path) {
+  const auto target = follow_own_links(path, ::geteuid());
+  if (!target) return {{}, target.error().line()};
+  // A pipe that lies somewhere must not keep anybody waiting.
+  Found found{Fd(::open(target->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)), {}};
+  struct stat status {};
+  if (!found.file || ::fstat(found.file.get(), &status) != 0) {
+    found.why = fmt::format("it cannot be read ({})", errno_text(errno));
+  } else {
+    found.why = S_ISREG(status.st_mode) ? distrust(status, ::geteuid()) : "it is no plain file";
   }
-  return (status.st_mode & S_IWOTH) != 0 ? "everybody may write to it" : "";
+  return found;
 }
 
 class Search {
@@ -48,19 +60,15 @@ Result<void> Search::read(std::string_view kind, const fs::path& path, const std
   const bool is_chosen = kind == "chosen";
   config_.looked.push_back({kind, path.string()});
   if (path.empty() || (!is_chosen && !is_there(path))) return {};
-  // Who names a pipe waits for it; one that lies somewhere must not keep anybody waiting.
-  const int waiting = is_chosen ? 0 : O_NONBLOCK;
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | waiting));
-  struct stat status {};
-  if (file && ::fstat(file.get(), &status) == 0 && !is_chosen) {
-    ConfigPlaceLooked& looked = config_.looked.back();
-    looked.why = distrust(status);
-    if (!looked.why.empty()) {
-      looked.state = State::ignored;
-      return {};
-    }
+  // Who names a pipe waits for it.
+  Found found =
+      is_chosen ? Found{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), {}} : open_found(path);
+  if (!found.why.empty()) {
+    config_.looked.back().state = State::ignored;
+    config_.looked.back().why = std::move(found.why);
+    return {};
   }
-  const auto text = read_open_file(file, label, max_config_bytes);
+  const auto text = read_open_file(found.file, label, max_config_bytes);
   if (!text) {
     return usage(text.error().what, text.error().why,
                  is_chosen ? "check the path" : "--no-config goes without it");

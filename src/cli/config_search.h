@@ -32,10 +32,9 @@ struct Config {
 // `chosen`: --config-file; no other is read then, and whose it is does not matter. Else the
 // nearest toprun.toml from the working directory upwards on its file system,
 // $XDG_CONFIG_HOME/toprun/toprun.toml (else below ~/.config), and the system's. One that somebody
-// else could have written is ignored, because a configuration names programs to run: it has to be
-// this user's or root's and not writable by everybody. (A group may write to it: that is what a
-// umask of 002 makes, and shared projects.) Errors (exit 2): parse_config()'s; a file that is there
-// and cannot be read, or is too large.
+// else could have written (base/trust.h) is ignored, because a configuration names programs to run;
+// so is one that cannot be read, or whoever may write to a folder above could stop all runs below.
+// Errors (exit 2): parse_config()'s; a chosen file cannot be read; one is too large.
 Result<Config> find_config(const std::optional<Given>& chosen, const Environment& environment);
 
 }  // namespace toprun::cli

@@ -208,7 +208,7 @@ int show(const ShowOptions& options, const Environment& environment) {
   if (!split) return give_up(split.error());
   const auto whole = take(picture, *split, environment);
   if (!whole) return give_up(whole.error());
-  const int printed = print(options.json ? json_of(picture) : text_of(picture));
+  const int printed = options.json ? print_bytes(json_of(picture)) : print(text_of(picture));
   const auto checked = check(*whole, options.verb, environment);
   return checked ? printed : give_up(checked.error());
 }

@@ -79,7 +79,7 @@ Result<int> print_eta(const EtaOptions& options, const Environment& environment)
   if (options.json) {
     const json document = {
         {"schema", "toprun.eta/1"}, {"engine", (*queue)->engine()}, {"jobs", std::move(list)}};
-    return print(document.dump(2, ' ', false, json::error_handler_t::replace) + '\n');
+    return print_bytes(document.dump(2, ' ', false, json::error_handler_t::replace) + '\n');
   }
   if (text.empty()) say("no job of yours waits");
   return print(text);

@@ -146,8 +146,8 @@ constexpr std::array table = {
          Group::placement,
          "What tells where the nodes are: Slurm, Kubernetes' labels, a cloud, nvidia-smi, the "
          "nodes' "
-         "names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, topology.conf, what "
-         "kubectl or ibnetdiscover printed",
+         "names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, topology.conf, "
+         "topology.yaml (or one topology in it: FILE:NAME), what kubectl or ibnetdiscover printed",
          "auto"),
     ours(FlagId::topology_required, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
          Group::placement, "Fail unless the place of every node is known"),
@@ -191,7 +191,8 @@ constexpr std::array table = {
              "Host of the node with rank 0, for the static backend",
              "found by the engine; 127.0.0.1 on one node"),
     torchrun(FlagId::master_port, "--master-port", 0, "PORT", "PET_MASTER_PORT", Group::rendezvous,
-             "Port on that host", "by job and step in Slurm, else 29500"),
+             "Port on that host",
+             "the kernel's choice on one node; by job and step in Slurm, else 29500"),
     torchrun(FlagId::rdzv_endpoint, "--rdzv-endpoint", 0, "HOST[:PORT]", "PET_RDZV_ENDPOINT",
              Group::rendezvous, "Where the nodes meet; an IPv6 address stands in brackets"),
     torchrun(FlagId::rdzv_backend, "--rdzv-backend", 0, "static|c10d", "PET_RDZV_BACKEND",
@@ -225,6 +226,10 @@ constexpr std::array table = {
          Group::program,
          "Give the ranks the settings of this file of Hugging Face's accelerate, as its own "
          "launcher would; who runs where stays toprun's affair"),
+    only(Scope::everyone,
+         ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
+              "Run this in bash on every node, after --modules, and take its environment over, as "
+              "in 'source /opt/site/env.sh'")),
     torchrun(FlagId::role, "--role", 0, "NAME", "PET_ROLE", Group::program,
              "Name of this group of workers, also in the prefix of their lines", "default"),
     torchrun(FlagId::run_path, "--run-path", 0, "", "PET_RUN_PATH", Group::program,

@@ -46,6 +46,7 @@ enum class FlagId {
   conda,
   modules,
   accelerate_config,
+  before,
   container,
   container_runtime,
   bind,

@@ -110,21 +110,13 @@ std::optional<int> code_in_report(const scheduler::Queue& queue, const Job& job)
 }
 
 // Says how each ended and gives the highest code.
-int tell_the_ends(const scheduler::Queue& queue, const std::map<std::string, Job>& jobs) {
+int tell_the_ends(const scheduler::Queue& queue, const std::map<std::string, Job>& jobs,
+                  const Setups& setups) {
   int highest = 0;
   for (const auto& [id, job] : jobs) {
-    auto code = exit_code_of(job);
-    if (code) {
-      say(fmt::format("job {}: {}", printable(id), end_text(queue, job)));
-    } else if ((code = code_in_report(queue, job))) {
-      say(fmt::format("job {} ended with exit code {}, by its own report: {} has forgotten it",
-                      printable(id), *code, queue.engine()));
-    } else {
-      say(fmt::format("job {} ended, nobody knows how: {} has forgotten it and keeps no accounting",
-                      printable(id), queue.engine()));
-      code = exit_failure;
-    }
-    highest = std::max(highest, *code);
+    const JobEnding ending = ending_of(queue, job, setups);
+    say(fmt::format("job {}: {}", printable(id), ending.words));
+    highest = std::max(highest, ending.exit_code);
   }
   return highest;
 }
@@ -133,8 +125,8 @@ class Follower {
  public:
   // Without a choice only the end is waited for, and no output shown.
   Follower(std::shared_ptr<const scheduler::Queue> queue, const scheduler::JobId& id,
-           const std::optional<LogChoice>& choice, std::vector<Job> jobs)
-      : queue_(queue), id_(id), jobs_(queue, id, std::move(jobs)) {
+           const std::optional<LogChoice>& choice, std::vector<Job> jobs, const Setups& setups)
+      : queue_(queue), id_(id), setups_(setups), jobs_(queue, id, std::move(jobs)) {
     if (choice) output_.emplace(*queue_, *choice);
   }
 
@@ -148,6 +140,7 @@ class Follower {
 
   std::shared_ptr<const scheduler::Queue> queue_;
   const scheduler::JobId id_;
+  const Setups& setups_;
   JobWatch jobs_;
   std::optional<JobOutput> output_;
   FolderWatch folders_;
@@ -205,18 +198,18 @@ void Follower::look_at_reports(SteadyTime now) {
 
 // Once more, after a while where a network file system may show things late. Unset: there was more.
 std::optional<int> Follower::finish() {
-  if (!output_) return tell_the_ends(*queue_, jobs_.jobs());
+  if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), setups_);
   if (!output_->is_local()) std::this_thread::sleep_for(last_words);
   const auto late = show();
   if (!late) return exit_failure;
   if (*late) return std::nullopt;
   if (!output_->show_rests()) return exit_failure;
   if (output_->files() == 0 && output_->trouble()) say(output_->trouble()->line());
-  return tell_the_ends(*queue_, jobs_.jobs());
+  return tell_the_ends(*queue_, jobs_.jobs(), setups_);
 }
 
 Result<int> follow(const std::string& text, const std::optional<LogChoice>& choice,
-                   const Environment& environment) {
+                   const Environment& environment, const Setups& setups) {
   const auto id = scheduler::parse_job_id(text);
   if (!id) return std::unexpected(id.error());
   auto queue = scheduler::find_queue(environment);
@@ -225,7 +218,7 @@ Result<int> follow(const std::string& text, const std::optional<LogChoice>& choi
   auto jobs = shared->find(*id);
   if (!jobs) return std::unexpected(jobs.error());
   if (jobs->empty()) return unknown_job(*shared, *id);
-  return Follower(shared, *id, choice, std::move(*jobs)).run();
+  return Follower(shared, *id, choice, std::move(*jobs), setups).run();
 }
 
 int told(const Result<int>& code) {
@@ -234,16 +227,13 @@ int told(const Result<int>& code) {
 
 }  // namespace
 
-int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment) {
-  return told(follow(id, choice, environment));
+int follow_job(const std::string& id, const LogChoice& choice, const Environment& environment,
+               const Setups& setups) {
+  return told(follow(id, choice, environment, setups));
 }
 
-int follow_job(const std::string& id, const Environment& environment) {
-  return follow_job(id, {}, environment);
-}
-
-int wait_for_job(const std::string& id, const Environment& environment) {
-  return told(follow(id, std::nullopt, environment));
+int wait_for_job(const std::string& id, const Environment& environment, const Setups& setups) {
+  return told(follow(id, std::nullopt, environment, setups));
 }
 
 }  // namespace toprun::cli

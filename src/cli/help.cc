@@ -113,6 +113,8 @@ constexpr std::array exit_codes = {
         "ended it"},
     Row{"1", "toprun itself failed: nodes did not meet, a node was lost, a port was taken"},
     Row{"2", "the command line is wrong, or there is no such script"},
+    Row{"75", "Slurm preempted or requeued the job"},
+    Row{"124", "the job's time limit was reached"},
     Row{"130, 143", "interrupted, or told to terminate"},
 };
 
@@ -125,7 +127,8 @@ constexpr std::array pythons = {
 
 constexpr std::array submit_exit_codes = {
     Row{"0", "submitted; with --wait, every rank ended with 0"},
-    Row{"N", "with --wait, the job's exit code"},
+    Row{"N", "with --wait or --follow, the job's exit code"},
+    Row{"69", "so too: not started, since a job of --after did not end as asked"},
     Row{"1", "Slurm refused the job or did not answer"},
     Row{"2", "the command line is wrong, or there is no such script"},
 };

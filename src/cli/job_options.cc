@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/container_options.h"
 #include "cli/given.h"
+#include "cli/predecessors.h"
 #include "cli/run_options.h"
 #include "cli/values.h"
 
@@ -135,24 +136,12 @@ bool is_job_id(std::string_view text) {
   return task && *task >= 0 && *task <= UINT32_MAX;
 }
 
-// "--after 12:any" as sbatch's "afterany:12".
-Result<std::string> dependency_of(const std::string& after) {
-  const std::size_t colon = after.find(':');
-  const std::string id = after.substr(0, colon);
-  const std::string how = colon == std::string::npos ? "ok" : after.substr(colon + 1);
-  if (!is_job_id(id) || (how != "ok" && how != "any" && how != "notok")) {
-    return usage("--after " + after, "must be a job's number, with :ok, :any or :notok behind it",
-                 "as in --after 1234 or --after 1234:any");
-  }
-  return fmt::format("after{}:{}", how, id);
-}
-
 Result<void> add_dependencies(JobRequest& request, const Split& split) {
   std::vector<std::string> all;
-  for (const std::string& after : all_of(split, FlagId::after)) {
-    auto dependency = dependency_of(after);
-    if (!dependency) return std::unexpected(std::move(dependency.error()));
-    all.push_back(*std::move(dependency));
+  for (const std::string& text : all_of(split, FlagId::after)) {
+    const auto after = parse_after(text);
+    if (!after) return std::unexpected(after.error());
+    all.push_back(dependency_text(*after));
   }
   if (all.empty()) return {};
   const auto given = std::ranges::find(request.options, "--dependency", &JobOption::name);

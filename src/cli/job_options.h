@@ -4,6 +4,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "cli/job_end.h"
 #include "cli/split.h"
 #include "launch/options.h"
 #include "scheduler/slurm_job.h"
@@ -21,6 +22,7 @@ struct SubmitOptions {
   bool verbose = false;
   bool wait = false;
   bool follow = false;
+  Setups setups;  // that --after setup stands for
   // Of shell: what it is entered with; folders are absolute. Of submit it is in `run`.
   launch::Activation activation;
   container::Wanted container;

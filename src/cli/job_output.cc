@@ -79,7 +79,7 @@ Result<bool> JobOutput::show(const std::map<std::string, Job>& jobs, FolderWatch
     LogTail& tail = tails_.at(path);
     while (tail.read_new(text)) {
       news = true;
-      if (print(text) != 0) return fail("the output cannot be shown");
+      if (print_bytes(text) != 0) return fail("the output cannot be shown");
     }
   }
   const auto shown = show_remainders(steady_clock::now() - twin_limit);
@@ -89,14 +89,14 @@ Result<bool> JobOutput::show(const std::map<std::string, Job>& jobs, FolderWatch
 
 Result<void> JobOutput::show_rests() {
   for (const std::string& path : order_) {
-    if (print(tails_.at(path).rest()) != 0) return fail("the output cannot be shown");
+    if (print_bytes(tails_.at(path).rest()) != 0) return fail("the output cannot be shown");
   }
   return show_remainders(SteadyTime::max());
 }
 
 Result<void> JobOutput::show_remainders(SteadyTime until) {
   for (auto& [id, remainder] : remainders_) {
-    if (print(remainder.take(until)) != 0) return fail("the output cannot be shown");
+    if (print_bytes(remainder.take(until)) != 0) return fail("the output cannot be shown");
   }
   return {};
 }

@@ -110,7 +110,7 @@ int dry_run(const SubmitOptions& options, const Prepared& prepared, const Enviro
     if (!answer) return give_up(answer.error());
     say("Slurm: " + *answer);
   }
-  return print(prepared.script);
+  return print_bytes(prepared.script);
 }
 
 Result<std::string> submit_job(const SubmitOptions& options, const Prepared& prepared,
@@ -131,8 +131,8 @@ int after_submission(const SubmitOptions& options, const std::string& id,
   say(fmt::format(
       "job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}; its files: {1}", id,
       request.is_array() ? folder + "_*" : folder));
-  if (options.follow) return follow_job(id, clean);
-  return options.wait ? wait_for_job(id, clean) : printed;
+  if (options.follow) return follow_job(id, {}, clean, options.setups);
+  return options.wait ? wait_for_job(id, clean, options.setups) : printed;
 }
 
 }  // namespace toprun::cli

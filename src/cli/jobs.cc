@@ -32,7 +32,7 @@ Result<int> print_jobs(const JobsOptions& options, const Environment& environmen
   const auto jobs =
       (*queue)->jobs(options.all ? std::nullopt : std::optional<std::uint32_t>(::getuid()));
   if (!jobs) return std::unexpected(jobs.error());
-  if (options.json) return print(jobs_json(**queue, *jobs));
+  if (options.json) return print_bytes(jobs_json(**queue, *jobs));
   const int code = print(jobs_table(**queue, *jobs));
   if (jobs->empty() && !options.all) {
     say("no job of yours waits or runs; --all shows everybody's, toprun status ID one that ended");

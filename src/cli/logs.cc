@@ -81,7 +81,7 @@ int show(const LogFile& file, const std::string& prefix, bool mixed, Remainder* 
   LogTail tail(file.path, prefix, mixed, std::move(wanted));
   const auto show_all = [&](std::string text) {
     if (remainder != nullptr) text += remainder->take(SteadyTime::max());
-    return print(text);
+    return print_bytes(text);
   };
   std::string text;
   while (tail.read_new(text)) {

@@ -5,18 +5,23 @@
 #include <cerrno>
 
 #include "base/console.h"
+#include "base/utf8.h"
 
 namespace toprun::cli {
 
 int print(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
+  return print_bytes(printable_lines(text));
+}
+
+int print_bytes(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       say("cannot write to stdout: " + errno_text(errno));
       return exit_failure;
     }
-    text.remove_prefix(static_cast<std::size_t>(n));
+    bytes.remove_prefix(static_cast<std::size_t>(n));
   }
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "cli/config.h"
 #include "cli/container_options.h"
 #include "cli/help.h"
+#include "cli/libraries.h"
 #include "cli/print.h"
 #include "cli/run_options.h"
 #include "cli/values.h"
@@ -21,7 +22,13 @@ int print_completion(const std::string& shell, bool called_torchrun) {
   const Flag& flag = flag_of(FlagId::print_completion);
   const auto chosen = parse_choice({std::string(flag.name), shell}, choices(flag));
   if (!chosen) return give_up(chosen.error());
-  return print(completion(*chosen, called_torchrun));
+  return print_bytes(completion(*chosen, called_torchrun));
+}
+
+// After --version nothing is read any more, but -v beside it means that one.
+bool says_verbose(const std::vector<std::string>& argv) {
+  return std::ranges::any_of(
+      argv, [](const std::string& word) { return word == "-v" || word == "--verbose"; });
 }
 
 bool is_file(const std::string& path) {
@@ -40,7 +47,7 @@ int run(const Split& split, const std::vector<std::string>& argv, const Environm
       case FlagId::help:
         return print(full_help(dialect));
       case FlagId::version:
-        return print(version_text());
+        return print(version_text() + (says_verbose(argv) ? version_details() : ""));
       case FlagId::print_completion:
         return print_completion(split.options.back().value, split.called_torchrun);
       default:

@@ -9,6 +9,7 @@
 #include "cli/plan_options.h"
 #include "cli/values.h"
 #include "scheduler/slots.h"
+#include "topology/file.h"
 #include "topology/source.h"
 
 namespace toprun::cli {
@@ -53,7 +54,14 @@ Result<void> set_order(Options& options, const Given& given) {
 }
 
 Result<void> set_topology(Options& options, const Given& given, const IsFile& is_file) {
-  if (!topology::names_source(given.value) && !is_file(given.value)) {
+  const std::string path = topology::topology_file(given.value).path;
+  const bool is_pipe = path == "-" || path.starts_with("/dev/");
+  if (!topology::names_source(given.value) && is_pipe) {
+    return usage(given.label(),
+                 "a launch reads it on the node that orders the others, not only once",
+                 "save it in a file");
+  }
+  if (!topology::names_source(given.value) && !is_file(path)) {
     return usage(given.label(), "no such file, and no such source of topology",
                  fmt::format("the sources are {}", fmt::join(topology::source_names(), ", ")));
   }
@@ -293,6 +301,8 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
       return refuse_plugin(flag_of(flag), given);
     case FlagId::node_log:
       return store(options.node_log, text_of(given));
+    case FlagId::before:
+      return store(options.activation.before, text_of(given));
     case FlagId::venv:
       return store(options.activation.venv, text_of(given));
     case FlagId::conda:
@@ -552,7 +562,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
 Result<launch::Activation> activation_options(const Split& split, const Environment& environment) {
   Options options;
   Switches switches;
-  for (const FlagId id : {FlagId::conda, FlagId::venv}) {
+  for (const FlagId id : {FlagId::before, FlagId::conda, FlagId::venv}) {
     const auto given = given_of(flag_of(id), split, environment);
     if (!given) continue;
     if (auto done = set(options, switches, id, *given, {}); !done) {

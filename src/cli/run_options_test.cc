@@ -200,6 +200,10 @@ TEST(RunOptions, OptionsOfOurOwn) {
   EXPECT_EQ(error_of("toprun --topology ibm s"),
             "--topology ibm: no such file, and no such source of topology; the sources are auto, "
             "slurm, k8s, gcp, oci, aws, azure, name:REGEX, nvlink");
+  EXPECT_EQ(
+      error_of("toprun --topology - s"),
+      "--topology -: a launch reads it on the node that orders the others, not only once; save "
+      "it in a file");
   EXPECT_EQ(good("toprun --topology name:(?<rack>r.) s").topology, "name:(?<rack>r.)");
 }
 

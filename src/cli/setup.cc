@@ -2,12 +2,15 @@
 
 #include <filesystem>
 
+#include "base/console.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "cli/config.h"
 #include "cli/help.h"
 #include "cli/job_submission.h"
+#include "cli/predecessors.h"
 #include "cli/print.h"
+#include "cli/setup_contents.h"
 #include "cli/setup_image.h"
 #include "cli/setup_options.h"
 #include "cli/setup_site.h"
@@ -65,7 +68,7 @@ int submit(SetupOptions& options, const Environment& environment) {
 int show_steps(const SetupOptions& options, const Environment& environment) {
   if (!options.image_from.empty()) {
     const auto command = image_command(options, environment);
-    return command ? print(shell_quote(command->argv) + '\n') : give_up(command.error());
+    return command ? print_bytes(shell_quote(command->argv) + '\n') : give_up(command.error());
   }
   std::string text;
   setup::Wanted wanted = options.wanted;
@@ -73,19 +76,30 @@ int show_steps(const SetupOptions& options, const Environment& environment) {
   for (const setup::Step& step : setup::steps(wanted, environment)) {
     text += shell_quote(step.argv) + '\n';
   }
-  return print(text);
+  return print_bytes(text);
 }
 
-int act(const Split& split, const Environment& environment) {
-  if (const auto there = enter_directory(split, Dialect::setup); !there) {
+int act(const Split& given, const Environment& environment) {
+  if (const auto there = enter_directory(given, Dialect::setup); !there) {
     return give_up(there.error());
   }
-  auto options = setup_options(split, environment);
+  const auto settled = settle_predecessors(given, environment);
+  if (!settled) return give_up(settled.error());
+  auto options = setup_options(settled->split, environment);
   if (!options) return give_up(options.error());
+  for (const std::string& note : settled->notes) options->job.notes.push_back(note);
   if (const auto made = make_absolute(*options); !made) return give_up(made.error());
   const std::string own_job = environment.get("SLURM_JOB_ID").value_or("");
-  if (const auto free = check_free(options->built, options->force, own_job, environment); !free) {
-    return give_up(free.error());
+  auto asked = contents_asked(*options);
+  if (!asked) return give_up(asked.error());
+  options->asked = *std::move(asked);
+  const auto site =
+      look_at_site(options->built, options->asked, options->force, own_job, environment);
+  if (!site) return give_up(site.error());
+  if (*site == Site::finished) {
+    say(options->built +
+        " is there already, of just these contents: nothing is built (--force does)");
+    return 0;
   }
   const bool here =
       options->on.empty() ? !find_program("sbatch", environment) : options->on == "local";

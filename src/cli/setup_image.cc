@@ -11,6 +11,7 @@
 #include "cli/setup_site.h"
 #include "container/choose.h"
 #include "container/node.h"
+#include "container/places.h"
 #include "launch/activation.h"
 
 namespace toprun::cli {
@@ -52,6 +53,7 @@ class Build {
     const auto locked = lock_site(options_.built);
     if (!locked) return std::unexpected(locked.error());
     record_ = begun_record(environment_);
+    record_.asked = options_.asked;
     record_.packages = {options_.image_from};
     if (auto noted = setup::write_record(options_.built, record_); !noted) return noted;
     return end_record(options_.built, record_, build());
@@ -63,6 +65,9 @@ class Build {
     if (!activated) return std::unexpected(activated.error());
     environment_ = std::move(activated->environment);
     record_.modules = setup::loaded_modules(environment_.get("LOADEDMODULES").value_or(""));
+    if (const auto caches = container::caches_place(environment_)) {
+      if (auto ours = container::check_place(*caches, environment_); !ours) return ours;
+    }
     const auto command = image_command(options_, environment_);
     if (!command) return std::unexpected(command.error());
     const std::string part = part_of(options_);

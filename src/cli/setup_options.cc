@@ -50,7 +50,7 @@ Result<std::vector<std::string>> packages_of(const Split& split) {
 // What the job is to do goes on; where and when it runs does not.
 bool is_for_the_build(const Flag& flag) {
   return flag.group == Group::building || flag.id == FlagId::env || flag.id == FlagId::modules ||
-         flag.id == FlagId::verbose;
+         flag.id == FlagId::before || flag.id == FlagId::verbose;
 }
 
 void add_words(SetupOptions& options, const Split& split) {

@@ -20,6 +20,8 @@ struct SetupOptions {
   launch::Activation activation;  // modules and variables
   std::string on;                 // "slurm", "local"; empty: as there is an engine
   bool force = false;             // what toprun setup has built there may go
+  // All of that as a record keeps it (cli/setup_contents.h), once the files that it names are read.
+  std::vector<std::string> asked = {};
 };
 
 // What the command line says. Its job's last line is `toprun setup --on=local` with the same. Pure.

@@ -39,6 +39,17 @@ Result<void> check_unknown(const std::string& built) {
                "name another, or remove it");
 }
 
+Result<Site> compare(const std::string& built, const Record& known,
+                     const std::vector<std::string>& asked) {
+  const std::string why =
+      fmt::format("it is there already, built on {} at {}", known.host, known.ended);
+  if (known.asked.empty()) return taken(built, why, "--force builds it anew");
+  const std::string others = setup::contents_differences(known.asked, asked);
+  if (others.empty()) return Site::finished;
+  return taken(built, fmt::format("{}, of other contents: these are {}", why, others),
+               "--force builds it anew of these");
+}
+
 std::string os_release() {
   const auto text = read_file("/etc/os-release", longest_os_release_bytes);
   if (!text) return {};
@@ -68,22 +79,21 @@ Result<bool> is_alive(const std::string& job, const Environment& environment) {
       *found, [](const scheduler::Job& one) { return !scheduler::has_ended(one.state); });
 }
 
-Result<void> check_free(const std::string& built, bool force, const std::string& own_job,
-                        const Environment& environment) {
+Result<Site> look_at_site(const std::string& built, const std::vector<std::string>& asked,
+                          bool force, const std::string& own_job, const Environment& environment) {
   const auto record = setup::read_record(built);
-  if (!record) return force ? Result<void>() : std::unexpected(record.error());
-  if (!*record) return check_unknown(built);
-  const Record& known = **record;
-  if (known.state == State::complete) {
-    if (force) return {};
-    return taken(built,
-                 fmt::format("it is there already, built on {} at {}", known.host, known.ended),
-                 "--force builds it anew");
+  if (!record) return force ? Result<Site>(Site::free) : std::unexpected(record.error());
+  if (!*record) {
+    if (auto unknown = check_unknown(built); !unknown) return std::unexpected(unknown.error());
+    return Site::free;
   }
+  const Record& known = **record;
+  if (known.state == State::complete)
+    return force ? Result<Site>(Site::free) : compare(built, known, asked);
   const bool is_others = !known.job.empty() && known.job != own_job;
-  if (!is_others || known.state == State::failed) return {};
+  if (!is_others || known.state == State::failed) return Site::free;
   const auto alive = is_alive(known.job, environment);
-  if (alive ? !*alive : force) return {};
+  if (alive ? !*alive : force) return Site::free;
   if (!alive) {
     return taken(built,
                  fmt::format("job {} was to build it, and may still do so: {}", known.job,

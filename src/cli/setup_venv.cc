@@ -45,6 +45,7 @@ class Build {
     if (!locked) return std::unexpected(locked.error());
     lock_ = *std::move(locked);
     record_ = begun_record(environment_);
+    record_.asked = options_.asked;
     for (const std::string& file : wanted_.requirement_files)
       record_.packages.push_back("-r " + file);
     for (const std::string& package : wanted_.packages) {

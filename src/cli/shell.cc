@@ -74,7 +74,7 @@ int attach(const SubmitOptions& options, const std::vector<std::string>& shell, 
       has_slurm ? number_of(*options.attach, environment) : Result<std::string>(*options.attach);
   if (!number) return give_up(number.error());
   const auto command = scheduler::attach_command(*number, shell);
-  if (options.dry_run != DryRun::no) return print(shell_quote(command) + '\n');
+  if (options.dry_run != DryRun::no) return print_bytes(shell_quote(command) + '\n');
   // srun says nothing when it begins: errors before that cannot be told from later ones.
   const auto ended = scheduler::run_on_terminal(command, environment, {});
   return ended ? ended->code : give_up(ended.error());
@@ -83,7 +83,7 @@ int attach(const SubmitOptions& options, const std::vector<std::string>& shell, 
 int allocate(const SubmitOptions& options, const std::vector<std::string>& shell,
              const scheduler::SlurmFacts& facts, const Environment& environment) {
   const auto command = scheduler::salloc_command(options.request, shell);
-  if (options.dry_run != DryRun::no) return print(shell_quote(command) + '\n');
+  if (options.dry_run != DryRun::no) return print_bytes(shell_quote(command) + '\n');
   if (options.verbose) say("running: " + shell_quote(command));
   const auto ended = scheduler::run_on_terminal(command, environment, salloc_grant);
   if (!ended) return give_up(ended.error());

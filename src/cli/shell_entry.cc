@@ -20,6 +20,7 @@ namespace {
 std::vector<std::string> options_for(const launch::Activation& activation) {
   std::vector<std::string> words;
   if (!activation.modules.empty()) words.push_back("--modules=" + join(activation.modules, ","));
+  if (!activation.before.empty()) words.push_back("--before=" + activation.before);
   if (!activation.conda.empty()) words.push_back("--conda=" + activation.conda);
   if (!activation.venv.empty()) words.push_back("--venv=" + activation.venv);
   for (const auto& [name, value] : activation.variables) {

@@ -1,14 +1,13 @@
 #include "cli/status.h"
 
 #include <filesystem>
-#include <memory>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "cli/job_files.h"
 #include "cli/job_words.h"
+#include "cli/known_job.h"
 #include "cli/print.h"
 #include "cli/topo_job.h"
 #include "cli/waiting.h"
@@ -27,13 +26,6 @@ constexpr std::size_t most_nodes_shown = 32;
 struct StatusOptions {
   std::string id;
   bool json = false;
-};
-
-// One job, what it left on disk, and what its run says of itself.
-struct Known {
-  std::optional<Job> job;  // unset: only its files are known
-  std::optional<JobFiles> files;
-  std::optional<JobReport> report;
 };
 
 std::string row(std::string_view label, std::string_view text) {
@@ -135,7 +127,7 @@ std::string files_rows(const JobFiles& files, const std::string& id) {
   return out + row("next", fmt::format("toprun logs -f {}", id));
 }
 
-std::string text_of(const Queue* queue, const std::string& id, const Known& known) {
+std::string text_of(const Queue* queue, const std::string& id, const KnownJob& known) {
   std::string out;
   const bool ended = !known.job || has_ended(known.job->state);
   if (known.job) {
@@ -156,7 +148,7 @@ std::string text_of(const Queue* queue, const std::string& id, const Known& know
   return out;
 }
 
-json json_of(const Queue* queue, const std::string& id, const Known& known) {
+json json_of(const Queue* queue, const std::string& id, const KnownJob& known) {
   json document = known.job ? job_json(*queue, *known.job) : json{{"id", id}, {"state", nullptr}};
   document["waits_for"] = known.job ? json(waiting_lines(*queue, *known.job)) : json::array();
   document["output"] = known.files ? json(known.files->own) : json::array();
@@ -164,59 +156,17 @@ json json_of(const Queue* queue, const std::string& id, const Known& known) {
   return document;
 }
 
-Result<Known> known_of(const Queue& queue, const Job& job) {
-  Known known{job, files_of(queue, job), std::nullopt};
-  if (!known.files) known.files = search_files(job.id, likely_folders({job}));
-  if (!known.files) return known;
-  auto report = read_report(known.files->report());
-  if (!report) return std::unexpected(report.error());
-  known.report = std::move(*report);
-  return known;
+Error unknown(const scheduler::JobId& id, const FoundQueue& queue) {
+  return {fmt::format("job {} is unknown", id.text),
+          queue ? (*queue)->forgets(id) : queue.error().line(),
+          "toprun jobs lists yours; of an old one its files tell, in the folder that it was "
+          "submitted from",
+          exit_failure};
 }
 
-// A job that only its files still tell of.
-Result<Known> forgotten(const scheduler::JobId& id,
-                        const Result<std::unique_ptr<scheduler::Queue>>& queue) {
-  Known known;
-  known.files = search_files(id.text, likely_folders({}));
-  if (!known.files) {
-    return fail(fmt::format("job {} is unknown", id.text),
-                queue ? (*queue)->forgets(id) : queue.error().line(),
-                "toprun jobs lists yours; of an old one its files tell, in the folder that it was "
-                "submitted from");
-  }
-  auto report = read_report(known.files->report());
-  if (!report) return std::unexpected(report.error());
-  known.report = std::move(*report);
-  return known;
-}
-
-using FoundQueue = Result<std::unique_ptr<Queue>>;
-
-// A record per task of an array.
-Result<std::vector<Known>> find_known(const scheduler::JobId& id, const FoundQueue& queue) {
-  std::vector<Job> jobs;
-  if (queue) {
-    auto told = (*queue)->find(id);
-    if (!told) return std::unexpected(told.error());
-    jobs = *std::move(told);
-  }
-  std::vector<Known> all;
-  for (const Job& job : jobs) {
-    auto known = known_of(**queue, job);
-    if (!known) return std::unexpected(known.error());
-    all.push_back(*std::move(known));
-  }
-  if (!all.empty()) return all;
-  auto known = forgotten(id, queue);
-  if (!known) return std::unexpected(known.error());
-  all.push_back(*std::move(known));
-  return all;
-}
-
-std::string json_text(const Queue* queue, const std::string& id, const std::vector<Known>& all) {
+std::string json_text(const Queue* queue, const std::string& id, const std::vector<KnownJob>& all) {
   json list = json::array();
-  for (const Known& known : all) list.push_back(json_of(queue, id, known));
+  for (const KnownJob& known : all) list.push_back(json_of(queue, id, known));
   const json document = {{"schema", "toprun.status/1"},
                          {"engine", queue == nullptr ? json(nullptr) : json(queue->engine())},
                          {"jobs", std::move(list)}};
@@ -229,10 +179,11 @@ Result<int> print_status(const StatusOptions& options, const Environment& enviro
   const FoundQueue queue = scheduler::find_queue(environment);
   const auto all = find_known(*id, queue);
   if (!all) return std::unexpected(all.error());
+  if (all->empty()) return std::unexpected(unknown(*id, queue));
   const Queue* const engine = queue ? queue->get() : nullptr;
-  if (options.json) return print(json_text(engine, options.id, *all));
+  if (options.json) return print_bytes(json_text(engine, options.id, *all));
   std::string text;
-  for (const Known& known : *all) {
+  for (const KnownJob& known : *all) {
     if (!text.empty()) text += '\n';
     text += text_of(engine, options.id, known);
   }

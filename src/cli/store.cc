@@ -130,15 +130,16 @@ int run_store(const std::vector<std::string>& arguments, const Environment&) {
     return listener.error().exit_code;
   }
   const int port = hosts::port_of(*listener);
-  const auto server = store::Server::start(std::move(*listener), (*options)->limits);
+  auto server =
+      store::Server::start(std::move(*listener), store::Clients::served, (*options)->limits);
   if (!server) {
     say(server.error().line());
     return server.error().exit_code;
   }
-  (*server)->serve_clients(true);
   say(fmt::format("store: listening on {}:{}", hosts::host_name(), port));
   int signal = 0;
   ::sigwait(&ends, &signal);
+  store::Server::abandon(std::move(*server));
   return 0;
 }
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
+#include "base/text.h"
 #include "cli/activation_check.h"
 #include "cli/after_setup.h"
 #include "cli/config.h"
@@ -11,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/job_submission.h"
+#include "cli/predecessors.h"
 #include "cli/print.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
@@ -45,23 +48,46 @@ Result<void> check_surroundings(SubmitOptions& options, const Environment& envir
   return container::check_image_file(run.container.image, hosts::host_name(), "");
 }
 
-int act(const Split& given, const std::vector<std::string>& arguments,
-        const Environment& environment) {
+// What hide_secrets() has hidden goes by the environment, if that goes to the job at all.
+Result<void> check_hidden(const std::vector<std::string>& hidden,
+                          const scheduler::JobRequest& request, const Environment& environment) {
+  if (hidden.empty()) return {};
+  const std::string option = "--export";
+  std::string exported = environment.get("SBATCH_EXPORT").value_or("ALL");
+  for (const std::string& word : request.raw_options) {
+    if (word.starts_with(option + '=')) exported = word.substr(option.size() + 1);
+  }
+  const auto names = toprun::split(exported, ',');
+  if (std::ranges::find(names, "ALL") != names.end()) return {};
+  return usage(fmt::format("-e {}", join(hidden, " -e ")),
+               fmt::format("secrets go to the job by the environment, which --export={} keeps back",
+                           exported),
+               "add ALL to it, or have the program read them from a file");
+}
+
+int act(const Split& given, const std::vector<std::string>& hidden,
+        const std::vector<std::string>& arguments, const Environment& environment) {
   if (const auto there = enter_directory(given, Dialect::submit); !there) {
     return give_up(there.error());
   }
   auto awaited = after_setup(given, environment);
   if (!awaited) return give_up(awaited.error());
-  const Split& split = awaited->split;
-  auto options = submit_options(split, arguments, environment, is_file);
+  const auto settled = settle_predecessors(awaited->split, environment);
+  if (!settled) return give_up(settled.error());
+  auto options = submit_options(settled->split, arguments, environment, is_file);
   if (!options) return give_up(options.error());
+  options->setups = awaited->setups;
+  for (const std::string& note : settled->notes) options->notes.push_back(note);
+  if (const auto fine = check_hidden(hidden, options->request, environment); !fine) {
+    return give_up(fine.error());
+  }
   const auto done = complete(options->run.container, environment, options->notes);
   if (!done) return give_up(done.error());
   if (const auto there = check_script(options->run, environment); !there) {
     return give_up(there.error());
   }
-  if (const auto settled = settle_paths(options->request); !settled) {
-    return give_up(settled.error());
+  if (const auto paths = settle_paths(options->request); !paths) {
+    return give_up(paths.error());
   }
   const Environment clean = submission_environment(environment);
   if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
@@ -92,9 +118,10 @@ int run_submit(const std::vector<std::string>& arguments, const Environment& env
     if (last == FlagId::help_short) return print(short_help(Dialect::submit));
     if (last == FlagId::help) return print(full_help(Dialect::submit));
   }
-  const auto whole = with_config(*split, Dialect::submit, environment);
+  auto whole = with_config(*split, Dialect::submit, environment);
   if (!whole) return give_up(whole.error());
-  return act(whole->split, arguments, whole->environment);
+  const auto hidden = hide_secrets(whole->split.options, whole->environment);
+  return act(whole->split, hidden, arguments, whole->environment);
 }
 
 }  // namespace toprun::cli

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "cli/print.h"
+#include "cli/topo_convert.h"
 #include "cli/topo_draw.h"
 #include "cli/topo_order.h"
 #include "cli/topo_score.h"
@@ -31,6 +32,7 @@ constexpr std::array verbs = {
              run_topo_order},
     TopoVerb{"draw", "a picture of the domains and of the ring through them", run_topo_draw},
     TopoVerb{"score", "what this order and others cost", run_topo_score},
+    TopoVerb{"convert", "the network in the words of Slurm or Kubernetes", run_topo_convert},
 };
 
 std::string help_text() {

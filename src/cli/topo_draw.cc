@@ -219,7 +219,7 @@ Result<int> make_picture(const DrawOptions& options, const Environment& environm
   const auto picture = (*format)->text(*sketch, drawn->words, environment);
   if (!picture) return std::unexpected(picture.error());
   say_what_is_unknown(drawn->placement.source, drawn->placement.warnings);
-  if (!options.file) return print(*picture);
+  if (!options.file) return print_bytes(*picture);
   if (auto written = replace_file(*options.file, *picture); !written) {
     return std::unexpected(written.error());
   }
@@ -251,6 +251,7 @@ int run_topo_draw(const std::vector<std::string>& arguments, const Environment& 
       "ring.png\n"
       "  toprun topo draw --topology racks.txt --order given --format dot | dot -Tpdf > ring.pdf");
   if (const auto code = parse(app, arguments)) return *code;
+  if (const auto code = fill_as_launched(app, environment, rank_flags)) return *code;
   const auto made = make_picture(options, environment);
   return made ? *made : give_up(made.error());
 }

@@ -5,6 +5,8 @@
 #include "base/console.h"
 #include "base/name_index.h"
 #include "base/text.h"
+#include "cli/config.h"
+#include "cli/given.h"
 #include "cli/print.h"
 #include "cli/values.h"
 #include "hosts/hostlist.h"
@@ -54,6 +56,7 @@ Result<std::vector<std::string>> expand(const HostList& list) {
 topology::Request request_for(const std::vector<std::string>& hosts, const std::string& topology,
                               const Environment& environment) {
   topology::Request request{topology, {}, environment};
+  request.outside_of_jobs = !environment.non_empty("SLURM_JOB_ID");
   request.members.reserve(hosts.size());
   const std::string own = environment.get("SLURMD_NODENAME").value_or("");
   for (const std::string& host : hosts) {
@@ -67,13 +70,43 @@ topology::Request request_for(const std::vector<std::string>& hosts, const std::
   return request;
 }
 
+// A value that only a launch can make something of, as "gpu" processes per node.
+bool is_for_launches(const Flag& flag, const std::string& value) {
+  return flag.id == FlagId::nproc_per_node && !parse_int(value);
+}
+
+Result<void> fill(CLI::App& app, const Environment& environment, std::span<const FlagId> ids) {
+  Split given;
+  for (const FlagId id : ids) {
+    const Flag& flag = flag_of(id);
+    const CLI::Option* option = app.get_option(std::string(flag.name));
+    for (const std::string& value : option->results()) given.options.push_back({&flag, value});
+  }
+  const auto whole = with_config(given, Dialect::run, environment);
+  if (!whole) return std::unexpected(whole.error());
+  for (const FlagId id : ids) {
+    const Flag& flag = flag_of(id);
+    CLI::Option* option = app.get_option(std::string(flag.name));
+    if (option->count() > 0) continue;
+    bool any = false;
+    for (const Given& value : all_given(flag, whole->split, whole->environment)) {
+      if (is_for_launches(flag, value.value)) continue;
+      option->add_result(value.value);
+      any = true;
+    }
+    if (any) option->run_callback();
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_job_options(CLI::App& app, JobOptions& options) {
   app.add_option(
       "--topology", options.topology,
       "auto, slurm, k8s, name:REGEX, or a file: lines HOST /cluster/rack/HOST, TOML, JSON, "
-      "YAML, topology.conf, a dump of ibnetdiscover");
+      "YAML, topology.conf, topology.yaml (FILE:NAME takes one of its topologies), a dump of "
+      "ibnetdiscover; - is standard input");
   app.add_option("--hosts", options.hosts,
                  "the job's hosts, as in n[0-3,7]; else the Slurm allocation's, else the file's");
 }
@@ -97,6 +130,16 @@ std::optional<int> parse(CLI::App& app, const std::vector<std::string>& argument
   }
 }
 
+std::optional<int> fill_as_launched(CLI::App& app, const Environment& environment,
+                                    std::span<const FlagId> flags) {
+  try {
+    const auto filled = fill(app, environment, flags);
+    return filled ? std::nullopt : std::optional(give_up(filled.error()));
+  } catch (const CLI::ParseError& error) {
+    return give_up(usage(app.get_name(), error.what(), "a variable or a file says so").error());
+  }
+}
+
 Result<Job> find_job(const JobOptions& options, const Environment& environment) {
   std::vector<std::string> names;
   if (const auto list = host_list(options, environment)) {
@@ -110,7 +153,9 @@ Result<Job> find_job(const JobOptions& options, const Environment& environment) 
     for (const auto& entry : map->hosts) names.push_back(entry.host);
   }
   if (names.empty()) {
-    return usage("no hosts are known", "this is no Slurm job and no topology file is given",
+    return usage("no hosts are known",
+                 map->warnings.empty() ? "this is no Slurm job and no topology file is given"
+                                       : map->warnings.front(),
                  "give --hosts LIST or --topology FILE");
   }
   Job job{{}, *std::move(map)};

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "cli/flags.h"
 #include "placement/order.h"
 #include "topology/tree.h"
 
@@ -31,13 +34,22 @@ void add_processes_option(CLI::App& app, JobOptions& options);
 // Parses the arguments behind the verb. An exit code: nothing is left to do, because help was asked
 // for and printed, or the arguments are wrong, which one line on stderr says.
 std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments);
+// Gives the app's options of these flags that were not given what a launch from here would give
+// them: their variable's value, else a configuration file's. An exit code as of parse().
+std::optional<int> fill_as_launched(CLI::App& app, const Environment& environment,
+                                    std::span<const FlagId> flags);
+
+// What all of them take from a launch.
+inline constexpr std::array job_flags = {FlagId::topology};
+inline constexpr std::array rank_flags = {FlagId::topology, FlagId::nproc_per_node};
 
 struct Job {
   std::vector<placement::Host> hosts;
   topology::Map map;
 };
 
-// Hosts: --hosts, else the Slurm step or allocation, else all that the topology knows.
+// Hosts: --hosts, else the Slurm step or allocation, else all that the topology knows. Outside of a
+// job `auto` asks the Slurm of this machine what its jobs would find.
 Result<Job> find_job(const JobOptions& options, const Environment& environment);
 
 // Says what evidence is missing (stderr): the warnings, and where nothing is known at all.

@@ -110,7 +110,7 @@ Result<int> print_order(const OrderOptions& options, const Environment& environm
   if (auto added = add_explanation(options, *placed); !added) {
     return std::unexpected(added.error());
   }
-  if (const int code = print((*format)->text(*placed)); code != 0) return code;
+  if (const int code = print_bytes((*format)->text(*placed)); code != 0) return code;
   if (const int code = print_explanation((*format)->name, *placed); code != 0) return code;
   // JSON says the same itself.
   if ((*format)->name != "json") say_what_is_unknown(placed->source, placed->warnings);
@@ -150,7 +150,14 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
           ->option_text("[HOST]")
           ->expected(0, 1);
   app.footer(footer());
+  constexpr std::array flags = {FlagId::topology, FlagId::nproc_per_node, FlagId::segment,
+                                FlagId::parallel, FlagId::model,          FlagId::traffic};
+  constexpr std::array links = {FlagId::link};  // of use with --parallel only
   if (const auto code = parse(app, arguments)) return *code;
+  if (const auto code = fill_as_launched(app, environment, flags)) return *code;
+  if (options.plan.parallel) {
+    if (const auto code = fill_as_launched(app, environment, links)) return *code;
+  }
   options.explain = explain->count() > 0;
   const auto printed = print_order(options, environment);
   return printed ? *printed : give_up(printed.error());

@@ -68,7 +68,7 @@ Result<int> print_score(const ScoreOptions& options, const Environment& environm
   if (!score) return std::unexpected(score.error());
   const auto groups = group_parts(options.plan, *job);
   if (!groups) return std::unexpected(groups.error());
-  if (options.json) return print(placement::score_json(*score, groups->json));
+  if (options.json) return print_bytes(placement::score_json(*score, groups->json));
   const int code = print(placement::score_text(*score) + groups->text);
   say_what_is_unknown(score->source, groups->text.empty() ? score->warnings : groups->warnings);
   if (!score->levels.empty() && placement::all_links_assumed(score->terms.links)) {
@@ -91,8 +91,11 @@ int run_topo_score(const std::vector<std::string>& arguments, const Environment&
   app.add_option("--order", options.order_file,
                  "a file with host names, one or a list per line: scores that order too");
   app.add_flag("--json", options.json, "one JSON object, toprun.topo_score/1");
+  constexpr std::array flags = {FlagId::topology, FlagId::nproc_per_node, FlagId::link,
+                                FlagId::parallel, FlagId::model,          FlagId::traffic};
   app.footer("Example: toprun topo score --topology racks.txt --hosts 'n[0-7]' --link rack=400");
   if (const auto code = parse(app, arguments)) return *code;
+  if (const auto code = fill_as_launched(app, environment, flags)) return *code;
   const auto printed = print_score(options, environment);
   return printed ? *printed : give_up(printed.error());
 }

@@ -20,7 +20,7 @@ Result<int> print_tree(const ShowOptions& options, const Environment& environmen
   if (!job) return std::unexpected(job.error());
   const auto placed = placement::place(job->hosts, std::move(job->map));
   if (!placed) return std::unexpected(placed.error());
-  if (options.json) return print(placement::outline_json(*placed));
+  if (options.json) return print_bytes(placement::outline_json(*placed));
   const int code = print(placement::outline_text(*placed, !options.all));
   say_what_is_unknown(placed->source, placed->warnings);
   return code;
@@ -39,6 +39,7 @@ int run_topo_show(const std::vector<std::string>& arguments, const Environment& 
   app.add_flag("--json", options.json, "one JSON object, toprun.topo_show/1");
   app.footer("Example: toprun topo show --topology racks.txt");
   if (const auto code = parse(app, arguments)) return *code;
+  if (const auto code = fill_as_launched(app, environment, job_flags)) return *code;
   const auto printed = print_tree(options, environment);
   return printed ? *printed : give_up(printed.error());
 }

@@ -239,7 +239,7 @@ TEST_F(Topo, RefusesInOneLine) {
        "--link leaf: the network has no such level; there are cluster, rack, host"},
       {{"order", "--hosts", "n[1-"}, "--hosts: host list 'n[1-', column 2"},
       {{"order", "--hosts", "n[3-1]"}, "column 3: the range 3-1 descends"},
-      {{"order", "--hosts", "n[0-999999999]"}, "more than 65536 hosts"},
+      {{"order", "--hosts", "n[0-999999999]"}, "more than 262144 hosts"},
       {{"order", "--hosts", "n0,n1,n0"}, "host n0 stands twice"},
       {{"order", "--hosts", ","}, "names no host"},
       {{"order", "--hosts", ""}, "names no host"},
@@ -254,7 +254,7 @@ TEST_F(Topo, RefusesInOneLine) {
        "c.conf:1:1: the switches form a cycle: a > b"},
       {{"order", "--topology", file("d.conf", "SwitchName=a Nodes=n[1-\n")}, "d.conf:1:21: "},
       {{"order", "--topology", file("topology.yaml", "- topology: x\n")},
-       "topology.yaml:1:3: topology x has neither tree, block nor flat"},
+       "topology.yaml:1:3: topology x has neither tree, block, ring, torus3d nor flat"},
       {{"order", "--topology", file("empty", "# nothing\n")}, "no host stands in it"},
   };
   for (const auto& [arguments, text] : rows) {
@@ -276,6 +276,31 @@ TEST_F(Topo, NamesHostsThatTheFileLacks) {
       << outcome.err;
 }
 
+// "Which order would it get?" is asked for a launch from here.
+TEST_F(Topo, TakesWhatALaunchWouldTake) {
+  const std::string racks = file("racks.txt", "n0 /c/b/0\nn1 /c/a/1\nn2 /c/b/2\nn3 /c/a/3\n");
+  const Environment named = {{"TOPRUN_TOPOLOGY", racks}};
+  EXPECT_EQ(run({"order", "--format", "hosts"}, named).out, "n1\nn3\nn0\nn2\n");
+  EXPECT_TRUE(run({"show"}, named).out.starts_with("cluster c  4 nodes\n"));
+  EXPECT_TRUE(run({"score"}, named).out.contains("topology        0     2\n"));
+  EXPECT_TRUE(run({"draw", "--format", "dot"}, named).out.starts_with("digraph"));
+
+  fs::create_directories(folder_ / "toprun");
+  file("toprun/toprun.toml", "topology = '" + racks + "'\nnproc-per-node = 4\nsegment = 2\n");
+  const Environment configured = {{"XDG_CONFIG_HOME", folder_.string()}};
+  EXPECT_EQ(run({"order", "--format", "hostfile"}, configured).out,
+            "n1 slots=4\nn3 slots=4\nn0 slots=4\nn2 slots=4\n");
+  // The command line goes first, and a number of processes that only a launch knows is left out.
+  const std::string other = file("other.txt", "n8 /c/a/0\n");
+  EXPECT_EQ(run({"order", "--topology", other, "--format", "hosts"}, configured).out, "n8\n");
+  const Environment gpus = {{"TOPRUN_TOPOLOGY", racks}, {"PET_NPROC_PER_NODE", "gpu"}};
+  EXPECT_EQ(run({"order", "--format", "hostfile"}, gpus).out,
+            "n1 slots=1\nn3 slots=1\nn0 slots=1\nn2 slots=1\n");
+  const auto wrong = run({"order"}, {{"TOPRUN_TOPOLOGY", racks}, {"TOPRUN_SEGMENT", "0"}});
+  EXPECT_EQ(wrong.code, exit_usage);
+  EXPECT_TRUE(wrong.err.contains("--segment")) << wrong.err;
+}
+
 TEST_F(Topo, HelpsOnStdout) {
   for (const auto& [arguments, text] :
        std::vector<std::pair<std::vector<std::string>, std::string>>{
@@ -285,6 +310,7 @@ TEST_F(Topo, HelpsOnStdout) {
            {{"show", "--help"}, "Example: toprun topo show"},
            {{"score", "--help"}, "Example: toprun topo score"},
            {{"draw", "--help"}, "toprun topo draw --topology racks.txt -o ring.svg"},
+           {{"convert", "--help"}, "toprun topo convert --topology fabric.txt"},
        }) {
     const auto outcome = run(arguments);
     EXPECT_EQ(outcome.code, 0);
@@ -445,6 +471,62 @@ TEST_F(Topo, KeepsTheCostliestTrafficNear) {
   const auto json = nlohmann::json::parse(with({"score", "--json"}).out);
   EXPECT_EQ(json["parallel"]["orders"][3]["groups"][1]["spanning"]["rack"], 16);
   EXPECT_EQ(json["parallel"]["orders"][4]["groups"][1]["spanning"]["rack"], 0);
+}
+
+// Whatever it prints of places it reads again: the same order and the same places.
+TEST_F(Topo, ReadsWhatItPrints) {
+  const std::string conf = file("t.conf",
+                                "SwitchName=s0 Nodes=n[0,5]\nSwitchName=s1 Nodes=n1\n"
+                                "SwitchName=s2 Nodes=n[2,4]\nSwitchName=p Switches=s[1-2]\n"
+                                "SwitchName=c Switches=p,s0\n");
+  const std::vector<std::string> all = {"--hosts", "n[5,4,2,1,0],x", "--format", "hosts"};
+  const auto order = [&](const std::string& path) {
+    std::vector<std::string> arguments = {"order", "--topology", path};
+    arguments.insert(arguments.end(), all.begin(), all.end());
+    return run(arguments).out;
+  };
+  const std::string expected = "n1\nn2\nn4\nn0\nn5\nx\n";
+  ASSERT_EQ(order(conf), expected);
+  const auto printed = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--topology", conf});
+    const auto outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return file("printed", outcome.out);
+  };
+  EXPECT_EQ(order(printed({"show", "--json"})), expected);
+  EXPECT_EQ(order(printed({"order", "--json"})), expected);
+  EXPECT_EQ(order(printed({"order"})), expected);
+  for (const char* form : {"topology.conf", "topology.yaml"}) {
+    EXPECT_EQ(order(printed({"convert", "--to", form})), expected) << form;
+  }
+  const auto crossings = [&](const std::string& path) {
+    std::vector<int> counts;
+    const auto json = nlohmann::json::parse(run({"order", "--topology", path, "--json"}).out);
+    for (const auto& ring : json["ring"]) counts.push_back(ring["ordered"]);
+    return counts;
+  };
+  ASSERT_EQ(crossings(conf), (std::vector<int>{0, 2, 3}));
+  for (const std::vector<std::string>& form :
+       {std::vector<std::string>{"show", "--json"}, {"order", "--json"}, {"order"}}) {
+    EXPECT_EQ(crossings(printed(form)), crossings(conf)) << form[0];
+  }
+  // In DLRover's words a level that is not there is none that is known.
+  EXPECT_EQ(run({"order", "--topology", printed({"order", "--format", "dlrover"})}).code, 0);
+  const auto score = run({"show", "--topology", printed({"score", "--json"})});
+  EXPECT_TRUE(score.err.contains("an object of toprun.topo_score/1 has no places")) << score.err;
+}
+
+TEST_F(Topo, Converts) {
+  const std::string path = file("racks.txt", seed_lines());
+  EXPECT_TRUE(run({"convert", "--topology", path, "--to", "labels"})
+                  .out.starts_with("apiVersion: v1\nkind: List\n"));
+  const auto partly =
+      run({"convert", "--topology", path, "--hosts", "n0,x", "--to", "topology.conf"});
+  EXPECT_EQ(partly.out, "SwitchName=bbbb Nodes=n0\nSwitchName=CCCC Switches=bbbb\n");
+  EXPECT_TRUE(partly.err.contains("left out, because too little is known of their places: x\n"));
+  EXPECT_TRUE(
+      run({"convert", "--topology", path, "--to", "label"}).err.contains("did you mean labels?"));
+  EXPECT_EQ(run({"convert", "--topology", path}).code, exit_usage);
 }
 
 TEST_F(Topo, DrawsTheRing) {

@@ -8,29 +8,23 @@
 #include "cli/config_verb.h"
 #include "cli/eta.h"
 #include "cli/grow.h"
-#include "cli/help.h"
 #include "cli/jobs.h"
 #include "cli/logs.h"
-#include "cli/print.h"
 #include "cli/setup.h"
 #include "cli/shell.h"
 #include "cli/status.h"
 #include "cli/store.h"
 #include "cli/submit.h"
 #include "cli/topo.h"
+#include "cli/version.h"
 
 namespace toprun::cli {
 namespace {
 
-int run_version(const std::vector<std::string>&, const Environment&) {
-  return print(version_text());
-}
-
 constexpr std::array verbs = {
     Verb{"submit", "SCRIPT ...", "write a batch job and submit it (submit -h)", run_submit},
     Verb{"shell", "...", "an interactive allocation (shell -h)", run_shell},
-    Verb{"setup", "...", "build an environment or an image as a job (setup -h)",
-         run_setup},
+    Verb{"setup", "...", "build an environment or an image as a job (setup -h)", run_setup},
     Verb{"topo", "VERB ...", "show, order, draw or score a network's nodes (topo -h)", run_topo},
     Verb{"store", "...", "serve PyTorch's TCPStore alone (store -h)", run_store},
     Verb{"jobs", "", "the jobs that wait and run, and why they wait", run_jobs},
@@ -43,7 +37,7 @@ constexpr std::array verbs = {
          run_cluster},
     Verb{"config", "VERB", "show what toprun.toml and variables say, or init one (config -h)",
          run_config},
-    Verb{"version", "", "which toprun this is", run_version},
+    Verb{"version", "[-v|--sbom]", "which toprun this is, and what is linked in", run_version},
 };
 
 }  // namespace

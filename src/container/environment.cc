@@ -17,10 +17,10 @@ constexpr std::array kept_outside{
     // user wants from there is named by --container-env or -e.
     "PATH"sv, "LD_*"sv, "LIBRARY_PATH"sv, "CPATH"sv, "C_INCLUDE_PATH"sv, "CPLUS_INCLUDE_PATH"sv,
     "CC"sv, "CXX"sv, "FC"sv, "F77"sv, "F90"sv, "MANPATH"sv, "INFOPATH"sv, "PKG_CONFIG_PATH"sv,
-    "CMAKE_PREFIX_PATH"sv, "ACLOCAL_PATH"sv, "PYTHONHOME"sv, "PYTHONUSERBASE"sv, "PERL5LIB"sv,
-    "JAVA_HOME"sv, "CUDA_HOME"sv, "CUDA_PATH"sv, "CUDA_ROOT"sv, "CUDADIR"sv, "CUDNN_*"sv,
-    "ROCM_PATH"sv, "HIP_PATH"sv, "NVHPC*"sv, "MPI_HOME"sv, "OPAL_PREFIX"sv, "I_MPI_ROOT"sv,
-    "NIX_*"sv,
+    "CMAKE_PREFIX_PATH"sv, "ACLOCAL_PATH"sv, "PYTHON_EXEC"sv, "PYTHONHOME"sv, "PYTHONUSERBASE"sv,
+    "PERL5LIB"sv, "JAVA_HOME"sv, "CUDA_HOME"sv, "CUDA_PATH"sv, "CUDA_ROOT"sv, "CUDADIR"sv,
+    "CUDNN_*"sv, "ROCM_PATH"sv, "HIP_PATH"sv, "NVHPC*"sv, "MPI_HOME"sv, "OPAL_PREFIX"sv,
+    "I_MPI_ROOT"sv, "NIX_*"sv,
     // Environments that were entered on the host.
     "VIRTUAL_ENV*"sv, "CONDA_*"sv, "_CE_*"sv, "MAMBA_*"sv, "PYENV_*"sv, "SPACK_*"sv, "EBROOT*"sv,
     "EBVERSION*"sv, "EBDEVEL*"sv, "MODULE*"sv, "__MODULES_*"sv, "LOADEDMODULES"sv, "_LMFILES_*"sv,

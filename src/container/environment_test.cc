@@ -15,6 +15,7 @@ TEST(ContainerEnvironment, WhatPasses) {
   for (const char* name : {"PATH",
                            "LD_LIBRARY_PATH",
                            "LD_PRELOAD",
+                           "PYTHON_EXEC",
                            "PYTHONHOME",
                            "VIRTUAL_ENV",
                            "CONDA_PREFIX",

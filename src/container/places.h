@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/environment.h"
+#include "base/error.h"
 #include "container/container.h"
 #include "container/image.h"
 
@@ -13,6 +15,13 @@ namespace toprun::container {
 // $SCRATCH, because homes have quotas; else below $XDG_DATA_HOME or ~/.local/share. Without any of
 // them below /var/tmp.
 Place containers_place(const Environment& environment);
+
+// Where a pull or a build keeps what it may need again: below $SCRATCH, where that is set.
+std::optional<Place> caches_place(const Environment& environment);
+
+// Whether nobody else can have put there what lies at this place: a shared $SCRATCH and /var/tmp
+// are open to all users. Error: what belongs to whom.
+Result<void> check_place(const Place& place, const Environment& environment);
 
 // With APPTAINER_CACHEDIR and APPTAINER_TMPDIR (or SINGULARITY_…) for a pull or build, where the
 // user has not set them: below $SCRATCH and in $TMPDIR. Without these the program's own choice

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "container/binds.h"
 #include "container/image.h"
+#include "container/places.h"
 
 namespace toprun::container {
 namespace {
@@ -41,14 +42,12 @@ bool has_link(const fs::path& folder, const fs::path& below) {
 Preparation::Preparation(const Runtime& runtime, const Run& run, const Node& node,
                          const Environment& environment)
     : runtime_(runtime), run_(run), node_(node), environment_(environment) {
-  if (const auto product = runtime.product(run, environment)) {
-    path_ = product->path;
-    source_ = product->source;
-  }
+  place_ = runtime.product(run, environment);
+  if (place_) path_ = place_->path;
 }
 
 std::string Preparation::where() const {
-  return fmt::format("{} ({})", path_.native(), source_);
+  return fmt::format("{} ({})", path_.native(), place_ ? place_->source : "");
 }
 
 std::string Preparation::what() const {
@@ -63,13 +62,14 @@ fs::path Preparation::beside(std::string_view ending) const {
 }
 
 Result<Preparation::State> Preparation::try_begin() {
-  if (path_.empty()) return State::ready;
+  if (!place_) return State::ready;
   std::error_code error;
   fs::create_directories(path_.parent_path(), error);
   if (error) {
     return fail(fmt::format("{}: cannot make {}", node_.host, path_.parent_path().native()),
                 error.message(), "name another folder by TOPRUN_CONTAINERS");
   }
+  if (auto ours = check_places(); !ours) return std::unexpected(std::move(ours.error()));
   const auto locked = try_lock();
   if (!locked) return std::unexpected(locked.error());
   if (!*locked) return State::wait;
@@ -79,9 +79,19 @@ Result<Preparation::State> Preparation::try_begin() {
   return State::ready;
 }
 
+Result<void> Preparation::check_places() const {
+  auto checked = check_place(*place_, environment_);
+  if (const auto caches = caches_place(environment_); checked && caches) {
+    checked = check_place(*caches, environment_);
+  }
+  if (checked) return {};
+  Error& error = checked.error();
+  return fail(what(), fmt::format("{}: {}", error.what, error.why), std::move(error.fix));
+}
+
 Result<bool> Preparation::try_lock() {
   const fs::path file = beside("lock");
-  if (!lock_) lock_ = Fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock_) lock_ = Fd(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!lock_) return fail_errno(fmt::format("{}: cannot open {}", node_.host, file.native()));
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;

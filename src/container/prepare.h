@@ -32,7 +32,7 @@ class Preparation {
               const Environment& environment);
 
   // Never waits. Errors: it was made from another image, or from a file that has changed since; its
-  // folder cannot be made.
+  // folder cannot be made; somebody else could have put it there.
   Result<State> try_begin();
   std::vector<Command> commands() const;
   // What one of them said before it failed; in the user's words where they are known.
@@ -48,6 +48,7 @@ class Preparation {
  private:
   std::filesystem::path beside(std::string_view ending) const;
   Result<bool> try_lock();
+  Result<void> check_places() const;
   Result<void> check_record() const;
   void make_targets() const;
 
@@ -55,8 +56,8 @@ class Preparation {
   const Run& run_;
   const Node& node_;
   const Environment& environment_;
-  std::filesystem::path path_;  // empty: nothing to be made
-  std::string source_;
+  std::optional<Place> place_;  // unset: nothing to be made
+  std::filesystem::path path_;  // its
   Fd lock_;
 };
 

@@ -1,6 +1,7 @@
 #include "container/prepare.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -73,6 +74,23 @@ TEST_F(Prepare, MadeOnceAndUsedAgain) {
   EXPECT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0], fmt::format("n1: container mine: making {}/kept/mine (a test)",
                                  folder.path().native()));
+}
+
+TEST_F(Prepare, NothingWhereSomebodyElseCouldHavePutIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of others";
+  const fs::path kept = folder.path() / "kept";
+  fs::create_directories(kept / "mine");
+  const auto why = [](const fs::path& path) {
+    return fmt::format(
+        "n1: container mine: {}: it belongs to user 1001, neither to you nor to root; set "
+        "TOPRUN_CONTAINERS to a folder of your own",
+        path.native());
+  };
+  ASSERT_EQ(::chown((kept / "mine").c_str(), 1001, 1001), 0);
+  EXPECT_EQ(go("exit 1"), why(kept / "mine"));
+  fs::remove(kept / "mine");
+  ASSERT_EQ(::chown(kept.c_str(), 1001, 1001), 0);
+  EXPECT_EQ(go("exit 1"), why(kept));
 }
 
 TEST_F(Prepare, OfAnotherImageOrOneThatHasChanged) {

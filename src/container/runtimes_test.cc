@@ -84,10 +84,10 @@ TEST(Build, OneCommandWritesTheFile) {
     EXPECT_EQ(command ? shell_quote(command->argv) : "error: " + command.error().line(), expected);
   }
   const auto with = apptainer().build("docker://python", "/p/t.sif", environment);
-  EXPECT_EQ(with->environment.get("APPTAINER_CACHEDIR"), "/scratch/ada/.cache/apptainer");
+  EXPECT_EQ(with->environment.get("APPTAINER_CACHEDIR"), "/scratch/ada/toprun/cache/apptainer");
   EXPECT_EQ(
       enroot().build("docker://python", "/p", environment)->environment.get("ENROOT_CACHE_PATH"),
-      "/scratch/ada/.cache/enroot");
+      "/scratch/ada/toprun/cache/enroot");
 }
 
 TEST(Apptainer, Command) {
@@ -133,7 +133,8 @@ TEST(Apptainer, WhatIsMadeBefore) {
   EXPECT_TRUE(line(apptainer(), run_of("/a/t.sif", "mine"), user())
                   .contains(" /scratch/ada/toprun/containers/mine /run/toprun/toprun"));
   const auto pull = apptainer().creation(run_of("docker://a/b"), user(), environment);
-  EXPECT_EQ(pull.front().environment.get("APPTAINER_CACHEDIR"), "/scratch/ada/.cache/apptainer");
+  EXPECT_EQ(pull.front().environment.get("APPTAINER_CACHEDIR"),
+            "/scratch/ada/toprun/cache/apptainer");
 }
 
 TEST(Docker, Command) {

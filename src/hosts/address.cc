@@ -42,7 +42,7 @@ struct Listening {
   int error = 0;
 };
 
-Listening listen_on(int family, const sockaddr* address, socklen_t length) {
+Listening listen_at(int family, const sockaddr* address, socklen_t length) {
   Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return {{}, errno};
   const int on = 1;
@@ -50,7 +50,7 @@ Listening listen_on(int family, const sockaddr* address, socklen_t length) {
   // Connections of an earlier job in TIME_WAIT must not keep us from the port. On Linux the option
   // does not let two sockets listen on one port: listen() or bind() of the second fails.
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (family == AF_INET6 &&
+  if (family == AF_INET6 &&  // what is bound to ::1 ignores it
       ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0) {
     return {{}, errno};
   }
@@ -58,6 +58,13 @@ Listening listen_on(int family, const sockaddr* address, socklen_t length) {
   // The kernel cuts the backlog down to net.core.somaxconn.
   if (::listen(socket.get(), INT32_MAX) != 0) return {{}, errno};
   return {std::move(socket), 0};
+}
+
+bool can_bind(const Address& address) {
+  const sockaddr_storage any_port = address.with_port(0);
+  const Fd socket(::socket(any_port.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return socket && ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any_port),
+                          address.length()) == 0;
 }
 
 // Inodes of the sockets that listen on the port by one of the /proc/net/tcp tables: a header line,
@@ -202,19 +209,25 @@ std::string host_name() {
   return name;
 }
 
-Result<Fd> listen_on(int port) {
+Address loopback() {
+  const Address v4 = *Address::parse("127.0.0.1");
+  const Address v6 = *Address::parse("::1");
+  return !can_bind(v4) && can_bind(v6) ? v6 : v4;
+}
+
+Result<Fd> listen_on(int port, Reach reach) {
   const std::string what = fmt::format("cannot listen on port {}", port);
   if (port < 0 || port > max_port) return usage(what, fmt::format("ports end at {}", max_port));
-  sockaddr_in6 v6{};
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = htons(static_cast<std::uint16_t>(port));
-  Listening made = listen_on(AF_INET6, reinterpret_cast<const sockaddr*>(&v6), sizeof v6);
-  // Anything but a missing IPv6 would meet IPv4 as well, or hide who holds the port.
+  const auto try_address = [port](const Address& address) {
+    const sockaddr_storage target = address.with_port(port);
+    return listen_at(target.ss_family, reinterpret_cast<const sockaddr*>(&target),
+                     address.length());
+  };
+  Listening made = try_address(reach == Reach::this_host ? loopback() : *Address::parse("::"));
+  // No IPv6 here, or no loopback that is up. Anything else would meet IPv4 as well, or hide who
+  // holds the port.
   if (made.error == EAFNOSUPPORT || made.error == EADDRNOTAVAIL || made.error == EINVAL) {
-    sockaddr_in v4{};
-    v4.sin_family = AF_INET;
-    v4.sin_port = v6.sin6_port;
-    made = listen_on(AF_INET, reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
+    made = try_address(*Address::parse("0.0.0.0"));
   }
   if (made.error == 0) return std::move(made.socket);
   std::string fix;

@@ -50,10 +50,19 @@ std::string host_name();
 
 inline constexpr int max_port = 65535;
 
-// A listening TCP socket on every address ([::], dual stack; 0.0.0.0 only where the host has no
-// IPv6), close-on-exec, non-blocking, backlog as large as the kernel allows. Port 0: the kernel
-// chooses. A port that any other socket listens on, on whatever address, is an error.
-Result<Fd> listen_on(int port);
+// 127.0.0.1, or ::1 where the host has no IPv4.
+Address loopback();
+
+// Who can connect to a listening socket.
+enum class Reach : std::uint8_t {
+  everybody,  // every address: [::], dual stack; 0.0.0.0 only where the host has no IPv6
+  this_host,  // loopback()
+};
+
+// A listening TCP socket, close-on-exec, non-blocking, backlog as large as the kernel allows. Port
+// 0: the kernel chooses. A port that any other socket listens on, on an address that it would share
+// with this one, is an error.
+Result<Fd> listen_on(int port, Reach reach = Reach::everybody);
 // The port that a socket is bound to; 0 if it is not bound.
 int port_of(const Fd& socket);
 // Which program listens on the port in this network namespace, as "python3 (pid 4711)", as far as

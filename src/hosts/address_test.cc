@@ -142,6 +142,20 @@ TEST(Listen, NeverSharesAPort) {
   }
 }
 
+TEST(Listen, KeepsToThisHostWhereAsked) {
+  const auto socket = listen_on(0, Reach::this_host);
+  ASSERT_TRUE(socket) << socket.error().line();
+  const int port = port_of(*socket);
+  EXPECT_TRUE(connects(loopback().text().c_str(), port));
+  const auto own = local_addresses();
+  ASSERT_TRUE(own);
+  for (const LocalAddress& local : *own) {
+    if (local.address.is_loopback() || local.address.is_link_local()) continue;
+    EXPECT_FALSE(connects(local.address.text().c_str(), port)) << local.address.text();
+  }
+  EXPECT_FALSE(listen_on(port));
+}
+
 TEST(Listen, TakesAPortAgainAtOnce) {
   auto socket = listen_on(0);
   ASSERT_TRUE(socket);

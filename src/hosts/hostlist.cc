@@ -13,6 +13,7 @@ namespace toprun::hosts {
 namespace {
 
 constexpr std::size_t max_digits = 18;         // of a number without leading zeros: fits 64 bits
+constexpr std::size_t slurm_max_range = 65'536;  // what Slurm takes: its MAX_RANGE
 constexpr std::size_t quoted_list_bytes = 60;  // of a list that a message quotes
 constexpr std::string_view range_form = "write brackets as in n[0-3,7]";
 
@@ -138,10 +139,10 @@ class Parser {
       return refuse(start, fmt::format("the range {} descends", written),
                     "write the smaller first");
     }
-    if (last - range.first >= max_hosts_per_range) {
-      return refuse(
-          start, fmt::format("the range {} has more than {} hosts", written, max_hosts_per_range),
-          "split it if it is meant");
+    if (last - range.first >= max_hosts) {
+      return refuse(start,
+                    fmt::format("the range {} has more than {} hosts", written, max_hosts),
+                    "shorten it");
     }
     range.count = static_cast<std::size_t>(last - range.first) + 1;
     return true;
@@ -190,12 +191,6 @@ class Parser {
                     fmt::format("too many hosts, at most {} fit here", limit_ - hosts_.size()),
                     "shorten the list");
     }
-    bytes_ += count * longest;
-    if (bytes_ > max_expanded_bytes) {
-      return refuse(item.column - 1,
-                    fmt::format("the names take more than {} bytes", max_expanded_bytes),
-                    "shorten the list");
-    }
     expand(item, count);
     return true;
   }
@@ -236,7 +231,6 @@ class Parser {
   std::string_view text_;
   std::size_t limit_;
   std::size_t at_ = 0;
-  std::size_t bytes_ = 0;
   std::vector<std::string> hosts_;
   ListFault fault_;
 };
@@ -286,7 +280,7 @@ class Bracket {
   void add(std::string_view digits) {
     if (!runs_.empty()) {
       Run& run = runs_.back();
-      if (run.count < max_hosts_per_range &&
+      if (run.count < slurm_max_range &&
           padded(value_of(run.first) + run.count, run.first.size()) == digits) {
         ++run.count;
         return;

@@ -10,10 +10,10 @@
 
 namespace toprun::hosts {
 
-inline constexpr std::size_t max_hosts = 1'000'000;           // in one expanded list
-inline constexpr std::size_t max_hosts_per_range = 65'536;    // Slurm's MAX_RANGE: "n[0-65535]"
-inline constexpr std::size_t max_name_bytes = 255;            // of one host name, as in DNS
-inline constexpr std::size_t max_expanded_bytes = 64u << 20;  // of all names of one list
+// In one expanded list or one file. The largest machines have 10,000 hosts, the largest ever built
+// 158,976; and a few bytes such as "n[0-999]x[0-999]" must not cost seconds.
+inline constexpr std::size_t max_hosts = 262'144;
+inline constexpr std::size_t max_name_bytes = 255;  // of one host name, as in DNS
 
 // What is wrong with a list and where.
 struct ListFault {

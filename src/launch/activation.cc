@@ -53,6 +53,12 @@ done
 env -0 >&3
 )";
 
+// The word after $0 is the user's command.
+constexpr std::string_view run_command = R"(
+eval "$1" || exit
+env -0 >&3
+)";
+
 constexpr std::string_view list_modules = "module -t avail 2>&1\n";
 
 // The words after $0 are scripts, each of which the environment's packages want to be sourced.
@@ -120,6 +126,20 @@ Result<Environment> with_modules(const std::vector<std::string>& modules, Enviro
   const std::string& name = loaded->out;
   return fail(what, said.empty() ? fmt::format("{} was not loaded", name) : said,
               nearest_module(name, environment));
+}
+
+Result<Environment> with_command(const std::string& command, Environment environment,
+                                 const std::string& host) {
+  if (command.empty()) return environment;
+  const std::string what = fmt::format("--before {} on host {}", printable(command), host);
+  const auto done =
+      finish(bash(fmt::format("{}{}", quietly, run_command), {command}), environment, before_limit);
+  if (!done) return fail(what, done.error().why);
+  if (done->code == 0) return taken_over(done->out, environment);
+  const std::string said = complaint(done->err);
+  return fail(what,
+              fmt::format("it ended with code {}{}{}", done->code, said.empty() ? "" : ": ", said),
+              "add \"|| true\" where that does not matter");
 }
 
 std::vector<fs::path> conda_roots(const Environment& environment) {
@@ -360,7 +380,9 @@ Result<Activated> activate(const Activation& wanted, const Environment& environm
   if (!built) return std::unexpected(built.error());
   auto loaded = with_all_modules(wanted, *built, environment, host);
   if (!loaded) return loaded;
-  auto activated = with_python(wanted, std::move(loaded->environment), host);
+  auto prepared = with_command(wanted.before, std::move(loaded->environment), host);
+  if (!prepared) return std::unexpected(std::move(prepared.error()));
+  auto activated = with_python(wanted, *std::move(prepared), host);
   if (!activated) return activated;
   activated->note = std::move(loaded->note);
   for (const auto& [name, value] : wanted.variables) {

@@ -13,19 +13,22 @@
 namespace toprun::launch {
 
 inline constexpr std::chrono::seconds modules_limit{60};     // for loading all of them
+inline constexpr std::chrono::seconds before_limit{300};     // for a command of the user's
 inline constexpr std::chrono::seconds activation_limit{30};  // for a conda environment's scripts
 
 // What the user wants the workers' environment to be made of, on every node anew: the modules are
-// loaded, the conda or virtual environment is entered, the variables are set, in this order.
+// loaded, the command is run, the conda or virtual environment is entered, the variables are set,
+// in this order.
 struct Activation {
   std::vector<std::string> modules = {};  // "cuda/12.4", as `module load` takes them
+  std::string before = {};                // for bash, as "source /opt/site.sh"; empty: none
   std::string conda = {};                 // a name, or a folder if it has a slash; empty: none
   std::string venv = {};                  // a folder; empty: none. Not beside `conda`
   // A variable without a value has the one that toprun was started with.
   std::vector<std::pair<std::string, std::optional<std::string>>> variables = {};
 
   bool empty() const {
-    return modules.empty() && conda.empty() && venv.empty() && variables.empty();
+    return modules.empty() && before.empty() && conda.empty() && venv.empty() && variables.empty();
   }
 };
 
@@ -36,9 +39,9 @@ struct Activated {
   std::string note;                   // what was loaded unasked, and why; may be empty
 };
 
-// Runs a shell where modules or scripts of a conda environment ask for one. Errors name `host` and
-// what is not there: no module command, a module that was not loaded (with the nearest name), no
-// such environment, one without a Python (venv).
+// Runs a shell where modules, a command or scripts of a conda environment ask for one. Errors name
+// `host` and what is not there: no module command, a module that was not loaded (with the nearest
+// name), a command that failed, no such environment, one without a Python (venv).
 //
 // A virtual environment that `toprun setup` has built (setup/record.h) is used with the modules
 // that it was built with: they are loaded where `wanted` has none. Errors: its setup has not ended

@@ -93,6 +93,29 @@ module() {
 }
 )";
 
+TEST_F(Activating, ACommandIsRunAndItsEnvironmentTakenOver) {
+  write("site.sh", "echo noise\nexport SITE=\"$1 here\" A=changed\nPATH=/site/bin:$PATH\n");
+  write("env/bin/python", "", true);
+  const auto activated = activate(
+      {.before = "source " + at("site.sh"), .venv = at("env"), .variables = {{"A", "last"}}},
+      environment(), "n0");
+  ASSERT_TRUE(activated) << activated.error().line();
+  EXPECT_EQ(activated->environment.get("SITE"), " here");
+  EXPECT_EQ(activated->environment.get("A"), "last");
+  EXPECT_EQ(activated->environment.get("PATH"), at("env/bin") + ":/site/bin:/usr/bin:/bin");
+  EXPECT_FALSE(activated->environment.has("SHLVL"));
+}
+
+TEST_F(Activating, ACommandThatFailsIsShownWithItsWords) {
+  EXPECT_EQ(
+      error_of({.before = "echo 'error: no licence' >&2; exit 3"}),
+      "--before echo 'error: no licence' >&2; exit 3 on host n0: it ended with code 3: error: no "
+      "licence; add \"|| true\" where that does not matter");
+  EXPECT_TRUE(
+      error_of({.before = "source /no/such"}).contains("/no/such: No such file or directory"));
+  EXPECT_EQ(error_of({.before = "false || true"}), "no error");
+}
+
 TEST_F(Activating, ModulesAreLoadedAfterAPurge) {
   write("modules/init/bash", std::string(module_command));
   Environment before = environment();

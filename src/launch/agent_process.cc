@@ -108,7 +108,7 @@ asio::awaitable<void> written_out(Session& session) {
 
 // Until it has joined, a signal ends an agent at once: nothing has been started yet.
 void end_at_signals(Session& session) {
-  session.on_signal = [&session](int signal) {
+  session.on_signal = [&session](int signal, bool) {
     if (signal == grow_signal) return;
     say(fmt::format("ended by signal {} before the workers were started", signal));
     session.container.reset();  // which may be on its way

@@ -1,10 +1,13 @@
 #include "launch/attempt.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <numeric>
 #include <set>
 
 #include "base/console.h"
@@ -74,6 +77,29 @@ Result<topology::Map> locate(const std::vector<rendezvous::Join>& members, const
   if (!map || !job.options.topology_required) return map;
   if (auto all = all_located(*map, request); !all) return std::unexpected(all.error());
   return map;
+}
+
+// How long a rank may take to obey Ctrl-C before its user is told how to go on.
+constexpr std::chrono::seconds patience_with_ctrl_c{2};
+
+// Ctrl-C was passed on, and ranks have until then to end.
+struct Interruption {
+  SteadyTime killed_at;
+  std::optional<SteadyTime> remind_at;
+};
+
+void tell_to_interrupt_again(Interruption& interruption, int running, int all) {
+  interruption.remind_at.reset();
+  const auto left =
+      std::chrono::ceil<std::chrono::seconds>(interruption.killed_at - steady_clock::now());
+  if (running <= 0 || left.count() <= 0) return;
+  say(fmt::format("{} of {} ranks still run after SIGINT, for {} s at most: Ctrl-C again to kill",
+                  running, all, left.count()));
+}
+
+std::optional<SteadyTime> earlier(std::optional<SteadyTime> a, std::optional<SteadyTime> b) {
+  if (!a || !b) return a ? a : b;
+  return std::min(*a, *b);
 }
 
 // In the words of a line that the user is to type.
@@ -182,10 +208,9 @@ rendezvous::StoreAddress Attempt::store_address() {
   store.host = host.host;
   store.port = host.store_port;
   const Options& options = session_.job.options;
-  if (options.master_addr.value && arrangement_.parts[arrangement_.store_host].group_rank == 0 &&
-      host.node_rank == 0) {
-    store.exact = *options.master_addr.value;
-  }
+  const bool is_first = arrangement_.parts[arrangement_.store_host].group_rank == 0;
+  const bool is_named = host.node_rank == 0 || session_.job.on_one_host();
+  if (options.master_addr.value && is_first && is_named) store.exact = *options.master_addr.value;
   const std::string& seen = peers_.at(host.agent).address;
   if (!seen.empty()) store.addresses.push_back(seen);
   if (seen.empty() && session_.route) store.addresses.push_back(session_.route->text());
@@ -252,15 +277,24 @@ asio::awaitable<Verdict> Attempt::watch() {
     hosts.push_back(join.host);
     ranks.push_back(join.slots);
   }
+  const int all = std::accumulate(ranks.begin(), ranks.end(), 0);
   const Options& options = session_.job.options;
   const EndedWell ended_well = options.called_torchrun ? EndedWell::failed : EndedWell::done;
   Conductor conductor(std::move(hosts), std::move(ranks), session_.job.grace, ended_well,
                       options.grow);
   count_newcomers(conductor);  // who came while this attempt was prepared
+  std::optional<Interruption> interruption;
   while (!conductor.over()) {
-    const auto event = co_await peers_.next(conductor.wake_at());
+    const auto remind_at = interruption ? interruption->remind_at : std::nullopt;
+    const auto wake_at = earlier(conductor.wake_at(), remind_at);
+    const auto event = co_await peers_.next(wake_at);
     if (!event) {
-      conductor.passed(steady_clock::now());
+      const auto now = steady_clock::now();
+      if (remind_at && now >= *remind_at) {
+        tell_to_interrupt_again(*interruption, all - static_cast<int>(conductor.ended_ranks()),
+                                all);
+      }
+      conductor.passed(now);
     } else if (const auto* said = std::get_if<Peers::Said>(&*event)) {
       heard(conductor, *said);
     } else if (const auto* left = std::get_if<Peers::Left>(&*event)) {
@@ -275,6 +309,13 @@ asio::awaitable<Verdict> Attempt::watch() {
     }
     for (const Conductor::Order& order : conductor.take_orders()) {
       const bool interrupt = order.kind == Conductor::Order::Kind::interrupt;
+      interruption.reset();
+      // Of ranks in place only the engine knows which still run.
+      const bool is_counted = session_.job.place.stance != scheduler::Stance::in_place;
+      if (interrupt && order.signal == SIGINT && is_counted) {
+        const auto now = steady_clock::now();
+        interruption = {now + order.grace, now + patience_with_ctrl_c};
+      }
       peers_.tell_members({{"type", interrupt ? "interrupt" : "stop"},
                            {"signal", order.signal},
                            {"grace_ms", order.grace.count()},
@@ -316,6 +357,8 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
     conductor.failed(member, error_in(message));
   } else if (type == "signal") {
     conductor.signalled(member, message.value("signal", 15));
+  } else if (type == "notice") {
+    peers_.tell_members({{"type", "notice"}, {"signal", message.value("signal", SIGUSR1)}});
   } else if (type == "grow") {
     if (message.value("attempt", number_) == number_) {
       asked_to_grow(conductor, peers_.is_own(said.agent));

@@ -91,6 +91,7 @@ class Conductor {
   std::optional<SteadyTime> wake_at() const;
   // What all nodes are to do now; each order is given once.
   std::vector<Order> take_orders();
+  std::size_t ended_ranks() const { return exits_.size(); }
   bool over() const { return gone_count_ == hosts_.size(); }
   Verdict verdict() const;
 

@@ -19,9 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds srun_help_limit{10};
-// bash where the image has one; its first word is a virtual environment to enter, or empty.
+constexpr std::string_view python_exec = "PYTHON_EXEC";
+// bash where the image has one, which finds toprun; its first word is a virtual environment to
+// enter, or empty.
 constexpr std::string_view best_shell =
-    R"(test -z "$0" || . "$0/bin/activate" || exit; command -v bash >/dev/null && exec bash; exec sh)";
+    R"(PATH=$PATH:/run/toprun; export PATH; test -z "$0" || . "$0/bin/activate" || exit; )"
+    R"(command -v bash >/dev/null && exec bash; exec sh)";
+static_assert(program_inside.starts_with("/run/toprun/"));
 
 Result<void> check_binds(const container::Wanted& wanted, const std::string& host) {
   for (const container::Bind& bind : wanted.binds) {
@@ -162,12 +166,33 @@ Result<EngineContainer> plan_engine_container(const Job& job) {
   return EngineContainer{(*runtime)->step_options(*run), std::string(program_inside)};
 }
 
-std::vector<std::string> program_of_rank(const Options& options) {
+std::optional<std::string> python_exec_inside(const Options& options,
+                                              const Environment& environment) {
+  for (const auto& [name, value] : options.activation.variables) {
+    if (name == python_exec) return value ? value : environment.non_empty(python_exec);
+  }
+  return container::inside({}, environment, options.container).non_empty(python_exec);
+}
+
+std::string python_exec_note(const Options& options, const Environment& environment) {
+  const auto own = environment.non_empty(python_exec);
+  if (!own || options.program == Program::executable || options.container.empty() ||
+      python_exec_inside(options, environment)) {
+    return {};
+  }
+  return fmt::format(
+      "PYTHON_EXEC={} is the host's and stays outside: the image's own Python is used "
+      "(-e PYTHON_EXEC=… names one inside)",
+      *own);
+}
+
+std::vector<std::string> program_of_rank(const Options& options, const Environment& environment) {
   std::vector<std::string> argv;
   if (options.program != Program::executable) {
     std::error_code error;
     const fs::path venv = fs::absolute(options.activation.venv, error).lexically_normal();
-    argv = {options.activation.venv.empty() ? "python3" : (venv / "bin/python").string(), "-u"};
+    const std::string named = python_exec_inside(options, environment).value_or("python3");
+    argv = {options.activation.venv.empty() ? named : (venv / "bin/python").string(), "-u"};
     if (options.program == Program::module) argv.push_back("-m");
   }
   argv.push_back(options.script);
@@ -194,7 +219,12 @@ Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::str
   Inside inside;
   inside.program = {"sh", "-c", std::string(best_shell), venv};
   inside.interactive = on_terminal;
+  const auto self = own_program();
+  if (!self) return std::unexpected(self.error());
+  inside.binds = {*self};
   inside.variables = variables_inside(environment, wanted);
+  // What toprun.toml says of containers has happened.
+  inside.variables.emplace_back(inside_variable, "1");
   return plan_container(wanted, inside, environment, host);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,8 +56,15 @@ Result<EngineContainer> plan_engine_container(const Job& job);
 Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& argv,
                                 const Environment& environment, const std::string& folder);
 
+// PYTHON_EXEC as it was given for the container: by -e, --container-env or an EDF. The host's own
+// names a program of the host.
+std::optional<std::string> python_exec_inside(const Options& options,
+                                              const Environment& environment);
+// That it is left outside, for -v and --dry-run; empty: there is none, or it counts inside too.
+std::string python_exec_note(const Options& options, const Environment& environment);
+
 // The rank's program where it is not known what the container has.
-std::vector<std::string> program_of_rank(const Options& options);
+std::vector<std::string> program_of_rank(const Options& options, const Environment& environment);
 
 // With a shell in it that somebody uses, in a virtual environment if `venv` names one. All of
 // `environment` that means something inside is there.

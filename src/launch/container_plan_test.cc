@@ -100,11 +100,35 @@ TEST_F(ContainerPlanTest, OfARankTakesThePythonOfItsEnvironment) {
     options.script = "x";
     options.arguments = {"-a"};
     options.activation.venv = venv;
-    return joined(program_of_rank(options));
+    return joined(program_of_rank(options, {}));
   };
   EXPECT_EQ(program_of(Program::script, ""), "python3 -u x -a");
   EXPECT_EQ(program_of(Program::module, "/env"), "/env/bin/python -u -m x -a");
   EXPECT_EQ(program_of(Program::executable, "/env"), "x -a");
+}
+
+TEST_F(ContainerPlanTest, TheHostsPythonStaysOutside) {
+  const Environment host = {{"PYTHON_EXEC", "/host/python"}};
+  Options options;
+  options.container.image = "image";
+  options.script = "x";
+  EXPECT_EQ(python_exec_inside(options, host), std::nullopt);
+  EXPECT_EQ(joined(program_of_rank(options, host)), "python3 -u x");
+  EXPECT_TRUE(
+      python_exec_note(options, host).starts_with("PYTHON_EXEC=/host/python is the host's"));
+  EXPECT_EQ(python_exec_note(options, {}), "");
+
+  Options named = options;
+  named.activation.variables = {{"PYTHON_EXEC", "/opt/python"}};
+  EXPECT_EQ(joined(program_of_rank(named, host)), "/opt/python -u x");
+  EXPECT_EQ(python_exec_note(named, host), "");
+  named.activation.variables = {{"PYTHON_EXEC", std::nullopt}};
+  EXPECT_EQ(python_exec_inside(named, host), "/host/python");
+
+  Options passed = options;
+  passed.container.host_wins = {"PYTHON*"};
+  EXPECT_EQ(joined(program_of_rank(passed, host)), "/host/python -u x");
+  EXPECT_EQ(python_exec_note(passed, host), "");
 }
 
 TEST_F(ContainerPlanTest, PyxisStartsTheAgentsInside) {

@@ -54,6 +54,9 @@ Result<std::string> describe(const Job& job) {
     text += fmt::format("{:<12} {}\n", label, value);
   };
   line("engine", fmt::format("{}: {}", job.place.engine, words_for(job.place.stance)));
+  if (!job.options.activation.before.empty()) {
+    line("before", job.options.activation.before + " (by bash on every node; not run now)");
+  }
   line("nodes", fmt::format("{}{} ({})", job.nnodes, node_list(job), job.nnodes_source));
   if (job.starts_by_ssh()) {
     if (auto agents = describe_ssh(job, line); !agents) return std::unexpected(agents.error());
@@ -67,9 +70,9 @@ Result<std::string> describe(const Job& job) {
     line(host_file_word, join(ranks->hosts, " "));
     return text;
   }
-  if (job.several_processes() || job.place.stance == Stance::starter) {
-    const std::string port = job.ports.empty() ? "" : fmt::format(":{}", job.ports.front());
-    line("root", job.root_host + port);
+  const int port = job.ports.front();
+  if (port != 0 && (job.several_processes() || job.place.stance == Stance::starter)) {
+    line("root", fmt::format("{}:{}", job.root_host, port));
   }
   if (job.in_container()) {
     const auto plan = plan_container(job, "FOLDER");
@@ -79,6 +82,8 @@ Result<std::string> describe(const Job& job) {
       line("if missing", shell_quote(command.argv));
     }
     line("container", shell_quote(plan->command.argv));
+    const std::string note = python_exec_note(job.options, job.environment);
+    if (!note.empty()) line("python", note);
   } else {
     line("program", fmt::format("{} ({})", job.program.front(), job.program_reason));
   }

@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
 #include "base/files.h"
+#include "base/trust.h"
 #include "hosts/address.h"
+#include "launch/node_log.h"
 
 namespace toprun::launch {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::pair<std::string_view, view::CauseKind> kinds[] = {
     {"join_timeout", view::CauseKind::join_timeout},
     {"interrupted", view::CauseKind::interrupted},
     {"preempted", view::CauseKind::preempted},
+    {"time_limit", view::CauseKind::time_limit},
     {"grown", view::CauseKind::grown},
 };
 
@@ -93,10 +95,7 @@ bool is_special(const std::string& path) {
 void write_report(const std::string& path, const view::RunRecord& record) {
   const std::string text = text_of(record);
   if (!is_special(path) && replace_file(path, text)) return;
-  // A file that may be written in a folder that may not.
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) say(fail_errno("cannot write the report " + path).error().line());
+  if (auto written = write_through(path, text); !written) say(written.error().line());
 }
 
 }  // namespace
@@ -125,7 +124,8 @@ void tell_the_failure(const Job& job, const AttemptCourse& attempt) {
     if (verdict.exit && one.rank == verdict.exit->rank) exit = &one;
   }
   say_block(view::failure_report(*cause, view::count_others(verdict.exits, exit),
-                                 job.options.log_dir.value_or(""), style));
+                                 job.options.log_dir.value_or(""), style,
+                                 node_log_path(job.options, cause->node).value_or("")));
 }
 
 void tell_the_end(const Job& job, const Course& course) {

@@ -109,12 +109,13 @@ Result<void> look_here(Job& job) {
   if (job.starts_by_ssh()) return {};
   Activation wanted = job.options.activation;
   if (job.in_container()) wanted.venv = wanted.conda = {};  // entered inside
+  if (job.options.dry_run) wanted.before = {};              // what is shown is not run
   auto activated = activate(wanted, job.environment, hosts::host_name());
   if (!activated) return std::unexpected(activated.error());
   job.environment = activated->environment;
   if (!activated->note.empty()) job.place.reasons.push_back(activated->note);
   if (job.in_container()) {
-    job.program = program_of_rank(job.options);
+    job.program = program_of_rank(job.options, job.environment);
     job.program_reason = "in the container";
     return count_workers(job);
   }
@@ -157,8 +158,17 @@ Result<void> add_accelerate(Job& job) {
   return {};
 }
 
+// The host that the user names, where the processes of the job are to meet.
+std::optional<std::string> named_endpoint(const Options& options) {
+  if (options.rdzv_endpoint.value) return options.rdzv_endpoint.value->host;
+  return options.master_addr.value;
+}
+
 void choose_ports(Job& job) {
   const Options& options = job.options;
+  // Nobody has to know the port before he is told.
+  const bool meets_nobody = job.on_one_host() && job.place.stance != Stance::in_place &&
+                            !named_endpoint(options) && !options.called_torchrun;
   std::optional<int> asked = options.master_port.value;
   if (options.rdzv_endpoint.value && options.rdzv_endpoint.value->port) {
     asked = options.rdzv_endpoint.value->port;
@@ -166,10 +176,10 @@ void choose_ports(Job& job) {
   job.port_is_ours_to_choose = !asked;
   if (asked) {
     job.ports = {*asked};
+  } else if (options.standalone || meets_nobody) {
+    job.ports = {0};  // two jobs on a host must not meet, nor take a port that others expect free
   } else if (job.place.port) {
     for (int i = 0; i < engine_ports; ++i) job.ports.push_back(*job.place.port + i);
-  } else if (options.standalone) {
-    job.ports = {0};  // two of them must not meet
   } else {
     job.ports = {options.rdzv_backend.value == "c10d" ? c10d_port : static_port};
     // The other nodes know this port only: it cannot be moved.
@@ -191,12 +201,10 @@ std::optional<int> listed(const std::string& host, const std::vector<scheduler::
 
 void choose_root(Job& job) {
   const Options& options = job.options;
-  std::optional<std::string> endpoint;
-  if (options.rdzv_endpoint.value)
-    endpoint = options.rdzv_endpoint.value->host;
-  else if (options.master_addr.value)
-    endpoint = *options.master_addr.value;
-  if (job.place.root_node) {
+  const std::optional<std::string> endpoint = named_endpoint(options);
+  if (job.reach() == hosts::Reach::this_host) {
+    job.root_host = hosts::loopback().text();
+  } else if (job.place.root_node) {
     job.root_host = job.place.root_address;
   } else if (endpoint) {
     job.root_host = *endpoint;
@@ -284,14 +292,6 @@ std::string uuid4() {
   return id;
 }
 
-// What is redirected and not shown has to be kept somewhere.
-void keep_redirected(Job& job) {
-  if (job.options.redirects.empty() || job.options.log_dir) return;
-  job.options.log_dir = job.environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun-logs";
-  job.place.notes.push_back("--redirects without --log-dir: logs are kept below " +
-                            *job.options.log_dir);
-}
-
 // Workers must not inherit them. The agents of a step read them anew, but for what is of one node.
 void unset_option_variables(Job& job) {
   if (job.place.stance != Stance::starter) {
@@ -307,6 +307,14 @@ void unset_option_variables(Job& job) {
 }
 
 }  // namespace
+
+hosts::Reach Job::reach() const {
+  if (!on_one_host()) return hosts::Reach::everybody;
+  const std::optional<std::string> host = named_endpoint(options);
+  if (!host || *host == "localhost") return hosts::Reach::this_host;
+  const auto address = hosts::Address::parse(*host);
+  return address && address->is_loopback() ? hosts::Reach::this_host : hosts::Reach::everybody;
+}
 
 Result<Job> prepare(const Options& options, const Environment& environment,
                     const agent::Inherited& inherited) {
@@ -355,7 +363,6 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   }
   if (auto known = look_here(job); !known) return std::unexpected(known.error());
   if (auto asked = add_accelerate(job); !asked) return std::unexpected(asked.error());
-  keep_redirected(job);
   job.run_id = alone(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
   job.name = job.place.job.empty() ? job.run_id : job.place.job;
   choose_ports(job);

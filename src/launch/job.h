@@ -8,6 +8,7 @@
 #include "agent/inherited.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "hosts/address.h"
 #include "launch/conductor.h"
 #include "launch/options.h"
 #include "rendezvous/channel.h"
@@ -52,6 +53,10 @@ struct Job {
   }
   // What is known of programs and paths here says nothing of those that the ranks find.
   bool in_container() const { return !options.container.empty(); }
+  // Nobody on another host has a part in it.
+  bool on_one_host() const { return nnodes == 1 && !place.nodes_estimated; }
+  // Who has to reach the store and the root.
+  hosts::Reach reach() const;
   bool several_processes() const {
     return nnodes > 1 || place.stance == scheduler::Stance::in_place || place.started_by_toprun;
   }

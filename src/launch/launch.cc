@@ -4,15 +4,19 @@
 #include <signal.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "agent/keeper.h"
 #include "base/console.h"
 #include "base/console_copy.h"
 #include "launch/agent_process.h"
+#include "launch/container_plan.h"
 #include "launch/dry_run.h"
 #include "launch/job.h"
+#include "launch/kept_logs.h"
 #include "launch/mpi_ranks.h"
 #include "launch/node_log.h"
+#include "launch/notice.h"
 #include "launch/ssh_step.h"
 #include "launch/step.h"
 #include "scheduler/engine.h"
@@ -37,6 +41,7 @@ void tell_the_place(const Job& job) {
   if (job.options.verbose == 0) return;
   for (const std::string& reason : job.place.reasons) say(reason);
   if (job.starts_by_ssh()) return;  // its agents say what they found
+  if (const auto note = python_exec_note(job.options, job.environment); !note.empty()) say(note);
   say(fmt::format("nodes: {} ({}); processes here: {} ({}); program: {}", job.nnodes,
                   job.nnodes_source, job.nproc, job.nproc_source,
                   job.in_container()
@@ -73,6 +78,18 @@ std::vector<int> named_signals(const Options& options) {
   return signals.given() ? signals.value : std::vector<int>();
 }
 
+// What the keeper lets pass of the signals to it. An engine may have signalled every process, so
+// that the ranks have a notice already; and it says the end of a job several times: Slurm (22.05) by
+// itself and by srun, at the beginning of a grace and at its end. That is no second Ctrl-C.
+agent::SignalFilter concerns_agent(const Options& options, const Environment& environment) {
+  return [&, ended = false](int signal, pid_t sender) mutable {
+    if (!scheduler::is_of_an_engine(sender)) return true;
+    if (signal == grow_signal) return true;
+    if (is_notice(signal, options)) return !scheduler::signals_every_process(environment);
+    return signal == SIGCONT || signal == SIGTSTP || !std::exchange(ended, true);
+  };
+}
+
 // Waits; false: a signal, which keep() has blocked, tells this process to end.
 bool pause(std::chrono::milliseconds time) {
   sigset_t ends;
@@ -83,6 +100,37 @@ bool pause(std::chrono::milliseconds time) {
   return ::sigtimedwait(&ends, nullptr, &limit) < 0;
 }
 
+int keep_agent(const Job& job, const Environment& environment) {
+  if (scheduler::is_ssh_agent(environment)) say_block(scheduler::ssh_joins);
+  copy_own_lines(job);
+  std::vector<int> passed_on = named_signals(job.options);
+  passed_on.push_back(grow_signal);
+  const int exit_code = agent::keep([&](int heartbeat_fd) { return run_agent(job, heartbeat_fd); },
+                                    keeper_patience(job), passed_on,
+                                    concerns_agent(job.options, environment));
+  if (scheduler::is_ssh_agent(environment) && exit_code == 255) {
+    say_block(scheduler::ssh_ended_with_255);
+  }
+  if (!may_be_lost(job)) return exit_code;
+  if (agent::agent_told_of_silence()) scheduler::settle_orphaned(environment, pause);
+  return 0;
+}
+
+int carry_out(const Job& job, const Environment& environment) {
+  switch (job.place.stance) {
+    case scheduler::Stance::starter:
+      if (!job.options.launcher.value.empty()) return run_mpi_ranks(job);
+      return job.starts_by_ssh() ? run_ssh_step(job) : run_step(job);
+    case scheduler::Stance::in_place:
+      copy_own_lines(job);
+      return run_agent(job, -1);  // this very process becomes a rank: nobody keeps watch over it
+    case scheduler::Stance::single:
+    case scheduler::Stance::agent:
+      return keep_agent(job, environment);
+  }
+  return exit_failure;
+}
+
 }  // namespace
 
 // The story of a launch. What stands here is what one process knows by itself; where several meet,
@@ -90,35 +138,17 @@ bool pause(std::chrono::milliseconds time) {
 int launch(const Options& options, const Environment& environment) {
   if (environment.has(contained_rank_variable)) return become_contained(options, environment);
   agent::Inherited inherited = agent::Inherited::capture();
-  const std::vector<int> named = named_signals(options);
-  for (const int signal : named) inherited.ignored.reset(static_cast<std::size_t>(signal));
-  const auto job = prepare(options, environment, inherited);
+  for (const int signal : named_signals(options)) {
+    inherited.ignored.reset(static_cast<std::size_t>(signal));
+  }
+  auto job = prepare(options, environment, inherited);
   if (!job) return give_up(job.error());
   if (options.dry_run) return show(describe(*job));
+  if (auto kept = keep_redirected(*job); !kept) return give_up(kept.error());
   tell_the_place(*job);
-  switch (job->place.stance) {
-    case scheduler::Stance::starter:
-      if (!job->options.launcher.value.empty()) return run_mpi_ranks(*job);
-      return job->starts_by_ssh() ? run_ssh_step(*job) : run_step(*job);
-    case scheduler::Stance::in_place:
-      copy_own_lines(*job);
-      return run_agent(*job, -1);  // this very process becomes a rank: nobody keeps watch over it
-    case scheduler::Stance::single:
-    case scheduler::Stance::agent:
-      break;
-  }
-  if (scheduler::is_ssh_agent(environment)) say_block(scheduler::ssh_joins);
-  copy_own_lines(*job);
-  std::vector<int> passed_on = named;
-  passed_on.push_back(grow_signal);
-  const int exit_code = agent::keep([&](int heartbeat_fd) { return run_agent(*job, heartbeat_fd); },
-                                    keeper_patience(*job), passed_on);
-  if (scheduler::is_ssh_agent(environment) && exit_code == 255) {
-    say_block(scheduler::ssh_ended_with_255);
-  }
-  if (!may_be_lost(*job)) return exit_code;
-  if (agent::agent_told_of_silence()) scheduler::settle_orphaned(environment, pause);
-  return 0;
+  const int exit_code = carry_out(*job, environment);
+  if (exit_code == exit_preempted) scheduler::put_back(environment);
+  return exit_code;
 }
 
 }  // namespace toprun::launch

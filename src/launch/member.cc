@@ -16,6 +16,7 @@
 #include "launch/become.h"
 #include "launch/ending.h"
 #include "launch/node_log.h"
+#include "launch/notice.h"
 #include "rendezvous/dial.h"
 
 namespace toprun::launch {
@@ -24,13 +25,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 namespace {
-
-// What is only a notice is passed on, and the run goes on.
-bool ends_the_run(int signal, const Options& options) {
-  if (signal != SIGUSR1 && signal != SIGUSR2) return true;
-  const std::vector<int>& ending = options.signals_to_handle.value;
-  return std::ranges::find(ending, signal) != ending.end();
-}
 
 bool asks_to_grow(int signal, const Options& options) {
   const std::vector<int>& ending = options.signals_to_handle.value;
@@ -58,7 +52,9 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
       patience_(session.io) {
   root_->on_message = [this](json message) { inbox_.push(std::move(message)); };
   root_->on_lost = [this](std::string reason) { inbox_.push(Lost{std::move(reason)}); };
-  session_.on_signal = [this](int signal) { inbox_.push(Signalled{signal}); };
+  session_.on_signal = [this](int signal, bool for_all) {
+    inbox_.push(Signalled{signal, for_all});
+  };
   session_.on_orphaned = [this](std::string why, milliseconds grace) {
     inbox_.push(Orphaned{std::move(why), grace});
   };
@@ -110,6 +106,8 @@ void Member::on(const json& message) {
     stop(grace_in(message));
   } else if (type == "interrupt") {
     interrupt(message.value("signal", SIGTERM), grace_in(message));
+  } else if (type == "notice") {
+    if (workers_) workers_->notify(message.value("signal", SIGUSR1));
   } else if (type == "finish") {
     if (has_a_terminal_of_its_own()) say_block(message.value("summary", ""));
     exit_code_ = message.value("exit_code", exit_failure);
@@ -162,12 +160,19 @@ void Member::assigned(rendezvous::Assignment assignment) {
   assignment_ = std::move(assignment);
   spare_ = false;
   workers_.reset();
-  session_.store->clear();  // a fresh key space for each attempt
+  const bool here = assignment_.store.agent == session_.identity.agent;
+  session_.renew_store(here, [this, attempt = assignment_.attempt] {
+    inbox_.push(StoreRenewed{attempt});
+  });
+}
+
+void Member::on(const StoreRenewed& renewed) {
+  if (renewed.attempt != assignment_.attempt) return;
   rendezvous::StoreAddress store = assignment_.store;
   const bool here = store.agent == session_.identity.agent;
-  session_.serve_store(here);
-  if (!store.exact.empty() || (here && !session_.job.several_processes())) {
-    master_addr_ = store.exact.empty() ? "127.0.0.1" : store.exact;
+  const bool beside = session_.job.reach() == hosts::Reach::this_host;
+  if (!store.exact.empty() || beside || (here && !session_.job.several_processes())) {
+    master_addr_ = store.exact.empty() ? hosts::loopback().text() : store.exact;
     return ready();
   }
   // The way that reached the root is the surest one to a store beside the root.
@@ -292,7 +297,8 @@ void Member::on(const Gone&) {
 
 void Member::on(const Signalled& signalled) {
   if (asks_to_grow(signalled.signal, session_.job.options)) return report({{"type", "grow"}});
-  if (!ends_the_run(signalled.signal, session_.job.options)) {
+  if (is_notice(signalled.signal, session_.job.options)) {
+    if (signalled.for_all) return report({{"type", "notice"}, {"signal", signalled.signal}});
     if (workers_) workers_->notify(signalled.signal);
     return;
   }

@@ -25,7 +25,8 @@ namespace toprun::launch {
 // One agent's part in a run, whether the root is in this process or elsewhere: it gets its ranks,
 // finds the store, starts the workers when told and reports what becomes of them.
 //
-//   waiting --assign--> locating --store found--> ready --start--> running --all gone--> waiting
+//   waiting --assign--> renewing --store renewed--> locating --store found--> ready
+//   ready --start--> running --all gone--> waiting
 //   any --stop, interrupt--> the workers end; any --finish--> over; any --root lost--> fenced
 //
 // A spare waits until a place is free. What it reports names its attempt.
@@ -39,6 +40,9 @@ class Member {
   boost::asio::awaitable<int> run();
 
  private:
+  struct StoreRenewed {
+    int attempt;
+  };
   struct StoreFound {
     Result<hosts::Address> address;
     int attempt;
@@ -52,16 +56,18 @@ class Member {
   };
   struct Signalled {
     int signal;
+    bool for_all;  // the other agents have not heard of it
   };
   struct Orphaned {
     std::string why;
     std::chrono::milliseconds grace;
   };
   struct Gone {};
-  using Event = std::variant<nlohmann::json, StoreFound, ContainerUp, Lost, Signalled, Orphaned,
-                             agent::WorkerExit, Gone>;
+  using Event = std::variant<nlohmann::json, StoreRenewed, StoreFound, ContainerUp, Lost, Signalled,
+                             Orphaned, agent::WorkerExit, Gone>;
 
   void on(const nlohmann::json& message);
+  void on(const StoreRenewed& renewed);
   void on(const StoreFound& found);
   void on(const ContainerUp& container);
   void on(const Lost& lost);

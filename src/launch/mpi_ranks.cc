@@ -131,6 +131,7 @@ Result<MpiRanks> mpi_ranks(const Job& job) {
   mpirun->as_root = ::geteuid() == 0;
   mpirun->variables = variables_for_ranks(job);
   mpirun->argv = job.in_container() ? contained_rank(job) : job.program;
+  if (scheduler::tags_output(*mpirun)) ranks.written = Written::tagged;
   ranks.argv =
       scheduler::mpirun_ranks(*mpirun, host_file_word, static_cast<int>(ranks.hosts.size()));
   return ranks;
@@ -147,7 +148,7 @@ int run_mpi_ranks(const Job& job) {
   const auto path = file.write(job.environment, join(ranks->hosts, "\n") + "\n");
   if (!path) return give_up(path.error());
   std::ranges::replace(ranks->argv, std::string(host_file_word), *path);
-  return run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO,
+  return run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO, ranks->written,
                      [](pid_t mpirun, int signal) { ::kill(mpirun, signal); });
 }
 
@@ -157,7 +158,7 @@ int become_contained(const Options& options, const Environment& environment) {
   job.environment = environment;
   job.environment.unset(contained_rank_variable);
   job.place.node_name = hosts::host_name();
-  const auto plan = plan_rank(job, program_of_rank(options), job.environment, "");
+  const auto plan = plan_rank(job, program_of_rank(options, job.environment), job.environment, "");
   if (!plan) return give_up(plan.error());
   const auto& [argv, variables] = plan->command;
   const auto path = find_program(argv.front(), variables);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "launch/job.h"
+#include "launch/step.h"
 
 namespace toprun::launch {
 
@@ -13,6 +14,7 @@ struct MpiRanks {
   std::vector<std::string> argv;   // with host_file for the file's name
   std::vector<std::string> hosts;  // by rank: a line of the file each
   Environment environment;         // for mpirun
+  Written written = Written::plain;
 };
 inline constexpr const char* host_file_word = "HOSTS";  // in argv
 Result<MpiRanks> mpi_ranks(const Job& job);

@@ -23,7 +23,7 @@ std::optional<std::string> node_log_path(const Options& options, const std::stri
 Result<Fd> open_node_log(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, mode));
+  Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, mode));
   if (file) return file;
   return fail_errno("cannot open --node-log's " + path, "the job goes on without it");
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -12,6 +13,7 @@
 #include "hosts/hostlist.h"
 #include "rendezvous/dial.h"
 #include "scheduler/engine.h"
+#include "scheduler/exit_codes.h"
 
 namespace toprun::launch {
 namespace asio = boost::asio;
@@ -35,6 +37,13 @@ rendezvous::Size size_of(const Job& job) {
   if (has_ranks_in_place(job)) return {job.tasks, job.tasks, false};
   const bool repairable = job.is_elastic() || (job.nnodes > 1 && job.options.max_restarts > 0);
   return {job.min_nodes, job.nnodes, repairable};
+}
+
+// Whether an engine may have ended the run. Its SIGTERM may have killed all ranks before the agents
+// have read of it.
+bool may_be_the_engines(const Verdict& verdict) {
+  if (verdict.exit_code == 0) return verdict.told_to_end;
+  return verdict.kind == "interrupted" || (verdict.exit && verdict.exit->signal == SIGTERM);
 }
 
 }  // namespace
@@ -85,7 +94,7 @@ asio::awaitable<Course> Root::run() {
     }
     course_.verdict = verdict;
   }
-  if (course_.verdict.kind == "interrupted") ask_why();
+  if (may_be_the_engines(course_.verdict)) ask_why();
   course_.ended = std::chrono::system_clock::now();
   course_.restarts = restarts_.count();
   peers_.dismiss_all({{"type", "finish"},
@@ -95,13 +104,19 @@ asio::awaitable<Course> Root::run() {
   co_return course_;
 }
 
-// An engine that takes the nodes for another job sends the same signal as one that ends this.
+// An engine sends the same signal for another job's sake, for a time limit, and where a user ends
+// the job.
 void Root::ask_why() {
-  const auto preempted = scheduler::preempted(session_.job.environment);
-  if (!preempted) return;
-  course_.verdict.kind = "preempted";
-  course_.verdict.exit_code = exit_preempted;
-  course_.verdict.message = *preempted;
+  const auto stop = scheduler::why_stopped(session_.job.environment);
+  if (!stop) return;
+  const bool preempted = stop->reason == scheduler::Stop::Reason::preemption;
+  // Ranks that have saved and left with 0 are no reason to leave a preempted job unfinished.
+  if (course_.verdict.exit_code == 0 && !preempted) return;
+  course_.verdict.kind = preempted ? "preempted" : "time_limit";
+  course_.verdict.exit_code = preempted ? exit_preempted : scheduler::exit_time_limit;
+  course_.verdict.message = stop->words;
+  course_.verdict.exit.reset();
+  course_.verdict.node.clear();
   course_.attempts.back().verdict = course_.verdict;
 }
 

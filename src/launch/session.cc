@@ -14,7 +14,9 @@
 #include "base/open_files.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "launch/notice.h"
 #include "rendezvous/preamble.h"
+#include "scheduler/engine.h"
 
 namespace toprun::launch {
 namespace {
@@ -39,7 +41,7 @@ Session::Session(const Job& run, int heartbeat_fd)
                                                  agent::wants_colours(run.environment))),
       kept_(heartbeat_fd >= 0),
       parent_(::getppid()),
-      signals_(io),
+      signals_(io, [this](const auto& received) { take(received); }),
       heartbeat_(io),
       heartbeat_fd_(heartbeat_fd),
       launcher_(io),
@@ -55,7 +57,10 @@ Session::Session(const Job& run, int heartbeat_fd)
     beat(heartbeat_fd);
     if (agent::keeper_rests()) pause(true);  // it came before there was a handler
   }
-  await_signal();
+}
+
+Session::~Session() {
+  if (store) store::Server::abandon(std::move(store));
 }
 
 Result<void> Session::listen(bool root, bool beside_root) {
@@ -64,7 +69,7 @@ Result<void> Session::listen(bool root, bool beside_root) {
   if (root && !job.several_processes() && job.port_is_ours_to_choose) wanted.push_back(0);
   Result<Fd> listener = fail("no port");
   for (const int candidate : wanted) {
-    listener = hosts::listen_on(candidate);
+    listener = hosts::listen_on(candidate, job.reach());
     if (listener) break;
   }
   if (!listener) return std::unexpected(listener.error());
@@ -72,7 +77,8 @@ Result<void> Session::listen(bool root, bool beside_root) {
   store::Limits limits;
   limits.undecided = store::undecided_among(open_files);
   auto server = store::Server::start(
-      std::move(*listener), limits, [this](Fd connection, std::string first_bytes) {
+      std::move(*listener), store::Clients::refused, limits,
+      [this](Fd connection, std::string first_bytes) {
         const auto shared = std::make_shared<Fd>(std::move(connection));
         boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
           door.visit(std::move(*shared), bytes);
@@ -83,8 +89,9 @@ Result<void> Session::listen(bool root, bool beside_root) {
   return {};
 }
 
-void Session::serve_store(bool here) {
-  store->serve_clients(here);
+void Session::renew_store(bool here, std::function<void()> renewed) {
+  store->next_attempt(here ? store::Clients::served : store::Clients::refused,
+                      [this, renewed = std::move(renewed)] { boost::asio::post(io, renewed); });
 }
 
 void Session::beat(int heartbeat_fd) {
@@ -104,15 +111,8 @@ void Session::pause(bool asked) {
   [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &agent::beat_of_rest, 1);
 }
 
-void Session::await_signal() {
-  signals_.async_wait([this](const boost::system::error_code& error, int signal) {
-    if (error) return;
-    take(signal);
-    await_signal();
-  });
-}
-
-void Session::take(int signal) {
+void Session::take(const ReceivedSignals::Received& received) {
+  const int signal = received.signal;
   // The kernel sends SIGTERM when the keeper dies.
   const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
   if (orphaned) return orphan("the keeper of its agent was killed", std::chrono::milliseconds(0));
@@ -121,7 +121,12 @@ void Session::take(int signal) {
     if (on_resize) on_resize();
     return;
   }
-  if (on_signal) on_signal(signal);
+  if (scheduler::is_of_an_engine(received.sender)) {
+    // It went to the keeper too, which passes it on; or it is a notice that the ranks have as well.
+    if (kept_) return;
+    if (is_notice(signal, job.options) && scheduler::signals_every_process(job.environment)) return;
+  }
+  if (on_signal) on_signal(signal, false);
 }
 
 void Session::follow_launcher() {
@@ -178,10 +183,12 @@ void Session::orphan(std::string words, std::chrono::milliseconds grace) {
 
 void Session::obey(std::string_view line) {
   const auto parts = words(line);
-  if (parts.size() != 2 || parts[0] != "signal") return;
+  const bool for_all = parts.size() == 3 && parts[2] == "for-all";
+  if ((parts.size() != 2 && !for_all) || parts[0] != "signal") return;
   const auto number = parse_int(parts[1]);
   if (number == SIGTSTP || number == SIGCONT) return pause(*number == SIGTSTP);
-  if (number && *number > 0 && *number < NSIG && on_signal) on_signal(static_cast<int>(*number));
+  if (!number || *number <= 0 || *number >= NSIG || !on_signal) return;
+  on_signal(static_cast<int>(*number), for_all);
 }
 
 }  // namespace toprun::launch

@@ -7,7 +7,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/console.h"
@@ -17,6 +16,7 @@
 #include "hosts/address.h"
 #include "launch/job.h"
 #include "launch/node_container.h"
+#include "launch/received_signals.h"
 #include "rendezvous/door.h"
 #include "store/server.h"
 
@@ -33,13 +33,14 @@ class Session {
  public:
   // `heartbeat_fd` of the keeper; -1 where there is none (ranks in place).
   Session(const Job& job, int heartbeat_fd);
+  ~Session();
 
   // Binds the port of this agent's store and, at the root, of the job. `root`: it has to be one of
   // the job's ports. Else the job's first port if it is free, unless the root may be on this very
   // host; the kernel's choice otherwise.
   Result<void> listen(bool root, bool beside_root);
-  // From now on the workers' store is (or is not) served here.
-  void serve_store(bool here);
+  // From now on the workers' store, without keys, is (or is not) served here. Does not wait.
+  void renew_store(bool here, std::function<void()> renewed);
   // Follows what a launcher of ours sends on standard input: "signal N" lines, and its own end.
   void follow_launcher();
 
@@ -57,8 +58,9 @@ class Session {
   std::optional<hosts::Address> route;
   // Of this node, if the ranks run in one.
   std::unique_ptr<NodeContainer> container;
-  // Who is told of a signal to this process, or of one that our launcher passes on.
-  std::function<void(int)> on_signal;
+  // Who is told of a signal to this process, or of one that our launcher passes on; `for_all`: of
+  // all agents it has told this one only.
+  std::function<void(int signal, bool for_all)> on_signal;
   // Who is told that the keeper is gone, or the connection to the launcher over ssh: in words, with
   // the time that the workers have. Until it is set, the agent then ends at once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
@@ -70,8 +72,7 @@ class Session {
 
  private:
   void beat(int heartbeat_fd);
-  void await_signal();
-  void take(int signal);
+  void take(const ReceivedSignals::Received& received);
   void pause(bool asked);
   void read_launcher();
   void obey(std::string_view line);
@@ -81,7 +82,7 @@ class Session {
 
   const bool kept_;
   const pid_t parent_;
-  boost::asio::signal_set signals_;
+  ReceivedSignals signals_;
   boost::asio::steady_timer heartbeat_;
   const int heartbeat_fd_;
   boost::asio::posix::stream_descriptor launcher_;

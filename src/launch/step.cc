@@ -23,6 +23,7 @@
 #include "launch/ssh_orders.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/mpirun.h"
+#include "scheduler/mpirun_output.h"
 
 namespace toprun::launch {
 namespace {
@@ -54,21 +55,23 @@ void write_line(const Fd& pipe, const std::string& line) {
 }
 
 Result<pid_t> start(const scheduler::AgentCommand& command, const agent::Inherited& inherited,
-                    int stdin_fd, int stderr_fd) {
+                    int stdin_fd, int stdout_fd, int stderr_fd) {
   const std::string path_variable = command.environment.get("PATH").value_or("");
   auto path = agent::find_program(command.argv.front(), path_variable, "this node");
   if (!path) return std::unexpected(path.error());
-  agent::Program program{*path,    command.argv,  command.environment.entries(),
-                         stdin_fd, STDOUT_FILENO, stderr_fd};
+  agent::Program program{*path,    command.argv, command.environment.entries(),
+                         stdin_fd, stdout_fd,    stderr_fd};
   auto pids = agent::spawn(std::span(&program, 1), inherited, "this node");
   if (!pids) return std::unexpected(pids.error());
   return pids->front();
 }
 
-// What a command writes to stderr passes through here where its last words may need explaining.
+// What a command writes to `target` passes through here where its last words may need explaining,
+// or its lines are in pieces.
 class Overheard {
  public:
-  explicit Overheard(bool wanted) {
+  Overheard(int target, bool wanted, Written written) : target_(target) {
+    if (written == Written::tagged) mixed_.emplace();
     int ends[2];
     if (!wanted || ::pipe2(ends, O_CLOEXEC) != 0) return;
     reading_ = Fd(ends[0]);
@@ -76,7 +79,7 @@ class Overheard {
   }
   int reading() const { return reading_.get(); }
   // For the command; ours otherwise.
-  int writing() const { return writing_.get() >= 0 ? writing_.get() : STDERR_FILENO; }
+  int writing() const { return writing_.get() >= 0 ? writing_.get() : target_; }
   void started() { writing_.reset(); }
 
   // False: all is read, or there is nothing to read now.
@@ -89,7 +92,7 @@ class Overheard {
       return false;
     }
     const std::string_view text(chunk.data(), static_cast<std::size_t>(n));
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+    show(mixed_ ? mixed_->add(text) : std::string(text));
     tail_.append(text);
     if (!ending_ && scheduler::mpirun_is_ending(tail_)) {
       ending_ = std::chrono::steady_clock::now();
@@ -102,29 +105,47 @@ class Overheard {
     pollfd waiting{reading_.get(), POLLIN, 0};
     while (reading_.get() >= 0 && ::poll(&waiting, 1, 0) == 1 && pass()) {
     }
+    if (mixed_) show(mixed_->rest());
   }
   const std::string& tail() const { return tail_; }
   // From when on the command should have ended, by its own words.
   std::optional<SteadyTime> ending() const { return ending_; }
 
  private:
+  void show(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t n = ::write(target_, text.data(), text.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return;  // nobody reads it
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+
   static constexpr std::size_t max_tail = 16'384;
+  int target_;
+  std::optional<scheduler::MpirunOutput> mixed_;
   Fd reading_;
   Fd writing_;
   std::string tail_;
   std::optional<SteadyTime> ending_;
 };
 
+struct Heard {
+  Overheard out;
+  Overheard err;
+};
+
 // Waits for the command's end.
-int follow(pid_t pid, const Fd& signals, Overheard& overheard,
+int follow(pid_t pid, const Fd& signals, Heard& heard,
            const std::function<void(pid_t, int)>& pass_on) {
   int seen = 0;
   bool abandoned = false;
   for (;;) {
-    std::array<pollfd, 2> waiting = {pollfd{signals.get(), POLLIN, 0},
-                                     pollfd{overheard.reading(), POLLIN, 0}};
-    const auto late =
-        overheard.ending() ? std::optional(*overheard.ending() + ending_patience) : std::nullopt;
+    std::array<pollfd, 3> waiting = {pollfd{signals.get(), POLLIN, 0},
+                                     pollfd{heard.out.reading(), POLLIN, 0},
+                                     pollfd{heard.err.reading(), POLLIN, 0}};
+    const auto ending = heard.err.ending();
+    const auto late = ending ? std::optional(*ending + ending_patience) : std::nullopt;
     if (::poll(waiting.data(), waiting.size(), late && !abandoned ? look_again_ms : -1) < 0)
       continue;
     if (late && !abandoned && std::chrono::steady_clock::now() > *late) {
@@ -132,7 +153,8 @@ int follow(pid_t pid, const Fd& signals, Overheard& overheard,
       abandoned = true;
       agent::signal_descendants(SIGKILL);
     }
-    if (waiting[1].revents != 0) overheard.pass();
+    if (waiting[1].revents != 0) heard.out.pass();
+    if (waiting[2].revents != 0) heard.err.pass();
     if (waiting[0].revents == 0) continue;
     signalfd_siginfo info{};
     if (::read(signals.get(), &info, sizeof info) != sizeof info) continue;
@@ -140,7 +162,8 @@ int follow(pid_t pid, const Fd& signals, Overheard& overheard,
     if (signal == SIGCHLD) {
       int status = 0;
       if (::waitpid(pid, &status, WNOHANG) != pid) continue;
-      overheard.pass_the_rest();
+      heard.out.pass_the_rest();
+      heard.err.pass_the_rest();
       if (abandoned) return exit_failure;
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
@@ -185,7 +208,11 @@ Result<scheduler::AgentCommand> step_command(const Job& job) {
       job.environment, *place,
       {agents_inside ? inside->program : program_for(job), arguments_for(job), job.is_elastic(),
        on_terminal, variables_for_agents(job), ::geteuid() == 0, inside->options});
-  if (command && agents_inside) command->environment.set(inside_variable, "1");
+  if (command && agents_inside) {
+    command->environment.set(inside_variable, "1");
+    if (!python_exec_inside(job.options, job.environment))
+      command->environment.unset("PYTHON_EXEC");
+  }
   return command;
 }
 
@@ -209,13 +236,15 @@ int run_step(const Job& job) {
     command->environment.set(secret_variable, secret);
   }
   write_line(orders, "secret " + secret + "\n");
-  return run_command(*command, job, reading.get(), [&orders](pid_t, int signal) {
-    write_line(orders, fmt::format("signal {}\n", signal));
+  // Where only the root's agent hears us, it tells the others.
+  const std::string for_all = command->secret_by_variable ? " for-all" : "";
+  return run_command(*command, job, reading.get(), Written::plain, [&](pid_t, int signal) {
+    write_line(orders, fmt::format("signal {}{}\n", signal, for_all));
   });
 }
 
 int run_command(const scheduler::AgentCommand& command, const Job& job, int stdin_fd,
-                const std::function<void(pid_t, int)>& pass_on) {
+                Written written, const std::function<void(pid_t, int)>& pass_on) {
   sigset_t mask;
   sigemptyset(&mask);
   for (const int signal : forwarded) sigaddset(&mask, signal);
@@ -223,15 +252,19 @@ int run_command(const scheduler::AgentCommand& command, const Job& job, int stdi
   ::sigprocmask(SIG_BLOCK, &mask, nullptr);
   const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
   agent::become_subreaper();  // of the logins that an mpirun may leave behind
-  Overheard overheard(job.place.engine == "mpi");
-  const auto pid = start(command, job.inherited, stdin_fd, overheard.writing());
+  Heard heard{
+      Overheard(STDOUT_FILENO, written == Written::tagged, written),
+      Overheard(STDERR_FILENO, job.place.engine == "mpi" || written == Written::tagged, written)};
+  const auto pid =
+      start(command, job.inherited, stdin_fd, heard.out.writing(), heard.err.writing());
   if (!pid) {
     say(pid.error().line());
     return pid.error().exit_code;
   }
-  overheard.started();
-  const int code = follow(*pid, signals, overheard, pass_on);
-  if (const auto trouble = scheduler::mpirun_trouble(overheard.tail()); trouble && code != 0) {
+  heard.out.started();
+  heard.err.started();
+  const int code = follow(*pid, signals, heard, pass_on);
+  if (const auto trouble = scheduler::mpirun_trouble(heard.err.tail()); trouble && code != 0) {
     say(trouble->line());
   }
   return code;

@@ -21,10 +21,14 @@ std::vector<std::string> arguments_for(const Job& job);
 // returns the exit code of the whole run.
 int run_step(const Job& job);
 
+// What a command writes: as it is, or pieces of its ranks' lines, tagged
+// (scheduler/mpirun_output.h), which are shown as whole lines.
+enum class Written { plain, tagged };
+
 // Runs a command of an engine's to its end, with `stdin_fd` for its standard input; returns its
 // exit code. A signal to this process goes to `pass_on`, with the command's process id; the third
 // that ends a run ends the command itself.
 int run_command(const scheduler::AgentCommand& command, const Job& job, int stdin_fd,
-                const std::function<void(pid_t, int)>& pass_on);
+                Written written, const std::function<void(pid_t, int)>& pass_on);
 
 }  // namespace toprun::launch

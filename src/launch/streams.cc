@@ -18,6 +18,12 @@ int first_shown(const Options& options) {
   return filter && !filter->empty() ? filter->front() : 0;
 }
 
+// torchrun's names the local rank, which several nodes on one terminal have in common.
+std::string template_of(const Options& options) {
+  const bool is_own = !options.prefix_template.empty();
+  return options.gather_output && !is_own ? "[${role_name}${rank}]:" : options.prefix_template;
+}
+
 agent::FilteredFile filtered_file(const std::vector<std::string>& needles, std::string path) {
   if (needles.empty()) return {};
   return {std::move(path), needles};
@@ -35,7 +41,7 @@ agent::StreamPlan stream_plan(const Options& options, const agent::WorkerFacts& 
   plan.filtered = teed && shown;  // torchrun's too are lines of the console
   if ((redirected || teed) && !log.empty()) plan.file = log;
   if (teed || options.prefix) {
-    plan.prefix = agent::expand_prefix(options.prefix_template,
+    plan.prefix = agent::expand_prefix(template_of(options),
                                        {options.role, worker.local_rank, worker.rank, hostname});
   }
   plan.as_terminal = plan.console && !teed && plan.prefix.empty() && !options.fold &&

@@ -93,6 +93,20 @@ TEST(StreamPlan, TakesPrefixRankAndColourFromTheOptions) {
   EXPECT_EQ(stream_plan(options, worker, stdout_stream, "", "n4").colour, 4);
 }
 
+TEST(StreamPlan, TellsTheRanksOfSeveralNodesApart) {
+  Options options;
+  options.role = "t";
+  options.prefix = true;
+  agent::WorkerFacts worker;
+  worker.rank = 9;
+  worker.local_rank = 1;
+  EXPECT_EQ(stream_plan(options, worker, stdout_stream, "", "n4").prefix, "[t1]:");
+  options.gather_output = true;
+  EXPECT_EQ(stream_plan(options, worker, stdout_stream, "", "n4").prefix, "[t9]:");
+  options.prefix_template = "${local_rank}|";
+  EXPECT_EQ(stream_plan(options, worker, stdout_stream, "", "n4").prefix, "1|");
+}
+
 TEST(OutputPlan, HasAFilteredFilePerAttempt) {
   const TemporaryFolder folder;
   const auto logs = agent::Logs::create(folder.path(), "job", {});

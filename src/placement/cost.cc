@@ -118,6 +118,7 @@ double least_tree_transfer(const Network& network, Nodes nodes, double bytes) {
     double most = 1;
     if (!nvlink || level < *nvlink) {
       for (const std::size_t size : network.sizes(nodes, level)) {
+        if (size == 0) continue;
         most = std::max(most, 2 * static_cast<double>(trees.fewest_leaving(size)));
       }
     }

@@ -17,7 +17,7 @@ using topology::Path;
 using Indexes = std::vector<std::size_t>;
 
 // Nodes with a letter for the domain of each level, outermost first, as in "ap aq bp"; "-":
-// unknown.
+// unknown, "." none.
 struct Sample {
   std::vector<std::string> levels;
   std::string nodes;
@@ -31,7 +31,9 @@ topology::Map map_of(const Sample& sample) {
   for (const std::string_view word : words(sample.nodes)) {
     Path path;
     for (const char c : word) {
-      path.push_back(c == '-' ? std::nullopt : std::optional(std::string(1, c)));
+      path.push_back(c == '-'   ? topology::Domain()
+                     : c == '.' ? topology::Domain::none()
+                                : topology::Domain(std::string(1, c)));
     }
     map.hosts.push_back({fmt::format("n{}", map.hosts.size()), {std::move(path), "here", {}}});
   }
@@ -62,6 +64,33 @@ std::string text_of(const Network& network, const Cost& cost) {
 
 // 8 MB over 8 nodes: an edge of the ring carries 14 · 1 MB in all. Uplinks of 100 Mbit/s; 6 µs for
 // each of 14 steps, as host and rack assume. Worked out by hand.
+// There is no uplink at a level that hosts have not.
+TEST(Cost, ALevelThatIsNotThereCarriesNothing) {
+  const Sample sample{{"spine", "leaf"}, ".a .a .b pc", {{"spine", {1, {}}}, {"leaf", {100, {}}}}};
+  const Network network = network_of(sample);
+  const auto ring = cost_of(Collective::ring, network, in_order(4), 1e6);
+  ASSERT_TRUE(ring.worst);
+  EXPECT_EQ(ring.worst->level, 0u);
+  EXPECT_EQ(ring.worst->node, 3u);
+  EXPECT_EQ(ring.worst->flows, 1u);
+  const Sample without{{"spine", "leaf"}, ".a .a .b .c", {{"spine", {1, {}}}, {"leaf", {100, {}}}}};
+  const Network flat = network_of(without);
+  EXPECT_FALSE(flat.divides(in_order(4), 0));
+  for (const auto collective : {Collective::ring, Collective::tree, Collective::all_to_all}) {
+    const auto cost = cost_of(collective, flat, in_order(4), 1e6);
+    ASSERT_TRUE(cost.worst);
+    EXPECT_EQ(cost.worst->level, 1u);
+    EXPECT_LE(least_seconds(collective, flat, in_order(4), 1e6), cost.seconds * 1.000001);
+  }
+}
+
+// Hosts without NVLink share none.
+TEST(Cost, NoNvlinkIsNoNvlinkDomain) {
+  const Network network = network_of({{"nvlink"}, "a a . .", {}});
+  EXPECT_TRUE(network.by_nvlink(0, 1));
+  EXPECT_FALSE(network.by_nvlink(2, 3));
+}
+
 TEST(Cost, Table) {
   const LinksByLevel slow_racks = {{"rack", {0.1, {}}}};
   const std::vector<std::string> rack = {"rack"};

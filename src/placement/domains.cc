@@ -11,27 +11,43 @@ namespace toprun::placement {
 namespace {
 
 // A domain is its name and the number of the domain around it: "r1" of two clusters are two racks.
+// So are nodes that have none at this level: what is around them is what they share.
 struct Key {
+  enum class Kind : std::uint32_t { named, none, unknown };  // in the order of their places
+
   std::uint32_t outer = 0;
-  bool known = false;
+  Kind kind = Kind::unknown;
   std::string_view name;
+
+  bool known() const { return kind != Kind::unknown; }
   bool operator==(const Key&) const = default;
 };
+
+Key key_of(std::uint32_t outer, const topology::Domain& domain) {
+  if (domain) return {outer, Key::Kind::named, *domain};
+  return {outer, domain.is_none() ? Key::Kind::none : Key::Kind::unknown, {}};
+}
 
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
     constexpr std::size_t odd =
         0x9e3779b97f4a7c15;  // the golden ratio's fraction, to spread `outer`
-    return std::hash<std::string_view>()(key.name) ^ (key.outer * 2 + (key.known ? 1 : 0)) * odd;
+    return std::hash<std::string_view>()(key.name) ^
+           (key.outer * 4 + static_cast<std::uint32_t>(key.kind)) * odd;
   }
 };
 
 // The domains of one level, numbered as they were found.
 class Numbers {
  public:
-  std::uint32_t of(const Key& key) {
+  // `seat`: of one of the domain's nodes.
+  std::uint32_t of(const Key& key, std::size_t seat) {
     const auto [it, is_new] = found_.emplace(key, static_cast<std::uint32_t>(keys_.size()));
-    if (is_new) keys_.push_back(key);
+    if (is_new) {
+      keys_.push_back(key);
+      seats_.push_back(seat);
+    }
+    seats_[it->second] = std::min(seats_[it->second], seat);
     return it->second;
   }
   const std::vector<Key>& keys() const { return keys_; }
@@ -44,7 +60,8 @@ class Numbers {
       const Key& a = keys_[i];
       const Key& b = keys_[j];
       if (a.outer != b.outer) return outer[a.outer] < outer[b.outer];
-      if (a.known != b.known) return a.known;
+      if (a.kind != b.kind) return a.kind < b.kind;
+      if (seats_[i] != seats_[j]) return seats_[i] < seats_[j];
       return natural_less(a.name, b.name);
     });
     std::vector<std::uint32_t> place_of(keys_.size());
@@ -55,6 +72,7 @@ class Numbers {
  private:
   std::unordered_map<Key, std::uint32_t, KeyHash> found_;
   std::vector<Key> keys_;
+  std::vector<std::size_t> seats_;  // the first of each
 };
 
 }  // namespace
@@ -73,8 +91,7 @@ Domains::Domains(std::span<const topology::Path* const> paths, std::size_t level
     }
     std::uint32_t outer = 0;
     for (std::size_t level = 0; level < levels; ++level) {
-      const auto& name = (*paths[node])[level];
-      outer = numbers[level].of({outer, name.has_value(), name ? *name : std::string_view()});
+      outer = numbers[level].of(key_of(outer, (*paths[node])[level]), paths[node]->seat());
       place_[node * levels + level] = outer;
     }
   }
@@ -84,12 +101,17 @@ Domains::Domains(std::span<const topology::Path* const> paths, std::size_t level
     const auto& keys = numbers[level].keys();
     auto unknown = static_cast<std::uint32_t>(keys.size());  // numbers that no known domain has
     for (std::size_t at = level; at < place_.size(); at += levels) {
-      const bool known = keys[place_[at]].known;
+      const Key& key = keys[place_[at]];
       place_[at] = places[place_[at]];
-      domain_[at] = known ? place_[at] : unknown++;
+      domain_[at] = key.known() ? place_[at] : unknown++;
     }
     const auto known = static_cast<std::size_t>(std::ranges::count_if(keys, &Key::known));
     count_.push_back(known + unknown - keys.size());
+    std::vector<bool> own(unknown, true);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (keys[i].kind == Key::Kind::none) own[places[i]] = false;
+    }
+    own_.push_back(std::move(own));
   }
 }
 

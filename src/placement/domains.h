@@ -17,7 +17,8 @@ class Domains {
   Domains(std::span<const topology::Path* const> paths, std::size_t levels);
 
   // Node i's domain at a level: equal for two nodes iff they share it. A node whose domain is
-  // unknown has a number of its own.
+  // unknown has a number of its own. Nodes that have none share the domain around them, which
+  // counts as theirs at this level too: a step between them leaves nothing.
   std::uint32_t domain(std::size_t node, std::size_t level) const {
     return domain_[node * levels_ + level];
   }
@@ -26,6 +27,8 @@ class Domains {
   std::uint32_t place(std::size_t node, std::size_t level) const {
     return place_[node * levels_ + level];
   }
+  // Whether it is a domain of its own, with an uplink; else the domain around stands in for it.
+  bool is_own(std::uint32_t domain, std::size_t level) const { return own_[level][domain]; }
   // How many domains a level has.
   std::size_t count(std::size_t level) const { return count_[level]; }
   std::size_t levels() const { return levels_; }
@@ -42,6 +45,7 @@ class Domains {
   std::vector<std::uint32_t> domain_;
   std::vector<std::uint32_t> place_;
   std::vector<std::size_t> count_;
+  std::vector<std::vector<bool>> own_;
 };
 
 }  // namespace toprun::placement

@@ -45,7 +45,19 @@ std::string list_of(const std::vector<std::string>& names) {
 // Whether two nodes are known to share their domains from the outermost down to this level.
 bool share(const Path& a, const Path& b, std::size_t level) {
   return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(level + 1), b.begin(),
-                    [](const auto& x, const auto& y) { return x && x == y; });
+                    [](const auto& x, const auto& y) { return !x.is_unknown() && x == y; });
+}
+
+// "rack a of cluster c", from this level outwards; levels that the host has none of are left out.
+std::string place_words(const std::vector<std::string>& levels, const Path& path,
+                        std::size_t innermost) {
+  std::string text;
+  for (std::size_t level = innermost + 1; level-- > 0;) {
+    if (path[level].is_none()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : " of ", levels[level],
+                        path[level].value_or("unknown"));
+  }
+  return text;
 }
 
 std::optional<std::size_t> innermost_known(const Path& path) {
@@ -138,7 +150,7 @@ class Overall {
             : fmt::format("; {} would do without the wish for segments", ring.minimum)));
     std::vector<std::string> unknown;
     for (const Node& node : placement_.nodes) {
-      if (node.placed && !node.location.path[level]) unknown.push_back(node.name);
+      if (node.placed && node.location.path[level].is_unknown()) unknown.push_back(node.name);
     }
     if (unknown.empty()) return;
     lines_.push_back(
@@ -213,18 +225,12 @@ class Reason {
  private:
   const Path& path() const { return node_.location.path; }
 
-  std::string name_at(std::size_t level) const {
-    return fmt::format("{} {}", placement_.levels[level],
-                       path()[level] ? *path()[level] : "unknown");
-  }
-
   // "rack unknown of block b of cluster c".
   std::string place(std::size_t level) const {
-    std::string text;
-    for (std::size_t inner = path().size(); inner-- > 0;) {
-      text += (text.empty() ? "" : " of ") + name_at(inner);
-    }
-    return level + 1 == path().size() ? text : text + ", no more is known";
+    const std::string text = place_words(placement_.levels, path(), path().size() - 1);
+    const bool more = std::any_of(path().begin() + static_cast<std::ptrdiff_t>(level), path().end(),
+                                  [](const auto& domain) { return domain.is_unknown(); });
+    return more ? text + ", no more is known" : text;
   }
 
   std::string evidence() const {
@@ -260,12 +266,13 @@ class Reason {
   // What comes before its domain's nodes.
   std::string after(std::size_t first, std::size_t level) const {
     if (segments_) return {};
-    if (first == 0) return ", first by name";
+    const std::string_view by = path().seat() > 0 ? "position" : "name";
+    if (first == 0) return fmt::format(", first by {}", by);
     const Path& before = nodes_[first - 1].location.path;
     std::size_t other = 0;
     while (other < level && before[other] == path()[other]) ++other;
     if (!before[other] || !path()[other]) return {};
-    return fmt::format(", after {} {} by name", placement_.levels[other], *before[other]);
+    return fmt::format(", after {} {} by {}", placement_.levels[other], *before[other], by);
   }
 
   std::string neighbours() const {
@@ -280,7 +287,7 @@ class Reason {
     if (path().empty()) return node.name;
     for (std::size_t level = 0; level < path().size(); ++level) {
       if (share(path(), node.location.path, level)) continue;
-      const bool known = path()[level] && node.location.path[level];
+      const bool known = !path()[level].is_unknown() && !node.location.path[level].is_unknown();
       return fmt::format("{} ({} {})", node.name, known ? "another" : "unknown",
                          placement_.levels[level]);
     }
@@ -335,11 +342,7 @@ class Runs {
     const std::span<const Node> run = std::span(placement_.nodes).subspan(first, last - first);
     std::vector<std::string> names;
     for (const Node& node : run) names.push_back(node.name);
-    std::string place;
-    for (std::size_t inner = level + 1; inner-- > 0;) {
-      place += fmt::format("{}{} {}", place.empty() ? "" : " of ", placement_.levels[inner],
-                           run.front().location.path[inner].value_or("unknown"));
-    }
+    const std::string place = place_words(placement_.levels, run.front().location.path, level);
     const Node& end = run.back();
     return fmt::format(
         "{}: {}, {} ({})",

@@ -90,6 +90,17 @@ const std::string* explanation_of(const Placement& placement, const Node& node) 
   return why.empty() ? nullptr : &why;
 }
 
+// Levels of which the node has no domain: in `path` they look like unknown ones.
+void write_missing_levels(JsonWriter& json, const Placement& placement, const Node& node) {
+  const topology::Path& path = node.location.path;
+  if (std::ranges::none_of(path, &topology::Domain::is_none)) return;
+  std::vector<std::string> missing;
+  for (std::size_t level = 0; level < path.size(); ++level) {
+    if (path[level].is_none()) missing.push_back(placement.levels[level]);
+  }
+  json.raw(", \"has_no\": ").texts(missing);
+}
+
 std::string json_text(const Placement& placement) {
   constexpr std::string_view next_line = ",\n  ";
   JsonWriter json;
@@ -103,7 +114,10 @@ std::string json_text(const Placement& placement) {
       placement.nodes,
       [&](const Node& node) {
         json.raw("{\"name\": ").text(node.name).raw(", \"path\": ");
-        json.list(node.location.path, [&](const auto& domain) { json.optional(domain); });
+        json.list(node.location.path, [&](const auto& domain) { json.optional(domain.name()); });
+        write_missing_levels(json, placement, node);
+        if (const std::size_t seat = node.location.path.seat())
+          json.raw(", \"seat\": ").number(seat);
         json.raw(", \"first_rank\": ").number(static_cast<std::size_t>(node.first_rank));
         json.raw(", \"nproc\": ").number(static_cast<std::size_t>(node.nproc));
         json.raw(", \"evidence\": ");
@@ -196,7 +210,7 @@ std::string dlrover_text(const Placement& placement) {
     std::string group;
     for (const auto& domain : node.location.path) {
       if (&domain != &node.location.path.front()) group += '/';
-      group += domain.value_or("");
+      group += *domain;
     }
     json.raw(std::exchange(separator, ", ")).text(node.name).raw(": ").text(group);
   }

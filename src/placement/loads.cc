@@ -34,7 +34,8 @@ Network::Network(const Domains& domains, std::size_t nodes, Links links)
     : nodes_(nodes),
       links_(std::move(links)),
       domain_(nested(domains, nodes)),
-      first_(links_.levels.size()) {
+      first_(links_.levels.size()),
+      uplink_(links_.levels.size()) {
   const auto nvlink = std::ranges::find(links_.levels, true, &Links::Level::nvlink);
   if (nvlink != links_.levels.end()) {
     nvlink_ = static_cast<std::size_t>(nvlink - links_.levels.begin());
@@ -47,6 +48,7 @@ Network::Network(const Domains& domains, std::size_t nodes, Links links)
       if (number[domain] == unseen) {
         number[domain] = static_cast<std::uint32_t>(first_[level].size());
         first_[level].push_back(node);
+        uplink_[level].push_back(domains.is_own(domains.domain(node, level), level));
       }
       domain = number[domain];
     }
@@ -56,13 +58,18 @@ Network::Network(const Domains& domains, std::size_t nodes, Links links)
 std::vector<std::size_t> Network::sizes(std::span<const std::size_t> nodes,
                                         std::size_t level) const {
   std::vector<std::size_t> sizes(count(level));
-  for (const std::size_t node : nodes) ++sizes[domain(node, level)];
+  for (const std::size_t node : nodes) {
+    if (has_uplink(domain(node, level), level)) ++sizes[domain(node, level)];
+  }
   return sizes;
 }
 
 bool Network::divides(std::span<const std::size_t> nodes, std::size_t level) const {
-  return std::ranges::any_of(
-      nodes, [&](std::size_t node) { return domain(node, level) != domain(nodes.front(), level); });
+  const std::uint32_t first = domain(nodes.front(), level);
+  return std::ranges::any_of(nodes, [&](std::size_t node) {
+    const std::uint32_t other = domain(node, level);
+    return other != first && (has_uplink(first, level) || has_uplink(other, level));
+  });
 }
 
 double Network::latency_us(std::span<const std::size_t> nodes) const {
@@ -98,8 +105,8 @@ void Loads::add(std::size_t from, std::size_t to, double bytes) {
     const std::uint32_t entered = network_.domain(to, level);
     if (left == entered) return;
     if (network_.link(level).nvlink) continue;
-    uplinks_[level][left].out.add(1, bytes);
-    uplinks_[level][entered].in.add(1, bytes);
+    if (network_.has_uplink(left, level)) uplinks_[level][left].out.add(1, bytes);
+    if (network_.has_uplink(entered, level)) uplinks_[level][entered].in.add(1, bytes);
   }
 }
 
@@ -113,7 +120,7 @@ void Loads::add_all_pairs(std::span<const std::size_t> nodes, double bytes) {
   const auto by_nvlink = nvlink ? network_.sizes(nodes, *nvlink) : std::vector<std::size_t>{};
   // Those that a node reaches by NVLink, itself included.
   const auto near = [&](std::size_t node) {
-    return nvlink ? by_nvlink[network_.domain(node, *nvlink)] : std::size_t{1};
+    return nvlink ? std::max<std::size_t>(by_nvlink[network_.domain(node, *nvlink)], 1) : 1;
   };
   for (const std::size_t node : nodes) {
     add_both(adapters_[node], all - near(node));

@@ -20,7 +20,8 @@ namespace toprun::placement {
 // domain take the sender's and the receiver's NVLink instead and nothing else.
 //
 // Domains are nested here: nodes that share one share all around it, also where these are not
-// known. A node whose domain is not known is alone in it.
+// known. A node whose domain is not known is alone in it; nodes that have none of a level have no
+// uplink there.
 class Network {
  public:
   // `domains` are those of `nodes` nodes and have a level for each of `links.levels`.
@@ -41,14 +42,18 @@ class Network {
   // A node of the domain.
   std::size_t first(std::uint32_t domain, std::size_t level) const { return first_[level][domain]; }
 
+  // Whether the domain has an uplink; else it stands for nodes without one at this level.
+  bool has_uplink(std::uint32_t domain, std::size_t level) const { return uplink_[level][domain]; }
+
   std::optional<std::size_t> nvlink_level() const { return nvlink_; }
   bool by_nvlink(std::size_t a, std::size_t b) const {
-    return nvlink_ && domain(a, *nvlink_) == domain(b, *nvlink_);
+    return nvlink_ && domain(a, *nvlink_) == domain(b, *nvlink_) &&
+           has_uplink(domain(a, *nvlink_), *nvlink_);
   }
 
-  // How many of the nodes each domain of the level holds.
+  // How many of the nodes each domain of the level holds; 0 where it has no uplink.
   std::vector<std::size_t> sizes(std::span<const std::size_t> nodes, std::size_t level) const;
-  // Whether they are in more than one domain of the level.
+  // Whether a domain of the level with an uplink holds some of them and not the others.
   bool divides(std::span<const std::size_t> nodes, std::size_t level) const;
   // Of a message between the two that are furthest apart.
   double latency_us(std::span<const std::size_t> nodes) const;
@@ -59,6 +64,7 @@ class Network {
   std::optional<std::size_t> nvlink_;  // the outermost, if there are several
   std::vector<std::uint32_t> domain_;
   std::vector<std::vector<std::size_t>> first_;
+  std::vector<std::vector<bool>> uplink_;
 };
 
 // What one link carries in one direction, and how long that takes it.

@@ -96,8 +96,8 @@ Indexes by_place(const Entries& entries, const Domains& domains) {
   return order;
 }
 
-Indexes by_topology(const std::vector<Host>& hosts, const Entries& entries,
-                    const Domains& domains) {
+Indexes by_topology(const std::vector<Host>& hosts, const topology::Map& map,
+                    const Entries& entries, const Domains& domains) {
   if (domains.levels() == 0) return as_given(hosts.size());
   Indexes order = by_place(entries, domains);
   const auto unplaced =
@@ -105,7 +105,9 @@ Indexes by_topology(const std::vector<Host>& hosts, const Entries& entries,
 
   // Domain by domain: comparing names is what costs, and inside a rack there are few to compare.
   const std::size_t innermost = domains.levels() - 1;
-  const auto by_name_then_as_given = [&](std::size_t a, std::size_t b) {
+  const auto seat = [&](std::size_t i) { return map.hosts[entries[i]].location.path.seat(); };
+  const auto by_seat_then_name = [&](std::size_t a, std::size_t b) {
+    if (seat(a) != seat(b)) return seat(a) < seat(b);
     if (natural_less(hosts[a].name, hosts[b].name)) return true;
     return a < b && hosts[a].name == hosts[b].name;
   };
@@ -113,8 +115,8 @@ Indexes by_topology(const std::vector<Host>& hosts, const Entries& entries,
     const auto last = std::find_if(first, unplaced, [&](std::size_t i) {
       return domains.place(i, innermost) != domains.place(*first, innermost);
     });
-    if (!std::is_sorted(first, last, by_name_then_as_given)) {
-      std::sort(first, last, by_name_then_as_given);
+    if (!std::is_sorted(first, last, by_seat_then_name)) {
+      std::sort(first, last, by_seat_then_name);
     }
     first = last;
   }
@@ -146,9 +148,9 @@ Indexes segmented(Indexes sorted, const Entries& entries, const Domains& domains
   return order;
 }
 
-Indexes by_wishes(const std::vector<Host>& hosts, const Entries& entries, const Domains& domains,
-                  const Wishes& wishes) {
-  Indexes indexes = by_topology(hosts, entries, domains);
+Indexes by_wishes(const std::vector<Host>& hosts, const topology::Map& map, const Entries& entries,
+                  const Domains& domains, const Wishes& wishes) {
+  Indexes indexes = by_topology(hosts, map, entries, domains);
   if (wishes.segment > 1) {
     indexes = segmented(std::move(indexes), entries, domains, wishes.segment);
   }
@@ -244,17 +246,43 @@ struct Listed {
   std::vector<std::string> where;
 };
 
+// The hosts of a line in one of the forms that `topo order --format` prints: "n0 slots=8" and
+// "rank 0=n0 slot=0" without what is not a host's name.
+std::string_view hosts_in(std::string_view line) {
+  constexpr std::string_view rank = "rank ";
+  if (line.starts_with(rank) && line.contains('=')) line.remove_prefix(line.find('=') + 1);
+  const std::size_t slots = line.find(" slot");
+  return line.substr(0, line.find('=', slots) == line.npos ? line.npos : slots);
+}
+
+// ["n0", "n1"] in one line as n0,n1.
+std::string without_quotes(std::string_view line) {
+  const std::string_view text = trim(line);
+  if (!text.starts_with('[') || !text.ends_with(']') || !text.contains('"')) {
+    return std::string(line);
+  }
+  std::string names(text.substr(1, text.size() - 2));
+  std::erase_if(names, [](char c) { return c == '"' || c == ' '; });
+  return names;
+}
+
 Result<Listed> read_list(std::string_view text, const std::string& file) {
   Listed listed;
   std::unordered_map<std::string, std::size_t> first;
   std::size_t line_number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++line_number;
-    line = line.substr(0, line.find('#'));
-    const auto hosts = hosts::parse_hostlist(line, hosts::max_hosts - listed.names.size());
+    const std::string_view names = hosts_in(line.substr(0, line.find('#')));
+    const auto hosts =
+        hosts::parse_hostlist(without_quotes(names), hosts::max_hosts - listed.names.size());
     if (!hosts) {
-      return usage(topology::at(file, {line_number, hosts.error().column}), hosts.error().why,
-                   hosts.error().fix);
+      const auto before = static_cast<std::size_t>(names.data() - line.data());
+      return usage(topology::at(file, {line_number, before + hosts.error().column}),
+                   hosts.error().why, hosts.error().fix);
+    }
+    // A line for each rank of a host.
+    if (hosts->size() == 1 && !listed.names.empty() && hosts->front() == listed.names.back()) {
+      continue;
     }
     for (const std::string& host : *hosts) {
       const std::string where = topology::at_line(file, line_number);
@@ -276,8 +304,8 @@ Result<Listed> read_list(std::string_view text, const std::string& file) {
 Result<Placement> place_needed(const std::vector<Host>& hosts, topology::Map map, Wishes wishes) {
   const Entries entries = look_up(hosts, map);
   const Domains domains = domains_of(entries, map);
-  Indexes kept =
-      without_spares(by_topology(hosts, entries, domains), domains, wishes.nodes, wishes.segment);
+  Indexes kept = without_spares(by_topology(hosts, map, entries, domains), domains, wishes.nodes,
+                                wishes.segment);
   std::ranges::sort(kept);
   std::vector<Host> needed;
   for (const std::size_t i : kept) needed.push_back(hosts[i]);
@@ -356,10 +384,10 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const
                      "leave one of them out");
       }
       if (wishes.plan && wishes.before.empty()) {
-        return place_for(*wishes.plan, by_topology(hosts, entries, domains), hosts, std::move(map),
-                         entries, domains);
+        indexes = by_topology(hosts, map, entries, domains);
+        return place_for(*wishes.plan, std::move(indexes), hosts, std::move(map), entries, domains);
       }
-      indexes = by_wishes(hosts, entries, domains, wishes);
+      indexes = by_wishes(hosts, map, entries, domains, wishes);
       break;
     case Order::name:
       indexes = by_name(hosts);

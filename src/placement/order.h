@@ -73,12 +73,14 @@ struct Wishes {
   std::vector<std::string> before = {};  // an earlier order of the job, to be kept (stable.h)
 };
 
-// Orders the hosts. Order::topology: domains in natural order of their names, unknown ones after
-// them, nodes in natural order of their names inside the innermost domain, nodes without evidence
-// last, as given. So `ordered` is `minimum` at every level at once, whatever is known: domains are
-// nested, so that sorting by the innermost puts the nodes of each domain around it in a row too,
-// and a ring leaves a domain whose nodes are in a row exactly once, which is the least as soon as
-// there is a second one. A node of an unknown domain is alone in it, so it is a row in any order.
+// Orders the hosts. Order::topology: domains in natural order of their names (of a torus and a ring
+// in the order of their seats, path.h), nodes that have none of the level after them, then those
+// whose domain is not known; nodes in natural order of their names inside the innermost domain,
+// nodes without evidence last, as given. So `ordered` is `minimum` at every level at once, whatever
+// is known: domains are nested, so that sorting by the innermost puts the nodes of each domain
+// around it in a row too, and a ring leaves a domain whose nodes are in a row exactly once, which
+// is the least as soon as there is a second one. A node of an unknown domain is alone in it, so it
+// is a row in any order.
 //
 // Each host is looked up by name in the map (topology::locate gives one with the hosts' own names);
 // two hosts of one name (two agents on one host) are both in its place. Hosts that only the map
@@ -95,7 +97,9 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map,
                         const Wishes& wishes = {});
 
 // The same with an order that the user wrote down: the text of a file with host names, one or a
-// hostlist per line, "#" begins a comment. Names match as in topology::match_hosts. Error
+// hostlist per line, "#" begins a comment; or in a form that `topo order --format` prints for other
+// programs: "HOST slots=N", "rank N=HOST slot=K", a line for each rank, a JSON list of names. Names
+// match as in topology::match_hosts. Error
 // (`file`:line:column): a malformed list, a host twice, a name that is not the job's; a host of the
 // job that is missing (named).
 Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map map,

@@ -135,6 +135,68 @@ TEST(Order, ByNameAndAsGiven) {
   EXPECT_EQ(order_of(*place(hosts, map, {.order = Order::given})), (Names{"n9", "n10", "n2"}));
 }
 
+// A level that a branch lacks: steps between its hosts are inside of what is around them.
+TEST(Order, AStepWithoutALevelCrossesNone) {
+  const auto none = topology::Domain::none();
+  const Map map = map_of({"core", "spine", "leaf"}, {{"n0", {"c", none, "s0"}},
+                                                     {"n1", {"c", "p", "s1"}},
+                                                     {"n2", {"c", none, "s0"}},
+                                                     {"n3", {"c", none, "s3"}},
+                                                     {"n4", {"c", "p", "s1"}}});
+  const auto placement = place(hosts_named({"n0", "n1", "n2", "n3", "n4"}), map);
+  ASSERT_TRUE(placement);
+  EXPECT_EQ(order_of(*placement), (Names{"n1", "n4", "n0", "n2", "n3"}));
+  EXPECT_EQ(ring_of(*placement), "core 0 0 0;spine 4 2 2;leaf 5 3 3;");
+  // The same where the level is not known: each counts as alone, behind those that have it.
+  Map unknown = map;
+  for (auto& entry : unknown.hosts) {
+    if (entry.location.path[1].is_none()) entry.location.path.set(1, std::nullopt);
+  }
+  EXPECT_EQ(ring_of(*place(hosts_named({"n0", "n1", "n2", "n3", "n4"}), unknown)),
+            "core 0 0 0;spine 5 4 4;leaf 5 3 3;");
+  // Both in one place: hosts that have none before those of which it is not known.
+  Map both = map;
+  both.hosts[0].location.path.set(1, std::nullopt);
+  EXPECT_EQ(order_of(*place(hosts_named({"n0", "n1", "n2", "n3", "n4"}), both)),
+            (Names{"n1", "n4", "n2", "n3", "n0"}));
+}
+
+// A torus' rows and a ring are passed to and fro, not by name.
+TEST(Order, SeatsGoBeforeNames) {
+  std::vector<std::pair<std::string, Path>> places;
+  const std::vector<std::tuple<std::string, std::string, std::size_t>> seats = {
+      {"n0", "y0", 1}, {"n1", "y0", 2}, {"n2", "y1", 4}, {"n3", "y1", 3}, {"n4", "y2", 5}};
+  for (const auto& [name, row, seat] : seats) {
+    Path path = {"t", row};
+    path.set_seat(seat);
+    places.emplace_back(name, path);
+  }
+  const Map map = map_of({"torus", "row"}, places);
+  EXPECT_EQ(order_of(*place(hosts_named({"n4", "n3", "n2", "n1", "n0"}), map)),
+            (Names{"n0", "n1", "n3", "n2", "n4"}));
+  Map backwards = map;
+  for (auto& entry : backwards.hosts) {
+    entry.location.path.set_seat(10 - entry.location.path.seat());
+  }
+  EXPECT_EQ(order_of(*place(hosts_named({"n4", "n3", "n2", "n1", "n0"}), backwards)),
+            (Names{"n4", "n2", "n3", "n1", "n0"}));
+}
+
+// What `topo order --format` prints for other programs is an order too.
+TEST(Order, ReadsItsOwnForms) {
+  const std::vector<std::string> forms = {
+      "n1\nn0\nn2\n", "n1 slots=2\nn0 slots=2\nn2 slots=2\n", "n1\nn1\nn0\nn0\nn2\nn2\n",
+      "rank 0=n1 slot=0\nrank 1=n1 slot=1\nrank 2=n0 slot=0\nrank 3=n2 slot=0\n",
+      "[\"n1\", \"n0\", \"n2\"]\n"};
+  for (const std::string& form : forms) {
+    const auto names = read_order(form, "o.txt");
+    ASSERT_TRUE(names) << form << names.error().line();
+    EXPECT_EQ(*names, (Names{"n1", "n0", "n2"})) << form;
+  }
+  EXPECT_EQ(read_order("rank 0=n[1- slot=0\n", "o.txt").error().line().substr(0, 11),
+            "o.txt:1:10:");
+}
+
 TEST(Order, AsListedInAFile) {
   const Map map = map_of({"rack"}, {{"n0", {"r1"}}});
   const auto hosts = hosts_named({"n0", "n1", "n2.c"});

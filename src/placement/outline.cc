@@ -28,10 +28,15 @@ std::vector<Domain> split_at(Nodes nodes, std::size_t level) {
         nodes, [&](const Node& node) { return node.location.path[level] != path[level]; });
     const auto count = static_cast<std::size_t>(other - nodes.begin());
     Domain domain{level, path[level], nodes.first(count), {}};
-    const bool known_further =
-        level + 1 < path.size() && (domain.name || known_inside(domain.nodes, level + 1));
-    if (known_further) domain.inside = split_at(domain.nodes, level + 1);
-    domains.push_back(std::move(domain));
+    const bool further = level + 1 < path.size() && known_inside(domain.nodes, level + 1);
+    if (further || (domain.name && level + 1 < path.size())) {
+      domain.inside = split_at(domain.nodes, level + 1);
+    }
+    if (domain.name.is_none() && further) {
+      std::ranges::move(domain.inside, std::back_inserter(domains));
+    } else {
+      domains.push_back(std::move(domain));
+    }
     nodes = nodes.subspan(count);
   }
   return domains;
@@ -105,7 +110,8 @@ class Text {
 
   void add(const Domain& domain) {
     lines_.push_back(
-        {label(domain, domain.name.value_or("unknown")), count_of_nodes(domain.nodes.size()),
+        {label(domain, domain.name.value_or(domain.name.is_none() ? "none" : "unknown")),
+         count_of_nodes(domain.nodes.size()),
          domain.inside.empty() ? shortened(hosts::compress_hostlist(names_of(domain.nodes)))
                                : std::string()});
     add_all(domain.inside);
@@ -143,7 +149,7 @@ void write(JsonWriter& json, const Placement& placement, Siblings domains) {
       domains,
       [&](const Domain& domain) {
         json.raw("{\"level\": ").text(placement.levels[domain.level]);
-        json.raw(", \"name\": ").optional(domain.name);
+        json.raw(", \"name\": ").optional(domain.name.name());
         json.raw(", \"nodes\": ").number(domain.nodes.size());
         if (domain.inside.empty()) {
           json.raw(", \"hosts\": ").texts(names_of(domain.nodes));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,13 +9,15 @@
 
 namespace toprun::placement {
 
-// A domain with its nodes, or those nodes of a domain whose own domain at the next level is not
-// known: these may sit in one or in many.
+// A domain with its nodes; or those nodes of a domain whose own domain at the next level is not
+// known, which may sit in one or in many; or, without a name and not unknown, those that hang on
+// the domain around them directly. A level that a branch lacks is left out: what is inside follows
+// at once, with a level of its own.
 struct Domain {
-  std::size_t level = 0;            // of the placement's levels
-  std::optional<std::string> name;  // nullopt: not known
-  std::span<const Node> nodes;      // of the placement, which must outlive this
-  std::vector<Domain> inside;       // empty: innermost level, or nothing is known further inwards
+  std::size_t level = 0;  // of the placement's levels
+  topology::Domain name;
+  std::span<const Node> nodes;  // of the placement, which must outlive this
+  std::vector<Domain> inside;   // empty: innermost level, or nothing is known further inwards
 };
 
 // The outermost domains of the nodes that have a place. The placement is one of Order::topology,
@@ -30,7 +31,7 @@ inline constexpr std::size_t max_siblings = 16;
 std::string outline_text(const Placement& placement, bool fold = true);
 
 // {"schema": "toprun.topo_show/1", source, levels, nodes, domains: [{level, name, nodes, domains or
-// hosts}], unplaced, warnings}; a domain's name is null where it is not known.
+// hosts}], unplaced, warnings}; a domain's name is null where it is not known or there is none.
 std::string outline_json(const Placement& placement);
 
 }  // namespace toprun::placement

@@ -22,6 +22,25 @@ Placement placement_of(std::vector<std::string> levels,
   return *place(hosts, map);
 }
 
+// What a branch has not is left out of it.
+TEST(Outline, AnUnevenTree) {
+  const auto none = topology::Domain::none();
+  const auto placement = placement_of(
+      {"core", "spine", "leaf"},
+      {{"n0", {"c", none, "s0"}}, {"n1", {"c", "p", "s1"}}, {"n2", {"c", std::nullopt, "s2"}}});
+  EXPECT_EQ(outline_text(placement),
+            "core c             3 nodes\n"
+            "  spine p          1 node\n"
+            "    leaf s1        1 node   n1\n"
+            "    leaf s0        1 node   n0\n"
+            "  spine unknown    1 node\n"
+            "    leaf s2        1 node   n2\n");
+  const auto json = nlohmann::json::parse(outline_json(placement));
+  EXPECT_EQ(json["domains"][0]["domains"][1]["level"], "leaf");
+  EXPECT_EQ(json["domains"][0]["domains"][1]["hosts"], nlohmann::json({"n0"}));
+  EXPECT_EQ(json["domains"][0]["domains"][2]["name"], nullptr);
+}
+
 TEST(Outline, ATreeWithCountsAndHosts) {
   const auto placement = placement_of({"core", "spine", "leaf"}, {{"n0", {"c", "s1", "l1"}},
                                                                   {"n1", {"c", "s0", "l0"}},

@@ -71,14 +71,14 @@ class Folding {
     if (level == cut_.level) return add_folded(domains, around);
     for (const Domain& domain : domains) {
       around.inside.push_back(
-          {domain.level, domain.name, domain.nodes.size(), 0, sketch_.units.size(), 0, {}});
+          {domain.level, domain.name.name(), domain.nodes.size(), 0, sketch_.units.size(), 0, {}});
       Frame& frame = around.inside.back();
       if (!domain.inside.empty()) {
         add_all(domain.inside, level + 1, frame);
       } else if (cut_.level == tree_.levels.size()) {
-        add_nodes(domain.nodes, cut_.together, !domain.name, frame);
+        add_nodes(domain.nodes, cut_.together, domain.name.is_unknown(), frame);
       } else {
-        add_nodes(domain.nodes, domain.nodes.size(), !domain.name, frame);
+        add_nodes(domain.nodes, domain.nodes.size(), domain.name.is_unknown(), frame);
       }
     }
   }
@@ -100,12 +100,13 @@ class Folding {
 
   static Unit folded(Siblings domains) {
     std::vector<std::string> names;
-    for (const Domain& domain : domains) names.push_back(domain.name.value_or("unknown"));
+    for (const Domain& domain : domains)
+      names.push_back(domain.name.value_or(domain.name.is_none() ? "none" : "unknown"));
     Unit unit;
     unit.name = hosts::compress_hostlist(names);
     unit.level = domains[0].level;
     unit.domains = domains.size();
-    unit.unknown = !domains[0].name;
+    unit.unknown = domains[0].name.is_unknown();
     return unit;
   }
 
@@ -157,7 +158,7 @@ void find_crossing(const Node& from, const Node& to, Step& step) {
   for (std::size_t level = 0; level < a.size(); ++level) {
     if (a[level] && a[level] == b[level]) continue;
     step.crosses = level;
-    step.unknown = !a[level] || !b[level];
+    step.unknown = a[level].is_unknown() || b[level].is_unknown();
     return;
   }
 }

@@ -1,14 +1,18 @@
 #include "rendezvous/secret.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <munge.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <memory>
 
+#include "base/fd.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "base/trust.h"
 #include "rendezvous/preamble.h"
 
 namespace toprun::rendezvous {
@@ -43,6 +47,21 @@ std::string label_of(std::string_view job) {
 bool is_genuine(munge_err_t error) {
   return error == EMUNGE_SUCCESS || error == EMUNGE_CRED_EXPIRED || error == EMUNGE_CRED_REWOUND ||
          error == EMUNGE_CRED_REPLAYED;
+}
+
+Result<std::string> secret_in(const std::string& path) {
+  const std::string what = "TOPRUN_SECRET_FILE " + path;
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  struct stat status {};
+  if (file && ::fstat(file.get(), &status) == 0) {
+    if (auto why = distrust_secret(status, ::geteuid()); !why.empty()) {
+      return fail(what, std::move(why), "it has to be your own and nobody else's: chmod 600 it");
+    }
+  }
+  const auto content = read_open_file(file, what, max_secret_bytes);
+  if (!content) return std::unexpected(content.error());
+  if (trim(*content).empty()) return fail(what, "is empty");
+  return std::string(trim(*content));
 }
 
 }  // namespace
@@ -138,10 +157,9 @@ Result<Secret> choose_secret(const Environment& environment,
                              std::string_view job) {
   if (const auto text = environment.non_empty("TOPRUN_SECRET")) return Secret::given(*text);
   if (const auto path = environment.non_empty("TOPRUN_SECRET_FILE")) {
-    const auto content = read_file(*path, max_secret_bytes);
-    if (!content) return std::unexpected(content.error());
-    if (trim(*content).empty()) return fail("TOPRUN_SECRET_FILE " + *path + " is empty");
-    return Secret::given(std::string(trim(*content)));
+    auto text = secret_in(*path);
+    if (!text) return std::unexpected(std::move(text.error()));
+    return Secret::given(*std::move(text));
   }
   if (launched_with) return Secret::given(*launched_with);
   const std::string socket = munge_socket(environment);

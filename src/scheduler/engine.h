@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -62,6 +64,16 @@ struct AgentRequest {
   std::vector<std::string> options = {};  // of the engine's command, beside its own
 };
 
+// Why an engine ended a run.
+struct Stop {
+  enum class Reason {
+    preemption,  // for another job, or to start this one again later
+    time_limit,
+  };
+  Reason reason;
+  std::string words;
+};
+
 // Waits so long. False: the caller has no more time.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
@@ -77,10 +89,16 @@ class Engine {
   virtual Result<AgentCommand> agent_command(const Environment& environment,
                                              const Allocation& allocation,
                                              const AgentRequest& request) const;
-  // Asked when a signal has ended a run: the engine's words for having taken the nodes away for
-  // another job, or to start this one again later; nullopt if it did not. May run a command, for
-  // engine_answer_limit at most.
-  virtual std::optional<std::string> preempted(const Environment& environment) const;
+  // Asked when a signal has ended a run: why the engine did that; nullopt if it was not the engine,
+  // or it has no reason of its own. May run a command, for engine_answer_limit at most.
+  virtual std::optional<Stop> why_stopped(const Environment& environment) const;
+  // After a run that was preempted: puts the job back into the queue where the engine was asked to,
+  // and would not do so by itself once the job's own processes have ended.
+  virtual void put_back(const Environment& environment) const;
+  // Whether this process is the engine's own, by which it signals the job's processes on this node.
+  virtual bool owns(pid_t process) const;
+  // Whether that goes to every process here, ranks included, and not only to what it has started.
+  virtual bool signals_every_process(const Environment& environment) const;
   // On a node of an elastic run that hears no more of the root's node: if the engine finds that
   // node lost, and with it whatever would have ended the job, puts the job back into the queue or
   // ends it. Blocks until then, or until it is clear that there is no need.
@@ -126,8 +144,13 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints);
 Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                    const AgentRequest& request);
 
-// What the engines' preempted() says.
-std::optional<std::string> preempted(const Environment& environment);
+// What the engines' why_stopped() says, and what their put_back() does.
+std::optional<Stop> why_stopped(const Environment& environment);
+void put_back(const Environment& environment);
+
+// Whether any engine owns() it, and what the engines' signals_every_process() says.
+bool is_of_an_engine(pid_t process);
+bool signals_every_process(const Environment& environment);
 
 // What each engine's settle_orphaned() does.
 void settle_orphaned(const Environment& environment, const Pause& pause);

@@ -48,8 +48,18 @@ Result<AgentCommand> Engine::agent_command(const Environment&, const Allocation&
   return fail(fmt::format("{} starts no agents", name()));
 }
 
-std::optional<std::string> Engine::preempted(const Environment&) const {
+std::optional<Stop> Engine::why_stopped(const Environment&) const {
   return std::nullopt;
+}
+
+void Engine::put_back(const Environment&) const {}
+
+bool Engine::owns(pid_t) const {
+  return false;
+}
+
+bool Engine::signals_every_process(const Environment&) const {
+  return false;
 }
 
 void Engine::settle_orphaned(const Environment&, const Pause&) const {}
@@ -111,11 +121,26 @@ void settle_orphaned(const Environment& environment, const Pause& pause) {
   for (const Engine* engine : engines()) engine->settle_orphaned(environment, pause);
 }
 
-std::optional<std::string> preempted(const Environment& environment) {
+std::optional<Stop> why_stopped(const Environment& environment) {
   for (const Engine* engine : engines()) {
-    if (auto words = engine->preempted(environment)) return words;
+    if (auto stop = engine->why_stopped(environment)) return stop;
   }
   return std::nullopt;
+}
+
+void put_back(const Environment& environment) {
+  for (const Engine* engine : engines()) engine->put_back(environment);
+}
+
+bool is_of_an_engine(pid_t process) {
+  return std::ranges::any_of(engines(),
+                             [&](const Engine* engine) { return engine->owns(process); });
+}
+
+bool signals_every_process(const Environment& environment) {
+  return std::ranges::any_of(engines(), [&](const Engine* engine) {
+    return engine->signals_every_process(environment);
+  });
 }
 
 }  // namespace toprun::scheduler

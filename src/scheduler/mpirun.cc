@@ -9,6 +9,7 @@ namespace toprun::scheduler {
 namespace {
 
 constexpr std::chrono::seconds version_limit{20};  // a cold network file system
+constexpr std::string_view tag_option = "--tag-output";
 constexpr int oldest_open_mpi = 3;
 constexpr int first_with_prrte = 5;
 // From so many hosts on mpirun is to log in to each by itself and to all at once: by a tree a host
@@ -96,6 +97,11 @@ std::vector<std::string> mpirun_agents(const MpirunCommand& command,
   return argv;
 }
 
+bool tags_output(const MpirunCommand& command) {
+  return command.kind == Mpirun::orte &&
+         std::ranges::find(command.program, tag_option) == command.program.end();
+}
+
 std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::string& host_file,
                                       int ranks) {
   std::vector<std::string> argv = beginning(command);
@@ -104,6 +110,7 @@ std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::s
     add(argv, {"-f", host_file, "-bind-to", "none"});
   } else {
     add(argv, {"--hostfile", host_file, "--map-by", "seq", "--bind-to", "none"});
+    if (tags_output(command)) argv.emplace_back(tag_option);
   }
   add_variables(argv, command);
   argv.insert(argv.end(), command.argv.begin(), command.argv.end());

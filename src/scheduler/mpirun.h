@@ -40,6 +40,10 @@ std::vector<std::string> mpirun_agents(const MpirunCommand& command,
 std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::string& host_file,
                                       int ranks);
 
+// Whether it is told to tag what ranks print, for MpirunOutput: Open MPI 3 and 4, unless the user
+// has told it so already.
+bool tags_output(const MpirunCommand& command);
+
 // Why mpirun failed, from the end of what it wrote to stderr, in words of ours and with what to do;
 // nothing where we know no better.
 std::optional<Error> mpirun_trouble(std::string_view said);

@@ -1,6 +1,7 @@
 #include "scheduler/queue.h"
 
 #include "base/text.h"
+#include "scheduler/exit_codes.h"
 #include "scheduler/slurm_queue.h"
 
 namespace toprun::scheduler {
@@ -44,6 +45,9 @@ bool has_ended(JobState state) {
 std::optional<int> exit_code_of(const Job& job) {
   if (!has_ended(job.state)) return std::nullopt;
   if (job.state == JobState::completed) return 0;
+  if (job.end == JobEnd::time_limit) return exit_time_limit;
+  if (job.end == JobEnd::preemption) return exit_preempted;
+  if (job.end == JobEnd::dependency) return exit_not_started;
   if (job.exit_code && *job.exit_code != 0) return *job.exit_code;
   if (job.state == JobState::cancelled) return code_of_cancelled;
   return job.signal ? code_of_a_signal + *job.signal : exit_failure;

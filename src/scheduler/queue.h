@@ -32,6 +32,14 @@ enum class JobState {
 
 bool has_ended(JobState state);
 
+// What an engine has ended a job for, where that says more than the code of its processes.
+enum class JobEnd {
+  other,
+  time_limit,
+  preemption,
+  dependency,  // it never began: a job that it waits for has ended otherwise than asked
+};
+
 // What an engine tells of one job, or of one task (or all waiting tasks) of an array job. Texts are
 // the engine's and may hold anything; what it does not tell is empty or unset.
 struct Job {
@@ -45,6 +53,7 @@ struct Job {
   std::string state_word;  // "PENDING"
   std::string state_code;  // "PD"
   std::string reason;      // why it waits or ended, the engine's word: "Resources"
+  JobEnd end = JobEnd::other;
   std::optional<std::chrono::seconds> used;
   std::optional<std::chrono::seconds> limit;  // unset: none
   std::int64_t nodes = 0;
@@ -64,8 +73,8 @@ struct Job {
   std::string source;    // the program that told: "scontrol"
 };
 
-// The exit code that a job stands for: its own, 128+n for a signal; where it ended badly without
-// either, 143 if it was cancelled, else 1. nullopt: it has not ended.
+// The exit code that a job stands for: by its JobEnd, else its own, 128+n for a signal; where it
+// ended badly without either, 143 if it was cancelled, else 1. nullopt: it has not ended.
 std::optional<int> exit_code_of(const Job& job);
 
 // What names a job on a command line: "17", "12_3", "12_[4-9]", "17+1".
@@ -108,6 +117,12 @@ struct Machines {
   std::vector<ClusterNode> nodes;
 };
 
+// Whom a signal to a job goes to.
+enum class Addressee {
+  processes,     // all that its steps started, whether they handle it or not
+  batch_script,  // its shell, or what that has become
+};
+
 // The queue of one engine. Every call runs the engine's programs, each for engine_timeout at most.
 class Queue {
  public:
@@ -120,10 +135,13 @@ class Queue {
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
   // Pending jobs, a user's or everybody's, with their expected starts where the engine can tell.
   virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
-  // The command that ends these jobs, or sends them a signal, and its execution. The error is in
-  // the engine's words.
+  // Whether the job's batch script is one that `toprun submit` wrote: its shell has become toprun.
+  virtual bool is_run_by_toprun(const JobId& id) const = 0;
+  // The command that ends these jobs, or sends them a signal ("USR1"), and its execution. The error
+  // is in the engine's words.
   virtual std::vector<std::string> cancel_command(const std::vector<std::string>& ids,
-                                                  const std::string& signal) const = 0;
+                                                  const std::string& signal,
+                                                  Addressee addressee) const = 0;
   virtual Result<void> execute(const std::vector<std::string>& command) const = 0;
   virtual Result<Machines> machines() const = 0;
   // A reason and a state in a user's words; empty: we have none for it.

@@ -16,16 +16,33 @@ class SlurmEngine final : public Engine {
   Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                      const AgentRequest& request) const override;
   // By `scontrol show job`.
-  std::optional<std::string> preempted(const Environment& environment) const override;
+  std::optional<Stop> why_stopped(const Environment& environment) const override;
+  // A job that ends by itself within the grace of its preemption counts as failed, whatever its
+  // exit code (22.05 to 26.05). From the batch script's process only.
+  void put_back(const Environment& environment) const override;
+  // A slurmstepd.
+  bool owns(pid_t process) const override;
+  // In a step, unless Slurm tracks processes by cgroup: it then signals only those that it started.
+  // Of a batch script only the shell gets what --signal=B: or scancel --batch sends.
+  bool signals_every_process(const Environment& environment) const override;
   // With --no-kill Slurm (22.05) takes a lost node out of the job, also the one of the batch
   // script, and then keeps the job for ever. Three nodes at most ask, until SlurmdTimeout is over.
   void settle_orphaned(const Environment& environment, const Pause& pause) const override;
 };
 
-// What `scontrol show job -o` printed of a preempted or requeued job, in words: PreemptTime is set
-// from the preemption on, and Restarts counts a requeue before the job has ended (22.05).
-// `restarts` is how often the job had been requeued before (SLURM_RESTART_COUNT).
-std::optional<std::string> preemption_in(std::string_view job, int restarts);
+// What `scontrol show job -o` printed tells of why Slurm signalled a job: PreemptTime is set from
+// the preemption to the requeue, Restarts counts a requeue before the job has ended, and Reason is
+// TimeLimit from the first signal on (22.05, 26.05). `restarts` is how often the job had been
+// requeued before (SLURM_RESTART_COUNT).
+std::optional<Stop> stop_in(std::string_view job, int restarts);
+
+// Whether /proc/self/cgroup shows a process in a cgroup of its step's own: proctrack/cgroup uses
+// the freezer of version 1, or version 2 (22.05 to 26.05).
+bool is_tracked_by_cgroup(std::string_view cgroups);
+
+// Whether it is a job that Slurm preempted, that may run again, and that has not gone back into the
+// queue yet.
+bool awaits_requeue(std::string_view job, int restarts);
 
 // How a batch script stands that is not heard of, by what `scontrol show job -o` printed of its
 // job.

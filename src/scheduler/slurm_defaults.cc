@@ -30,11 +30,6 @@ int most_nodes(const JobRequest& job) {
   return count && *count > 0 && *count < INT32_MAX ? static_cast<int>(*count) : 0;
 }
 
-bool is_one_node(const JobRequest& job) {
-  const JobOption* nodes = job.find("--nodes");
-  return nodes != nullptr && (nodes->value == "1" || nodes->value == "1-1");
-}
-
 // MIN-MAX, in place of one number.
 bool is_range(const JobRequest& job) {
   const JobOption* nodes = job.find("--nodes");
@@ -242,17 +237,16 @@ Result<void> choose_files(JobRequest& job) {
   return {};
 }
 
-// A job of one node has no step: its batch shell has become toprun, and signals go to steps only
-// unless they are for the batch shell.
+// For the batch shell, which has become toprun: what Slurm sends to steps it sends to every process
+// of them, and ends those that have no handler. "R:USR1@60" (of a reservation's end) is "BR:…".
 void choose_signal(JobRequest& job, std::vector<std::string>& notes) {
-  const bool alone = is_one_node(job);
   const auto given = std::ranges::find(job.options, "--signal", &JobOption::name);
   if (given != job.options.end()) {
     std::string& value = *given->value;
-    if (!alone || value.find(':') != std::string::npos) return;
-    value = "B:" + value;
-    notes.push_back(
-        fmt::format("--signal={}: with one node toprun is the batch shell itself", value));
+    const std::string flags = lower(value.substr(0, value.find(':') + 1));
+    if (flags.find('b') != std::string::npos) return;
+    value = (flags.empty() ? "B:" : "B") + value;
+    notes.push_back(fmt::format("--signal={}: toprun passes it on to ranks that handle it", value));
     return;
   }
   if (says(job, "--signal")) return;
@@ -261,7 +255,7 @@ void choose_signal(JobRequest& job, std::vector<std::string>& notes) {
   if (const auto limit = time == nullptr ? std::nullopt : slurm_seconds(*time->value)) {
     lead = std::clamp<std::int64_t>(*limit / shortest_share, 1, lead);
   }
-  add(job, "--signal", fmt::format("{}USR2@{}", alone ? "B:" : "", lead),
+  add(job, "--signal", fmt::format("B:USR2@{}", lead),
       fmt::format("workers that handle SIGUSR2 have {} s to save before the time limit", lead));
 }
 

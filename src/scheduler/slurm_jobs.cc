@@ -31,6 +31,7 @@ void read_state(std::string_view text, Job& job) {
   job.state_word = std::string(text.substr(0, text.find_first_of(" +,")));
   if (const State* state = find_state(text)) {
     job.state = state->state;
+    job.end = state->end;
     job.state_code = std::string(state->code);
   }
 }
@@ -140,7 +141,8 @@ void split_id(Job& job) {
   job.task = std::string(task);
 }
 
-void forget_code_before_the_end(Job& job) {
+void settle_end(Job& job) {
+  if (job.state == JobState::cancelled) job.end = end_of_cancelled(job.reason);
   if (has_ended(job.state)) return;
   job.exit_code.reset();
   job.signal.reset();
@@ -166,7 +168,7 @@ std::optional<Job> job_of(const std::array<Column, n>& columns, std::string_view
   columns[n - 1].read(record, job);
   if (job.id.empty() || job.id[0] < '0' || job.id[0] > '9') return std::nullopt;
   split_id(job);
-  forget_code_before_the_end(job);
+  settle_end(job);
   return job;
 }
 
@@ -229,7 +231,7 @@ Job job_of(const Record& record) {
   job.folder = std::string(record.last("WorkDir"));
   job.out = std::string(record.last("StdOut"));
   job.err = std::string(record.last("StdErr"));
-  forget_code_before_the_end(job);
+  settle_end(job);
   return job;
 }
 

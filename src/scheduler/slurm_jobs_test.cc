@@ -81,6 +81,25 @@ TEST(SlurmJobs, ReadsShowJob) {
   EXPECT_EQ(jobs[1].uid, 1000u);
 }
 
+TEST(SlurmJobs, WhatAJobEndedForGoesBeforeItsCode) {
+  const std::pair<const char*, int> cases[] = {
+      {"JobState=COMPLETED Reason=None ExitCode=0:0", 0},
+      {"JobState=FAILED Reason=NonZeroExitCode ExitCode=3:0", 3},
+      {"JobState=TIMEOUT Reason=TimeLimit ExitCode=0:15", 124},
+      {"JobState=TIMEOUT Reason=TimeLimit ExitCode=7:0", 124},
+      {"JobState=PREEMPTED Reason=None ExitCode=0:15", 75},
+      {"JobState=CANCELLED Reason=DependencyNeverSatisfied ExitCode=0:0", 69},
+      {"JobState=CANCELLED Reason=None ExitCode=0:15", 143},
+  };
+  for (const auto& [record, code] : cases) {
+    const auto jobs = parse_show_job(fmt::format("JobId=1 {}\n", record));
+    ASSERT_EQ(jobs.size(), 1u);
+    EXPECT_EQ(exit_code_of(jobs[0]), code) << record;
+  }
+  const auto waits = parse_show_job("JobId=1 JobState=PENDING Reason=DependencyNeverSatisfied\n");
+  EXPECT_EQ(exit_code_of(waits.at(0)), std::nullopt);
+}
+
 TEST(SlurmJobs, ReadsSacct) {
   const auto jobs = parse_sacct(
       answer("7|7|main|bob|1000|CANCELLED by 1000|0:15|00:00:09|UNLIMITED|2|n[0-1]|None|"

@@ -8,6 +8,7 @@
 #include "scheduler/slurm_machines.h"
 #include "scheduler/slurm_patterns.h"
 #include "scheduler/slurm_record.h"
+#include "scheduler/slurm_script.h"
 #include "scheduler/slurm_warnings.h"
 #include "scheduler/slurm_words.h"
 
@@ -54,8 +55,10 @@ class SlurmQueue : public Queue {
   Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;
   Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
+  bool is_run_by_toprun(const JobId& id) const override;
   std::vector<std::string> cancel_command(const std::vector<std::string>& ids,
-                                          const std::string& signal) const override;
+                                          const std::string& signal,
+                                          Addressee addressee) const override;
   Result<void> execute(const std::vector<std::string>& command) const override;
   Result<Machines> machines() const override;
   std::string reason_words(std::string_view reason) const override {
@@ -155,9 +158,16 @@ std::string SlurmQueue::forgets(const JobId& id) const {
       memory().count(), archived.error().why);
 }
 
+bool SlurmQueue::is_run_by_toprun(const JobId& id) const {
+  const auto script = ask({"scontrol", "write", "batch_script", id.text, "-"});
+  return script && script->code == 0 && is_written_by_toprun(script->out);
+}
+
 std::vector<std::string> SlurmQueue::cancel_command(const std::vector<std::string>& ids,
-                                                    const std::string& signal) const {
+                                                    const std::string& signal,
+                                                    Addressee addressee) const {
   std::vector<std::string> command = {"scancel"};
+  if (addressee == Addressee::batch_script) command.emplace_back("--batch");
   if (!signal.empty()) command.insert(command.end(), {"--signal", signal});
   command.insert(command.end(), ids.begin(), ids.end());
   return command;

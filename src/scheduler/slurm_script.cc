@@ -11,6 +11,8 @@
 namespace toprun::scheduler {
 namespace {
 
+constexpr std::string_view first_line = "#!/bin/bash\n# Written by toprun";
+
 // What needs no quotes, neither for sbatch nor for bash.
 bool is_plain(std::string_view word) {
   constexpr std::string_view plain =
@@ -126,9 +128,13 @@ std::vector<std::string> option_words(const JobRequest& job) {
   return words;
 }
 
+bool is_written_by_toprun(std::string_view script) {
+  return script.starts_with(first_line);
+}
+
 Result<std::string> slurm_script(const JobRequest& job) {
-  std::string script = fmt::format(
-      "#!/bin/bash\n# Written by toprun {}; `sbatch FILE` submits it again.\n", version);
+  std::string script =
+      fmt::format("{} {}; `sbatch FILE` submits it again.\n", first_line, version);
   for (const std::string& word : option_words(job)) {
     const auto written = directive(word);
     if (!written) return std::unexpected(written.error());

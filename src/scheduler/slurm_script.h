@@ -14,6 +14,9 @@ namespace toprun::scheduler {
 // could not read back from such a line.
 Result<std::string> slurm_script(const JobRequest& job);
 
+// Whether a batch script begins as one that slurm_script() wrote.
+bool is_written_by_toprun(std::string_view script);
+
 // "--name=value", read as one word by the parser that sbatch has for #SBATCH lines, which is no
 // shell: double quotes keep blanks, quotes and #, a backslash keeps what follows, and a line ends
 // it (src/sbatch/opt.c, 22.05 to 25.11). Error: a control character.

@@ -531,22 +531,57 @@ TEST(Slurm, KnowsWhenAJobHasOutlivedItsBatchScript) {
   }
 }
 
-TEST(Slurm, TellsAPreemptionFromOtherEnds) {
+TEST(Slurm, TellsWhyItStoppedAJob) {
+  using Reason = Stop::Reason;
   struct Case {
-    const char* record;  // what 22.05 shows while the tasks have their grace
+    const char* record;  // what 22.05 and 26.05 show while the tasks have their grace
     int restarts;
-    std::optional<std::string> expected;
+    std::optional<std::pair<Reason, std::string>> expected;
   };
   const Case cases[] = {
       {"JobId=1 JobState=RUNNING Requeue=1 Restarts=0 PreemptTime=2026-11-21T17:22:36", 0,
-       "Slurm preempted the job at 2026-11-21T17:22:36"},
-      {"JobId=3 JobState=COMPLETING Reason=None Requeue=1 Restarts=1", 0, "Slurm requeued the job"},
+       std::pair(Reason::preemption, "Slurm preempted the job at 2026-11-21T17:22:36")},
+      {"JobId=3 JobState=COMPLETING Reason=None Requeue=1 Restarts=1", 0,
+       std::pair(Reason::preemption, "Slurm requeued the job")},
       {"JobId=3 JobState=COMPLETING Reason=None Requeue=1 Restarts=1 PreemptTime=None", 1, {}},
       {"JobId=4 JobState=COMPLETING Requeue=1 Restarts=0 PreemptTime=None", 0, {}},
+      {"JobId=18 JobState=COMPLETING Reason=TimeLimit TimeLimit=00:01:00 PreemptTime=None", 0,
+       std::pair(Reason::time_limit, "the job reached its time limit of 00:01:00 (--time)")},
+      {"JobId=18 JobState=TIMEOUT Reason=None TimeLimit=1-00:00:00", 0,
+       std::pair(Reason::time_limit, "the job reached its time limit of 1-00:00:00 (--time)")},
       {"", 0, {}},
   };
   for (const Case& one : cases) {
-    EXPECT_EQ(preemption_in(one.record, one.restarts), one.expected) << one.record;
+    const auto stop = stop_in(one.record, one.restarts);
+    ASSERT_EQ(stop.has_value(), one.expected.has_value()) << one.record;
+    if (!stop) continue;
+    EXPECT_EQ(stop->reason, one.expected->first) << one.record;
+    EXPECT_EQ(stop->words, one.expected->second);
+  }
+}
+
+TEST(Slurm, KnowsItsCgroups) {
+  EXPECT_TRUE(is_tracked_by_cgroup("9:name=systemd:/\n6:freezer:/slurm_n0/uid_0/job_22/step_0\n"));
+  EXPECT_TRUE(is_tracked_by_cgroup("0::/system.slice/slurmstepd.scope/job_3/step_0/user/task_0\n"));
+  for (const char* cgroups :
+       {"", "0::/\n", "6:freezer:/\n", "4:memory:/slurm/uid_0/job_22/step_0\n", "x\n"}) {
+    EXPECT_FALSE(is_tracked_by_cgroup(cgroups)) << cgroups;
+  }
+}
+
+TEST(Slurm, PutsBackOnlyWhatItPreempted) {
+  constexpr const char* preempted =
+      "JobId=1 JobState=RUNNING Requeue=1 Restarts={} BatchFlag=1 PreemptTime=2026-11-21T17:22:36";
+  EXPECT_TRUE(awaits_requeue(fmt::format(fmt::runtime(preempted), 0), 0));
+  EXPECT_TRUE(awaits_requeue(fmt::format(fmt::runtime(preempted), 2), 2));
+  for (const char* record :
+       {"JobId=1 JobState=RUNNING Requeue=0 Restarts=0 BatchFlag=1 PreemptTime=2026-11-21T17:22:36",
+        "JobId=1 JobState=RUNNING Requeue=1 Restarts=0 BatchFlag=0 PreemptTime=2026-11-21T17:22:36",
+        "JobId=1 JobState=RUNNING Requeue=1 Restarts=1 BatchFlag=1 PreemptTime=2026-11-21T17:22:36",
+        "JobId=1 JobState=RUNNING Requeue=1 Restarts=0 BatchFlag=1 PreemptTime=None",
+        "JobId=1 JobState=PENDING Requeue=1 Restarts=0 BatchFlag=1 PreemptTime=2026-11-21T17:22:36",
+        ""}) {
+    EXPECT_FALSE(awaits_requeue(record, 0)) << record;
   }
 }
 

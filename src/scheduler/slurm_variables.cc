@@ -178,6 +178,10 @@ bool in_shell_step(const Environment& environment) {
   return id && std::ranges::find(ids, *id) != ids.end();
 }
 
+bool in_task_step(const Environment& environment) {
+  return environment.has("SLURM_STEP_ID") && !in_shell_step(environment);
+}
+
 Result<std::optional<Step>> step(const Environment& environment) {
   if (in_shell_step(environment)) return std::nullopt;
   const auto id = number(environment, "SLURM_STEP_ID", 0, max_step_id);

@@ -20,10 +20,12 @@ constexpr State states[] = {
     {"COMPLETED", "CD", JobState::completed, "ended with exit code 0"},
     {"CANCELLED", "CA", JobState::cancelled, "cancelled by a user or an administrator"},
     {"FAILED", "F", JobState::failed, "failed"},
-    {"TIMEOUT", "TO", JobState::failed, "ended by Slurm at its time limit"},
+    {"TIMEOUT", "TO", JobState::failed, "ended by Slurm at its time limit",
+     JobEnd::time_limit},
     {"NODE_FAIL", "NF", JobState::failed, "one of its nodes failed"},
     {"OUT_OF_MEMORY", "OOM", JobState::failed, "a process needed more memory than the job has"},
-    {"PREEMPTED", "PR", JobState::failed, "ended by Slurm to make room for another job"},
+    {"PREEMPTED", "PR", JobState::failed, "ended by Slurm to make room for another job",
+     JobEnd::preemption},
     {"BOOT_FAIL", "BF", JobState::failed, "its nodes could not be booted"},
     {"LAUNCH_FAILED", "LF", JobState::failed, "it could not be started"},
     {"DEADLINE", "DL", JobState::failed, "ended by Slurm at its deadline"},
@@ -41,10 +43,12 @@ struct Reason {
   std::string_view words;
 };
 
+constexpr std::string_view never_satisfied = "DependencyNeverSatisfied";
+
 constexpr Reason reasons[] = {
     {"Resources", "the nodes or GPUs that it asks for are in use; it is next when they are free"},
     {"Priority", "jobs with a higher priority are ahead of it"},
-    {"DependencyNeverSatisfied",
+    {never_satisfied,
      "a job that it depends on has ended otherwise than demanded: it will never start, cancel it"},
     {"Dependency", "a job that it depends on has not ended yet"},
     {"BeginTime", "its start time (--begin) has not come yet"},
@@ -140,6 +144,10 @@ const State* find_state(std::string_view text) {
   const auto found = std::ranges::find_if(
       states, [&](const State& state) { return state.word == word || state.code == word; });
   return found == std::end(states) ? nullptr : found;
+}
+
+JobEnd end_of_cancelled(std::string_view reason) {
+  return reason == never_satisfied ? JobEnd::dependency : JobEnd::other;
 }
 
 std::string_view reason_words(std::string_view reason) {

@@ -12,11 +12,15 @@ struct State {
   std::string_view code;  // "PD"
   JobState state;
   std::string_view words;
+  JobEnd end = JobEnd::other;
 };
 
 // By word or code; nullptr: we do not know it. Only the first word counts: sacct says "CANCELLED by
 // 1000".
 const State* find_state(std::string_view text);
+
+// What a cancelled job ended for, by its reason.
+JobEnd end_of_cancelled(std::string_view reason);
 
 // Why a job waits or ended (squeue(1), JOB REASON CODES), in words; empty: we have none for it.
 std::string_view reason_words(std::string_view reason);

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> state_names = {"submitted", "building"
 
 struct TextField {
   const char* name;
-  std::string Record::*member;
+  std::string Record::* member;
 };
 constexpr std::array text_fields = {
     TextField{"why", &Record::why},       TextField{"job", &Record::job},
@@ -72,6 +72,7 @@ std::string text_of(const Record& record) {
   }
   object["modules"] = record.modules;
   object["packages"] = record.packages;
+  if (!record.asked.empty()) object["asked"] = record.asked;
   object["imports"] = record.imports;
   return object.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
@@ -97,6 +98,9 @@ Result<Record> parse_record(std::string_view text, const std::string& label) {
   auto packages = texts_in(object, "packages", label);
   if (!packages) return std::unexpected(packages.error());
   record.packages = *std::move(packages);
+  auto asked = texts_in(object, "asked", label);
+  if (!asked) return std::unexpected(asked.error());
+  record.asked = *std::move(asked);
   const auto imports = object.find("imports");
   if (imports == object.end()) return record;
   if (!imports->is_object()) return broken(label, "\"imports\" is no object");
@@ -158,6 +162,21 @@ std::string module_differences(const std::vector<std::string>& built,
     if (!has(built, module) && has_name(built, module) == built.end()) {
       differences.push_back(module + " besides");
     }
+  }
+  return join(differences, ", ");
+}
+
+std::string contents_differences(const std::vector<std::string>& built,
+                                 const std::vector<std::string>& wanted) {
+  const auto lacks = [](const std::vector<std::string>& list, const std::string& word) {
+    return std::ranges::find(list, word) == list.end();
+  };
+  std::vector<std::string> differences;
+  for (const std::string& word : built) {
+    if (lacks(wanted, word)) differences.push_back("without " + word);
+  }
+  for (const std::string& word : wanted) {
+    if (lacks(built, word)) differences.push_back(word + " besides");
   }
   return join(differences, ", ");
 }

@@ -35,6 +35,7 @@ struct Record {
   std::string base_python = {};            // which program it was made from
   std::vector<std::string> modules = {};   // as LOADEDMODULES names them: "cuda/12.4"
   std::vector<std::string> packages = {};  // what was asked for, words and files
+  std::vector<std::string> asked = {};     // all of it, as contents_differences() compares it
   std::map<std::string, std::string> imports = {};  // module → its version, "" where it has none
 };
 
@@ -62,6 +63,11 @@ std::vector<std::string> loaded_modules(std::string_view variable);
 // Their order is none of it. Empty: nothing.
 std::string module_differences(const std::vector<std::string>& built,
                                const std::vector<std::string>& loaded);
+
+// What two lists of wishes differ by, in words: "without numpy, torch==2.7.0 besides". Their order
+// is none of it. Empty: nothing.
+std::string contents_differences(const std::vector<std::string>& built,
+                                 const std::vector<std::string>& wanted);
 
 // Whether it may be used on a node of this architecture; `what` says whose it is, as in "--venv env
 // on host n0". Error: it is not complete, or was built for another architecture.

@@ -105,5 +105,21 @@ TEST(Usable, SaysWhyNot) {
             "--venv env: it is incomplete: its setup has not begun; build it anew by toprun setup");
 }
 
+TEST(Record, TellsWhatWishesDifferBy) {
+  const struct {
+    std::vector<std::string> built, wanted;
+    std::string differences;
+  } rows[] = {
+      {{"torch", "numpy"}, {"numpy", "torch"}, ""},
+      {{"torch", "numpy"}, {"torch"}, "without numpy"},
+      {{"torch==2.6"},
+       {"torch==2.7", "--modules=cuda"},
+       "without torch==2.6, torch==2.7 besides, --modules=cuda besides"},
+  };
+  for (const auto& [built, wanted, differences] : rows) {
+    EXPECT_EQ(contents_differences(built, wanted), differences);
+  }
+}
+
 }  // namespace
 }  // namespace toprun::setup

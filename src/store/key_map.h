@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <boost/unordered/unordered_flat_map.hpp>
+
+#include "store/key_hash.h"
 
 namespace toprun::store {
 
@@ -41,7 +43,19 @@ class KeyMap {
   }
 
   bool erase(std::string_view key) { return table_.erase(Key(key)) > 0; }
-  void clear() { Table().swap(table_); }
+  // Frees at most `budget` entries, fewer by what `shrink(value, budget)` takes to make a value
+  // small enough to be freed at once (false: it needs another call). True when all are gone; after
+  // the first call the map is good for nothing else.
+  template <class Shrink>
+  bool dissolve(std::size_t& budget, Shrink shrink) {
+    if (!dissolving_) dissolving_ = table_.begin();
+    for (auto& entry = *dissolving_; entry != table_.end(); ++entry) {
+      if (budget == 0 || !shrink(entry->second->value, budget)) return false;
+      --budget;
+      entry->second.reset();
+    }
+    return true;
+  }
   std::size_t size() const { return table_.size(); }
   bool empty() const { return table_.empty(); }
   template <class Visit>
@@ -62,17 +76,17 @@ class KeyMap {
     std::string_view text;
     std::size_t hash;
 
-    explicit Key(std::string_view its_text)
-        : text(its_text), hash(std::hash<std::string_view>{}(its_text)) {}
+    explicit Key(std::string_view its_text) : text(its_text), hash(KeyHash()(its_text)) {}
     bool operator==(const Key& other) const { return hash == other.hash && text == other.text; }
   };
   struct Hash {
-    using is_avalanching = void;  // the bits are well mixed already
+    using is_avalanching = void;
     std::size_t operator()(const Key& key) const { return key.hash; }
   };
   using Table = boost::unordered_flat_map<Key, std::unique_ptr<Node>, Hash>;
 
   Table table_;
+  std::optional<typename Table::iterator> dissolving_;  // the first entry that is still there
 };
 
 }  // namespace toprun::store

@@ -58,14 +58,33 @@ struct Waiter::Wait {
   }
 };
 
-void Waiter::WaitDeleter::operator()(Wait* wait) const {
-  delete wait;
+struct Waiter::Watch {
+  Waiter& waiter;
+  Keyspace& keyspace;
+  Charge charge;
+  std::unordered_set<std::string, KeyHash> keys;
+
+  Watch(Waiter& its_waiter, Keyspace& its_keyspace)
+      : waiter(its_waiter), keyspace(its_keyspace), charge(its_keyspace.ledger_) {}
+  ~Watch() {
+    for (const std::string& key : keys) {
+      std::unordered_set<Waiter*>& watchers = *keyspace.watching_.find(key);
+      watchers.erase(&waiter);
+      if (watchers.empty()) keyspace.watching_.erase(key);
+    }
+  }
+};
+
+Waiter::Waiter() = default;
+Waiter::~Waiter() = default;
+
+void Waiter::forget() {
+  wait_.reset();
+  watch_.reset();
 }
 
 Keyspace::Entry::Entry(Ledger& ledger, std::string_view key)
     : charge(ledger, key.size() + entry_overhead_bytes), value(ledger) {}
-
-Keyspace::~Keyspace() = default;
 
 const Value* Keyspace::find(std::string_view key) const {
   const Entry* const found = values_.find(key);
@@ -207,14 +226,22 @@ bool Keyspace::park(Waiter& waiter, std::span<const std::string_view> absent_key
   return true;
 }
 
+void Keyspace::cancel_wait(Waiter& waiter) {
+  waiter.wait_.reset();
+}
+
 bool Keyspace::watch(Waiter& waiter, std::string_view key) {
   const std::size_t bytes = 2 * (key.size() + link_overhead_bytes);
   if (!fits(bytes)) return false;
-  if (!waiter.watched_) waiter.watched_ = std::make_unique<std::unordered_set<std::string>>();
-  if (!waiter.watched_->emplace(key).second) return true;
+  if (!waiter.watch_) waiter.watch_ = std::make_unique<Waiter::Watch>(waiter, *this);
+  if (!waiter.watch_->keys.emplace(key).second) return true;
+  waiter.watch_->charge.add(bytes);
   watching_.find_or_insert(key).insert(&waiter);
-  ledger_.used += bytes;
   return true;
+}
+
+std::size_t Keyspace::watched_by(const Waiter& waiter) const {
+  return waiter.watch_ ? waiter.watch_->keys.size() : 0;
 }
 
 const std::unordered_set<Waiter*>* Keyspace::watchers(std::string_view key) const {
@@ -222,21 +249,13 @@ const std::unordered_set<Waiter*>* Keyspace::watchers(std::string_view key) cons
   return watching_.find(key);
 }
 
-void Keyspace::forget(Waiter& waiter) {
-  waiter.wait_.reset();
-  if (!waiter.watched_) return;
-  for (const std::string& key : *waiter.watched_) {
-    std::unordered_set<Waiter*>& watchers = *watching_.find(key);
-    watchers.erase(&waiter);
-    if (watchers.empty()) watching_.erase(key);
-    ledger_.used -= 2 * (key.size() + link_overhead_bytes);
-  }
-  waiter.watched_.reset();
-}
-
-void Keyspace::clear() {
-  values_.clear();
-  queues_.clear();
+bool Keyspace::dissolve(std::size_t budget) {
+  const auto at_once = [](Entry&, std::size_t&) { return true; };
+  const auto value_by_value = [](Queue& queue, std::size_t& left) {
+    for (; left > 0 && !queue.values.empty(); --left) queue.values.pop_front();
+    return queue.values.empty() && left > 0;
+  };
+  return values_.dissolve(budget, at_once) && queues_.dissolve(budget, value_by_value);
 }
 
 }  // namespace toprun::store

@@ -13,26 +13,29 @@
 
 #include "store/key_map.h"
 #include "store/memory.h"
+#include "store/output.h"
 
 namespace toprun::store {
 
-// One connection as the keyspace sees it. It must be forgotten (Keyspace::forget) before it goes.
+// One connection as the keyspace sees it. It must go before the keyspace does.
 class Waiter {
  public:
   // A reply that some other connection's request made due. Must not call the keyspace.
   virtual void deliver(std::string_view reply) = 0;
+  virtual void deliver(const Output& message) = 0;
+  // It waits for and watches nothing any more.
+  void forget();
 
  protected:
-  ~Waiter() = default;
+  Waiter();
+  ~Waiter();
 
  private:
   friend class Keyspace;
   struct Wait;
-  struct WaitDeleter {
-    void operator()(Wait* wait) const;
-  };
-  std::unique_ptr<Wait, WaitDeleter> wait_;
-  std::unique_ptr<std::unordered_set<std::string>> watched_;
+  struct Watch;
+  std::unique_ptr<Wait> wait_;
+  std::unique_ptr<Watch> watch_;
 };
 
 // What the store holds: keys, queues, and who waits for which. Every operation has the meaning it
@@ -43,7 +46,6 @@ class Keyspace {
   enum class Added : std::uint8_t { done, not_a_number, no_memory };
 
   explicit Keyspace(Ledger& ledger) : ledger_(ledger) {}
-  ~Keyspace();
 
   const Value* find(std::string_view key) const;
   // A key, or a queue that is not empty.
@@ -74,19 +76,21 @@ class Keyspace {
   // Parks until all keys are present: `stop_waiting` is then delivered. A connection waits for one
   // thing at a time: a new wait takes the place of the last.
   bool park(Waiter& waiter, std::span<const std::string_view> absent_keys);
-  void cancel_wait(Waiter& waiter) { waiter.wait_.reset(); }
+  static void cancel_wait(Waiter& waiter);
 
   // Generation A's WATCH_KEY.
   bool watch(Waiter& waiter, std::string_view key);
+  std::size_t watched_by(const Waiter& waiter) const;
   // Null if nobody watches the key.
   const std::unordered_set<Waiter*>* watchers(std::string_view key) const;
 
-  void forget(Waiter& waiter);
-  // Drops all keys and queues. Nobody may wait or watch any more.
-  void clear();
+  // Frees at most `budget` of its keys and queued values; true when none is left. What it does
+  // after the first call is this alone, and nobody may wait or watch any more.
+  bool dissolve(std::size_t budget);
 
  private:
   friend struct Waiter::Wait;
+  friend struct Waiter::Watch;
   struct Link;
   struct Entry {
     Charge charge;  // of the key and the node
@@ -107,7 +111,7 @@ class Keyspace {
   };
 
   Value& value_of(std::string_view key);
-  void release(Waiter& waiter);
+  static void release(Waiter& waiter);
   static void charge_for(Queue& queue, std::string_view key);
   static void unlink(Link& link);
 

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <future>
 
 #include "base/console.h"
 #include "hosts/address.h"
@@ -40,20 +39,32 @@ std::string peer_text(int fd) {
 struct Server::Loop::Connection final : Session {
   Connection(Loop& its_loop, Fd its_fd, std::uint32_t attempt)
       : Session(attempt), loop(its_loop), fd(std::move(its_fd)) {}
-  ~Connection() { loop.service_.forget(*this); }
 
-  void deliver(std::string_view reply) override {
-    if (replies) return replies->put(reply);
-    if (!output) output = std::make_unique<Output>(loop.service_.ledger());
-    output->put(reply);
-    output->charge();
-    loop.make_due(*this);
+  void deliver(std::string_view reply) override { owe(reply); }
+  void deliver(const Output& message) override { owe(message); }
+
+  // It may be owed more by others than it asked for itself; whoever leaves too much of that unread
+  // is closed at its next turn.
+  template <class Reply>
+  void owe(const Reply& reply) {
+    if (doomed != Refusal::none) return;
+    if (!replies && !output) output = std::make_unique<Output>(loop.service_.ledger());
+    Output& owed = replies ? *replies : *output;
+    if (owed.size() + reply.size() > loop.limits_.backlog_bytes + turn_write_bytes) {
+      doomed = Refusal::backlog_bytes;
+    } else {
+      owed.put(reply);
+      if (!owed.charge()) doomed = Refusal::total_bytes;
+    }
+    if (doomed != Refusal::none) owed.clear();
+    if (!replies) loop.make_due(*this);
   }
 
   Loop& loop;
   Fd fd;
   Output* replies = nullptr;       // while requests of this turn are being answered
   std::unique_ptr<Output> output;  // what the socket has not taken; absent if nothing
+  Refusal doomed = Refusal::none;  // why it is to be closed, by what others' requests made due
   std::size_t index = 0;           // in connections_
   std::optional<std::list<Connection*>::iterator> undecided;
   bool readable = false;           // by the last signal and what was read since
@@ -63,13 +74,14 @@ struct Server::Loop::Connection final : Session {
   bool gone = false;
 };
 
-Server::Loop::Loop(Fd listener, Fd epoll, Fd event, const Limits& limits, Visitor visitor)
+Server::Loop::Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limits& limits,
+                   Visitor visitor)
     : limits_(limits),
       visitor_(std::move(visitor)),
       acceptor_(std::move(listener)),
       epoll_(std::move(epoll)),
       event_(std::move(event)),
-      service_(limits),
+      service_(clients, limits),
       buffer_(turn_read_bytes) {
   for (int i = 0; i < turn_events; ++i) answers_.push_back({Output(service_.ledger())});
   set_listening(true);
@@ -78,12 +90,23 @@ Server::Loop::Loop(Fd listener, Fd epoll, Fd event, const Limits& limits, Visito
 }
 
 Server::Loop::~Loop() {
-  call([this] { stopping_ = true; });
+  command([this] { stopping_ = true; });
   thread_.join();
+  while (!connections_.empty()) close(*connections_.back());
+  work_off_due();
+}
+
+void Server::Loop::abandon() {
+  const std::lock_guard lock(owner_mutex_);
+  abandoned_ = true;
+}
+
+void Server::Loop::tell_owner(const std::function<void()>& what) {
+  const std::lock_guard lock(owner_mutex_);
+  if (!abandoned_) what();
 }
 
 void Server::Loop::run() {
-  own_thread_ = std::this_thread::get_id();
   std::vector<epoll_event> events(turn_events);
   while (!stopping_) {
     const int count = ::epoll_wait(epoll_.get(), events.data(), turn_events, wait_timeout_ms());
@@ -100,14 +123,12 @@ void Server::Loop::run() {
     work_off_due();
     closed_.clear();
     run_commands();
+    untidy_ = tidy();
   }
-  while (!connections_.empty()) close(*connections_.back());
-  work_off_due();
-  closed_.clear();
 }
 
 int Server::Loop::wait_timeout_ms() const {
-  if (!due_.empty()) return 0;
+  if (!due_.empty() || untidy_) return 0;
   return listening_ ? -1 : static_cast<int>(Acceptor::rest.count());
 }
 
@@ -150,7 +171,9 @@ void Server::Loop::handle(Connection& connection, std::uint32_t events) {
 
 // One connection's share of a turn.
 void Server::Loop::serve(Connection& connection) {
-  if (connection.output) {
+  if (connection.doomed != Refusal::none) {
+    refuse(connection, connection.doomed);
+  } else if (connection.output) {
     flush(connection);
   } else if (connection.paused) {
     converse(connection, {});
@@ -195,6 +218,8 @@ void Server::Loop::converse(Connection& connection, std::string_view bytes) {
     return hand_over(connection);
   }
   ++answered_;
+  // Not counted in the ledger until it turns out that the socket does not take it.
+  if (answer.replies.size() > turn_write_bytes) send_answers();
 }
 
 void Server::Loop::send_answers() {
@@ -214,10 +239,11 @@ void Server::Loop::finish(Connection& connection, Answer& answer) {
     if (sent == Sent::broken) return close(connection);
     if (sent == Sent::partly) {
       connection.output = std::make_unique<Output>(std::move(answer.replies));
-      connection.output->settle();
+      if (!connection.output->settle()) connection.doomed = Refusal::total_bytes;
     }
   }
   if (answer.why != Refusal::none) return refuse(connection, answer.why);
+  if (connection.doomed != Refusal::none) return refuse(connection, connection.doomed);
   if (!connection.output && (connection.paused || connection.readable)) make_due(connection);
 }
 
@@ -226,14 +252,11 @@ void Server::Loop::hand_over(Connection& connection) {
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.fd.get(), nullptr);
   Fd fd = std::move(connection.fd);
   close(connection);
-  if (visitor_) visitor_(std::move(fd), std::move(opening));
+  if (visitor_) tell_owner([&] { visitor_(std::move(fd), std::move(opening)); });
 }
 
 // Sends what the connection is owed from before.
 void Server::Loop::flush(Connection& connection) {
-  if (connection.output->size() > limits_.backlog_bytes + turn_write_bytes) {
-    return refuse(connection, Refusal::backlog_bytes);
-  }
   const Sent sent = send(connection, *connection.output);
   if (sent == Sent::broken) return close(connection);
   if (sent != Sent::all) return;  // the socket will say when it takes more
@@ -296,16 +319,8 @@ void Server::Loop::close(Connection& connection) {
     --activity_.connections;
   }
   decided(connection);
-  std::unique_ptr<Connection> owner = std::move(connections_[connection.index]);
-  if (connection.index + 1 != connections_.size()) {
-    connections_[connection.index] = std::move(connections_.back());
-    connections_[connection.index]->index = connection.index;
-  }
-  connections_.pop_back();
-  service_.forget(connection);
-  connection.gone = true;
-  connection.fd.reset();
-  connection.output.reset();
+  connection.forget();
+  std::unique_ptr<Connection> owner = take_out(connection);
   if (connection.due) {
     static_cast<void>(owner.release());  // work_off_due() takes it over
   } else {
@@ -313,10 +328,25 @@ void Server::Loop::close(Connection& connection) {
   }
 }
 
-void Server::Loop::close_clients() {
-  for (std::size_t i = connections_.size(); i > 0; --i) {
-    if (connections_[i - 1]->is_client()) close(*connections_[i - 1]);
+std::unique_ptr<Server::Loop::Connection> Server::Loop::take_out(Connection& connection) {
+  std::unique_ptr<Connection> owner = std::move(connections_[connection.index]);
+  if (connection.index + 1 != connections_.size()) {
+    connections_[connection.index] = std::move(connections_.back());
+    connections_[connection.index]->index = connection.index;
   }
+  connections_.pop_back();
+  connection.gone = true;
+  connection.fd.reset();
+  connection.output.reset();
+  return owner;
+}
+
+// Frees a share of what attempts that have ended left, so that nobody waits for gigabytes of it:
+// first who waited and watched, one by one, then what was stored. False if nothing was left.
+bool Server::Loop::tidy() {
+  if (past_.empty()) return service_.tidy();
+  past_.pop_back();
+  return true;
 }
 
 void Server::Loop::complain(int fd, Refusal why) {
@@ -341,36 +371,34 @@ Server::Activity Server::Loop::activity() const {
   return activity_;
 }
 
-void Server::Loop::serve_clients(bool serve) {
-  call([this, serve] {
-    service_.serve_clients(serve);
-    if (!serve) close_clients();
+void Server::Loop::next_attempt(Clients clients, std::function<void()> begun) {
+  command([this, clients, begun = std::move(begun)] {
+    for (std::size_t i = connections_.size(); i > 0; --i) {
+      Connection& connection = *connections_[i - 1];
+      if (!connection.is_client()) continue;
+      if (connection.due) {
+        close(connection);
+      } else {
+        past_.push_back(take_out(connection));
+      }
+    }
+    service_.next_attempt(clients);
+    {
+      const std::lock_guard lock(mutex_);
+      activity_ = {};
+    }
+    tell_owner(begun);
   });
 }
 
-void Server::Loop::clear() {
-  call([this] {
-    close_clients();
-    service_.next_attempt();
-    const std::lock_guard lock(mutex_);
-    activity_ = {};
-  });
-}
-
-// Runs the action on the loop's thread and returns when it is done.
-void Server::Loop::call(std::function<void()> action) {
-  if (std::this_thread::get_id() == own_thread_) return action();
-  std::promise<void> done;
+// Runs the action on the loop's thread, some time.
+void Server::Loop::command(std::function<void()> action) {
   {
     const std::lock_guard lock(mutex_);
-    commands_.push_back([&] {
-      action();
-      done.set_value();
-    });
+    commands_.push_back(std::move(action));
   }
   const std::uint64_t one = 1;
   static_cast<void>(::write(event_.get(), &one, sizeof one));
-  done.get_future().wait();
 }
 
 void Server::Loop::run_commands() {

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <pthread.h>
+
 #include <array>
-#include <atomic>
 #include <deque>
 #include <functional>
 #include <list>
@@ -26,14 +27,19 @@ namespace toprun::store {
 // stands in the queue `due_`.
 class Server::Loop {
  public:
-  Loop(Fd listener, Fd epoll, Fd event, const Limits& limits, Visitor visitor);
+  static constexpr const char* thread_name = "toprun-store";  // for top -H
+
+  Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limits& limits, Visitor visitor);
   ~Loop();
 
   void start() {
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::thread([this] {
+      ::pthread_setname_np(::pthread_self(), thread_name);
+      run();
+    });
   }
-  void serve_clients(bool serve);
-  void clear();
+  void abandon();
+  void next_attempt(Clients clients, std::function<void()> begun);
   Activity activity() const;
 
  private:
@@ -62,13 +68,14 @@ class Server::Loop {
   void work_off_due();
   void make_due(Connection& connection);
   void refuse(Connection& connection, Refusal why);
-  std::unique_ptr<Connection> take_out(Connection& connection);
   void close(Connection& connection);
-  void close_clients();
+  std::unique_ptr<Connection> take_out(Connection& connection);
+  bool tidy();
   void complain(int fd, Refusal why);
   void note_client();
   void set_listening(bool listening);
-  void call(std::function<void()> action);
+  void tell_owner(const std::function<void()>& what);
+  void command(std::function<void()> action);
   void run_commands();
 
   Limits limits_;
@@ -81,6 +88,8 @@ class Server::Loop {
   std::vector<std::unique_ptr<Connection>> connections_;
   std::list<Connection*> undecided_;  // what they are; the oldest first
   std::vector<std::unique_ptr<Connection>> closed_;  // until the turn ends: events may name them
+  std::vector<std::unique_ptr<Connection>> past_;    // of attempts that have ended: see tidy()
+  bool untidy_ = false;
   std::deque<Connection*> due_;
   std::vector<Answer> answers_;  // of this batch, not sent yet; kept for their buffers
   std::size_t answered_ = 0;     // how many of them are in use
@@ -89,11 +98,12 @@ class Server::Loop {
   bool listening_ = true;
   std::array<SteadyTime, refusal_kinds> complained_{};
 
+  std::mutex owner_mutex_;
+  bool abandoned_ = false;    // nobody is there to be told anything
   mutable std::mutex mutex_;  // of what other threads see
   Activity activity_;
   std::vector<std::function<void()>> commands_;
   bool stopping_ = false;
-  std::atomic<std::thread::id> own_thread_;
   std::thread thread_;
 };
 

@@ -3,36 +3,36 @@
 namespace toprun::store {
 
 void Value::assign(std::string_view bytes) {
-  blob_.reset();
+  content_.blob.reset();
   if (bytes.size() >= shared_value_bytes) {
     become_blob(bytes, {});
     return;
   }
-  small_.assign(bytes);
-  charge_.set(small_.size());
+  content_.small.assign(bytes);
+  charge_.set(bytes.size());
 }
 
 void Value::append(std::string_view bytes) {
-  if (blob_ && blob_.use_count() == 1) {
-    blob_->bytes.append(bytes);
-    blob_->charge.set(blob_->bytes.size());
+  Content& now = content_;
+  if (now.blob && now.blob.use_count() == 1) {
+    now.blob->bytes.append(bytes);
+    now.blob->charge.set(now.blob->bytes.size());
     return;
   }
   if (view().size() + bytes.size() >= shared_value_bytes) {
-    const std::shared_ptr<Blob> shared_with_replies = blob_;
+    const std::shared_ptr<Blob> shared_with_replies = now.blob;
     become_blob(view(), bytes);
     return;
   }
-  small_.append(bytes);
-  charge_.set(small_.size());
+  now.small.append(bytes);
+  charge_.set(now.small.size());
 }
 
 void Value::become_blob(std::string_view first, std::string_view second) {
   auto blob = std::make_shared<Blob>(charge_.ledger(), first);
   blob->bytes.append(second);
   blob->charge.set(blob->bytes.size());
-  blob_ = std::move(blob);
-  small_ = {};
+  content_ = {{}, std::move(blob)};
   charge_.set(0);
 }
 

@@ -33,6 +33,13 @@ class Charge {
     ledger_->used += bytes - bytes_;  // wraps and wraps back when it shrinks
     bytes_ = bytes;
   }
+  // False, and nothing changes, if the ledger has no room for it.
+  bool try_set(std::size_t bytes) {
+    if (bytes > bytes_ && !ledger_->fits(bytes - bytes_)) return false;
+    set(bytes);
+    return true;
+  }
+  void add(std::size_t bytes) { set(bytes_ + bytes); }
   Ledger& ledger() const { return *ledger_; }
 
  private:
@@ -51,14 +58,21 @@ struct Blob {
 // Smaller values are copied into replies: cheaper than keeping count of who shares them.
 inline constexpr std::size_t shared_value_bytes = 16u << 10;
 
+// What a value holds at one moment: a copy costs at most shared_value_bytes.
+struct Content {
+  std::string small;
+  std::shared_ptr<Blob> blob;  // null for a small value
+
+  std::string_view view() const { return blob ? std::string_view(blob->bytes) : small; }
+};
+
 // The value of a key.
 class Value {
  public:
   explicit Value(Ledger& ledger) : charge_(ledger) {}
 
-  std::string_view view() const { return blob_ ? std::string_view(blob_->bytes) : small_; }
-  // Null for a small value.
-  const std::shared_ptr<Blob>& blob() const { return blob_; }
+  std::string_view view() const { return content_.view(); }
+  const Content& content() const { return content_; }
 
   void assign(std::string_view bytes);
   void append(std::string_view bytes);
@@ -66,9 +80,8 @@ class Value {
  private:
   void become_blob(std::string_view first, std::string_view second);
 
-  Charge charge_;  // of small_; a blob has its own, as it may outlive this
-  std::string small_;
-  std::shared_ptr<Blob> blob_;
+  Charge charge_;  // of a small value; a blob has its own, as it may outlive this
+  Content content_;
 };
 
 }  // namespace toprun::store

@@ -4,11 +4,19 @@
 
 namespace toprun::store {
 
-void Output::put_value(const Value& value) {
-  if (!value.blob()) return put_counted(value.view());
+void Output::put_value(const Content& value) {
+  if (!value.blob) return put_counted(value.small);
   put_integer<std::uint64_t>(value.view().size());
-  shared_.push_back({text_.size(), value.blob()});
+  shared_.push_back({text_.size(), value.blob});
   size_ += value.view().size();
+}
+
+void Output::put(const Output& message) {
+  for (const Shared& shared : message.shared_) {
+    shared_.push_back({text_.size() + shared.position, shared.blob});
+  }
+  text_.append(message.text_);
+  size_ += message.size_;
 }
 
 std::size_t Output::gather(std::span<iovec> pieces, std::size_t limit_bytes) const {
@@ -64,9 +72,9 @@ void Output::consume(std::size_t bytes) {
   }
 }
 
-void Output::settle() {
+bool Output::settle() {
   text_.shrink_to_fit();
-  charge();
+  return charge();
 }
 
 void Output::clear() {

@@ -31,7 +31,9 @@ class Output {
     put_integer<std::uint64_t>(bytes.size());
     put(bytes);
   }
-  void put_value(const Value& value);
+  void put_value(const Content& value);
+  // All of a message that many connections get, whose large values are shared.
+  void put(const Output& message);
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -40,11 +42,11 @@ class Output {
   std::size_t gather(std::span<iovec> pieces, std::size_t limit_bytes) const;
   void consume(std::size_t bytes);
   void clear();
-  // Makes it fit to be kept until the client reads: no spare memory, counted in the ledger (shared
-  // values already are).
-  void settle();
-  // Counts what it holds by now in the ledger.
-  void charge() { charge_.set(text_.capacity()); }
+  // Makes it fit to be kept until the client reads: no spare memory, counted in the ledger.
+  bool settle();
+  // Counts what it holds by now in the ledger, where shared values already are; false if that has
+  // no room for it.
+  bool charge() { return charge_.try_set(text_.capacity()); }
 
  private:
   struct Shared {

@@ -156,8 +156,9 @@ std::string refusal_text(Refusal refusal, const Limits& limits) {
       return fmt::format("a value is longer than the limit max-value, {} bytes",
                          limits.value_bytes);
     case Refusal::keys_per_request:
-      return fmt::format("a request names more keys than the limit max-keys-per-request, {}",
-                         limits.keys_per_request);
+      return fmt::format(
+          "a request names, or it watches, more keys than the limit max-keys-per-request, {}",
+          limits.keys_per_request);
     case Refusal::request_bytes:
       return fmt::format("a request is longer than the limit max-request, {} bytes",
                          limits.request_bytes);

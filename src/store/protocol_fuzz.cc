@@ -25,9 +25,9 @@ class Party final : public Session {
  public:
   explicit Party(Service& service)
       : Session(service.attempt()), service_(service), replies_(service.ledger()) {}
-  ~Party() { service_.forget(*this); }
 
   void deliver(std::string_view reply) override { replies_.put(reply); }
+  void deliver(const Output& message) override { replies_.put(message); }
   // False once the connection is over.
   bool say(std::string_view bytes, std::string& heard) {
     Refusal why = Refusal::none;
@@ -58,8 +58,7 @@ class Party final : public Session {
 };
 
 std::string converse(std::string_view said, std::size_t step) {
-  Service service(small_limits());
-  service.serve_clients(true);
+  Service service(Clients::served, small_limits());
   std::string heard;
   {
     Party party(service);
@@ -68,7 +67,9 @@ std::string converse(std::string_view said, std::size_t step) {
       if (service.ledger().used > small_limits().total_bytes * 2) std::abort();
     }
   }
-  service.next_attempt();
+  service.next_attempt(Clients::served);
+  while (service.tidy()) {
+  }
   if (service.ledger().used != 0) std::abort();
   return heard;
 }

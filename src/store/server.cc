@@ -11,22 +11,25 @@ Server::Server(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 
 Server::~Server() = default;
 
-Result<std::unique_ptr<Server>> Server::start(Fd listener, Limits limits, Visitor visitor) {
+Result<std::unique_ptr<Server>> Server::start(Fd listener, Clients clients, Limits limits,
+                                              Visitor visitor) {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail_errno("the store cannot start: epoll_create1");
   Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event) return fail_errno("the store cannot start: eventfd");
   auto loop = std::make_unique<Loop>(std::move(listener), std::move(epoll), std::move(event),
-                                     limits, std::move(visitor));
+                                     clients, limits, std::move(visitor));
   loop->start();
   return std::unique_ptr<Server>(new Server(std::move(loop)));
 }
 
-void Server::serve_clients(bool serve) {
-  loop_->serve_clients(serve);
+void Server::abandon(std::unique_ptr<Server> server) {
+  server->loop_->abandon();
+  static_cast<void>(server->loop_.release());
 }
-void Server::clear() {
-  loop_->clear();
+
+void Server::next_attempt(Clients clients, std::function<void()> begun) {
+  loop_->next_attempt(clients, std::move(begun));
 }
 Server::Activity Server::activity() const {
   return loop_->activity();

@@ -29,18 +29,19 @@ class Server {
   };
 
   // `listener` listens and does not block. Without a visitor "toprun/" connections are closed.
-  static Result<std::unique_ptr<Server>> start(Fd listener, Limits limits = {},
+  static Result<std::unique_ptr<Server>> start(Fd listener, Clients clients, Limits limits = {},
                                                Visitor visitor = {});
-  ~Server();  // closes everything
+  ~Server();  // closes everything and frees all that clients left
+  // For a process that ends now: waits for nothing and frees nothing, since the kernel takes
+  // gigabytes back faster than one key after the other. The visitor is not called any more.
+  static void abandon(std::unique_ptr<Server> server);
 
-  // Whether store clients are served. At first they are not: they are closed as soon as they say
-  // what they are, visitors never. When it returns, false has closed all clients there were.
-  void serve_clients(bool serve);
-  // Ends an attempt: closes every client's connection and drops all keys. Done when it returns; a
-  // connection accepted before that has not said anything yet is closed if it proves to be a
-  // client.
-  void clear();
-  // These three may be called from any thread, the visitor included.
+  // Ends an attempt and begins the next: closes every client's connection, drops all keys, and
+  // serves or refuses the clients to come. A connection accepted before that has not said anything
+  // yet is closed if it proves to be a client. Does not wait: `begun` is called on the server's
+  // thread.
+  void next_attempt(Clients clients, std::function<void()> begun);
+  // Both may be called from any thread, the visitor included.
   Activity activity() const;
 
  private:

@@ -1,12 +1,14 @@
 #include "store/server.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <condition_variable>
 #include <fstream>
+#include <future>
 #include <mutex>
 
 #include "hosts/address.h"
@@ -27,12 +29,12 @@ constexpr auto healthy_answer = 2s;
 const hosts::Address loopback = *hosts::Address::parse("127.0.0.1");
 
 struct Fixture {
-  explicit Fixture(const Limits& limits = {}, Server::Visitor visitor = {}) {
+  explicit Fixture(const Limits& limits = {}, Server::Visitor visitor = {},
+                   Clients clients = Clients::served) {
     auto listener = hosts::listen_on(0);
     EXPECT_TRUE(listener);
     port = hosts::port_of(*listener);
-    server = std::move(*Server::start(std::move(*listener), limits, std::move(visitor)));
-    server->serve_clients(true);
+    server = std::move(*Server::start(std::move(*listener), clients, limits, std::move(visitor)));
   }
 
   Client connect() const {
@@ -47,6 +49,12 @@ struct Fixture {
     EXPECT_EQ(
         ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&target), loopback.length()), 0);
     return socket;
+  }
+
+  void next_attempt(Clients clients) const {
+    std::promise<void> begun;
+    server->next_attempt(clients, [&] { begun.set_value(); });
+    begun.get_future().wait();
   }
 
   int port = 0;
@@ -116,6 +124,27 @@ TEST(Server, ServesAClient) {
   EXPECT_TRUE(a.ping());
 }
 
+TEST(Server, ServesThoseWhoWereThereBeforeIt) {
+  auto listener = hosts::listen_on(0);
+  ASSERT_TRUE(listener);
+  const sockaddr_storage target = loopback.with_port(hosts::port_of(*listener));
+  std::vector<Fd> early;
+  for (int i = 0; i < 20; ++i) {
+    early.push_back(Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+    ASSERT_EQ(::connect(early.back().get(), reinterpret_cast<const sockaddr*>(&target),
+                        loopback.length()),
+              0);
+    send(early.back(), requests::validate() + requests::ping(7));
+  }
+  const auto server = Server::start(std::move(*listener), Clients::served);
+  ASSERT_TRUE(server);
+  for (const Fd& client : early) {
+    std::uint32_t nonce = 0;
+    ASSERT_EQ(::recv(client.get(), &nonce, sizeof nonce, MSG_WAITALL), 4);
+    EXPECT_EQ(nonce, 7u);
+  }
+}
+
 TEST(Server, ReleasesWaitersOnOtherConnections) {
   const Fixture fixture;
   constexpr int waiters = 300;
@@ -143,12 +172,12 @@ TEST(Server, HandsVisitorsOverWithWhatTheySaid) {
   std::mutex mutex;
   std::condition_variable came;
   std::vector<std::pair<Fd, std::string>> visitors;
-  const Fixture fixture({}, [&](Fd connection, std::string said) {
+  const auto visit = [&](Fd connection, std::string said) {
     const std::lock_guard lock(mutex);
     visitors.emplace_back(std::move(connection), std::move(said));
     came.notify_one();
-  });
-  fixture.server->serve_clients(false);  // visitors come all the same
+  };
+  const Fixture fixture({}, visit, Clients::refused);  // visitors come all the same
   const Fd visitor = fixture.dial();
   send(visitor, "toprun/1 hello");
   std::unique_lock lock(mutex);
@@ -162,14 +191,14 @@ TEST(Server, HandsVisitorsOverWithWhatTheySaid) {
 TEST(Server, ClosesClientsUntilItServes) {
   const Fixture fixture;
   Client before = fixture.connect();
-  fixture.server->serve_clients(false);
+  fixture.next_attempt(Clients::refused);
   EXPECT_FALSE(before.ping());
   EXPECT_FALSE(Client::connect(loopback, fixture.port, patience));
-  fixture.server->serve_clients(true);
+  fixture.next_attempt(Clients::served);
   EXPECT_TRUE(fixture.connect().ping());
 }
 
-TEST(Server, ClearEndsTheAttempt) {
+TEST(Server, TheNextAttemptBeginsWithoutClientsAndKeys) {
   const Fixture fixture;
   const Fd silent = fixture.dial();
   Client client = fixture.connect();
@@ -177,7 +206,7 @@ TEST(Server, ClearEndsTheAttempt) {
   ASSERT_TRUE(client.ping());
   EXPECT_EQ(fixture.server->activity().connections, 1u);
   EXPECT_TRUE(fixture.server->activity().first_connect);
-  fixture.server->clear();
+  fixture.next_attempt(Clients::served);
   EXPECT_EQ(fixture.server->activity().connections, 0u);
   EXPECT_FALSE(fixture.server->activity().first_connect);
   EXPECT_FALSE(client.ping());
@@ -317,6 +346,99 @@ TEST(Server, HostileClientsDoNotStopTheHealthy) {
       receive_all(hostile);  // ends only when the server closes
     }
     EXPECT_LT(resident_bytes(), before + test.memory_bytes * memory_factor) << test.name;
+  }
+}
+
+// Generation A's WATCH_KEY, and the byte that says that it is known.
+void watch(const Fd& socket, std::string_view key) {
+  send(socket, "\x07" + requests::counted(key));
+  char registered = 0;
+  ASSERT_EQ(::recv(socket.get(), &registered, 1, 0), 1);
+}
+
+TEST(Server, WatchersShareWhatTheyAreSent) {
+  const Fixture fixture;
+  Client healthy = fixture.connect();
+  std::vector<Fd> watchers;
+  for (int i = 0; i < 50; ++i) {
+    watchers.push_back(fixture.dial());
+    watch(watchers.back(), "key");
+  }
+  constexpr std::size_t value_bytes = 8u << 20;
+  const std::size_t before = resident_bytes();
+  ASSERT_TRUE(healthy.set("key", std::string(value_bytes, 'a')));
+  ASSERT_TRUE(healthy.set("key", std::string(value_bytes, 'b')));
+  ASSERT_TRUE(healthy.ping());
+  EXPECT_LT(resident_bytes(), before + (96u << 20) * memory_factor);
+  std::string event(1 + 8 + 3 + 8 + 8 + value_bytes, '\0');
+  ASSERT_EQ(::recv(watchers.back().get(), event.data(), event.size(), MSG_WAITALL),
+            static_cast<ssize_t>(event.size()));
+  EXPECT_EQ(event.back(), 'a');
+}
+
+// Small values are copied into each reply: the limit on all memory ends that.
+TEST(Server, RepliesThatNobodyReadsCountAsMemory) {
+  constexpr std::size_t total_bytes = 64u << 20;
+  constexpr int times = 1000;
+  constexpr int greedy_clients = 100;
+  const std::string value(8u << 10, 'x');
+  const Keys same_key(times, "key");
+  const std::vector<requests::KeyAndValue> same_pair(times, {"key", value});
+  for (const bool watching : {false, true}) {
+    Limits limits;
+    limits.total_bytes = total_bytes;
+    const Fixture fixture(limits);
+    Client healthy = fixture.connect();
+    ASSERT_TRUE(healthy.set("key", value));
+    ASSERT_TRUE(healthy.ping());
+    const std::size_t before = resident_bytes();
+    std::vector<Fd> greedy;
+    for (int i = 0; i < greedy_clients; ++i) {
+      greedy.push_back(fixture.dial());
+      if (watching) {
+        watch(greedy.back(), "key");
+      } else {
+        send(greedy.back(), requests::validate() + requests::multi_get(same_key));
+      }
+    }
+    if (watching) {
+      ASSERT_TRUE(healthy.multi_set(same_pair));
+    }
+    ASSERT_TRUE(healthy.ping());
+    EXPECT_LT(resident_bytes(), before + 6 * total_bytes * memory_factor) << watching;
+  }
+}
+
+// Sets and pushes some 10 MiB; false if the store had no room for it.
+bool fill(const Fixture& fixture) {
+  Client client = fixture.connect();
+  const std::string value(1000, 'x');
+  std::vector<std::string> names;
+  for (int i = 0; i < 8'000; ++i) names.push_back(std::to_string(i));
+  std::vector<requests::KeyAndValue> pairs;
+  for (const std::string& name : names) pairs.emplace_back(name, value);
+  if (!client.multi_set(pairs)) return false;
+  for (int i = 0; i < 2'000; ++i) {
+    if (!client.queue_push(i % 2 == 0 ? "queue" : names[static_cast<std::size_t>(i)], value)) {
+      return false;
+    }
+  }
+  return static_cast<bool>(client.ping());
+}
+
+TEST(Server, FreesWhatAnAttemptLeftWhileItServesTheNext) {
+  Limits limits;
+  limits.total_bytes = 24u << 20;
+  const Fixture fixture(limits);
+  ASSERT_TRUE(fill(fixture));
+  Client waiting = fixture.connect();
+  ASSERT_TRUE(waiting.send(requests::wait(Keys{"never"})));
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    fixture.next_attempt(Clients::served);
+    Client fresh = fixture.connect();
+    EXPECT_EQ(*fresh.num_keys(), 0);
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (!fill(fixture)) ASSERT_LT(std::chrono::steady_clock::now(), deadline);
   }
 }
 

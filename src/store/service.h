@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -51,7 +52,8 @@ class Service {
     refused,  // send the replies, then close it; `why` says why
   };
 
-  explicit Service(const Limits& limits) : limits_(limits), ledger_{limits.total_bytes} {}
+  explicit Service(Clients clients, const Limits& limits = {})
+      : limits_(limits), ledger_{limits.total_bytes}, clients_(clients) {}
 
   // Executes every whole request among the bytes that arrived. Replies to others are delivered to
   // them meanwhile. `replies` is empty or holds what this connection is still owed.
@@ -60,13 +62,13 @@ class Service {
     return take(session, {}, replies, why);
   }
   static std::string opening(Session& session) { return std::move(session.input_->bytes); }
-  // Must be called before a session goes.
-  void forget(Session& session) { keyspace_.forget(session); }
 
   std::uint32_t attempt() const { return attempt_; }
-  // Drops the keys; clients that were accepted before are refused from now on.
-  void next_attempt();
-  void serve_clients(bool serve) { serving_ = serve; }
+  // Begins with no keys; clients that were accepted before are refused from now on. What the last
+  // attempt's clients left is freed by tidy(), once those sessions are gone.
+  void next_attempt(Clients clients);
+  // Frees a share of it, in about a millisecond; false if nothing was left.
+  bool tidy();
   Ledger& ledger() { return ledger_; }
 
  private:
@@ -90,14 +92,15 @@ class Service {
   Refusal watch(Session& session, std::string_view key, Output& replies);
   template <class Change>
   void observed(std::string_view key, Change change);
-  void notify(std::string_view key, const std::string* before);
+  void notify(std::string_view key, const Content* before);
 
   Limits limits_;
   Ledger ledger_;  // outlives everything that is charged to it
-  Keyspace keyspace_{ledger_};
-  std::vector<std::string_view> absent_;  // of wait(); kept for its memory
+  std::unique_ptr<Keyspace> keyspace_ = std::make_unique<Keyspace>(ledger_);
+  std::deque<std::unique_ptr<Keyspace>> past_;  // of attempts that have ended, not freed yet
+  std::vector<std::string_view> absent_;        // of wait(); kept for its memory
   std::uint32_t attempt_ = 0;
-  bool serving_ = false;
+  Clients clients_;
 };
 
 }  // namespace toprun::store

@@ -28,9 +28,9 @@ class Party final : public Session {
  public:
   explicit Party(Service& service)
       : Session(service.attempt()), service_(service), replies_(service.ledger()) {}
-  ~Party() { service_.forget(*this); }
 
   void deliver(std::string_view reply) override { replies_.put(reply); }
+  void deliver(const Output& message) override { replies_.put(message); }
 
   // What the server answers, to this party.
   std::string say(std::string_view text) {
@@ -53,7 +53,7 @@ class Party final : public Session {
 };
 
 struct Store {
-  explicit Store(const Limits& limits = {}) : service(limits) { service.serve_clients(true); }
+  explicit Store(const Limits& limits = {}) : service(Clients::served, limits) {}
   Service service;
 };
 
@@ -276,9 +276,8 @@ TEST(Service, HandsVisitorsOver) {
 }
 
 TEST(Service, ServesNobodyBeforeItIsTold) {
-  Store store;
-  store.service.serve_clients(false);
-  Party party(store.service);
+  Service service(Clients::refused);
+  Party party(service);
   party.say(validate());
   EXPECT_EQ(party.why, Refusal::not_serving);
 }
@@ -290,7 +289,7 @@ TEST(Service, AnAttemptsEndRefusesItsClientsAndDropsItsKeys) {
     Party party(store.service);
     party.say(validate() + set("k", "v"));
   }
-  store.service.next_attempt();
+  store.service.next_attempt(Clients::served);
   silent.say(validate());
   EXPECT_EQ(silent.why, Refusal::not_serving);
   Party fresh(store.service);
@@ -378,16 +377,46 @@ TEST(Service, StopsExecutingWhenMuchIsOwed) {
   EXPECT_EQ(answered, 100u);
 }
 
+TEST(Service, AKeyThatIsWatchedTellsTheSameWhateverItsSize) {
+  Store store;
+  Party watcher(store.service);
+  Party other(store.service);
+  other.say(validate());
+  const std::string watch = byte(7) + counted("k");
+  EXPECT_EQ(watcher.say(watch), byte(3));
+  other.say(set("k", big('a')) + append("k", "+") + set("k", "small") + set("k", big('b')));
+  EXPECT_EQ(watcher.heard(),
+            byte(1) + counted("k") + counted("") + counted(big('a')) +            //
+                byte(0) + counted("k") + counted(big('a') + "+") + counted("small") +  //
+                byte(0) + counted("k") + counted("small") + counted(big('b')));
+}
+
+TEST(Service, AnAttemptsWaitsDoNotMeetTheNextOnes) {
+  Store store;
+  Party old(store.service);
+  old.say(validate() + wait(Keys{"queue"}));
+  store.service.next_attempt(Clients::served);
+  Party fresh(store.service);
+  Party other(store.service);
+  fresh.say(validate() + wait(Keys{"queue"}));
+  other.say(validate() + queue_push("queue", "v"));
+  EXPECT_EQ(old.heard(), "");
+  EXPECT_EQ(fresh.heard(), byte(0));
+}
+
 TEST(Service, GivesAllMemoryBack) {
   Store store;
   {
     Party party(store.service);
     party.say(validate());
     for (const Case& test : conversations()) party.say(test.said);
+    for (int i = 0; i < 5000; ++i) party.say(queue_push("queue", "v") + set(std::to_string(i), ""));
     party.say(wait(Keys{"never", "ever"}) + set("half", "a request").substr(0, 9));
     EXPECT_GT(store.service.ledger().used, 0u);
   }
-  store.service.next_attempt();
+  store.service.next_attempt(Clients::served);
+  while (store.service.tidy()) {
+  }
   EXPECT_EQ(store.service.ledger().used, 0u);
 }
 

@@ -28,7 +28,7 @@ struct Refusal : std::exception {
 // Builds the tree from a parser's events.
 class Builder {
  public:
-  DataNode take() { return std::move(root_); }
+  DataNode take() { return std::exchange(root_, {}); }
 
   void text(Position where, std::string text, bool is_string) {
     put({Kind::text, where, std::move(text), {}, {}, is_string});
@@ -110,14 +110,13 @@ Position position(const YAML::Mark& mark) {
 
 class YamlEvents : public YAML::EventHandler {
  public:
-  explicit YamlEvents(Builder& builder) : builder_(builder) {}
+  std::vector<DataNode> take() { return std::move(documents_); }
 
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ > 1) {
-      throw Refusal(position(mark), "a second document in one file", "give each its own file");
-    }
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {
+    DataNode document = builder_.take();
+    if (document.kind != Kind::empty) documents_.push_back(std::move(document));
   }
-  void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { builder_.empty(position(mark)); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
     throw Refusal(position(mark), "aliases are not understood", "write the value out");
@@ -138,8 +137,8 @@ class YamlEvents : public YAML::EventHandler {
   void OnMapEnd() override { builder_.close(); }
 
  private:
-  Builder& builder_;
-  int documents_ = 0;
+  Builder builder_;
+  std::vector<DataNode> documents_;
 };
 
 // How far a text has been read.
@@ -259,7 +258,7 @@ const DataNode* DataNode::find(std::string_view key) const {
   return value.kind == Kind::empty ? nullptr : &value;
 }
 
-Result<DataNode> parse_yaml(std::string_view text, const std::string& file) {
+Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file) {
   if (text.size() > max_yaml_bytes) {
     return usage(file, fmt::format("more than {} bytes of YAML", max_yaml_bytes),
                  "write hosts as lists: n[0-99]");
@@ -267,8 +266,7 @@ Result<DataNode> parse_yaml(std::string_view text, const std::string& file) {
   if (nests_brackets_deeply(text)) {
     return usage(file, fmt::format("brackets nested more than {} deep", max_data_depth), {});
   }
-  Builder builder;
-  YamlEvents events(builder);
+  YamlEvents events;
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
@@ -279,7 +277,16 @@ Result<DataNode> parse_yaml(std::string_view text, const std::string& file) {
   } catch (const YAML::Exception& error) {
     return usage(at(file, position(error.mark)), error.msg, "see https://yaml.org");
   }
-  return builder.take();
+  return events.take();
+}
+
+Result<DataNode> parse_yaml(std::string_view text, const std::string& file) {
+  auto documents = parse_yaml_documents(text, file);
+  if (!documents) return std::unexpected(documents.error());
+  if (documents->empty()) return DataNode{};
+  if (documents->size() == 1) return std::move(documents->front());
+  return usage(at(file, (*documents)[1].where), "a second document in one file",
+               "give each its own file");
 }
 
 Result<DataNode> parse_json(std::string_view text, const std::string& file) {

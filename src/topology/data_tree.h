@@ -34,6 +34,9 @@ struct DataNode {
   const DataNode* find(std::string_view key) const;
 };
 
+// All documents of a text that have something in them, as people put several objects of Kubernetes
+// into one file.
+Result<std::vector<DataNode>> parse_yaml_documents(std::string_view text, const std::string& file);
 // The one document of a text; an empty text is an empty node. Error (file:line:column): the
 // format's own syntax, a key twice or one that is no text, an alias (a few lines of them stand for
 // gigabytes), more than the limits, a second document. JSON's columns are exact for strings without

@@ -1,6 +1,7 @@
 #include "topology/fabric.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -9,6 +10,8 @@
 
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "topology/dragonfly.h"
+#include "topology/tally.h"
 
 namespace toprun::topology {
 namespace {
@@ -32,19 +35,6 @@ class Sets {
 
  private:
   std::vector<Index> parent_;
-};
-
-// Things of one kind that a warning counts, and the first of them.
-struct Tally {
-  std::size_t count = 0;
-  std::string first;
-
-  void add(const std::string& text) {
-    if (count++ == 0) first = text;
-  }
-  std::string text(std::string_view things) const {
-    return count == 1 ? first : fmt::format("{} ({} such {})", first, count, things);
-  }
 };
 
 struct Host {
@@ -88,7 +78,7 @@ class Hosts {
     for (std::size_t i = 1; i < host.ports.size(); ++i) {
       const FabricPort& a = *host.ports[i - 1];
       const FabricPort& b = *host.ports[i];
-      if (a.hca != b.hca || a.guid == b.guid) continue;
+      if (a.hca != b.hca || (a.guid == b.guid && a.port != b.port)) continue;
       shared_names_.add(fmt::format("{} and {} both say {} {}: several machines go by this name",
                                     a.evidence, b.evidence, host.name, a.hca));
       return true;
@@ -109,6 +99,7 @@ class LeafGroups {
  public:
   LeafGroups(const std::vector<Host>& hosts, Index switches)
       : hosts_on_(switches),
+        members_(switches),
         names_on_(switches),
         near_(switches),
         spans_(switches),
@@ -121,7 +112,7 @@ class LeafGroups {
     }
     for (const auto& [pair, shared] : shared_) {
       const auto [a, b] = pair;
-      if (2 * shared < std::min(hosts_on_[a], hosts_on_[b])) continue;
+      if (!are_near(a, b, shared)) continue;
       near_[a].push_back(b);
       near_[b].push_back(a);
     }
@@ -168,12 +159,41 @@ class LeafGroups {
 
   void count(const Host& host) {
     for (const FabricPort* port : host.ports) names_on_[port->leaf].push_back(port->hca);
+    for (const Index leaf : host.leaves) members_[leaf].push_back(&host);
     for (std::size_t i = 0; i < host.leaves.size(); ++i) {
       ++hosts_on_[host.leaves[i]];
       for (std::size_t k = i + 1; k < host.leaves.size(); ++k) {
         ++shared_[{host.leaves[i], host.leaves[k]}];
       }
     }
+  }
+
+  // Whether two leaves carry rails of the same hosts. A manager's host, or a router, with a port on
+  // each of two leaves makes them no neighbours of each other: as many hosts as are on both, or
+  // more, have the same rail on the one or on the other.
+  bool are_near(Index a, Index b, std::size_t shared) const {
+    const std::size_t least = std::min(hosts_on_[a], hosts_on_[b]);
+    if (2 * shared < least) return false;
+    if (shared == hosts_on_[a] || shared == hosts_on_[b]) return true;
+    const RailCounts on_a = rails_of_others(a, b);
+    const RailCounts on_b = rails_of_others(b, a);
+    return std::ranges::none_of(on_a, [&](const auto& rail) {
+      const auto other = on_b.find(rail.first);
+      return other != on_b.end() && std::min(rail.second, other->second) >= shared;
+    });
+  }
+
+  // Of the hosts on `leaf` and not on `other`: how many have which rail there.
+  using RailCounts = std::unordered_map<std::string_view, std::size_t>;
+  RailCounts rails_of_others(Index leaf, Index other) const {
+    RailCounts counts;
+    for (const Host* host : members_[leaf]) {
+      if (std::ranges::binary_search(host->leaves, other)) continue;
+      for (const FabricPort* port : host->ports) {
+        if (port->leaf == leaf) ++counts[port->hca];
+      }
+    }
+    return counts;
   }
 
   // Whether two of the leaves near this one carry the same rail of hosts that have nothing in
@@ -193,6 +213,7 @@ class LeafGroups {
   }
 
   std::vector<std::size_t> hosts_on_;
+  std::vector<std::vector<const Host*>> members_;        // the same hosts
   std::vector<std::vector<std::string_view>> names_on_;  // of the adapters
   std::unordered_map<Pair, std::size_t, Hash> shared_;   // hosts on both
   std::vector<std::vector<Index>> near_;
@@ -204,7 +225,11 @@ class LeafGroups {
 class Levels {
  public:
   Levels(const std::vector<FabricSwitch>& switches, LeafGroups& groups)
-      : switches_(switches), groups_(groups), sets_(groups.sets()), distance_(switches.size()) {}
+      : switches_(switches),
+        groups_(groups),
+        sets_(groups.sets()),
+        distance_(switches.size()),
+        dragonfly_(dragonfly_groups(switches)) {}
 
   Result<void> find(const std::string& source) {
     measure_distances();
@@ -221,7 +246,14 @@ class Levels {
                  "describe the network in a file of lines: HOST /cluster/rack/HOST");
   }
 
-  std::size_t count() const { return domains_.size(); }
+  // Outermost first.
+  std::vector<std::string> names() const {
+    std::vector<std::string> names = switch_level_names(domains_.size());
+    constexpr std::array<std::string_view, 3> dragonfly = {"leaf", "group", "fabric"};
+    if (dragonfly_.empty() || names.size() > dragonfly.size()) return names;
+    for (std::size_t i = 0; i < names.size(); ++i) names[names.size() - 1 - i] = dragonfly[i];
+    return names;
+  }
 
   // Outermost first.
   Path path(Index leaf) const {
@@ -234,7 +266,7 @@ class Levels {
 
   // What leads out of the domains of each level, by its name.
   std::map<std::string, Link, std::less<>> links() const {
-    const std::vector<std::string> names = switch_level_names(count());
+    const std::vector<std::string> names = this->names();
     std::map<std::string, Link, std::less<>> links;
     for (std::size_t i = 0; i < uplinks_.size(); ++i) {
       if (uplinks_[i]) links[names[names.size() - 1 - i]] = {uplinks_[i], {}};
@@ -291,11 +323,21 @@ class Levels {
         const std::size_t b = distance_[peer];
         if (a == 0 || b == 0 || i == peer) continue;
         const double gbps = k < switches_[i].gbps.size() ? switches_[i].gbps[k] : 0;
-        cables.push_back({a == b ? a + 1 : std::max(a, b), i, peer, gbps});
+        cables.push_back({level_of(i, peer), i, peer, gbps});
       }
     }
     std::ranges::stable_sort(cables, {}, &Cable::level);
     return cables;
+  }
+
+  // In a dragonfly all switches are alike, and what a cable joins is told by their groups.
+  std::size_t level_of(Index a, Index b) const {
+    constexpr std::size_t group_level = 2;
+    if (!dragonfly_.empty()) {
+      const bool inside = dragonfly_[a] != no_group && dragonfly_[a] == dragonfly_[b];
+      return inside ? group_level : group_level + 1;
+    }
+    return distance_[a] == distance_[b] ? distance_[a] + 1 : std::max(distance_[a], distance_[b]);
   }
 
   // Whether two parts with hosts became one.
@@ -357,6 +399,7 @@ class Levels {
   LeafGroups& groups_;
   Sets sets_;
   std::vector<std::size_t> distance_;    // to the nearest host; 0: no way to any
+  std::vector<std::size_t> dragonfly_;   // the switches' groups; empty: it is none
   std::unordered_set<Index> has_hosts_;  // roots of the sets that have
   std::vector<std::unordered_map<Index, std::string>> domains_;  // innermost first, by leaf
   std::vector<std::optional<double>> uplinks_;                   // of the same levels
@@ -477,7 +520,7 @@ Result<Fabric> map_of_fabric(const std::string& source, const std::vector<Fabric
   add_hosts(hosts.all(), switches, groups, levels, builder, fabric.rails);
   warn_of_spanning_leaves(source, switches, groups, builder);
   warn_of_islands(source, levels, builder);
-  fabric.map = builder.finish(switch_level_names(levels.count()));
+  fabric.map = builder.finish(levels.names());
   fabric.map.links = levels.links();
   return fabric;
 }

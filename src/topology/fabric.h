@@ -47,12 +47,14 @@ struct Fabric {
 // spine is next to a leaf, …
 //
 // leaf: a host's rails end on several leaves, so the locality unit is a group of them. Two leaves
-//   are in one group if at least half of the hosts of the smaller one are on both. A leaf shared by
-//   hosts that are apart on another rail (the storage rail of several racks) is in no group with
+//   are in one group if at least half of the hosts of the smaller one are on both, unless as many
+//   others have the same rail on one of the two each, as a manager's neighbours do. A leaf shared
+//   by hosts that are apart on another rail (the storage rail of several racks) is in no group with
 //   them. A host whose rails end in several groups is in the one where most do.
 // upper levels: what the cables join that go no further from the hosts than so many switches. A
 //   level at which nothing is joined is left out, so switches without hosts make none by
 //   themselves.
+//   Of a dragonfly (dragonfly.h) they are the groups and the whole fabric.
 //
 // links: what a domain's cables to the outside carry together, of the domain with the least; where
 // the speed of each is told, and each is named once.

@@ -1,16 +1,17 @@
 #include "topology/file.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "topology/aws.h"
+#include "topology/file_format.h"
 #include "topology/ibnetdiscover.h"
 #include "topology/json_file.h"
 #include "topology/lines_file.h"
 #include "topology/match.h"
 #include "topology/ports.h"
+#include "topology/position.h"
 #include "topology/slurm_conf.h"
 #include "topology/slurm_yaml.h"
 #include "topology/toml_file.h"
@@ -18,130 +19,188 @@
 namespace toprun::topology {
 namespace {
 
-// The first line that is neither empty nor a comment.
-std::string_view first_line(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trim(text.substr(0, end));
-    if (!line.empty() && !line.starts_with('#')) return line;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return {};
-}
+constexpr std::size_t max_shown_bytes = 60;  // of a skipped line
+constexpr std::string_view standard_input = "-";
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
-// Control characters that no text has: archives, images, UTF-16.
+// Control characters that no text has: archives, images. Terminals' logs have some.
 bool is_binary(std::string_view text) {
   constexpr std::size_t looked_at = 4096;
   return std::ranges::any_of(text.substr(0, looked_at), [](char c) {
-    return (c >= 0 && c < '\t') || (c > '\r' && c < ' ' && c != '\x1b');
+    return (c >= 0 && c < '\a') || (c > '\r' && c < ' ' && c != '\x1b');
   });
 }
 
-bool looks_like_json(std::string_view line) {
-  if (line.starts_with('{')) return true;
-  if (!line.starts_with('[')) return false;
-  const std::string_view inner = trim(line.substr(1));
-  return inner.empty() || inner.starts_with('{');  // "[[…]]" and "[…]" are TOML's
+bool is_utf16(std::string_view text) {
+  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
 }
 
-bool looks_like_plain_yaml(std::string_view line) {
-  constexpr std::array keys = {"hosts:", "domains:", "levels:", "links:", "apiVersion:"};
-  return std::ranges::any_of(keys, [&](const char* key) { return line.starts_with(key); });
+// A topology file, read.
+struct Content {
+  std::string name;  // as errors and evidence call it
+  TopologyChoice choice;
+  std::string text;
+  FileFormat format = FileFormat::lines;
+  std::vector<std::string> warnings;
+};
+
+Result<std::string> read_text(const std::string& path) {
+  auto text =
+      read_file(path == standard_input ? std::string("/dev/stdin") : path, max_topology_file_bytes);
+  if (!text) {
+    return usage(text.error().what, text.error().why,
+                 fmt::format("--topology takes {} or a file", fmt::join(source_names(), ", ")));
+  }
+  if (text->starts_with(byte_order_mark)) text->erase(0, byte_order_mark.size());
+  return text;
 }
 
-bool looks_like_toml(std::string_view line) {
-  const bool assignment = line.find('=') != std::string_view::npos && !line.starts_with('/') &&
-                          line.find('/') > line.find('=');
-  return line.starts_with('[') || assignment;
+// Makes blanks of the lines before `start`, so that what follows keeps its place. A warning tells.
+void skip_preamble(Content& content, std::size_t start) {
+  std::size_t skipped = 0;
+  std::string first;
+  for (std::size_t at = 0, line = 1; at < start; ++line) {
+    const std::size_t end = content.text.find('\n', at);
+    const std::string_view text = trim(std::string_view(content.text).substr(at, end - at));
+    if (!text.empty() && !text.starts_with('#') && skipped++ == 0) {
+      first = fmt::format("{}: '{}' is skipped: it is no line of the file's form",
+                          at_line(content.name, line), printable(text.substr(0, max_shown_bytes)));
+    }
+    std::fill(content.text.begin() + static_cast<std::ptrdiff_t>(at),
+              content.text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    at = end + 1;
+  }
+  if (skipped > 1) first += fmt::format(" ({} such lines)", skipped);
+  if (skipped > 0) content.warnings.push_back(std::move(first));
 }
 
-Result<Map> parse_dump(std::string_view text, const std::string& path) {
-  auto fabric = parse_ibnetdiscover(text, path);
+Result<Content> read_content(const TopologyFile& file) {
+  const std::string& path = file.path;
+  auto text = read_text(path);
+  if (!text) return std::unexpected(text.error());
+  Content content{
+      path == standard_input ? "standard input" : path, {file.name}, *std::move(text), {}, {}};
+  if (is_utf16(content.text)) {
+    return usage("cannot read " + content.name, "it is UTF-16", "save it as UTF-8");
+  }
+  if (is_binary(content.text)) {
+    return usage("cannot read " + content.name, "it is no text",
+                 "is it compressed, or another file?");
+  }
+  const Recognised found = recognise(path, content.text);
+  content.format = found.format;
+  if (content.text.size() > default_file_limit_bytes &&
+      content.format != FileFormat::ibnetdiscover) {
+    return usage("cannot read " + content.name,
+                 fmt::format("larger than {} bytes", default_file_limit_bytes),
+                 "write hosts as lists: n[0-99]");
+  }
+  if (file.name && content.format != FileFormat::yaml) {
+    return usage(fmt::format("{}:{}", content.name, *file.name),
+                 "only Slurm's topology.yaml has topologies with names", "leave out the name");
+  }
+  skip_preamble(content, found.start);
+  return content;
+}
+
+Result<Map> parse_dump(const Content& content, const Request& request) {
+  auto fabric = parse_ibnetdiscover(content.text, content.name, request.members);
   if (!fabric) return std::unexpected(fabric.error());
   return std::move(fabric->map);
 }
 
-Result<Map> parse_aws(std::string_view text, const Request& request) {
-  auto map = parse_aws_topology(text, request.topology);
+Result<Map> parse_aws(const Content& content, const Request& request) {
+  auto map = parse_aws_topology(content.text, content.name);
   if (map) add_members(*map, request.members);
   return map;
 }
 
-// A topology.conf, or what `sharp_cmd topology` writes: that has ports where the other has hosts.
-Result<Map> read_switches(std::string_view text, const Request& request) {
-  const std::string& path = request.topology;
-  if (!names_ports(text)) return read_slurm_conf_file(path);
+// What `sharp_cmd topology` writes is a topology.conf that has ports where the other has hosts.
+Result<Map> parse_port_switches(const Content& content, const Request& request) {
   const std::vector<HostPorts> hosts = ports_of(request.members);
-  if (!hosts.empty()) return parse_port_topology(text, path, hosts);
-  auto map = read_slurm_conf_file(path);
-  if (map && !request.members.empty()) {
-    map->warnings.push_back(path + ": it names InfiniBand ports, and no node told of its own");
+  if (!hosts.empty()) return parse_port_topology(content.text, content.name, hosts);
+  if (request.members.empty()) {
+    return usage(content.name + " names InfiniBand ports where others name hosts",
+                 "only the agents of a job know whose they are",
+                 "name it in a launch: toprun --topology FILE, and -v shows the order");
   }
-  return map;
+  return unknown_places(request.members, content.name,
+                        content.name + ": it names InfiniBand ports, and no node told of its own");
 }
 
-Result<Map> read_in_its_format(const Request& request) {
-  const std::string& path = request.topology;
-  const auto content = read_file(path, max_topology_file_bytes);
-  if (!content) {
-    return usage(content.error().what, content.error().why,
-                 fmt::format("--topology takes {} or a file", fmt::join(source_names(), ", ")));
-  }
-  std::string_view text = *content;
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // the mark of UTF-8
-  if (is_binary(text)) {
-    return usage("cannot read " + path, "it is no text", "is it compressed, or another file?");
-  }
-  const FileFormat format = detect_format(path, text);
-  if (text.size() > default_file_limit_bytes && format != FileFormat::ibnetdiscover) {
-    return usage("cannot read " + path,
-                 fmt::format("larger than {} bytes", default_file_limit_bytes),
-                 "write hosts as lists: n[0-99]");
-  }
-  switch (format) {
+Result<Map> parse_switches(const Content& content, const Request& request) {
+  if (names_ports(content.text)) return parse_port_switches(content, request);
+  const auto folder = std::filesystem::path(topology_file(request.topology).path).parent_path();
+  return parse_slurm_conf(content.text, content.name, includes_below(folder));
+}
+
+Result<Map> parse(const Content& content, const Request& request) {
+  switch (content.format) {
     case FileFormat::slurm_conf:
-      return read_switches(text, request);
+      return parse_switches(content, request);
     case FileFormat::ibnetdiscover:
-      return parse_dump(text, path);
+      return parse_dump(content, request);
     case FileFormat::json:
-      return parse_json_file(text, path, request.members);
+      return parse_json_file(content.text, content.name, request.members);
     case FileFormat::yaml:
-      return parse_yaml_file(text, path, request.members);
+      return parse_yaml_file(content.text, content.name, request.members, content.choice);
     case FileFormat::toml:
-      return parse_toml_file(text, path);
+      return parse_toml_file(content.text, content.name);
     case FileFormat::aws:
-      return parse_aws(text, request);
+      return parse_aws(content, request);
     case FileFormat::lines:
       break;
   }
-  return parse_lines_file(text, path);
+  if (auto error = known_but_useless(content.name, content.text)) {
+    return std::unexpected(*std::move(error));
+  }
+  return parse_lines_file(content.text, content.name);
+}
+
+// What a file of this form looks like that has hosts.
+std::string_view advice_for(FileFormat format) {
+  switch (format) {
+    case FileFormat::slurm_conf:
+      return "write SwitchName=NAME Nodes=HOSTS, or BlockName=NAME Nodes=HOSTS";
+    case FileFormat::ibnetdiscover:
+      return "give the whole output of `ibnetdiscover`";
+    case FileFormat::json:
+      return "write {\"hosts\": {\"HOST\": \"/cluster/rack\"}}";
+    case FileFormat::yaml:
+      return "write hosts: {HOST: /cluster/rack}, or what man topology.yaml says";
+    case FileFormat::toml:
+      return "write [hosts] and HOST = \"/cluster/rack\"";
+    case FileFormat::aws:
+      return "name the job's instances: --instance-ids";
+    case FileFormat::lines:
+      break;
+  }
+  return "write lines of HOST /cluster/rack/HOST";
 }
 
 }  // namespace
 
-FileFormat detect_format(std::string_view path, std::string_view text) {
-  if (path.ends_with(".toml")) return FileFormat::toml;
-  if (looks_like_aws_topology(text)) return FileFormat::aws;
-  if (path.ends_with(".json")) return FileFormat::json;
-  if (path.ends_with(".yaml") || path.ends_with(".yml")) return FileFormat::yaml;
-  const std::string_view line = first_line(text);
-  if (looks_like_slurm_conf(line)) return FileFormat::slurm_conf;
-  if (looks_like_ibnetdiscover(line)) return FileFormat::ibnetdiscover;
-  if (looks_like_json(line)) return FileFormat::json;
-  if (looks_like_yaml(line) || looks_like_plain_yaml(line)) return FileFormat::yaml;
-  return looks_like_toml(line) ? FileFormat::toml : FileFormat::lines;
+TopologyFile topology_file(const std::string& topology) {
+  std::error_code ignored;
+  const std::size_t colon = topology.rfind(':');
+  if (colon == topology.npos || colon == 0 || std::filesystem::exists(topology, ignored)) {
+    return {topology, {}};
+  }
+  return {topology.substr(0, colon), topology.substr(colon + 1)};
 }
 
 Result<std::optional<Map>> read_file_source(const Request& request) {
-  const std::string& path = request.topology;
-  auto map = read_in_its_format(request);
+  auto content = read_content(topology_file(request.topology));
+  if (!content) return std::unexpected(content.error());
+  auto map = parse(*content, request);
   if (!map) return std::unexpected(map.error());
   if (map->hosts.empty()) {
-    return usage(path + ": no host stands in it",
+    return usage(content->name + ": no host stands in it",
                  map->warnings.empty() ? std::string() : map->warnings.front(),
-                 "write lines of HOST /cluster/rack/HOST");
+                 std::string(advice_for(content->format)));
   }
-  map->source = "file " + path;
+  map->source = "file " + content->name;
+  std::ranges::move(content->warnings, std::back_inserter(map->warnings));
   warn_of_twins(*map);
   return *std::move(map);
 }

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "topology/file_format.h"
 #include "topology/lines_file.h"
 #include "topology/slurm_yaml.h"
 #include "topology/testing.h"
@@ -43,8 +44,51 @@ TEST(TopologyFile, IsToldByItsContent) {
       {"t", "", FileFormat::lines},
   };
   for (const auto& [path, text, expected] : rows) {
-    EXPECT_EQ(detect_format(path, text), expected) << path << text;
+    EXPECT_EQ(recognise(path, text).format, expected) << path << text;
   }
+}
+
+// What a terminal or another program wrote before it.
+TEST(TopologyFile, IsToldByContentBehindStrayLines) {
+  const std::vector<std::tuple<std::string, std::string, FileFormat, std::size_t>> rows = {
+      {"t", "[root@mgmt ~]# ibnetdiscover\nvendid=0x2c9\n", FileFormat::ibnetdiscover, 29},
+      {"t", "ibwarn: [7] mad_rpc: failed (errno = 5)\n#\nSwitch 65 \"S-2c\"\n",
+       FileFormat::ibnetdiscover, 42},
+      {"t", "src/query_smp.c:1; timed out\nSwitch65 \"S-2c\"# \"l\"\n", FileFormat::ibnetdiscover,
+       29},
+      {"t", "\nNon-Chassis Nodes\n\nvendid=0x2c9\n", FileFormat::ibnetdiscover, 1},
+      {"t", "SW    73  1 0x2c5e 4x NDR - CA 6 1 0xe0 ( 'l0' - 'n0' )\n", FileFormat::ibnetdiscover,
+       0},
+      {"t", "$ scontrol show topology\nSwitchName=s0 Level=0\n", FileFormat::slurm_conf, 25},
+      {"t", "Warning: old client\n{\"hosts\": {}}\n", FileFormat::json, 20},
+      {"t.json", "Warning: x\n{\"Instances\": []}\n", FileFormat::aws, 11},
+      {"t", "user@login:~$ scontrol show topoconf\n- topology: a\n", FileFormat::yaml, 37},
+      {"t", "error: /sys/class is missing\nn0 /c/a/0\n", FileFormat::lines, 0},
+  };
+  for (const auto& [path, text, format, start] : rows) {
+    const Recognised found = recognise(path, text);
+    EXPECT_EQ(found.format, format) << text;
+    EXPECT_EQ(found.start, start) << text;
+  }
+}
+
+TEST(TopologyFile, KnowsWhatNoOrderFollowsFrom) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"Switch\t : 0x0002c90200410d28 ports 36 devid 0xbd36 vendid 0x2c9 \"s\"\n",
+       "f is a list of a fabric's nodes, without the cables; give the whole output of "
+       "`ibnetdiscover`"},
+      {"CA: n0 mlx5_0:\n  0xe0  1  1[  ] ==( 4X  25 Gbps Active/  LinkUp)==>  73  1[  ] \"l\" \n",
+       "f is the output of iblinkinfo"},
+      {"NodeName=n0 Arch=x86_64 CoresPerSocket=1\n", "give the output of `scontrol show topology`"},
+      {"\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV12\t0-15\n", "what is inside of one host"},
+      {"<?xml version=\"1.0\"?>\n<topology>\n", "what is inside of one host"},
+  };
+  for (const auto& [text, expected] : rows) {
+    const auto error = known_but_useless("f", text);
+    ASSERT_TRUE(error) << text;
+    EXPECT_TRUE(error->line().contains(expected)) << error->line();
+  }
+  EXPECT_FALSE(known_but_useless("f", "n0 /c/a/0\n"));
 }
 
 std::string lines(std::string_view text) {
@@ -116,6 +160,23 @@ TEST(TopologyFile, SaysWhatIsWrongWithTheWholeFile) {
       {"t", elf, "error: cannot read t: it is no text; is it compressed, or another file?"},
       {"t.json", std::string("{\0\"\0", 4), "error: cannot read t.json: it is no text"},
       {"t.gz", "\x1f\x8b\x08...", "error: cannot read t.gz: it is no text"},
+      {"t", "\xff\xfen0", "error: cannot read t: it is UTF-16; save it as UTF-8"},
+      {"t", "\xef\xbb\xbfSwitchName=s0 Nodes=n0\n", "leaf\nn0 s0 t:1\n"},
+      {"t", "\xef\xbb\xbf{\"hosts\": {\"n0\": \"/r\"}}", "rack\nn0 r t:1\n"},
+      {"t", "$ scontrol show topology\nSwitchName=s0 Level=0 Nodes=n0\n",
+       "leaf\nn0 s0 t:2\nt:1: '$ scontrol show topology' is skipped: it is no line of the file's "
+       "form"},
+      {"t", "one\ntwo\n{\"hosts\": {\"n0\": \"/r\"}}",
+       "rack\nn0 r t:3\nt:1: 'one' is skipped: it is no line of the file's form (2 such lines)"},
+      {"t", "hosts: {}\n",
+       "error: t: no host stands in it; write hosts: {HOST: /cluster/rack}, or what man "
+       "topology.yaml says"},
+      {"t", "Ca\t : 0x00 ports 1 devid 0x1 vendid 0x2 \"n0\"\n",
+       "error: t is a list of a fabric's nodes, without the cables"},
+      {"t", "SwitchName=s1 Switches=s2\nSwitchName=s2 Nodes=0x155dfffd341acb\n",
+       "error: t names InfiniBand ports where others name hosts: only the agents of a job know "
+       "whose "
+       "they are; name it in a launch"},
       {"t", "\xef\xbb\xbfn0 /r/0\n", "rack\nn0 r t:1\n"},
       {"t", "n0 /r/0\r\nn1 /r/1\nn2 /r/2\r\n\r\n", "rack\nn0 r t:1\nn1 r t:2\nn2 r t:3\n"},
       {"t", "n0 /r/0\nN0.c /r/1\n",

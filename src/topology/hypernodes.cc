@@ -215,8 +215,7 @@ class Reader {
     Path path;
     for (auto tier = tiers.rbegin(); tier != tiers.rend(); ++tier) {
       const auto found = up.find(tier->first);
-      path.push_back(found == up.end() ? std::nullopt
-                                       : std::optional(hypernodes_[found->second].name));
+      path.push_back(found == up.end() ? Domain::none() : Domain(hypernodes_[found->second].name));
     }
     const Position where = hypernodes_[*parents.begin()].where;
     return builder_.add(node, {std::move(path), at_line(file_, where.line), {}}, at(file_, where));

@@ -5,11 +5,12 @@
 #include <charconv>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/text.h"
+#include "topology/ib_ports_report.h"
+#include "topology/ib_records.h"
 #include "topology/position.h"
-#include "topology/rails.h"
+#include "topology/tally.h"
 
 namespace toprun::topology {
 namespace {
@@ -17,8 +18,10 @@ namespace {
 using Index = std::size_t;
 
 constexpr int max_port = 255;  // of a switch or adapter: one byte in InfiniBand
-constexpr std::string_view form =
-    "give the whole output of `ibnetdiscover`, without -l, -p or --diff";
+constexpr std::string_view form = "give the whole output of `ibnetdiscover`, without -l or --diff";
+
+constexpr std::size_t max_first_strays = 16;  // before most lines have to be the dump's
+constexpr std::size_t max_shown_bytes = 60;   // of a line
 
 constexpr std::array<std::string_view, 6> known_keys = {"vendid",     "devid",  "sysimgguid",
                                                         "switchguid", "caguid", "rtguid"};
@@ -91,28 +94,22 @@ Comment parse_comment(std::string_view text) {
   return comment;
 }
 
-struct Node {
-  std::string_view id;  // "S-2c5eab0300b87b40"
-  std::uint64_t guid = 0;
-  std::string_view description;
-  std::size_t line = 0;          // of its record; 0: other records name it, it has none
-  std::size_t mention_line = 0;  // where it is named first
+using Node = IbNode;
+using End = IbEnd;
 
-  bool is_switch() const { return id[0] == 'S'; }
-  bool is_adapter() const { return id[0] == 'H'; }
-};
-
-struct End {
-  Index node = 0;
-  int port = 0;
-
-  bool operator==(const End&) const = default;
-};
-
-struct Cable {
-  End from, to;
-  std::string_view speed;
-};
+// The type of a record that a line begins: "Switch" of `Switch  65 "S-2c5eab0300b87b40"`. A log of
+// a terminal may have lost the tabulator.
+std::optional<std::string_view> begins_record(std::string_view line) {
+  for (const std::string_view type : {"Switch", "Ca", "Rt", "???"}) {
+    if (!line.starts_with(type)) continue;
+    const std::string_view rest = line.substr(type.size());
+    const std::string_view number = trim(rest);
+    if (number.empty()) return std::nullopt;
+    const bool digit = number[0] >= '0' && number[0] <= '9';
+    if (digit || (rest[0] != number[0] && number.contains('"'))) return type;
+  }
+  return std::nullopt;
+}
 
 // The text as records.
 class Reader {
@@ -128,10 +125,12 @@ class Reader {
     return {};
   }
 
-  const std::vector<Node>& nodes() const { return nodes_; }
-  const std::vector<Cable>& cables() const { return cables_; }
-  std::size_t unknown_keys() const { return unknown_keys_; }
-  const std::string& first_unknown_key() const { return first_unknown_key_; }
+  const IbRecords& records() const { return records_; }
+
+  void warn(Map& map) const {
+    if (keys_.count > 0) map.warnings.push_back(keys_.text("lines"));
+    if (strays_.count > 0) map.warnings.push_back(strays_.text("lines"));
+  }
 
  private:
   std::unexpected<Error> refuse(std::size_t column, std::string why,
@@ -143,13 +142,10 @@ class Reader {
     if (line.empty() || line[0] == '#') return {};
     indent_ = static_cast<std::size_t>(line.data() - start);
     Cursor cursor(line);
-    if (line[0] == '[') return take_port(cursor);
-    for (const std::string_view type : {"Switch", "Ca", "Rt", "???"}) {
-      if (line.starts_with(type) && line.size() > type.size() &&
-          (line[type.size()] == ' ' || line[type.size()] == '\t')) {
-        cursor.take(type);
-        return take_record(cursor, type);
-      }
+    if (line[0] == '[') return is_port(line) ? take_port(cursor) : take_stray(line);
+    if (const auto type = begins_record(line)) {
+      cursor.take(*type);
+      return take_record(cursor, *type);
     }
     // Headings that -g puts between the records.
     for (const std::string_view heading : {"Chassis ", "Non-Chassis Nodes", "Hostname:"}) {
@@ -159,12 +155,32 @@ class Reader {
     const std::string_view key = line.substr(0, equals);
     const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
     if (equals == std::string_view::npos || !std::ranges::all_of(key, is_letter)) {
-      return refuse(1, "this is no line of a record or a port");
+      return take_stray(line);
     }
     current_.reset();
-    if (std::ranges::find(known_keys, key) == known_keys.end() && unknown_keys_++ == 0) {
-      first_unknown_key_ = fmt::format("{}: unknown key {}", at_line(file_, line_), key);
+    if (std::ranges::find(known_keys, key) == known_keys.end()) {
+      keys_.add(fmt::format("{}: unknown key {}", at_line(file_, line_), key));
     }
+    return {};
+  }
+
+  // "[1]" and what a cable needs behind it; not "[17.3] a kernel's message" or a prompt.
+  static bool is_port(std::string_view line) {
+    const std::size_t digits = line.find_first_not_of("0123456789", 1);
+    const bool numbered = digits != line.npos && digits > 1 && line[digits] == ']';
+    const std::string_view rest = numbered ? trim(line.substr(digits + 1)) : std::string_view();
+    constexpr std::array<std::string_view, 6> beginnings = {"\"", "(", "[ext", "S-", "H-", "R-"};
+    return line.contains("\"S-") || line.contains("\"H-") ||
+           std::ranges::any_of(beginnings, [&](auto start) { return rest.starts_with(start); });
+  }
+
+  // What a terminal or another program put between the lines. A text of which most is such is none.
+  Result<void> take_stray(std::string_view line) {
+    if (strays_.count >= max_first_strays && strays_.count >= lines_) {
+      return refuse(1, "this is no line of a record or a port");
+    }
+    strays_.add(fmt::format("{}: '{}' is skipped: it is no line of a record or a port",
+                            at_line(file_, line_), printable(line.substr(0, max_shown_bytes))));
     return {};
   }
 
@@ -177,20 +193,23 @@ class Reader {
     const std::size_t column = cursor.column();
     const auto index = take_node(cursor);
     if (!index) return std::unexpected(index.error());
-    Node& node = nodes_[*index];
+    Node& node = records_.nodes[*index];
     if (node.is_switch() != (type == "Switch")) {
       return refuse(column, fmt::format("{} is no name of a {}", node.id, type));
     }
-    if (node.line > 0) {
+    const std::string_view description = parse_comment(cursor.rest()).description;
+    // -g prints a chassis' switches twice.
+    if (node.line > 0 && node.description != description) {
       return refuse(column,
                     fmt::format("{} stands here for the second time, first at {}", node.id,
                                 at_line(file_, node.line)),
                     "remove one of the two");
     }
     if (!cursor.at_end()) return refuse(cursor.column(), "'#' and a description are expected here");
-    node.line = line_;
-    node.description = parse_comment(cursor.rest()).description;
+    if (node.line == 0) node.line = line_;
+    node.description = description;
     current_ = *index;
+    ++lines_;
     return {};
   }
 
@@ -209,8 +228,11 @@ class Reader {
   }
 
   Index index_of(std::string_view id, std::uint64_t guid) {
-    const auto [found, is_new] = index_.emplace(id, nodes_.size());
-    if (is_new) nodes_.push_back({id, guid, {}, 0, line_});
+    const auto [found, is_new] = index_.emplace(id, records_.nodes.size());
+    const auto kind = id[0] == 'S'   ? Node::Kind::device
+                      : id[0] == 'H' ? Node::Kind::adapter
+                                     : Node::Kind::other;
+    if (is_new) records_.nodes.push_back({kind, id, guid, {}, 0, line_});
     return found->second;
   }
 
@@ -227,29 +249,37 @@ class Reader {
     return refuse(column, fmt::format("a port is expected here, as in [1], up to {}", max_port));
   }
 
-  // "(e09d7303007a4bd8)", which adapters' ports have.
-  Result<void> take_guid(Cursor& cursor) {
+  // "(e09d7303007a4bd8)", which adapters' ports have; 0: there is none.
+  Result<std::uint64_t> take_guid(Cursor& cursor) {
     const std::size_t column = cursor.column();
-    if (!cursor.take("(")) return {};
-    if (cursor.number(16) && cursor.take(")")) return {};
+    if (!cursor.take("(")) return 0;
+    const auto guid = cursor.number(16);
+    if (guid && cursor.take(")")) return *guid;
     return refuse(column, "a GUID is expected here, as in (e09d7303007a4bd8)");
   }
 
   Result<void> take_port(Cursor cursor) {
     if (!current_) return refuse(1, "a port, but no Switch, Ca or Rt line before it");
-    const auto port = take_port_number(cursor);
-    if (!port) return std::unexpected(port.error());
-    if (auto taken = take_guid(cursor); !taken) return taken;
+    const auto from = take_end(cursor, *current_);
+    if (!from) return std::unexpected(from.error());
     const auto peer = take_node(cursor);
     if (!peer) return std::unexpected(peer.error());
-    const auto peer_port = take_port_number(cursor);
-    if (!peer_port) return std::unexpected(peer_port.error());
-    if (auto taken = take_guid(cursor); !taken) return taken;
+    const auto to = take_end(cursor, *peer);
+    if (!to) return std::unexpected(to.error());
     if (!cursor.at_end()) return refuse(cursor.column(), "'#' and a description are expected here");
     const Comment comment = parse_comment(cursor.rest());
-    Node& node = nodes_[*peer];
+    Node& node = records_.nodes[*peer];
     if (node.line == 0 && node.description.empty()) node.description = comment.description;
-    return connect({*current_, *port}, {*peer, *peer_port}, comment.speed);
+    ++lines_;
+    return connect(*from, *to, comment.speed);
+  }
+
+  Result<End> take_end(Cursor& cursor, Index node) {
+    const auto port = take_port_number(cursor);
+    if (!port) return std::unexpected(port.error());
+    const auto guid = take_guid(cursor);
+    if (!guid) return std::unexpected(guid.error());
+    return End{node, *port, *guid};
   }
 
   Result<void> connect(End from, End to, std::string_view speed) {
@@ -258,7 +288,7 @@ class Reader {
     const auto [other, other_is_new] = plugs_.emplace(key(to), Plug{from, line_});
     if (!other_is_new && other->second.to != from)
       return contradiction(from, to, to, other->second);
-    if (is_new) cables_.push_back({from, to, speed});
+    if (is_new) records_.cables.push_back({from, to, std::string(speed)});
     return {};
   }
 
@@ -268,7 +298,9 @@ class Reader {
   };
 
   std::unexpected<Error> contradiction(End from, End to, End which, const Plug& earlier) const {
-    const auto name = [&](End end) { return fmt::format("{}[{}]", nodes_[end.node].id, end.port); };
+    const auto name = [&](End end) {
+      return fmt::format("{}[{}]", records_.nodes[end.node].id, end.port);
+    };
     return refuse(
         1,
         fmt::format("a cable from {} to {}, but {} has {} at the other end of {}", name(from),
@@ -284,182 +316,46 @@ class Reader {
   const std::string& file_;
   std::size_t line_ = 1;
   std::size_t indent_ = 0;  // blanks before the line
-  std::vector<Node> nodes_;
+  std::size_t lines_ = 0;   // of records and ports
+  IbRecords records_;
   std::unordered_map<std::string_view, Index> index_;
-  std::vector<Cable> cables_;
   std::unordered_map<std::uint64_t, Plug> plugs_;  // what is at the other end
   std::optional<Index> current_;                   // whose ports follow
-  std::size_t unknown_keys_ = 0;
-  std::string first_unknown_key_;
-};
-
-// "MF0;leaf-04:MQM9701/U1" (system, model, chip) is "leaf-04"; other descriptions are taken whole.
-std::string switch_name(std::string_view description) {
-  const std::size_t semicolon = description.find(';');
-  std::string_view name = description;
-  if (semicolon != std::string_view::npos) {
-    name = description.substr(semicolon + 1);
-    name = name.substr(0, name.find(':'));
-  }
-  std::string text(trim(name));
-  // Characters that a host list could not hold.
-  for (char& c : text) {
-    if (std::string_view(" \t,[]{}/").find(c) != std::string_view::npos) c = '-';
-  }
-  return text;
-}
-
-// The chip's place in a chassis of several: "/L01/U1" of "MF0;core:CS7500/L01/U1".
-std::string_view chip_name(std::string_view description) {
-  const std::size_t colon = description.rfind(':');
-  if (colon == std::string_view::npos) return {};
-  const std::size_t slash = description.find('/', colon);
-  return slash == std::string_view::npos ? std::string_view() : description.substr(slash);
-}
-
-// Records as switches and hosts' ports.
-class Dump {
- public:
-  Dump(const Reader& reader, const std::string& file)
-      : nodes_(reader.nodes()), cables_(reader.cables()), file_(file) {}
-
-  Result<Fabric> run() {
-    if (auto any = check_switches(); !any) return std::unexpected(any.error());
-    name_switches();
-    for (const Cable& cable : cables_) add(cable);
-    if (ports_.empty()) {
-      return usage(file_, "no adapter on any switch names its host",
-                   unnamed_ == 0 ? "are the hosts' ports up?"
-                                 : "give the hosts' adapters node descriptions: rdma-ndd does");
-    }
-    auto fabric = map_of_fabric(file_, switches_, ports_);
-    if (!fabric) return fabric;
-    tell_of_rails(*fabric);
-    warn(fabric->map);
-    return fabric;
-  }
-
- private:
-  Result<void> check_switches() const {
-    if (std::ranges::any_of(nodes_, &Node::is_switch)) return {};
-    if (nodes_.empty()) return usage(file_, "no Switch and no Ca stands in it", std::string(form));
-    const Node& node = nodes_.front();
-    return usage(at(file_, {node.mention_line, 1}),
-                 fmt::format("no switch: {} \"{}\" is linked to {}", node.id, node.description,
-                             cables_.empty() ? "nothing" : "no switch"),
-                 "run ibnetdiscover on a node whose InfiniBand port is active, see ibstat");
-  }
-
-  void name_switches() {
-    std::unordered_map<std::string, std::size_t> short_names, long_names;
-    for (const Node& node : nodes_) {
-      if (!node.is_switch()) continue;
-      ++short_names[switch_name(node.description)];
-      ++long_names[long_name(node)];
-    }
-    std::unordered_set<std::string> taken;
-    for (const Node& node : nodes_) {
-      switch_index_.push_back(switches_.size());
-      if (!node.is_switch()) continue;
-      std::string name = switch_name(node.description);
-      bool unique = short_names[name] == 1;
-      if (!unique) {
-        name = long_name(node);
-        unique = long_names[name] == 1;
-      }
-      // Switches without a manager all carry their maker's description.
-      if (name.empty() || !unique || !taken.insert(name).second) name = node.id;
-      switches_.push_back({std::move(name), {}});
-    }
-  }
-
-  static std::string long_name(const Node& node) {
-    std::string name = switch_name(node.description) + std::string(chip_name(node.description));
-    std::ranges::replace(name, '/', '-');
-    return name;
-  }
-
-  void add(const Cable& cable) {
-    const Node& from = nodes_[cable.from.node];
-    const Node& to = nodes_[cable.to.node];
-    if (from.is_switch() && to.is_switch()) {
-      FabricSwitch& end = switches_[switch_index_[cable.from.node]];
-      end.peers.push_back(switch_index_[cable.to.node]);
-      end.gbps.push_back(gbps_of(cable.speed).value_or(0));
-    } else if (from.is_switch() && to.is_adapter()) {
-      add_port(to, cable.to.port, cable.from.node, cable.speed);
-    } else if (to.is_switch() && from.is_adapter()) {
-      add_port(from, cable.from.port, cable.to.node, cable.speed);
-    }
-  }
-
-  void add_port(const Node& adapter, int port, Index leaf, std::string_view speed) {
-    const std::vector<std::string_view> names = words(adapter.description);
-    // SHARP's adapter inside a switch.
-    if (adapter.description.ends_with("Aggregation Node")) return;
-    // A device's name ends in its number: mlx5_0, HCA-1, ibp24s0.
-    const bool device = names.size() == 2 && names[1].back() >= '0' && names[1].back() <= '9';
-    const std::string evidence =
-        at_line(file_, adapter.line > 0 ? adapter.line : adapter.mention_line);
-    if (names.size() != 1 && !device) {
-      if (unnamed_++ == 0) {
-        first_unnamed_ = fmt::format("{}: adapter {} says \"{}\", which names no host", evidence,
-                                     adapter.id, adapter.description);
-      }
-      return;
-    }
-    const std::string_view hca = device ? names[1] : adapter.id;
-    ports_.push_back({std::string(names[0]), std::string(hca), adapter.guid, port,
-                      switch_index_[leaf], std::string(speed), evidence});
-  }
-
-  void warn(Map& map) const {
-    if (unnamed_ > 0) {
-      map.warnings.push_back(unnamed_ == 1
-                                 ? first_unnamed_
-                                 : fmt::format("{} ({} such ports)", first_unnamed_, unnamed_));
-    }
-    const auto open = [](const Node& node) { return node.line == 0; };
-    const auto missing = std::ranges::count_if(nodes_, open);
-    if (missing == 0) return;
-    const Node& first = *std::ranges::find_if(nodes_, open);
-    map.warnings.push_back(
-        fmt::format("{}: {} has no record of its own, {} in all: is the dump whole?",
-                    at_line(file_, first.mention_line), first.id, missing));
-  }
-
-  const std::vector<Node>& nodes_;
-  const std::vector<Cable>& cables_;
-  const std::string& file_;
-  std::vector<FabricSwitch> switches_;
-  std::vector<Index> switch_index_;  // by node; of no meaning for others
-  std::vector<FabricPort> ports_;
-  std::size_t unnamed_ = 0;
-  std::string first_unnamed_;
+  Tally keys_, strays_;
 };
 
 }  // namespace
 
-Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& file) {
+Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& file,
+                                   std::span<const Member> members) {
+  if (begins_as_ports_report(text)) {
+    const auto records = parse_ports_report(text, file);
+    if (!records) return std::unexpected(records.error());
+    return fabric_of_records(*records, file, members);
+  }
   Reader reader(file);
   if (auto read = reader.run(text); !read) return std::unexpected(read.error());
-  auto fabric = Dump(reader, file).run();
-  if (fabric && reader.unknown_keys() > 0) {
-    fabric->map.warnings.push_back(
-        reader.unknown_keys() == 1
-            ? reader.first_unknown_key()
-            : fmt::format("{} ({} such lines)", reader.first_unknown_key(), reader.unknown_keys()));
-  }
+  auto fabric = fabric_of_records(reader.records(), file, members);
+  if (fabric) reader.warn(fabric->map);
   return fabric;
 }
 
 bool looks_like_ibnetdiscover(std::string_view line) {
   for (const std::string_view start : {"vendid=0x", "devid=0x", "sysimgguid=0x", "switchguid=0x",
-                                       "caguid=0x", "rtguid=0x", "Switch\t", "Ca\t", "Rt\t",
-                                       "Chassis "}) {
+                                       "caguid=0x", "rtguid=0x", "Chassis ", "Non-Chassis Nodes"}) {
     if (line.starts_with(start)) return true;
   }
-  return line.starts_with("Switch ") && line.find("\"S-") != std::string_view::npos;
+  const bool record = begins_record(line).has_value() && !is_node_list(line);
+  return record || is_ports_report_line(line);
+}
+
+bool is_node_list(std::string_view line) {
+  for (const std::string_view type : {"Switch", "Ca", "Router", "Rt"}) {
+    if (!line.starts_with(type)) continue;
+    const std::string_view rest = trim(line.substr(type.size()));
+    return rest.starts_with(':') && trim(rest.substr(1)).starts_with("0x");
+  }
+  return false;
 }
 
 }  // namespace toprun::topology

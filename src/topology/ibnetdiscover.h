@@ -1,9 +1,11 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "topology/fabric.h"
+#include "topology/source.h"
 
 namespace toprun::topology {
 
@@ -18,11 +20,16 @@ namespace toprun::topology {
 // Each cable stands at both ends; either suffices. An adapter's node description is "HOST DEVICE"
 // (rdma-ndd's and the drivers' default) or "HOST"; any other, as adapters have whose host never set
 // one, names no host: these are counted in a warning. `file` names the text in errors
-// (file:line:column) and evidence. Error: a line of another form, a record or a port twice, two
-// ends that contradict each other, no host on any switch.
-Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& file);
+// (file:line:column) and evidence. Lines of another kind, as a terminal's log has, are skipped with
+// a warning as long as most are the dump's. The report of ports that -p prints is read too
+// (ib_ports_report.h). `members`: see fabric_of_records(). Error: a port of another form, a record
+// twice with two descriptions, two ends that contradict each other, no host on any switch.
+Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& file,
+                                   std::span<const Member> members = {});
 
-// Whether a line that is neither empty nor a comment is the first one of such a dump.
+// Whether a line that is neither empty nor a comment is one of such a dump.
 bool looks_like_ibnetdiscover(std::string_view line);
+// Whether it is one of a list of nodes without cables: ibnetdiscover -l, ibswitches, ibhosts.
+bool is_node_list(std::string_view line);
 
 }  // namespace toprun::topology

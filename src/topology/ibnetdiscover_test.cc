@@ -146,6 +146,13 @@ TEST(Ibnetdiscover, SeveralRailsMakeOneGroupOfLeaves) {
         {"b", "n2 mlx5_0, n3 mlx5_0, ufm mlx5_1, >s"},
         {"s", ">a"}},
        "spine leaf\nn0/s/a n1/s/a ufm/s/a n2/s/b n3/s/b "},
+      // Nor where the leaves are small.
+      {{{"a", "n0 mlx5_0, ufm mlx5_0, >s"}, {"b", "n1 mlx5_0, ufm mlx5_1, >s"}, {"s", ">a"}},
+       "spine leaf\nn0/s/a ufm/s/a n1/s/b "},
+      {{{"a", "n0 mlx5_0, n1 mlx5_0, m0 mlx5_0, m1 mlx5_0, >s"},
+        {"b", "n2 mlx5_0, n3 mlx5_0, m0 mlx5_1, m1 mlx5_1, >s"},
+        {"s", ">a"}},
+       "spine leaf\nn0/s/a n1/s/a m0/s/a m1/s/a n2/s/b n3/s/b "},
       // A storage rail that all racks share does not either.
       {{{"a", "n0 mlx5_0, n1 mlx5_0, >s"},
         {"b", "n2 mlx5_0, n3 mlx5_0, >s"},
@@ -205,6 +212,82 @@ TEST(Ibnetdiscover, NamesSwitchesApart) {
   EXPECT_EQ(names("Quantum [rack, 3]", ""), "Quantum--rack--3- S-0b");
 }
 
+std::string prose(int lines) {
+  std::string text;
+  for (int i = 0; i < lines; ++i) text += fmt::format("line {} of a poem\n", i);
+  return text;
+}
+
+TEST(Ibnetdiscover, SkipsWhatATerminalPutBetween) {
+  const auto fabric = parse_ibnetdiscover(
+      "[root@mgmt ~]# ibnetdiscover\nibwarn: [7] mad_rpc: failed (errno = 5)\n"
+      "switchguid=0xa(a)\nSwitch65 \"S-0a\"# \"l0\" base port 0 lid 1 lmc 0\n"
+      "[1]\"H-0b\"[1](b) # \"n0 mlx5_0\" lid 3 4xNDR\n[17.3] a kernel's line\n"
+      "[2]     \"H-0c\"[1](c)         # \"n1 mlx5_0\" lid 4 4xNDR\n[root@mgmt ~]# \n",
+      "t");
+  ASSERT_TRUE(fabric) << fabric.error().line();
+  EXPECT_EQ(text_of(fabric->map), "leaf\nn0 l0 t:5\nn1 l0 t:7\n");
+  EXPECT_EQ(fabric->map.warnings.back(),
+            "t:1: '[root@mgmt ~]# ibnetdiscover' is skipped: it is no line of a record or a port "
+            "(4 such lines)");
+}
+
+// -g names a chassis' switches among its spines and leaves, and again as its switches.
+TEST(Ibnetdiscover, ReadsGroupedOutput) {
+  const std::string chip =
+      "\nvendid=0x2c9\nsysimgguid=0x1\t\t# Chassis 1\nswitchguid=0xa(a)\t# ISR9096 spine 1\n"
+      "Switch\t24 \"S-0a\"\t\t# \"core\" base port 0 lid 1 lmc 0\n"
+      "[1][ext 7]\t\"S-0d\"[9]\t\t# \"l0\" lid 2 4xNDR\n";
+  const auto fabric = parse_ibnetdiscover(
+      "\nChassis 1 (guid 0x1)\nHostname: x\n\n# Spine Nodes" + chip + "\n# Chassis Switches" +
+          chip +
+          "\nNon-Chassis Nodes\n\nswitchguid=0xd(d)\t# \nSwitch\t24 \"S-0d\"\t\t# \"l0\"\n"
+          "[1]\t\"H-0b\"[1](b) \t\t# \"n0 mlx5_0\" lid 3 4xNDR\n"
+          "[9]\t\"S-0a\"[1][ext 7]\t\t# \"core\" lid 1 4xNDR\n",
+      "t");
+  ASSERT_TRUE(fabric) << fabric.error().line();
+  EXPECT_EQ(text_of(fabric->map), "leaf\nn0 l0 t:23\n");
+}
+
+TEST(Ibnetdiscover, ReadsThePortsReport) {
+  const std::string_view report =
+      "SW    73  2 0x2c5e 4x SDR                                    'MF0;l0:X/U1'\n"
+      "SW    73  1 0x2c5e 4x NDR - CA   647  1 0xe09d ( 'MF0;l0:X/U1' - 'n0 mlx5_0' )\n"
+      "SW    73  9 0x2c5e 4x NDR - SW    75  1 0x2c60 ( 'MF0;l0:X/U1' - 'MF0;s0:X/U1' )\n"
+      "CA   647  1 0xe09d 4x NDR - SW    73  1 0x2c5e ( 'n0 mlx5_0' - 'MF0;l0:X/U1' )\n"
+      "SW    74  1 0x2c5f 4x NDR - CA   648  1 0xe09e ( 'MF0;l1:X/U1' - 'it's - n1 mlx5_0' )\n"
+      "SW    74  2 0x2c5f 4x NDR - CA   649  1 0xe09f ( 'MF0;l1:X/U1' - 'n1 mlx5_0' )\n"
+      "SW    74  9 0x2c5f 4x NDR - SW    75  2 0x2c60 ( 'MF0;l1:X/U1' - 'MF0;s0:X/U1' )\n";
+  const auto fabric = parse_ibnetdiscover(report, "t");
+  ASSERT_TRUE(fabric) << fabric.error().line();
+  EXPECT_EQ(text_of(fabric->map), "spine leaf\nn0 s0/l0 t:2\nn1 s0/l1 t:6\n");
+  EXPECT_EQ(fabric->map.links.at("host").gbps, 400);
+}
+
+// Adapters that say only who made them are known by what the agents told of their ports.
+TEST(Ibnetdiscover, KnowsThePortsThatTheMembersTold) {
+  const Switches switches = {{"l0", "MT4129 ConnectX7   Mellanox Technologies@1, n9 mlx5_0, >s"},
+                             {"l1",
+                              "MT4129 ConnectX7   Mellanox Technologies@2, MT4129 ConnectX7   "
+                              "Mellanox Technologies@3, >s"},
+                             {"s", ">l0"}};
+  Member first{"n0", "", ""};
+  first.ports = std::string("mlx5_0/1 0x1003\n");
+  Member second{"n1", "", ""};
+  second.ports = std::string("mlx5_0/1 0x1005\nmlx5_1/1 0x9999\n");
+  const std::vector<Member> members = {first, second};
+  const auto fabric = parse_ibnetdiscover(Dump().text(switches), "t", members);
+  ASSERT_TRUE(fabric) << fabric.error().line();
+  EXPECT_EQ(text_of(fabric->map), "spine leaf\nn0 s/l0 t:3\nn9 s/l0 t:4\nn1 s/l1 t:9\n");
+  const std::vector<Member> strangers = {{"n7", "", ""}};
+  const auto unknown = parse_ibnetdiscover(
+      Dump().text({{"l0", "MT4129 ConnectX7   Mellanox Technologies"}}), "t", strangers);
+  ASSERT_TRUE(unknown) << unknown.error().line();
+  EXPECT_EQ(text_of(unknown->map), "\nn7  t\n");
+  EXPECT_EQ(unknown->map.warnings.back(),
+            "t: no adapter on any switch names its host, and no node told of ports of its own");
+}
+
 TEST(Ibnetdiscover, RefusesWithThePlace) {
   const std::string head = "Switch\t4 \"S-0a\"\t\t# \"l0\"\n";
   const std::vector<std::pair<std::string, std::string>> rows = {
@@ -231,9 +314,10 @@ TEST(Ibnetdiscover, RefusesWithThePlace) {
       {head + "[1] \"H-00000000000000001\"[1](g)\n", "t:2:29: a GUID is expected here"},
       {head + "[1] \"H-0b\"[1](b) lid 3\n", "t:2:18: '#' and a description are expected here"},
       {head + "[1] \"H-0b\"\n", "t:2:11: a port is expected here"},
-      {"Switch x\n", "t:1:8: the number of ports is missing"},
+      {"Switch 400 \"S-0a\"\n", "t:1:12: the number of ports is missing, or above 255"},
       {"Switch 4 \"H-0a\" # \"l0\"\n", "t:1:10: H-0a is no name of a Switch"},
-      {head + head, "t:2:10: S-0a stands here for the second time, first at t:1; remove one"},
+      {head + "Switch\t4 \"S-0a\"\t\t# \"l1\"\n",
+       "t:2:10: S-0a stands here for the second time, first at t:1; remove one"},
       {head + "[1] \"H-0b\"[1] # \"n0 d0\"\n[1] \"H-0c\"[1] # \"n1 d0\"\n",
        "t:3:1: a cable from S-0a[1] to H-0c[1], but t:2 has H-0b[1] at the other end of S-0a[1]; "
        "run "
@@ -241,12 +325,11 @@ TEST(Ibnetdiscover, RefusesWithThePlace) {
       {head +
            "[1] \"H-0b\"[1] # \"n0 d0\"\nCa 1 \"H-0b\" # \"n0 d0\"\n[1](b) \"S-0a\"[2] # lid 1\n",
        "t:4:1: a cable from H-0b[1] to S-0a[2], but t:2 has S-0a[1] at the other end of H-0b[1]"},
-      {"Switch\t4 \"S-0a\"\t\t# \"l0\"\nSW  65 1 0x2c5e 4x NDR\n",
-       "t:2:1: this is no line of a record or a port; give the whole output"},
-      {std::string("\x7f"
-                   "ELF\x02\x01\x00",
-                   7),
-       "t:1:1: this is no line of a record"},
+      {head + "[1] \"H-0b\"[1] # \"n0 d0\"\n" + prose(20),
+       "t:19:1: this is no line of a record or a port; give the whole output"},
+      {"SW    73  1 0x2c5e 4x NDR - CA 6\n",
+       "t:1:1: this is no line of a port and its other end; give the whole output of "
+       "`ibnetdiscover -p`"},
   };
   for (const auto& [text, expected] : rows) {
     const auto fabric = parse_ibnetdiscover(text, "t");

@@ -6,6 +6,7 @@
 
 #include "hosts/hostlist.h"
 #include "topology/k8s_file.h"
+#include "topology/own_json.h"
 #include "topology/plain_file.h"
 
 namespace toprun::topology {
@@ -220,10 +221,12 @@ Result<Map> parse_json_file(std::string_view text, const std::string& file,
                             const std::vector<Member>& members) {
   const auto root = parse_json(text, file);
   if (!root) return std::unexpected(root.error());
-  if (is_kubernetes(*root)) return map_of_kubernetes(*root, file, members);
+  if (is_kubernetes(*root)) return map_of_kubernetes(std::span(&*root, 1), file, members);
+  if (is_own_json(*root)) return map_of_own_json(*root, file);
   if (has_key(*root, "hosts") || has_key(*root, "domains")) return map_of_plain(*root, file);
   const DataNode* instances = instances_of(*root);
   const Form* form = instances ? form_of(*instances) : nullptr;
+  if (!form && is_group_table(*root)) return map_of_group_table(*root, file);
   if (!form) return unknown_form(*root, file);
   auto map = Reader(file, *form).run(*instances);
   const bool more =

@@ -8,8 +8,9 @@
 
 namespace toprun::topology {
 
-// A topology in JSON: our own (plain_file.h), or what a cloud's or a tool's API answers, a list of
-// instances by itself or behind instances, data, results or items:
+// A topology in JSON: our own (plain_file.h), what toprun printed (own_json.h), or what a cloud's
+// or a tool's API answers, a list of instances by itself or behind instances, data, results or
+// items:
 //   {"id", "network_layers": [leaf … root], "labels"}                  NVIDIA topograph's graph
 //   {"id", "networkPath": [{"id"} leaf … root], "nvlink": {"domain_id", "clique_id"}}        Lambda
 //   {"instance_id", "network_node_path": [root … leaf], "block_id"}                          Nscale

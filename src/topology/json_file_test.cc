@@ -111,5 +111,38 @@ TEST(JsonFile, BoundsDepthAndSize) {
             "error: t: more than 67108864 bytes of JSON; write hosts as lists: n[0-99]");
 }
 
+TEST(JsonFile, ReadsWhatToprunPrints) {
+  const auto read = [](std::string_view text) { return text_of(parse_json_file(text, "t")); };
+  EXPECT_EQ(read(R"({"schema": "toprun.topo_order/1", "levels": ["core", "leaf"], "order": ["n0"],
+"nodes": [{"name": "n0", "path": ["c", null], "has_no": ["leaf"], "first_rank": 0},
+{"name": "n1", "path": [null, "s"], "seat": 7}]})"),
+            "core leaf\nn0 c/- t:2\nn1 ?/s t:3\n");
+  EXPECT_EQ(
+      read(R"({"schema": "toprun.topo_show/1", "levels": ["core", "spine", "leaf"], "domains": [
+{"level": "core", "name": "c", "nodes": 3, "domains": [
+{"level": "leaf", "name": "s0", "nodes": 1, "hosts": ["n0"]},
+{"level": "spine", "name": null, "nodes": 1, "domains": [
+{"level": "leaf", "name": "s1", "nodes": 1, "hosts": ["n1"]}]},
+{"level": "spine", "name": "p", "nodes": 1, "hosts": ["n2"]}]}], "unplaced": ["x"]})"),
+      "core spine leaf\nn0 c/-/s0 t:3\nn1 c/?/s1 t:5\nn2 c/p/? t:6\nx ?/?/? t:6\n");
+  EXPECT_EQ(read(R"({"n0": "c/a", "n1": "c/b"})"), "cluster rack\nn0 c/a t:1\nn1 c/b t:1\n");
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {R"({"schema": "toprun.bench/1"})", "t:1:1: an object of toprun.bench/1 has no places"},
+      {R"({"schema": "toprun.topo_order/1", "levels": ["a"], "nodes": [{"name": "n", "path": []}]})",
+       "a node has a name, and a path as long as levels"},
+      {R"({"schema": "toprun.topo_show/1", "levels": ["a"], "domains": [{"level": "b"}]})",
+       "there is no level 'b'; there are a"},
+      {R"({"schema": "toprun.topo_show/1", "levels": ["a"], "domains": [{"level": "a", "name": "x",
+"domains": [{"level": "a", "name": "y", "hosts": ["n"]}]}]})",
+       "a level inside of itself"},
+      {R"({"schema": "toprun.topo_show/1", "levels": ["a"], "domains": [], "unplaced": [[]]})",
+       "the name of a host is expected here"},
+  };
+  for (const auto& [text, expected] : rows) {
+    const std::string outcome = read(text);
+    EXPECT_TRUE(outcome.contains(expected)) << text << "\n" << outcome;
+  }
+}
+
 }  // namespace
 }  // namespace toprun::topology

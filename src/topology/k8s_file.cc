@@ -74,8 +74,7 @@ struct Contents {
   std::vector<std::string> site;
 };
 
-Result<Contents> read_contents(const DataNode& root, const std::string& file) {
-  Contents contents;
+Result<void> add_contents(const DataNode& root, const std::string& file, Contents& contents) {
   for (const DataNode* object : objects_in(root)) {
     const std::string kind = kind_of(*object, root);
     if (kind == "Node") {
@@ -88,8 +87,18 @@ Result<Contents> read_contents(const DataNode& root, const std::string& file) {
       contents.site = site_levels(*object);
     }
   }
+  return {};
+}
+
+Result<Contents> read_contents(std::span<const DataNode> documents, const std::string& file) {
+  Contents contents;
+  for (const DataNode& root : documents) {
+    if (auto added = add_contents(root, file, contents); !added) {
+      return std::unexpected(added.error());
+    }
+  }
   if (!contents.nodes.empty() || !contents.hypernodes.empty()) return contents;
-  return usage(at(file, root.where), "neither a Node nor a HyperNode is in it",
+  return usage(at(file, documents.front().where), "neither a Node nor a HyperNode is in it",
                "write what `kubectl get nodes -o json` prints");
 }
 
@@ -99,9 +108,9 @@ bool is_kubernetes(const DataNode& root) {
   return root.kind == Kind::table && root.find("apiVersion") && root.find("kind");
 }
 
-Result<Map> map_of_kubernetes(const DataNode& root, const std::string& file,
+Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
                               const std::vector<Member>& members) {
-  auto contents = read_contents(root, file);
+  auto contents = read_contents(documents, file);
   if (!contents) return std::unexpected(contents.error());
   auto hypernodes = contents->hypernodes.empty()
                         ? Result<Map>()
@@ -125,7 +134,7 @@ Result<std::optional<Map>> read_kubectl(const Request& request) {
   if (!text) return std::unexpected(text.error());
   const auto root = parse_json(*text, command);
   if (!root) return std::unexpected(root.error());
-  auto map = map_of_kubernetes(*root, command, request.members);
+  auto map = map_of_kubernetes(std::span(&*root, 1), command, request.members);
   if (!map) return std::unexpected(map.error());
   if (map->hosts.empty()) return std::nullopt;
   map->source = "k8s";

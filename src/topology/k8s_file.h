@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,9 +16,10 @@ bool is_kubernetes(const DataNode& root);
 // (k8s_labels.h). Where the list has a Topology too (of Kueue or KAI), the labels that it names
 // are the levels. HyperNodes (hypernodes.h) of the list make levels of their own. Of a Workload of
 // Kueue nothing is read: it does not say which node is where.
+// A YAML file may have several documents, each a list or an object.
 // `members`: whose places are wanted; without any all nodes'.
 // Error (file:line:column): neither nodes nor hypernodes in it, a node without a name or twice.
-Result<Map> map_of_kubernetes(const DataNode& root, const std::string& file,
+Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::string& file,
                               const std::vector<Member>& members);
 
 // Runs `kubectl get nodes -o json` within the request's budget, as the user or the pod's service

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "topology/slurm_yaml.h"
 #include "topology/testing.h"
 
 namespace toprun::topology {
@@ -10,7 +11,7 @@ namespace {
 Result<Map> map_of(std::string_view json, const std::vector<Member>& members = {}) {
   const auto root = parse_json(json, "f.json");
   if (!root) return std::unexpected(root.error());
-  return map_of_kubernetes(*root, "f.json", members);
+  return map_of_kubernetes(std::span(&*root, 1), "f.json", members);
 }
 
 std::string list(const std::string& items) {
@@ -37,7 +38,8 @@ TEST(K8sFile, ListsOfNodes) {
       "    labels:\n      topology.kubernetes.io/zone: a\n    name: n0\n",
       "f.yaml");
   ASSERT_TRUE(yaml);
-  EXPECT_EQ(text_of(map_of_kubernetes(*yaml, "f.yaml", {})), "zone\nn0 a f.yaml:9\n");
+  EXPECT_EQ(text_of(map_of_kubernetes(std::span(&*yaml, 1), "f.yaml", {})),
+            "zone\nn0 a f.yaml:9\n");
 }
 
 TEST(K8sFile, OnlyTheMembersNodes) {
@@ -154,6 +156,43 @@ TEST(HyperNodes, LookAtABoundedNumberOfNames) {
   for (int i = 0; i < 1'000; ++i) items += "," + node(fmt::format("n{}", i), "");
   for (int i = 0; i < 100; ++i) items += "," + hypernode(fmt::format("h{}", i), "1", by_labels);
   EXPECT_TRUE(text_of(map_of(list(items))).contains("too many selectors for so many nodes"));
+}
+
+// As people put together what they apply.
+TEST(K8sFile, ReadsSeveralDocuments) {
+  const std::string_view text =
+      "---\napiVersion: topology.volcano.sh/v1alpha1\nkind: HyperNode\nmetadata: {name: s0}\n"
+      "spec: {tier: 1, members: [{type: Node, selector: {exactMatch: {name: n0}}}]}\n---\n---\n"
+      "apiVersion: topology.volcano.sh/v1alpha1\nkind: HyperNode\nmetadata: {name: s1}\n"
+      "spec: {tier: 1, members: [{type: Node, selector: {exactMatch: {name: n1}}}]}\n---\n"
+      "apiVersion: v1\nkind: HyperNode\nmetadata: {name: p}\n"
+      "spec: {tier: 2, members: [{type: HyperNode, selector: {exactMatch: {name: s0}}}]}\n";
+  EXPECT_EQ(text_of(parse_yaml_file(text, "f.yaml")),
+            "spine leaf\nn0 p/s0 f.yaml:2\nn1 -/s1 f.yaml:8\n");
+}
+
+// What labellers write where they know nothing.
+TEST(K8sFile, PlaceholdersAreNoDomains) {
+  const std::string_view text =
+      "apiVersion: v1\nkind: List\nitems:\n"
+      "- {kind: Node, metadata: {name: n0, labels: {oci.oraclecloud.com/rdma.hpc_island_id: i, "
+      "oci.oraclecloud.com/rdma.local_block_id: b0, nvidia.com/gpu.clique: "
+      "00000000-0000-0000-0000-000000000000.0}}}\n"
+      "- {kind: Node, metadata: {name: n1, labels: {oci.oraclecloud.com/rdma.hpc_island_id: i, "
+      "oci.oraclecloud.com/rdma.local_block_id: no-imds-data, nvidia.com/gpu.clique: "
+      "00000000-0000-0000-0000-000000000000.0}}}\n"
+      "- {kind: Node, metadata: {name: n2, labels: {oci.oraclecloud.com/rdma.hpc_island_id: i, "
+      "oci.oraclecloud.com/rdma.local_block_id: no-imds-data}}}\n";
+  const auto map = parse_yaml_file(text, "f.yaml");
+  ASSERT_TRUE(map) << map.error().line();
+  EXPECT_EQ(text_of(*map),
+            "hpc-island local-block\nn0 i/b0 f.yaml:4\nn1 i/? f.yaml:5\nn2 i/? f.yaml:6\n");
+  EXPECT_EQ(map->warnings,
+            (std::vector<std::string>{
+                "f.yaml:5: 'no-imds-data' is the name of no domain: it counts as not known (2 such "
+                "hosts)",
+                "f.yaml:4: '00000000-0000-0000-0000-000000000000.0' is the name of no domain: it "
+                "counts as not known (2 such hosts)"}));
 }
 
 }  // namespace

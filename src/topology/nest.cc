@@ -24,9 +24,7 @@ struct Side {
   std::vector<Level> levels;
   std::vector<Location*> places;  // by host; null: it knows nothing of this one
 
-  const std::optional<std::string>& domain(Index level, Index host) const {
-    return places[host]->path[level];
-  }
+  const Domain& domain(Index level, Index host) const { return places[host]->path[level]; }
 };
 
 // Numbers for the domains of all levels. One is known by what is around it too: two racks "1" may
@@ -40,8 +38,7 @@ std::vector<Level> levels_of(const Map& map, const std::vector<Location*>& place
     for (Index host = 0; host < places.size(); ++host) {
       if (!places[host]) continue;
       const auto& name = places[host]->path[i];
-      const std::string key =
-          fmt::format("{}{}{}", around[host], name ? '/' : ' ', name.value_or(""));
+      const std::string key = fmt::format("{}{}{}", around[host], name ? '/' : ' ', *name);
       around[host] = numbers.emplace(key, numbers.size()).first->second;
       if (name) level.domain_of[host] = around[host];
     }
@@ -234,20 +231,26 @@ class Nesting {
   Path path_of(Index host) const {
     Path path;
     for (const Joint& joint : joints_) {
-      std::optional<std::string> domain;
+      Domain domain;
       if (joint.first != nowhere && sides_[0].places[host]) {
         domain = sides_[0].domain(joint.first, host);
       }
       if (!domain && joint.second != nowhere && sides_[1].places[host]) {
-        domain = second_name(joint, host);
+        Domain other = second_name(joint, host);
+        if (!other.is_unknown()) domain = std::move(other);
       }
       path.push_back(std::move(domain));
+    }
+    for (const Side& side : sides_) {
+      if (path.seat() == 0 && side.places[host] && side.places[host]->path.seat() > 0) {
+        path.set_seat(side.places[host]->path.seat());
+      }
     }
     return path;
   }
 
   // The domain's name in the second map, or in the first, if that has one for it.
-  std::optional<std::string> second_name(const Joint& joint, Index host) const {
+  Domain second_name(const Joint& joint, Index host) const {
     const Index domain = second(joint.second).domain_of[host];
     if (joint.first != nowhere && domain != nowhere && joint.sample[domain] != nowhere) {
       return sides_[0].domain(joint.first, joint.sample[domain]);

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "topology/placeholder.h"
 
 namespace toprun::topology {
 namespace {
@@ -14,13 +15,6 @@ namespace {
 constexpr std::string_view program = "nvidia-smi --query-gpu=fabric.clusterUuid,fabric.cliqueId";
 constexpr std::string_view channels = "nvidia-caps-imex-channels";
 constexpr std::size_t max_devices_file_bytes = 64u << 10;
-
-// "[N/A]", "[Not Supported]", and the UUID of nothing.
-bool is_none(std::string_view value) {
-  const std::string text = lower(value);
-  return text.find("n/a") != std::string::npos || text.find("not supported") != std::string::npos ||
-         (!text.empty() && text.find_first_not_of("0-") == std::string::npos);
-}
 
 bool is_uuid(std::string_view text) {
   constexpr std::string_view shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -37,7 +31,7 @@ std::string text_of(const std::optional<NvlinkDomain>& domain) {
 Result<std::optional<NvlinkDomain>> parse_line(std::string_view line) {
   const auto columns = split(line, ',');
   const std::string cluster = lower(trim(columns[0]));
-  if (columns.size() == 2 && is_none(cluster)) return std::nullopt;
+  if (columns.size() == 2 && is_placeholder(cluster)) return std::nullopt;
   const auto clique = columns.size() == 2 ? parse_int(trim(columns[1])) : std::nullopt;
   if (!is_uuid(cluster) || !clique || *clique < 0 ||
       *clique > std::numeric_limits<std::uint32_t>::max()) {

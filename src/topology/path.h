@@ -13,8 +13,48 @@ namespace toprun::topology {
 
 inline constexpr std::size_t max_levels = 16;  // of a network; real ones have up to five
 
-// Unset: not known, and unknown is not a domain.
-using Domain = std::optional<std::string>;
+// A host's domain at one level. Unknown is not a domain; `none` says that the host is in none: a
+// branch of the network may lack a level that others have.
+class Domain {
+ public:
+  Domain() = default;  // unknown
+  Domain(std::nullopt_t) {}
+  Domain(std::string name) : kind_(Kind::named), name_(std::move(name)) {}
+  Domain(std::string_view name) : Domain(std::string(name)) {}
+  Domain(const char* name) : Domain(std::string(name)) {}
+  Domain(std::optional<std::string> name) {
+    if (name) *this = Domain(*std::move(name));
+  }
+  static Domain none() {
+    Domain domain;
+    domain.kind_ = Kind::none;
+    return domain;
+  }
+
+  // Whether it has a name.
+  bool has_value() const { return kind_ == Kind::named; }
+  explicit operator bool() const { return has_value(); }
+  const std::string& operator*() const { return name_; }
+  const std::string* operator->() const { return &name_; }
+  std::string value_or(std::string other) const { return has_value() ? name_ : other; }
+  std::optional<std::string> name() const {
+    return has_value() ? std::optional(name_) : std::nullopt;
+  }
+
+  bool is_none() const { return kind_ == Kind::none; }
+  bool is_unknown() const { return kind_ == Kind::unknown; }
+
+  friend bool operator==(const Domain&, const Domain&) = default;
+  friend auto operator<=>(const Domain&, const Domain&) = default;
+
+ private:
+  enum class Kind : unsigned char { unknown, none, named };
+  Kind kind_ = Kind::unknown;
+  std::string name_;  // of Kind::named
+};
+
+// How a place without such a level is written; an unknown one is left empty.
+inline constexpr std::string_view written_none = "-";
 
 // Domains from the outermost inwards. Two hosts share a domain if their paths are equal down to it.
 // A value: copies share their memory until one is changed, because in a network of 100,000 hosts
@@ -43,12 +83,21 @@ class Path {
   void push_back(Domain domain) { own().push_back(std::move(domain)); }
   void push_front(Domain domain) { own().insert(own().begin(), std::move(domain)); }
   void pop_back() { own().pop_back(); }
+  void erase(std::size_t level) { own().erase(own().begin() + static_cast<std::ptrdiff_t>(level)); }
 
   // Where the domains are in memory: equal for two paths only if these are.
   const void* identity() const { return shared_.get(); }
-  // "/outer/inner/", nothing between the slashes of an unknown level.
+  // For networks that are no trees: where the host stands among those of its innermost domain, and
+  // so where that one stands among its neighbours. 0 everywhere: their names tell.
+  std::size_t seat() const { return shared_ ? shared_->seat : 0; }
+  void set_seat(std::size_t seat) {
+    own();
+    shared_->seat = seat;
+  }
+
+  // "/outer/inner/", nothing between the slashes of an unknown level, "-" where there is none.
   std::string_view text() const { return shared_ ? digest().text : std::string_view("/"); }
-  // Whether any level is known.
+  // Whether any level has a name.
   bool known() const { return shared_ && digest().known; }
 
   friend bool operator==(const Path& a, const Path& b) {
@@ -59,6 +108,7 @@ class Path {
  private:
   struct Shared {
     std::vector<Domain> domains;
+    std::size_t seat = 0;
     std::string text;  // empty: not made yet, nor is `known`; both once for all copies
     bool known = false;
   };

@@ -16,7 +16,9 @@ std::expected<Path, std::string> parse_domains(std::string_view text) {
     if (path.size() > max_levels) {
       return std::unexpected(fmt::format("a path of more than {} levels", max_levels));
     }
-    path.push_back(domain.empty() ? std::nullopt : std::optional<std::string>(domain));
+    path.push_back(domain.empty()           ? Domain()
+                   : domain == written_none ? Domain::none()
+                                            : Domain(domain));
     text.remove_prefix(domain.size());
   }
   return Path(std::move(path));

@@ -11,8 +11,8 @@
 
 namespace toprun::topology {
 
-// "/cluster/rack" as a path, outermost domain first; an empty component is an unknown level. Error:
-// what is wrong with the text.
+// "/cluster/rack" as a path, outermost domain first; an empty component is an unknown level,
+// "-" one that the host has not. Error: what is wrong with the text.
 std::expected<Path, std::string> parse_domains(std::string_view text);
 
 // Google Cloud's physical_host, "/cluster/rack/host": the same with the host's own id behind it,

@@ -183,7 +183,9 @@ class Reader {
                     "write \"/cluster/rack\" or [\"cluster\", \"rack\"]");
     }
     for (const std::string& name : *names) {
-      mention.path.push_back(name.empty() ? std::nullopt : std::optional(name));
+      mention.path.push_back(name.empty()           ? Domain()
+                             : name == written_none ? Domain::none()
+                                                    : Domain(name));
     }
     return {};
   }

@@ -275,6 +275,13 @@ Result<Map> parse_port_topology(std::string_view text, const std::string& file,
   return map;
 }
 
+Map unknown_places(std::span<const Member> members, const std::string& file, std::string warning) {
+  MapBuilder builder(file);
+  for (const Member& member : members) (void)builder.add(member.name, {{}, file, {}}, file);
+  builder.warn(std::move(warning));
+  return builder.finish({});
+}
+
 bool names_ports(std::string_view text) {
   constexpr std::string_view key = "Nodes=";
   const std::size_t start = text.find(key);

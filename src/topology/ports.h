@@ -53,6 +53,10 @@ std::vector<HostPorts> ports_of(std::span<const Member> members);
 Result<Map> parse_port_topology(std::string_view text, const std::string& file,
                                 std::span<const HostPorts> hosts);
 
+// What is known of the members where ports alone stand in `file` and none is one of theirs:
+// nothing. `warning` says why.
+Map unknown_places(std::span<const Member> members, const std::string& file, std::string warning);
+
 // Whether a topology.conf's nodes are ports.
 bool names_ports(std::string_view text);
 

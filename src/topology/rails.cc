@@ -30,8 +30,8 @@ std::string rail_name(const Rail& rail) {
 // The hosts of one leaf group.
 class Group {
  public:
-  Group(const Fabric& fabric, std::vector<Index> hosts)
-      : fabric_(fabric), hosts_(std::move(hosts)) {
+  Group(const Fabric& fabric, std::vector<Index> hosts, const std::vector<bool>& in_job)
+      : fabric_(fabric), hosts_(std::move(hosts)), in_job_(in_job) {
     for (const Index host : hosts_) {
       ++sizes_[fabric.rails[host].size()];
       for (const Rail& rail : fabric.rails[host]) ++leaves_[rail_name(rail)][rail.leaf];
@@ -41,6 +41,7 @@ class Group {
 
   void warn_of_crossed_rails(std::vector<std::string>& warnings) const {
     for (const Index host : hosts_) {
+      if (!in_job_[host]) continue;
       for (const Rail& rail : fabric_.rails[host]) {
         const std::string name = rail_name(rail);
         const std::string& usual = most_common(leaves_.at(name));
@@ -59,7 +60,8 @@ class Group {
     const std::size_t usual = most_common(sizes_);
     std::vector<std::string> fewer;
     for (const Index host : hosts_) {
-      if (fabric_.rails[host].size() < usual) fewer.push_back(fabric_.map.hosts[host].host);
+      if (in_job_[host] && fabric_.rails[host].size() < usual)
+        fewer.push_back(fabric_.map.hosts[host].host);
     }
     if (fewer.empty()) return;
     std::ranges::sort(fewer, natural_less);
@@ -71,6 +73,7 @@ class Group {
  private:
   const Fabric& fabric_;
   std::vector<Index> hosts_;
+  const std::vector<bool>& in_job_;
   Counts<std::size_t> sizes_;                          // of rails per host
   std::map<std::string, Counts<std::string>> leaves_;  // by rail
   std::map<std::string, std::string, std::less<>>
@@ -132,14 +135,14 @@ std::optional<double> gbps_of(std::string_view speed) {
   return static_cast<double>(*lanes) * rate->gbps;
 }
 
-void tell_of_rails(Fabric& fabric) {
+void tell_of_rails(Fabric& fabric, const std::vector<bool>& in_job) {
   std::map<Path, std::vector<Index>> groups;
   for (Index host = 0; host < fabric.map.hosts.size(); ++host) {
     groups[fabric.map.hosts[host].location.path].push_back(host);
   }
   std::vector<std::string> warnings, notes;
   for (auto& [path, hosts] : groups) {
-    const Group group(fabric, std::move(hosts));
+    const Group group(fabric, std::move(hosts), in_job);
     group.warn_of_crossed_rails(warnings);
     group.note_missing_rails(notes);
   }

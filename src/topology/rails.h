@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "topology/fabric.h"
 
@@ -16,6 +17,7 @@ std::optional<double> gbps_of(std::string_view speed);
 //   hosts is on, so that equal local ranks meet on different rails;
 //   a note for hosts with fewer rails up than most of their group;
 //   links["host"], what most hosts' rails carry together.
-void tell_of_rails(Fabric& fabric);
+// `in_job`: which of the map's hosts warnings and notes may be about.
+void tell_of_rails(Fabric& fabric, const std::vector<bool>& in_job);
 
 }  // namespace toprun::topology

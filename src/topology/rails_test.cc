@@ -37,7 +37,7 @@ struct Net {
   Map map() const {
     auto fabric = map_of_fabric("dump", switches, ports);
     EXPECT_TRUE(fabric) << fabric.error().line();
-    tell_of_rails(*fabric);
+    tell_of_rails(*fabric, std::vector<bool>(fabric->map.hosts.size(), true));
     return std::move(fabric->map);
   }
 };

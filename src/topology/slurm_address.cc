@@ -1,9 +1,11 @@
 #include "topology/slurm_address.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "base/text.h"
+#include "topology/torus.h"
 
 namespace toprun::topology {
 namespace {
@@ -11,11 +13,28 @@ namespace {
 constexpr std::string_view variable = "SLURM_TOPOLOGY_ADDR";
 constexpr std::string_view advice = "name the right source with --topology";
 
+constexpr std::string_view torus_kind = "torus:x:y:z";
+
 // What one member's variables say.
 struct Place {
   std::vector<std::string> kinds;  // of the levels, from the pattern: "switch", "switch"
   Path path;
 };
+
+// "t0:1:2:3" of "torus:x:y:z.node".
+std::optional<Place> parse_torus(std::string_view text) {
+  const auto parts = split(text, ':');
+  if (parts.size() != 4 || parts[0].empty()) return std::nullopt;
+  Coordinates at{};
+  for (std::size_t axis = 0; axis < at.size(); ++axis) {
+    const auto number = parse_int(parts[axis + 1]);
+    if (!number || *number < 0 || *number > std::numeric_limits<std::uint16_t>::max()) {
+      return std::nullopt;
+    }
+    at[axis] = static_cast<std::uint16_t>(*number);
+  }
+  return Place{torus_level_names(), torus_path(parts[0], at)};
+}
 
 // Slurm does not escape dots in names, so only the pattern's count can say where the node's begins.
 std::optional<Place> parse_address(std::string_view address, std::string_view pattern) {
@@ -26,8 +45,9 @@ std::optional<Place> parse_address(std::string_view address, std::string_view pa
     const std::size_t dot = address.find('.');
     if (dot == std::string_view::npos || kinds[i].empty()) return std::nullopt;
     const std::string_view name = address.substr(0, dot);
+    if (kinds[i] == torus_kind) return parse_torus(name);
     place.kinds.emplace_back(kinds[i]);
-    place.path.push_back(name.empty() ? std::nullopt : std::optional<std::string>(name));
+    place.path.push_back(name.empty() ? Domain::none() : Domain(name));
     address.remove_prefix(dot + 1);
   }
   if (address.empty()) return std::nullopt;
@@ -86,7 +106,7 @@ class Addresses {
     for (std::size_t level = 0; level + 1 < place.path.size(); ++level) {
       const auto& parent = place.path[level];
       const auto& child = place.path[level + 1];
-      if (!parent || !child) continue;
+      if (!parent || !child || place.path.seat() > 0) continue;
       const std::size_t height = place.path.size() - level;
       const auto [known, is_new] =
           parents_.emplace(fmt::format("{} {}", height, *child), Parent{*parent, &member});

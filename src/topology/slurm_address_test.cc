@@ -17,7 +17,7 @@ TEST(SlurmAddress, ReadsEveryForm) {
       {{{"n4", "c.p0.s0.n4", tree}}, "core spine leaf\nn4 c/p0/s0 SLURM_TOPOLOGY_ADDR\n"},
       {{{"n0", "core.sp[0-1].s0.n0", tree}},
        "core spine leaf\nn0 core/sp[0-1]/s0 SLURM_TOPOLOGY_ADDR\n"},
-      {{{"n6", "..u.n6", tree}}, "core spine leaf\nn6 ?/?/u SLURM_TOPOLOGY_ADDR\n"},
+      {{{"n6", "..u.n6", tree}}, "core spine leaf\nn6 -/-/u SLURM_TOPOLOGY_ADDR\n"},
       {{{"n5", "b1.n5", "block.node"}}, "block\nn5 b1 SLURM_TOPOLOGY_ADDR\n"},
       {{{"n5", "n5", "node"}}, "\nn5  SLURM_TOPOLOGY_ADDR\n"},
       {{{"n5", "s0.n5.c.x.internal", "switch.node"}}, "leaf\nn5 s0 SLURM_TOPOLOGY_ADDR\n"},
@@ -29,6 +29,9 @@ TEST(SlurmAddress, ReadsEveryForm) {
       // Trees of unequal depth meet at the leaf.
       {{{"n0", "s0.n0", "switch.node"}, {"n1", "c.s1.n1", "switch.switch.node"}},
        "spine leaf\nn0 ?/s0 SLURM_TOPOLOGY_ADDR\nn1 c/s1 SLURM_TOPOLOGY_ADDR\n"},
+      // Coordinates in a torus.
+      {{{"n0", "t0:1:2:3.n0", "torus:x:y:z.node"}, {"n1", "t0:0:2:3.n1", "torus:x:y:z.node"}},
+       "torus plane row\nn0 t0/z3/y2 SLURM_TOPOLOGY_ADDR\nn1 t0/z3/y2 SLURM_TOPOLOGY_ADDR\n"},
       // Two agents on one host.
       {{{"n0", "s0.n0", "switch.node"}, {"n0", "s0.n0", "switch.node"}},
        "leaf\nn0 s0 SLURM_TOPOLOGY_ADDR\n"},

@@ -8,6 +8,8 @@
 #include "topology/slurm_lines.h"
 #include "topology/slurm_tree.h"
 #include "topology/slurm_yaml.h"
+#include "topology/tally.h"
+#include "topology/torus.h"
 
 namespace toprun::topology {
 namespace {
@@ -15,20 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::string> known_keys = {
-    "switchname", "switches",  "nodes",           "linkspeed",  "level",      "blockname",
-    "blockindex", "blocksize", "aggregatedblock", "blocksizes", "blocklevels"};
+    "switchname", "switches",  "nodes",           "linkspeed",  "level",       "blockname",
+    "blockindex", "blocksize", "aggregatedblock", "blocksizes", "blocklevels", "ringname",
+    "torusname",  "dims",      "placementdims",   "anchors"};
 
 using Pair = SlurmLine::Pair;
-
-// Things of one kind that a warning counts, and where the first one is.
-struct Tally {
-  std::size_t count = 0;
-  std::string first;
-
-  void add(const std::string& where, const std::string& name) {
-    if (count++ == 0) first = fmt::format("{} (switch {})", where, name);
-  }
-};
 
 class Reader {
  public:
@@ -45,6 +38,7 @@ class Reader {
   }
 
   Result<Map> finish(const std::string& source) {
+    if (!rings_.empty()) return with_warnings(map_of_rings(source, rings_));
     if (!switches_.empty() && !blocks_.empty()) {
       return usage(blocks_.front().where, "switches and blocks in one topology",
                    fmt::format("remove one of the two kinds, the first switch is at {}",
@@ -81,13 +75,6 @@ class Reader {
   Result<void> take(const SlurmLine& line, const std::string& file) {
     bool any_known = false;
     for (const Pair& pair : line.pairs()) {
-      if (pair.key == "ringname" || pair.key == "torusname") {
-        return refuse(file, line, pair.key_offset,
-                      fmt::format("{} (topology/{}) is not understood", pair.key,
-                                  pair.key == "ringname" ? "ring" : "torus3d"),
-                      "describe the hosts in a file of lines: HOST /cluster/rack/HOST");
-      }
-      // A torus' and a ring's other keys come after the name.
       if (std::ranges::find(known_keys, pair.key) != known_keys.end()) {
         any_known = true;
       } else if (unknown_++ == 0) {
@@ -101,6 +88,8 @@ class Reader {
     if (const Pair* name = line.find("switchname")) return take_switch(line, file, *name);
     if (const Pair* name = line.find("blockname")) return take_block(line, file, *name);
     if (const Pair* name = line.find("aggregatedblock")) return take_group(line, file, *name);
+    if (const Pair* name = line.find("ringname")) return take_ring(line, file, *name);
+    if (const Pair* name = line.find("torusname")) return take_torus(line, file, *name);
     if (const Pair* sizes = line.find("blocksizes")) return take_sizes(line, file, *sizes);
     if (line.find("blocklevels")) return {};  // 23.11 only: sizes relative to a size it never names
     return refuse(file, line, line.pairs().front().key_offset,
@@ -129,6 +118,12 @@ class Reader {
     return {};
   }
 
+  static std::optional<std::size_t> parse_level(std::string_view text) {
+    const auto level = parse_int(text);
+    if (!level || *level < 0 || *level >= static_cast<std::int64_t>(max_levels)) return {};
+    return static_cast<std::size_t>(*level);
+  }
+
   Result<void> take_switch(const SlurmLine& line, const std::string& file, const Pair& name) {
     if (auto checked = check_name(line, file, name); !checked) return checked;
     const Pair* nodes_value = line.find("nodes");
@@ -140,7 +135,9 @@ class Reader {
         nodes_value = nullptr;
       } else {
         children_value = nullptr;
-        both_.add(at_line(file, line.where(0).line), name.value);
+        both_.add(
+            fmt::format("{} (switch {}): it has nodes, so its Switches are ignored, as Slurm does",
+                        at_line(file, line.where(0).line), name.value));
       }
     }
     auto nodes = names(line, file, nodes_value, nodes_left_);
@@ -148,11 +145,14 @@ class Reader {
     auto children = names(line, file, children_value, links_left_);
     if (!children) return std::unexpected(children.error());
     if (nodes->empty() && children->empty()) {
-      neither_.add(at_line(file, line.where(0).line), name.value);
+      neither_.add(fmt::format("{} (switch {}): it has neither nodes nor switches",
+                               at_line(file, line.where(0).line), name.value));
     }
+    const Pair* level = line.find("level");
     switches_.push_back({name.value, *std::move(nodes), *std::move(children),
                          at(file, line.where(name.key_offset)),
-                         at_line(file, line.where(name.key_offset).line)});
+                         at_line(file, line.where(name.key_offset).line),
+                         level ? parse_level(level->value) : std::nullopt});
     return {};
   }
 
@@ -163,6 +163,22 @@ class Reader {
     blocks_.push_back({name.value, *std::move(nodes), at(file, line.where(name.key_offset)),
                        at_line(file, line.where(name.key_offset).line)});
     return {};
+  }
+
+  Result<void> take_ring(const SlurmLine& line, const std::string& file, const Pair& name) {
+    if (auto checked = check_name(line, file, name); !checked) return checked;
+    auto nodes = names(line, file, line.find("nodes"), nodes_left_);
+    if (!nodes) return std::unexpected(nodes.error());
+    rings_.push_back({name.value, *std::move(nodes), at(file, line.where(name.key_offset)),
+                      at_line(file, line.where(name.key_offset).line)});
+    return {};
+  }
+
+  // scontrol names a torus' nodes, but not where each is.
+  Result<void> take_torus(const SlurmLine& line, const std::string& file, const Pair& name) {
+    return refuse(file, line, name.key_offset,
+                  fmt::format("where in torus {} a node is, is not told here", name.value),
+                  "give topology.yaml, or what `scontrol show topoconf` prints");
   }
 
   Result<void> take_group(const SlurmLine& line, const std::string& file, const Pair& list) {
@@ -197,14 +213,9 @@ class Reader {
 
   Result<Map> with_warnings(Result<Map> map) {
     if (!map) return map;
-    const auto warn = [&](const Tally& tally, std::string_view what) {
-      if (tally.count == 0) return;
-      map->warnings.push_back(fmt::format(
-          "{}: {}{}", tally.first, what,
-          tally.count == 1 ? std::string() : fmt::format(" ({} such lines)", tally.count)));
-    };
-    warn(both_, "it has nodes, so its Switches are ignored, as Slurm does");
-    warn(neither_, "it has neither nodes nor switches");
+    for (const Tally* tally : {&both_, &neither_}) {
+      if (tally->count > 0) map->warnings.push_back(tally->text("lines"));
+    }
     if (unknown_ > 1) first_unknown_ += fmt::format(" ({} such keys)", unknown_);
     if (unknown_ > 0) map->warnings.push_back(first_unknown_);
     return map;
@@ -214,6 +225,7 @@ class Reader {
   std::vector<Switch> switches_;
   std::vector<Block> blocks_;
   std::vector<BlockGroup> groups_;
+  std::vector<Ring> rings_;
   std::vector<std::size_t> sizes_;
   std::string sizes_where_;
   Tally both_, neither_;
@@ -223,6 +235,12 @@ class Reader {
   std::size_t nodes_left_ = hosts::max_hosts;
   std::size_t links_left_ = max_links;
 };
+
+Result<Map> read_slurm_conf_file(const fs::path& path) {
+  const auto text = read_file(path);
+  if (!text) return std::unexpected(text.error());
+  return parse_slurm_conf(*text, path.string(), includes_below(path.parent_path()));
+}
 
 }  // namespace
 
@@ -239,20 +257,14 @@ bool looks_like_slurm_conf(std::string_view text) {
     if (content.empty() || content.starts_with('#')) continue;
     const std::string key = lower(trim(content.substr(0, content.find('='))));
     if (key.starts_with("include ") || key.starts_with("include\t")) return true;
-    if (key == "ringname" || key == "torusname") return true;
     return std::ranges::find(known_keys, key) != known_keys.end() && key != "nodes" &&
-           key != "level";
+           key != "level" && key != "dims" && key != "anchors";
   }
   return false;
 }
 
-Result<Map> read_slurm_conf_file(const fs::path& path) {
-  const auto text = read_file(path);
-  if (!text) return std::unexpected(text.error());
-  const auto include = [&](const std::string& name) {
-    return read_file(path.parent_path() / name);
-  };
-  return parse_slurm_conf(*text, path.string(), include);
+IncludeReader includes_below(const fs::path& folder) {
+  return [folder](const std::string& name) { return read_file(folder / name); };
 }
 
 Result<std::optional<Map>> read_slurm_conf(const Request& request) {
@@ -261,7 +273,10 @@ Result<std::optional<Map>> read_slurm_conf(const Request& request) {
   std::error_code ignored;
   const bool yaml = fs::exists(folder / "topology.yaml", ignored);
   if (!yaml && !fs::exists(folder / "topology.conf", ignored)) return std::nullopt;
-  auto map = yaml ? read_slurm_yaml_file(folder / "topology.yaml")
+  // Slurm tells a node its place in the default topology.
+  const bool told = std::ranges::any_of(
+      request.members, [](const Member& member) { return !member.address.empty(); });
+  auto map = yaml ? read_slurm_yaml_file(folder / "topology.yaml", {.only_default = told})
                   : read_slurm_conf_file(folder / "topology.conf");
   if (!map) return std::unexpected(map.error());
   if (map->hosts.empty()) return std::nullopt;

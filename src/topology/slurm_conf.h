@@ -21,21 +21,22 @@ using IncludeReader = std::function<Result<std::string>(const std::string& path)
 //   SwitchName=core Switches=s[0-3]
 //   BlockName=b0 Nodes=n[0-17]
 //   BlockSizes=18,36          levels above the block: so many consecutive blocks together (24.05+)
+//   RingName=r0 Nodes=n[0-7]  in the ring's order (26.05+)
 // or the text of `scontrol show topology`, which has the same lines and more keys:
 //   SwitchName=core Level=1 LinkSpeed=1 Nodes=<all below> Switches=s[0-3]     (up to 26.05)
 //   BlockName=b0 BlockIndex=0 Nodes=n[0-3] BlockSize=4                        (23.11, 24.11)
 //   AggregatedBlock=b[3,2] BlockIndex=4 Nodes=… BlockSize=8                   (24.11)
 // `file` names the text in errors, which say file:line:column, and in evidence. A text without any
-// such line gives a map without hosts. RingName= and TorusName= (26.05) are refused by name.
+// such line gives a map without hosts. Of TorusName= (26.05) Slurm tells
+// too little here, it is refused.
 Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
                              const IncludeReader& include);
 
 // Whether the text's first line that is neither empty nor a comment begins as such a file's does.
 bool looks_like_slurm_conf(std::string_view text);
 
-// Reads the file, named as the path is written, and what it includes; relative paths are below its
-// folder, as in Slurm.
-Result<Map> read_slurm_conf_file(const std::filesystem::path& path);
+// Reads included files; relative paths are below the including file's folder, as in Slurm.
+IncludeReader includes_below(const std::filesystem::path& folder);
 
 // topology.yaml (slurm_yaml.h) beside the file that $SLURM_CONF names, else in /etc/slurm; without
 // one topology.conf there, which Slurm ignores beside a topology.yaml; nullopt without either.

@@ -36,13 +36,28 @@ TEST(SlurmConf, ReadsFatTreesSwitchBySwitch) {
                    "SwitchName=sp0 Switches=s[0-1]\nSwitchName=sp1 Switches=s0,s1\n"
                    "SwitchName=core Switches=sp[0-1]\n"),
             "core spine leaf\n"
-            "n0 core/sp[0-1]/s0 t.conf:1\nn1 core/sp[0-1]/s1 t.conf:2\nn2 ?/?/s2 t.conf:3\n");
+            "n0 core/sp[0-1]/s0 t.conf:1\nn1 core/sp[0-1]/s1 t.conf:2\nn2 -/-/s2 t.conf:3\n");
 }
 
 TEST(SlurmConf, ALeafRightBelowTheTopHasNoSpine) {
   EXPECT_EQ(parsed("SwitchName=s0 Nodes=n0\nSwitchName=s9 Nodes=n9\nSwitchName=p Switches=s0\n"
                    "SwitchName=c Switches=p,s9\n"),
-            "core spine leaf\nn0 c/p/s0 t.conf:1\nn9 c/?/s9 t.conf:2\n");
+            "core spine leaf\nn0 c/p/s0 t.conf:1\nn9 c/-/s9 t.conf:2\n");
+}
+
+TEST(SlurmConf, ReadsRings) {
+  EXPECT_EQ(parsed("RingName=r0 Nodes=n[2,0-1]\nRingName=r1 Nodes=n3\n"),
+            "ring\nn2 r0 t.conf:1\nn0 r0 t.conf:1\nn1 r0 t.conf:1\nn3 r1 t.conf:2\n");
+}
+
+// As Slurm counts them; where they make no sense they are left alone.
+TEST(SlurmConf, TakesTheLevelsThatSlurmTells) {
+  EXPECT_EQ(parsed("SwitchName=c Level=2 Nodes=n[0-1] Switches=p,s1\n"
+                   "SwitchName=p Level=1 Nodes=n0 Switches=s0\nSwitchName=s0 Level=0 Nodes=n0\n"
+                   "SwitchName=s1 Level=1 Nodes=n1\n"),
+            "core spine leaf\nn0 c/p/s0 t.conf:3\nn1 c/s1/- t.conf:4\n");
+  EXPECT_EQ(parsed("SwitchName=c Level=0 Switches=s0\nSwitchName=s0 Level=1 Nodes=n0\n"),
+            "spine leaf\nn0 c/s0 t.conf:2\n");
 }
 
 TEST(SlurmConf, WarnsOfOddLines) {
@@ -133,7 +148,9 @@ TEST(SlurmConf, RefusesWithThePlace) {
       {"BlockName=b0 Nodes=n0\nBlockName=b0 Nodes=n1\n", "t.conf:2:1: block b0 stands here for"},
       {"BlockName=b0 Nodes=n0\nBlockSizes=1,x\n", "t.conf:2:14: BlockSizes needs"},
       {"BlockName=b0 Nodes=n0\nSwitchName=s Nodes=n1\n", "t.conf:1:1: switches and blocks"},
-      {"RingName=r Nodes=n0\n", "t.conf:1:1: ringname (topology/ring) is not understood"},
+      {"TorusName=t Dims=2x2x2 Nodes=n[0-7]\n  TorusName=t PlacementDims=1x1x1(1) Anchors=8\n",
+       "t.conf:1:1: where in torus t a node is, is not told here; give topology.yaml, or what "
+       "`scontrol show topoconf` prints"},
       {"AggregatedBlock=b[0-1] BlockSize=2\nBlockName=b0 Nodes=n0\n", "block b1 is in a group"},
       {"AggregatedBlock=b0\nBlockName=b0 Nodes=n0\n", "t.conf:1:1: AggregatedBlock needs"},
   };
@@ -151,7 +168,7 @@ TEST(SlurmConf, BoundsDepthAndSize) {
   }
   EXPECT_NE(parsed(deep).find("more than 15 levels below it"), std::string::npos);
   EXPECT_EQ(parsed("SwitchName=p0 Switches=s[0-65535]\nSwitchName=p1 Switches=a[0-999]b[0-949]\n")
-                .find("error: t.conf:2:24: too many hosts, at most 934464 fit here"),
+                .find("error: t.conf:2:24: too many hosts, at most 196608 fit here"),
             0u);
   std::string keys = "SwitchName=s0";
   for (int i = 0; i < 100; ++i) keys += fmt::format(" k{}=1", i);

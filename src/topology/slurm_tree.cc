@@ -60,6 +60,9 @@ class SwitchTree {
   // above one.
   Result<void> find_levels() {
     level_.assign(switches_.size(), 0);
+    if (levels_are_told()) {
+      for (Index i = 0; i < switches_.size(); ++i) level_[i] = *switches_[i].level;
+    }
     std::vector<std::size_t> open_children;
     std::vector<Index> ready;
     for (Index i = 0; i < switches_.size(); ++i) {
@@ -84,6 +87,17 @@ class SwitchTree {
                    "is the tree meant to be so deep?");
     }
     return {};
+  }
+
+  // Whether Slurm says of each switch how high it is, and that is above its children.
+  bool levels_are_told() const {
+    for (Index i = 0; i < switches_.size(); ++i) {
+      if (!switches_[i].level) return false;
+      for (const Index child : children_[i]) {
+        if (!switches_[child].level || *switches_[child].level >= *switches_[i].level) return false;
+      }
+    }
+    return true;
   }
 
   std::unexpected<Error> cycle(const std::vector<std::size_t>& open_children) {
@@ -142,7 +156,7 @@ class SwitchTree {
     for (const Index i : switches) names[depth_ - 1 - level_[i]].push_back(switches_[i].name);
     Path path;
     for (const auto& level : names) {
-      path.push_back(level.empty() ? std::nullopt : std::optional(hosts::compress_hostlist(level)));
+      path.push_back(level.empty() ? Domain::none() : Domain(hosts::compress_hostlist(level)));
     }
     return path;
   }
@@ -307,7 +321,7 @@ Result<Map> map_of_blocks(std::string source, const std::vector<Block>& blocks,
     Path path;
     for (const auto& [nodes, group_of] : *levels) {
       const auto found = group_of.find(block.name);
-      path.push_back(found == group_of.end() ? std::nullopt : std::optional(found->second));
+      path.push_back(found == group_of.end() ? Domain::none() : Domain(found->second));
     }
     path.push_back(block.name);
     for (const std::string& node : block.nodes) {

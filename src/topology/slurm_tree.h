@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct Switch {
   std::string name;
   std::vector<std::string> nodes;
   std::vector<std::string> children;
-  std::string where;     // "topology.conf:3:1", for errors
-  std::string evidence;  // "topology.conf:3"
+  std::string where;                      // "topology.conf:3:1", for errors
+  std::string evidence;                   // "topology.conf:3"
+  std::optional<std::size_t> level = {};  // as Slurm counts it, 0 the leaf's; unset: it is not told
 };
 
 // A block, or a group of blocks.
@@ -32,11 +34,12 @@ struct BlockGroup {
   std::string where;
 };
 
-// The tree of switches as paths. Levels count from the leaf, a switch is one above its highest
-// child, as in Slurm. Where several switches of a level are above a node (fat trees, nodes on two
-// leaves), all of them together are one domain, named as a hostlist: "sp[0-1]". A level that is
-// skipped or ends below the top is unknown. Error: a switch twice, a child that does not exist, a
-// cycle (the whole of it), more levels than max_levels.
+// The tree of switches as paths. Levels count from the leaf, a switch is as high as
+// Slurm says, or else one above its highest child. Where several switches of a level are above a
+// node (fat trees, nodes on two leaves), all of them together are one domain, named as a hostlist:
+// "sp[0-1]". A host has no domain of a level that is skipped above it or that lies above its
+// topmost switch. Error: a switch twice, a child that does not exist, a cycle (the whole of it),
+// more levels than max_levels.
 Result<Map> map_of_switches(std::string source, const std::vector<Switch>& switches);
 
 // The groups that BlockSizes= (block_sizes:) form: Slurm joins consecutive blocks, in the order of

@@ -1,15 +1,20 @@
 #include "topology/slurm_yaml.h"
 
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "topology/data_tree.h"
 #include "topology/k8s_file.h"
+#include "topology/nest.h"
 #include "topology/plain_file.h"
 #include "topology/slurm_conf.h"
 #include "topology/slurm_tree.h"
+#include "topology/tally.h"
+#include "topology/torus.h"
 
 namespace toprun::topology {
 namespace {
@@ -27,23 +32,25 @@ class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
 
-  Result<Map> run(const DataNode& root) {
+  Result<Map> run(const DataNode& root, const TopologyChoice& choice) {
     if (root.kind == Kind::empty) return Map{};
     if (root.kind != Kind::list) {
       return refuse(root.where, "a list of topologies is expected: - topology: NAME",
                     std::string(see));
     }
-    const auto topology = choose(root);
-    if (!topology) return std::unexpected(topology.error());
-    if (!*topology) return Map{};
-    auto map = read(**topology);
-    if (map) std::ranges::move(warnings_, std::back_inserter(map->warnings));
-    if (map && unknown_keys_ > 0) {
-      map->warnings.push_back(
-          unknown_keys_ == 1 ? first_unknown_key_
-                             : fmt::format("{} ({} such keys)", first_unknown_key_, unknown_keys_));
+    const auto topologies = choose(root, choice);
+    if (!topologies) return std::unexpected(topologies.error());
+    Map all;
+    for (const DataNode* topology : *topologies) {
+      auto map = read(*topology);
+      if (!map) return map;
+      map->source = topology->find("topology")->text;
+      join(all, *std::move(map));
     }
-    return map;
+    std::ranges::move(warnings_, std::back_inserter(all.warnings));
+    if (all.hosts.empty()) std::ranges::move(nobody_, std::back_inserter(all.warnings));
+    if (unknown_keys_.count > 0) all.warnings.push_back(unknown_keys_.text("keys"));
+    return all;
   }
 
  private:
@@ -55,34 +62,58 @@ class Reader {
   void check_keys(const DataNode& table, std::initializer_list<std::string_view> known) {
     for (const DataNode::Key& key : table.keys) {
       if (std::ranges::find(known, key.name) != known.end()) continue;
-      if (unknown_keys_++ == 0) {
-        first_unknown_key_ =
-            fmt::format("{}: unknown key {} is ignored", at(file_, key.where), key.name);
-      }
+      unknown_keys_.add(
+          fmt::format("{}: unknown key {} is ignored", at(file_, key.where), key.name));
     }
   }
 
-  // The topology that Slurm uses unless a partition names another; null of an empty list.
-  Result<const DataNode*> choose(const DataNode& root) {
-    const DataNode* chosen = nullptr;
-    bool is_default = false;
+  // Adds what another topology of the cluster tells. In a contradiction what is known stays.
+  void join(Map& all, Map more) {
+    if (all.levels.empty() || more.levels.empty()) {
+      all = *merge(std::move(all), std::move(more));
+      return;
+    }
+    std::vector<std::string> warnings = more.warnings;
+    auto nested = nest(all, std::move(more));
+    if (nested) {
+      all = *std::move(nested);
+      return;
+    }
+    std::ranges::move(warnings, std::back_inserter(warnings_));
+    warnings_.push_back(fmt::format("{}: {}: {}; {} goes first and is taken", file_,
+                                    nested.error().what, nested.error().why, all.source));
+  }
+
+  // The topologies that are wanted, that first which Slurm uses unless a partition names another.
+  Result<std::vector<const DataNode*>> choose(const DataNode& root, const TopologyChoice& choice) {
+    std::vector<const DataNode*> all;
+    bool has_default = false;
     for (const DataNode& entry : root.items) {
-      if (entry.kind != Kind::table || !entry.find("topology")) {
+      const DataNode* name = entry.kind == Kind::table ? entry.find("topology") : nullptr;
+      if (!name || name->kind != Kind::text) {
         return refuse(entry.where, "an entry that names no topology",
-                      "write - topology: NAME, and its tree, block or flat below");
+                      "write - topology: NAME, and its tree, block, ring, torus3d or flat below");
       }
       const DataNode* mark = entry.find("cluster_default");
-      const bool marked = mark && is_true(*mark);
-      if (!chosen || (marked && !is_default)) chosen = &entry;
-      is_default = is_default || marked;
+      const bool first = mark && is_true(*mark) && !has_default;
+      has_default = has_default || first;
+      all.insert(first ? all.begin() : all.end(), &entry);
     }
-    if (root.items.size() > 1) {
-      warnings_.push_back(fmt::format("{}: of {} topologies {} is taken, {}",
-                                      at_line(file_, chosen->where.line), root.items.size(),
-                                      chosen->find("topology")->text,
-                                      is_default ? "the cluster's default" : "the first"));
-    }
-    return chosen;
+    if (choice.name) return by_name(root, all, *choice.name);
+    if (choice.only_default && all.size() > 1) all.resize(1);
+    return all;
+  }
+
+  Result<std::vector<const DataNode*>> by_name(const DataNode& root,
+                                               const std::vector<const DataNode*>& all,
+                                               const std::string& name) const {
+    std::vector<std::string> names;
+    for (const DataNode* entry : all) names.push_back(entry->find("topology")->text);
+    const auto found = std::ranges::find(names, name);
+    if (found != names.end())
+      return std::vector{all[static_cast<std::size_t>(found - names.begin())]};
+    return refuse(root.where, fmt::format("there is no topology {}", name),
+                  fmt::format("there are {}", fmt::join(names, ", ")));
   }
 
   Result<Map> read(const DataNode& entry) {
@@ -102,8 +133,10 @@ class Reader {
     }
     if (kinds.empty() && any_empty) return placing_nobody(entry.where, name, "empty");
     if (kinds.empty()) {
-      return refuse(entry.where, fmt::format("topology {} has neither tree, block nor flat", name),
-                    std::string(see));
+      return refuse(
+          entry.where,
+          fmt::format("topology {} has neither tree, block, ring, torus3d nor flat", name),
+          std::string(see));
     }
     if (kinds.size() > 1) {
       return refuse(
@@ -114,16 +147,15 @@ class Reader {
     const DataNode& value = *entry.find(kinds[0]->name);
     if (kinds[0]->name == "tree") return read_tree(value);
     if (kinds[0]->name == "block") return read_blocks(value);
-    if (kinds[0]->name == "flat") return placing_nobody(kinds[0]->where, name, "flat");
-    return refuse(kinds[0]->where, fmt::format("topology/{} is not understood", kinds[0]->name),
-                  "describe the hosts in a file of lines: HOST /cluster/rack/HOST");
+    if (kinds[0]->name == "ring") return read_rings(value);
+    if (kinds[0]->name == "torus3d") return read_toruses(value);
+    return placing_nobody(kinds[0]->where, name, "flat");
   }
 
-  Map placing_nobody(Position where, const std::string& name, std::string_view how) const {
-    Map map;
-    map.warnings.push_back(fmt::format("{}: topology {} is {}, it places no host",
-                                       at_line(file_, where.line), name, how));
-    return map;
+  Map placing_nobody(Position where, const std::string& name, std::string_view how) {
+    nobody_.push_back(fmt::format("{}: topology {} is {}, it places no host",
+                                  at_line(file_, where.line), name, how));
+    return {};
   }
 
   // The list behind a key of a table; every item is a table that has the key `name`.
@@ -220,6 +252,88 @@ class Reader {
                          sizes.empty() ? 0 : std::ranges::min(sizes));
   }
 
+  Result<Map> read_rings(const DataNode& ring) {
+    const auto list = list_of(ring, "rings", "ring");
+    if (!list) return std::unexpected(list.error());
+    check_keys(ring, {"rings"});
+    std::vector<Ring> rings;
+    for (const DataNode& item : (*list)->items) {
+      check_keys(item, {"ring", "nodes"});
+      auto nodes = names(item, "nodes", nodes_left_);
+      if (!nodes) return std::unexpected(nodes.error());
+      rings.push_back({item.find("ring")->text, *std::move(nodes), at(file_, item.where),
+                       at_line(file_, item.where.line)});
+    }
+    return map_of_rings(file_, rings);
+  }
+
+  Result<Map> read_toruses(const DataNode& torus3d) {
+    const DataNode* first = torus3d.find("toruses");
+    const bool by_kind = first && !first->items.empty() && first->items[0].find("torus");
+    const std::string_view name_key = by_kind ? "torus" : "name";
+    const auto list = list_of(torus3d, "toruses", name_key);
+    if (!list) return std::unexpected(list.error());
+    check_keys(torus3d, {"toruses"});
+    std::vector<Torus> toruses;
+    for (const DataNode& item : (*list)->items) {
+      check_keys(item, {name_key, "dims", "nodes", "regions", "placements"});
+      auto torus = read_torus(item, name_key);
+      if (!torus) return std::unexpected(torus.error());
+      toruses.push_back(*std::move(torus));
+    }
+    return map_of_toruses(file_, toruses);
+  }
+
+  Result<Torus> read_torus(const DataNode& item, std::string_view name_key) {
+    const auto dims = coordinates(item, "dims", 1);
+    if (!dims) return std::unexpected(dims.error());
+    Torus torus{item.find(name_key)->text, *dims, {}};
+    const DataNode* regions = item.find("regions");
+    if (!regions) {
+      auto region = read_region(item, {}, *dims);
+      if (!region) return std::unexpected(region.error());
+      torus.regions.push_back(*std::move(region));
+    }
+    for (std::size_t i = 0; regions && i < regions->items.size(); ++i) {
+      const DataNode& one = regions->items[i];
+      check_keys(one, {"anchor", "dims", "nodes"});
+      const auto anchor = coordinates(one, "anchor", 0);
+      if (!anchor) return std::unexpected(anchor.error());
+      const auto size = coordinates(one, "dims", 1);
+      if (!size) return std::unexpected(size.error());
+      auto region = read_region(one, *anchor, *size);
+      if (!region) return std::unexpected(region.error());
+      torus.regions.push_back(*std::move(region));
+    }
+    return torus;
+  }
+
+  Result<TorusRegion> read_region(const DataNode& item, const Coordinates& anchor,
+                                  const Coordinates& dims) {
+    auto nodes = names(item, "nodes", nodes_left_);
+    if (!nodes) return std::unexpected(nodes.error());
+    return TorusRegion{anchor, dims, *std::move(nodes), at(file_, item.where),
+                       at_line(file_, item.where.line)};
+  }
+
+  // {x: 4, y: 4, z: 8}; three numbers of at least `least`.
+  Result<Coordinates> coordinates(const DataNode& table, std::string_view key, int least) const {
+    constexpr std::array<std::string_view, 3> axes = {"x", "y", "z"};
+    const DataNode* value = table.find(key);
+    Coordinates read{};
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      const DataNode* number = value ? value->find(axes[axis]) : nullptr;
+      const auto extent = number ? parse_int(number->text) : std::nullopt;
+      if (!extent || *extent < least || *extent > std::numeric_limits<std::uint16_t>::max()) {
+        return refuse(value ? value->where : table.where,
+                      fmt::format("{} has to be a table of x, y and z", key),
+                      fmt::format("as in {}: {{x: 4, y: 4, z: 8}}", key));
+      }
+      read[axis] = static_cast<std::uint16_t>(*extent);
+    }
+    return read;
+  }
+
   Result<std::vector<std::size_t>> read_sizes(const DataNode& value) const {
     std::vector<std::size_t> sizes;
     for (const DataNode& item : value.items) {
@@ -239,32 +353,39 @@ class Reader {
 
   const std::string& file_;
   std::vector<std::string> warnings_;
-  std::size_t unknown_keys_ = 0;
-  std::string first_unknown_key_;
+  std::vector<std::string> nobody_;  // topologies that place no host
+  Tally unknown_keys_;
   std::size_t nodes_left_ = hosts::max_hosts;
   std::size_t links_left_ = max_links;
 };
 
 }  // namespace
 
-Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file) {
+Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
+                             const TopologyChoice& choice) {
   const auto root = parse_yaml(text, file);
   if (!root) return std::unexpected(root.error());
-  return Reader(file).run(*root);
+  return Reader(file).run(*root, choice);
 }
 
 Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
-                            const std::vector<Member>& members) {
-  const auto root = parse_yaml(text, file);
-  if (!root) return std::unexpected(root.error());
-  if (is_kubernetes(*root)) return map_of_kubernetes(*root, file, members);
-  return root->kind == Kind::table ? map_of_plain(*root, file) : Reader(file).run(*root);
+                            const std::vector<Member>& members, const TopologyChoice& choice) {
+  const auto documents = parse_yaml_documents(text, file);
+  if (!documents) return std::unexpected(documents.error());
+  if (documents->empty()) return Map{};
+  if (is_kubernetes(documents->front())) return map_of_kubernetes(*documents, file, members);
+  if (documents->size() > 1) {
+    return usage(at(file, (*documents)[1].where), "a second document in one file",
+                 "give each its own file");
+  }
+  const DataNode& root = documents->front();
+  return root.kind == Kind::table ? map_of_plain(root, file) : Reader(file).run(root, choice);
 }
 
-Result<Map> read_slurm_yaml_file(const std::filesystem::path& path) {
+Result<Map> read_slurm_yaml_file(const std::filesystem::path& path, const TopologyChoice& choice) {
   const auto text = read_file(path, max_yaml_bytes);
   if (!text) return std::unexpected(text.error());
-  return parse_slurm_yaml(*text, path.string());
+  return parse_slurm_yaml(*text, path.string(), choice);
 }
 
 bool looks_like_yaml(std::string_view line) {

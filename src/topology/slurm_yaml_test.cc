@@ -61,30 +61,76 @@ TEST(SlurmYaml, KindsThatAreEmptyAreNone) {
             std::vector<std::string>{"t.yaml:2: topology default is empty, it places no host"});
 }
 
-TEST(SlurmYaml, TakesTheDefaultOfSeveral) {
-  const std::string tree = "- {topology: a, tree: {switches: [{switch: s, nodes: n0}]}}\n";
+TEST(SlurmYaml, SeveralTopologiesMakeOneTree) {
+  const std::string tree =
+      "- {topology: a, tree: {switches: [{switch: s0, nodes: \"n[0-3]\"}, {switch: s1, nodes: "
+      "\"n[4-5]\"}]}}\n";
   const std::string blocks =
-      "- {topology: b, cluster_default: True, block: {blocks: [{block: b0, "
-      "nodes: n0}]}}\n";
-  const std::string ring = "- {topology: r, ring: {rings: [{ring: r0, nodes: n0}]}}\n";
+      "- {topology: b, cluster_default: True, block: {blocks: [{block: b0, nodes: \"n[0-1]\"}, "
+      "{block: b1, nodes: \"n[2-3]\"}]}}\n";
+  const std::string across =
+      "- {topology: x, block: {blocks: [{block: x0, nodes: \"n[3-4]\"}, {block: "
+      "x1, nodes: \"n[0,5]\"}]}}\n";
   const std::string flat = "- {topology: f, flat: true}\n";
-  const std::vector<std::tuple<std::string, std::string, std::string>> rows = {
-      {tree, "leaf\nn0 s t.yaml:1\n", ""},
-      {tree + blocks, "block\nn0 b0 t.yaml:2\n",
-       "t.yaml:2: of 2 topologies b is taken, the cluster's default"},
-      {tree + ring, "leaf\nn0 s t.yaml:1\n", "t.yaml:1: of 2 topologies a is taken, the first"},
-      {ring + blocks + flat, "block\nn0 b0 t.yaml:2\n",
-       "t.yaml:2: of 3 topologies b is taken, the cluster's default"},
-      {flat, "\n", "t.yaml:1: topology f is flat, it places no host"},
-      {"- topology: t\n  tree: ~\n  block: null\n  flat:\n    alpha_step_rank: true\n", "\n",
+  struct Row {
+    std::string text;
+    TopologyChoice choice;
+    std::string expected, warning;
+  };
+  const std::vector<Row> rows = {
+      {tree + blocks + flat,
+       {},
+       "leaf block\nn0 s0/b0 t.yaml:2, t.yaml:1\nn1 s0/b0 t.yaml:2, t.yaml:1\n"
+       "n2 s0/b1 t.yaml:2, t.yaml:1\nn3 s0/b1 t.yaml:2, t.yaml:1\nn4 s1/? t.yaml:1\n"
+       "n5 s1/? t.yaml:1\n",
+       ""},
+      {tree + blocks,
+       {.name = "a"},
+       "leaf\nn0 s0 t.yaml:1\nn1 s0 t.yaml:1\nn2 s0 t.yaml:1\n"
+       "n3 s0 t.yaml:1\nn4 s1 t.yaml:1\nn5 s1 t.yaml:1\n",
+       ""},
+      {tree + blocks,
+       {.only_default = true},
+       "block\nn0 b0 t.yaml:2\nn1 b0 t.yaml:2\n"
+       "n2 b1 t.yaml:2\nn3 b1 t.yaml:2\n",
+       ""},
+      {across + tree,
+       {},
+       "block\nn3 x0 t.yaml:1\nn4 x0 t.yaml:1\nn0 x1 t.yaml:1\nn5 x1 t.yaml:1\n",
+       "t.yaml: x and a contradict each other: n3 and n4 share block x0 (x) but not leaf (a: s0 "
+       "and "
+       "s1), and n3 and n0 share"},
+      {flat, {}, "\n", "t.yaml:1: topology f is flat, it places no host"},
+      {"- topology: t\n  tree: ~\n  block: null\n  flat:\n    alpha_step_rank: true\n",
+       {},
+       "\n",
        "t.yaml:4: topology t is flat, it places no host"},
   };
-  for (const auto& [text, expected, warning] : rows) {
-    const auto map = parse_slurm_yaml(text, "t.yaml");
+  for (const auto& [text, choice, expected, warning] : rows) {
+    const auto map = parse_slurm_yaml(text, "t.yaml", choice);
     ASSERT_TRUE(map) << text << map.error().line();
     EXPECT_EQ(text_of(*map), expected) << text;
-    EXPECT_EQ(map->warnings.empty() ? "" : map->warnings[0], warning) << text;
+    EXPECT_TRUE((map->warnings.empty() ? "" : map->warnings[0]).starts_with(warning))
+        << text << (map->warnings.empty() ? "" : map->warnings[0]);
   }
+  const auto missing = parse_slurm_yaml(tree + blocks, "t.yaml", {.name = "c"});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().line(), "t.yaml:1:1: there is no topology c; there are b, a");
+}
+
+TEST(SlurmYaml, ReadsRingsAndToruses) {
+  EXPECT_EQ(parsed("- topology: r\n  ring:\n    rings:\n    - {ring: r0, nodes: \"n[2,0,1]\"}\n"),
+            "ring\nn2 r0 t.yaml:4\nn0 r0 t.yaml:4\nn1 r0 t.yaml:4\n");
+  EXPECT_EQ(parsed("- topology: t\n  torus3d:\n    toruses:\n    - name: t0\n"
+                   "      dims: {x: 2, y: 1, z: 2}\n      nodes: n[0-3]\n"),
+            "torus plane row\nn0 t0/z0/y0 t.yaml:4\nn1 t0/z0/y0 t.yaml:4\nn2 t0/z1/y0 t.yaml:4\n"
+            "n3 t0/z1/y0 t.yaml:4\n");
+  EXPECT_EQ(
+      parsed("- topology: t\n  torus3d:\n    toruses:\n    - torus: t0\n"
+             "      dims: {x: 2, y: 2, z: 1}\n      regions:\n"
+             "      - {anchor: {x: 0, y: 1, z: 0}, dims: {x: 2, y: 1, z: 1}, nodes: \"a,b\"}\n"
+             "      placements: [{dims: {x: 1, y: 1, z: 1}}]\n"),
+      "torus plane row\na t0/z0/y1 t.yaml:7\nb t0/z0/y1 t.yaml:7\n");
 }
 
 TEST(SlurmYaml, WarnsAndGoesOn) {
@@ -112,11 +158,16 @@ TEST(SlurmYaml, RefusesWithThePlace) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"topology: a\n", "t.yaml:1:1: a list of topologies is expected"},
       {"- tree: {}\n", "t.yaml:1:3: an entry that names no topology"},
-      {"- topology: a\n", "t.yaml:1:3: topology a has neither tree, block nor flat"},
+      {"- topology: a\n", "t.yaml:1:3: topology a has neither tree, block, ring, torus3d nor flat"},
       {"- topology: a\n  flat: true\n  tree: {switches: []}\n",
        "t.yaml:3:3: topology a is both flat and tree"},
-      {"- topology: a\n  ring: {rings: []}\n", "t.yaml:2:3: topology/ring is not understood"},
-      {"- topology: a\n  torus3d: {toruses: []}\n", "t.yaml:2:3: topology/torus3d is not"},
+      {"- topology: a\n  ring: {rings: [{nodes: n0}]}\n", "one of rings without the name of one"},
+      {"- topology: a\n  torus3d: {toruses: [{name: t, nodes: n0}]}\n",
+       "t.yaml:2:23: dims has to be a table of x, y and z"},
+      {"- topology: a\n  torus3d: {toruses: [{name: t, dims: {x: 2, y: 0, z: 1}, nodes: n0}]}\n",
+       "dims has to be a table of x, y and z; as in dims: {x: 4, y: 4, z: 8}"},
+      {"- topology: a\n  torus3d: {toruses: [{name: t, dims: {x: 2, y: 1, z: 1}, nodes: n0}]}\n",
+       "1 nodes for the 2 places of 2x1x1"},
       {"- topology: a\n  tree: yes\n", "t.yaml:2:9: a list of switches is expected"},
       {tree("    - nodes: n0\n"), "t.yaml:4:7: one of switches without the name of one switch"},
       {tree("    - switch: s[0-1]\n"), "t.yaml:4:15: one of switches without the name"},

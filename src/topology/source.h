@@ -48,6 +48,8 @@ struct Request {
   std::string topology = "auto";  // as --topology takes it: see names_source(); else a file's path
   std::vector<Member> members;    // nodes of the job; empty: everything that the source knows
   Environment environment;        // of this process
+  // Asked on a login node, not in a job: `auto` takes the Slurm of this machine for the job's.
+  bool outside_of_jobs = false;
   // How long a source may take: locate() sets it.
   std::chrono::milliseconds budget = named_budget;
 };

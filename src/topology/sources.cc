@@ -4,6 +4,7 @@
 #include <list>
 #include <span>
 
+#include "base/process.h"
 #include "topology/aws.h"
 #include "topology/azure.h"
 #include "topology/cloud.h"
@@ -25,6 +26,7 @@ namespace toprun::topology {
 namespace {
 
 bool in_slurm(const Request& request) {
+  if (request.outside_of_jobs && find_program("scontrol", request.environment)) return true;
   return request.environment.non_empty("SLURM_JOB_ID").has_value() ||
          std::ranges::any_of(request.members, [](const Member& m) { return !m.address.empty(); });
 }

@@ -9,13 +9,14 @@
 namespace toprun::topology {
 
 // A map in a form that tests read: the levels, then one "host path evidence" per line; "?" is an
-// unknown level.
+// unknown level, "-" one that the host has not.
 inline std::string text_of(const Map& map) {
   std::string text = fmt::format("{}\n", fmt::join(map.levels, " "));
   for (const Map::Entry& entry : map.hosts) {
     text += entry.host + ' ';
     for (std::size_t i = 0; i < entry.location.path.size(); ++i) {
-      text += (i == 0 ? "" : "/") + entry.location.path[i].value_or("?");
+      const Domain& domain = entry.location.path[i];
+      text += (i == 0 ? "" : "/") + domain.value_or(domain.is_none() ? "-" : "?");
     }
     text += ' ' + entry.location.evidence.text() + '\n';
   }

@@ -4,7 +4,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/text.h"
 #include "hosts/hostlist.h"
+#include "topology/placeholder.h"
 
 namespace toprun::topology {
 namespace {
@@ -24,7 +26,7 @@ bool same_domain(const std::string& a, const std::string& b) {
 // Fills the unknown levels of `into` from `from`; false if the two disagree on a level.
 bool fill(Path& into, const Path& from) {
   for (std::size_t level = 0; level < into.size(); ++level) {
-    if (!from[level]) continue;
+    if (from[level].is_unknown() || (into[level] && from[level].is_none())) continue;
     if (into[level] && !same_domain(*into[level], *from[level])) return false;
     if (!into[level]) into.set(level, from[level]);
   }
@@ -71,7 +73,9 @@ Path aligned_at_leaf(Path path, std::size_t length) {
   if (path.size() >= length) return path;
   std::vector<Domain> domains(length - path.size());
   domains.insert(domains.end(), path.begin(), path.end());
-  return Path(std::move(domains));
+  Path aligned(std::move(domains));
+  if (path.seat() > 0) aligned.set_seat(path.seat());
+  return aligned;
 }
 
 void MapBuilder::expect(std::size_t hosts) {
@@ -85,7 +89,28 @@ const Location* MapBuilder::find(const std::string& host) {
   return found ? &map_.hosts[*found].location : nullptr;
 }
 
+// Neighbours of 100,000 share a path in memory, which is looked at once.
+void MapBuilder::drop_placeholders(Location& location) {
+  const Path& path = location.path;
+  if (path.empty() || path.identity() == last_clean_.identity()) return;
+  const auto is_dropped = [](const Domain& domain) { return domain && is_placeholder(*domain); };
+  const auto first = std::ranges::find_if(path, is_dropped);
+  if (first == path.end()) {
+    last_clean_ = path;
+    return;
+  }
+  placeholders_.add(fmt::format("{}: '{}' is the name of no domain: it counts as not known",
+                                location.evidence.text(), printable(**first)));
+  Path cleaned = path;
+  for (std::size_t level = 0; level < path.size(); ++level) {
+    if (is_dropped(path[level])) cleaned.set(level, std::nullopt);
+  }
+  location.path = std::move(cleaned);
+  location.written.clear();
+}
+
 std::optional<std::size_t> MapBuilder::take(std::string& host, Location& location) {
+  drop_placeholders(location);
   const auto [position, is_new] =
       index_.add(host, map_.hosts.size(),
                  [&](std::size_t i) -> std::string_view { return map_.hosts[i].host; });
@@ -112,10 +137,26 @@ Result<void> MapBuilder::add(std::string host, Location location, std::string_vi
   return {};
 }
 
+// Levels of which nothing is left are none.
+void MapBuilder::drop_empty_levels() {
+  for (std::size_t level = map_.levels.size(); level-- > 0;) {
+    const auto has_one = [&](const Map::Entry& entry) {
+      return !entry.location.path[level].is_unknown();
+    };
+    if (std::ranges::any_of(map_.hosts, has_one)) continue;
+    map_.levels.erase(map_.levels.begin() + static_cast<std::ptrdiff_t>(level));
+    for (Map::Entry& entry : map_.hosts) entry.location.path.erase(level);
+  }
+}
+
 Map MapBuilder::finish(std::vector<std::string> levels) {
   map_.levels = std::move(levels);
   for (Map::Entry& entry : map_.hosts) {
     entry.location.path = aligned_at_leaf(std::move(entry.location.path), map_.levels.size());
+  }
+  if (placeholders_.count > 0) {
+    drop_empty_levels();
+    map_.warnings.push_back(placeholders_.text("hosts"));
   }
   return std::move(map_);
 }

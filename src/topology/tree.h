@@ -13,6 +13,7 @@
 #include "topology/evidence.h"
 #include "topology/path.h"
 #include "topology/position.h"
+#include "topology/tally.h"
 
 namespace toprun::topology {
 
@@ -52,7 +53,8 @@ struct Map {
 };
 
 // A host's place as the seed's tables print it: as it was written, else "/outer/inner/host" with
-// nothing between the slashes of an unknown level; "unknown" if no level is known.
+// nothing between the slashes of an unknown level and "-" where the host has none; "unknown" if no
+// level is known.
 std::string location_text(const Location& location, std::string_view host);
 void append_location(std::string& out, const Location& location, std::string_view host);
 
@@ -63,7 +65,8 @@ std::vector<std::string> switch_level_names(std::size_t count);
 // leaf, because that is the level whose meaning is sure.
 Path aligned_at_leaf(Path path, std::size_t length);
 
-// Collects hosts and refuses the second mention of one, naming both places.
+// Collects hosts and refuses the second mention of one, naming both places. Names that stand for
+// nothing (placeholder.h) become unknown, with a warning.
 class MapBuilder {
  public:
   explicit MapBuilder(std::string source) { map_.source = std::move(source); }
@@ -82,10 +85,14 @@ class MapBuilder {
  private:
   // Where the host was before; nullopt: it was new and is taken.
   std::optional<std::size_t> take(std::string& host, Location& location);
+  void drop_placeholders(Location& location);
+  void drop_empty_levels();
   std::unexpected<Error> twice(std::size_t first, const std::string& where) const;
 
   Map map_;
   NameIndex index_;
+  Path last_clean_;
+  Tally placeholders_;
 };
 
 // Two sources' knowledge as one: the hosts of both, and of one host the levels that either knows.

@@ -138,6 +138,8 @@ std::string phrase(const Cause& cause) {
       return cause.signal ? "interrupted by " + signal_name(*cause.signal) : "interrupted";
     case CauseKind::preempted:
       return "preempted" + at;
+    case CauseKind::time_limit:
+      return "the time limit was reached";
     case CauseKind::hang:
       return "no rank made progress";
     case CauseKind::launcher:
@@ -155,6 +157,11 @@ std::string advice_for_signal(int signal, const std::string& node) {
           "toprun did not send it: look for the out-of-memory killer (dmesg{}) or "
           "the scheduler's memory limit",
           node.empty() ? "" : " on " + node);
+    case SIGUSR1:
+    case SIGUSR2:
+      return "Slurm may send --signal and scancel --signal to every process of a step, whether it "
+             "handles it or not: with --signal=B:… and `exec toprun` as the batch script's last "
+             "line toprun passes it on to ranks that do";
     case SIGBUS:
       return "often a full /dev/shm, which data loaders fill: see df /dev/shm";
     case SIGSEGV:
@@ -199,8 +206,9 @@ std::string advice(const Cause& cause, bool has_logs) {
         argument);
   }
   if (says(cause, "No module named 'torch'")) {
-    return "this Python has no PyTorch: name one that has it by --venv DIR, in a container with a "
-           "--bind of it, or take another image; -v says which Python it is";
+    return cause.program +
+           " has no PyTorch: name a Python that has it by --venv DIR, in a container with a --bind "
+           "of it, or take another image";
   }
   if (has_logs) return {};
   return cause.last_output.empty() ? "it printed nothing; --log-dir DIR --tee 3 keeps all output"
@@ -302,9 +310,10 @@ std::string outcome(const RunRecord& run) {
 }  // namespace
 
 std::string_view name_of(CauseKind kind) {
-  constexpr std::array names = {"exit",         "signal",  "node_lost",   "agent_lost",
-                                "join_timeout", "refused", "interrupted", "preempted",
-                                "hang",         "launcher", "grown"};
+  constexpr std::array names = {"exit",         "signal",     "node_lost", "agent_lost",
+                                "join_timeout", "refused",    "interrupted", "preempted",
+                                "time_limit",   "hang",       "launcher",
+                                "grown"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
@@ -316,6 +325,7 @@ Cause cause_of(const agent::WorkerExit& exit) {
   cause.rank = exit.rank;
   cause.local_rank = exit.local_rank;
   cause.pid = exit.pid;
+  cause.program = exit.program;
   cause.node = exit.host;
   if (by_signal) {
     cause.signal = exit.signal;
@@ -390,7 +400,7 @@ Style style_for(bool is_terminal, const std::optional<std::string>& no_color) {
 }
 
 std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
-                           const Style& style) {
+                           const Style& style, const std::string& node_log) {
   Block block(style);
   block.headline(phrase(cause));
   if (cause.rank) {
@@ -410,7 +420,8 @@ std::string failure_report(const Cause& cause, const Others& others, const std::
   if (!logs.empty()) {
     block.row("logs", cause.node.empty() ? logs : fmt::format("{} on {}", logs, cause.node));
   }
-  block.whole_row("next", advice(cause, !logs.empty()));
+  block.whole_row("output", printable(node_log));
+  block.whole_row("next", advice(cause, !logs.empty() || !node_log.empty()));
   return block.take();
 }
 

@@ -22,6 +22,7 @@ enum class CauseKind {
   refused,       // another version, secret, job …
   interrupted,   // by the user's or the scheduler's signal
   preempted,     // the scheduler said so
+  time_limit,    // so did it here
   hang,          // no rank makes progress
   launcher,      // anything else that is toprun's own
   grown,         // stopped to take in more nodes
@@ -35,7 +36,8 @@ struct Cause {
   std::optional<int> rank;
   std::optional<int> local_rank;
   std::optional<int> pid;
-  std::string node;  // empty: no single one
+  std::string program;  // argv[0] of the rank
+  std::string node;     // empty: no single one
   std::optional<int> exit_code;
   std::optional<int> signal;
   std::string message;     // an exception's or error file's, or toprun's own reason
@@ -136,9 +138,10 @@ Style style_for(bool is_terminal, const std::optional<std::string>& no_color);
 
 // What the user reads when a run failed: who, what it said, what became of the others, where the
 // logs are, what to do next. At most 25 lines, the first starting with "toprun: ". `logs` is the
-// folder of the cause's rank on its node, empty if none is kept.
+// folder of the cause's rank on its node, `node_log` the file of all that its node has shown;
+// empty: none is kept.
 std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
-                           const Style& style);
+                           const Style& style, const std::string& node_log = {});
 
 // The last line of every run, with a line end: start and end in local time, duration, ranks × nodes
 // of the last attempt, outcome.

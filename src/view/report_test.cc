@@ -106,7 +106,8 @@ TEST(Report, SaysWhatToDoAboutAPyTorchWithoutMpi) {
 TEST(Report, SaysWhatToDoAboutAPythonWithoutPyTorch) {
   agent::WorkerExit exit = failed_exit();
   exit.exception = "ModuleNotFoundError: No module named 'torch'";
-  EXPECT_NE(failure_report(cause_of(exit), {}, "/logs", {}).find("this Python has no PyTorch"),
+  exit.program = "/env/bin/python";
+  EXPECT_NE(failure_report(cause_of(exit), {}, "/logs", {}).find("/env/bin/python has no PyTorch"),
             std::string::npos);
 }
 

@@ -1,0 +1,62 @@
+#include "base/uncaught.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <system_error>
+
+#include <boost/system/system_error.hpp>
+
+#include "base/console.h"
+#include "base/error.h"
+
+namespace toprun {
+namespace {
+
+constexpr std::string_view no_memory =
+    "toprun: cannot go on: no memory is left; raise the limit (ulimit -v), or free some\n";
+
+std::string remedy(const std::error_code& code) {
+  if (code == std::errc::too_many_files_open || code == std::errc::too_many_files_open_in_system) {
+    return "raise the limit on open files (ulimit -n)";
+  }
+  if (code == std::errc::resource_unavailable_try_again) {
+    return "raise the limits on processes (ulimit -u) and on memory (ulimit -v)";
+  }
+  return "";
+}
+
+void say_why(const std::error_code& code) {
+  say(Error{"cannot go on", code.message(), remedy(code)}.line());
+}
+
+void explain(const std::exception_ptr& uncaught) {
+  try {
+    std::rethrow_exception(uncaught);
+  } catch (const boost::system::system_error& error) {
+    say_why(error.code());
+  } catch (const std::system_error& error) {
+    say_why(error.code());
+  } catch (const std::bad_alloc&) {
+    [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, no_memory.data(), no_memory.size());
+  } catch (const std::exception& error) {
+    say(Error{"cannot go on", error.what(), "please report this defect of toprun"}.line());
+  }
+}
+
+[[noreturn]] void end() {
+  const std::exception_ptr uncaught = std::current_exception();
+  if (!uncaught) std::abort();  // a defect without words: its core says more
+  explain(uncaught);
+  ::_exit(exit_failure);
+}
+
+}  // namespace
+
+void explain_uncaught_exceptions() {
+  std::set_terminate(end);
+}
+
+}  // namespace toprun

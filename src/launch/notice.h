@@ -1,0 +1,18 @@
+#pragma once
+
+#include <signal.h>
+
+#include <algorithm>
+
+#include "launch/options.h"
+
+namespace toprun::launch {
+
+// A signal that is passed on to the ranks that handle it while the run goes on.
+inline bool is_notice(int signal, const Options& options) {
+  if (signal != SIGUSR1 && signal != SIGUSR2) return false;
+  const std::vector<int>& ending = options.signals_to_handle.value;
+  return std::ranges::find(ending, signal) == ending.end();
+}
+
+}  // namespace toprun::launch

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace toprun::topology {
+
+// Things of one kind that one warning counts, and the first of them.
+struct Tally {
+  std::size_t count = 0;
+  std::string first;
+
+  void add(const std::string& text) {
+    if (count++ == 0) first = text;
+  }
+  std::string text(std::string_view things) const {
+    return count == 1 ? first : fmt::format("{} ({} such {})", first, count, things);
+  }
+};
+
+}  // namespace toprun::topology

@@ -1,0 +1,98 @@
+# ctest: TIMEOUT 300
+"""Starts under limits that leave too little: each ends with an exit code and a reason in words, never by
+an abort."""
+
+import os
+import pathlib
+import shutil
+import unittest
+
+import support
+
+JOB = ["--nproc-per-node", "2", "--no-python", "true"]
+NOBODY = "4711"  # root is free of the limit on processes
+
+
+class TightLimits(support.TestCase):
+    def start(self, preparation, *words, before=(), program=None):
+        return self.run_to_end(*before, "bash", "-c", f'{preparation}; exec "$@"', "bash",
+                               program or support.binary(), *(words or JOB))
+
+    def assert_said(self, finished, *codes):
+        self.assertIn(finished.code, codes or (0, 1), finished)
+        self.assertNotIn("terminate called", finished.err)
+        self.assertNotIn("what():", finished.err)
+        self.assertNotIn("was killed by signal 6", finished.err)
+        if finished.code != 0:
+            self.assertIn("toprun: ", finished.err)
+
+    def test_open_files(self):
+        codes = []
+        for files in range(3, 41):
+            with self.subTest(files):
+                finished = self.start(f"ulimit -n {files}")
+                self.assert_said(finished)
+                codes.append(finished.code)
+                if finished.code != 0:
+                    self.assertIn("Too many open files", finished.err)
+        self.assertEqual(set(codes), {0, 1})  # or the limits tried are none
+
+    def test_processes(self):
+        support.needs_root()
+        support.needs_program("setpriv")
+        program = self.folder() / "toprun"
+        shutil.copy(support.binary(), program)
+        program.parent.chmod(0o755)
+        user = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]
+        codes = set()
+        for processes in range(1, 9):
+            with self.subTest(processes):
+                finished = self.start(f"cd /; ulimit -u {processes}", before=user, program=program)
+                self.assert_said(finished)
+                codes.add(finished.code)
+                if finished.code != 0:
+                    self.assertIn("ulimit -u", finished.err)
+        self.assertEqual(codes, {0, 1})
+
+    def test_memory(self):
+        own_kib = os.stat(support.binary()).st_size // 1024
+        codes = set()
+        # Where the kernel cannot even load the program it kills it before its first instruction.
+        for kib in range(own_kib + 2_000, own_kib + 12_000, 1_000):
+            with self.subTest(kib):
+                finished = self.start(f"ulimit -v {kib}")
+                self.assert_said(finished)
+                codes.add(finished.code)
+        self.assertEqual(codes, {0, 1})
+
+    def test_file_size(self):
+        logs = self.folder()
+        for blocks in (0, 1):
+            with self.subTest(blocks):
+                finished = self.start(f"ulimit -f {blocks}", "--log-dir", logs, "--redirects", "3",
+                                      "--report", logs / "report.json", "--nproc-per-node", "2",
+                                      "--no-python", "sh", "-c", "head -c 9000 /dev/zero; echo >&2")
+                self.assert_said(finished, 0, 1, 153)
+                self.assertNotIn("the agent", finished.err)
+
+    def test_descriptors_that_are_closed(self):
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            with self.subTest(closed):
+                self.assertEqual(self.start(f"exec {closed}").code, 0)
+
+    def test_file_systems_that_are_not_there(self):
+        support.needs_root()
+        for prepared in ("mount -t tmpfs none /proc", "mount -t tmpfs none /sys",
+                         "mount -t tmpfs -o ro none /tmp", "mount -t tmpfs none /etc",
+                         "mount -t tmpfs -o size=4k none /tmp; cat /dev/zero >/tmp/full 2>/dev/null"):
+            with self.subTest(prepared):
+                program = pathlib.Path(support.binary())
+                if str(program).startswith("/tmp/"):
+                    prepared = f"exec 9<{program}; {prepared}"
+                    program = "/proc/self/fd/9"
+                finished = self.start(prepared, before=["unshare", "--mount"], program=program)
+                self.assert_said(finished)
+
+
+if __name__ == "__main__":
+    unittest.main()
