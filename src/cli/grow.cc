@@ -57,7 +57,8 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
     return fail(fmt::format("cannot grow job {}", text), "it does not run",
                 fmt::format("toprun status {} says more", text));
   }
-  return (*queue)->execute((*queue)->cancel_command({text}, grow_signal_name));
+  return (*queue)->execute(
+      (*queue)->cancel_command({text}, grow_signal_name, scheduler::Addressee::processes));
 }
 
 }  // namespace
@@ -73,8 +74,8 @@ int run_grow(const std::vector<std::string>& arguments, const Environment& envir
   app.footer("Example: toprun grow 17");
   if (const auto code = parse(app, arguments)) return *code;
   std::error_code error;
-  const auto done = std::filesystem::exists(job, error) ? grow_by_report(job)
-                                                        : grow_by_id(job, environment);
+  const auto done =
+      std::filesystem::exists(job, error) ? grow_by_report(job) : grow_by_id(job, environment);
   if (!done) return give_up(done.error());
   say(fmt::format("asked {} to take in the nodes that wait", job));
   return 0;

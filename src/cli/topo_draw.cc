@@ -252,6 +252,9 @@ int run_topo_draw(const std::vector<std::string>& arguments, const Environment& 
       "  toprun topo draw --topology racks.txt --order given --format dot | dot -Tpdf > ring.pdf");
   if (const auto code = parse(app, arguments)) return *code;
   if (const auto code = fill_as_launched(app, environment, rank_flags)) return *code;
+  if (options.order == "topology") {
+    if (const auto code = fill_wishes_as_launched(app, environment, options.wishes)) return *code;
+  }
   const auto made = make_picture(options, environment);
   return made ? *made : give_up(made.error());
 }

@@ -150,14 +150,9 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
           ->option_text("[HOST]")
           ->expected(0, 1);
   app.footer(footer());
-  constexpr std::array flags = {FlagId::topology, FlagId::nproc_per_node, FlagId::segment,
-                                FlagId::parallel, FlagId::model,          FlagId::traffic};
-  constexpr std::array links = {FlagId::link};  // of use with --parallel only
   if (const auto code = parse(app, arguments)) return *code;
-  if (const auto code = fill_as_launched(app, environment, flags)) return *code;
-  if (options.plan.parallel) {
-    if (const auto code = fill_as_launched(app, environment, links)) return *code;
-  }
+  if (const auto code = fill_as_launched(app, environment, rank_flags)) return *code;
+  if (const auto code = fill_wishes_as_launched(app, environment, options.wishes)) return *code;
   options.explain = explain->count() > 0;
   const auto printed = print_order(options, environment);
   return printed ? *printed : give_up(printed.error());

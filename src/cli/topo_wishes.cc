@@ -1,8 +1,11 @@
 #include "cli/topo_wishes.h"
 
+#include <array>
+
 #include <CLI/CLI.hpp>
 
 #include "base/files.h"
+#include "cli/topo_job.h"
 #include "cli/values.h"
 
 namespace toprun::cli {
@@ -29,6 +32,14 @@ void add_wish_options(CLI::App& app, WishOptions& options) {
                  "a file with an earlier order of the job, as --format hosts prints it: hosts that "
                  "stay keep their places");
   add_plan_options(app, options.plan);
+}
+
+std::optional<int> fill_wishes_as_launched(CLI::App& app, const Environment& environment,
+                                           const WishOptions& options) {
+  constexpr std::array flags = {FlagId::segment, FlagId::parallel, FlagId::model, FlagId::traffic};
+  constexpr std::array links = {FlagId::link};  // of use with --parallel only
+  if (const auto code = fill_as_launched(app, environment, flags)) return code;
+  return options.plan.parallel ? fill_as_launched(app, environment, links) : std::nullopt;
 }
 
 Result<placement::Wishes> wishes_of(const WishOptions& options,

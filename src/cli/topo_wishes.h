@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "cli/plan_options.h"
 #include "placement/order.h"
 
@@ -19,6 +20,10 @@ struct WishOptions {
 
 // Adds --segment, --nnodes, --stable and the options of the plan.
 void add_wish_options(CLI::App& app, WishOptions& options);
+
+// As fill_as_launched(), for what a launch would respect too.
+std::optional<int> fill_wishes_as_launched(CLI::App& app, const Environment& environment,
+                                           const WishOptions& options);
 
 // `plan`: as it was parsed. Errors: the file of --stable cannot be read or is none.
 Result<placement::Wishes> wishes_of(const WishOptions& options,

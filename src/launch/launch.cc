@@ -79,8 +79,8 @@ std::vector<int> named_signals(const Options& options) {
 }
 
 // What the keeper lets pass of the signals to it. An engine may have signalled every process, so
-// that the ranks have a notice already; and it says the end of a job several times: Slurm (22.05) by
-// itself and by srun, at the beginning of a grace and at its end. That is no second Ctrl-C.
+// that the ranks have a notice already; and it says the end of a job several times: Slurm (22.05)
+// by itself and by srun, at the beginning of a grace and at its end. That is no second Ctrl-C.
 agent::SignalFilter concerns_agent(const Options& options, const Environment& environment) {
   return [&, ended = false](int signal, pid_t sender) mutable {
     if (!scheduler::is_of_an_engine(sender)) return true;
@@ -105,9 +105,9 @@ int keep_agent(const Job& job, const Environment& environment) {
   copy_own_lines(job);
   std::vector<int> passed_on = named_signals(job.options);
   passed_on.push_back(grow_signal);
-  const int exit_code = agent::keep([&](int heartbeat_fd) { return run_agent(job, heartbeat_fd); },
-                                    keeper_patience(job), passed_on,
-                                    concerns_agent(job.options, environment));
+  const int exit_code =
+      agent::keep([&](int heartbeat_fd) { return run_agent(job, heartbeat_fd); },
+                  keeper_patience(job), passed_on, concerns_agent(job.options, environment));
   if (scheduler::is_ssh_agent(environment) && exit_code == 255) {
     say_block(scheduler::ssh_ended_with_255);
   }

@@ -161,9 +161,8 @@ void Member::assigned(rendezvous::Assignment assignment) {
   spare_ = false;
   workers_.reset();
   const bool here = assignment_.store.agent == session_.identity.agent;
-  session_.renew_store(here, [this, attempt = assignment_.attempt] {
-    inbox_.push(StoreRenewed{attempt});
-  });
+  session_.renew_store(
+      here, [this, attempt = assignment_.attempt] { inbox_.push(StoreRenewed{attempt}); });
 }
 
 void Member::on(const StoreRenewed& renewed) {

@@ -35,8 +35,7 @@ Session::Session(const Job& run, int heartbeat_fd)
       io(1),
       job(run),
       identity{std::string(version), rendezvous::job_hash(run.name), rendezvous::random_hex(8)},
-      door(io, identity, run.patience,
-           std::min(rendezvous::max_visitors, open_files / door_share)),
+      door(io, identity, run.patience, std::min(rendezvous::max_visitors, open_files / door_share)),
       terminal(std::make_shared<agent::Terminal>(io, agent::ConsoleDescriptors{},
                                                  agent::wants_colours(run.environment))),
       kept_(heartbeat_fd >= 0),
@@ -76,14 +75,14 @@ Result<void> Session::listen(bool root, bool beside_root) {
   port = hosts::port_of(*listener);
   store::Limits limits;
   limits.undecided = store::undecided_among(open_files);
-  auto server = store::Server::start(
-      std::move(*listener), store::Clients::refused, limits,
-      [this](Fd connection, std::string first_bytes) {
-        const auto shared = std::make_shared<Fd>(std::move(connection));
-        boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
-          door.visit(std::move(*shared), bytes);
-        });
-      });
+  auto server =
+      store::Server::start(std::move(*listener), store::Clients::refused, limits,
+                           [this](Fd connection, std::string first_bytes) {
+                             const auto shared = std::make_shared<Fd>(std::move(connection));
+                             boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
+                               door.visit(std::move(*shared), bytes);
+                             });
+                           });
   if (!server) return std::unexpected(server.error());
   store = std::move(*server);
   return {};

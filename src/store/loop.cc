@@ -67,10 +67,10 @@ struct Server::Loop::Connection final : Session {
   Refusal doomed = Refusal::none;  // why it is to be closed, by what others' requests made due
   std::size_t index = 0;           // in connections_
   std::optional<std::list<Connection*>::iterator> undecided;
-  bool readable = false;           // by the last signal and what was read since
-  bool ended = false;              // the client has closed its side, or the connection is broken
-  bool paused = false;             // it has requests to be executed without reading more
-  bool due = false;                // stands in due_
+  bool readable = false;  // by the last signal and what was read since
+  bool ended = false;     // the client has closed its side, or the connection is broken
+  bool paused = false;    // it has requests to be executed without reading more
+  bool due = false;       // stands in due_
   bool gone = false;
 };
 

@@ -310,10 +310,9 @@ std::string outcome(const RunRecord& run) {
 }  // namespace
 
 std::string_view name_of(CauseKind kind) {
-  constexpr std::array names = {"exit",         "signal",     "node_lost", "agent_lost",
-                                "join_timeout", "refused",    "interrupted", "preempted",
-                                "time_limit",   "hang",       "launcher",
-                                "grown"};
+  constexpr std::array names = {"exit",         "signal",  "node_lost",   "agent_lost",
+                                "join_timeout", "refused", "interrupted", "preempted",
+                                "time_limit",   "hang",    "launcher",    "grown"};
   return names.at(static_cast<std::size_t>(kind));
 }
 
