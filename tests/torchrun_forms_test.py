@@ -230,7 +230,9 @@ class Forms(support.TestCase):
         def shown(form):
             variables = "".join(f"{name}={value} " for name, value in form.env.items())
             return variables + form.words
-        rows = re.findall(r"^\| `(.+)` \| (.+) \| (.+) \|$", PAGE.read_text().partition(SECTION)[2], re.M)
+        section = PAGE.read_text().partition(SECTION)[2]
+        self.assertIn(f"\n{len(FORMS)} command lines as people write them", section)
+        rows = re.findall(r"^\| `(.+)` \| (.+) \| (.+) \|$", section, re.M)
         self.assertEqual(rows, [(shown(form), form.differs, form.because) for form in FORMS if form.differs])
         self.assertGreaterEqual(len(FORMS), 60)
         self.assertEqual(len({(form.words, str(form.env)) for form in FORMS}), len(FORMS), "none twice")
