@@ -2,6 +2,8 @@
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -ffunction-sections
                     -fdata-sections)
 add_link_options(-Wl,--gc-sections,--build-id=sha1)
+# Nothing writable is executed, and no table of addresses stays writable after the start.
+add_link_options(-Wl,-z,relro,-z,now,-z,noexecstack)
 
 add_compile_definitions(TOPRUN_VERSION="${PROJECT_VERSION}")
 
