@@ -254,6 +254,20 @@ class Slurm(cluster.SlurmCase):
             cluster.wait_for((folder / f"1.{rank}-of-2").exists, f"rank {rank} of two")
         (folder / "end").touch()
         self.assert_ok(run.wait(60))
+    def test_one_node_keeps_to_itself(self):
+        words = shows("RANK", "MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", then=CONNECTS)
+        for name, finished, ports_are_slurms in (
+                ("an agent", self.srun("-N1", TOPRUN, "--nproc-per-node", "2", *words), False),
+                ("ranks in place", self.srun("-N1", "-n2", TOPRUN, *words), True),
+                ("a starter", self.on("ctl", "salloc", "-N1", "-n2", TOPRUN, *words), False)):
+            with self.subTest(name):
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "RANK"), ["0", "1"])
+                self.assertEqual(column(rows, "MASTER_ADDR"), ["127.0.0.1"] * 2)
+                self.assertEqual(finished.out.count("connected"), 2)
+                self.assertEqual(rows[0]["MASTER_PORT"] == port(rows[0]["SLURM_JOB_ID"], 0),
+                                 ports_are_slurms)
 
     # The starter, in a batch script and in the shell of salloc.
 

@@ -36,7 +36,8 @@ struct LimitOption {
 constexpr LimitOption limit_options[] = {
     {"--max-key", "BYTES", "longest key", &store::Limits::key_bytes},
     {"--max-value", "BYTES", "longest value in a request", &store::Limits::value_bytes},
-    {"--max-keys-per-request", "N", "most keys in a request", &store::Limits::keys_per_request},
+    {"--max-keys-per-request", "N", "most keys in a request, or watched by a connection",
+     &store::Limits::keys_per_request},
     {"--max-request", "BYTES", "longest request", &store::Limits::request_bytes},
     {"--max-memory", "BYTES", "keys, values, waits and buffers together",
      &store::Limits::total_bytes},
