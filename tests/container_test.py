@@ -3,6 +3,8 @@
 
 import os
 import pathlib
+import pty
+import re
 import signal
 import unittest
 
@@ -170,6 +172,23 @@ class BadInput(containers.PodmanCase):
         done = self.toprun("--container", IMAGE, "--no-python", "true", env={"PATH": "/nowhere"})
         self.assertNotEqual(done.code, 0)
         self.assertIn("podman", done.err)
+
+
+class Shell(containers.PodmanCase):
+    """`toprun shell --container`, from where its node's part begins."""
+
+    def test_finds_toprun_inside_and_starts_ranks_there(self):
+        here = self.folder()
+        (here / "toprun.toml").write_text(f"container = '{IMAGE}'\n")
+        keyboard, terminal = pty.openpty()
+        self.addCleanup(os.close, keyboard)
+        os.write(keyboard, b"toprun --nproc-per-node 2 --no-python sh -c 'test -e /data && echo in $RANK'; exit\n")
+        done = self.run_to_end(support.binary(), "shell", "--container", IMAGE, cwd=here,
+                               stdin=terminal, env={**self.podman.env, "TOPRUN_SHELL": "/bin/sh"})
+        os.close(terminal)
+        self.assert_ok(done)
+        self.assertEqual(sorted(re.findall(r"(?m)^in [01]$", done.out.replace("\r", ""))),
+                         ["in 0", "in 1"], done)
 
 
 class Python(containers.PodmanCase):
