@@ -3,7 +3,9 @@
 
 import json
 import os
+import pathlib
 import re
+import shlex
 import shutil
 import socket
 import stat
@@ -11,6 +13,7 @@ import subprocess
 import sys
 import threading
 import unittest
+import uuid
 
 import support
 
@@ -202,6 +205,27 @@ class Images(SharedFolder):
         finished = self.contained()
         self.assertNotIn("belongs to", finished.err)
         self.assertIn("docker://docker.io/library/debian:12", (self.home / "asked").read_text())
+
+
+class RemoteCopy(SharedFolder):
+    """The command by which ssh finds toprun on a host, or a folder to copy it to; run here."""
+
+    def test_does_not_go_where_somebody_elses_link_leads(self):
+        user = f"test-{uuid.uuid4().hex}"
+        told = self.ada("--hosts", "nowhere", "--dry-run", *QUIET, "true").out
+        agents = next(line for line in told.splitlines() if line.startswith("agents"))
+        line = shlex.split(agents.split(" <<< ")[0])[-1]
+        folders = [pathlib.Path(f"{place}/toprun-{user}") for place in ("/var/tmp", "/dev/shm", "/tmp")]
+        for folder in folders:
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.addCleanup(folders[0].unlink)
+        folders[0].symlink_to(self.home)
+        os.lchown(folders[0], MALLORY, MALLORY)
+        asked = self.run_to_end("setpriv", f"--reuid={ADA}", f"--regid={ADA}", "--clear-groups",
+                                "sh", "-c", line, env={"LOGNAME": user, "HOME": "/no/such", "XDG_CACHE_HOME": ""})
+        self.assertIn(f"came incomplete to {folders[1]}", asked.out)  # nobody sends it
+        self.assertEqual(list(self.home.iterdir()), [])
+        self.assertEqual(stat.S_IMODE(folders[1].stat().st_mode), 0o700)
 
 
 class Terminal(support.TestCase):

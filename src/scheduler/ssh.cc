@@ -28,6 +28,7 @@ constexpr std::string_view script =
     R"sh(set -- "${XDG_CACHE_HOME:-$HOME/.cache}/toprun" "/var/tmp/toprun-$u" "/dev/shm/toprun-$u" "/tmp/toprun-$u"; )sh"
     R"sh(for d; do f=$d/$h/toprun; [ -x "$f" ] && own && [ -O "$f" ] && size "$f" && go "$f"; done; )sh"
     R"sh(for d; do f=$d/$h/toprun; )sh"
+    R"sh(if [ -h "$d" ]; then w="$w; $d: is a link"; continue; fi; )sh"
     R"sh(e=$(mkdir -p "$d/$h" 2>&1) || { w="$w; $d: ${e##*: }"; continue; }; )sh"
     R"sh(own || { w="$w; $d: not owned by this user"; continue; }; )sh"
     R"sh(t=$f.$(uname -n).$$; )sh"
