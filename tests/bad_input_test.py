@@ -59,7 +59,6 @@ class CommandLine(support.TestCase):
         (["--nnodes", "2", "--rdzv-endpoint", "localhost:99999", *NOTHING], 2,
          '--rdzv-endpoint localhost:99999: the port "99999" is not a number .*'),
         (["--master-port", "65536", *NOTHING], 2, ".*65536.*"),
-        (["--rdzv-conf", "join_timout=3", *NOTHING], 2, r".*did you mean join_timeout\?"),
         (["--tee", "9", *NOTHING], 2, "--tee 9: .*"),
         (["--topology", "no-file", *NOTHING], 2, "--topology no-file: no such file, .*"),
         (["topo", "ordr"], 2, r".*did you mean order\?"),

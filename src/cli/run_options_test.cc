@@ -8,6 +8,7 @@
 namespace toprun::cli {
 namespace {
 
+using launch::Grow;
 using launch::Options;
 using launch::Order;
 
@@ -315,6 +316,7 @@ TEST(RunOptions, BadValues) {
       {"--rdzv-conf", {"x", "timeout=-1", "timeout=99999999999"}},
       {"--local-addr", {"a b", "h:1"}},
       {"--max-restarts", {"", "x", "-1", "99999999999"}},
+      {"--grow", {"", "x", "later"}},
       {"--signals-to-handle", {"", "x", "-1", "99999999999"}},
       {"--shutdown-timeout", {"", "x", "-1", "99999999999", "1.5"}},
       {"--redirects", {"", "x", "-1", "99999999999", "9"}},
@@ -349,6 +351,14 @@ TEST(RunOptions, TheLastOfARepeatedFlagCounts) {
   EXPECT_EQ(good("toprun --redirects 9 --redirects 3 s").redirects.of(0), 3u);
   EXPECT_EQ(good("toprun --shutdown-timeout -1 --shutdown-timeout 0 s").shutdown_timeout,
             std::chrono::seconds(0));
+}
+
+TEST(RunOptions, NewcomersAreTakenIn) {
+  EXPECT_EQ(good("toprun s").grow, Grow::at_restart);
+  EXPECT_EQ(good("toprun --grow at-restart s").grow, Grow::at_restart);
+  EXPECT_EQ(good("toprun --grow=now s").grow, Grow::now);
+  EXPECT_EQ(good("toprun --grow on-signal s").grow, Grow::on_signal);
+  EXPECT_EQ(good("torchrun s").grow, Grow::now);
 }
 
 TEST(RunOptions, RestartsSignalsAndTheEnd) {
