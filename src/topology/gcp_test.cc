@@ -33,7 +33,7 @@ TEST(GcpPhysicalHost, IsAPathWithTheHostAtItsEnd) {
       {"///h", "error: no domain is named"},
       {"/c/r r/h", "error: 'r r' is not an id"},
       {std::string("/c/r\0/h", 7), "error: 'r\\x00' is not an id"},
-      {"/c/r\xff/h", "error: 'r\xff' is not an id"},
+      {"/c/r\xff/h", "error: 'r\\xff' is not an id"},
       {"<html>not found</html>", "error: '<html>not found<' is not an id"},
       {"/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/h", "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16"},
       {"/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/h", "error: a path of more than 16 levels"},
