@@ -29,12 +29,12 @@ TEST(Outline, AnUnevenTree) {
       {"core", "spine", "leaf"},
       {{"n0", {"c", none, "s0"}}, {"n1", {"c", "p", "s1"}}, {"n2", {"c", std::nullopt, "s2"}}});
   EXPECT_EQ(outline_text(placement),
-            "core c             3 nodes\n"
-            "  spine p          1 node\n"
-            "    leaf s1        1 node   n1\n"
-            "    leaf s0        1 node   n0\n"
-            "  spine unknown    1 node\n"
-            "    leaf s2        1 node   n2\n");
+            "core c           3 nodes\n"
+            "  spine p        1 node\n"
+            "    leaf s1      1 node   n1\n"
+            "    leaf s0      1 node   n0\n"
+            "  spine unknown  1 node\n"
+            "    leaf s2      1 node   n2\n");
   const auto json = nlohmann::json::parse(outline_json(placement));
   EXPECT_EQ(json["domains"][0]["domains"][1]["level"], "leaf");
   EXPECT_EQ(json["domains"][0]["domains"][1]["hosts"], nlohmann::json({"n0"}));
