@@ -21,6 +21,7 @@ constexpr int turn_events = 64;
 constexpr std::size_t turn_due = 256;
 constexpr std::size_t turn_read_bytes = 64u << 10;  // of one connection
 constexpr std::size_t turn_write_bytes = 1u << 20;  // of one connection
+constexpr std::size_t turn_sent_bytes = 4u << 20;   // of all together, a few milliseconds
 constexpr std::chrono::seconds complaint_interval{1};
 
 // Edge-triggered: the kernel does not look at every socket again that it has just reported, which
@@ -109,6 +110,7 @@ void Server::Loop::tell_owner(const std::function<void()>& what) {
 void Server::Loop::run() {
   std::vector<epoll_event> events(turn_events);
   while (!stopping_) {
+    turn_sent_ = 0;
     const int count = ::epoll_wait(epoll_.get(), events.data(), turn_events, wait_timeout_ms());
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -166,7 +168,9 @@ void Server::Loop::handle(Connection& connection, std::uint32_t events) {
   if (events & ~static_cast<std::uint32_t>(EPOLLOUT)) connection.readable = true;
   if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) connection.ended = true;
   // One that is due has had its share of the last turn and waits for the others to have theirs.
-  if (!connection.due) serve(connection);
+  if (connection.due) return;
+  if (turn_sent_ < turn_sent_bytes) return serve(connection);
+  make_due(connection);
 }
 
 // One connection's share of a turn.
@@ -280,6 +284,7 @@ Server::Loop::Sent Server::Loop::send(Connection& connection, Output& output) {
   if (sent < 0) {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? Sent::partly : Sent::broken;
   }
+  turn_sent_ += static_cast<std::size_t>(sent);
   output.consume(static_cast<std::size_t>(sent));
   if (output.empty()) return Sent::all;
   // The kernel would take more at once: it is not going to signal that it does.
@@ -294,8 +299,8 @@ void Server::Loop::make_due(Connection& connection) {
 }
 
 void Server::Loop::work_off_due() {
-  for (std::size_t left = std::min(due_.size(), stopping_ ? due_.size() : turn_due); left > 0;
-       --left) {
+  std::size_t left = stopping_ ? due_.size() : std::min(due_.size(), turn_due);
+  for (; left > 0 && (stopping_ || turn_sent_ < turn_sent_bytes); --left) {
     Connection* const connection = due_.front();
     due_.pop_front();
     connection->due = false;

@@ -91,6 +91,7 @@ class Server::Loop {
   std::vector<std::unique_ptr<Connection>> past_;    // of attempts that have ended: see tidy()
   bool untidy_ = false;
   std::deque<Connection*> due_;
+  std::size_t turn_sent_ = 0;  // bytes sent in this turn
   std::vector<Answer> answers_;  // of this batch, not sent yet; kept for their buffers
   std::size_t answered_ = 0;     // how many of them are in use
   std::vector<char> buffer_;     // one read
