@@ -437,5 +437,28 @@ class SlurmTest(unittest.TestCase):
         self.assertIn("STATUS:          Success", done.stdout)
 
 
+@unittest.skipIf(NO_SLURM, f"no Slurm on virtual hosts here: {NO_SLURM}")
+class GpusAndSshTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not (os.access("/usr/sbin/sshd", os.X_OK) and shutil.which("ssh")):
+            raise unittest.SkipTest("no sshd and ssh here")
+        cls.cluster = Cluster("gpus", "--hosts", "2", "--slurm", "--gpus", "4", "--ssh")
+        cls.cluster.up()
+        cls.addClassCleanup(cls.cluster.down)
+
+    def test_slurm_hands_out_made_up_gpus(self):
+        done = self.cluster.exec("ctl", "srun", "-N2", "--gpus-per-node", "3", "sh", "-c",
+                                 "echo $(hostname) $CUDA_VISIBLE_DEVICES")
+        self.assertEqual(sorted(done.stdout.splitlines()), ["n0 0,1,2", "n1 0,1,2"], done.stderr)
+        refused = self.cluster.exec("ctl", "srun", "-N2", "--gpus-per-node", "5", "true")
+        self.assertNotEqual(refused.returncode, 0)
+
+    def test_every_host_reaches_every_other_by_ssh(self):
+        for here, there in (("ctl", "n0"), ("n0", "n1"), ("n1", "ctl")):
+            done = self.cluster.exec(here, "ssh", "-o", "BatchMode=yes", there, "hostname")
+            self.assertEqual(done.stdout, f"{there}\n", done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

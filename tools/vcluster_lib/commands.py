@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from . import namespaces, network, plan, slurm, state
+from . import namespaces, network, plan, slurm, ssh, state
 from .errors import VclusterError
 
 DEFAULT_NAME = "vcluster"
@@ -29,10 +29,14 @@ def up(options: argparse.Namespace) -> int:
         cpus=options.cpus,
         slurm=options.slurm,
         slurm_topology=options.slurm_topology,
+        gpus=options.gpus,
+        ssh=options.ssh,
     )
     user_namespace = os.geteuid() != 0
     if options.slurm:
         slurm.check_permitted(user_namespace)
+    if options.ssh:
+        ssh.check_permitted(user_namespace)
     namespaces.check_permitted(user_namespace)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: undone
     began = time.monotonic()
@@ -55,6 +59,8 @@ def _build(cluster: state.State, wanted: plan.Plan, began: float) -> None:
     namespaces.hold_all(cluster, wanted)
     network.build(cluster, wanted)
     say(f"{_summary(wanted)} up after {time.monotonic() - began:.1f} s")
+    if wanted.ssh:
+        ssh.start(cluster, wanted)
     if wanted.slurm:
         slurm.start(cluster, wanted)
         slurm.wait_idle(cluster, wanted)
@@ -276,6 +282,14 @@ def _add_up_options(one: argparse.ArgumentParser) -> None:
         help="racks as switches (default), as blocks (Slurm 24.05), or as switches of a "
         "topology.yaml (25.05)",
     )
+    one.add_argument(
+        "--gpus",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --slurm: so many made-up GPUs per host, for --gpus-per-node",
+    )
+    one.add_argument("--ssh", action="store_true", help="an sshd on each, for toprun --hosts")
     one.add_argument("--cpus", type=int, default=32, help="per host, as Slurm sees it (default 32)")
     one.add_argument("--nics", type=int, default=1, help="interfaces per host (default 1)")
     one.add_argument(

@@ -11,6 +11,7 @@ from .errors import VclusterError
 DEFAULT_HOSTS = 8
 HOSTS_LIMIT = 200  # two processes and two interfaces each; a larger one has no use on one machine
 NICS_LIMIT = 8
+GPUS_LIMIT = 64
 LOGIN = "ctl"  # where slurmctld runs and people log in; its link is not shaped
 SWITCHES = "switches"  # the namespace with the bridges; a name for `exec`, not a host
 CORE = "core"  # the core bridge, the top switch of the Slurm topology, the cluster in locations
@@ -43,6 +44,8 @@ class Plan:
     cpus: int = 32
     slurm: bool = False
     slurm_topology: str = "tree"
+    gpus: int = 0  # per host, made up: Slurm hands them out, nothing computes on them
+    ssh: bool = False
 
     def everybody(self) -> list[Host]:
         return [*self.hosts, self.login]
@@ -79,6 +82,10 @@ def make_plan(hosts: int | None, racks: int | None, rack_of: str | None, **optio
         )
     if plan.cpus < 1:
         raise VclusterError(f"--cpus {plan.cpus}: give 1 or more")
+    if not 0 <= plan.gpus <= GPUS_LIMIT:
+        raise VclusterError(f"--gpus {plan.gpus}: give 0 to {GPUS_LIMIT}")
+    if plan.gpus and not plan.slurm:
+        raise VclusterError("--gpus without --slurm: it is Slurm that hands them out; add --slurm")
     if plan.slurm and plan.family == "ipv6":
         raise VclusterError("--slurm with --family ipv6: this Slurm set-up needs IPv4; drop one")
     return plan

@@ -64,6 +64,8 @@ PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10 Preempt
 # and the plugin of version 1 starts on machines of either version.
 _CGROUP_CONF = "CgroupPlugin=cgroup/v1\n"
 
+_GPU_FOLDER = "/run/gpus"
+
 
 def check_permitted(user_namespace: bool) -> None:
     if user_namespace:
@@ -85,11 +87,14 @@ def configuration(state: State, plan: Plan) -> str:
     )
     if plan.slurm_topology != "yaml":  # that names its plugins itself
         text += f"TopologyPlugin=topology/{plan.slurm_topology}\n"
+    gres = f" Gres=gpu:{plan.gpus}" if plan.gpus else ""
+    if plan.gpus:
+        text += "GresTypes=gpu\n"
     for host in plan.hosts:
         # Addresses, not names: a host's own name may not resolve, by --own-name.
         text += (
             f"NodeName={host.name} NodeAddr={main_address(plan, host)} CPUs={plan.cpus} "
-            f"RealMemory={NODE_MEMORY_MB} State=UNKNOWN\n"
+            f"RealMemory={NODE_MEMORY_MB}{gres} State=UNKNOWN\n"
         )
     return text
 
@@ -101,12 +106,26 @@ def start(state: State, plan: Plan) -> None:
     name, text = topology_file(plan)
     (folder / name).write_text(text)
     (folder / "cgroup.conf").write_text(_CGROUP_CONF)
+    if plan.gpus:
+        _make_up_gpus(state, plan)
     for host in plan.hosts:
         (folder / host.name).mkdir()
     _start_munge(state)
     run(state, *inside(state, LOGIN), "slurmctld")
     for host in plan.hosts:
         run(state, *inside(state, host.name), "slurmd", "-N", host.name)
+
+
+def _make_up_gpus(state: State, plan: Plan) -> None:
+    """Twins of /dev/null in each host's own /run: /dev is the machine's. Slurm wants character devices,
+    tells them apart by their paths, and numbers those of a job in CUDA_VISIBLE_DEVICES."""
+    files = [f"{_GPU_FOLDER}/nvidia{i}" for i in range(plan.gpus)]
+    for host in plan.hosts:
+        run(state, *inside(state, host.name), "mkdir", _GPU_FOLDER)
+        for file in files:
+            run(state, *inside(state, host.name), "mknod", file, "c", "1", "3")
+    lines = "".join(f"Name=gpu File={file}\n" for file in files)
+    (state.folder / "slurm" / "gres.conf").write_text(lines)
 
 
 def _start_munge(state: State) -> None:
