@@ -42,6 +42,21 @@ main() if os.environ["RECORD"] == "1" else main.__wrapped__()
 """
 
 
+# Rank 2 does something else while the others wait for it in a collective, until their patience ends.
+ABSENT = """
+import datetime, sys, time
+import torch, torch.distributed as dist
+
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+impatient = dist.new_group(timeout=datetime.timedelta(seconds=8))
+dist.all_reduce(torch.zeros(1), group=impatient)
+if dist.get_rank() == 2:
+    print("reading the next file", flush=True)
+    time.sleep(600)
+dist.all_reduce(torch.zeros(1), group=impatient)
+"""
+
+
 class ExitCodes(support.TestCase):
     def test_codes(self):
         cases = [("exit 0", 0), ("exit 1", 1), ("exit 7", 7), ("exit 255", 255),
@@ -90,6 +105,26 @@ class RootCause(support.TestCase):
                          ["exit", 1, 1, "ValueError: the step went wrong"])
         with open(cause["error_file"]) as file:
             self.assertIn("the step went wrong", file.read())
+
+
+class Hang(support.TestCase):
+    def test_the_rank_that_did_not_come_is_named(self):
+        folder = self.folder()
+        (folder / "absent.py").write_text(ABSENT)
+        finished = self.toprun("--nproc-per-node", 4, "--report", folder / "report.json",
+                               folder / "absent.py", limit=150,
+                               env={"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1",
+                                    **SHORT_GRACE})
+        self.assertEqual(finished.code, 1, finished)
+        self.assertRegex(finished.err, r"(?m)^toprun: rank 2 on \S+ did not come to a collective in "
+                                       "which others timed out$")
+        self.assertRegex(finished.err, r"(?m)^  reason      rank 2 on \S+ did not come to the collective "
+                                       r"in which rank \d on \S+ timed out: .*Timed out waiting 8000ms")
+        self.assertRegex(finished.err, "(?m)^  last lines  reading the next file$")
+        self.assertRegex(finished.err, "(?m)^  others      3 failed as a consequence$")
+        cause = json.loads((folder / "report.json").read_text())["attempts"][0]["cause"]
+        self.assertEqual((cause["kind"], cause["rank"], cause["exit_code"]), ("hang", 2, None))
+        self.assertIn("Timed out waiting 8000ms for recv operation to complete", cause["message"])
 
 
 class LaunchersErrorFile(support.TestCase):

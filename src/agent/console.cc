@@ -11,16 +11,12 @@ namespace toprun::agent {
 namespace {
 
 bool same_file(int a, int b) {
-  struct stat x {};
-  struct stat y {};
+  struct stat x{};
+  struct stat y{};
   return ::fstat(a, &x) == 0 && ::fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 }  // namespace
-
-bool wants_colours(const Environment& environment) {
-  return !environment.non_empty("NO_COLOR") && environment.get("TERM") != "dumb";
-}
 
 Terminal::Terminal(boost::asio::io_context& io, ConsoleDescriptors descriptors, bool colours)
     : descriptors_(descriptors),

@@ -63,10 +63,6 @@ class Console {
   std::function<void()> changed_;
 };
 
-// Whether the user lets a terminal show colours: NO_COLOR is unset or empty (no-color.org) and TERM
-// is not "dumb".
-bool wants_colours(const Environment& environment);
-
 // toprun's own stdout and stderr.
 struct ConsoleDescriptors {
   int out = STDOUT_FILENO;

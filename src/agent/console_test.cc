@@ -92,12 +92,5 @@ TEST_F(TerminalTest, ShowsColoursOnATerminalOnly) {
   EXPECT_FALSE(plain.shows_colours(false));
 }
 
-TEST(Colours, AreWantedUnlessTheUserSaysNo) {
-  EXPECT_TRUE(wants_colours({}));
-  EXPECT_TRUE(wants_colours({{"TERM", "xterm"}, {"NO_COLOR", ""}}));
-  EXPECT_FALSE(wants_colours({{"NO_COLOR", "1"}}));
-  EXPECT_FALSE(wants_colours({{"TERM", "dumb"}}));
-}
-
 }  // namespace
 }  // namespace toprun::agent

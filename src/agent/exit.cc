@@ -66,6 +66,23 @@ bool mentions_a_lost_peer(std::string_view text) {
   });
 }
 
+// All that a worker says of its end: the error file's word before the traceback's, before its
+// lines.
+bool says(const WorkerExit& exit, bool (*mentions)(std::string_view)) {
+  if (exit.error_file && !exit.error_file->message.empty()) {
+    return mentions(exit.error_file->message);
+  }
+  if (!exit.exception.empty()) return mentions(exit.exception);
+  return std::ranges::any_of(exit.last_output, mentions);
+}
+
+// Gloo (gloo/transport/tcp/unbound_buffer.cc) and PyTorch's watchdog of NCCL.
+bool mentions_a_collective_timeout(std::string_view text) {
+  const std::string lowered = lower(text);
+  return (lowered.contains("timed out waiting") && lowered.contains("operation to complete")) ||
+         lowered.contains("watchdog caught collective operation timeout");
+}
+
 SteadyTime time_of(const WorkerExit& exit) {
   return exit.error_file && exit.error_file->raised ? *exit.error_file->raised : exit.ended;
 }
@@ -149,14 +166,12 @@ void from_json(const nlohmann::json& json, WorkerExit& exit) {
 }
 
 bool tells_only_of_a_lost_peer(const WorkerExit& exit) {
-  if (exit.error_file && !exit.error_file->message.empty()) {
-    return mentions_a_lost_peer(exit.error_file->message);
-  }
-  if (!exit.exception.empty()) return mentions_a_lost_peer(exit.exception);
   // A crash or a kill is an event of its own, whatever was printed before; abort() is how C++ code
   // and NCCL's watchdog end on an error that they have just printed.
-  if (exit.signal != 0 && exit.signal != SIGABRT) return false;
-  return std::ranges::any_of(exit.last_output, mentions_a_lost_peer);
+  const bool tells_an_error =
+      !exit.exception.empty() || (exit.error_file && !exit.error_file->message.empty());
+  if (!tells_an_error && exit.signal != 0 && exit.signal != SIGABRT) return false;
+  return says(exit, mentions_a_lost_peer);
 }
 
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits) {
@@ -172,6 +187,24 @@ const WorkerExit* root_cause(const std::vector<WorkerExit>& exits) {
   if (const auto* cause = earliest(exits, first_hand(candidate))) return cause;
   if (const auto* cause = earliest(exits, first_hand(had_failed_when_stopped))) return cause;
   return earliest(exits, candidate);
+}
+
+std::vector<const WorkerExit*> absent_from_a_collective(const std::vector<WorkerExit>& exits) {
+  std::size_t victims = 0;
+  bool timed_out = false;
+  std::vector<const WorkerExit*> absent;
+  for (const WorkerExit& exit : exits) {
+    if (exit.failed() && !exit.ours) {
+      if (!tells_only_of_a_lost_peer(exit)) return {};
+      ++victims;
+      timed_out = timed_out || says(exit, mentions_a_collective_timeout);
+    } else if (exit.ours && exit.exception.empty() && !exit.error_file) {
+      absent.push_back(&exit);
+    }
+  }
+  if (!timed_out || absent.size() > victims) return {};
+  std::ranges::sort(absent, {}, &WorkerExit::rank);
+  return absent;
 }
 
 int cause_code(const WorkerExit& cause) {

@@ -61,6 +61,11 @@ bool tells_only_of_a_lost_peer(const WorkerExit& exit);
 // file's, else the exit's. Null if no worker failed but by our signals.
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits);
 
+// Of a run in which ranks timed out in a collective, the ranks that did not come to it: no word of
+// theirs tells of an error, and they lived until we stopped them. Empty: nobody timed out, or too
+// many of the others lived to say which of them were missed.
+std::vector<const WorkerExit*> absent_from_a_collective(const std::vector<WorkerExit>& exits);
+
 // The exit code of a job with this cause: the worker's own, or exit_failure if we stopped a worker
 // that had failed already.
 int cause_code(const WorkerExit& cause);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace toprun::launch {
 namespace {
 
@@ -19,6 +21,29 @@ std::string words_for(const agent::WorkerExit& exit) {
 std::string words_for_newcomers(int nodes) {
   return nodes == 1 ? "a node has come: all ranks start again with it"
                     : fmt::format("{} nodes have come: all ranks start again with them", nodes);
+}
+
+// "rank 2 on b, rank 3 on b", the first of many.
+std::string names_of(const std::vector<const agent::WorkerExit*>& exits) {
+  constexpr std::size_t most_named = 8;
+  std::vector<std::string> names;
+  for (const agent::WorkerExit* exit : exits) {
+    if (names.size() == most_named) {
+      names.push_back(fmt::format("{} more", exits.size() - most_named));
+      break;
+    }
+    names.push_back(fmt::format("rank {} on {}", exit->rank, exit->host));
+  }
+  return join(names, ", ");
+}
+
+std::string hang_message(const std::vector<const agent::WorkerExit*>& absent,
+                         const agent::WorkerExit& waited) {
+  const std::string& said = waited.error_file && !waited.error_file->message.empty()
+                                ? waited.error_file->message
+                                : waited.exception;
+  return fmt::format("{} did not come to the collective in which rank {} on {} timed out{}{}",
+                     names_of(absent), waited.rank, waited.host, said.empty() ? "" : ": ", said);
 }
 
 }  // namespace
@@ -188,6 +213,12 @@ Verdict Conductor::verdict() const {
     verdict.node = cause->host;
     verdict.message = words_for(*cause);
     verdict.exit = *cause;
+    if (const auto absent = agent::absent_from_a_collective(exits_); !absent.empty()) {
+      verdict.kind = "hang";
+      verdict.node = absent.size() == 1 ? absent.front()->host : std::string();
+      verdict.message = hang_message(absent, *cause);
+      for (const agent::WorkerExit* exit : absent) verdict.absent.push_back(*exit);
+    }
   }
   verdict.exits = exits_;
   verdict.told_to_end = signal_ != 0 || root_is_lost_;

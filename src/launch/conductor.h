@@ -29,13 +29,15 @@ enum class EndedWell { done, failed };
 // Why an attempt ended as it did.
 struct Verdict {
   int exit_code = 0;
-  // exit, signal, node_lost, agent_lost, launcher, join_timeout, interrupted (by a signal to the
-  // job, or to the one agent on `node`, which left), grown (stopped to take in more nodes); empty:
-  // every rank ended with 0
+  // exit, signal, hang, node_lost, agent_lost, launcher, join_timeout, interrupted (by a signal to
+  // the job, or to the one agent on `node`, which left), grown (stopped to take in more nodes);
+  // empty: every rank ended with 0
   std::string kind;
   std::string node;
   std::string message;
-  std::optional<agent::WorkerExit> exit;  // for exit and signal
+  std::optional<agent::WorkerExit>
+      exit;  // for exit, signal and hang: of the rank that failed first
+  std::vector<agent::WorkerExit> absent;  // for hang: the ranks that did not come to a collective
   std::vector<agent::WorkerExit> exits;   // all that were reported
   bool told_to_end = false;               // the job has to end, whatever else happened
 };

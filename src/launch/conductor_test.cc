@@ -89,6 +89,47 @@ TEST(Conductor, VictimsAloneStopEverybodyAfterAWhile) {
   EXPECT_EQ(conductor.verdict().exit_code, 1);
 }
 
+WorkerExit timed_out(int rank, SteadyTime when = start) {
+  WorkerExit exit = exited(rank, 1, when);
+  exit.exception = "RuntimeError: Timed out waiting 20000ms for recv operation to complete";
+  return exit;
+}
+
+TEST(Conductor, OfACollectiveThatTimedOutTheRankThatDidNotComeIsNamed) {
+  Conductor conductor = two_nodes();
+  conductor.exited(0, timed_out(0), start);
+  EXPECT_TRUE(conductor.take_orders().empty());  // the others time out as well
+  conductor.exited(0, victim(1, start + 1s), start + 1s);
+  conductor.exited(1, victim(3, start + 1s), start + 1s);
+  conductor.passed(start + 5s);
+  EXPECT_EQ(conductor.take_orders().size(), 1u);
+  conductor.exited(1, stopped(2), start + 6s);
+  const Verdict verdict = conductor.verdict();
+  EXPECT_EQ(verdict.kind, "hang");
+  EXPECT_EQ(verdict.exit_code, 1);
+  EXPECT_EQ(verdict.node, "b");
+  ASSERT_EQ(verdict.absent.size(), 1u);
+  EXPECT_EQ(verdict.absent[0].rank, 2);
+  EXPECT_EQ(verdict.message,
+            "rank 2 on b did not come to the collective in which rank 0 on a timed out: "
+            "RuntimeError: Timed out waiting 20000ms for recv operation to complete");
+}
+
+TEST(Conductor, WhereMostLivedOrOneHadAnErrorOfItsOwnNobodyIsSaidToBeAbsent) {
+  Conductor most_lived = two_nodes();
+  most_lived.exited(0, timed_out(0), start);
+  for (const int rank : {1, 2, 3}) most_lived.exited(rank / 2, stopped(rank), start + 6s);
+  EXPECT_EQ(most_lived.verdict().kind, "exit");
+
+  Conductor own_error = two_nodes();
+  own_error.exited(0, timed_out(0), start);
+  own_error.exited(1, exited(2, 4), start + 1s);
+  own_error.exited(0, stopped(1), start + 2s);
+  own_error.exited(1, stopped(3), start + 2s);
+  EXPECT_EQ(own_error.verdict().kind, "exit");
+  EXPECT_EQ(own_error.verdict().exit_code, 4);
+}
+
 TEST(Conductor, ALostNodeIsTheCauseOfItsVictims) {
   Conductor conductor = two_nodes();
   conductor.exited(0, victim(0), start);

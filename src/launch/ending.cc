@@ -26,12 +26,17 @@ constexpr std::pair<std::string_view, view::CauseKind> kinds[] = {
     {"preempted", view::CauseKind::preempted},
     {"time_limit", view::CauseKind::time_limit},
     {"grown", view::CauseKind::grown},
+    {"hang", view::CauseKind::hang},
 };
 
 std::optional<view::Cause> cause_in(const Verdict& verdict) {
   if (verdict.kind.empty()) return std::nullopt;
-  if (verdict.exit) return view::cause_of(*verdict.exit);
+  if (verdict.absent.empty() && verdict.exit) return view::cause_of(*verdict.exit);
   view::Cause cause;
+  // Where one rank alone was missed, what it printed last tells where it may stand.
+  if (verdict.absent.size() == 1) cause = view::cause_of(verdict.absent.front());
+  cause.exit_code.reset();
+  cause.signal.reset();
   for (const auto& [name, kind] : kinds) {
     if (name == verdict.kind) cause.kind = kind;
   }
@@ -117,14 +122,13 @@ void tell_the_failure(const Job& job, const AttemptCourse& attempt) {
   const auto cause = cause_in(verdict);
   if (!cause) return;
   if (cause->node.empty() && !cause->rank) return say(cause->message);
-  const view::Style style =
-      view::style_for(::isatty(STDERR_FILENO) != 0, job.environment.get("NO_COLOR"));
   const agent::WorkerExit* exit = nullptr;
   for (const agent::WorkerExit& one : verdict.exits) {
-    if (verdict.exit && one.rank == verdict.exit->rank) exit = &one;
+    if (cause->rank == one.rank) exit = &one;
   }
   say_block(view::failure_report(*cause, view::count_others(verdict.exits, exit),
-                                 job.options.log_dir.value_or(""), style,
+                                 job.options.log_dir.value_or(""),
+                                 look_of(STDERR_FILENO, job.environment),
                                  node_log_path(job.options, cause->node).value_or("")));
 }
 

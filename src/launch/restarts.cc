@@ -12,7 +12,7 @@ namespace {
 using std::chrono::milliseconds;
 
 bool is_failure(const Verdict& verdict) {
-  return verdict.kind == "exit" || verdict.kind == "signal";
+  return verdict.kind == "exit" || verdict.kind == "signal" || verdict.kind == "hang";
 }
 
 // A node that is gone, be it lost, without its agent, or told to leave.

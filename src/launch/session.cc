@@ -11,6 +11,7 @@
 
 #include "agent/keeper.h"
 #include "base/console.h"
+#include "base/look.h"
 #include "base/open_files.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -37,7 +38,7 @@ Session::Session(const Job& run, int heartbeat_fd)
       identity{std::string(version), rendezvous::job_hash(run.name), rendezvous::random_hex(8)},
       door(io, identity, run.patience, std::min(rendezvous::max_visitors, open_files / door_share)),
       terminal(std::make_shared<agent::Terminal>(io, agent::ConsoleDescriptors{},
-                                                 agent::wants_colours(run.environment))),
+                                                 wants_colours(run.environment))),
       kept_(heartbeat_fd >= 0),
       parent_(::getppid()),
       signals_(io, [this](const auto& received) { take(received); }),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "hosts/address.h"
 #include "launch/python.h"
@@ -41,8 +42,7 @@ std::string root_address(const Answered& root, const Answered& member) {
 
 // The shell's, which may lead through links that every host has; else the kernel's.
 std::string working_directory(const Environment& environment) {
-  struct stat here {
-  }, named{};
+  struct stat here{}, named{};
   const auto shell = environment.non_empty("PWD");
   if (shell && shell->starts_with('/') && ::stat(".", &here) == 0 &&
       ::stat(shell->c_str(), &named) == 0 && here.st_ino == named.st_ino &&
@@ -111,7 +111,7 @@ std::string own_path() {
 }
 
 std::string hosts_text(std::size_t count) {
-  return fmt::format("{} host{}", count, count == 1 ? "" : "s");
+  return counted(count, "host");
 }
 
 }  // namespace toprun::launch

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/files.h"
+#include "base/look.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
@@ -37,8 +38,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::array passed_on = {SIGINT,  SIGTERM, SIGHUP,     SIGQUIT,
-                                  SIGUSR1, SIGUSR2, grow_signal};
+constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, grow_signal};
 constexpr const char* own_program = "/proc/self/exe";
 constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
 constexpr int impatient_after = 3;  // that many signals end the connections themselves
@@ -47,7 +47,7 @@ constexpr std::chrono::seconds kill_after{2};
 
 // Not read: mostly every host has it already, and its linker's digest names it.
 Result<scheduler::Binary> own_binary() {
-  struct stat status {};
+  struct stat status{};
   if (::stat(own_program, &status) != 0) return fail_errno("cannot read toprun's program");
   scheduler::Binary binary{build_id(), static_cast<std::size_t>(status.st_size)};
   if (!binary.id.empty()) return binary;
@@ -124,7 +124,7 @@ class SshStep {
 SshStep::SshStep(const Job& job, SshCommands commands)
     : job_(job),
       commands_(std::move(commands)),
-      terminal_(io_, agent::ConsoleDescriptors{}, agent::wants_colours(job.environment)),
+      terminal_(io_, agent::ConsoleDescriptors{}, wants_colours(job.environment)),
       signals_(io_),
       beat_(io_),
       inbox_(io_) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "placement/groups.h"
@@ -14,10 +15,6 @@ using topology::Path;
 
 constexpr std::size_t max_listed = 8;  // kinds of evidence, broken segments
 constexpr std::size_t max_list_bytes = 100;
-
-std::string counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 std::string ordinal(std::size_t number) {
   const std::size_t tens = number % 100;

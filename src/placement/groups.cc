@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "placement/domains.h"
 #include "placement/ways.h"
@@ -75,12 +76,12 @@ std::string why_it_spans(const GroupScore& score, const std::string& level,
   std::size_t largest = 0;
   for (const auto& [name, size] : sizes) largest = std::max(largest, size);
   if (score.nodes > largest) {
-    return fmt::format("no {} has more than {} node{}", level, largest, largest == 1 ? "" : "s");
+    return fmt::format("no {} has more than {}", level, counted(largest, "node"));
   }
   for (const auto& [name, size] : sizes) {
     if (size % score.nodes == 0) continue;
-    return fmt::format("{} {} has {} node{}, no multiple of {}", level, name, size,
-                       size == 1 ? "" : "s", score.nodes);
+    return fmt::format("{} {} has {}, no multiple of {}", level, name, counted(size, "node"),
+                       score.nodes);
   }
   return {};
 }

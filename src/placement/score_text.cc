@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "placement/cost.h"
@@ -61,8 +62,8 @@ std::string crossings_text(const Score& score) {
 }
 
 std::string link_text(const Priced::Link& link) {
-  return fmt::format("{} {}: {} flow{}, {}", printable(link.level), printable(link.name),
-                     link.flows, link.flows == 1 ? "" : "s", bytes_text(link.bytes));
+  return fmt::format("{} {}: {}, {}", printable(link.level), printable(link.name),
+                     counted(link.flows, "flow"), bytes_text(link.bytes));
 }
 
 constexpr std::size_t message_width = 16;  // of "512 MiB per node"

@@ -1,3 +1,4 @@
+#include "base/counted.h"
 #include "scheduler/engine.h"
 #include "scheduler/local.h"
 #include "scheduler/manual.h"
@@ -35,9 +36,8 @@ Result<void> check_foreign_worlds(const Environment& environment) {
 Result<void> check_node_rank(const Allocation& allocation, const Hints& hints) {
   if (!hints.node_rank || *hints.node_rank < allocation.node_count) return {};
   return usage(fmt::format("--node-rank {}", *hints.node_rank),
-               fmt::format("there {} only {} node{} ({})",
-                           allocation.node_count == 1 ? "is" : "are", allocation.node_count,
-                           allocation.node_count == 1 ? "" : "s", allocation.node_count_source),
+               fmt::format("the job has {} ({})", counted(allocation.node_count, "node"),
+                           allocation.node_count_source),
                allocation.node_count_source == "default" ? "give --nnodes" : "");
 }
 
@@ -138,9 +138,8 @@ bool is_of_an_engine(pid_t process) {
 }
 
 bool signals_every_process(const Environment& environment) {
-  return std::ranges::any_of(engines(), [&](const Engine* engine) {
-    return engine->signals_every_process(environment);
-  });
+  return std::ranges::any_of(
+      engines(), [&](const Engine* engine) { return engine->signals_every_process(environment); });
 }
 
 }  // namespace toprun::scheduler

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "scheduler/local.h"
 #include "scheduler/mpi_world.h"
@@ -21,10 +22,6 @@ int port_of(std::string_view job) {
   std::uint32_t hash = 2'166'136'261u;
   for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619u;
   return static_cast<int>(first_port + hash % port_count);
-}
-
-std::string counted(int count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : (what.ends_with("s") ? "es" : "s"));
 }
 
 // Where nothing counts the nodes, the others are taken to be like this one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "scheduler/slurm_het.h"
@@ -15,10 +16,6 @@ constexpr std::chrono::seconds default_kill_wait{30};  // slurm.conf(5), KillWai
 
 constexpr std::int64_t first_port = 61'000;
 constexpr std::int64_t port_count = 4'536;  // up to 65535
-
-std::string nodes_text(std::size_t count) {
-  return fmt::format("{} node{}", count, count == 1 ? "" : "s");
-}
 
 // What holds for every stance: which job, which node, where it sits.
 Result<Allocation> common_facts(const Environment& environment, const Hints& hints,
@@ -58,7 +55,8 @@ Result<Allocation> single_by_wish(const Environment& environment, const Hints& h
 std::unexpected<Error> other_node_count(const Hints& hints, const slurm::Step& step) {
   return usage(
       fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
-      fmt::format("this Slurm step has {} tasks on {}", step.tasks, nodes_text(step.nodes.size())),
+      fmt::format("this Slurm step has {} tasks on {}", step.tasks,
+                  counted(step.nodes.size(), "node")),
       fmt::format("drop {} or start the step with srun -N {}", hints.nnodes_source, *hints.nnodes));
 }
 
@@ -73,7 +71,7 @@ Result<std::unordered_map<std::string, int>> slots_of_starter(const Environment&
   if (counts->size() != nodes->size()) {
     return fail(
         fmt::format("{}=\"{}\"", slurm::slots_variable, *environment.get(slurm::slots_variable)),
-        fmt::format("SLURM_JOB_NODELIST has {}", nodes_text(nodes->size())),
+        fmt::format("SLURM_JOB_NODELIST has {}", counted(nodes->size(), "node")),
         "toprun sets this variable: nothing else should");
   }
   for (std::size_t i = 0; i < nodes->size(); ++i) slots[(*nodes)[i]] = (*counts)[i];
@@ -92,7 +90,7 @@ Result<Allocation> in_place(const Environment& environment, const slurm::Step& s
     allocation.nodes[i].slots = step.tasks_per_node[i];
   }
   allocation.reasons.push_back(fmt::format("ranks in place: this Slurm step has {} tasks on {}",
-                                           step.tasks, nodes_text(step.nodes.size())));
+                                           step.tasks, counted(step.nodes.size(), "node")));
   return allocation;
 }
 
@@ -100,7 +98,7 @@ Result<Allocation> own_agent(const Environment& environment, const slurm::Step& 
                              Allocation allocation) {
   if (step.tasks != std::ssize(step.nodes)) {
     return fail(fmt::format("toprun's own Slurm step has {} tasks on {}", step.tasks,
-                            nodes_text(step.nodes.size())),
+                            counted(step.nodes.size(), "node")),
                 "it needs one per node", "unset TOPRUN_STEP if you started this step yourself");
   }
   const auto slots = slots_of_starter(environment);
@@ -132,7 +130,7 @@ Result<Allocation> users_step(const Environment& environment, const Hints& hints
   }
   if (step.tasks < std::ssize(step.nodes)) {
     return fail(fmt::format("this Slurm step has {} tasks on {}", step.tasks,
-                            nodes_text(step.nodes.size())),
+                            counted(step.nodes.size(), "node")),
                 "some nodes have none",
                 "start one task per node: srun --ntasks-per-node=1 toprun …");
   }
@@ -178,13 +176,13 @@ std::unexpected<Error> too_many_nodes(const Hints& hints, const std::vector<Node
   std::vector<std::string> names;
   for (const Node& node : nodes) names.push_back(node.name);
   return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
-               fmt::format("the Slurm job has {}: {}", nodes_text(nodes.size()),
+               fmt::format("the Slurm job has {}: {}", counted(nodes.size(), "node"),
                            hosts::compress_hostlist(names)),
                fmt::format("ask for more in the job's header (--nodes={})", *hints.nnodes));
 }
 
 Result<Allocation> starter(const Hints& hints, Allocation allocation) {
-  const std::string nodes = nodes_text(static_cast<std::size_t>(allocation.node_count));
+  const std::string nodes = counted(allocation.node_count, "node");
   if (hints.node_rank) {
     return usage(fmt::format("--node-rank {}", *hints.node_rank),
                  fmt::format("toprun itself starts {} of the Slurm job here", nodes),
@@ -210,10 +208,10 @@ Result<Allocation> outside_steps(const Environment& environment, const Hints& hi
   const std::optional<int> used = hints.use_of(all);
   if (!used) return too_many_nodes(hints, *nodes);
   if (*used < all && environment.non_empty("SLURM_HET_SIZE").value_or("1") != "1") {
-    return usage(
-        fmt::format("{} {}", hints.nnodes_source, *used),
-        fmt::format("a heterogeneous Slurm job is used as a whole: {}", nodes_text(nodes->size())),
-        "drop it, or start one component's nodes by srun --het-group=N toprun …");
+    return usage(fmt::format("{} {}", hints.nnodes_source, *used),
+                 fmt::format("a heterogeneous Slurm job is used as a whole: {}",
+                             counted(nodes->size(), "node")),
+                 "drop it, or start one component's nodes by srun --het-group=N toprun …");
   }
   allocation.node_count = *used;
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_JOB_NODELIST";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "scheduler/slurm_script.h"
 
@@ -197,8 +198,8 @@ void choose_switches(JobRequest& job, const SlurmFacts& facts) {
   const int switches = least_switches(facts.leaf_nodes, nodes);
   if (switches == 0 || switches >= std::ssize(facts.leaf_nodes)) return;  // nothing to choose from
   add(job, "--switches", fmt::format("{}@{}", switches, switches_wait),
-      fmt::format("topology/tree: {} leaf switch{} can hold {} nodes; worth waiting {} minutes for",
-                  switches, switches == 1 ? "" : "es", nodes, switches_wait));
+      fmt::format("topology/tree: {} can hold {} nodes; worth waiting {} minutes for",
+                  counted(switches, "leaf switch"), nodes, switches_wait));
 }
 
 // The largest size of equal groups that fit into a block.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "scheduler/node_list.h"
 
@@ -89,9 +90,8 @@ Result<Allocation> starter(const Hints& hints) {
   const int listed = static_cast<int>(hints.hosts.size());
   const auto count = hints.use_of(listed);
   if (!count) {
-    return usage(
-        fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
-        fmt::format("{} names {} host{}", hints.hosts_source, listed, listed == 1 ? "" : "s"));
+    return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
+                 fmt::format("{} names {}", hints.hosts_source, counted(listed, "host")));
   }
   allocation.stance = Stance::starter;
   allocation.nodes = hints.hosts;

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/signals.h"
 #include "base/text.h"
 
@@ -25,10 +26,6 @@ std::string signal_words(int signal) {
   const char* const description = ::sigdescr_np(signal);
   if (description == nullptr) return signal_name(signal);
   return fmt::format("{} ({})", signal_name(signal), lower(description));
-}
-
-std::string count(int n, std::string_view noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
 template <class T>
@@ -96,20 +93,6 @@ json attempt_json(const AttemptRecord& attempt) {
           {"cause", attempt.cause ? cause_json(*attempt.cause) : json(nullptr)}};
 }
 
-// The text cut to `columns`, counting code points: enough for what programs print.
-std::string cut(std::string_view text, std::size_t columns) {
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool starts_character = (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80;
-    if (starts_character && ++used > columns) {
-      std::size_t end = i - 1;
-      while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-      return std::string(text.substr(0, end)) + "…";
-    }
-  }
-  return std::string(text);
-}
-
 // "rank 3 on n4", "node n4", "" …
 std::string subject(const Cause& cause) {
   const std::string where = cause.node.empty() ? "" : " on " + cause.node;
@@ -141,7 +124,8 @@ std::string phrase(const Cause& cause) {
     case CauseKind::time_limit:
       return "the time limit was reached";
     case CauseKind::hang:
-      return "no rank made progress";
+      return cause.rank ? subject(cause) + " did not come to a collective in which others timed out"
+                        : "a collective timed out";
     case CauseKind::launcher:
       return "toprun failed" + at;
     case CauseKind::grown:
@@ -193,6 +177,9 @@ std::string advice(const Cause& cause, bool has_logs) {
     return "use less memory per rank (batch size, data loader workers), or ask for more (Slurm: "
            "--mem)";
   }
+  if (cause.kind == CauseKind::hang) {
+    return "start it again, and while it hangs look where that rank stands: py-spy dump --pid PID";
+  }
   if (cause.kind == CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
   if (cause.kind != CauseKind::exit) return {};
   if (says(cause, "doesn't have MPI built in")) {
@@ -229,15 +216,15 @@ std::string others_text(const Others& others) {
 // Lines of "  label       text", the label on the first only.
 class Block {
  public:
-  explicit Block(const Style& style) : style_(style) {}
+  explicit Block(const Look& look) : look_(look) {}
 
   void headline(std::string_view text) {
-    out_ += cut(fmt::format("toprun: {}", text), style_.width);
-    if (style_.colour) out_ = "\x1b[1;31m" + out_ + "\x1b[0m";
+    out_ += both_ends(fmt::format("toprun: {}", text), look_.columns);
+    if (look_.colour) out_ = "\x1b[1;31m" + out_ + "\x1b[0m";
     out_ += '\n';
   }
   void row(std::string_view label, std::string_view text) {
-    if (!text.empty()) out_ += cut(labelled(label, text), style_.width) + '\n';
+    if (!text.empty()) out_ += both_ends(labelled(label, text), look_.columns) + '\n';
   }
   void rows(std::string_view label, std::span<const std::string> lines) {
     for (const std::string& line : lines) row(std::exchange(label, ""), line);
@@ -253,16 +240,21 @@ class Block {
     return fmt::format("  {:<{}}{}", label, label_width, text);
   }
 
-  const Style& style_;
+  const Look& look_;
   std::string out_;
 };
 
+// Of many lines the first, which says what happened, and the last, which often says why.
 std::vector<std::string> message_lines(const std::string& message) {
   std::vector<std::string> lines;
   for (const std::string_view line : split(message, '\n')) {
-    if (lines.size() < most_message_lines && !trim(line).empty())
-      lines.emplace_back(printable(line));
+    if (!trim(line).empty()) lines.emplace_back(printable(line));
   }
+  if (lines.size() <= most_message_lines) return lines;
+  const auto first = lines.begin() + most_message_lines / 2;
+  const auto last = lines.end() - most_message_lines / 2;
+  *first = fmt::format("… {} more lines …", last - first);
+  lines.erase(first + 1, last);
   return lines;
 }
 
@@ -285,12 +277,12 @@ std::string size_text(const RunRecord& run) {
   if (run.attempts.empty() || run.attempts.back().nodes.empty()) return "no rank started";
   int ranks = 0;
   for (const NodeRecord& node : run.attempts.back().nodes) ranks += node.nproc;
-  return fmt::format("{} on {}", count(ranks, "rank"),
-                     count(static_cast<int>(run.attempts.back().nodes.size()), "node"));
+  return fmt::format("{} on {}", counted(ranks, "rank"),
+                     counted(run.attempts.back().nodes.size(), "node"));
 }
 
 std::string restarts_text(const RunRecord& run) {
-  return run.restarts == 0 ? "" : " after " + count(run.restarts, "restart");
+  return run.restarts == 0 ? "" : " after " + counted(run.restarts, "restart");
 }
 
 std::string outcome(const RunRecord& run) {
@@ -298,7 +290,7 @@ std::string outcome(const RunRecord& run) {
       run.attempts.empty() || !run.attempts.back().cause ? nullptr : &*run.attempts.back().cause;
   if (cause == nullptr && run.exit_code == 0 && run.unseen > 0) {
     return fmt::format("all ended; how {} in place did, the engine says",
-                       count(run.unseen, "rank"));
+                       counted(run.unseen, "rank"));
   }
   if (cause == nullptr) {
     return run.exit_code == 0 ? "all ended with 0" : fmt::format("exit code {}", run.exit_code);
@@ -394,19 +386,15 @@ Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::Wo
   return others;
 }
 
-Style style_for(bool is_terminal, const std::optional<std::string>& no_color) {
-  return {.colour = is_terminal && (!no_color || no_color->empty())};
-}
-
 std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
-                           const Style& style, const std::string& node_log) {
-  Block block(style);
+                           const Look& look, const std::string& node_log) {
+  Block block(look);
   block.headline(phrase(cause));
   if (cause.rank) {
     block.row("rank", fmt::format("{}: local rank {} of {}, pid {}", *cause.rank,
                                   cause.local_rank.value_or(0), cause.node, cause.pid.value_or(0)));
   }
-  if (cause.rank) {
+  if (cause.rank && cause.kind != CauseKind::hang) {
     block.rows("it said", message_lines(cause.message));
   } else {
     block.whole_row("reason", printable(cause.message));

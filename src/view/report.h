@@ -9,6 +9,7 @@
 
 #include "agent/exit.h"
 #include "base/clock.h"
+#include "base/look.h"
 
 namespace toprun::view {
 
@@ -23,7 +24,7 @@ enum class CauseKind {
   interrupted,   // by the user's or the scheduler's signal
   preempted,     // the scheduler said so
   time_limit,    // so did it here
-  hang,          // no rank makes progress
+  hang,          // ranks timed out in a collective, to which others did not come
   launcher,      // anything else that is toprun's own
   grown,         // stopped to take in more nodes
 };
@@ -128,20 +129,12 @@ struct Others {
 // `cause` is one of `exits` or null.
 Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::WorkerExit* cause);
 
-struct Style {
-  bool colour = false;
-  std::size_t width = 100;  // columns; longer lines are cut
-};
-
-// For stderr: colour on a terminal unless NO_COLOR is set and not empty (no-color.org).
-Style style_for(bool is_terminal, const std::optional<std::string>& no_color);
-
 // What the user reads when a run failed: who, what it said, what became of the others, where the
-// logs are, what to do next. At most 25 lines, the first starting with "toprun: ". `logs` is the
-// folder of the cause's rank on its node, `node_log` the file of all that its node has shown;
-// empty: none is kept.
+// logs are, what to do next. At most 25 lines, the first starting with "toprun: ", on a terminal
+// cut to its width, elsewhere whole. `logs` is the folder of the cause's rank on its node,
+// `node_log` the file of all that its node has shown; empty: none is kept.
 std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
-                           const Style& style, const std::string& node_log = {});
+                           const Look& look, const std::string& node_log = {});
 
 // The last line of every run, with a line end: start and end in local time, duration, ranks × nodes
 // of the last attempt, outcome.

@@ -140,7 +140,7 @@ TEST(Report, StaysShortAndNarrow) {
     for (int j = 0; j < 300; ++j) umlauts += "ü";
     exit.last_output.push_back(umlauts);
   }
-  const std::string report = failure_report(cause_of(exit), {1, 1, 1}, "/l", {.width = 80});
+  const std::string report = failure_report(cause_of(exit), {1, 1, 1}, "/l", {.columns = 80});
   const auto lines = split(report, '\n');
   EXPECT_LE(lines.size(), 26u);  // the last is empty
   for (const std::string_view line : lines) {
@@ -172,11 +172,26 @@ TEST(Report, CountsTheOthers) {
   EXPECT_EQ(others.ended, 2);
 }
 
-TEST(Report, ColourOnlyWhereItIsWanted) {
-  EXPECT_TRUE(style_for(true, std::nullopt).colour);
-  EXPECT_TRUE(style_for(true, "").colour);
-  EXPECT_FALSE(style_for(true, "1").colour);
-  EXPECT_FALSE(style_for(false, std::nullopt).colour);
+TEST(Report, InFilesNothingIsCutAndOnATerminalBothEndsStay) {
+  agent::WorkerExit exit = failed_exit();
+  exit.exception = "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:81] " +
+                   std::string(60, '.') + " Timed out waiting 20000ms for recv operation";
+  exit.last_output = {"ValueError: " + std::string(200, '.') + " does not match the world size"};
+  const std::string whole = failure_report(cause_of(exit), {}, "/l", {});
+  EXPECT_NE(whole.find(exit.exception), whole.npos);
+  EXPECT_NE(whole.find(exit.last_output[0]), whole.npos);
+  const std::string cut = failure_report(cause_of(exit), {}, "/l", {.columns = 80});
+  EXPECT_NE(cut.find("waiting 20000ms for recv operation"), cut.npos);
+  EXPECT_NE(cut.find("does not match the world size"), cut.npos);
+}
+
+TEST(Report, OfAMessageOfManyLinesTheFirstAndTheLastAreShown) {
+  agent::WorkerExit exit = failed_exit();
+  exit.exception = "RuntimeError: Error(s) in loading:\n1\n2\n3\n4\nit does not match";
+  const std::string report = failure_report(cause_of(exit), {}, "/l", {});
+  EXPECT_NE(report.find("RuntimeError: Error(s) in loading:"), report.npos);
+  EXPECT_NE(report.find("… 2 more lines …"), report.npos);
+  EXPECT_NE(report.find("it does not match"), report.npos);
 }
 
 TEST(Report, LastLine) {
