@@ -335,45 +335,5 @@ class ScriptsOfTheOldLauncher(support.TestCase):
         self.assertEqual(sorted(finished.out.splitlines()), ["local rank 0", "local rank 1"], finished)
 
 
-class Completion(support.TestCase):
-    def setUp(self):
-        support.needs_program("bash")
-        self.script = self.run_to_end(support.binary(), "--print-completion", "bash").out
-
-    def complete(self, *words):
-        """What bash offers for the last of the words."""
-        toprun = f'toprun() {{ {support.binary()} "$@"; }}\n'
-        finished = self.run_to_end(
-            "bash", "-c", toprun + self.script + 'COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _toprun; '
-            'printf "%s\\n" "${COMPREPLY[@]}"', "bash", "toprun", *words)
-        self.assertEqual(finished.err, "")
-        return finished.out.split()
-
-    def test_bash(self):
-        cases = [(["--nproc"], ["--nproc-per-node"]),
-                 (["--log-d"], ["--log-dir"]),
-                 (["--rdzv-backend", ""], ["static", "c10d"]),
-                 (["--numa_binding", "s"], ["socket"]),
-                 (["--numa-binding", "=", "e"], ["exclusive"]),
-                 (["--numa-binding", "="], ["node", "socket", "exclusive", "core-complex"]),
-                 (["--log-dir", "--x"], []),  # its value, whatever it looks like
-                 (["tr"], []),                # bash itself offers files then
-                 (["s"], ["submit", "shell", "setup", "store", "status"]),
-                 (["submit", "--part"], ["--partition"]),
-                 (["submit", "--rdzv-backend", "s"], ["static"]),
-                 (["submit", "--partition", "--x"], []),
-                 (["submit", "--exclusive", "u"], []),  # its value stands behind = only
-                 (["submit", "--after", "a"], []),
-                 (["shell", "--att"], ["--attach"]),
-                 (["shell", "--tee"], []),
-                 (["logs", "--f"], ["--follow"]),
-                 (["logs", "17", "--n"], ["--node"]),
-                 (["cancel", "--s"], ["--signal"]),
-                 (["--partition"], [])]
-        for words, expected in cases:
-            with self.subTest(words):
-                self.assertEqual(self.complete(*words), expected)
-
-
 if __name__ == "__main__":
     unittest.main()

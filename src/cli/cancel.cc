@@ -12,8 +12,8 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "cli/job_words.h"
+#include "cli/parse.h"
 #include "cli/print.h"
-#include "cli/topo_job.h"
 
 namespace toprun::cli {
 namespace {
@@ -125,11 +125,16 @@ int run_cancel(const std::vector<std::string>& arguments, const Environment& env
   CLI::App app("Ends jobs that wait or run, or sends them a signal.", "toprun cancel");
   app.add_option("ID", options.ids,
                  "as `toprun jobs` shows it: 17, 12_3 for an array's task, 12_[4-9] for several")
-      ->required();
+      ->required()
+      ->type_name("ID");
   app.add_option("-s,--signal", options.signal,
-                 "send this signal to the job's processes instead of ending it");
+                 "send this signal to the job's processes instead of ending it")
+      ->type_name("SIGNAL");
   app.add_flag("--dry-run", options.dry_run, "print the command and do not run it");
-  app.footer("Example: toprun cancel 17 12_3");
+  app.footer(
+      "Examples:\n"
+      "  toprun cancel 17 12_3\n"
+      "  toprun cancel --signal USR1 17  # the ranks' handlers run, the job goes on");
   if (const auto code = parse(app, arguments)) return *code;
   if (!options.signal.empty()) {
     auto signal = signal_of(options.signal);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/file_systems.h"
 #include "cli/job_words.h"
+#include "cli/parse.h"
 #include "cli/print.h"
 #include "cli/topo_job.h"
 #include "hosts/hostlist.h"
@@ -278,8 +279,10 @@ int run_cluster(const std::vector<std::string>& arguments, const Environment& en
       "are close to each other, and file systems with their space.",
       "toprun cluster");
   app.add_option("--topology", options.topology,
-                 "where the nodes are: auto (the engine's own plan) or a file, as in toprun topo");
+                 "where the nodes are: auto (the engine's own plan) or a file, as in toprun topo")
+      ->type_name("auto|FILE");
   app.add_flag("--json", options.json, "one JSON object, toprun.cluster/1");
+  app.footer("Example: toprun cluster");
   if (const auto code = parse(app, arguments)) return *code;
   if (const auto code = fill_as_launched(app, environment, job_flags)) return *code;
   const auto printed = print_cluster(options, environment);

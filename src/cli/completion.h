@@ -1,13 +1,22 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/environment.h"
 
 namespace toprun::cli {
 
-// What makes a shell (bash, zsh, fish or tcsh) complete the verbs and options of toprun, or
-// torchrun's options only, and then files: a script for `eval`, or for the folder in which the
-// shell looks for such.
-std::string completion(std::string_view shell, bool called_torchrun);
+// What makes a shell (bash, zsh, fish or tcsh) complete the command: a script for `eval`, or for
+// the folder in which the shell looks for such. It asks toprun at each Tab what may follow; tcsh's
+// knows only names. `program`: toprun's path, where the command's name (torchrun) does not tell
+// whether the one in PATH is ours.
+std::string completion(std::string_view shell, bool called_torchrun, std::string_view program);
+
+// The verb: `completion SHELL`, and `completion --words [WORD...]` (`--torchrun-words`), by which
+// the scripts ask.
+int run_completion(const std::vector<std::string>& arguments, const Environment& environment);
 
 }  // namespace toprun::cli

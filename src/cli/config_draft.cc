@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "cli/job_words.h"
 #include "scheduler/slurm_defaults.h"
@@ -54,7 +55,7 @@ struct Span {
 };
 
 Span span_of(const Machines& machines, const std::string& partition,
-             std::int64_t ClusterNode::*count) {
+             std::int64_t ClusterNode::* count) {
   std::optional<Span> span;
   for (const ClusterNode& node : machines.nodes) {
     if (std::ranges::find(node.partitions, partition) == node.partitions.end()) continue;
@@ -104,9 +105,9 @@ std::string described(const Queue& queue) {
     gpus = fmt::format("{} GPUs{} and ", queue.gpus.text(),
                        kinds.empty() ? "" : fmt::format(" ({})", list_of(kinds)));
   }
-  std::string text = fmt::format("#   {}{}: {} node{} with {}{} CPUs", printable(partition.name),
-                                 partition.is_default ? " (default)" : "", queue.view.nodes,
-                                 queue.view.nodes == 1 ? "" : "s", gpus, queue.cpus.text());
+  std::string text = fmt::format("#   {}{}: {} with {}{} CPUs", printable(partition.name),
+                                 partition.is_default ? " (default)" : "",
+                                 counted(queue.view.nodes, "node"), gpus, queue.cpus.text());
   text += partition.limit ? ", at most " + clock_text(*partition.limit) : ", no time limit";
   if (partition.state != "UP") text += ", " + printable(lower(partition.state));
   return text + '\n';

@@ -12,8 +12,8 @@
 #include "base/files.h"
 #include "cli/config_draft.h"
 #include "cli/config_search.h"
+#include "cli/parse.h"
 #include "cli/print.h"
-#include "cli/topo_job.h"
 
 namespace toprun::cli {
 namespace {
@@ -81,8 +81,10 @@ int run_config_init(const std::vector<std::string>& arguments, const Environment
   InitOptions options;
   CLI::App app("Writes a toprun.toml with what the engine says of its partitions, GPUs and limits.",
                "toprun config init");
-  app.add_option("--output", options.output, "the file, or - for stdout (default: toprun.toml)");
+  app.add_option("--output", options.output, "the file, or - for stdout (default: toprun.toml)")
+      ->type_name("FILE");
   app.add_flag("--force", options.force, "replace a file that is there");
+  app.footer("Example: toprun config init");
   if (const auto code = parse(app, arguments)) return *code;
   return init(options, environment);
 }

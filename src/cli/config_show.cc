@@ -12,9 +12,9 @@
 #include "cli/given.h"
 #include "cli/job_options.h"
 #include "cli/job_words.h"
+#include "cli/parse.h"
 #include "cli/print.h"
 #include "cli/run_options.h"
-#include "cli/topo_job.h"
 
 namespace toprun::cli {
 namespace {
@@ -218,11 +218,14 @@ int show(const ShowOptions& options, const Environment& environment) {
 int run_config_show(const std::vector<std::string>& arguments, const Environment& environment) {
   ShowOptions options;
   CLI::App app("What a verb takes from files and variables, and from where.", "toprun config show");
-  app.add_option("VERB", options.verb, "run, submit, shell or setup (default: run)");
-  app.add_option("--profile", options.profile, "as with that profile");
-  app.add_option("--config-file", options.file, "as with this file in place of all others");
+  app.add_option("VERB", options.verb, "run, submit, shell or setup (default: run)")
+      ->type_name("run|submit|shell|setup");
+  app.add_option("--profile", options.profile, "as with that profile")->type_name("PROFILE");
+  app.add_option("--config-file", options.file, "as with this file in place of all others")
+      ->type_name("FILE");
   app.add_flag("--no-config", options.none, "as without any file");
   app.add_flag("--json", options.json, "one JSON object, toprun.config/1");
+  app.footer("Example: toprun config show submit --profile debug");
   if (const auto code = parse(app, arguments)) return *code;
   constexpr std::array<std::string_view, 4> verbs = {"run", "submit", "shell", "setup"};
   if (const auto verb = parse_choice({"VERB", options.verb}, verbs); !verb) {

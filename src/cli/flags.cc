@@ -38,59 +38,62 @@ constexpr Flag optional_value(Flag flag) {
   return flag;
 }
 
-// Of sbatch and salloc, under their name and with their meaning (sbatch(1)).
-constexpr Flag slurm(std::string_view name, std::string_view value, std::string_view variable,
-                     std::string_view help) {
+// Of sbatch and salloc, under their names and with their meaning (sbatch(1)). No letter where
+// torchrun or toprun run has it for something that a job's line may need as well: -e, -m, -v.
+constexpr Flag slurm(std::string_view name, char letter, std::string_view value,
+                     std::string_view variable, std::string_view help) {
   return only(Scope::allocation,
-              ours(FlagId::slurm_option, name, 0, value, variable, Group::allocation, help));
+              ours(FlagId::slurm_option, name, letter, value, variable, Group::allocation, help));
 }
 
 // torchrun's names, short forms, values and variables: torch/distributed/run.py of PyTorch 2.14.
 constexpr std::array table = {
-    only(Scope::nodes, slurm("--nodes", "N|MIN-MAX", "", "Number of nodes")),
-    slurm("--gpus-per-node", "[TYPE:]N", "SBATCH_GPUS_PER_NODE", "GPUs on each node"),
-    slurm("--gpus", "[TYPE:]N", "SBATCH_GPUS", "GPUs of the whole job"),
-    slurm("--gres", "NAME[:TYPE]:N,...", "SBATCH_GRES", "Other resources of each node, as gpu:4"),
-    slurm("--cpus-per-task", "N", "", "CPUs on each node: one agent per node is the task"),
-    slurm("--mem", "SIZE", "SBATCH_MEM_PER_NODE", "Memory of each node, as 64G; 0 is all of it"),
-    optional_value(slurm("--exclusive", "user|mcs", "SBATCH_EXCLUSIVE",
+    only(Scope::nodes, slurm("--nodes", 'N', "N|MIN-MAX", "", "Number of nodes")),
+    slurm("--gpus-per-node", 0, "[TYPE:]N", "SBATCH_GPUS_PER_NODE", "GPUs on each node"),
+    slurm("--gpus", 'G', "[TYPE:]N", "SBATCH_GPUS", "GPUs of the whole job"),
+    slurm("--gres", 0, "NAME[:TYPE]:N,...", "SBATCH_GRES",
+          "Other resources of each node, as gpu:4"),
+    slurm("--cpus-per-task", 'c', "N", "", "CPUs on each node: one agent per node is the task"),
+    slurm("--mem", 0, "SIZE", "SBATCH_MEM_PER_NODE", "Memory of each node, as 64G; 0 is all of it"),
+    optional_value(slurm("--exclusive", 0, "user|mcs", "SBATCH_EXCLUSIVE",
                          "Whole nodes, shared with no other job")),
-    slurm("--time", "TIME", "SBATCH_TIMELIMIT", "Time limit: minutes, H:MM:SS or D-HH:MM:SS"),
-    slurm("--partition", "NAME,...", "SBATCH_PARTITION", "The queue"),
-    slurm("--account", "NAME", "SBATCH_ACCOUNT", "Who pays"),
-    slurm("--qos", "NAME", "SBATCH_QOS", "Quality of service"),
-    slurm("--constraint", "FEATURES", "SBATCH_CONSTRAINT", "Features that the nodes must have"),
-    slurm("--reservation", "NAME", "SBATCH_RESERVATION", "Nodes that are reserved for you"),
-    slurm("--nodelist", "HOSTS", "", "Nodes that the job must get"),
-    slurm("--exclude", "HOSTS", "", "Nodes that it must not get"),
+    slurm("--time", 't', "TIME", "SBATCH_TIMELIMIT", "Time limit: minutes, H:MM:SS or D-HH:MM:SS"),
+    slurm("--partition", 'p', "PARTITION,...", "SBATCH_PARTITION", "The queue"),
+    slurm("--account", 'A', "NAME", "SBATCH_ACCOUNT", "Who pays"),
+    slurm("--qos", 'q', "NAME", "SBATCH_QOS", "Quality of service"),
+    slurm("--constraint", 'C', "FEATURES", "SBATCH_CONSTRAINT",
+          "Features that the nodes must have"),
+    slurm("--reservation", 0, "NAME", "SBATCH_RESERVATION", "Nodes that are reserved for you"),
+    slurm("--nodelist", 'w', "HOSTS", "", "Nodes that the job must get"),
+    slurm("--exclude", 'x', "HOSTS", "", "Nodes that it must not get"),
     only(Scope::nodes,
-         slurm("--switches", "N[@TIME]", "SBATCH_REQ_SWITCH",
+         slurm("--switches", 0, "N[@TIME]", "SBATCH_REQ_SWITCH",
                "At most so many leaf switches, waited for no longer than TIME (topology/tree)")),
     only(Scope::nodes,
-         slurm("--contiguous", "", "",
+         slurm("--contiguous", 0, "", "",
                "Neighbours in Slurm's list of nodes; does something without a topology plugin "
                "only")),
-    slurm("--job-name", "NAME", "SBATCH_JOB_NAME", "Its name in the queue; else the script's"),
-    slurm("--chdir", "DIR", "", "Where it runs; else the current directory"),
-    slurm("--begin", "TIME", "", "Not before TIME, as 16:00 or now+1hour"),
-    slurm("--dependency", "TYPE:ID,...", "",
+    slurm("--job-name", 'J', "NAME", "SBATCH_JOB_NAME", "Its name in the queue; else the script's"),
+    slurm("--chdir", 'D', "DIR", "", "Where it runs; else the current directory"),
+    slurm("--begin", 'b', "TIME", "", "Not before TIME, as 16:00 or now+1hour"),
+    slurm("--dependency", 'd', "TYPE:ID,...", "",
           "Which jobs have to be in what state before; --after is shorter"),
-    slurm("--mail-type", "EVENT,...", "", "When to send mail, as END,FAIL"),
-    slurm("--mail-user", "ADDRESS", "", "Who gets it"),
+    slurm("--mail-type", 0, "EVENT,...", "", "When to send mail, as END,FAIL"),
+    slurm("--mail-user", 0, "ADDRESS", "", "Who gets it"),
     only(Scope::submit,
-         slurm("--output", "PATTERN", "SBATCH_OUTPUT",
+         slurm("--output", 'o', "PATTERN", "SBATCH_OUTPUT",
                "Slurm's file for what the batch script prints; else LOGDIR/%x.%j.out")),
-    only(Scope::submit, slurm("--error", "PATTERN", "SBATCH_ERROR",
+    only(Scope::submit, slurm("--error", 0, "PATTERN", "SBATCH_ERROR",
                               "The same for stderr; else both go to one file")),
-    only(Scope::submit, slurm("--array", "INDEXES", "SBATCH_ARRAY_INX",
+    only(Scope::submit, slurm("--array", 'a', "INDEXES", "SBATCH_ARRAY_INX",
                               "Many jobs of one script, as 0-9%2; each a world of its own")),
-    only(Scope::submit, slurm("--signal", "[B:]SIGNAL[@SECONDS]", "SBATCH_SIGNAL",
+    only(Scope::submit, slurm("--signal", 0, "[B:]SIGNAL[@SECONDS]", "SBATCH_SIGNAL",
                               "A signal to the workers so long before the time limit")),
     only(Scope::batch,
-         optional_value(slurm("--requeue", "expedite", "SBATCH_REQUEUE",
+         optional_value(slurm("--requeue", 0, "expedite", "SBATCH_REQUEUE",
                               "Back into the queue after a node's failure or a preemption"))),
-    only(Scope::shell,
-         slurm("--segment", "N", "", "Keep groups of N nodes inside one block (topology/block)")),
+    only(Scope::shell, slurm("--segment", 0, "N", "",
+                             "Keep groups of N nodes inside one block (topology/block)")),
     only(Scope::allocation,
          ours(FlagId::slurm_arg, "--slurm-arg", 0, "OPTION", "", Group::allocation,
               "Any other option of sbatch, as --slurm-arg=--nice=100; as often as needed")),
@@ -104,7 +107,7 @@ constexpr std::array table = {
          ours(FlagId::after, "--after", 0, "ID[:ok|any|notok]", "", Group::submission,
               "Begin after that job has ended, with 0 unless it says otherwise; submit also takes "
               "setup, for the job that builds this --venv or --container. As often as needed")),
-    only(Scope::batch, ours(FlagId::wait, "--wait", 0, "", "", Group::submission,
+    only(Scope::batch, ours(FlagId::wait, "--wait", 'W', "", "", Group::submission,
                             "Wait for its end and leave with its exit code")),
     only(Scope::batch, ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
                             "Show the job's output until its end and leave with its exit code")),
@@ -136,11 +139,9 @@ constexpr std::array table = {
     torchrun(FlagId::standalone, "--standalone", 0, "", "PET_STANDALONE", Group::placement,
              "Run on this node only, whatever engine we are in; the options of the rendezvous and "
              "--node-rank are then ignored"),
-    ours(
-        FlagId::order, "--order", 0, "ORDER", "TOPRUN_ORDER", Group::placement,
-        "Which node gets which ranks: topology, name, scheduler, given, or file:PATH with one host "
-        "per line",
-        "topology where it is known, else the scheduler's, else by name"),
+    ours(FlagId::order, "--order", 0, "topology|name|scheduler|given|file:PATH", "TOPRUN_ORDER",
+         Group::placement, "Which node gets which ranks; the file has one host per line",
+         "topology where it is known, else the scheduler's, else by name"),
     ours(FlagId::topology, "--topology", 0,
          "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE", "TOPRUN_TOPOLOGY",
          Group::placement,
@@ -327,7 +328,7 @@ constexpr std::array table = {
     only(Scope::run, ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
                           "Print what would be run, and run nothing")),
     only(Scope::everyone,
-         ours(FlagId::profile, "--profile", 0, "NAME", "TOPRUN_PROFILE", Group::general,
+         ours(FlagId::profile, "--profile", 0, "PROFILE", "TOPRUN_PROFILE", Group::general,
               "Take also what [profile.NAME] of toprun.toml says", "its default-profile")),
     only(Scope::everyone,
          ours(FlagId::config_file, "--config-file", 0, "FILE", "TOPRUN_CONFIG_FILE", Group::general,
@@ -479,8 +480,12 @@ std::vector<const Flag*> abbreviated(std::string_view text, Dialect dialect) {
 }
 
 std::vector<std::string_view> choices(const Flag& flag) {
-  if (flag.value.find('[') != std::string_view::npos) return {};  // ID[:ok|any]
-  std::vector<std::string_view> words = split(flag.value, '|');
+  return choices(flag.value);
+}
+
+std::vector<std::string_view> choices(std::string_view form) {
+  if (form.find('[') != std::string_view::npos) return {};  // ID[:ok|any]
+  std::vector<std::string_view> words = split(form, '|');
   std::erase_if(words, [](std::string_view word) {
     return word.empty() || std::ranges::any_of(word, [](char c) { return c >= 'A' && c <= 'Z'; });
   });

@@ -178,9 +178,11 @@ std::string key_of(const Flag& flag);
 
 // The flag of exactly this name, with dashes or underscores.
 const Flag* find_flag(std::string_view name, Dialect dialect);
+// A letter that two of the dialect's flags have is the first one's: `submit -t` is sbatch's.
 const Flag* find_flag(char letter, Dialect dialect);
 
-// The words among the forms of its value, as static and c10d in "static|c10d"; FILE is none.
+// The words among the forms of a value, as static and c10d in "static|c10d"; FILE is none.
+std::vector<std::string_view> choices(std::string_view form);
 std::vector<std::string_view> choices(const Flag& flag);
 
 // torchrun's flags that the text is the beginning of: more than one means that it is ambiguous.

@@ -22,7 +22,7 @@ TEST(Flags, AreFoundByEitherSpelling) {
 constexpr std::array dialects = {Dialect::torchrun, Dialect::run, Dialect::submit, Dialect::shell,
                                  Dialect::setup};
 
-TEST(Flags, NamesLettersAndVariablesAreUnique) {
+TEST(Flags, NamesAndVariablesAreUniqueAndSoAreLettersButForSbatchs) {
   for (const Dialect dialect : dialects) {
     std::set<std::string_view> names;
     std::set<std::string_view> variables;
@@ -31,7 +31,8 @@ TEST(Flags, NamesLettersAndVariablesAreUnique) {
       if (!knows(dialect, flag)) continue;
       EXPECT_TRUE(flag.name.empty() || names.insert(flag.name).second) << flag.name;
       EXPECT_TRUE(flag.variable.empty() || variables.insert(flag.variable).second) << flag.variable;
-      EXPECT_TRUE(flag.letter == 0 || letters.insert(flag.letter).second) << flag.letter;
+      if (flag.letter == 0 || letters.insert(flag.letter).second) continue;
+      EXPECT_EQ(find_flag(flag.letter, dialect)->id, FlagId::slurm_option) << flag.letter;
     }
   }
 }

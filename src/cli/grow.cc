@@ -12,8 +12,8 @@
 #include "base/console.h"
 #include "cli/job_report.h"
 #include "cli/job_words.h"
+#include "cli/parse.h"
 #include "cli/print.h"
-#include "cli/topo_job.h"
 #include "hosts/address.h"
 #include "launch/grow.h"
 
@@ -70,7 +70,8 @@ int run_grow(const std::vector<std::string>& arguments, const Environment& envir
       "its workers start again.",
       "toprun grow");
   app.add_option("JOB", job, "its id as `toprun jobs` shows it, or the file of its --report")
-      ->required();
+      ->required()
+      ->type_name("ID|FILE");
   app.footer("Example: toprun grow 17");
   if (const auto code = parse(app, arguments)) return *code;
   std::error_code error;

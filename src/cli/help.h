@@ -2,16 +2,18 @@
 
 #include <string>
 
+#include "cli/command_text.h"
 #include "cli/flags.h"
 
 namespace toprun::cli {
-
-inline constexpr int help_columns = 100;
 
 // What -h, --help and --version print: whole lines of at most help_columns columns, about the
 // options that the dialect knows.
 std::string short_help(Dialect dialect);
 std::string full_help(Dialect dialect);
 std::string version_text();
+
+// All that there is to tell of the command.
+CommandText command_text(Dialect dialect);
 
 }  // namespace toprun::cli

@@ -4,16 +4,26 @@
 
 #include "base/text.h"
 #include "cli/flags.h"
+#include "cli/verbs.h"
 
 namespace toprun::cli {
 namespace {
 
+constexpr std::array dialects = {Dialect::run, Dialect::torchrun, Dialect::submit, Dialect::shell,
+                                 Dialect::setup};
+
+// As fmt counts columns, which UTF-8's continuing bytes take none of.
+std::ptrdiff_t columns(std::string_view line) {
+  return std::ranges::count_if(line, [](char c) { return (c & 0xc0) != 0x80; });
+}
+
 TEST(Help, IsNeverTooWideAndEndsItsLastLine) {
-  for (const Dialect dialect : {Dialect::run, Dialect::torchrun, Dialect::submit, Dialect::shell}) {
+  EXPECT_EQ(help_columns, 80);
+  for (const Dialect dialect : dialects) {
     for (const std::string& text : {short_help(dialect), full_help(dialect)}) {
       ASSERT_TRUE(text.ends_with('\n'));
       for (const std::string_view line : split(text, '\n')) {
-        EXPECT_LE(line.size(), static_cast<std::size_t>(help_columns)) << line;
+        EXPECT_LE(columns(line), help_columns) << line;
         EXPECT_FALSE(line.ends_with(' ')) << line;
       }
     }
@@ -21,14 +31,14 @@ TEST(Help, IsNeverTooWideAndEndsItsLastLine) {
 }
 
 TEST(Help, NamesEveryFlagAndVariableThatIsKnownAndNoOther) {
-  for (const Dialect dialect : {Dialect::run, Dialect::torchrun, Dialect::submit, Dialect::shell}) {
+  for (const Dialect dialect : dialects) {
     const std::string text = full_help(dialect);
     for (const Flag& flag : all_flags()) {
       if (flag.name.empty()) continue;
       const bool expected = knows(dialect, flag);
       if (!expected && find_flag(flag.name, dialect) != nullptr)
         continue;  // another's of this name
-      const std::string name = fmt::format("  {}", flag.name);
+      const std::string name = fmt::format("\n  {}", flag.name);
       const std::string after_letter = fmt::format("-{}, {}", flag.letter, flag.name);
       EXPECT_EQ(text.find(name + " ") != text.npos || text.find(name + "\n") != text.npos ||
                     text.find(name + "[") != text.npos || text.find(after_letter) != text.npos,
@@ -42,10 +52,28 @@ TEST(Help, NamesEveryFlagAndVariableThatIsKnownAndNoOther) {
   }
 }
 
-TEST(Help, ShortHelpHasExamplesAndFitsAScreen) {
+TEST(Help, ShortHelpHasExamplesAndVerbsAndFitsAScreen) {
   const std::string text = short_help(Dialect::run);
   EXPECT_NE(text.find("srun -N 8 toprun train.py"), text.npos);
-  EXPECT_LE(std::ranges::count(text, '\n'), 40);
+  for (const Verb& verb : all_verbs()) {
+    EXPECT_NE(text.find(fmt::format("\n  {}", verb.name)), text.npos) << verb.name;
+  }
+  EXPECT_LE(std::ranges::count(text, '\n'), 48);
+}
+
+TEST(Help, ALetterIsShownBesideOneOptionOnly) {
+  const std::string text = full_help(Dialect::submit);
+  EXPECT_NE(text.find("  -t, --time TIME"), text.npos);
+  EXPECT_NE(text.find("\n  --tee STREAMS"), text.npos);
+  EXPECT_NE(full_help(Dialect::run).find("  -t, --tee STREAMS"), text.npos);
+}
+
+TEST(Help, TellsEveryExitCode) {
+  const std::string text = full_help(Dialect::run);
+  const std::string codes = text.substr(text.find("\nExit codes:\n"));
+  for (const char* code : {"0", "N", "128+N", "1", "2", "75", "93", "124", "130, 143"}) {
+    EXPECT_NE(codes.find(fmt::format("\n  {} ", code)), codes.npos) << code;
+  }
 }
 
 }  // namespace

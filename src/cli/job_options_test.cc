@@ -30,7 +30,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{"--nodez", "2", "a.py"}, "unknown option --nodez; did you mean --nodes?"},
       {{"--part", "x", "a.py"}, "unknown option --part; did you mean --partition?"},
       {{"--partition", "", "a.py"}, "--partition '': must not be empty"},
-      {{"--partition"}, "--partition needs a value; --partition NAME,..."},
+      {{"--partition"}, "--partition needs a value; --partition PARTITION,..."},
       {{"--contiguous=yes", "a.py"}, "--contiguous takes no value; write --contiguous alone"},
       {{"--on", "runai", "a.py"}, "--on runai: toprun submits to slurm; say --on slurm"},
       {{"--tee", "9", "a.py"}, "--tee 9: must be"},

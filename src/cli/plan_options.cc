@@ -41,16 +41,19 @@ Result<void> check_alone(const PlanOptions& options) {
 void add_plan_options(CLI::App& app, PlanOptions& options) {
   app.add_option("--parallel", options.parallel,
                  "sizes of the parallel groups, as in tp=8,cp=2,pp=4 with ep, etp, dp, order=...: "
-                 "the costliest traffic stays nearest");
-  app.add_option(
-      "--model", options.model,
-      "parameters of the model, as in 70B, from which the traffic of --parallel follows");
+                 "the costliest traffic stays nearest")
+      ->type_name("tp=N,pp=N,...");
+  app.add_option("--model", options.model,
+                 "parameters of the model, as in 70B, from which the traffic of --parallel follows")
+      ->type_name("PARAMETERS");
   app.add_option("--traffic", options.traffic,
-                 "bytes that each rank sends per step, as in dp=2G,tp=512M; goes before --model");
+                 "bytes that each rank sends per step, as in dp=2G,tp=512M; goes before --model")
+      ->type_name("KIND=SIZE,...");
   app.add_option("--link", options.links,
                  "LEVEL=GBPS[:US]: what one domain's uplink carries in each direction, and the "
                  "microseconds that it adds; host=GBPS: each host's adapters; commas between, or "
                  "repeated")
+      ->type_name("LEVEL=GBPS,...")
       ->allow_extra_args(false);
 }
 

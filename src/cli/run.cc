@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/console.h"
@@ -22,7 +23,9 @@ int print_completion(const std::string& shell, bool called_torchrun) {
   const Flag& flag = flag_of(FlagId::print_completion);
   const auto chosen = parse_choice({std::string(flag.name), shell}, choices(flag));
   if (!chosen) return give_up(chosen.error());
-  return print_bytes(completion(*chosen, called_torchrun));
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return print_bytes(completion(*chosen, called_torchrun, self.string()));
 }
 
 // After --version nothing is read any more, but -v beside it means that one.
@@ -34,6 +37,21 @@ bool says_verbose(const std::vector<std::string>& argv) {
 bool is_file(const std::string& path) {
   std::error_code error;
   return std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error);
+}
+
+// A first word that is neither a verb nor a file, but nearly a verb.
+Result<void> check_verb(const Split& split, const std::vector<std::string>& argv) {
+  if (split.called_torchrun || !split.script || argv.size() < 2 || argv[1] != *split.script) {
+    return {};
+  }
+  const std::string& word = *split.script;
+  const bool is_a_name = std::ranges::all_of(word, [](char c) { return c >= 'a' && c <= 'z'; });
+  std::error_code error;
+  if (!is_a_name || std::filesystem::exists(word, error)) return {};
+  const auto verb = nearest_verb(word);
+  if (!verb) return {};
+  return usage(word, "there is no such verb and no such script here",
+               fmt::format("did you mean toprun {}?", *verb));
 }
 
 }  // namespace
@@ -54,6 +72,7 @@ int run(const Split& split, const std::vector<std::string>& argv, const Environm
         break;
     }
   }
+  if (const auto known = check_verb(split, argv); !known) return give_up(known.error());
   const auto whole = with_config(split, dialect, environment);
   if (!whole) return give_up(whole.error());
   const auto words = words_with_config(argv, whole->split);

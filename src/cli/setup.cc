@@ -6,8 +6,8 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "cli/config.h"
-#include "cli/help.h"
 #include "cli/job_submission.h"
+#include "cli/parse.h"
 #include "cli/predecessors.h"
 #include "cli/print.h"
 #include "cli/setup_contents.h"
@@ -15,6 +15,7 @@
 #include "cli/setup_options.h"
 #include "cli/setup_site.h"
 #include "cli/setup_venv.h"
+#include "cli/split.h"
 #include "container/image.h"
 #include "scheduler/queue.h"
 
@@ -112,13 +113,8 @@ int act(const Split& given, const Environment& environment) {
 }  // namespace
 
 int run_setup(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = split_verb(arguments, Dialect::setup);
-  if (!split) return give_up(split.error());
-  if (!split->options.empty()) {
-    const FlagId last = split->options.back().flag->id;
-    if (last == FlagId::help_short) return print(short_help(Dialect::setup));
-    if (last == FlagId::help) return print(full_help(Dialect::setup));
-  }
+  const auto split = parse(Dialect::setup, arguments);
+  if (!split) return split.error();
   const auto whole = with_config(*split, Dialect::setup, environment);
   if (!whole) return give_up(whole.error());
   return act(whole->split, whole->environment);

@@ -11,12 +11,13 @@
 #include "cli/activation_check.h"
 #include "cli/config.h"
 #include "cli/container_options.h"
-#include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/job_words.h"
+#include "cli/parse.h"
 #include "cli/print.h"
 #include "cli/run_options.h"
 #include "cli/shell_entry.h"
+#include "cli/split.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
 #include "scheduler/queue.h"
@@ -172,13 +173,8 @@ int enter(const std::string& shell, const Split& split, const Environment& envir
 }  // namespace
 
 int run_shell(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = split_verb(arguments, Dialect::shell);
-  if (!split) return give_up(split.error());
-  if (!split->options.empty()) {
-    const FlagId last = split->options.back().flag->id;
-    if (last == FlagId::help_short) return print(short_help(Dialect::shell));
-    if (last == FlagId::help) return print(full_help(Dialect::shell));
-  }
+  const auto split = parse(Dialect::shell, arguments);
+  if (!split) return split.error();
   if (const auto shell = environment.non_empty(entered_shell_variable)) {
     return enter(*shell, *split, environment);
   }

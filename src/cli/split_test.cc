@@ -220,7 +220,8 @@ TEST(Split, AVerbWithAScriptHasTheGrammarOfRunAndItsOwnOptions) {
     std::string_view expected;
   };
   const std::vector<Line> lines = {
-      {{"--nodes", "2", "-t3", "a.py", "-x"}, Dialect::submit, "--nodes=2 --tee=3 | a.py"},
+      {{"-N2", "-t3", "a.py", "-x"}, Dialect::submit, "--nodes=2 --time=3 | a.py"},
+      {{"-t3", "a.py"}, Dialect::run, "--tee=3 | a.py"},
       {{"--max-rest=2", "a.py"}, Dialect::submit, "--max-restarts=2 | a.py"},
       {{"--exclusive", "a.py"}, Dialect::submit, "--exclusive= | a.py"},
       {{"--exclusive=user", "a.py"}, Dialect::submit, "--exclusive=user | a.py"},

@@ -4,14 +4,16 @@
 
 #include <csignal>
 #include <cstdint>
+#include <expected>
 #include <limits>
-#include <optional>
 
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
 #include "base/open_files.h"
 #include "base/text.h"
+#include "cli/parse.h"
+#include "cli/print.h"
 #include "hosts/address.h"
 #include "store/server.h"
 
@@ -31,7 +33,7 @@ struct LimitOption {
   const char* name;
   const char* unit;
   const char* help;
-  std::size_t store::Limits::*limit;
+  std::size_t store::Limits::* limit;
 };
 constexpr LimitOption limit_options[] = {
     {"--max-key", "BYTES", "longest key", &store::Limits::key_bytes},
@@ -53,38 +55,32 @@ Result<int> parse_port(const std::string& text) {
                fmt::format("give 1 to {}, or 0 for any free one", max_port));
 }
 
-// An empty result: help was asked for and printed.
-Result<std::optional<StoreOptions>> parse_options(std::vector<std::string> arguments) {
-  CLI::App app("A stand-alone server for PyTorch's TCPStore", "toprun store");
+// An exit code: nothing is left to do.
+std::expected<StoreOptions, int> parse_options(const std::vector<std::string>& arguments) {
+  CLI::App app("A server for PyTorch's TCPStore, alone.", "toprun store");
   StoreOptions options;
   std::string port = std::to_string(default_port);
-  app.add_option("--port", port, "port to listen on; 0: the kernel chooses")
-      ->type_name("PORT")
-      ->capture_default_str();
+  app.add_option(
+         "--port", port,
+         fmt::format("port to listen on; 0: the kernel chooses (default: {})", default_port))
+      ->type_name("PORT");
   std::string texts[std::size(limit_options)];
   for (std::size_t i = 0; i < std::size(limit_options); ++i) {
     const LimitOption& option = limit_options[i];
     texts[i] = std::to_string(options.limits.*option.limit);
-    app.add_option(option.name, texts[i], option.help)
-        ->type_name(option.unit)
-        ->capture_default_str();
+    app.add_option(option.name, texts[i], fmt::format("{} (default: {})", option.help, texts[i]))
+        ->type_name(option.unit);
   }
-  app.footer("Numbers may end in k, M or G. Example: toprun store --port 29500 --max-memory 1G");
-  try {
-    std::reverse(arguments.begin(), arguments.end());
-    app.parse(std::move(arguments));
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    return usage("toprun store", error.what(), "see toprun store --help");
-  }
+  app.footer(
+      "Example: toprun store --port 29500 --max-memory 1G\n"
+      "Numbers of bytes may end in k, M or G.");
+  if (const auto code = parse(app, arguments)) return std::unexpected(*code);
   const auto number = parse_port(port);
-  if (!number) return std::unexpected(number.error());
+  if (!number) return std::unexpected(give_up(number.error()));
   options.port = *number;
   for (std::size_t i = 0; i < std::size(limit_options); ++i) {
     const auto limit = parse_bytes(limit_options[i].name, texts[i]);
-    if (!limit) return std::unexpected(limit.error());
+    if (!limit) return std::unexpected(give_up(limit.error()));
     options.limits.*limit_options[i].limit = *limit;
   }
   return options;
@@ -112,12 +108,8 @@ Result<std::size_t> parse_bytes(std::string_view option, std::string_view text) 
 
 int run_store(const std::vector<std::string>& arguments, const Environment&) {
   auto options = parse_options(arguments);
-  if (!options) {
-    say(options.error().line());
-    return options.error().exit_code;
-  }
-  if (!*options) return 0;
-  (*options)->limits.undecided = store::undecided_among(raise_open_files());
+  if (!options) return options.error();
+  options->limits.undecided = store::undecided_among(raise_open_files());
   // Blocked before the server's thread starts, so that only sigwait() below takes them.
   sigset_t ends;
   sigemptyset(&ends);
@@ -125,14 +117,13 @@ int run_store(const std::vector<std::string>& arguments, const Environment&) {
   sigaddset(&ends, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
-  auto listener = hosts::listen_on((*options)->port);
+  auto listener = hosts::listen_on(options->port);
   if (!listener) {
     say(listener.error().line());
     return listener.error().exit_code;
   }
   const int port = hosts::port_of(*listener);
-  auto server =
-      store::Server::start(std::move(*listener), store::Clients::served, (*options)->limits);
+  auto server = store::Server::start(std::move(*listener), store::Clients::served, options->limits);
   if (!server) {
     say(server.error().line());
     return server.error().exit_code;

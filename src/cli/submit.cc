@@ -10,11 +10,12 @@
 #include "cli/after_setup.h"
 #include "cli/config.h"
 #include "cli/container_options.h"
-#include "cli/help.h"
 #include "cli/job_options.h"
 #include "cli/job_submission.h"
+#include "cli/parse.h"
 #include "cli/predecessors.h"
 #include "cli/print.h"
+#include "cli/split.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
 #include "launch/program.h"
@@ -111,13 +112,8 @@ int act(const Split& given, const std::vector<std::string>& hidden,
 }  // namespace
 
 int run_submit(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = split_verb(arguments, Dialect::submit);
-  if (!split) return give_up(split.error());
-  if (!split->options.empty()) {
-    const FlagId last = split->options.back().flag->id;
-    if (last == FlagId::help_short) return print(short_help(Dialect::submit));
-    if (last == FlagId::help) return print(full_help(Dialect::submit));
-  }
+  const auto split = parse(Dialect::submit, arguments);
+  if (!split) return split.error();
   auto whole = with_config(*split, Dialect::submit, environment);
   if (!whole) return give_up(whole.error());
   const auto hidden = hide_secrets(whole->split.options, whole->environment);

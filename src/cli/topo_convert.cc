@@ -48,13 +48,21 @@ Result<int> print_converted(const ConvertOptions& options, const Environment& en
   return code;
 }
 
+std::string form_names() {
+  std::vector<std::string> names;
+  for (const placement::NetworkForm& form : placement::network_forms()) {
+    names.emplace_back(form.name);
+  }
+  return join(names, "|");
+}
+
 std::string footer() {
   std::string text = "Forms:\n";
   for (const placement::NetworkForm& form : placement::network_forms()) {
     text += fmt::format("  {:<15}{}\n", form.name, form.help);
   }
   return text +
-         "\nExamples:\n"
+         "Examples:\n"
          "  toprun topo convert --topology fabric.txt --to topology.conf > topology.conf\n"
          "  toprun topo convert --topology racks.txt --to labels | kubectl apply -f -";
 }
@@ -65,7 +73,9 @@ int run_topo_convert(const std::vector<std::string>& arguments, const Environmen
   ConvertOptions options;
   CLI::App app("The network as Slurm or Kubernetes describes one.", "toprun topo convert");
   add_job_options(app, options.job);
-  app.add_option("--to", options.form, "one of the forms below")->required();
+  app.add_option("--to", options.form, "one of the forms below")
+      ->required()
+      ->type_name(form_names());
   app.footer(footer());
   if (const auto code = parse(app, arguments)) return *code;
   if (const auto code = fill_as_launched(app, environment, job_flags)) return *code;

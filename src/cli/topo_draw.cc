@@ -236,14 +236,18 @@ int run_topo_draw(const std::vector<std::string>& arguments, const Environment& 
   add_processes_option(app, options.job);
   app.add_option("--order", options.order,
                  "topology (unless given), given, name, torchrun, or a file with host names: whose "
-                 "ring is drawn");
+                 "ring is drawn")
+      ->type_name("topology|given|name|torchrun|FILE");
   add_wish_options(app, options.wishes);
   app.add_option("--groups", options.groups,
                  "which groups of --parallel have a colour each: tp, cp, ep, etp, dp, edp or pp; "
-                 "the costliest that leave a node unless given");
-  app.add_option("-o,--output", options.file, "a file: .svg, .png (by rsvg-convert) or .dot");
+                 "the costliest that leave a node unless given")
+      ->type_name("KIND");
+  app.add_option("-o,--output", options.file, "a file: .svg, .png (by rsvg-convert) or .dot")
+      ->type_name("FILE");
   app.add_option("--format", options.format,
-                 "svg (unless given), png, or dot for Graphviz; goes before the file's suffix");
+                 "svg (unless given), png, or dot for Graphviz; goes before the file's suffix")
+      ->type_name("svg|png|dot");
   app.footer(
       "Examples:\n"
       "  toprun topo draw --topology racks.txt -o ring.svg\n"

@@ -103,31 +103,21 @@ Result<void> fill(CLI::App& app, const Environment& environment, std::span<const
 
 void add_job_options(CLI::App& app, JobOptions& options) {
   app.add_option(
-      "--topology", options.topology,
-      "auto, slurm, k8s, name:REGEX, or a file: lines HOST /cluster/rack/HOST, TOML, JSON, "
-      "YAML, topology.conf, topology.yaml (FILE:NAME takes one of its topologies), a dump of "
-      "ibnetdiscover; - is standard input");
+         "--topology", options.topology,
+         "auto, slurm, k8s, name:REGEX, or a file: lines HOST /cluster/rack/HOST, TOML, JSON, "
+         "YAML, topology.conf, topology.yaml (FILE:NAME takes one of its topologies), a dump of "
+         "ibnetdiscover; - is standard input")
+      ->type_name("FILE|SOURCE");
   app.add_option("--hosts", options.hosts,
-                 "the job's hosts, as in n[0-3,7]; else the Slurm allocation's, else the file's");
+                 "the job's hosts, as in n[0-3,7]; else the Slurm allocation's, else the file's")
+      ->type_name("LIST");
 }
 
 void add_processes_option(CLI::App& app, JobOptions& options) {
   app.add_option("--nproc-per-node,--nproc_per_node", options.nproc_per_node,
                  "processes per node, 1 unless given")
+      ->type_name("N")
       ->check(CLI::Range(1, max_processes_per_node));
-}
-
-std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments) {
-  try {
-    // CLI11 takes the arguments from the back.
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-    return std::nullopt;
-  } catch (const CLI::CallForHelp&) {
-    return print(app.help());
-  } catch (const CLI::ParseError& error) {
-    return give_up(
-        usage(app.get_name(), error.what(), fmt::format("see {} --help", app.get_name())).error());
-  }
 }
 
 std::optional<int> fill_as_launched(CLI::App& app, const Environment& environment,

@@ -9,12 +9,9 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "cli/flags.h"
+#include "cli/parse.h"
 #include "placement/order.h"
 #include "topology/tree.h"
-
-namespace CLI {
-class App;
-}
 
 namespace toprun::cli {
 
@@ -31,9 +28,6 @@ void add_job_options(CLI::App& app, JobOptions& options);
 // Adds --nproc-per-node.
 void add_processes_option(CLI::App& app, JobOptions& options);
 
-// Parses the arguments behind the verb. An exit code: nothing is left to do, because help was asked
-// for and printed, or the arguments are wrong, which one line on stderr says.
-std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments);
 // Gives the app's options of these flags that were not given what a launch from here would give
 // them: their variable's value, else a configuration file's. An exit code as of parse().
 std::optional<int> fill_as_launched(CLI::App& app, const Environment& environment,

@@ -121,16 +121,22 @@ Result<int> print_order(const OrderOptions& options, const Environment& environm
   return 0;
 }
 
+std::string format_names() {
+  std::vector<std::string> names;
+  for (const placement::Format& format : placement::formats()) names.emplace_back(format.name);
+  return join(names, "|");
+}
+
 std::string footer() {
   std::string text = "Formats:\n";
   for (const placement::Format& format : placement::formats()) {
     text += fmt::format("  {:<12}{}\n", format.name, format.help);
   }
   return text +
-         "\nExamples:\n"
+         "Examples:\n"
          "  toprun topo order --topology racks.txt --hosts 'n[0-7]' --nproc-per-node 8\n"
-         "  toprun topo order --nproc-per-node 8 --format slurm > order && "
-         "SLURM_HOSTFILE=order srun ...";
+         "  toprun topo order --nproc-per-node 8 --format slurm > order\n"
+         "  SLURM_HOSTFILE=order srun -n 64 ./program  # ranks in that order";
 }
 
 }  // namespace
@@ -142,7 +148,8 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
   add_job_options(app, options.job);
   add_processes_option(app, options.job);
   add_wish_options(app, options.wishes);
-  app.add_option("--format", options.format, "one of the formats below, table unless given");
+  app.add_option("--format", options.format, "one of the formats below, table unless given")
+      ->type_name(format_names());
   app.add_flag("--json", options.json, "the same as --format json");
   const auto* explain =
       app.add_option("--explain", options.explained_host,

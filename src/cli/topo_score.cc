@@ -87,9 +87,11 @@ int run_topo_score(const std::vector<std::string>& arguments, const Environment&
   add_job_options(app, options.job);
   add_processes_option(app, options.job);
   add_plan_options(app, options.plan);
-  app.add_option("--size", options.size, "bytes on each node, as in 16M; 64M unless given");
+  app.add_option("--size", options.size, "bytes on each node, as in 16M; 64M unless given")
+      ->type_name("SIZE");
   app.add_option("--order", options.order_file,
-                 "a file with host names, one or a list per line: scores that order too");
+                 "a file with host names, one or a list per line: scores that order too")
+      ->type_name("FILE");
   app.add_flag("--json", options.json, "one JSON object, toprun.topo_score/1");
   constexpr std::array flags = {FlagId::topology, FlagId::nproc_per_node, FlagId::link,
                                 FlagId::parallel, FlagId::model,          FlagId::traffic};

@@ -24,13 +24,16 @@ Result<std::vector<std::string>> earlier_order(const WishOptions& options) {
 void add_wish_options(CLI::App& app, WishOptions& options) {
   app.add_option("--segment", options.segment,
                  "keep groups of so many nodes, as of one NVLink domain, inside one domain")
+      ->type_name("N")
       ->check(CLI::Range(1, max_nodes));
   app.add_option("--nnodes", options.nodes,
                  "so many nodes are needed: which of them, and which stay idle")
+      ->type_name("N")
       ->check(CLI::Range(1, max_nodes));
   app.add_option("--stable", options.before,
                  "a file with an earlier order of the job, as --format hosts prints it: hosts that "
-                 "stay keep their places");
+                 "stay keep their places")
+      ->type_name("FILE");
   add_plan_options(app, options.plan);
 }
 

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "cli/cancel.h"
 #include "cli/cluster.h"
+#include "cli/completion.h"
 #include "cli/config_verb.h"
 #include "cli/eta.h"
 #include "cli/grow.h"
 #include "cli/jobs.h"
 #include "cli/logs.h"
+#include "cli/manual.h"
 #include "cli/setup.h"
 #include "cli/shell.h"
 #include "cli/status.h"
@@ -22,22 +25,23 @@ namespace toprun::cli {
 namespace {
 
 constexpr std::array verbs = {
-    Verb{"submit", "SCRIPT ...", "write a batch job and submit it (submit -h)", run_submit},
-    Verb{"shell", "...", "an interactive allocation (shell -h)", run_shell},
-    Verb{"setup", "...", "build an environment or an image as a job (setup -h)", run_setup},
-    Verb{"topo", "VERB ...", "show, order, draw or score a network's nodes (topo -h)", run_topo},
-    Verb{"store", "...", "serve PyTorch's TCPStore alone (store -h)", run_store},
-    Verb{"jobs", "", "the jobs that wait and run, and why they wait", run_jobs},
-    Verb{"status", "ID", "what is known of one job: state, nodes, ranks, files", run_status},
+    Verb{"submit", "SCRIPT ...", "write a batch job and submit it", run_submit},
+    Verb{"shell", "", "an interactive allocation", run_shell},
+    Verb{"setup", "[PACKAGE...]", "build an environment or an image as a job", run_setup},
+    Verb{"jobs", "", "your jobs that wait and run, and why they wait", run_jobs},
+    Verb{"status", "ID", "what is known of one job", run_status},
     Verb{"logs", "ID", "what a job has printed; -f until its end", run_logs},
-    Verb{"eta", "[ID]", "when waiting jobs are expected to start, what is in the way", run_eta},
+    Verb{"eta", "[ID]", "when waiting jobs are expected to start", run_eta},
     Verb{"cancel", "ID...", "end jobs, or send them a signal", run_cancel},
-    Verb{"grow", "JOB", "take the nodes that wait into an elastic job", run_grow},
-    Verb{"cluster", "", "partitions, free nodes and GPUs, file systems with their space",
-         run_cluster},
-    Verb{"config", "VERB", "show what toprun.toml and variables say, or init one (config -h)",
-         run_config},
-    Verb{"version", "[-v|--sbom]", "which toprun this is, and what is linked in", run_version},
+    Verb{"grow", "ID", "take the nodes that wait into an elastic job", run_grow},
+    Verb{"cluster", "", "partitions, free nodes and GPUs, file systems", run_cluster},
+    Verb{"topo", "VERB ...", "show, order, draw or score a network's nodes", run_topo},
+    Verb{"config", "VERB", "what toprun.toml says; write one", run_config},
+    Verb{"store", "", "serve PyTorch's TCPStore alone", run_store},
+    Verb{"completion", "SHELL", "what makes a shell complete all this", run_completion},
+    Verb{"man", "", "the manual page", run_man},
+    Verb{"help", "[VERB]", "what a verb does and takes", run_help},
+    Verb{"version", "", "which toprun this is, and what is linked in", run_version},
 };
 
 }  // namespace
@@ -49,6 +53,12 @@ std::span<const Verb> all_verbs() {
 const Verb* find_verb(std::string_view name) {
   const auto verb = std::ranges::find(verbs, name, &Verb::name);
   return verb == verbs.end() ? nullptr : &*verb;
+}
+
+std::optional<std::string> nearest_verb(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs) names.emplace_back(verb.name);
+  return did_you_mean(name, names);
 }
 
 }  // namespace toprun::cli

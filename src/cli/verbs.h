@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,5 +24,7 @@ struct Verb {
 std::span<const Verb> all_verbs();
 // nullptr: there is none of this name. `run` is none: it is what toprun does without a verb.
 const Verb* find_verb(std::string_view name);
+// The verb that a mistyped word most likely means.
+std::optional<std::string> nearest_verb(std::string_view name);
 
 }  // namespace toprun::cli

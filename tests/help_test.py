@@ -1,0 +1,217 @@
+"""What toprun says of itself: the help of every verb, the manual page, completion in a real bash, and
+what becomes of a verb that was mistyped."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import unittest
+
+import support
+
+WIDTH = 80
+FAMILIES = {"topo": ("show", "order", "draw", "score", "convert"), "config": ("show", "init")}
+
+
+def verbs():
+    """The verbs, as toprun -h lists them."""
+    text = subprocess.run([support.binary(), "-h"], capture_output=True, text=True).stdout
+    listed = text.partition("Verbs (")[2].partition("\n\n")[0].splitlines()[1:]
+    return [line.split()[0] for line in listed if re.match(r"  \w", line)]
+
+
+def commands():
+    """The words of every command that has a help of its own."""
+    own = [[verb] for verb in verbs()]
+    return [[], ["run"]] + own + [[verb, each] for verb, all in FAMILIES.items() for each in all]
+
+
+class Help(support.TestCase):
+    def test_verbs_are_named(self):
+        self.assertLessEqual({"submit", "jobs", "topo", "completion", "man", "help"}, set(verbs()))
+
+    def test_every_help_has_one_style_and_fits_80_columns(self):
+        for words in commands():
+            for flag in ("-h", "--help"):
+                with self.subTest(command=" ".join(words), flag=flag):
+                    told = self.toprun(*words, flag)
+                    self.assert_ok(told)
+                    self.assertEqual(told.err, "")
+                    name = "toprun" if words == ["run"] else " ".join(["toprun", *words])
+                    self.assertTrue(told.out.startswith(f"usage: {name}"), told.out)
+                    self.assertIn("\nExamples:\n", told.out)
+                    for line in told.out.splitlines():
+                        self.assertLessEqual(len(line), WIDTH, line)
+                    if flag == "--help" and words[:1] not in (["topo"], ["config"]):
+                        self.assertIn("\nExit codes:\n", told.out)
+
+    def test_help_verb_is_the_verbs_help(self):
+        self.assertEqual(self.toprun("help").out, self.toprun("-h").out)
+        for words in ("submit", "topo order", "run", "jobs"):
+            self.assertEqual(self.toprun("help", *words.split()).out,
+                             self.toprun(*words.split(), "--help").out)
+        refused = self.toprun("help", "sumbit")
+        self.assertEqual(refused.code, 2)
+        self.assertIn("did you mean submit?", refused.err)
+
+    def test_readme_has_the_table_of_exit_codes(self):
+        lines = self.toprun("--help").out.partition("\nExit codes:\n")[2].splitlines()
+        told = {}
+        for line in lines:
+            left, text = line[:30].strip(), line[30:].strip()
+            code = left or code
+            told[code] = f"{told[code]} {text}" if code in told else text
+        readme = (support.REPOSITORY / "README.md").read_text()
+        table = readme.partition("## Exit codes")[2].partition("\n## ")[0]
+        rows = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", table, re.M))
+        rows.pop("Code", None)
+        rows.pop("---", None)
+        self.assertEqual(rows, told)
+
+    def test_sbatchs_letters(self):
+        folder = self.folder()
+        (folder / "t.py").write_text("")
+        script = self.toprun("submit", "--dry-run=client", "-N", "2", "-t", "90", "-p", "main", "-A",
+                             "me", "-J", "it", "-c", "4", "-G", "8", "-q", "high", "-C", "a100",
+                             "-w", "n[0-1]", "-x", "n9", "-D", folder, "-d", "afterok:3", "-b", "now",
+                             "-o", "x.%j", "-a", "0-1", "t.py", "-t", "3")
+        self.assert_ok(script)
+        for option in ("nodes=2", "time=90", "partition=main", "account=me", "job-name=it",
+                       "cpus-per-task=4", "gpus=8", "qos=high", "constraint=a100",
+                       "nodelist=\"n[0-1]\"", "exclude=n9", f"chdir={folder}", "dependency=afterok:3",
+                       "begin=now", "output=x.%j", "array=0-1"):
+            self.assertRegex(script.out, rf"(?m)^#SBATCH --{re.escape(option)}$")
+        self.assertRegex(script.out, r"t\.py -t 3\n")
+
+
+class Mistyped(support.TestCase):
+    def refused(self, *words, **options):
+        told = self.toprun(*words, **options)
+        self.assertEqual(told.code, 2, told)
+        self.assertEqual(told.err.count("\n"), 1, told)
+        return told.err
+
+    def test_what_is_nearly_a_verb_is_no_script(self):
+        for words, meant in (("sumbit --nodes 2 train.py", "submit"), ("job", "jobs"),
+                             ("log 3", "logs"), ("statsu 3", "status"), ("tpo order", "topo")):
+            with self.subTest(words):
+                said = self.refused(*words.split())
+                self.assertIn("there is no such verb and no such script here", said)
+                self.assertIn(f"did you mean toprun {meant}?", said)
+
+    def test_a_file_of_such_a_name_is_a_script(self):
+        folder = self.folder()
+        (folder / "job").write_text("print('ran')\n")
+        for words in (["job"], ["./job"], ["--", "job"]):
+            told = self.toprun(*words, cwd=folder, env=support.without_torch())
+            self.assert_ok(told)
+            self.assertEqual(told.out, "ran\n")
+
+    def test_elsewhere_than_as_the_first_word_it_is_a_script(self):
+        for words in (["--nproc-per-node", "1", "sumbit"], ["--", "sumbit"], ["./sumbit"]):
+            self.assertNotIn("verb", self.refused(*words))
+
+    def test_verbs_of_verbs(self):
+        self.assertIn("did you mean order?", self.refused("topo", "oder"))
+        self.assertIn("there are show, init", self.refused("config"))
+
+
+class Manual(support.TestCase):
+    def test_man_reads_it_without_a_warning(self):
+        support.needs_program("man")
+        support.needs_program("groff")
+        page = self.folder() / "toprun.1"
+        page.write_text(self.toprun("man").out)
+        shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True, text=True,
+                               env={**os.environ, "MANWIDTH": str(WIDTH), "LC_ALL": "C.UTF-8"})
+        self.assertEqual((shown.returncode, shown.stderr), (0, ""))
+        for text in ("toprun topo order", "--gpus-per-node [TYPE:]N", "SBATCH_TIMELIMIT",
+                     "the exit code of the rank that failed first"):
+            self.assertIn(text, re.sub(r".\x08", "", shown.stdout))
+        if shutil.which("mandoc"):
+            checked = subprocess.run(["mandoc", "-Tlint", "-Wwarning", page], capture_output=True,
+                                     text=True)
+            self.assertEqual(checked.stdout, "")
+
+
+class Bash(support.TestCase):
+    """A real bash that has read the script; what it would offer for a line."""
+
+    def offered(self, line, command="toprun", script=None, cwd=None):
+        script = script or self.toprun("completion", "bash").out
+        words = re.findall(r"[^\s=]+|=", line)  # as readline splits it
+        if line.endswith(" "):
+            words.append("")
+        path = f"{os.path.dirname(support.binary())}:{os.environ['PATH']}"
+        shell = (f"{script}\n"
+                 f"COMP_WORDS=({' '.join(shlex.quote(word) for word in words)})\n"
+                 f"COMP_CWORD={len(words) - 1}\n_{command} {words[0]} '' ''\n"
+                 'printf "%s\\n" "${COMPREPLY[@]}"')
+        told = subprocess.run(["bash", "--norc", "-c", shell], capture_output=True, text=True,
+                              cwd=cwd or self.folder(), env={**os.environ, "PATH": path})
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        return told.stdout.split()
+
+    def test_what_is_offered(self):
+        for line, expected in (
+                ("toprun su", ["submit"]),
+                ("toprun topo ", ["show", "order", "draw", "score", "convert"]),
+                ("toprun topo order --form", ["--format"]),
+                ("toprun --rdzv-b", ["--rdzv-backend"]),
+                ("toprun --rdzv-backend ", ["static", "c10d"]),
+                ("toprun --rdzv_backend=c", ["c10d"]),
+                ("toprun submit --gpus-p", ["--gpus-per-node"]),
+                ("toprun run --order n", ["name"]),
+                ("toprun submit --order=", ["topology", "name", "scheduler", "given"]),
+                ("toprun setup --horovod=m", ["mpi"]),
+                ("toprun logs --f", ["--follow"]),
+                ("toprun completion z", ["zsh"]),
+                ("toprun help sub", ["submit"]),
+                ("toprun config show su", ["submit"]),
+                ("toprun --nproc-per-node 2 train.py --ep", []),  # the script's own
+                ("toprun --log-dir ", []),  # bash's files
+                ("toprun --log-dir --x", []),  # its value, whatever it looks like
+                ("toprun --numa-binding =", ["node", "socket", "exclusive", "core-complex"]),
+                ("toprun tr", []),
+                ("toprun s", ["submit", "shell", "setup", "status", "store"]),
+                ("toprun submit --exclusive u", []),  # its value stands behind = only
+                ("toprun submit --exclusive=u", ["user"]),
+                ("toprun shell --tee", []),
+                ("toprun logs 17 --n", ["--node"]),
+                ("toprun --partition", []),
+        ):
+            with self.subTest(line):
+                self.assertEqual(self.offered(line), expected)
+
+    def test_every_verb_is_offered(self):
+        self.assertEqual(sorted(self.offered("toprun ")), sorted(verbs()))
+
+    def test_every_long_option_of_a_verbs_help_is_offered(self):
+        for verb in ("submit", "jobs", "store", "shell"):
+            told = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", self.toprun(verb, "--help").out, re.M))
+            self.assertEqual(set(self.offered(f"toprun {verb} --")), told)
+
+    def test_the_first_word_may_be_a_script(self):
+        folder = self.folder()
+        (folder / "subway.py").write_text("")
+        self.assertEqual(self.offered("toprun sub", cwd=folder), ["submit", "subway.py"])
+
+    def test_profiles(self):
+        folder = self.folder()
+        (folder / "toprun.toml").write_text("[profile.debug]\n[profile.deep]\n[profile.long]\n")
+        self.assertEqual(self.offered("toprun submit --profile de", cwd=folder), ["debug", "deep"])
+
+    def test_under_torchruns_name(self):
+        folder = self.folder()
+        torchrun = folder / "torchrun"
+        torchrun.symlink_to(support.binary())
+        script = subprocess.run([torchrun, "--print-completion", "bash"], capture_output=True,
+                                text=True).stdout
+        self.assertEqual(self.offered("torchrun --rdzv-backend ", "torchrun", script),
+                         ["static", "c10d"])
+        self.assertEqual(self.offered("torchrun --hos", "torchrun", script), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
