@@ -352,6 +352,121 @@ class Logs(Queue):
         self.assertRegex(status, r"attempt 0  rank 1 on n1 ended with exit code 9")
 
 
+class Words(Queue):
+    """What people read about arrays, limits, requeues, and jobs that have ended."""
+
+    def test_tasks_that_wait_together(self):
+        folder = self.folder()
+        array = self.submit("-a", "2-3%2", "-N4", "--exclusive", "-H", "-o", folder / "%x.%A_%a.out")
+        status = self.toprun("status", array)
+        self.assert_ok(status)
+        self.assertIn(f"job {array}_[2-3%2] (wrap)", status.out)
+        self.assertRegex(status.out, rf"(?m)^  output     {folder}/wrap\.{array}_\*\.out$")
+        self.assertRegex(status.out, rf"(?m)^  next       toprun logs -f {array}$")
+        self.assertNotIn("4294967294", status.out)
+        logs = self.toprun("logs", array)
+        self.assert_ok(logs)
+        self.assertIn(f"{array}_*.out", logs.err)
+
+    def test_limits(self):
+        running = self.submit("-N4", "--exclusive")
+        self.in_state(running, "RUNNING")
+        waiting = self.submit("-N4", "--exclusive")
+        self.assertRegex(self.toprun("status", running).out, r"(?m)^  times .*, no time limit$")
+        told = self.toprun("status", waiting).out
+        self.assertRegex(told, r"(?m)^  times .*, (its partition's|no) time limit$")
+        self.assertRegex(told, r"(?m)^  start      .*start")
+        self.assertNotRegex(self.toprun("eta", waiting).out, r"\d{3,} h |time limit")
+
+    def test_a_job_that_was_put_back(self):
+        job = self.submit("-N1", "--requeue")
+        self.in_state(job, "RUNNING")
+        self.assert_ok(self.login("scontrol", "requeue", job))
+        cluster.wait_for(lambda: "BeginTime" in self.toprun("status", job).out, "the pause")
+        told = self.toprun("status", job).out
+        self.assertIn("BeginTime: it was put back into the queue", told)
+        self.assertIn("requeued 1 time\n", told)
+
+    def test_what_waits_is_told_while_it_is_followed(self):
+        folder = self.folder()
+        first = self.submit("-N4", "--exclusive", "-t", "10")
+        self.in_state(first, "RUNNING")
+        second = self.submit("-N4", "--exclusive", "-t", "10")
+        run = self.start("ctl", TOPRUN, "logs", "-f", second)
+        said = folder / "said"
+        with said.open("wb") as copy:
+            while b"expected to start at" not in said.read_bytes():
+                copy.write(run.process.stderr.readline())
+                copy.flush()
+        self.assertRegex(said.read_text(), f"job {second}: no waiting job of its partition has a "
+                                           f"higher priority; the first of the running ones to reach "
+                                           rf"its time limit is {first} .*; expected to start at \d+-")
+        run.kill_all()
+
+    def failed_job(self, folder):
+        """A job of toprun whose rank fails, of which Slurm still knows."""
+        (folder / "t.py").write_text("raise ValueError('7 does not match the world size')\n")
+        submitted = self.login(TOPRUN, "submit", "--nproc-per-node", "1", "t.py", cwd=folder,
+                               env=support.without_torch())
+        self.assert_ok(submitted)
+        job = submitted.out.strip()
+        cluster.wait_for(lambda: "FAILED" in self.toprun("status", job).out, "its end")
+        return job
+
+    def test_what_has_ended(self):
+        folder = self.folder()
+        job = self.failed_job(folder)
+        cause = "rank 0 on n0 ended with exit code 1: ValueError: 7 does not match the world size"
+        told = self.toprun("jobs", "--recent")
+        self.assert_ok(told)
+        self.assertRegex(told.out, rf"(?m)^ *{job}  t  +20\d\d-\S+ \S+ +1  {cause}$")
+        self.assertIn("1 rank on 1 node", self.toprun("status", job).out)
+        os.rename(folder / "logs" / job, folder / "logs" / "999999")  # Slurm has forgotten it
+        told = self.toprun("jobs", "--recent", "--json", cwd=folder)
+        self.assertIn(("999999", 1, cause), [(one["id"], one["exit_code"], one["cause"])
+                                             for one in json.loads(told.out)["jobs"]])
+        followed = self.toprun("logs", "-f", "999999", cwd=folder)
+        self.assertEqual(followed.code, 1, followed)
+        self.assertIn("job 999999 ended with exit code 1, by its own report", followed.err)
+
+    def test_an_array_that_slurm_has_forgotten(self):
+        folder = self.folder()
+        for task, code in (("2", 0), ("10", 3)):
+            (folder / f"999998_{task}").mkdir()
+            (folder / f"999998_{task}" / "n0.out").write_text(f"I am {task}\n")
+            report = {"schema": "toprun.report/1", "exit_code": code, "attempts": []}
+            (folder / f"999998_{task}" / "report.json").write_text(json.dumps(report))
+        followed = self.toprun("logs", "-f", "999998", cwd=folder)
+        self.assertEqual(followed.code, 3, followed)
+        self.assertEqual(followed.out, "999998_2 n0: I am 2\n999998_10 n0: I am 10\n")
+        told = self.toprun("status", "999998", cwd=folder)
+        self.assert_ok(told)
+        self.assertRegex(told.out, r"(?m)^  next       toprun logs 999998_10$")
+
+    def test_colours_on_a_terminal_only(self):
+        support.needs_program("script")
+        job = self.submit("-N1")
+        self.in_state(job, "RUNNING")
+
+        def on_terminal(words, **env):
+            return self.login("script", "-qec", shlex.join([TOPRUN, *words]), "/dev/null",
+                              env={"TERM": "xterm", **env}).out
+        for words in (["jobs"], ["status", job]):
+            self.assertIn("\x1b[32m", on_terminal(words))
+            self.assertNotIn("\x1b", on_terminal(words, NO_COLOR="1"))
+            self.assertNotIn("\x1b", self.toprun(*words).out)
+
+    def test_completion_asks_slurm(self):
+        job = self.submit("-N1", "-J", "mine")
+        for words, expected in ((["logs", ""], f"{job}\tmine, "), (["submit", "-p", "ur"], "urgent\t"),
+                                (["submit", "--after", job[:1]], f"{job}\tmine, "),
+                                (["submit", "--partition=main,u"], "--partition=main,urgent\t")):
+            with self.subTest(words):
+                told = self.toprun("completion", "--words", *words)
+                self.assert_ok(told)
+                self.assertIn(expected, told.out)
+
+
 class Cluster(Queue):
     def test_what_is_free(self):
         job = self.submit("-w", "n0,n1,n3", "--exclusive", "-N3")

@@ -1,8 +1,8 @@
 #include "base/clock.h"
 
-#include <ctime>
-
 #include <fmt/format.h>
+
+#include <ctime>
 
 namespace toprun {
 
@@ -25,7 +25,9 @@ std::string duration_text(std::chrono::nanoseconds duration) {
   if (ms < 60'000) return fmt::format("{:.1f} s", static_cast<double>(ms) / 1000.0);
   const auto s = ms / 1000;
   if (s < 3600) return fmt::format("{} min {:02} s", s / 60, s % 60);
-  return fmt::format("{} h {:02} min", s / 3600, s / 60 % 60);
+  constexpr std::int64_t two_days_s = 2 * 24 * 3600;
+  if (s < two_days_s) return fmt::format("{} h {:02} min", s / 3600, s / 60 % 60);
+  return fmt::format("{} d {:02} h", s / (24 * 3600), s / 3600 % 24);
 }
 
 }  // namespace toprun

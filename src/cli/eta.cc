@@ -8,8 +8,8 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "cli/job_words.h"
+#include "cli/parse.h"
 #include "cli/print.h"
-#include "cli/topo_job.h"
 #include "cli/waiting.h"
 
 namespace toprun::cli {
@@ -72,7 +72,7 @@ Result<int> print_eta(const EtaOptions& options, const Environment& environment)
   json list = json::array();
   for (const Job& job : *jobs) {
     if (options.id.empty() && job.state != JobState::pending) continue;
-    const auto lines = waiting_lines(**queue, job, *starts, *all, now);
+    const auto lines = lines_of(waiting(**queue, job, *starts, *all, now), job, now);
     text += text_of(**queue, job, lines);
     list.push_back(json_of(**queue, job, *starts, lines));
   }
@@ -91,8 +91,9 @@ int run_eta(const std::vector<std::string>& arguments, const Environment& enviro
   EtaOptions options;
   CLI::App app("When waiting jobs are expected to start, and what keeps them waiting.",
                "toprun eta");
-  app.add_option("ID", options.id, "one job; without it all of yours that wait");
+  app.add_option("ID", options.id, "one job; without it all of yours that wait")->type_name("ID");
   app.add_flag("--json", options.json, "one JSON object, toprun.eta/1");
+  app.footer("Example: toprun eta 17");
   if (const auto code = parse(app, arguments)) return *code;
   const auto printed = print_eta(options, environment);
   return printed ? *printed : give_up(printed.error());

@@ -17,6 +17,7 @@
 #include "cli/job_watch.h"
 #include "cli/job_words.h"
 #include "cli/print.h"
+#include "cli/waiting.h"
 
 namespace toprun::cli {
 namespace {
@@ -30,6 +31,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds between_looks{1'000};
 constexpr milliseconds look_per_file{5};  // 1,000 hosts' files are looked at every 5 s
 constexpr milliseconds between_reports{2'000};
+// An expected start that moved by less is the same.
+constexpr std::chrono::minutes noticed{5};
 // After a file was written: what follows at once is shown with it.
 constexpr milliseconds rest_after_news{50};
 // What a network file system may still hold back when the job has ended.
@@ -68,7 +71,10 @@ class Announcer {
   explicit Announcer(const scheduler::Queue& queue) : queue_(queue) {}
 
   void tell(const JobWatch& watch) {
-    for (const auto& [id, job] : watch.jobs()) tell(job);
+    for (const auto& [id, job] : watch.jobs()) {
+      tell(job);
+      if (const Waiting* const waiting = watch.waiting(id)) tell_the_outlook(job, *waiting);
+    }
     if (watch.trouble() == trouble_) return;
     trouble_ = watch.trouble();
     say(trouble_.empty() ? "the engine answers again"
@@ -82,11 +88,24 @@ class Announcer {
     said_[job.id] = words;
     say(words);
   }
+  // How many are ahead and when it may start, anew when either changed so that one would notice.
+  void tell_the_outlook(const Job& job, const Waiting& waiting) {
+    const bool moved =
+        waiting.start.has_value() != start_[job.id].has_value() ||
+        (waiting.start && std::chrono::abs(*waiting.start - *start_[job.id]) > noticed);
+    std::string ahead;
+    for (std::size_t i = 1; i < waiting.reasons.size(); ++i) ahead += waiting.reasons[i] + "; ";
+    if (!moved && (!waiting.needs_room || ahead_[job.id] == waiting.ahead)) return;
+    start_[job.id] = waiting.start;
+    ahead_[job.id] = waiting.ahead;
+    say(fmt::format("job {}: {}{}", printable(job.id), ahead,
+                    start_text(waiting, std::chrono::system_clock::now())));
+  }
   std::string words_of(const Job& job) const {
     switch (job.state) {
       case JobState::pending:
         if (job.reason.empty()) return {};
-        return fmt::format("job {} waits: {}", printable(job.id), reason_text(queue_, job.reason));
+        return fmt::format("job {} waits: {}", printable(job.id), reason_text(queue_, job));
       case JobState::running:
         return fmt::format("job {} runs on {}", printable(job.id), printable(job.node_list));
       case JobState::suspended:
@@ -98,6 +117,8 @@ class Announcer {
 
   const scheduler::Queue& queue_;
   std::map<std::string, std::string> said_;
+  std::map<std::string, std::optional<WallTime>> start_;
+  std::map<std::string, std::optional<std::int64_t>> ahead_;
   std::string trouble_;
 };
 
@@ -161,8 +182,9 @@ int Follower::run() {
     look_at_reports(steady_clock::now());
     wait(*news);
     if (const auto signal = interrupts_.taken()) {
-      say(fmt::format("job {} goes on: toprun logs -f {} shows it again, toprun cancel {} ends it",
-                      id_.text, id_.text, id_.text));
+      say(fmt::format(
+          "job {0} goes on: toprun logs -f {0} shows it again, toprun cancel {0} ends it",
+          id_word(id_.text)));
       return 128 + *signal;
     }
     jobs_.pass(steady_clock::now());

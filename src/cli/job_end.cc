@@ -15,7 +15,7 @@ using scheduler::JobEnd;
 using scheduler::Queue;
 
 KnownJob with_report(const Queue& queue, const Job& job) {
-  KnownJob known{job, files_of(queue, job), std::nullopt};
+  KnownJob known{job.id, job, files_of(queue, job), std::nullopt};
   if (!known.files) return known;
   if (auto report = read_report(known.files->report())) known.report = *std::move(report);
   return known;

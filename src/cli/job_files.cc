@@ -48,17 +48,55 @@ bool is_job_folder(const fs::path& folder) {
   });
 }
 
-// LOGDIR if a job of this id left something in it.
-std::optional<JobFiles> found_in(const fs::path& log_dir, const std::string& id) {
-  JobFiles files;
-  const std::string own = "." + id + ".out";
-  const std::string slurms = "slurm-" + id + ".out";
-  for (const std::string& name : names_in(log_dir)) {
-    if (name.ends_with(own) || name == slurms) files.own.push_back((log_dir / name).string());
+// The job that a name in a log folder speaks of: "17" or "17_3" of "train.17_3.out", "slurm-17.out"
+// and the folders themselves. Empty: none, or none of this id (empty: any).
+std::string id_in(std::string_view name, std::string_view id) {
+  if (name.ends_with(host_suffix)) {
+    name.remove_suffix(host_suffix.size());
+    constexpr std::string_view slurms = "slurm-";
+    name.remove_prefix(name.starts_with(slurms) ? slurms.size() : name.rfind('.') + 1);
   }
-  files.folder = (log_dir / id).string();
-  if (files.own.empty() && !is_job_folder(files.folder)) return std::nullopt;
-  return files;
+  if (id.empty()) return scheduler::parse_job_id(name) ? std::string(name) : std::string();
+  if (!name.starts_with(id)) return {};
+  const std::string_view task = name.substr(id.size());
+  const bool is_task = task.size() > 1 && task[0] == '_' && parse_int(task.substr(1));
+  return task.empty() || is_task ? std::string(name) : std::string();
+}
+
+// Of LOGDIR: the jobs of this id that left something in it.
+std::vector<FoundFiles> found_in(const fs::path& log_dir, const std::string& id) {
+  std::vector<FoundFiles> found;
+  for (const std::string& name : names_in(log_dir)) {
+    const std::string whose = id_in(name, id);
+    if (whose.empty()) continue;
+    auto job = std::ranges::find(found, whose, &FoundFiles::id);
+    if (job == found.end()) {
+      job = found.insert(job, {whose, {{}, (log_dir / whose).string()}});
+    }
+    if (name != whose) job->files.own.push_back((log_dir / name).string());
+  }
+  std::erase_if(found, [](const FoundFiles& job) {
+    return job.files.own.empty() && !is_job_folder(job.files.folder);
+  });
+  std::ranges::sort(found, natural_less, &FoundFiles::id);
+  return found;
+}
+
+// Each of these folders, and then those in it.
+std::vector<std::string> with_folders_in(const std::vector<std::string>& tops) {
+  std::vector<std::string> folders;
+  for (const std::string& top : tops) {
+    folders.push_back(top);
+    std::size_t looked_at = 0;
+    for (const std::string& name : names_in(top)) {
+      std::error_code error;
+      const fs::path folder = fs::path(top) / name;
+      if (!fs::is_directory(folder, error)) continue;
+      if (++looked_at > max_folders) break;
+      folders.push_back(folder.string());
+    }
+  }
+  return folders;
 }
 
 std::vector<LogFile> of_hosts(const JobFiles& files) {
@@ -170,19 +208,19 @@ std::vector<std::string> likely_folders(const std::vector<scheduler::Job>& jobs)
   return folders;
 }
 
-std::optional<JobFiles> search_files(const std::string& id, const std::vector<std::string>& below) {
-  for (const std::string& top : below) {
-    if (auto files = found_in(top, id)) return files;
-    std::size_t looked_at = 0;
-    for (const std::string& name : names_in(top)) {
-      std::error_code error;
-      const fs::path folder = fs::path(top) / name;
-      if (!fs::is_directory(folder, error)) continue;
-      if (++looked_at > max_folders) break;
-      if (auto files = found_in(folder, id)) return files;
-    }
+std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below) {
+  for (const std::string& folder : with_folders_in(below)) {
+    if (auto found = found_in(folder, id); !found.empty()) return found;
   }
-  return std::nullopt;
+  return {};
+}
+
+std::vector<FoundFiles> all_files(const std::vector<std::string>& below) {
+  std::vector<FoundFiles> all;
+  for (const std::string& folder : with_folders_in(below)) {
+    for (FoundFiles& job : found_in(folder, {})) all.push_back(std::move(job));
+  }
+  return all;
 }
 
 Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice) {

@@ -22,8 +22,18 @@ struct JobFiles {
 std::optional<JobFiles> files_of(const scheduler::Queue& queue, const scheduler::Job& job);
 // Where jobs that the engine has forgotten may have left their files: here, and where they ran.
 std::vector<std::string> likely_folders(const std::vector<scheduler::Job>& jobs);
-// By looking below these folders, and one level deeper, for what jobs of this id leave.
-std::optional<JobFiles> search_files(const std::string& id, const std::vector<std::string>& below);
+
+// What a job that no engine may know any more has left.
+struct FoundFiles {
+  std::string id;  // of an array's task: "9_3"
+  JobFiles files;
+};
+// By looking below these folders, and one level deeper, for what jobs of this id leave; of an array
+// job's id its tasks', in natural order.
+std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
+
+// Everything that jobs of any id have left below these folders, and one level deeper.
+std::vector<FoundFiles> all_files(const std::vector<std::string>& below);
 
 // Which of a job's output is wanted.
 struct LogChoice {

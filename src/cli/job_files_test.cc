@@ -78,19 +78,24 @@ TEST(JobFiles, AForgottenJobIsFoundByWhatItLeft) {
   const std::string top = folder.path();
   write(top + "/logs/train.17.out");
   write(top + "/logs/12_3/n0.out");
+  write(top + "/logs/12_10/report.json");
+  write(top + "/logs/train.12_3.out");
+  write(top + "/logs/train.112_3.out");
   write(top + "/slurm-19.out");
   write(top + "/18/notes.txt");  // somebody's own folder
   for (const auto& [id, expected] : std::vector<std::pair<std::string, std::string>>{
-           {"17", "/logs/17 /logs/train.17.out"},
-           {"12_3", "/logs/12_3"},
-           {"19", "/19 /slurm-19.out"},
-           {"18", "none"},
-           {"7", "none"},
+           {"17", "17: /logs/17 /logs/train.17.out; "},
+           {"12_3", "12_3: /logs/12_3 /logs/train.12_3.out; "},
+           {"12", "12_3: /logs/12_3 /logs/train.12_3.out; 12_10: /logs/12_10; "},
+           {"19", "19: /19 /slurm-19.out; "},
+           {"18", ""},
+           {"7", ""},
        }) {
-    const auto found = search_files(id, {top});
-    std::string text = found ? found->folder.substr(top.size()) : "none";
-    if (found) {
-      for (const std::string& own : found->own) text += " " + own.substr(top.size());
+    std::string text;
+    for (const FoundFiles& job : search_files(id, {top})) {
+      text += fmt::format("{}: {}", job.id, job.files.folder.substr(top.size()));
+      for (const std::string& own : job.files.own) text += " " + own.substr(top.size());
+      text += "; ";
     }
     EXPECT_EQ(text, expected) << id;
   }

@@ -39,6 +39,13 @@ void JobWatch::ask() {
   // Detached: whoever stops following does not wait for an engine that does not answer.
   std::thread([queue = queue_, id = id_, answer = answered_] {
     answer->jobs = queue->find(id);
+    answer->waiting.clear();
+    if (*answer->jobs) {
+      for (const Job& job : **answer->jobs) {
+        if (job.state != scheduler::JobState::pending) continue;
+        answer->waiting[job.id] = cli::waiting(*queue, job);
+      }
+    }
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t n = ::write(answer->event.get(), &one, sizeof one);
   }).detach();
@@ -48,6 +55,7 @@ bool JobWatch::pass(SteadyTime now) {
   std::uint64_t count = 0;
   if (asking_ && ::read(answered_->event.get(), &count, sizeof count) == sizeof count) {
     asking_ = false;
+    waiting_ = std::move(answered_->waiting);
     const bool changed = take(*answered_->jobs);
     pause_ = changed ? milliseconds(first_question) : std::min(pause_ * 3 / 2, longest_);
     next_ = now + pause_;
@@ -82,6 +90,11 @@ bool JobWatch::take(const Result<std::vector<Job>>& answer) {
     known->second = job;
   }
   return changed;
+}
+
+const Waiting* JobWatch::waiting(const std::string& id) const {
+  const auto found = waiting_.find(id);
+  return found == waiting_.end() ? nullptr : &found->second;
 }
 
 void JobWatch::hurry(SteadyTime now) {

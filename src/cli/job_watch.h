@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "cli/waiting.h"
 #include "scheduler/queue.h"
 
 namespace toprun::cli {
@@ -38,6 +39,8 @@ class JobWatch {
 
   // By id. A job that the engine has forgotten stays as it was last seen.
   const std::map<std::string, scheduler::Job>& jobs() const { return jobs_; }
+  // What a pending one waits for, as of the last answer; nullptr: it does not wait, or nobody said.
+  const Waiting* waiting(const std::string& id) const;
   // All have ended, or were forgotten by the engine before that was seen.
   bool ended() const;
   // What the engine last failed to answer; empty: it answers.
@@ -46,7 +49,9 @@ class JobWatch {
  private:
   struct Answer {
     Fd event;
-    std::optional<Result<std::vector<scheduler::Job>>> jobs;  // guarded by the event
+    // Guarded by the event:
+    std::optional<Result<std::vector<scheduler::Job>>> jobs;
+    std::map<std::string, Waiting> waiting;
   };
   void ask();
   bool take(const Result<std::vector<scheduler::Job>>& answer);
@@ -55,6 +60,7 @@ class JobWatch {
   const scheduler::JobId id_;
   const std::chrono::milliseconds longest_;
   std::map<std::string, scheduler::Job> jobs_;
+  std::map<std::string, Waiting> waiting_;
   std::shared_ptr<Answer> answered_;
   std::chrono::milliseconds pause_{first_question};
   SteadyTime next_;

@@ -34,11 +34,6 @@ json or_null(const std::string& text) {
   return text.empty() ? json(nullptr) : json(text);
 }
 
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 std::string short_name(const std::string& name) {
   const std::string text = printable(name);
   if (text.size() <= widest_name) return text;
@@ -76,11 +71,12 @@ std::string nodes_or_reason(const Job& job) {
   return job.node_list.empty() ? fmt::format("({})", job.reason) : job.node_list;
 }
 
-std::vector<std::string> waiting_reasons(const std::vector<Job>& jobs) {
+std::vector<std::string> waiting_reasons(const Queue& queue, const std::vector<Job>& jobs) {
   std::vector<std::string> reasons;
   for (const Job& job : jobs) {
     if (job.state != JobState::pending || job.reason.empty()) continue;
-    if (std::ranges::find(reasons, job.reason) == reasons.end()) reasons.push_back(job.reason);
+    std::string text = reason_text(queue, job);
+    if (std::ranges::find(reasons, text) == reasons.end()) reasons.push_back(std::move(text));
   }
   return reasons;
 }
@@ -106,9 +102,36 @@ std::string time_text(WallTime time) {
                      local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
 }
 
-std::string reason_text(const Queue& queue, const std::string& reason) {
-  const std::string words = queue.reason_words(reason);
-  return words.empty() ? printable(reason) : fmt::format("{}: {}", printable(reason), words);
+std::string reason_text(const Queue& queue, const Job& job) {
+  const std::string words = queue.reason_words(job);
+  return words.empty() ? printable(job.reason)
+                       : fmt::format("{}: {}", printable(job.reason), words);
+}
+
+std::string id_word(const std::string& id) {
+  return shell_quote(std::span(&id, 1));
+}
+
+std::string id_word(const Job& job) {
+  return id_word(has_several_tasks(job) ? job.array : job.id);
+}
+
+Colour colour_of(JobState state) {
+  switch (state) {
+    case JobState::running:
+    case JobState::completing:
+    case JobState::completed:
+      return Colour::good;
+    case JobState::pending:
+    case JobState::starting:
+    case JobState::suspended:
+    case JobState::unknown:
+      return Colour::waiting;
+    case JobState::failed:
+    case JobState::cancelled:
+      return Colour::bad;
+  }
+  return Colour::waiting;
 }
 
 std::string end_text(const Queue& queue, const Job& job) {
@@ -129,13 +152,14 @@ std::string columns_text(const std::vector<std::vector<std::string>>& rows,
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], columns_of(row[i]));
   }
   std::string out;
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string blanks(widths[i] - width_of(row[i]), ' ');
+      const std::string blanks(widths[i] - columns_of(row[i]), ' ');
       if (i > 0) line += "  ";
       line += std::ranges::find(right, i) == right.end() ? row[i] + blanks : blanks + row[i];
     }
@@ -144,7 +168,7 @@ std::string columns_text(const std::vector<std::vector<std::string>>& rows,
   return out;
 }
 
-std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs) {
+std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs, const Look& look) {
   std::vector<std::vector<std::string>> rows = {
       {"JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"}};
   for (const Job& job : jobs) {
@@ -154,10 +178,15 @@ std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs) {
                     clock_text(job.used.value_or(std::chrono::seconds(0))),
                     fmt::to_string(job.nodes), printable(nodes_or_reason(job))});
   }
-  std::string text = columns_text(rows, {0, 5, 6});
-  const auto reasons = waiting_reasons(jobs);
+  const std::string table = columns_text(rows, {0, 5, 6});
+  const auto lines = split(table, '\n');
+  std::string text = fmt::format("{}\n", lines[0]);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    text += coloured(lines[i + 1], colour_of(jobs[i].state), look) + '\n';
+  }
+  const auto reasons = waiting_reasons(queue, jobs);
   if (!reasons.empty()) text += '\n';
-  for (const std::string& reason : reasons) text += reason_text(queue, reason) + '\n';
+  for (const std::string& reason : reasons) text += reason + '\n';
   return text;
 }
 
@@ -174,7 +203,7 @@ json job_json(const Queue& queue, const Job& job) {
           {"engine_state", or_null(job.state_word)},
           {"state_words", or_null(queue.state_words(job.state_word))},
           {"reason", or_null(job.reason)},
-          {"reason_words", or_null(queue.reason_words(job.reason))},
+          {"reason_words", or_null(queue.reason_words(job))},
           {"used_s", or_null(job.used)},
           {"limit_s", or_null(job.limit)},
           {"nodes", job.nodes},

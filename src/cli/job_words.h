@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/look.h"
 #include "scheduler/queue.h"
 
 namespace toprun::cli {
@@ -16,16 +17,23 @@ std::string clock_text(std::chrono::seconds time);
 // The local time without a zone: "2026-11-22 03:26:11".
 std::string time_text(WallTime time);
 // "Resources: the nodes …", or the engine's word alone.
-std::string reason_text(const scheduler::Queue& queue, const std::string& reason);
+std::string reason_text(const scheduler::Queue& queue, const scheduler::Job& job);
+// What names the job on a command line, quoted for a shell: of tasks that wait together the array.
+std::string id_word(const scheduler::Job& job);
+std::string id_word(const std::string& id);
 // "failed with exit code 3", "cancelled by …", for a job that has ended.
 std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
 
 // For an id that the engine does not find: why, and where else to look.
 std::unexpected<Error> unknown_job(const scheduler::Queue& queue, const scheduler::JobId& id);
 
-// Slurm's columns: JOBID PARTITION NAME USER ST TIME NODES NODELIST(REASON); then, after an empty
-// line, each reason for waiting in words.
-std::string jobs_table(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs);
+// Slurm's columns, running and waiting jobs in colours: JOBID PARTITION NAME USER ST TIME NODES
+// NODELIST(REASON); then, after an empty line, each reason for waiting in words.
+std::string jobs_table(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs,
+                       const Look& look);
+
+// What a state is shown in.
+Colour colour_of(scheduler::JobState state);
 
 nlohmann::json job_json(const scheduler::Queue& queue, const scheduler::Job& job);
 

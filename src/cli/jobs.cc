@@ -6,15 +6,20 @@
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
+#include "base/look.h"
 #include "cli/job_words.h"
+#include "cli/parse.h"
 #include "cli/print.h"
-#include "cli/topo_job.h"
+#include "cli/recent.h"
 
 namespace toprun::cli {
 namespace {
 
+constexpr std::size_t most_ended = 20;
+
 struct JobsOptions {
   bool all = false;
+  bool recent = false;
   bool json = false;
 };
 
@@ -33,11 +38,30 @@ Result<int> print_jobs(const JobsOptions& options, const Environment& environmen
       (*queue)->jobs(options.all ? std::nullopt : std::optional<std::uint32_t>(::getuid()));
   if (!jobs) return std::unexpected(jobs.error());
   if (options.json) return print_bytes(jobs_json(**queue, *jobs));
-  const int code = print(jobs_table(**queue, *jobs));
+  const int code = print(jobs_table(**queue, *jobs, look_of(STDOUT_FILENO, environment)));
   if (jobs->empty() && !options.all) {
     say("no job of yours waits or runs; --all shows everybody's, toprun status ID one that ended");
   }
   return code;
+}
+
+Result<int> print_recent(const JobsOptions& options, const Environment& environment) {
+  const auto queue = scheduler::find_queue(environment);
+  const auto jobs = ended_jobs(queue ? queue->get() : nullptr, ::getuid(), most_ended);
+  if (!jobs) return std::unexpected(jobs.error());
+  if (options.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const EndedJob& job : *jobs) list.push_back(recent_json(job));
+    const nlohmann::json document = {{"schema", "toprun.recent/1"}, {"jobs", std::move(list)}};
+    return print_bytes(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                       '\n');
+  }
+  if (jobs->empty()) {
+    say(queue ? "no job of yours has ended that Slurm remembers or that left its files here"
+              : "no job left its files here; " + queue.error().line());
+    return 0;
+  }
+  return print(recent_table(*jobs, look_of(STDOUT_FILENO, environment)));
 }
 
 }  // namespace
@@ -46,9 +70,23 @@ int run_jobs(const std::vector<std::string>& arguments, const Environment& envir
   JobsOptions options;
   CLI::App app("The jobs that wait and run, your own, and why they wait.", "toprun jobs");
   app.add_flag("-a,--all", options.all, "everybody's jobs");
-  app.add_flag("--json", options.json, "one JSON object, toprun.jobs/1");
+  app.add_flag("-r,--recent", options.recent,
+               fmt::format("the last {} of yours that have ended, and what ended them: those that "
+                           "the engine remembers or that left files in this folder",
+                           most_ended));
+  app.add_flag("--json", options.json, "one JSON object: toprun.jobs/1, toprun.recent/1");
+  app.footer(
+      "Examples:\n"
+      "  toprun jobs --all\n"
+      "  toprun jobs --recent  # what has ended, and why");
   if (const auto code = parse(app, arguments)) return *code;
-  const auto printed = print_jobs(options, environment);
+  if (options.all && options.recent) {
+    return give_up(
+        usage("--recent with --all", "what others' jobs said is theirs", "give one of them")
+            .error());
+  }
+  const auto printed =
+      options.recent ? print_recent(options, environment) : print_jobs(options, environment);
   return printed ? *printed : give_up(printed.error());
 }
 

@@ -18,8 +18,11 @@ Result<void> add_report(KnownJob& known) {
 }
 
 Result<KnownJob> known_of(const scheduler::Queue& queue, const Job& job) {
-  KnownJob known{job, files_of(queue, job), std::nullopt};
-  if (!known.files) known.files = search_files(job.id, likely_folders({job}));
+  KnownJob known{job.id, job, files_of(queue, job), std::nullopt};
+  if (!known.files) {
+    auto found = search_files(job.id, likely_folders({job}));
+    if (!found.empty()) known.files = std::move(found.front().files);
+  }
   if (auto added = add_report(known); !added) return std::unexpected(added.error());
   return known;
 }
@@ -41,13 +44,13 @@ Result<std::vector<KnownJob>> find_known(const scheduler::JobId& id, const Found
     all.push_back(*std::move(known));
   }
   if (!all.empty()) return all;
-  KnownJob forgotten;
   std::vector<std::string> folders = likely_folders({});
   if (!log_dir.empty()) folders.push_back(log_dir);
-  forgotten.files = search_files(id.text, folders);
-  if (!forgotten.files) return all;
-  if (auto added = add_report(forgotten); !added) return std::unexpected(added.error());
-  all.push_back(std::move(forgotten));
+  for (FoundFiles& found : search_files(id.text, folders)) {
+    KnownJob forgotten{std::move(found.id), std::nullopt, std::move(found.files), std::nullopt};
+    if (auto added = add_report(forgotten); !added) return std::unexpected(added.error());
+    all.push_back(std::move(forgotten));
+  }
   return all;
 }
 

@@ -13,6 +13,7 @@ namespace toprun::cli {
 
 // One job, what it left on disk, and what its run says of itself.
 struct KnownJob {
+  std::string id;
   std::optional<scheduler::Job> job;  // unset: only its files are known
   std::optional<JobFiles> files;
   std::optional<JobReport> report;
@@ -21,7 +22,7 @@ struct KnownJob {
 using FoundQueue = Result<std::unique_ptr<scheduler::Queue>>;
 
 // A record per task of an array. Of a job that the engine has forgotten, or where there is no
-// engine, the one that its files tell: below the folder where we are, and below `log_dir`. Empty:
+// engine, what its files tell: below the folder where we are, and below `log_dir`. Empty:
 // nobody knows such a job.
 Result<std::vector<KnownJob>> find_known(const scheduler::JobId& id, const FoundQueue& queue,
                                          const std::string& log_dir = {});

@@ -7,9 +7,9 @@
 #include "cli/follow.h"
 #include "cli/job_words.h"
 #include "cli/log_tail.h"
+#include "cli/parse.h"
 #include "cli/print.h"
 #include "cli/remainder.h"
-#include "cli/topo_job.h"
 
 namespace toprun::cli {
 namespace {
@@ -56,10 +56,11 @@ Result<std::vector<Found>> find_files(const scheduler::JobId& id, const Environm
       found.push_back({*files, jobs.size() > 1 ? job.id : std::string(), job.nodes > 1});
     }
   }
-  if (found.empty()) {
-    const auto files = search_files(id.text, likely_folders(jobs));
-    if (!files) return nothing_found(id, jobs, queue);
-    found.push_back({*files, {}, true});
+  if (!found.empty()) return found;
+  const auto left = search_files(id.text, likely_folders(jobs));
+  if (left.empty()) return nothing_found(id, jobs, queue);
+  for (const FoundFiles& job : left) {
+    found.push_back({job.files, left.size() > 1 ? job.id : std::string(), true});
   }
   return found;
 }
@@ -90,33 +91,78 @@ int show(const LogFile& file, const std::string& prefix, bool mixed, Remainder* 
   return show_all(tail.rest());
 }
 
-Result<int> show_logs(const LogsOptions& options, const Environment& environment) {
-  const auto id = scheduler::parse_job_id(options.id);
-  if (!id) return std::unexpected(id.error());
-  const auto all = find_files(*id, environment);
-  if (!all) return std::unexpected(all.error());
+Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& options) {
   std::size_t shown = 0;
-  for (const Found& found : *all) {
+  for (const Found& found : all) {
     const auto files = log_files(found.files, options.choice);
     if (!files) return std::unexpected(files.error());
-    const bool mixed = files->size() > 1 || all->size() > 1;
+    const bool mixed = files->size() > 1 || all.size() > 1;
     Remainder remainder;
     for (const LogFile& file : *files) {
       const std::string prefix = prefix_of(file, found, options.choice);
       const bool each_once = mixed && options.choice.takes_all();
       if (const int code = show(file, prefix, mixed, each_once ? &remainder : nullptr); code != 0) {
-        return code;
+        return fail("the rest of the output is not shown");
       }
       ++shown;
     }
   }
-  if (shown == 0) {
-    say(fmt::format(
-        "job {} has printed nothing yet: there is no {}; toprun status {} tells why", options.id,
-        all->front().files.own.empty() ? all->front().files.folder : all->front().files.own.front(),
-        options.id));
+  return shown;
+}
+
+Result<int> show_logs(const LogsOptions& options, const Environment& environment) {
+  const auto id = scheduler::parse_job_id(options.id);
+  if (!id) return std::unexpected(id.error());
+  const auto all = find_files(*id, environment);
+  if (!all) return std::unexpected(all.error());
+  const auto shown = show_all(*all, options);
+  if (!shown) return std::unexpected(shown.error());
+  if (*shown == 0) {
+    const JobFiles& files = all->front().files;
+    say(fmt::format("job {} has printed nothing yet: there is no {}; toprun status {} tells why",
+                    options.id, files.own.empty() ? files.folder : files.own.front(),
+                    id_word(options.id)));
   }
   return 0;
+}
+
+Result<bool> engine_knows(const scheduler::JobId& id, const Environment& environment) {
+  const auto queue = scheduler::find_queue(environment);
+  if (!queue) {
+    if (search_files(id.text, likely_folders({})).empty()) return std::unexpected(queue.error());
+    return false;
+  }
+  const auto jobs = (*queue)->find(id);
+  if (!jobs) return std::unexpected(jobs.error());
+  return !jobs->empty();
+}
+
+// Of a job that only its files still tell of, all that there is, and the code of its own report.
+Result<int> show_what_is_left(const LogsOptions& options, const scheduler::JobId& id,
+                              const Environment& environment) {
+  const auto all = find_files(id, environment);
+  if (!all) return std::unexpected(all.error());
+  if (const auto shown = show_all(*all, options); !shown) return std::unexpected(shown.error());
+  std::optional<int> highest;
+  for (const Found& found : *all) {
+    const auto report = read_report(found.files.report());
+    if (report && *report) highest = std::max(highest, (*report)->exit_code);
+  }
+  say(highest
+          ? fmt::format("job {} ended with exit code {}, by its own report", options.id, *highest)
+          : fmt::format("job {} is over, nobody knows how: no engine knows it any more, and it "
+                        "left no report",
+                        options.id));
+  return highest.value_or(exit_failure);
+}
+
+Result<int> follow_or_show(const LogsOptions& options, const Environment& environment) {
+  const auto id = scheduler::parse_job_id(options.id);
+  if (!id) return std::unexpected(id.error());
+  const auto known = engine_knows(*id, environment);
+  if (!known) return std::unexpected(known.error());
+  return *known ? follow_job(options.id, options.choice, environment)
+                : show_what_is_left(options, *id, environment);
 }
 
 }  // namespace
@@ -126,21 +172,27 @@ int run_logs(const std::vector<std::string>& arguments, const Environment& envir
   CLI::App app("What a job has printed: each host's file, then what only the engine's has.",
                "toprun logs");
   app.add_option("ID", options.id, "as `toprun jobs` shows it: 17, or 12_3 for an array's task")
-      ->required();
+      ->required()
+      ->type_name("ID");
   app.add_flag("-f,--follow", options.follow,
                "show more as it comes, until the job ends; the exit code is the job's");
   app.add_option("--rank", options.choice.rank,
                  "only this rank's own files (--redirects or --tee keep them)")
+      ->type_name("RANK")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--node", options.choice.node, "only this host's output");
-  app.footer("Lines of several hosts begin with the host's name. Example: toprun logs -f 17");
+  app.add_option("--node", options.choice.node, "only this host's output")->type_name("HOST");
+  app.footer(
+      "Examples:\n"
+      "  toprun logs -f 17  # until the job ends\n"
+      "  toprun logs --rank 3 17  # one rank's files\n"
+      "Lines of several hosts begin with the host's name.");
   if (const auto code = parse(app, arguments)) return *code;
   if (options.choice.rank && !options.choice.node.empty()) {
     return give_up(
         usage("--rank with --node", "a rank is on one node", "give one of them").error());
   }
-  if (options.follow) return follow_job(options.id, options.choice, environment);
-  const auto shown = show_logs(options, environment);
+  const auto shown =
+      options.follow ? follow_or_show(options, environment) : show_logs(options, environment);
   return shown ? *shown : give_up(shown.error());
 }
 

@@ -1,15 +1,19 @@
 #include "cli/status.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
+#include "base/look.h"
 #include "base/text.h"
 #include "cli/job_words.h"
 #include "cli/known_job.h"
+#include "cli/parse.h"
 #include "cli/print.h"
-#include "cli/topo_job.h"
 #include "cli/waiting.h"
 
 namespace toprun::cli {
@@ -41,7 +45,7 @@ std::string headline(const Job& job) {
 }
 
 std::string limit_text(const Job& job) {
-  if (!job.limit) return "no time limit";
+  if (!job.limit) return job.limit_of_partition ? "its partition's time limit" : "no time limit";
   std::string text = "limit " + clock_text(*job.limit);
   if (job.state == JobState::running && job.used && *job.used < *job.limit) {
     text += fmt::format(", {} left", clock_text(*job.limit - *job.used));
@@ -55,6 +59,14 @@ std::string state_text(const Queue& queue, const Job& job) {
   return words.empty() ? printable(job.state_word) : fmt::format("{}: {}", job.state_word, words);
 }
 
+std::string waiting_rows(const Queue& queue, const Job& job) {
+  if (job.state != JobState::pending) return {};
+  const Waiting what = waiting(queue, job);
+  std::string out;
+  for (const std::string& reason : what.reasons) out += row(out.empty() ? "waits for" : "", reason);
+  return out + row("start", start_text(what, std::chrono::system_clock::now()));
+}
+
 std::string times_text(const Job& job) {
   std::vector<std::string> parts;
   const bool waits = job.state == JobState::pending;
@@ -63,7 +75,7 @@ std::string times_text(const Job& job) {
   if (job.ended && has_ended(job.state)) parts.push_back("ended " + time_text(*job.ended));
   if (job.used && !waits) parts.push_back("ran " + clock_text(*job.used));
   if (!has_ended(job.state)) parts.push_back(limit_text(job));
-  if (job.restarts > 0) parts.push_back(fmt::format("requeued {} times", job.restarts));
+  if (job.restarts > 0) parts.push_back("requeued " + counted(job.restarts, "time"));
   return join(parts, ", ");
 }
 
@@ -103,9 +115,9 @@ std::string run_text(const JobReport& report, bool job_has_ended) {
   } else {
     text += last.ended ? "it is over, another follows" : last.phase;
   }
-  return last.nodes.empty()
-             ? text
-             : fmt::format("{}; {} ranks on {} nodes", text, ranks, last.nodes.size());
+  return last.nodes.empty() ? text
+                            : fmt::format("{}; {} on {}", text, counted(ranks, "rank"),
+                                          counted(last.nodes.size(), "node"));
 }
 
 std::string report_rows(const JobReport& report, bool job_has_ended) {
@@ -119,38 +131,44 @@ std::string report_rows(const JobReport& report, bool job_has_ended) {
   return out;
 }
 
-std::string files_rows(const JobFiles& files, const std::string& id) {
+std::string files_rows(const JobFiles& files) {
   std::error_code error;
   std::string out;
   for (const std::string& path : files.own) out += row("output", printable(path));
   if (std::filesystem::exists(files.folder, error)) out += row("files", printable(files.folder));
-  return out + row("next", fmt::format("toprun logs -f {}", id));
+  return out;
 }
 
-std::string text_of(const Queue* queue, const std::string& id, const KnownJob& known) {
+std::string text_of(const Queue* queue, const KnownJob& known, const Look& look) {
   std::string out;
   const bool ended = !known.job || has_ended(known.job->state);
   if (known.job) {
     const Job& job = *known.job;
     out += headline(job);
-    out += row("state", state_text(*queue, job));
-    for (const std::string& line : waiting_lines(*queue, job)) out += row("waits for", line);
+    out += row("state", coloured(state_text(*queue, job), colour_of(job.state), look));
+    out += waiting_rows(*queue, job);
     out += row("times", times_text(job));
     out += row("nodes", job.node_list.empty()
                             ? fmt::format("{} wanted", job.nodes)
                             : fmt::format("{}: {}", job.nodes, printable(job.node_list)));
     out += row("folder", printable(job.folder));
   } else {
-    out += fmt::format("job {}: no engine knows it any more; this is what its files tell\n", id);
+    out +=
+        fmt::format("job {}: no engine knows it any more; this is what its files tell\n", known.id);
   }
   if (known.report) out += report_rows(*known.report, ended);
-  if (known.files) out += files_rows(*known.files, known.job ? known.job->id : id);
-  return out;
+  if (!known.files) return out;
+  const std::string word = known.job ? id_word(*known.job) : id_word(known.id);
+  return out + files_rows(*known.files) +
+         row("next", fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
 
-json json_of(const Queue* queue, const std::string& id, const KnownJob& known) {
-  json document = known.job ? job_json(*queue, *known.job) : json{{"id", id}, {"state", nullptr}};
-  document["waits_for"] = known.job ? json(waiting_lines(*queue, *known.job)) : json::array();
+json json_of(const Queue* queue, const KnownJob& known) {
+  json document =
+      known.job ? job_json(*queue, *known.job) : json{{"id", known.id}, {"state", nullptr}};
+  document["waits_for"] = known.job ? json(lines_of(waiting(*queue, *known.job), *known.job,
+                                                    std::chrono::system_clock::now()))
+                                    : json::array();
   document["output"] = known.files ? json(known.files->own) : json::array();
   document["report"] = known.report ? known.report->document : json(nullptr);
   return document;
@@ -164,9 +182,9 @@ Error unknown(const scheduler::JobId& id, const FoundQueue& queue) {
           exit_failure};
 }
 
-std::string json_text(const Queue* queue, const std::string& id, const std::vector<KnownJob>& all) {
+std::string json_text(const Queue* queue, const std::vector<KnownJob>& all) {
   json list = json::array();
-  for (const KnownJob& known : all) list.push_back(json_of(queue, id, known));
+  for (const KnownJob& known : all) list.push_back(json_of(queue, known));
   const json document = {{"schema", "toprun.status/1"},
                          {"engine", queue == nullptr ? json(nullptr) : json(queue->engine())},
                          {"jobs", std::move(list)}};
@@ -181,11 +199,12 @@ Result<int> print_status(const StatusOptions& options, const Environment& enviro
   if (!all) return std::unexpected(all.error());
   if (all->empty()) return std::unexpected(unknown(*id, queue));
   const Queue* const engine = queue ? queue->get() : nullptr;
-  if (options.json) return print_bytes(json_text(engine, options.id, *all));
+  if (options.json) return print_bytes(json_text(engine, *all));
+  const Look look = look_of(STDOUT_FILENO, environment);
   std::string text;
   for (const KnownJob& known : *all) {
     if (!text.empty()) text += '\n';
-    text += text_of(engine, options.id, known);
+    text += text_of(engine, known, look);
   }
   return print(text);
 }
@@ -197,8 +216,10 @@ int run_status(const std::vector<std::string>& arguments, const Environment& env
   CLI::App app("What is known of one job: its state and why, its nodes and ranks, its files.",
                "toprun status");
   app.add_option("ID", options.id, "as `toprun jobs` shows it: 17, or 12_3 for an array's task")
-      ->required();
+      ->required()
+      ->type_name("ID");
   app.add_flag("--json", options.json, "one JSON object, toprun.status/1");
+  app.footer("Example: toprun status 17");
   if (const auto code = parse(app, arguments)) return *code;
   const auto printed = print_status(options, environment);
   return printed ? *printed : give_up(printed.error());

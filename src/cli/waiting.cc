@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "cli/job_words.h"
 
@@ -43,15 +44,18 @@ std::vector<std::string> dependencies(const std::string& text, const std::vector
   return phrases;
 }
 
-std::string jobs_ahead(const Job& job, const std::vector<Job>& all) {
-  if (!job.priority) return {};
-  const auto ahead = std::ranges::count_if(all, [&](const Job& other) {
+std::optional<std::int64_t> jobs_ahead(const Job& job, const std::vector<Job>& all) {
+  if (!job.priority) return std::nullopt;
+  return std::ranges::count_if(all, [&](const Job& other) {
     return other.state == JobState::pending && other.id != job.id && same_queue(other, job) &&
            other.priority.value_or(0) > *job.priority;
   });
+}
+
+std::string ahead_text(std::int64_t ahead) {
   if (ahead == 0) return "no waiting job of its partition has a higher priority";
-  return fmt::format("{} waiting job{} of its partition {} a higher priority", ahead,
-                     ahead == 1 ? "" : "s", ahead == 1 ? "has" : "have");
+  return fmt::format("{} of its partition {} a higher priority", counted(ahead, "waiting job"),
+                     ahead == 1 ? "has" : "have");
 }
 
 // Of the jobs that hold nodes of its partition, the first that must end.
@@ -72,42 +76,53 @@ bool waits_for_room(const std::string& reason) {
   return reason == "Resources" || reason == "Priority";
 }
 
-std::string expected_start(const Job& job, const std::vector<Job>& starts, WallTime now) {
-  const auto told = std::ranges::find(starts, job.id, &Job::id);
-  const auto start = told == starts.end() ? job.started : told->started;
-  if (!start && !waits_for_room(job.reason)) return "no start is planned before that";
-  if (!start) {
-    return "no start is planned yet: the scheduler plans for the next jobs in line only";
-  }
-  return fmt::format("expected to start at {}, {}; earlier if others end early", time_text(*start),
-                     *start > now ? "in " + duration_text(*start - now) : "any moment now");
-}
-
 }  // namespace
 
-std::vector<std::string> waiting_lines(const Queue& queue, const Job& job,
-                                       const std::vector<Job>& starts, const std::vector<Job>& all,
-                                       WallTime now) {
-  if (job.state != JobState::pending) return {};
-  std::vector<std::string> lines;
-  if (!job.reason.empty()) lines.push_back(reason_text(queue, job.reason));
-  for (std::string& phrase : dependencies(job.dependency, all)) lines.push_back(std::move(phrase));
-  if (waits_for_room(job.reason)) {
-    for (std::string line : {jobs_ahead(job, all), first_end(job, all, now)}) {
-      if (!line.empty()) lines.push_back(std::move(line));
-    }
+std::string start_text(const Waiting& waiting, WallTime now) {
+  if (waiting.start) {
+    return fmt::format(
+        "expected to start at {}, {}; earlier if others end early", time_text(*waiting.start),
+        *waiting.start > now ? "in " + duration_text(*waiting.start - now) : "any moment now");
   }
-  lines.push_back(expected_start(job, starts, now));
-  return lines;
+  return waiting.needs_room
+             ? "no start is planned yet: the scheduler plans for the next jobs in line only"
+             : "no start is planned yet";
 }
 
-std::vector<std::string> waiting_lines(const Queue& queue, const Job& job) {
+Waiting waiting(const Queue& queue, const Job& job, const std::vector<Job>& starts,
+                const std::vector<Job>& all, WallTime now) {
+  Waiting out;
+  if (job.state != JobState::pending) return out;
+  const auto told = std::ranges::find(starts, job.id, &Job::id);
+  out.start = told == starts.end() ? job.started : told->started;
+  out.needs_room = waits_for_room(job.reason);
+  if (!job.reason.empty()) out.reasons.push_back(reason_text(queue, job));
+  for (std::string& phrase : dependencies(job.dependency, all)) {
+    out.reasons.push_back(std::move(phrase));
+  }
+  if (!out.needs_room) return out;
+  out.ahead = jobs_ahead(job, all);
+  if (out.ahead) out.reasons.push_back(ahead_text(*out.ahead));
+  if (std::string end = first_end(job, all, now); !end.empty()) {
+    out.reasons.push_back(std::move(end));
+  }
+  return out;
+}
+
+Waiting waiting(const Queue& queue, const Job& job) {
   if (job.state != JobState::pending) return {};
   const auto starts = queue.starts(job.uid);
   const auto all = queue.jobs(std::nullopt);
   const std::vector<Job> none;
-  return waiting_lines(queue, job, starts ? *starts : none, all ? *all : none,
-                       std::chrono::system_clock::now());
+  return waiting(queue, job, starts ? *starts : none, all ? *all : none,
+                 std::chrono::system_clock::now());
+}
+
+std::vector<std::string> lines_of(const Waiting& waiting, const Job& job, WallTime now) {
+  if (job.state != JobState::pending) return {};
+  std::vector<std::string> lines = waiting.reasons;
+  lines.push_back(start_text(waiting, now));
+  return lines;
 }
 
 }  // namespace toprun::cli

@@ -55,7 +55,8 @@ struct Job {
   std::string reason;      // why it waits or ended, the engine's word: "Resources"
   JobEnd end = JobEnd::other;
   std::optional<std::chrono::seconds> used;
-  std::optional<std::chrono::seconds> limit;  // unset: none
+  std::optional<std::chrono::seconds> limit;  // unset: none, or not told
+  bool limit_of_partition = false;            // the partition's, which it gets when it starts
   std::int64_t nodes = 0;
   std::string node_list;  // "n[0-3]"
   std::string batch_host;
@@ -72,6 +73,9 @@ struct Job {
   std::string out, err;  // its own files, whose patterns may be expanded in part
   std::string source;    // the program that told: "scontrol"
 };
+
+// Whether the record stands for several tasks of an array, which wait: "12_[4-9]".
+bool has_several_tasks(const Job& job);
 
 // The exit code that a job stands for: by its JobEnd, else its own, 128+n for a signal; where it
 // ended badly without either, 143 if it was cancelled, else 1. nullopt: it has not ended.
@@ -133,6 +137,8 @@ class Queue {
   // What is known of this one, also after its end; of an array a record per task. Empty: the engine
   // does not know it, or not any more.
   virtual Result<std::vector<Job>> find(const JobId& id) const = 0;
+  // The user's jobs that have ended, as far back as the engine remembers, a week at most.
+  virtual Result<std::vector<Job>> ended(std::uint32_t uid) const = 0;
   // Pending jobs, a user's or everybody's, with their expected starts where the engine can tell.
   virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
   // Whether the job's batch script is one that `toprun submit` wrote: its shell has become toprun.
@@ -144,8 +150,8 @@ class Queue {
                                                   Addressee addressee) const = 0;
   virtual Result<void> execute(const std::vector<std::string>& command) const = 0;
   virtual Result<Machines> machines() const = 0;
-  // A reason and a state in a user's words; empty: we have none for it.
-  virtual std::string reason_words(std::string_view reason) const = 0;
+  // Why this job waits or ended, and a state, in a user's words; empty: we have none for it.
+  virtual std::string reason_words(const Job& job) const = 0;
   virtual std::string state_words(std::string_view state_word) const = 0;
   // How long the engine remembers a job after its end without an archive of its own.
   virtual std::chrono::seconds memory() const = 0;

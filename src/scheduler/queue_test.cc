@@ -105,9 +105,9 @@ TEST(SlurmWords, TellsReasonsApartThatBeginAlike) {
            {"JobHeldUser", "scontrol release"},
            {"PartitionTimeLimit", "over the partition's"},
        }) {
-    EXPECT_NE(slurm::reason_words(reason).find(words), std::string_view::npos) << reason;
+    EXPECT_NE(slurm::reason_words(reason, false).find(words), std::string_view::npos) << reason;
   }
-  EXPECT_EQ(slurm::reason_words("SomethingNew"), "");
+  EXPECT_EQ(slurm::reason_words("SomethingNew", false), "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "scheduler/slurm_patterns.h"
 #include "scheduler/slurm_record.h"
 #include "scheduler/slurm_words.h"
 
@@ -54,6 +55,13 @@ void read_exit_code(std::string_view text, Job& job) {
 void read_folder(std::string_view text, Job& job) {
   job.folder = text_of(text);
 }
+// What is as long as a year is what Slurm makes of no limit once the job runs.
+void read_limit(std::string_view text, Job& job) {
+  constexpr std::chrono::hours year{365 * 24};
+  job.limit = duration(text);
+  if (job.limit >= year) job.limit.reset();
+  job.limit_of_partition = text == "Partition_Limit" || text == "NOT_SET";
+}
 void read_nodes(std::string_view text, Job& job) {
   job.nodes = leading_number(text).value_or(0);
 }
@@ -97,7 +105,7 @@ constexpr std::array squeue_columns = {
     Column{"%U", read_uid},
     Column{"%T", read_state},
     Column{"%M", [](std::string_view text, Job& job) { job.used = duration(text); }},
-    Column{"%l", [](std::string_view text, Job& job) { job.limit = duration(text); }},
+    Column{"%l", read_limit},
     Column{"%D", read_nodes},
     Column{"%N", read_node_list},
     Column{"%r", read_reason},
@@ -120,7 +128,7 @@ constexpr std::array sacct_columns = {
     Column{"State", read_state},
     Column{"ExitCode", read_exit_code},
     Column{"Elapsed", [](std::string_view text, Job& job) { job.used = duration(text); }},
-    Column{"Timelimit", [](std::string_view text, Job& job) { job.limit = duration(text); }},
+    Column{"Timelimit", read_limit},
     Column{"NNodes", read_nodes},
     Column{"NodeList", read_node_list},
     Column{"Reason", read_reason},
@@ -194,14 +202,24 @@ void read_ids(const Record& record, Job& job) {
   job.number = std::string(record.get("JobId"));
   job.array = std::string(record.get("ArrayJobId"));
   job.task = std::string(record.get("ArrayTaskId"));
-  const bool one = job.task.find_first_not_of("0123456789") == std::string::npos;
   if (job.array.empty() || job.task.empty()) {
     job.array.clear();
     job.task.clear();
     job.id = job.number;
   } else {
-    job.id = fmt::format("{}_{}", job.array, one ? job.task : "[" + job.task + "]");
+    job.id =
+        fmt::format("{}_{}", job.array, has_several_tasks(job) ? "[" + job.task + "]" : job.task);
   }
+}
+
+// Slurm expands %a for tasks that wait together as if there were none: to NO_VAL.
+std::string own_file(std::string_view told, const Job& job) {
+  std::string out(told);
+  if (!has_several_tasks(job)) return out;
+  for (std::size_t at = out.rfind(no_task); at != std::string::npos; at = out.rfind(no_task, at)) {
+    out.replace(at, no_task.size(), "%a");
+  }
+  return out;
 }
 
 Job job_of(const Record& record) {
@@ -214,7 +232,7 @@ Job job_of(const Record& record) {
   read_state(record.get("JobState"), job);
   job.reason = std::string(record.get("Reason"));
   job.used = duration(record.get("RunTime"));
-  job.limit = duration(record.get("TimeLimit"));
+  read_limit(record.get("TimeLimit"), job);
   read_nodes(record.get("NumNodes"), job);
   read_node_list(record.get("NodeList"), job);
   job.batch_host = std::string(record.get("BatchHost"));
@@ -229,8 +247,8 @@ Job job_of(const Record& record) {
   // Behind what users may fill with anything.
   job.command = std::string(record.last("Command"));
   job.folder = std::string(record.last("WorkDir"));
-  job.out = std::string(record.last("StdOut"));
-  job.err = std::string(record.last("StdErr"));
+  job.out = own_file(record.last("StdOut"), job);
+  job.err = own_file(record.last("StdErr"), job);
   settle_end(job);
   return job;
 }
@@ -257,9 +275,11 @@ std::vector<Job> parse_show_job(std::string_view text) {
   return jobs;
 }
 
-std::vector<std::string> sacct_options(const std::string& id) {
-  return {"-n", "-P", "-X", "--delimiter=" + std::string(field_end),
-          "-j", id,   "-o", joined(sacct_columns, ",")};
+std::vector<std::string> sacct_options(const std::vector<std::string>& which) {
+  std::vector<std::string> options = {
+      "-n", "-P", "-X", "--delimiter=" + std::string(field_end), "-o", joined(sacct_columns, ",")};
+  options.insert(options.end(), which.begin(), which.end());
+  return options;
 }
 
 std::vector<Job> parse_sacct(std::string_view text) {

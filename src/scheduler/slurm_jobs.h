@@ -19,8 +19,8 @@ std::vector<Job> parse_squeue(std::string_view text);
 // `scontrol show job -o`.
 std::vector<Job> parse_show_job(std::string_view text);
 
-// The words behind `sacct` for one job; and what it prints.
-std::vector<std::string> sacct_options(const std::string& id);
+// The words behind `sacct` for the jobs that `which` chooses ("-j", "7"); and what it prints.
+std::vector<std::string> sacct_options(const std::vector<std::string>& which);
 std::vector<Job> parse_sacct(std::string_view text);
 
 // The value of a line "MinJobAge               = 300 sec" of `scontrol show config`.

@@ -112,9 +112,9 @@ TEST(SlurmJobs, ReadsSacct) {
   EXPECT_EQ(jobs[0].signal, 15);
   EXPECT_EQ(jobs[1].started, std::nullopt);
   EXPECT_EQ(
-      join(sacct_options("7"), " "),
-      answer("-n -P -X --delimiter=| -j 7 -o JobID,JobIDRaw,Partition,User,UID,State,ExitCode,"
-             "Elapsed,Timelimit,NNodes,NodeList,Reason,Submit,Start,End,WorkDir,JobName"));
+      join(sacct_options({"-j", "7"}), " "),
+      answer("-n -P -X --delimiter=| -o JobID,JobIDRaw,Partition,User,UID,State,ExitCode,"
+             "Elapsed,Timelimit,NNodes,NodeList,Reason,Submit,Start,End,WorkDir,JobName -j 7"));
 }
 
 TEST(SlurmJobs, ReadsItsConfiguration) {

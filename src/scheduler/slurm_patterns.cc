@@ -8,8 +8,6 @@
 namespace toprun::scheduler::slurm {
 namespace {
 
-constexpr std::string_view no_task = "4294967294";  // NO_VAL, as Slurm itself writes it
-
 // The script runs on the first node; only the name up to the first dot counts.
 std::string first_host(const Job& job) {
   std::string name = job.batch_host;
@@ -28,7 +26,9 @@ std::string padded(std::string text, std::size_t width) {
 
 // nullopt: no symbol of Slurm's.
 std::optional<std::string> value_of(char symbol, const Job& job) {
-  const std::string task = job.task.empty() ? std::string(no_task) : job.task;
+  const std::string task = job.task.empty()         ? std::string(no_task)
+                           : has_several_tasks(job) ? "*"
+                                                    : job.task;
   switch (symbol) {
     case '%':
       return "%";

@@ -54,6 +54,7 @@ class SlurmQueue : public Queue {
   std::string_view engine() const override { return "slurm"; }
   Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;
+  Result<std::vector<Job>> ended(std::uint32_t uid) const override;
   Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
   bool is_run_by_toprun(const JobId& id) const override;
   std::vector<std::string> cancel_command(const std::vector<std::string>& ids,
@@ -61,8 +62,8 @@ class SlurmQueue : public Queue {
                                           Addressee addressee) const override;
   Result<void> execute(const std::vector<std::string>& command) const override;
   Result<Machines> machines() const override;
-  std::string reason_words(std::string_view reason) const override {
-    return std::string(slurm::reason_words(reason));
+  std::string reason_words(const Job& job) const override {
+    return std::string(slurm::reason_words(job.reason, job.restarts > 0));
   }
   std::string state_words(std::string_view state_word) const override {
     const slurm::State* const state = slurm::find_state(state_word);
@@ -122,6 +123,24 @@ Result<std::vector<Job>> SlurmQueue::starts(std::optional<std::uint32_t> uid) co
   return queued({"squeue", "-h", "--start"}, uid);
 }
 
+// The archive where there is one, else what slurmctld still remembers.
+Result<std::vector<Job>> SlurmQueue::ended(std::uint32_t uid) const {
+  std::vector<std::string> argv =
+      slurm::sacct_options({"-S", "now-7days", "-u", fmt::to_string(uid)});
+  argv.insert(argv.begin(), "sacct");
+  const auto archived = ask(argv);
+  std::vector<Job> jobs;
+  if (archived && archived->code == 0) {
+    jobs = slurm::parse_sacct(archived->out);
+  } else {
+    const auto told = answer({"scontrol", "show", "job", "-o"});
+    if (!told) return std::unexpected(told.error());
+    jobs = slurm::parse_show_job(*told);
+  }
+  std::erase_if(jobs, [&](const Job& job) { return job.uid != uid || !has_ended(job.state); });
+  return jobs;
+}
+
 // First slurmctld, which knows most, then the archive. Neither knowing the job is no error.
 Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
   const bool one_task = !id.task.empty() && !id.task.starts_with('[');
@@ -142,7 +161,7 @@ Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
 }
 
 Result<std::vector<Job>> SlurmQueue::find_in_accounting(const std::string& id) const {
-  std::vector<std::string> argv = slurm::sacct_options(id);
+  std::vector<std::string> argv = slurm::sacct_options({"-j", id});
   argv.insert(argv.begin(), "sacct");
   const auto told = answer(argv);
   if (!told) return std::unexpected(told.error());

@@ -20,8 +20,7 @@ constexpr State states[] = {
     {"COMPLETED", "CD", JobState::completed, "ended with exit code 0"},
     {"CANCELLED", "CA", JobState::cancelled, "cancelled by a user or an administrator"},
     {"FAILED", "F", JobState::failed, "failed"},
-    {"TIMEOUT", "TO", JobState::failed, "ended by Slurm at its time limit",
-     JobEnd::time_limit},
+    {"TIMEOUT", "TO", JobState::failed, "ended by Slurm at its time limit", JobEnd::time_limit},
     {"NODE_FAIL", "NF", JobState::failed, "one of its nodes failed"},
     {"OUT_OF_MEMORY", "OOM", JobState::failed, "a process needed more memory than the job has"},
     {"PREEMPTED", "PR", JobState::failed, "ended by Slurm to make room for another job",
@@ -37,6 +36,10 @@ constexpr State states[] = {
     {"SPECIAL_EXIT", "SE", JobState::pending, "queued again in a special state, and held"},
     {"RESV_DEL_HOLD", "RD", JobState::pending, "held: its reservation was deleted"},
 };
+
+// Slurm gives a job that it puts back a start time some two minutes ahead, also without --begin.
+constexpr std::string_view pause_after_requeue =
+    "it was put back into the queue, and Slurm pauses (some 2 min) before it starts it again";
 
 struct Reason {
   std::string_view start;  // of the reason's name; the first row that fits counts
@@ -150,7 +153,8 @@ JobEnd end_of_cancelled(std::string_view reason) {
   return reason == never_satisfied ? JobEnd::dependency : JobEnd::other;
 }
 
-std::string_view reason_words(std::string_view reason) {
+std::string_view reason_words(std::string_view reason, bool was_requeued) {
+  if (reason == "BeginTime" && was_requeued) return pause_after_requeue;
   const auto found = std::ranges::find_if(
       reasons, [&](const Reason& row) { return reason.starts_with(row.start); });
   return found == std::end(reasons) ? std::string_view() : found->words;

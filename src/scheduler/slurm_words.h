@@ -23,6 +23,6 @@ const State* find_state(std::string_view text);
 JobEnd end_of_cancelled(std::string_view reason);
 
 // Why a job waits or ended (squeue(1), JOB REASON CODES), in words; empty: we have none for it.
-std::string_view reason_words(std::string_view reason);
+std::string_view reason_words(std::string_view reason, bool was_requeued);
 
 }  // namespace toprun::scheduler::slurm
