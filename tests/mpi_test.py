@@ -119,7 +119,6 @@ class InsideMpirun(MpiCase):
                 self.assertIn(words, finished.err)
 
     def test_a_rank_in_place_that_fails(self):
-        """mpirun itself watches the ranks, as Slurm does."""
         finished = self.mpirun("--host", counts(n0=2, n1=2), "-n", "4", TOPRUN,
                                *shows("RANK", then="[ $RANK != 2 ] || exit 7; sleep 30"))
         self.assertEqual(finished.code, 7, finished)

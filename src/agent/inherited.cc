@@ -1,11 +1,13 @@
 #include "agent/inherited.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 namespace toprun::agent {
@@ -15,6 +17,18 @@ int read_affinity(std::array<std::byte, Inherited::max_cpus / 8>& mask) {
   // The system call, unlike the C function, tells how many bytes the kernel's masks have.
   const long bytes = ::syscall(SYS_sched_getaffinity, 0, mask.size(), mask.data());
   return bytes > 0 ? static_cast<int>(bytes) : Inherited::no_affinity;
+}
+
+std::vector<int> open_descriptors() {
+  std::vector<int> descriptors;
+  DIR* const folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return descriptors;
+  while (const dirent* const entry = ::readdir(folder)) {
+    const int fd = std::atoi(entry->d_name);  // 0 also for "." and ".."
+    if (fd > STDERR_FILENO && fd != ::dirfd(folder)) descriptors.push_back(fd);
+  }
+  ::closedir(folder);
+  return descriptors;
 }
 
 }  // namespace
@@ -44,6 +58,7 @@ Inherited Inherited::capture() {
     ::getrlimit(static_cast<__rlimit_resource>(i), &inherited.limits[i]);
   }
   inherited.affinity_bytes = read_affinity(inherited.affinity);
+  inherited.descriptors = open_descriptors();
   return inherited;
 }
 

@@ -26,6 +26,7 @@ struct Inherited {
   std::array<rlimit, RLIM_NLIMITS> limits{};
   std::array<std::byte, max_cpus / 8> affinity{};
   int affinity_bytes = no_affinity;
+  std::vector<int> descriptors;  // above 2, such as an engine's connection to its task
 
   // The CPUs of the affinity, ascending.
   std::vector<int> cpus() const;

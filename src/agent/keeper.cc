@@ -38,9 +38,11 @@ struct Shared {
   char folder[PATH_MAX];      // written by the agent, read by the keeper after the agent's death
   std::atomic<bool> resting;  // written by the keeper
   std::atomic<bool> silence;  // written by the agent
+  std::atomic<bool> joined;   // written by the agent
 };
 static_assert(std::atomic<bool>::is_always_lock_free);
 Shared* shared = nullptr;
+std::string death;
 
 bool is_ignored(int signal) {
   struct sigaction action {};
@@ -180,20 +182,22 @@ class Keeper {
     clear();
     // Our own signal came before the agent was ready to handle it.
     if (::sigismember(&forwarded_, signal) == 1) return 128 + signal;
-    say(fmt::format(
+    death = fmt::format(
         "the agent (pid {}) was killed by signal {} ({}), so all its ranks were killed{}", agent_,
         signal, ::strsignal(signal),
         signal == SIGKILL ? "; if nobody did that, look for the out-of-memory killer in dmesg"
-                          : ""));
+                          : "");
+    say(death);
     return exit_failure;
   }
 
   int stalled() {
     clear();
-    say(
+    death =
         fmt::format("the agent (pid {}) gave no sign of life for {}, so it and all its ranks were "
                     "killed; was it stopped by a signal or a debugger?",
-                    agent_, duration_text(stall_limit_)));
+                    agent_, duration_text(stall_limit_));
+    say(death);
     return exit_failure;
   }
 
@@ -277,6 +281,14 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
 void keeper_removes(const std::string& folder) {
   if (shared == nullptr || folder.size() >= sizeof shared->folder) return;
   std::memcpy(shared->folder, folder.c_str(), folder.size() + 1);
+}
+
+void tell_keeper_of_joining() {
+  if (shared != nullptr) shared->joined = true;
+}
+
+std::string death_before_joining() {
+  return shared != nullptr && shared->joined ? std::string() : death;
 }
 
 void tell_keeper_of_silence() {

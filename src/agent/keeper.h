@@ -53,6 +53,11 @@ void keeper_removes(const std::string& folder);
 // order in which the agent takes them does not tell. Without a keeper: false.
 bool keeper_rests();
 
+// From inside `agent`: the others know of it, and so of its end.
+void tell_keeper_of_joining();
+// After keep(): how the agent died before that, in words; empty if it ended by itself, or later.
+std::string death_before_joining();
+
 // From inside `agent`: nobody that it knows tells it any more how the run goes on.
 void tell_keeper_of_silence();
 // After keep(): whether the agent said so.

@@ -67,6 +67,7 @@ struct Prepared {
   ::dup2(prepared.program->stdout_fd, STDOUT_FILENO);
   ::dup2(prepared.program->stderr_fd, STDERR_FILENO);
   close_the_rest_on_exec();
+  for (const int fd : prepared.program->kept_fds) ::fcntl(fd, F_SETFD, 0);
   inherited.restore();
   const std::vector<std::byte>& affinity = prepared.program->affinity;
   const bool unbound = !affinity.empty() &&

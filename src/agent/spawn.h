@@ -29,6 +29,7 @@ struct Program {
   int stdout_fd = -1;
   int stderr_fd = -1;
   std::vector<std::byte> affinity = {};  // as sched_setaffinity(2) takes it; empty: as inherited
+  std::vector<int> kept_fds = {};        // besides the three
 };
 
 // The file that execvp would run for `name`: itself if it has a slash, else the first executable
@@ -40,7 +41,7 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
 Result<void> find_programs(std::span<Program> programs, const std::string& host);
 
 // Starts all or none and returns their process ids in order; none is left if one could not be
-// started. Of our descriptors they keep only the three named. The error names program and `host`.
+// started. Of our descriptors they keep only those named. The error names program and `host`.
 // Safe in a process with several threads.
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
                                  const std::string& host);

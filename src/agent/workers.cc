@@ -129,7 +129,8 @@ Result<std::vector<Program>> Workers::Impl::prepare(std::vector<Output::Ends>& e
                         plan.inherit_stdin ? STDIN_FILENO : null_fd,
                         pipes->out.get(),
                         pipes->err.get(),
-                        affinity_mask(plan.cpus)});
+                        affinity_mask(plan.cpus),
+                        plan.kept_fds});
     ends.push_back(std::move(*pipes));
   }
   return programs;

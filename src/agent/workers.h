@@ -26,6 +26,7 @@ struct WorkerPlan {
   StreamPlan err;
   std::string error_file;      // TORCHELASTIC_ERROR_FILE, read when the worker failed; may be empty
   bool inherit_stdin = false;  // else /dev/null
+  std::vector<int> kept_fds;   // besides stdin, stdout and stderr
   std::vector<int> cpus;       // that it is bound to; empty: the inherited ones
 };
 

@@ -134,8 +134,9 @@ constexpr std::array table = {
          "The same from a file: Open MPI's or DeepSpeed's `host slots=N`, or only names"),
     torchrun(
         FlagId::node_rank, "--node-rank", 0, "N", "PET_NODE_RANK", Group::placement,
-        "This node's place among the nodes; fixes the order unless --order is given too. Taken "
-        "from the variable it says only which node this is"),
+        "This node's place among the nodes; fixes the order unless --order is given too. With "
+        "c10d two nodes may give the same, which is then ignored. Taken from the variable it says "
+        "only which node this is"),
     torchrun(FlagId::standalone, "--standalone", 0, "", "PET_STANDALONE", Group::placement,
              "Run on this node only, whatever engine we are in; the options of the rendezvous and "
              "--node-rank are then ignored"),
@@ -176,8 +177,9 @@ constexpr std::array table = {
              "its NUMA node of its own, or cores that share a cache"),
     ours(FlagId::ranks_in_place, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE",
          Group::placement,
-         "This process is one rank, not one node: join the others and become the script. A Slurm "
-         "step with more tasks than nodes does so by itself"),
+         "This process is for one rank, not for a node: join the others and start the script once. "
+         "A Slurm step with more tasks than nodes does so by itself; where no engine is known, "
+         "RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR say which rank"),
     ours(FlagId::via, "--via", 0, "mpirun", "TOPRUN_VIA", Group::placement,
          "Start one agent per node by one mpirun (Open MPI, MPICH, Intel MPI) on the hosts of "
          "--hosts, --hostfile or the Slurm job",

@@ -504,7 +504,7 @@ Result<void> settle_launcher(Options& options) {
 Result<void> check_node_rank(const Options& options) {
   const auto nodes = options.nnodes.value;
   const auto rank = options.node_rank.value;
-  if (!nodes || !rank || *rank < *nodes) return {};
+  if (!nodes || !rank || *rank < *nodes || launch::node_rank_is_a_wish(options)) return {};
   return usage(fmt::format("--node-rank {}", *rank),
                fmt::format("{} says {} nodes, so it must be from 0 to {}", options.nnodes.source,
                            *nodes, *nodes - 1));

@@ -19,9 +19,11 @@
 #include "launch/nvlink_probe.h"
 #include "launch/orders.h"
 #include "launch/preflight.h"
+#include "launch/presence_watch.h"
 #include "launch/root.h"
 #include "launch/session.h"
 #include "rendezvous/dial.h"
+#include "scheduler/engine.h"
 #include "topology/k8s_labels.h"
 #include "topology/ports.h"
 
@@ -32,6 +34,9 @@ using rendezvous::Secret;
 namespace {
 
 constexpr std::chrono::milliseconds own_name_limit{2'000};
+constexpr std::chrono::milliseconds word_limit{2'000};  // to find the root, only to tell it why not
+constexpr std::chrono::seconds between_rival_looks{2};
+constexpr int last_watcher = 3;  // the nodes 1 … 3 look whether the root is there
 
 bool is_own(const hosts::Address& address) {
   if (address.is_loopback()) return true;
@@ -93,7 +98,7 @@ rendezvous::Join introduce(const Session& session) {
   if (job.locates() && topology::needs_ports(job.options.topology)) {
     join.ports = topology::ports_text(topology::read_ports());
   }
-  if (job.options.preflight) join.evidence = examine(job);
+  if (job.options.preflight && !session.unfit) join.evidence = examine(job);
   return join;
 }
 
@@ -116,7 +121,36 @@ void end_at_signals(Session& session) {
   };
 }
 
-asio::awaitable<int> be_root(Session& session, Secret secret) {
+// Of two agents that were told to be the root, the others find the one at the endpoint.
+asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
+  const Job& job = session.job;
+  asio::steady_timer pause(session.io);
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  while (root.is_gathering()) {
+    const auto there = co_await rendezvous::who_listens(
+        session.io, job.root_host, job.ports.front(), session.identity, job.patience);
+    const bool rival = there && there->role == rendezvous::Role::root &&
+                       there->job == session.identity.job &&
+                       there->agent != session.identity.agent;
+    if (rival && root.is_gathering()) {
+      say(fail(fmt::format("this node, {}, was told to be the job's root", job.place.node_name),
+               fmt::format("the root is at {} already", job.root_host),
+               "give each node a --node-rank of its own")
+              .error()
+              .line());
+      session.container.reset();
+      ::_exit(exit_failure);
+    }
+    pause.expires_after(between_rival_looks);
+    co_await pause.async_wait(quietly);
+  }
+}
+
+asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint) {
+  if (session.unfit && !session.job.others_come()) {
+    say(session.unfit->line());
+    co_return session.unfit->exit_code;
+  }
   end_at_signals(session);
   const CloudProbe cloud(session.io, session.job);
   const NvlinkProbe nvlink(session.io, session.job);
@@ -126,12 +160,18 @@ asio::awaitable<int> be_root(Session& session, Secret secret) {
   own.nvlink = co_await nvlink.answer();
   Root root(session, std::move(secret));
   Member member(session, root.admit_own(own), std::nullopt, session.identity.agent);
+  if (!owns_endpoint) {
+    asio::co_spawn(session.io, look_for_a_rival(session, root), asio::detached);
+  }
   // The member runs beside the root until the root tells it, as all others, to finish.
   asio::co_spawn(session.io, member.run(), [](const std::exception_ptr&, int) {});
   const Course record = co_await root.run();
-  if (session.container) co_await session.container->end();
   co_await written_out(session);
+  // First of all: an engine may end all at once as soon as the first process has ended.
   tell_the_end(session.job, record);
+  session.ended_with = record.verdict.exit_code;
+  co_await root.farewell();
+  if (session.container) co_await session.container->end();
   co_return record.verdict.exit_code;
 }
 
@@ -142,6 +182,22 @@ asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Lin
   link->close();
   constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   co_await closed->async_wait(quietly);
+}
+
+// A few of the nodes look, and end all others too, if there are any.
+std::optional<Error> root_has_ended(const Job& job, PresenceWatch& presence) {
+  const int index = job.place.my_node.value_or(0);
+  const bool looks = index > 0 && index <= last_watcher && job.place.local_rank.value_or(0) == 0;
+  const bool listed = std::ranges::find(job.place.nodes, job.root_host, &scheduler::Node::name) !=
+                      job.place.nodes.end();
+  if (!looks || !listed) return std::nullopt;
+  presence.look_if_due();
+  if (!presence.has_ended(job.root_host)) return std::nullopt;
+  if (job.nnodes > last_watcher + 1 || job.place.local_rank) scheduler::end_step(job.environment);
+  return Error{fmt::format("{} has ended before this node, {}, could join", job.root_host,
+                           job.place.node_name),
+               "the root agent was to be there, and the engine has no process of the run there",
+               "look above for what it said; is toprun there too?", exit_failure};
 }
 
 asio::awaitable<int> be_member(Session& session, Secret secret) {
@@ -157,8 +213,9 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
         fmt::format("if none of these hosts has {}'s rank 0, add to toprun: --rdzv-endpoint HOST",
                     job.place.node_count_source);
   } else if (!job.is_root) {
-    where.hint = fmt::format("if no host owns {}, give --node-rank on each, or is_host=1 on one",
-                             job.root_host);
+    where.hint = fmt::format("if no host owns {}, give {}--rdzv-conf is_host=1 on one",
+                             job.root_host,
+                             node_rank_is_a_wish(job.options) ? "" : "--node-rank on each, or ");
   }
   std::string root_agent;
   const rendezvous::MakeJoin make_join =
@@ -172,12 +229,18 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
     join.nvlink = co_await nvlink.answer();
     co_return join;
   };
-  auto joined =
-      co_await rendezvous::join_root(session.io, where, session.identity, std::move(secret),
-                                     job.patience, job.join_timeout, make_join);
+  PresenceWatch presence(session.io, job);
+  where.hopeless = [&] { return root_has_ended(job, presence); };
+  // Where the others are started by hand this one's user is told at once, and waits for nobody.
+  const bool by_hand = session.unfit && !job.others_come();
+  if (by_hand) say(session.unfit->line());
+  const auto limit = by_hand ? word_limit : job.join_timeout;
+  auto joined = co_await rendezvous::join_root(session.io, where, session.identity,
+                                               std::move(secret), job.patience, limit, make_join);
   if (!joined) {
-    say(joined.error().line());
-    co_return joined.error().exit_code;
+    const Error& error = session.unfit ? *session.unfit : joined.error();
+    if (!by_hand) say(error.line());
+    co_return error.exit_code;
   }
   Member member(session, joined->channel, joined->root, joined->root_agent);
   joined->channel->start();
@@ -208,56 +271,58 @@ void tell_the_trust(const Session& session, const Secret& secret, bool root) {
                   session.port));
 }
 
+struct Place {
+  bool is_root;
+  bool owns_endpoint;  // where the others look for the root
+};
+
 // Binds the port and decides who is root: whoever is told to be, else the first to bind the job's
 // port on the host that owns the endpoint's address.
-Result<bool> take_place(Session& session) {
+Result<Place> take_place(Session& session) {
   const Job& job = session.job;
   if (!job.several_processes()) {
     auto listening = session.listen(true, false);
     if (!listening) return std::unexpected(listening.error());
-    return true;
+    return Place{true, true};
   }
   const bool here = root_is_here(job);
   if (job.is_root.value_or(here)) {
     auto listening = session.listen(true, here);
-    if (listening) return true;
+    if (listening) return Place{true, here};
     if (job.is_root) return std::unexpected(listening.error());
   }
   auto listening = session.listen(false, here);
   if (!listening) return std::unexpected(listening.error());
-  return false;
+  return Place{false, here};
 }
 
 }  // namespace
 
-int run_agent(const Job& job, int heartbeat_fd) {
+int run_agent(const Job& job, const Orders& orders, int heartbeat_fd) {
   Session session(job, heartbeat_fd);
-  const auto orders = receive_orders(job);
-  if (!orders) {
-    say(orders.error().line());
-    return orders.error().exit_code;
+  if (orders.from_launcher) session.follow_launcher();
+  const auto place = take_place(session);
+  if (!place) {
+    const Error& error = session.unfit ? *session.unfit : place.error();
+    say(error.line());
+    return error.exit_code;
   }
-  if (orders->from_launcher) session.follow_launcher();
-  const auto root = take_place(session);
-  if (!root) {
-    say(root.error().line());
-    return root.error().exit_code;
-  }
-  auto secret = rendezvous::choose_secret(job.environment, orders->secret,
-                                          job.place.engine == "slurm", *root, job.name);
+  auto secret = rendezvous::choose_secret(job.environment, orders.secret,
+                                          job.place.engine == "slurm", place->is_root, job.name);
   if (!secret) {
     say(secret.error().line());
     return secret.error().exit_code;
   }
   tell_the_trust(session, *secret, *root);
   int exit_code = exit_failure;
-  if (job.in_container() && job.place.stance != scheduler::Stance::in_place) {
+  if (!session.unfit && job.in_container() && job.place.stance != scheduler::Stance::in_place) {
     session.container = std::make_unique<NodeContainer>(session.io, job);
     asio::co_spawn(session.io, session.container->bring_up(), asio::detached);
   }
   asio::co_spawn(
       session.io,
-      *root ? be_root(session, std::move(*secret)) : be_member(session, std::move(*secret)),
+      place->is_root ? be_root(session, std::move(*secret), place->owns_endpoint)
+                     : be_member(session, std::move(*secret)),
       [&](const std::exception_ptr& error, int code) {
         if (error) std::rethrow_exception(error);
         exit_code = code;

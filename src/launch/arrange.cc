@@ -58,6 +58,25 @@ Result<std::vector<Node>> nodes_of(const std::vector<Join>& members) {
   return nodes;
 }
 
+// Node ranks that contradict one another are worth nothing, where they are but wishes.
+std::vector<std::string> drop_clashing_wishes(std::vector<Node>& nodes) {
+  std::map<int, std::string> holders;
+  for (const Node& node : nodes) {
+    if (!node.rank) continue;
+    const auto [holder, free] = holders.try_emplace(*node.rank, node.name);
+    const bool possible = *node.rank < std::ssize(nodes);
+    if (free && possible) continue;
+    std::string why =
+        possible ? fmt::format("it is given on {} and on {}", holder->second, node.name)
+                 : fmt::format("there are {} nodes", nodes.size());
+    std::string warning = fmt::format("--node-rank {} is ignored, as with torchrun's c10d: {}",
+                                      *node.rank, why);
+    for (Node& other : nodes) other.rank.reset();
+    return {std::move(warning)};
+  }
+  return {};
+}
+
 bool all_have(const std::vector<Node>& nodes, std::optional<int> Node::*number) {
   return std::ranges::all_of(nodes, [&](const Node& node) { return (node.*number).has_value(); });
 }
@@ -165,6 +184,8 @@ Result<Arrangement> arrange(const std::vector<Join>& members, const Options& opt
                             const topology::Map& map, const std::vector<std::string>& before) {
   auto nodes = nodes_of(members);
   if (!nodes) return std::unexpected(nodes.error());
+  std::vector<std::string> warnings;
+  if (node_rank_is_a_wish(options)) warnings = drop_clashing_wishes(*nodes);
   const Choice choice = choose_order(options, *nodes, map);
   if (choice.order == Order::scheduler && !all_have(*nodes, &Node::index)) {
     return fail("--order scheduler", "no engine gives these nodes an order",
@@ -181,6 +202,7 @@ Result<Arrangement> arrange(const std::vector<Join>& members, const Options& opt
 
   Arrangement arrangement;
   arrangement.parts.resize(members.size());
+  placed->warnings.insert(placed->warnings.begin(), warnings.begin(), warnings.end());
   arrangement.order = record_of(choice, *placed);
   const int world_size = placed->nodes.back().first_rank + placed->nodes.back().nproc;
   for (std::size_t group = 0; group < placed->nodes.size(); ++group) {

@@ -52,6 +52,29 @@ TEST(Arrange, TopologyWhereThereIsEvidence) {
   EXPECT_EQ(result->parts[0].location, "/b/n0");
 }
 
+TEST(Arrange, WithC10dNodeRanksAreWishes) {
+  Options c10d;
+  c10d.rdzv_backend.value = "c10d";
+  const struct {
+    std::vector<int> wishes;
+    std::vector<int> ranks;
+    const char* warning;
+  } cases[] = {
+      {{1, 0}, {2, 0}, ""},
+      {{0, 1}, {0, 2}, ""},
+      {{0, 0}, {0, 2}, "--node-rank 0 is ignored, as with torchrun's c10d: it is given on a and on b"},
+      {{0, 5}, {0, 2}, "--node-rank 5 is ignored, as with torchrun's c10d: there are 2 nodes"},
+  };
+  for (const auto& c : cases) {
+    const std::vector<Join> members = {agent("a", 2, {}, c.wishes[0]), agent("b", 2, {}, c.wishes[1])};
+    const auto result = arrange(members, c10d, {});
+    ASSERT_TRUE(result.has_value()) << result.error().line();
+    EXPECT_EQ(first_ranks(*result), c.ranks);
+    const std::vector<std::string>& warnings = result->order.warnings;
+    EXPECT_EQ(warnings.empty() ? "" : warnings.front(), c.warning);
+  }
+}
+
 TEST(Arrange, StableNodesKeepTheirRanks) {
   const topology::Map map = racks({{"n0", "b"}, {"n1", "a"}, {"n2", "b"}, {"n3", "a"}});
   const std::vector<std::string> before = {"n1", "n3", "n0", "n2"};

@@ -25,9 +25,11 @@ using std::chrono::steady_clock;
 
 namespace {
 
-Error error_in(const json& message) {
-  return {message.value("what", "failed"), message.value("why", ""), message.value("fix", ""),
-          message.value("exit_code", exit_failure)};
+Error error_in(const json& message, const std::string& host) {
+  Error error{message.value("what", "failed"), message.value("why", ""), message.value("fix", ""),
+              message.value("exit_code", exit_failure)};
+  if (error.line().find(host) == std::string::npos) error.what = host + ": " + error.what;
+  return error;
 }
 
 // Where nodes sit matters to an order by topology, and is told to the workers.
@@ -121,7 +123,7 @@ Verdict early(std::string kind, const Error& error) {
 
 Early early_end(const json& message, const Peer& peer) {
   const std::string type = type_of(message);
-  if (type == "failed") return early("launcher", error_in(message));
+  if (type == "failed") return early("launcher", error_in(message, peer.join.host));
   if (type == "lost") {
     Conductor conductor({peer.join.host}, {1}, {});
     const std::string reason = message.value("reason", "");
@@ -298,12 +300,7 @@ asio::awaitable<Verdict> Attempt::watch() {
     } else if (const auto* said = std::get_if<Peers::Said>(&*event)) {
       heard(conductor, *said);
     } else if (const auto* left = std::get_if<Peers::Left>(&*event)) {
-      const std::size_t member = index_.at(left->join.agent);
-      if (left->lifeline) {
-        conductor.gone(member);
-      } else {
-        conductor.lost(member, left->silent, left->reason);
-      }
+      conductor.lost(index_.at(left->join.agent), left->silent, left->reason);
     } else if (std::holds_alternative<Peers::SparesChanged>(*event)) {
       count_newcomers(conductor);
     }
@@ -343,9 +340,6 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
     note("first_connect_age_ms", course_.phases.first_connect);
     note("last_connect_age_ms", course_.phases.last_connect);
     conductor.gone(member);
-  } else if (type == "becoming") {
-    one_more_started(conductor, member, message);
-    peers_.make_lifeline(said.agent);
   } else if (type == "lost") {
     const std::string reason = message.value("reason", "");
     if (peers_.is_own(said.agent)) {
@@ -354,7 +348,7 @@ void Attempt::heard(Conductor& conductor, const Peers::Said& said) {
       conductor.lost(member, false, reason);
     }
   } else if (type == "failed") {
-    conductor.failed(member, error_in(message));
+    conductor.failed(member, error_in(message, members_[member].host));
   } else if (type == "signal") {
     conductor.signalled(member, message.value("signal", 15));
   } else if (type == "notice") {

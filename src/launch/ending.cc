@@ -80,10 +80,6 @@ view::RunRecord record_of(const Job& job, const Course& course) {
   record.restarts = course.restarts;
   for (const AttemptCourse& attempt : course.attempts)
     record.attempts.push_back(record_of(attempt));
-  const bool in_place = job.place.stance == scheduler::Stance::in_place;
-  if (in_place && !course.attempts.empty() && course.attempts.back().phases.spawned) {
-    record.unseen = job.tasks - static_cast<int>(course.verdict.exits.size());
-  }
   return record;
 }
 

@@ -48,7 +48,7 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
   hints.nnodes = options.nnodes.value;
   hints.min_nodes = options.min_nodes;
   hints.nnodes_source = options.nnodes.source;
-  hints.node_rank = options.node_rank.value;
+  if (!node_rank_is_a_wish(options)) hints.node_rank = options.node_rank.value;
   hints.node_index = options.node_index.value;
   if (options.rdzv_endpoint.value) {
     hints.endpoint_source = options.rdzv_endpoint.source;
@@ -57,6 +57,7 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
   }
   hints.standalone = options.standalone;
   hints.ranks_in_place = options.ranks_in_place;
+  hints.called_torchrun = options.called_torchrun;
   hints.terminal = ::isatty(STDIN_FILENO) != 0;
   hints.host_name = hosts::host_name();
   return hints;
@@ -217,14 +218,16 @@ void choose_root(Job& job) {
   } else {
     job.root_host = "127.0.0.1";
   }
-  std::optional<int> index = options.node_rank.value;
+  std::optional<int> index;
+  if (!node_rank_is_a_wish(options)) index = options.node_rank.value;
+  const bool told = index.has_value();
   int root_index = job.place.root_node.value_or(0);
   if (!index) {
     index = job.place.my_node;
     if (endpoint && !job.place.root_node)
       root_index = listed(*endpoint, job.place.nodes).value_or(0);
   }
-  if (job.place.task && !options.node_rank.value) {
+  if (job.place.task && !told) {
     // The user's endpoint is owned by a host: its agent, or the first of its ranks, is the root.
     if (!endpoint) job.is_root = *job.place.task == 0;
     if (endpoint && job.place.local_rank.value_or(0) > 0) job.is_root = false;
@@ -342,7 +345,8 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   job.nnodes = job.place.node_count;
   job.nnodes_source = job.place.node_count_source;
   job.min_nodes = std::min(job.options.min_nodes.value_or(job.nnodes), job.nnodes);
-  if (options.node_rank.value && *options.node_rank.value >= job.nnodes) {
+  if (options.node_rank.value && *options.node_rank.value >= job.nnodes &&
+      !node_rank_is_a_wish(options)) {
     return usage(fmt::format("--node-rank {}", *options.node_rank.value),
                  fmt::format("the job has {} nodes", job.nnodes), "node ranks count from 0");
   }
@@ -361,8 +365,13 @@ Result<Job> prepare(const Options& options, const Environment& environment,
     job.tasks = job.place.tasks;
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
   }
-  if (auto known = look_here(job); !known) return std::unexpected(known.error());
-  if (auto asked = add_accelerate(job); !asked) return std::unexpected(asked.error());
+  auto known = look_here(job);
+  if (known) known = add_accelerate(job);
+  if (!known) {
+    const bool awaited = job.several_processes() && job.place.stance != Stance::starter;
+    if (options.dry_run || !awaited) return std::unexpected(known.error());
+    job.unfit = std::move(known.error());
+  }
   job.run_id = alone(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
   job.name = job.place.job.empty() ? job.run_id : job.place.job;
   choose_ports(job);

@@ -31,6 +31,8 @@ struct Job {
   std::string nproc_source;
   std::vector<std::string> program;  // the workers' argv
   std::string program_reason;        // why this Python
+  // Why this node cannot take part, though others may wait for it: its agent only tells the root.
+  std::optional<Error> unfit;
 
   std::string run_id;  // TORCHELASTIC_RUN_ID
   std::string name;    // what tells this job from others on the same port
@@ -47,6 +49,8 @@ struct Job {
   Grace grace;
 
   bool is_elastic() const { return min_nodes < nnodes; }
+  // The others come by themselves, and soon. Else somebody starts them by hand, or their pods.
+  bool others_come() const { return place.started_together || place.started_by_toprun; }
   // Whether it matters where the nodes are: of one node only if the user asks.
   bool locates() const {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;

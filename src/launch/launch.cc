@@ -40,7 +40,7 @@ void tell_the_place(const Job& job) {
   for (const std::string& note : job.place.notes) say(note);
   if (job.options.verbose == 0) return;
   for (const std::string& reason : job.place.reasons) say(reason);
-  if (job.starts_by_ssh()) return;  // its agents say what they found
+  if (job.starts_by_ssh() || job.unfit) return;  // its agents say what they found
   if (const auto note = python_exec_note(job.options, job.environment); !note.empty()) say(note);
   say(fmt::format("nodes: {} ({}); processes here: {} ({}); program: {}", job.nnodes,
                   job.nnodes_source, job.nproc, job.nproc_source,
@@ -90,6 +90,14 @@ agent::SignalFilter concerns_agent(const Options& options, const Environment& en
   };
 }
 
+// The agent has died before the others knew of it.
+int tell_others(const Job& job, const Orders& orders, const std::string& death) {
+  ::sigprocmask(SIG_SETMASK, &job.inherited.mask, nullptr);  // keep() has blocked what ends us
+  Job rest = job;
+  rest.unfit = Error{death, {}, {}, exit_failure};
+  return run_agent(rest, orders, -1);
+}
+
 // Waits; false: a signal, which keep() has blocked, tells this process to end.
 bool pause(std::chrono::milliseconds time) {
   sigset_t ends;
@@ -100,14 +108,21 @@ bool pause(std::chrono::milliseconds time) {
   return ::sigtimedwait(&ends, nullptr, &limit) < 0;
 }
 
-int keep_agent(const Job& job, const Environment& environment) {
+int be_agent(const Job& job, const Environment& environment) {
   if (scheduler::is_ssh_agent(environment)) say_block(scheduler::ssh_joins);
   copy_own_lines(job);
+  const auto orders = receive_orders(job);
+  if (!orders) return give_up(orders.error());
+  // An engine that has started each rank keeps watch over it; without ranks there is nothing to.
+  const bool unkept = job.place.stance == scheduler::Stance::in_place || job.unfit;
+  if (unkept) return run_agent(job, *orders, -1);
   std::vector<int> passed_on = named_signals(job.options);
   passed_on.push_back(grow_signal);
-  const int exit_code =
-      agent::keep([&](int heartbeat_fd) { return run_agent(job, heartbeat_fd); },
+  int exit_code =
+      agent::keep([&](int heartbeat_fd) { return run_agent(job, *orders, heartbeat_fd); },
                   keeper_patience(job), passed_on, concerns_agent(job.options, environment));
+  const std::string death = agent::death_before_joining();
+  if (!death.empty() && job.others_come()) exit_code = tell_others(job, *orders, death);
   if (scheduler::is_ssh_agent(environment) && exit_code == 255) {
     say_block(scheduler::ssh_ended_with_255);
   }
@@ -122,11 +137,9 @@ int carry_out(const Job& job, const Environment& environment) {
       if (!job.options.launcher.value.empty()) return run_mpi_ranks(job);
       return job.starts_by_ssh() ? run_ssh_step(job) : run_step(job);
     case scheduler::Stance::in_place:
-      copy_own_lines(job);
-      return run_agent(job, -1);  // this very process becomes a rank: nobody keeps watch over it
     case scheduler::Stance::single:
     case scheduler::Stance::agent:
-      return keep_agent(job, environment);
+      return be_agent(job, environment);
   }
   return exit_failure;
 }

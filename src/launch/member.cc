@@ -13,7 +13,6 @@
 #include "agent/keeper.h"
 #include "base/console.h"
 #include "base/text.h"
-#include "launch/become.h"
 #include "launch/ending.h"
 #include "launch/node_log.h"
 #include "launch/notice.h"
@@ -67,6 +66,8 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
 }
 
 asio::awaitable<int> Member::run() {
+  agent::tell_keeper_of_joining();
+  if (session_.unfit) report_failure(*session_.unfit);
   while (!exit_code_ || alive_) {
     auto event = co_await inbox_.next();
     std::visit([this](const auto& what) { on(what); }, *event);
@@ -92,7 +93,7 @@ void Member::on(const json& message) {
   } else if (type == "start") {
     const auto started = start();
     if (!started) return report_failure(started.error());
-    json news = {{"type", becomes_a_rank() ? "becoming" : "started"}};
+    json news = {{"type", "started"}};
     if (!plan_.workers.empty()) news["first_rank"] = rank_told_to(plan_.workers.front());
     // Of ranks in place each has a folder of its own.
     const bool in_place = session_.job.place.stance == scheduler::Stance::in_place;
@@ -100,8 +101,6 @@ void Member::on(const json& message) {
     report(std::move(news));
   } else if (type == "taken") {
     if (relay_) relay_->sent(message.value("bytes", std::size_t{0}));
-  } else if (type == "become") {
-    become_the_rank();
   } else if (type == "stop") {
     stop(grace_in(message));
   } else if (type == "interrupt") {
@@ -111,8 +110,7 @@ void Member::on(const json& message) {
   } else if (type == "finish") {
     if (has_a_terminal_of_its_own()) say_block(message.value("summary", ""));
     exit_code_ = message.value("exit_code", exit_failure);
-    // mpirun kills what still runs at the first other code than 0, the root before its report too.
-    root_speaks_for_all_ = root_address_ && session_.job.place.engine == "mpi";
+    root_speaks_for_all_ = root_address_ && session_.job.place.started_together;
   }
 }
 
@@ -123,6 +121,11 @@ void Member::report(json message) {
 
 void Member::become_spare() {
   spare_ = true;
+  if (session_.unfit) {
+    say(session_.unfit->line());
+    exit_code_ = session_.unfit->exit_code;
+    return;
+  }
   say(fmt::format("{}: the job at {} has all the nodes it can use now; waiting as a spare",
                   session_.job.place.node_name,
                   root_address_ ? root_address_->text() : "this host"));
@@ -219,13 +222,6 @@ void Member::on(const ContainerUp& container) {
   report({{"type", "ready"}});
 }
 
-// The root's process has to stay, and so has the store's; every other rank in place takes over the
-// process that joined for it.
-bool Member::becomes_a_rank() const {
-  return session_.job.place.stance == scheduler::Stance::in_place && root_address_ &&
-         assignment_.store.agent != session_.identity.agent;
-}
-
 Result<void> Member::make_logs() {
   if (logs_) return {};
   const Job& job = session_.job;
@@ -249,7 +245,6 @@ Result<void> Member::start() {
   auto plan = plan_work(session_.job, place, assignment_, master_addr_, session_.route, *logs_);
   if (!plan) return std::unexpected(plan.error());
   plan_ = std::move(*plan);
-  if (becomes_a_rank()) return {};
   exits_.clear();
   if (!console_) choose_console();
   plan_.output.console = console_;
@@ -264,12 +259,6 @@ Result<void> Member::start() {
   alive_ = started.has_value();
   if (alive_ && session_.paused) workers_->pause(true);
   return started;
-}
-
-void Member::become_the_rank() {
-  const Error error = become(plan_.workers.front(), session_.job.inherited, root_->descriptor());
-  say(error.line());
-  exit_code_ = error.exit_code;
 }
 
 void Member::on(const agent::WorkerExit& exit) {
@@ -330,6 +319,7 @@ void Member::report_orphaned() {
 
 void Member::on(const Lost& lost) {
   if (exit_code_) return;
+  if (session_.unfit) say(session_.unfit->line());
   say(fmt::format("{}: lost the root agent at {}: {}; {}", session_.job.place.node_name,
                   root_address_ ? root_address_->text() : "this host", lost.reason,
                   alive_ ? "stopping this node's workers" : "the job cannot go on"));

@@ -32,7 +32,8 @@ namespace toprun::launch {
 // A spare waits until a place is free. What it reports names its attempt.
 class Member {
  public:
-  // `root_address`: how this host reached the root; unset in the root's own process.
+  // `root_address`: how this host reached the root; unset in the root's own process. A member that
+  // cannot take part says so at once.
   Member(Session& session, std::shared_ptr<rendezvous::Link> root,
          std::optional<hosts::Address> root_address, std::string root_agent);
 
@@ -89,8 +90,6 @@ class Member {
   std::shared_ptr<agent::Children> children();
   Result<void> start();
   bool has_a_terminal_of_its_own() const;
-  bool becomes_a_rank() const;
-  void become_the_rank();
   void interrupt(int signal, std::chrono::milliseconds grace);
   void stop(std::chrono::milliseconds grace);
   void report_failure(const Error& error);

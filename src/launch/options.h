@@ -135,4 +135,10 @@ struct Options {
   std::vector<std::string> option_variables;
 };
 
+// torchrun ignores --node-rank with c10d, and scripts give it the same value on every node: there
+// it decides neither who is root nor who may join.
+inline bool node_rank_is_a_wish(const Options& options) {
+  return options.rdzv_backend.value == "c10d";
+}
+
 }  // namespace toprun::launch

@@ -37,7 +37,6 @@ asio::awaitable<std::optional<Peers::Event>> Peers::next(std::optional<SteadyTim
 
 bool Peers::concerns_the_job(Event& event) {
   if (auto* left = std::get_if<Left>(&event)) {
-    left->lifeline = at(left->join.agent).lifeline;
     const bool member = gathering_.is_member(left->join.agent);
     if (!member) say(fmt::format("{} no longer waits as a spare", left->join.host));
     gathering_.forget(left->join.agent);
@@ -54,16 +53,8 @@ bool Peers::concerns_the_job(Event& event) {
   return true;
 }
 
-void Peers::make_lifeline(const std::string& agent) {
-  tell(agent, {{"type", "become"}});
-  Peer& peer = peers_.at(agent);
-  peer.lifeline = true;
-  peer.link->become_lifeline();
-}
-
 void Peers::tell(const std::string& agent, const json& message) {
-  Peer& peer = peers_.at(agent);
-  if (!peer.lifeline) peer.link->send(message);
+  peers_.at(agent).link->send(message);
 }
 
 void Peers::tell_members(const json& message) {

@@ -20,8 +20,7 @@ namespace toprun::launch {
 struct Peer {
   rendezvous::Join join;
   std::shared_ptr<rendezvous::Link> link;
-  std::string address;    // where it dialled from; empty for the root's own process
-  bool lifeline = false;  // became its rank: the connection only tells that it lives
+  std::string address;  // where it dialled from; empty for the root's own process
 
   bool is_own() const { return address.empty(); }
 };
@@ -41,7 +40,6 @@ class Peers {
     std::string reason;
     bool silent = false;    // no word for too long, rather than the connection's end
     bool properly = false;  // we had closed the link
-    bool lifeline = false;  // the rank that it had become has ended
   };
   struct SparesChanged {};  // one came or went
   using Event = std::variant<Came, Said, Left, SparesChanged>;
@@ -49,6 +47,7 @@ class Peers {
   Peers(boost::asio::io_context& io, rendezvous::Size size) : inbox_(io), gathering_(size) {}
 
   rendezvous::Gathering& gathering() { return gathering_; }
+  const rendezvous::Gathering& gathering() const { return gathering_; }
   const rendezvous::Size& size() const { return gathering_.size(); }
   std::vector<std::string> missing(const std::vector<std::string>& all) const {
     return gathering_.missing(all);
@@ -65,8 +64,6 @@ class Peers {
 
   bool is_own(const std::string& agent) const { return peers_.at(agent).is_own(); }
   Peer& at(const std::string& agent) { return peers_.at(agent); }
-  // It becomes its rank now.
-  void make_lifeline(const std::string& agent);
   void tell(const std::string& agent, const nlohmann::json& message);
   void tell_members(const nlohmann::json& message);
   void tell_all(const nlohmann::json& message);

@@ -34,9 +34,9 @@ bool has_ranks_in_place(const Job& job) {
 }
 
 rendezvous::Size size_of(const Job& job) {
-  if (has_ranks_in_place(job)) return {job.tasks, job.tasks, false};
+  if (has_ranks_in_place(job)) return {job.tasks, job.tasks};
   const bool repairable = job.is_elastic() || (job.nnodes > 1 && job.options.max_restarts > 0);
-  return {job.min_nodes, job.nnodes, repairable};
+  return {job.min_nodes, job.nnodes, repairable, node_rank_is_a_wish(job.options)};
 }
 
 // Whether an engine may have ended the run. Its SIGTERM may have killed all ranks before the agents
@@ -51,7 +51,8 @@ bool may_be_the_engines(const Verdict& verdict) {
 Root::Root(Session& session, rendezvous::Secret secret)
     : session_(session),
       peers_(session.io, size_of(session.job)),
-      restarts_(peers_.gathering().size(), session.job.options.max_restarts) {
+      restarts_(peers_.gathering().size(), session.job.options.max_restarts),
+      presence_(session.io, session.job) {
   course_.started = std::chrono::system_clock::now();
   session_.door.become_root(
       std::move(secret),
@@ -97,11 +98,32 @@ asio::awaitable<Course> Root::run() {
   if (may_be_the_engines(course_.verdict)) ask_why();
   course_.ended = std::chrono::system_clock::now();
   course_.restarts = restarts_.count();
-  peers_.dismiss_all({{"type", "finish"},
-                      {"exit_code", course_.verdict.exit_code},
-                      {"summary", summary(session_.job, course_)}});
-  co_await peers_.all_gone(steady_clock::now() + farewell_timeout);
   co_return course_;
+}
+
+asio::awaitable<void> Root::farewell() {
+  const nlohmann::json words = {{"type", "finish"},
+                                {"exit_code", course_.verdict.exit_code},
+                                {"summary", summary(session_.job, course_)}};
+  int to_come = others_may_still_come() ? peers_.size().most - peers_.gathering().present() : 0;
+  peers_.dismiss_all(words);
+  const auto deadline = steady_clock::now() + latecomers_limit;
+  while (to_come > 0) {
+    const auto event = co_await peers_.next(deadline);
+    if (!event) break;
+    const auto* came = std::get_if<Peers::Came>(&*event);
+    if (came == nullptr) continue;
+    peers_.dismiss(came->agent, words);
+    --to_come;
+  }
+  co_await peers_.all_gone(steady_clock::now() + farewell_timeout);
+}
+
+// A failure ended the run before all had come: they would wait for a root that there is no more.
+bool Root::others_may_still_come() const {
+  const AttemptCourse& last = course_.attempts.back();
+  return session_.job.others_come() && !last.phases.joined && !course_.verdict.told_to_end &&
+         course_.verdict.kind != "join_timeout";
 }
 
 // An engine sends the same signal for another job's sake, for a time limit, and where a user ends
@@ -145,7 +167,7 @@ asio::awaitable<Restarts::Next> Root::one_attempt() {
   course = co_await attempt.run(std::move(course));
   const Restarts::Next next = restarts_.after(course.verdict, attempt.lived());
   if (next.again) {
-    for (const auto& [agent, signal] : attempt.leavers()) dismiss(agent, signal);
+    for (const auto& [agent, signal] : attempt.leavers()) dismiss(agent, 128 + signal);
   }
   same_members_ = peers_.members().size() == members;
   course_.attempts.push_back(std::move(course));
@@ -171,10 +193,14 @@ asio::awaitable<Early> Root::gather(AttemptCourse& course) {
     if (enough && same_members_) break;
     if (!enough) last_call_.reset();
     if (enough && !last_call_) last_call_ = steady_clock::now() + session_.job.last_call;
-    const auto event = co_await peers_.next(std::min(last_call_.value_or(deadline), next_word));
+    const auto limit = std::min(last_call_.value_or(deadline), next_word);
+    const auto look = steady_clock::now() + between_presence_looks;
+    const auto event = co_await peers_.next(std::min(limit, look));
     const auto now = steady_clock::now();
     if (event) {
       if (auto end = heard_between_attempts(*event)) co_return end;
+    } else if (auto end = ended_before_joining()) {
+      co_return end;
     } else if (last_call_ && now >= *last_call_) {
       break;
     } else if (!last_call_ && now >= deadline) {
@@ -199,9 +225,14 @@ asio::awaitable<Early> Root::pause(milliseconds time) {
 
 Early Root::heard_between_attempts(const Peers::Event& event) {
   if (const auto* said = std::get_if<Peers::Said>(&event)) {
-    if (type_of(said->message) == "leave") {
-      dismiss(said->agent, said->message.value("signal", 15));
-    } else if (type_of(said->message) != "lost" || peers_.is_own(said->agent)) {
+    const std::string type = type_of(said->message);
+    if (type == "leave") {
+      dismiss(said->agent, 128 + said->message.value("signal", 15));
+    } else if (type == "failed" && session_.job.is_elastic() && !peers_.is_own(said->agent)) {
+      const Verdict verdict = *early_end(said->message, peers_.at(said->agent));
+      say(verdict.message + "; the job goes on without it");
+      dismiss(said->agent, verdict.exit_code);
+    } else if (type != "lost" || peers_.is_own(said->agent)) {
       return early_end(said->message, peers_.at(said->agent));
     }
   } else if (const auto* left = std::get_if<Peers::Left>(&event)) {
@@ -213,9 +244,9 @@ Early Root::heard_between_attempts(const Peers::Event& event) {
 }
 
 // One agent goes, the job stays.
-void Root::dismiss(const std::string& agent, int signal) {
+void Root::dismiss(const std::string& agent, int exit_code) {
   same_members_ = false;
-  peers_.dismiss(agent, {{"type", "finish"}, {"exit_code", 128 + signal}});
+  peers_.dismiss(agent, {{"type", "finish"}, {"exit_code", exit_code}});
   peers_.gathering().forget(agent);
 }
 
@@ -225,8 +256,25 @@ std::vector<std::string> Root::missing() const {
   return peers_.missing(names);
 }
 
+// Of an elastic job it is only one node less.
+Early Root::ended_before_joining() {
+  if (session_.job.is_elastic()) return std::nullopt;
+  presence_.look_if_due();
+  for (const std::string& node : missing()) {
+    if (!presence_.has_ended(node)) continue;
+    Verdict verdict = early("agent_lost", Error{fmt::format("{} has ended before it joined", node),
+                                                "the engine has no process of the run there",
+                                                "look above for what it said; is toprun there too?",
+                                                exit_failure});
+    verdict.node = node;
+    return verdict;
+  }
+  return std::nullopt;
+}
+
 Verdict Root::nobody_else_came() const {
-  const auto& [least, most, repairable] = peers_.size();
+  const int least = peers_.size().least;
+  const int most = peers_.size().most;
   const std::vector<std::string> absent = missing();
   Verdict verdict = early(
       "join_timeout",

@@ -39,6 +39,7 @@ Session::Session(const Job& run, int heartbeat_fd)
       door(io, identity, run.patience, std::min(rendezvous::max_visitors, open_files / door_share)),
       terminal(std::make_shared<agent::Terminal>(io, agent::ConsoleDescriptors{},
                                                  wants_colours(run.environment))),
+      unfit(run.unfit),
       kept_(heartbeat_fd >= 0),
       parent_(::getppid()),
       signals_(io, [this](const auto& received) { take(received); }),
@@ -51,9 +52,9 @@ Session::Session(const Job& run, int heartbeat_fd)
     signals_.add(signal);
   }
   for (const int signal : run.options.signals_to_handle.value) signals_.add(signal);
-  if (heartbeat_fd >= 0) {  // without a keeper they have their usual effect on this process
-    signals_.add(SIGTSTP);
-    signals_.add(SIGCONT);
+  signals_.add(SIGTSTP);
+  signals_.add(SIGCONT);
+  if (heartbeat_fd >= 0) {
     beat(heartbeat_fd);
     if (agent::keeper_rests()) pause(true);  // it came before there was a handler
   }
@@ -107,7 +108,7 @@ void Session::beat(int heartbeat_fd) {
 void Session::pause(bool asked) {
   paused = asked;
   if (on_pause) on_pause(paused);
-  if (!paused) return;
+  if (!paused || !kept_) return;
   [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &agent::beat_of_rest, 1);
 }
 
@@ -116,7 +117,9 @@ void Session::take(const ReceivedSignals::Received& received) {
   // The kernel sends SIGTERM when the keeper dies.
   const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
   if (orphaned) return orphan("the keeper of its agent was killed", std::chrono::milliseconds(0));
-  if (signal == SIGTSTP || signal == SIGCONT) return pause(agent::keeper_rests());
+  if (signal == SIGTSTP || signal == SIGCONT) {
+    return pause(kept_ ? agent::keeper_rests() : signal == SIGTSTP);
+  }
   if (signal == SIGWINCH) {
     if (on_resize) on_resize();
     return;
@@ -126,7 +129,11 @@ void Session::take(const ReceivedSignals::Received& received) {
     if (kept_) return;
     if (is_notice(signal, job.options) && scheduler::signals_every_process(job.environment)) return;
   }
-  if (on_signal) on_signal(signal, false);
+  if (on_signal) {
+    on_signal(signal, false);
+  } else if (ended_with) {
+    ::_exit(*ended_with);
+  }
 }
 
 void Session::follow_launcher() {

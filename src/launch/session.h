@@ -58,13 +58,18 @@ class Session {
   std::optional<hosts::Address> route;
   // Of this node, if the ranks run in one.
   std::unique_ptr<NodeContainer> container;
+  // Why this node cannot take part.
+  std::optional<Error> unfit;
   // Who is told of a signal to this process, or of one that our launcher passes on; `for_all`: of
   // all agents it has told this one only.
   std::function<void(int signal, bool for_all)> on_signal;
+  // The run is over and told: a signal that nobody takes ends this process at once.
+  std::optional<int> ended_with;
   // Who is told that the keeper is gone, or the connection to the launcher over ssh: in words, with
   // the time that the workers have. Until it is set, the agent then ends at once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
-  // Who stops the workers at SIGTSTP (true) and lets them go on at SIGCONT; and which was last.
+  // Who stops the workers at SIGTSTP (true) and lets them go on at SIGCONT; and which was last. An
+  // agent itself goes on: without its word its node would count as lost.
   std::function<void(bool)> on_pause;
   bool paused = false;
   // Who is told that the terminal has another size.

@@ -101,7 +101,10 @@ Result<WorkPlan> plan_work(const Job& job, const Workplace& place,
     worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
     worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
     worker.error_file = files->error_json;
-    worker.inherit_stdin = !job.several_processes();
+    const bool in_place = job.place.stance == scheduler::Stance::in_place;
+    worker.inherit_stdin = in_place || !job.several_processes();
+    // The engine may speak to its task by one of them, as Slurm's PMI does.
+    if (in_place) worker.kept_fds = job.inherited.descriptors;
     if (!cpus->empty()) worker.cpus = (*cpus)[static_cast<std::size_t>(i)];
     if (in_container_of_its_own(job)) {
       auto rank = plan_rank(job, worker.argv, worker.environment, logs.folder());

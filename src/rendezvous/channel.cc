@@ -268,7 +268,7 @@ asio::awaitable<void> Channel::keep_alive() {
     const auto due = std::chrono::steady_clock::now() + patience_.beat;
     deadline_.expires_at(due);
     co_await deadline_.async_wait(quietly);
-    if (closed_ || lifeline_) co_return;
+    if (closed_) co_return;
     const auto now = std::chrono::steady_clock::now();
     // If we ourselves were stopped or busy, what the other end sent waits in the socket still.
     if (now - due > patience_.beat) heard_ = now;

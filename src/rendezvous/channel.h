@@ -61,8 +61,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   void close() override;
   // Ends the connection at once and without a word.
   void abandon() { shut(); }
-  void become_lifeline() override { lifeline_ = true; }
-  int descriptor() override { return socket_.native_handle(); }
+  int descriptor() { return socket_.native_handle(); }
 
   boost::asio::ip::tcp::endpoint local() const { return local_; }
   boost::asio::ip::tcp::endpoint remote() const { return remote_; }
@@ -92,7 +91,6 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   bool met_another_key_ = false;
   bool closing_ = false;  // close() was called
   bool ended_ = false;    // the other end has closed
-  bool lifeline_ = false;
   bool closed_ = false;
 };
 

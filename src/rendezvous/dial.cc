@@ -163,6 +163,9 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
     } else if (!root_.chosen_by_engine && now - *stranger_since > stranger_patience) {
       co_return fail(fmt::format("cannot join {}", where()), result.why, result.fix);
     }
+    if (auto why = root_.hopeless ? root_.hopeless() : std::nullopt) {
+      co_return std::unexpected(std::move(*why));
+    }
     say_waiting(result);
     asio::steady_timer timer(io_, within(pause));
     co_await timer.async_wait(quietly);
@@ -292,18 +295,24 @@ std::string probe_line(const Identity& me) {
   return Preamble{me.version, Role::probe, me.job, me.agent, random_hex(32), "none"}.line();
 }
 
-asio::awaitable<std::optional<hosts::Address>> probe(asio::io_context& io, hosts::Address address,
-                                                     StoreAddress store, Identity identity,
-                                                     Patience patience) {
-  auto channel = co_await connect_one(io, address, store.port, patience, connect_limit, nullptr);
+asio::awaitable<std::optional<Preamble>> probe(asio::io_context& io, hosts::Address address,
+                                               int port, Identity identity, Patience patience) {
+  auto channel = co_await connect_one(io, address, port, patience, connect_limit, nullptr);
   if (!channel) co_return std::nullopt;
   std::string mine = probe_line(identity);
   const auto sent = co_await (*channel)->write(std::move(mine));
   if (!sent) co_return std::nullopt;
   const auto line = co_await (*channel)->read_line(patience.first_byte);
   if (!line) co_return std::nullopt;
-  const auto theirs = Preamble::parse(*line);
-  // Addresses such as a container bridge's exist on many hosts: only the agent's own name counts.
+  co_return Preamble::parse(*line);
+}
+
+// Addresses such as a container bridge's exist on many hosts: only the agent's own name counts.
+asio::awaitable<std::optional<hosts::Address>> find_agent(asio::io_context& io,
+                                                          hosts::Address address,
+                                                          StoreAddress store, Identity identity,
+                                                          Patience patience) {
+  const auto theirs = co_await probe(io, address, store.port, identity, patience);
   if (!theirs || theirs->agent != store.agent) co_return std::nullopt;
   co_return address;
 }
@@ -331,7 +340,7 @@ asio::awaitable<Result<hosts::Address>> find_store(asio::io_context& io, StoreAd
     if (const auto address = hosts::Address::parse(text)) candidates.push_back(*address);
   }
   const std::function<asio::awaitable<std::optional<hosts::Address>>(std::size_t)> attempt =
-      [&](std::size_t i) { return probe(io, candidates[i], store, identity, patience); };
+      [&](std::size_t i) { return find_agent(io, candidates[i], store, identity, patience); };
   auto found = co_await race<hosts::Address>(io, candidates.size(), attempt);
   if (found) co_return found->second;
   co_return fail(
@@ -339,6 +348,18 @@ asio::awaitable<Result<hosts::Address>> find_store(asio::io_context& io, StoreAd
                   store.host, store.port),
       "tried " + join(store.addresses, ", "),
       "check the firewall between the nodes, or name a reachable address with --local-addr there");
+}
+
+asio::awaitable<std::optional<Preamble>> who_listens(asio::io_context& io, std::string host,
+                                                     int port, Identity identity,
+                                                     Patience patience) {
+  const auto addresses = hosts::resolve(host, resolve_limit);
+  if (!addresses) co_return std::nullopt;
+  const std::function<asio::awaitable<std::optional<Preamble>>(std::size_t)> attempt =
+      [&](std::size_t i) { return probe(io, (*addresses)[i], port, identity, patience); };
+  auto found = co_await race<Preamble>(io, addresses->size(), attempt);
+  if (!found) co_return std::nullopt;
+  co_return found->second;
 }
 
 }  // namespace toprun::rendezvous

@@ -26,6 +26,8 @@ struct RootAddress {
   std::string hint;                      // what to do if nobody answers there
   int nodes = 1;                         // how many there are to dial it
   std::vector<std::string> others = {};  // more hosts that may have it, asked after `host`
+  // Asked again and again while nobody answers: why nobody ever will.
+  std::function<std::optional<Error>()> hopeless = {};
 };
 
 inline constexpr std::chrono::seconds report_waiting_every{10};
@@ -64,5 +66,10 @@ boost::asio::awaitable<Result<Joined>> join_root(boost::asio::io_context& io, Ro
 boost::asio::awaitable<Result<hosts::Address>> find_store(boost::asio::io_context& io,
                                                           StoreAddress store, Identity identity,
                                                           Patience patience);
+
+// Whose toprun answers at one of the host's addresses; nullopt if none of this job does.
+boost::asio::awaitable<std::optional<Preamble>> who_listens(boost::asio::io_context& io,
+                                                            std::string host, int port,
+                                                            Identity identity, Patience patience);
 
 }  // namespace toprun::rendezvous

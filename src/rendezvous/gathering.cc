@@ -13,8 +13,9 @@ namespace {
 // an engine's number of the process.
 using Place = std::pair<int, std::optional<int>>;
 
-std::optional<Place> place_of(const Join& join) {
-  const auto node = join.node_rank ? join.node_rank : join.node_index;
+std::optional<Place> place_of(const Join& join, const Size& size) {
+  const bool fixed = join.node_rank && !size.ranks_are_wishes;
+  const auto node = fixed ? join.node_rank : join.node_index;
   if (!node && join.task) return Place(*join.task, std::nullopt);
   if (!node) return std::nullopt;
   return Place(*node, join.local_rank);
@@ -46,7 +47,7 @@ std::optional<Refused> Gathering::conflict(const Join& join) const {
   if (size_.repairable) return std::nullopt;
   if (const Join* const holder = holder_of_place_of(join)) {
     return Refused{Refusal::rank_taken,
-                   fmt::format("node rank {} is taken by {} (pid {})", place_of(join)->first,
+                   fmt::format("node rank {} is taken by {} (pid {})", place_of(join, size_)->first,
                                holder->host, holder->pid)};
   }
   if (full()) {
@@ -57,9 +58,11 @@ std::optional<Refused> Gathering::conflict(const Join& join) const {
 }
 
 const Join* Gathering::holder_of_place_of(const Join& join) const {
-  const auto place = place_of(join);
+  const auto place = place_of(join, size_);
   if (!place) return nullptr;
-  const auto found = std::ranges::find(members_, place, &place_of);
+  const auto found = std::ranges::find(members_, place, [this](const Join& member) {
+    return place_of(member, size_);
+  });
   return found == members_.end() ? nullptr : &*found;
 }
 

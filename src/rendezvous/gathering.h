@@ -15,6 +15,8 @@ struct Size {
   int most = 1;
   // An agent can take the place of one that was lost: newcomers beyond `most` wait as spares.
   bool repairable = false;
+  // Two may have the same node rank: it only says which one they would like (arrange() decides).
+  bool ranks_are_wishes = false;
 };
 
 // Who belongs to a job: its members in the order of joining, and the spares behind them; pure.
@@ -32,6 +34,7 @@ class Gathering {
   void forget(const std::string& agent);
   void open();
   void close() { open_ = false; }
+  bool is_open() const { return open_; }
 
   bool full() const { return present() == size_.most; }
   bool enough() const { return present() >= size_.least; }

@@ -63,6 +63,13 @@ TEST(Gathering, RefusesByName) {
   }
 }
 
+TEST(Gathering, WishesForOneRankDoNotClash) {
+  Gathering gathering({2, 2, false, true});
+  EXPECT_FALSE(gathering.admit(agent("a", 0)));
+  EXPECT_FALSE(gathering.admit(agent("b", 0)));
+  EXPECT_TRUE(gathering.full());
+}
+
 TEST(Gathering, RefusesMoreThanTheJobHas) {
   Gathering gathering = fixed(1);
   ASSERT_FALSE(gathering.admit(agent("a")));

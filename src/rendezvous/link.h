@@ -21,11 +21,6 @@ class Link {
   // Ends the connection after what is queued has been sent; of the callbacks only on_closed comes
   // after it.
   virtual void close() = 0;
-  // From now on the other end is silent for good and its end, of whatever kind, is its process's
-  // end: it is told by on_lost.
-  virtual void become_lifeline() {}
-  // The connection's descriptor; -1 if there is none.
-  virtual int descriptor() { return -1; }
 
   std::function<void(nlohmann::json)> on_message;
   // Once, when the other end is gone without having closed properly; the reason in words.

@@ -57,6 +57,9 @@ struct Allocation {
   std::optional<std::string> location_pattern;
   // From the signal by which the engine ends a job to its SIGKILL, by default; unset: none does.
   std::optional<std::chrono::seconds> kill_wait;
+  // The engine has started all processes of this launch together. It ends what still runs at the
+  // first exit code other than 0, or may be told to: only the root, the last to end, may have one.
+  bool started_together = false;
   // Our own starter started us: the job's secret comes on standard input.
   bool started_by_toprun = false;
   bool hears_launcher = true;  // else it comes in TOPRUN_SECRET, and only others hear of signals

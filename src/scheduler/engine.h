@@ -29,6 +29,7 @@ struct Hints {
   std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
   bool standalone = false;
   bool ranks_in_place = false;
+  bool called_torchrun = false;
   bool terminal = false;              // standard input is a terminal
   std::string host_name;              // for nodes that no engine names
   std::vector<Node> hosts;            // --hosts or --hostfile
@@ -74,6 +75,11 @@ struct Stop {
   std::string words;
 };
 
+struct Presence {
+  std::vector<std::string> nodes;  // that have any
+  bool may_be_late = false;        // a node that has none may not have begun yet
+};
+
 // Waits so long. False: the caller has no more time.
 using Pause = std::function<bool(std::chrono::milliseconds)>;
 
@@ -103,6 +109,11 @@ class Engine {
   // node lost, and with it whatever would have ended the job, puts the job back into the queue or
   // ends it. Blocks until then, or until it is clear that there is no need.
   virtual void settle_orphaned(const Environment& environment, const Pause& pause) const;
+  // Where the processes are that the engine started together with this one; nullopt: it does not
+  // tell. Runs commands.
+  virtual std::optional<Presence> presence(const Environment& environment) const;
+  // Ends all of these processes. Runs a command.
+  virtual void end_step(const Environment& environment) const;
 };
 
 inline constexpr std::chrono::seconds engine_answer_limit{2};
@@ -154,6 +165,10 @@ bool signals_every_process(const Environment& environment);
 
 // What each engine's settle_orphaned() does.
 void settle_orphaned(const Environment& environment, const Pause& pause);
+
+// What the first engine that can tell says.
+std::optional<Presence> presence(const Environment& environment);
+void end_step(const Environment& environment);
 
 // --standalone or --nnodes 1 on the command line: a world of its own is what the user wants.
 bool wants_single(const Hints& hints);

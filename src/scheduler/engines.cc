@@ -64,6 +64,12 @@ bool Engine::signals_every_process(const Environment&) const {
 
 void Engine::settle_orphaned(const Environment&, const Pause&) const {}
 
+std::optional<Presence> Engine::presence(const Environment&) const {
+  return std::nullopt;
+}
+
+void Engine::end_step(const Environment&) const {}
+
 std::span<const Engine* const> engines() {
   static const SshEngine ssh;
   static const MpiEngine mpi;
@@ -119,6 +125,17 @@ Result<AgentCommand> agent_command(const Environment& environment, const Allocat
 
 void settle_orphaned(const Environment& environment, const Pause& pause) {
   for (const Engine* engine : engines()) engine->settle_orphaned(environment, pause);
+}
+
+std::optional<Presence> presence(const Environment& environment) {
+  for (const Engine* engine : engines()) {
+    if (auto known = engine->presence(environment)) return known;
+  }
+  return std::nullopt;
+}
+
+void end_step(const Environment& environment) {
+  for (const Engine* engine : engines()) engine->end_step(environment);
 }
 
 std::optional<Stop> why_stopped(const Environment& environment) {

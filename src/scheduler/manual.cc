@@ -86,6 +86,7 @@ Result<std::optional<Allocation>> detect_in_slurm(const Environment& environment
           fmt::format("start one task per node: srun -N {} --ntasks-per-node=1 toprun …", nnodes));
     }
     indexed = take_index_of_task(environment, ours, allocation);
+    allocation.started_together = true;
   } else {
     indexed = take_index_in_job(environment, allocation);
   }

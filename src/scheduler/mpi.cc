@@ -73,6 +73,7 @@ Allocation allocation_of(const Environment& environment, const MpiWorld& world,
                          const Hints& hints) {
   Allocation allocation;
   allocation.engine = "mpi";
+  allocation.started_together = true;
   allocation.stance = stance_of(world, hints);
   allocation.node_count = hints.nnodes && !world.nodes ? *hints.nnodes : node_count(world);
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : world.launcher;

@@ -149,6 +149,7 @@ Result<Allocation> in_step(const Environment& environment, const Hints& hints,
   if (!index) return std::unexpected(index.error());
   if (hints.use_of(static_cast<int>(node_count)) != node_count)
     return other_node_count(hints, step);
+  allocation.started_together = true;
   allocation.node_count = static_cast<int>(node_count);
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : "SLURM_STEP_NODELIST";
   for (const std::string& name : step.nodes) allocation.nodes.push_back({name, std::nullopt});

@@ -28,6 +28,9 @@ class SlurmEngine final : public Engine {
   // With --no-kill Slurm (22.05) takes a lost node out of the job, also the one of the batch
   // script, and then keeps the job for ever. Three nodes at most ask, until SlurmdTimeout is over.
   void settle_orphaned(const Environment& environment, const Pause& pause) const override;
+  // By `sstat --pidformat`, which asks the nodes themselves, with or without accounting.
+  std::optional<Presence> presence(const Environment& environment) const override;
+  void end_step(const Environment& environment) const override;
 };
 
 // What `scontrol show job -o` printed tells of why Slurm signalled a job: PreemptTime is set from
@@ -43,6 +46,13 @@ bool is_tracked_by_cgroup(std::string_view cgroups);
 // Whether it is a job that Slurm preempted, that may run again, and that has not gone back into the
 // queue yet.
 bool awaits_requeue(std::string_view job, int restarts);
+
+// The nodes in what `sstat --noheader --parsable2 --pidformat` printed: STEP|NODE|PIDS per line.
+std::vector<std::string> nodes_in_sstat(std::string_view text);
+
+// Whether tasks of a step may wait for a prolog on their node, by `scontrol show config`: with
+// PrologFlags=Alloc it has run before the first step is made.
+bool prolog_delays_steps(std::string_view config);
 
 // How a batch script stands that is not heard of, by what `scontrol show job -o` printed of its
 // job.

@@ -288,10 +288,6 @@ std::string restarts_text(const RunRecord& run) {
 std::string outcome(const RunRecord& run) {
   const Cause* const cause =
       run.attempts.empty() || !run.attempts.back().cause ? nullptr : &*run.attempts.back().cause;
-  if (cause == nullptr && run.exit_code == 0 && run.unseen > 0) {
-    return fmt::format("all ended; how {} in place did, the engine says",
-                       counted(run.unseen, "rank"));
-  }
   if (cause == nullptr) {
     return run.exit_code == 0 ? "all ended with 0" : fmt::format("exit code {}", run.exit_code);
   }

@@ -107,9 +107,6 @@ struct RunRecord {
   WallTime ended{};
   std::vector<AttemptRecord> attempts;
   int restarts = 0;  // attempts that followed a failure
-  // Ranks of the last attempt whose exit codes only the engine knows: they took over the process
-  // that it had started.
-  int unseen = 0;
 };
 
 // The nodes in their order and what that is worth, as -v shows it: lines without line ends.

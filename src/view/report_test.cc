@@ -200,10 +200,6 @@ TEST(Report, LastLine) {
   RunRecord run = two_nodes();
   const std::string times = "toprun: 2026-11-21 10:00:00 → 10:03:20 (3 min 20 s): ";
   EXPECT_EQ(last_line(run), times + "16 ranks on 2 nodes, all ended with 0\n");
-  run.unseen = 14;
-  EXPECT_EQ(last_line(run),
-            times + "16 ranks on 2 nodes, all ended; how 14 ranks in place did, the engine says\n");
-  run.unseen = 0;
 
   agent::WorkerExit exit = failed_exit();
   run.exit_code = 7;
