@@ -98,9 +98,9 @@ TEST(Detect, OutsideAnEngine) {
            {"a rank without --nnodes", ranked(none, 1),
             "--node-rank 1: there is only 1 node (default); give --nnodes"},
            {"--ranks-in-place", in_place,
-            "--ranks-in-place: no engine started one process per rank here; start toprun by srun "
-            "-n "
-            "RANKS, or drop the option"},
+            "--ranks-in-place: no engine started one process per rank here, and RANK is not set; "
+            "start toprun by srun -n RANKS, or set RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR for "
+            "each process"},
        }) {
     EXPECT_EQ(outcome(laptop, hints), expected) << what;
   }

@@ -1,13 +1,18 @@
 #include "scheduler/local.h"
 
+#include "scheduler/inherited_world.h"
+
 namespace toprun::scheduler {
 
-Result<std::optional<Allocation>> LocalEngine::detect(const Environment&,
+Result<std::optional<Allocation>> LocalEngine::detect(const Environment& environment,
                                                       const Hints& hints) const {
   if (hints.ranks_in_place) {
-    return usage("--ranks-in-place", "no engine started one process per rank here",
-                 "start toprun by srun -n RANKS, or drop the option");
+    auto place = in_place_by_variables(environment, hints);
+    if (!place) return std::unexpected(std::move(place.error()));
+    return *std::move(place);
   }
+  auto note = check_inherited_world(environment, hints);
+  if (!note) return std::unexpected(std::move(note.error()));
   Allocation allocation;
   allocation.engine = name();
   allocation.node_count_source = hints.standalone ? "--standalone"
@@ -15,6 +20,7 @@ Result<std::optional<Allocation>> LocalEngine::detect(const Environment&,
                                                   : "default";
   allocation.my_node = 0;
   allocation.node_name = hints.host_name;
+  if (*note) allocation.notes.push_back(**note);
   allocation.reasons.push_back("one node, this one: no engine's variables are set");
   return allocation;
 }

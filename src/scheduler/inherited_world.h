@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "scheduler/allocation.h"
+#include "scheduler/engine.h"
+
+namespace toprun::scheduler {
+
+// RANK, WORLD_SIZE and MASTER_ADDR that somebody has set whom no engine of ours speaks for: an
+// operator (Kubeflow's PyTorchJob up to 1.6 and Volcano number pods by them, SageMaker and
+// hand-written scripts processes), another torchrun around this process, or an old `export`. What
+// they count is not known, so nobody is guessed at.
+//
+//   | set                              | toprun, if nothing else tells it where it is         |
+//   |----------------------------------|------------------------------------------------------|
+//   | WORLD_SIZE ≤ 1, or none of them  | one node                                             |
+//   | WORLD_SIZE > 1 and RANK          | refuses: N worlds of one; as torchrun it only says so |
+//   | WORLD_SIZE > 1, no RANK          | one node, and says so                                |
+//   | RANK ≥ WORLD_SIZE, no numbers    | refuses; as torchrun it only says so                 |
+//
+// Error: refused. A text: to be said.
+Result<std::optional<std::string>> check_inherited_world(const Environment& environment,
+                                                         const Hints& hints);
+
+// With --ranks-in-place: one process of those that the variables count. Error: what is missing.
+Result<Allocation> in_place_by_variables(const Environment& environment, const Hints& hints);
+
+}  // namespace toprun::scheduler
