@@ -313,7 +313,7 @@ int run_agent(const Job& job, const Orders& orders, int heartbeat_fd) {
     say(secret.error().line());
     return secret.error().exit_code;
   }
-  tell_the_trust(session, *secret, *root);
+  tell_the_trust(session, *secret, place->is_root);
   int exit_code = exit_failure;
   if (!session.unfit && job.in_container() && job.place.stance != scheduler::Stance::in_place) {
     session.container = std::make_unique<NodeContainer>(session.io, job);

@@ -89,7 +89,7 @@ int Gathering::newcomers() const {
   for (const Join& spare : spares_) {
     if (present() + count == size_.most) break;
     if (holder_of_place_of(spare) != nullptr) continue;
-    const auto place = place_of(spare);
+    const auto place = place_of(spare, size_);
     if (!place || taken.insert(*place).second) ++count;
   }
   return count;
