@@ -24,7 +24,7 @@ constexpr std::string_view script =
     R"sh(u=${LOGNAME:-$(id -u)}; w=; )sh"
     R"sh(s() { echo "toprun-ssh $*"; }; )sh"
     R"sh(size() { [ "$(wc -c <"$1")" -eq $n ]; }; )sh"
-    R"sh(own() { if [ -h "$d" ]; then return 1; fi; [ -O "$d" ] && [ -O "$d/$h" ] && chmod 700 "$d" "$d/$h"; }; )sh"
+    R"sh(own() { if [ -h "$d" ]; then return 1; fi; [ -O "$d" ] && [ -O "$d/$h" ] && { chmod 700 "$d" "$d/$h" 2>/dev/null || :; }; }; )sh"
     R"sh(go() { s run ${SSH_CONNECTION:-- - - -} "$1"; TOPRUN_STEP=ssh; export TOPRUN_STEP; exec "$1"; }; )sh"
     R"sh(set -- "${XDG_CACHE_HOME:-$HOME/.cache}/toprun" "/var/tmp/toprun-$u" "/dev/shm/toprun-$u" "/tmp/toprun-$u"; )sh"
     R"sh(for d; do f=$d/$h/toprun; [ -x "$f" ] && own && [ -O "$f" ] && size "$f" && go "$f"; done; )sh"
