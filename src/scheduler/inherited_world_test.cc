@@ -47,7 +47,9 @@ TEST(InheritedWorld, WhoIsRefused) {
   for (const auto& c : cases) {
     SCOPED_TRACE(c.what);
     const std::string told_so = outcome(c.environment, c.hints);
-    if (*c.outcome == '\0') EXPECT_EQ(told_so, "");
+    if (*c.outcome == '\0') {
+      EXPECT_EQ(told_so, "");
+    }
     EXPECT_TRUE(told_so.starts_with(c.outcome)) << told_so;
     EXPECT_NE(told_so.find(c.holds), std::string::npos) << told_so;
   }
