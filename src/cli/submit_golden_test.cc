@@ -93,7 +93,7 @@ const std::vector<Case>& cases() {
        {{"SBATCH_PARTITION", "main"}, {"SBATCH_TIMELIMIT", "1:00:00"}, {"SBATCH_ACCOUNT", "a b"}}},
       {"run-options",
        cpu_tree,
-       {"--nodes", "4", "-vt3", "--parallel", "tp=4,dp=8", "--max_restarts", "2", "-m",
+       {"--nodes", "4", "-v", "--tee", "3", "--parallel", "tp=4,dp=8", "--max_restarts", "2", "-m",
         "package.train", "--lr", "-1"}},
       {"program", cpu_tree, {"--standalone", "--no-python", "--", "bin/solver", "--"}},
       {"hostile-arguments",

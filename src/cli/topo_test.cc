@@ -305,10 +305,10 @@ TEST_F(Topo, HelpsOnStdout) {
   for (const auto& [arguments, text] :
        std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--help"}, "usage: toprun topo VERB"},
-           {{"-h"}, "toprun topo VERB --help"},
+           {{"-h"}, "toprun help topo VERB"},
            {{"order", "--help"}, "toprun topo order --topology racks.txt"},
-           {{"show", "--help"}, "Example: toprun topo show"},
-           {{"score", "--help"}, "Example: toprun topo score"},
+           {{"show", "--help"}, "toprun topo show --topology racks.txt"},
+           {{"score", "--help"}, "toprun topo score --topology racks.txt"},
            {{"draw", "--help"}, "toprun topo draw --topology racks.txt -o ring.svg"},
            {{"convert", "--help"}, "toprun topo convert --topology fabric.txt"},
        }) {
@@ -549,9 +549,9 @@ TEST_F(Topo, DrawsTheRing) {
 TEST_F(Topo, DrawRefusesWhatItCannotDraw) {
   const std::string path = file("racks.txt", seed_lines());
   const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
-      {{"--format", "png"}, "--format png: there is no such thing; there are svg, dot"},
+      {{"--format", "jpg"}, "--format jpg: jpg is no form of a picture; there are svg, png, dot"},
       {{"--order", "best"}, "there are topology, given, name, torchrun"},
-      {{"--order", "name", "--segment", "2"}, "only the topology order has segments"},
+      {{"--order", "name", "--segment", "2"}, "only the topology order respects it"},
       {{"--nproc-per-node", "0"}, "see toprun topo draw --help"},
   };
   for (const auto& [options, text] : rows) {

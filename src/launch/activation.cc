@@ -55,7 +55,8 @@ env -0 >&3
 
 // The word after $0 is the user's command.
 constexpr std::string_view run_command = R"(
-eval "$1" || exit
+toprun_command=$1; shift
+eval "$toprun_command" || exit
 env -0 >&3
 )";
 

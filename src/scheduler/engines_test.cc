@@ -96,7 +96,7 @@ TEST(Detect, OutsideAnEngine) {
            {"an index beyond the nodes", indexed(pod, 4),
             "node rank 4: there are only 4 nodes (PET_NNODES); node ranks begin at 0"},
            {"a rank without --nnodes", ranked(none, 1),
-            "--node-rank 1: there is only 1 node (default); give --nnodes"},
+            "--node-rank 1: the job has 1 node (default); give --nnodes"},
            {"--ranks-in-place", in_place,
             "--ranks-in-place: no engine started one process per rank here, and RANK is not set; "
             "start toprun by srun -n RANKS, or set RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR for "

@@ -68,7 +68,7 @@ TEST(SlurmJobs, ReadsShowJob) {
       "JobId=3 ArrayJobId=3 ArrayTaskId=3-10%3 JobName=w UserId=alice(1000) JobState=PENDING "
       "Reason=Resources ExitCode=0:0 NodeList= NumNodes=1-1 StartTime=Unknown\n");
   EXPECT_EQ(text_of(jobs),
-            "15_4 15 [a b] root F main 1/31536000 2 <n[0,2]> (NonZeroExitCode)\n"
+            "15_4 15 [a b] root F main 1/- 2 <n[0,2]> (NonZeroExitCode)\n"
             "3_[3-10%3] 3 [w] alice PD  -/- 1 <> (Resources)\n");
   ASSERT_EQ(jobs.size(), 2u);
   EXPECT_EQ(jobs[0].exit_code, 3);

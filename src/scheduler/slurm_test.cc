@@ -223,7 +223,7 @@ TEST(Slurm, RefusesWithWhatToDo) {
             "or give "
             "--nnodes and --rdzv-endpoint too and start every node yourself"},
            {"--node-rank beyond the nodes", step_of_agents, rank_of_agent,
-            "--node-rank 4: there are only 4 nodes (SLURM_STEP_NODELIST)"},
+            "--node-rank 4: the job has 4 nodes (SLURM_STEP_NODELIST)"},
            {"--standalone with more nodes", batch, standalone,
             "--standalone with --nnodes 4: --standalone is for one node; drop --standalone"},
            {"a heterogeneous job that does not name its nodes",
