@@ -448,11 +448,13 @@ class NothingOutlivesARun(support.TestCase):
     def test_keeper_and_agent_are_killed_at_once(self):
         """Only what workers had started is left, and is found as docs/failures.md says."""
         run = self.start("exec sleep 301")
+        support.wait_until(lambda: list(run.processes().values()).count("sleep 301") == 2, 30,
+                           "workers work")
         agent = run.agent()
         os.kill(agent, signal.SIGSTOP)  # it is not to see the keeper's end
         run.signal(signal.SIGKILL)
         os.kill(agent, signal.SIGKILL)
-        support.wait_until(lambda: set(run.processes().values()) == {"sleep 300"}, 10, "workers end")
+        support.wait_until(lambda: set(run.processes().values()) == {"sleep 300"}, 30, "workers end")
         left = run.processes()
         found = self.run_to_end("sh", "-c", FIND_RANKS_CHILDREN).out.split()
         self.assertLessEqual({f"/proc/{pid}/environ" for pid in left}, set(found))

@@ -68,7 +68,7 @@ class Environment(support.TestCase):
     def test_variable_by_variable(self):
         port = support.free_port()
         finished = self.toprun(
-            "--nproc-per-node", 2, "--master-port", port, "--rdzv-id", "job7", *SH, "env | sort",
+            "--nnodes", 1, "--nproc-per-node", 2, "--master-port", port, "--rdzv-id", "job7", *SH, "env | sort",
             env={"RANK": "77", "WORLD_SIZE": "99", "LOCAL_RANK": "5", "PET_ROLE": "trainer",
                  "TOPRUN_PREFIX": "1", "TOPRUN_SECRET": "hush", "CUDA_VISIBLE_DEVICES": "3,4"})
         self.assert_ok(finished)

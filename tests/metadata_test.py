@@ -143,6 +143,7 @@ class Cloud(cluster.TestCase):
         its last line, the run's summary."""
         words = [TOPRUN, "--nnodes", hosts, "--rdzv-backend", "c10d", "--rdzv-endpoint",
                  f"n0:{PORT}", *options, *shows(*VARIABLES)]
+        env = {"TOPRUN_SECRET": "of this test"} | (env or {})
         runs = [self.start(f"n{host}", *words, env=env) for host in range(hosts)]
         finished = [run.wait(60) for run in runs]
         for run, one in zip(runs, finished):

@@ -25,10 +25,18 @@
 namespace toprun::topology {
 namespace {
 
+constexpr std::string_view slurm_option = "slurm";
+
 bool in_slurm(const Request& request) {
   if (request.outside_of_jobs && find_program("scontrol", request.environment)) return true;
   return request.environment.non_empty("SLURM_JOB_ID").has_value() ||
          std::ranges::any_of(request.members, [](const Member& m) { return !m.address.empty(); });
+}
+
+// Slurm's programs are on many machines that are in no cluster of its: there its silence says
+// nothing.
+bool is_only_tried(const Source& row, const Request& request) {
+  return row.option == slurm_option && request.outside_of_jobs && request.topology == "auto";
 }
 
 bool on(Cloud cloud, const Request& request) {
@@ -62,11 +70,11 @@ constexpr std::string_view k8s_option = "k8s";
 
 // All kinds, in the order in which they are believed. Rows of one option stand together.
 constexpr std::array<Source, 12> table = {{
-    {"slurm", "each node's SLURM_TOPOLOGY_ADDR", in_slurm, read_slurm_addresses, Speed::at_once,
-     Fault::final},
-    {"slurm", "topology.yaml or topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm,
+    {slurm_option, "each node's SLURM_TOPOLOGY_ADDR", in_slurm, read_slurm_addresses,
+     Speed::at_once, Fault::final},
+    {slurm_option, "topology.yaml or topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm,
      read_slurm_conf, Speed::at_once, Fault::passed_over},
-    {"slurm", "`scontrol show topology`", in_slurm, read_scontrol_topology, Speed::slow,
+    {slurm_option, "`scontrol show topology`", in_slurm, read_scontrol_topology, Speed::slow,
      Fault::passed_over},
     {k8s_option, "each node's labels (TOPRUN_NODE_LABELS)", told_of_labels, read_injected_labels,
      Speed::at_once, Fault::passed_over},
@@ -161,7 +169,7 @@ class Option {
   Result<void> take(const Source& row, Answer answer, const std::vector<std::string>& names) {
     if (!answer) {
       if (row.fault == Fault::final) return std::unexpected(answer.error());
-      troubles.push_back(answer.error());
+      if (!is_only_tried(row, request_)) troubles.push_back(answer.error());
       return {};
     }
     if (!*answer) return {};
