@@ -44,11 +44,12 @@ bool is_own(const hosts::Address& address) {
   return own && std::ranges::find(*own, address, &hosts::LocalAddress::address) != own->end();
 }
 
-// Whether the root is, or may be, on this very host.
+// Whether the root is, or may be, on this very host; which may not be able to resolve its own name.
 bool root_is_here(const Job& job) {
   if (!job.other_root_hosts.empty()) return true;
   const auto addresses = hosts::resolve(job.root_host, own_name_limit);
-  return addresses && std::ranges::any_of(*addresses, is_own);
+  if (!addresses) return lower(job.root_host) == lower(hosts::host_name());
+  return std::ranges::any_of(*addresses, is_own);
 }
 
 // Addresses at which peers may reach this host, without the one that leads to the root.
