@@ -91,8 +91,8 @@ class Shell(SubmitCase):
                 self.assertRegex(finished.err, "(?m)^toprun: --modules singularity/3.12 on host ctl: .*; "
                                                "did you mean singularity/3.11\\?; the job's nodes may "
                                                "have it$")
-        later = self.login(TOPRUN, "submit", "--dry-run", "--after", "1:any", "--venv", "torch-evn", *rest,
-                           cwd=folder)
+        later = self.login(TOPRUN, "submit", "--dry-run", "--after", self.sleeping(), "--venv",
+                           "torch-evn", *rest, cwd=folder)
         self.assert_ok(later)
 
     def sleeping(self, *words):
