@@ -31,7 +31,7 @@ TEST(MpirunOutput, HasWholeLinesHoweverItComes) {
       {"[1,0]<stdout>:[", "["},
   };
   for (const auto& [mixed, lines] : rows) {
-    for (const std::size_t at_once : {1, 2, 7, 1000}) {
+    for (const std::size_t at_once : {1u, 2u, 7u, 1000u}) {
       EXPECT_EQ(all_of(mixed, at_once), lines) << mixed << ' ' << at_once;
     }
   }

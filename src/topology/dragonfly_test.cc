@@ -38,7 +38,7 @@ TEST(Dragonfly, OthersAreNone) {
   tree.push_back({"s0", {}});
   tree.push_back({"s1", {}});
   EXPECT_TRUE(dragonfly_groups(tree).empty());
-  for (const std::size_t extent : {3, 4}) {
+  for (const std::size_t extent : {3u, 4u}) {
     std::vector<FabricSwitch> torus;
     for (std::size_t i = 0; i < extent * extent; ++i) {
       torus.push_back({fmt::format("t{}", i),

@@ -246,7 +246,7 @@ def parser() -> argparse.ArgumentParser:
     verbs = top.add_subparsers(metavar="COMMAND", required=True)
 
     def verb(name: str, act, text: str) -> argparse.ArgumentParser:
-        one = verbs.add_parser(name, help=text, description=text)
+        one = verbs.add_parser(name, help=text, description=text, allow_abbrev=False)
         one.add_argument("--name", default=DEFAULT_NAME, help="which cluster (default %(default)s)")
         one.set_defaults(act=act)
         return one
