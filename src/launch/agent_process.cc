@@ -165,7 +165,9 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
     asio::co_spawn(session.io, look_for_a_rival(session, root), asio::detached);
   }
   // The member runs beside the root until the root tells it, as all others, to finish.
-  asio::co_spawn(session.io, member.run(), [](const std::exception_ptr&, int) {});
+  asio::co_spawn(session.io, member.run(), [](const std::exception_ptr& error, int) {
+    if (error) std::rethrow_exception(error);
+  });
   const Course record = co_await root.run();
   co_await written_out(session);
   // First of all: an engine may end all at once as soon as the first process has ended.

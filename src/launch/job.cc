@@ -58,6 +58,7 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
   hints.standalone = options.standalone;
   hints.ranks_in_place = options.ranks_in_place;
   hints.called_torchrun = options.called_torchrun;
+  hints.counts_processes = options.nproc_per_node.given();
   hints.terminal = ::isatty(STDIN_FILENO) != 0;
   hints.host_name = hosts::host_name();
   return hints;

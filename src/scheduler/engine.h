@@ -30,6 +30,7 @@ struct Hints {
   bool standalone = false;
   bool ranks_in_place = false;
   bool called_torchrun = false;
+  bool counts_processes = false;      // --nproc-per-node on the command line
   bool terminal = false;              // standard input is a terminal
   std::string host_name;              // for nodes that no engine names
   std::vector<Node> hosts;            // --hosts or --hostfile

@@ -83,7 +83,7 @@ Result<std::optional<std::string>> check_inherited_world(const Environment& envi
                        "several give --nnodes N and --rdzv-endpoint",
                        *set.size);
   }
-  if (hints.called_torchrun) return error->line();
+  if (hints.called_torchrun || hints.counts_processes) return error->line();
   return std::unexpected(std::move(*error));
 }
 

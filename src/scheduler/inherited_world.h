@@ -18,9 +18,12 @@ namespace toprun::scheduler {
 //   | set                              | toprun, if nothing else tells it where it is         |
 //   |----------------------------------|------------------------------------------------------|
 //   | WORLD_SIZE ≤ 1, or none of them  | one node                                             |
-//   | WORLD_SIZE > 1 and RANK          | refuses: N worlds of one; as torchrun it only says so |
+//   | WORLD_SIZE > 1 and RANK          | refuses: N worlds of one                             |
 //   | WORLD_SIZE > 1, no RANK          | one node, and says so                                |
-//   | RANK ≥ WORLD_SIZE, no numbers    | refuses; as torchrun it only says so                 |
+//   | RANK ≥ WORLD_SIZE, no numbers    | refuses                                              |
+//
+// Called torchrun, or with --nproc-per-node, which says that this process is to start several, it only
+// says what it would refuse.
 //
 // Error: refused. A text: to be said.
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,
