@@ -10,7 +10,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <random>
+#include <thread>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -42,7 +45,8 @@ struct Listening {
   int error = 0;
 };
 
-Listening listen_at(int family, const sockaddr* address, socklen_t length) {
+// Bound, and not listening yet.
+Listening bind_at(int family, const sockaddr* address, socklen_t length) {
   Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return {{}, errno};
   const int on = 1;
@@ -55,16 +59,34 @@ Listening listen_at(int family, const sockaddr* address, socklen_t length) {
     return {{}, errno};
   }
   if (::bind(socket.get(), address, length) != 0) return {{}, errno};
-  // The kernel cuts the backlog down to net.core.somaxconn.
-  if (::listen(socket.get(), INT32_MAX) != 0) return {{}, errno};
   return {std::move(socket), 0};
+}
+
+// Two sockets may be bound to one port; of two that call listen() at the same moment both fail
+// (Linux), and each would take the other for the port's holder. So whoever fails there tries again
+// after a pause of its own; a port that is really held fails at bind().
+Listening listen_at(int family, const sockaddr* address, socklen_t length) {
+  constexpr int most_collisions = 8;
+  constexpr unsigned longest_first_pause_us = 500;
+  std::random_device random;
+  for (int collisions = 0;; ++collisions) {
+    Listening made = bind_at(family, address, length);
+    if (made.error != 0) return made;
+    // The kernel cuts the backlog down to net.core.somaxconn.
+    if (::listen(made.socket.get(), INT32_MAX) == 0) return made;
+    const int error = errno;
+    if (error != EADDRINUSE || collisions == most_collisions) return {{}, error};
+    made.socket.reset();
+    const unsigned longest_us = longest_first_pause_us << collisions;
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % longest_us));
+  }
 }
 
 bool can_bind(const Address& address) {
   const sockaddr_storage any_port = address.with_port(0);
   const Fd socket(::socket(any_port.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return socket && ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any_port),
-                          address.length()) == 0;
+  return socket &&
+         ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any_port), address.length()) == 0;
 }
 
 // Inodes of the sockets that listen on the port by one of the /proc/net/tcp tables: a header line,

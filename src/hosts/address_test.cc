@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <barrier>
+#include <thread>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -140,6 +143,30 @@ TEST(Listen, NeverSharesAPort) {
   for (const char* stranger : {"0.0.0.0", "127.0.0.1", "::", "::1"}) {
     EXPECT_FALSE(listen_as_stranger(stranger, port_of(*first))) << stranger;
   }
+}
+
+// Two agents that are started at the same moment: were it neither, each would wait for the other.
+TEST(Listen, OfTwoAtTheSameMomentOneGetsThePort) {
+  constexpr int rounds = 400;
+  const int port = [] { return port_of(*listen_on(0)); }();
+  int nobody = 0;
+  for (int round = 0; round < rounds; ++round) {
+    std::array<bool, 2> got{};
+    std::array<Fd, 2> held;
+    std::barrier start(2);
+    const auto listen = [&](std::size_t i) {
+      start.arrive_and_wait();
+      auto socket = listen_on(port);
+      got[i] = socket.has_value();
+      if (socket) held[i] = *std::move(socket);
+    };
+    std::thread other(listen, 1);
+    listen(0);
+    other.join();
+    EXPECT_FALSE(got[0] && got[1]);
+    if (!got[0] && !got[1]) ++nobody;
+  }
+  EXPECT_EQ(nobody, 0) << "of " << rounds;
 }
 
 TEST(Listen, KeepsToThisHostWhereAsked) {
