@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "base/text.h"
-#include "topology/ibnetdiscover.h"
 #include "topology/position.h"
 
 namespace toprun::topology {
@@ -130,17 +129,6 @@ Result<IbRecords> parse_ports_report(std::string_view text, const std::string& f
 
 bool is_ports_report_line(std::string_view line) {
   return port_in(words(line.substr(0, line.find('\''))), 0).has_value();
-}
-
-bool begins_as_ports_report(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trim(text.substr(0, end));
-    if (is_ports_report_line(line)) return true;
-    if (looks_like_ibnetdiscover(line)) return false;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return false;
 }
 
 }  // namespace toprun::topology

@@ -324,6 +324,18 @@ class Reader {
   Tally keys_, strays_;
 };
 
+// Whether the first line that is a dump's has the form of `ibnetdiscover -p`.
+bool begins_as_ports_report(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trim(text.substr(0, end));
+    if (is_ports_report_line(line)) return true;
+    if (looks_like_ibnetdiscover(line)) return false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Fabric> parse_ibnetdiscover(std::string_view text, const std::string& file,

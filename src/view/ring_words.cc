@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "view/markup.h"
 
 namespace toprun::view {
@@ -109,10 +110,6 @@ bool has_unknown(const Frame& frame) {
 }
 
 }  // namespace
-
-std::string counted(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 std::string level_words(const Sketch& sketch, std::size_t level) {
   return shortened(clean_text(sketch.levels[level]), level_columns);

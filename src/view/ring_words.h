@@ -9,8 +9,6 @@ namespace toprun::view {
 
 // The words in a picture of an order, whatever draws it. All are clean (markup.h) and short.
 
-// "8 nodes", "1 node".
-std::string counted(std::size_t count, std::string_view noun);
 // A level's name.
 std::string level_words(const placement::Sketch& sketch, std::size_t level);
 // How many nodes in which order (`order`: as "topology order"), and who says where they are.
