@@ -7,11 +7,11 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/console.h"
 #include "base/text.h"
+#include "base/uncaught.h"
 #include "hosts/resolve.h"
 #include "launch/cloud_probe.h"
 #include "launch/ending.h"
@@ -131,8 +131,7 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
     const auto there = co_await rendezvous::who_listens(
         session.io, job.root_host, job.ports.front(), session.identity, job.patience);
     const bool rival = there && there->role == rendezvous::Role::root &&
-                       there->job == session.identity.job &&
-                       there->agent != session.identity.agent;
+                       there->job == session.identity.job && there->agent != session.identity.agent;
     if (rival && root.is_gathering()) {
       say(fail(fmt::format("this node, {}, was told to be the job's root", job.place.node_name),
                fmt::format("the root is at {} already", job.root_host),
@@ -162,12 +161,11 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   Root root(session, std::move(secret));
   Member member(session, root.admit_own(own), std::nullopt, session.identity.agent);
   if (!owns_endpoint) {
-    asio::co_spawn(session.io, look_for_a_rival(session, root), asio::detached);
+    asio::co_spawn(session.io, look_for_a_rival(session, root), end_of_task);
   }
   // The member runs beside the root until the root tells it, as all others, to finish.
-  asio::co_spawn(session.io, member.run(), [](const std::exception_ptr& error, int) {
-    if (error) std::rethrow_exception(error);
-  });
+  asio::co_spawn(session.io, member.run(),
+                 [](const std::exception_ptr& error, int) { end_of_task(error); });
   const Course record = co_await root.run();
   co_await written_out(session);
   // First of all: an engine may end all at once as soon as the first process has ended.
@@ -216,9 +214,9 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
         fmt::format("if none of these hosts has {}'s rank 0, add to toprun: --rdzv-endpoint HOST",
                     job.place.node_count_source);
   } else if (!job.is_root) {
-    where.hint = fmt::format("if no host owns {}, give {}--rdzv-conf is_host=1 on one",
-                             job.root_host,
-                             node_rank_is_a_wish(job.options) ? "" : "--node-rank on each, or ");
+    where.hint =
+        fmt::format("if no host owns {}, give {}--rdzv-conf is_host=1 on one", job.root_host,
+                    node_rank_is_a_wish(job.options) ? "" : "--node-rank on each, or ");
   }
   std::string root_agent;
   const rendezvous::MakeJoin make_join =
@@ -269,7 +267,8 @@ void tell_the_trust(const Session& session, const Secret& secret, bool root) {
   if (!session.job.several_processes()) return;
   if (session.job.options.verbose > 0) say(words_for(secret.origin()));
   if (!root || secret.origin() != Secret::Origin::derived) return;
-  say(fmt::format("no secret: whoever reaches port {} of this host may join the job; to keep "
+  say(
+      fmt::format("no secret: whoever reaches port {} of this host may join the job; to keep "
                   "others out, set TOPRUN_SECRET to the same text on all nodes",
                   session.port));
 }
@@ -320,17 +319,16 @@ int run_agent(const Job& job, const Orders& orders, int heartbeat_fd) {
   int exit_code = exit_failure;
   if (!session.unfit && job.in_container() && job.place.stance != scheduler::Stance::in_place) {
     session.container = std::make_unique<NodeContainer>(session.io, job);
-    asio::co_spawn(session.io, session.container->bring_up(), asio::detached);
+    asio::co_spawn(session.io, session.container->bring_up(), end_of_task);
   }
-  asio::co_spawn(
-      session.io,
-      place->is_root ? be_root(session, std::move(*secret), place->owns_endpoint)
-                     : be_member(session, std::move(*secret)),
-      [&](const std::exception_ptr& error, int code) {
-        if (error) std::rethrow_exception(error);
-        exit_code = code;
-        session.io.stop();
-      });
+  asio::co_spawn(session.io,
+                 place->is_root ? be_root(session, std::move(*secret), place->owns_endpoint)
+                                : be_member(session, std::move(*secret)),
+                 [&](const std::exception_ptr& error, int code) {
+                   if (error) std::rethrow_exception(error);
+                   exit_code = code;
+                   session.io.stop();
+                 });
   session.io.run();
   return exit_code;
 }

@@ -2,10 +2,10 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "base/uncaught.h"
 #include "topology/cloud.h"
 #include "topology/metadata.h"
 
@@ -43,7 +43,7 @@ CloudProbe::CloudProbe(asio::io_context& io, const Job& job) {
                      std::move(evidence.trouble)};
     asking->over.cancel();
   };
-  asio::co_spawn(io, ask(asking_, cloud), asio::detached);
+  asio::co_spawn(io, ask(asking_, cloud), end_of_task);
 }
 
 asio::awaitable<std::optional<rendezvous::CloudPlace>> CloudProbe::answer() const {

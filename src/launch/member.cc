@@ -6,13 +6,13 @@
 #include <algorithm>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "agent/copying_console.h"
 #include "agent/error_file.h"
 #include "agent/keeper.h"
 #include "base/console.h"
 #include "base/text.h"
+#include "base/uncaught.h"
 #include "launch/ending.h"
 #include "launch/node_log.h"
 #include "launch/notice.h"
@@ -184,7 +184,7 @@ void Member::on(const StoreRenewed& renewed) {
   std::ranges::stable_partition(store.addresses, [](const std::string& address) {
     return address.find(':') == std::string::npos;  // IPv4 first: not every script takes IPv6
   });
-  asio::co_spawn(session_.io, locate_store(std::move(store)), asio::detached);
+  asio::co_spawn(session_.io, locate_store(std::move(store)), end_of_task);
 }
 
 asio::awaitable<void> Member::locate_store(rendezvous::StoreAddress store) {
@@ -207,7 +207,7 @@ void Member::on(const StoreFound& found) {
 // The store is found; ranks can be started once there is a place for them.
 void Member::ready() {
   if (!session_.container) return report({{"type", "ready"}});
-  asio::co_spawn(session_.io, await_container(), asio::detached);
+  asio::co_spawn(session_.io, await_container(), end_of_task);
 }
 
 asio::awaitable<void> Member::await_container() {

@@ -10,13 +10,13 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include "agent/descendants.h"
 #include "agent/keeper.h"
 #include "agent/spawn.h"
 #include "base/console.h"
 #include "base/text.h"
+#include "base/uncaught.h"
 
 namespace toprun::launch {
 namespace asio = boost::asio;
@@ -153,7 +153,7 @@ Result<void> NodeContainer::spawn(const container::Command& command) {
   runtime_output_.close(ignored);
   runtime_output_.assign(reading.release(), ignored);
   words_.clear();
-  asio::co_spawn(io_, listen_to_runtime(), asio::detached);
+  asio::co_spawn(io_, listen_to_runtime(), end_of_task);
   return {};
 }
 
