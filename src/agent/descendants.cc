@@ -92,7 +92,7 @@ int signal_descendants(int signal) {
 }
 
 void notify_groups(std::span<const pid_t> leaders, int signal) {
-  std::set<pid_t> told;  // copies of one that was told are among them
+  std::set<pid_t> told;                              // copies of one that was told are among them
   for (const pid_t pid : descendants(::getpid())) {  // parents first
     const bool meant = std::ranges::find(leaders, ::getpgid(pid)) != leaders.end();
     if (!meant || !catches(pid, signal)) continue;

@@ -193,10 +193,10 @@ class Keeper {
 
   int stalled() {
     clear();
-    death =
-        fmt::format("the agent (pid {}) gave no sign of life for {}, so it and all its ranks were "
-                    "killed; was it stopped by a signal or a debugger?",
-                    agent_, duration_text(stall_limit_));
+    death = fmt::format(
+        "the agent (pid {}) gave no sign of life for {}, so it and all its ranks were "
+        "killed; was it stopped by a signal or a debugger?",
+        agent_, duration_text(stall_limit_));
     say(death);
     return exit_failure;
   }

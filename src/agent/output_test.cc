@@ -362,8 +362,8 @@ TEST_F(OutputTest, AFilteredFileOnAFullDiskIsSaidOnce) {
 TEST_F(OutputTest, GoesToARelayAsFarAsItsCreditReaches) {
   constexpr std::size_t total = 3'000'000;
   std::string delivered;
-  const auto relay =
-      Relay::create(io_, [&](bool, std::string lines) { delivered += lines; }, false);
+  const auto relay = Relay::create(
+      io_, [&](bool, std::string lines) { delivered += lines; }, false);
   OutputPlan common;
   common.console = relay;
   auto ends = begin(common, {StreamPlan{}});

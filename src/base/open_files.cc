@@ -16,8 +16,7 @@ std::size_t raise_open_files() {
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return kernel_default;
   rlimit raised = files;
   raised.rlim_cur = raised.rlim_max;
-  const rlim_t now =
-      ::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : files.rlim_cur;
+  const rlim_t now = ::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : files.rlim_cur;
   return std::min(now, kernel_default);
 }
 

@@ -55,7 +55,7 @@ struct Span {
 };
 
 Span span_of(const Machines& machines, const std::string& partition,
-             std::int64_t ClusterNode::* count) {
+             std::int64_t ClusterNode::*count) {
   std::optional<Span> span;
   for (const ClusterNode& node : machines.nodes) {
     if (std::ranges::find(node.partitions, partition) == node.partitions.end()) continue;

@@ -51,11 +51,12 @@ std::unexpected<Error> cannot_begin(const std::string& label, const After& after
                             dependency_text(after), (*queue)->engine()));
   }
   if (fate == Fate::ended) {
-    return fail(label, fmt::format("nobody knows how job {} ended: {} has forgotten it, and its "
-                                   "files do not tell",
-                                   id, (*queue)->engine()),
-                fmt::format("look at it with toprun status {}; --after {}:any takes it as it is",
-                            id, id));
+    return fail(
+        label,
+        fmt::format("nobody knows how job {} ended: {} has forgotten it, and its "
+                    "files do not tell",
+                    id, (*queue)->engine()),
+        fmt::format("look at it with toprun status {}; --after {}:any takes it as it is", id, id));
   }
   return fail(label, fmt::format("job {} {}", id, words_of(queue, known)),
               after.demand == Demand::ok
@@ -87,14 +88,12 @@ std::string dependency_text(const After& after) {
 Fate fate_of(const std::vector<KnownJob>& known) {
   if (known.empty()) return Fate::unknown;
   const bool any_lives = std::ranges::any_of(known, lives);
-  const bool any_failed = std::ranges::any_of(known, [](const KnownJob& one) {
-    return !lives(one) && code_of(one).value_or(0) != 0;
-  });
+  const bool any_failed = std::ranges::any_of(
+      known, [](const KnownJob& one) { return !lives(one) && code_of(one).value_or(0) != 0; });
   if (any_lives) return any_failed ? Fate::fails : Fate::lives;
   if (any_failed) return Fate::failed;
-  const bool all_told = std::ranges::all_of(known, [](const KnownJob& one) {
-    return code_of(one).has_value();
-  });
+  const bool all_told =
+      std::ranges::all_of(known, [](const KnownJob& one) { return code_of(one).has_value(); });
   return all_told ? Fate::succeeded : Fate::ended;
 }
 

@@ -27,7 +27,7 @@ KnownJob forgotten(std::optional<int> code) {
 
 TEST(Predecessors, AfterNamesAJobAndADemand) {
   const std::pair<const char*, const char*> good[] = {
-      {"12", "afterok:12"},         {"12:ok", "afterok:12"},       {"12:any", "afterany:12"},
+      {"12", "afterok:12"},          {"12:ok", "afterok:12"},       {"12:any", "afterany:12"},
       {"12:notok", "afternotok:12"}, {"12_3:any", "afterany:12_3"},
   };
   for (const auto& [text, expected] : good) {
@@ -76,9 +76,9 @@ TEST(Predecessors, WhatAFateMeansForADemand) {
   };
   using enum Prospect;
   constexpr Row rows[] = {
-      {Fate::lives, wait, wait, wait},        {Fate::fails, never, wait, wait},
-      {Fate::succeeded, met, met, never},     {Fate::failed, never, met, met},
-      {Fate::ended, unclear, met, unclear},   {Fate::unknown, unclear, unclear, unclear},
+      {Fate::lives, wait, wait, wait},      {Fate::fails, never, wait, wait},
+      {Fate::succeeded, met, met, never},   {Fate::failed, never, met, met},
+      {Fate::ended, unclear, met, unclear}, {Fate::unknown, unclear, unclear, unclear},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(prospect(row.fate, Demand::ok), row.ok);

@@ -33,7 +33,7 @@ struct LimitOption {
   const char* name;
   const char* unit;
   const char* help;
-  std::size_t store::Limits::* limit;
+  std::size_t store::Limits::*limit;
 };
 constexpr LimitOption limit_options[] = {
     {"--max-key", "BYTES", "longest key", &store::Limits::key_bytes},

@@ -82,7 +82,8 @@ std::string file_name(const Image& image) {
   if (!image.transport.empty() && image.transport != "docker") {
     name = fmt::format("{}+{}", image.transport, name);
   }
-  std::ranges::replace_if(name, [](char c) { return c == '/' || c == ':' || c == '@'; }, '+');
+  std::ranges::replace_if(
+      name, [](char c) { return c == '/' || c == ':' || c == '@'; }, '+');
   return name;
 }
 

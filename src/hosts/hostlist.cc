@@ -12,9 +12,9 @@
 namespace toprun::hosts {
 namespace {
 
-constexpr std::size_t max_digits = 18;         // of a number without leading zeros: fits 64 bits
+constexpr std::size_t max_digits = 18;           // of a number without leading zeros: fits 64 bits
 constexpr std::size_t slurm_max_range = 65'536;  // what Slurm takes: its MAX_RANGE
-constexpr std::size_t quoted_list_bytes = 60;  // of a list that a message quotes
+constexpr std::size_t quoted_list_bytes = 60;    // of a list that a message quotes
 constexpr std::string_view range_form = "write brackets as in n[0-3,7]";
 
 bool is_separator(char c) {
@@ -140,8 +140,7 @@ class Parser {
                     "write the smaller first");
     }
     if (last - range.first >= max_hosts) {
-      return refuse(start,
-                    fmt::format("the range {} has more than {} hosts", written, max_hosts),
+      return refuse(start, fmt::format("the range {} has more than {} hosts", written, max_hosts),
                     "shorten it");
     }
     range.count = static_cast<std::size_t>(last - range.first) + 1;

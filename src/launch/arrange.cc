@@ -66,11 +66,11 @@ std::vector<std::string> drop_clashing_wishes(std::vector<Node>& nodes) {
     const auto [holder, free] = holders.try_emplace(*node.rank, node.name);
     const bool possible = *node.rank < std::ssize(nodes);
     if (free && possible) continue;
-    std::string why =
-        possible ? fmt::format("it is given on {} and on {}", holder->second, node.name)
-                 : fmt::format("there are {} nodes", nodes.size());
-    std::string warning = fmt::format("--node-rank {} is ignored, as with torchrun's c10d: {}",
-                                      *node.rank, why);
+    std::string why = possible
+                          ? fmt::format("it is given on {} and on {}", holder->second, node.name)
+                          : fmt::format("there are {} nodes", nodes.size());
+    std::string warning =
+        fmt::format("--node-rank {} is ignored, as with torchrun's c10d: {}", *node.rank, why);
     for (Node& other : nodes) other.rank.reset();
     return {std::move(warning)};
   }

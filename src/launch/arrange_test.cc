@@ -62,11 +62,14 @@ TEST(Arrange, WithC10dNodeRanksAreWishes) {
   } cases[] = {
       {{1, 0}, {2, 0}, ""},
       {{0, 1}, {0, 2}, ""},
-      {{0, 0}, {0, 2}, "--node-rank 0 is ignored, as with torchrun's c10d: it is given on a and on b"},
+      {{0, 0},
+       {0, 2},
+       "--node-rank 0 is ignored, as with torchrun's c10d: it is given on a and on b"},
       {{0, 5}, {0, 2}, "--node-rank 5 is ignored, as with torchrun's c10d: there are 2 nodes"},
   };
   for (const auto& c : cases) {
-    const std::vector<Join> members = {agent("a", 2, {}, c.wishes[0]), agent("b", 2, {}, c.wishes[1])};
+    const std::vector<Join> members = {agent("a", 2, {}, c.wishes[0]),
+                                       agent("b", 2, {}, c.wishes[1])};
     const auto result = arrange(members, c10d, {});
     ASSERT_TRUE(result.has_value()) << result.error().line();
     EXPECT_EQ(first_ranks(*result), c.ranks);

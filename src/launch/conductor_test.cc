@@ -118,7 +118,8 @@ TEST(Conductor, OfACollectiveThatTimedOutTheRankThatDidNotComeIsNamed) {
 TEST(Conductor, WhereMostLivedOrOneHadAnErrorOfItsOwnNobodyIsSaidToBeAbsent) {
   Conductor most_lived = two_nodes();
   most_lived.exited(0, timed_out(0), start);
-  for (const int rank : {1, 2, 3}) most_lived.exited(static_cast<std::size_t>(rank) / 2, stopped(rank), start + 6s);
+  for (const int rank : {1, 2, 3})
+    most_lived.exited(static_cast<std::size_t>(rank) / 2, stopped(rank), start + 6s);
   EXPECT_EQ(most_lived.verdict().kind, "exit");
 
   Conductor own_error = two_nodes();

@@ -154,7 +154,7 @@ std::string hosts_where(const Witnesses& witnesses, Holds holds) {
 
 // "3.11 on n[0-2], 3.12 on n3", most hosts first; empty if all that know agree. Values that mean
 // nothing to people are "one" and "another".
-std::string disagreement(const Witnesses& witnesses, std::string Evidence::* field, bool readable) {
+std::string disagreement(const Witnesses& witnesses, std::string Evidence::*field, bool readable) {
   std::map<std::string, std::vector<std::string>> by_value;
   for (const Witness& witness : witnesses) {
     const std::string& value = witness.saw->*field;

@@ -41,7 +41,7 @@ std::vector<Join> nodes(std::vector<std::optional<Evidence>> seen) {
 }
 
 template <class T>
-Evidence with(T Evidence::* field, T value) {
+Evidence with(T Evidence::*field, T value) {
   Evidence evidence = good();
   evidence.*field = value;
   return evidence;

@@ -27,9 +27,8 @@ bool is_one_step(const Job& job) {
 PresenceWatch::PresenceWatch(asio::io_context& io, const Job& job)
     : io_(io),
       job_(job),
-      looking_(std::make_shared<Looking>(
-          Looking{{}, Attendance(steady_clock::now() + slowest_begin +
-                                 job.nnodes * more_per_node)})),
+      looking_(std::make_shared<Looking>(Looking{
+          {}, Attendance(steady_clock::now() + slowest_begin + job.nnodes * more_per_node)})),
       next_look_(steady_clock::now() + first_presence_look) {
   if (!is_one_step(job)) looking_->state = Looking::State::over;
 }

@@ -11,8 +11,8 @@
 
 namespace toprun::launch {
 
-// Asks the engine from time to time where processes of the run are, while somebody waits for others.
-// A thread waits for the answer, so that the agent's own loop does not.
+// Asks the engine from time to time where processes of the run are, while somebody waits for
+// others. A thread waits for the answer, so that the agent's own loop does not.
 //
 //   resting --look_if_due()--> asking --answer--> resting; --the engine does not tell--> over
 class PresenceWatch {

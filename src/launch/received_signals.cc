@@ -51,16 +51,16 @@ void ReceivedSignals::add(int signal) {
 }
 
 void ReceivedSignals::read() {
-  reading_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                      [this](const boost::system::error_code& error) {
-                        if (error) return;
-                        Received received{};
-                        while (::read(reading_.native_handle(), &received, sizeof received) ==
-                               sizeof received) {
-                          taken_(received);
-                        }
-                        read();
-                      });
+  reading_.async_wait(
+      boost::asio::posix::stream_descriptor::wait_read,
+      [this](const boost::system::error_code& error) {
+        if (error) return;
+        Received received{};
+        while (::read(reading_.native_handle(), &received, sizeof received) == sizeof received) {
+          taken_(received);
+        }
+        read();
+      });
 }
 
 }  // namespace toprun::launch

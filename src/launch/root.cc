@@ -262,10 +262,10 @@ Early Root::ended_before_joining() {
   presence_.look_if_due();
   for (const std::string& node : missing()) {
     if (!presence_.has_ended(node)) continue;
-    Verdict verdict = early("agent_lost", Error{fmt::format("{} has ended before it joined", node),
-                                                "the engine has no process of the run there",
-                                                "look above for what it said; is toprun there too?",
-                                                exit_failure});
+    Verdict verdict = early(
+        "agent_lost", Error{fmt::format("{} has ended before it joined", node),
+                            "the engine has no process of the run there",
+                            "look above for what it said; is toprun there too?", exit_failure});
     verdict.node = node;
     return verdict;
   }

@@ -42,7 +42,8 @@ std::string root_address(const Answered& root, const Answered& member) {
 
 // The shell's, which may lead through links that every host has; else the kernel's.
 std::string working_directory(const Environment& environment) {
-  struct stat here{}, named{};
+  struct stat here {
+  }, named{};
   const auto shell = environment.non_empty("PWD");
   if (shell && shell->starts_with('/') && ::stat(".", &here) == 0 &&
       ::stat(shell->c_str(), &named) == 0 && here.st_ino == named.st_ino &&

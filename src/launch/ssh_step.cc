@@ -47,7 +47,7 @@ constexpr std::chrono::seconds kill_after{2};
 
 // Not read: mostly every host has it already, and its linker's digest names it.
 Result<scheduler::Binary> own_binary() {
-  struct stat status{};
+  struct stat status {};
   if (::stat(own_program, &status) != 0) return fail_errno("cannot read toprun's program");
   scheduler::Binary binary{build_id(), static_cast<std::size_t>(status.st_size)};
   if (!binary.id.empty()) return binary;

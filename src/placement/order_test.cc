@@ -193,8 +193,7 @@ TEST(Order, ReadsItsOwnForms) {
     ASSERT_TRUE(names) << form << names.error().line();
     EXPECT_EQ(*names, (Names{"n1", "n0", "n2"})) << form;
   }
-  EXPECT_EQ(read_order("rank 0=n[1- slot=0\n", "o.txt").error().line().substr(0, 10),
-            "o.txt:1:9:");
+  EXPECT_EQ(read_order("rank 0=n[1- slot=0\n", "o.txt").error().line().substr(0, 10), "o.txt:1:9:");
 }
 
 TEST(Order, AsListedInAFile) {

@@ -141,8 +141,7 @@ void Dialer::say_waiting(const Round& round) {
   next_report_ = now + report_waiting_every;
   last_said_ = round.end;
   const std::string& advice = round.fix.empty() ? root_.hint : round.fix;
-  say(fmt::format("waiting for {}: {}{}", where(), round.why,
-                  advice.empty() ? "" : "; " + advice));
+  say(fmt::format("waiting for {}: {}{}", where(), round.why, advice.empty() ? "" : "; " + advice));
 }
 
 asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {

@@ -14,10 +14,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 Door::Door(asio::io_context& io, Identity identity, Patience patience, std::size_t most_visitors)
-    : io_(io),
-      identity_(std::move(identity)),
-      patience_(patience),
-      most_visitors_(most_visitors) {}
+    : io_(io), identity_(std::move(identity)), patience_(patience), most_visitors_(most_visitors) {}
 
 void Door::become_root(Secret secret, Decisions decisions) {
   secret_ = std::move(secret);

@@ -60,9 +60,8 @@ std::optional<Refused> Gathering::conflict(const Join& join) const {
 const Join* Gathering::holder_of_place_of(const Join& join) const {
   const auto place = place_of(join, size_);
   if (!place) return nullptr;
-  const auto found = std::ranges::find(members_, place, [this](const Join& member) {
-    return place_of(member, size_);
-  });
+  const auto found = std::ranges::find(
+      members_, place, [this](const Join& member) { return place_of(member, size_); });
   return found == members_.end() ? nullptr : &*found;
 }
 

@@ -16,9 +16,9 @@ constexpr std::pair<Role, std::string_view> role_names[] = {
     {Role::root, "root"}, {Role::member, "member"}, {Role::agent, "agent"}, {Role::probe, "probe"}};
 
 constexpr std::pair<Turned, std::string_view> turned_names[] = {{Turned::version, "version"},
-                                                               {Turned::job, "job"},
-                                                               {Turned::secret, "secret"},
-                                                               {Turned::not_root, "not-root"}};
+                                                                {Turned::job, "job"},
+                                                                {Turned::secret, "secret"},
+                                                                {Turned::not_root, "not-root"}};
 
 template <class Enum, std::size_t N>
 std::string_view name_of(Enum value, const std::pair<Enum, std::string_view> (&names)[N]) {

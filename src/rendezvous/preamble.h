@@ -13,9 +13,9 @@
 //   toprun/1 VERSION ROLE JOB AGENT RANDOM PROOF\n        at most max_line_bytes
 //
 // VERSION is ours (0.1.0), JOB is the job's name as job_hash() gives it, AGENT is 16 hex digits
-// that name the process, RANDOM is 64 hex digits, fresh for each connection. PROOF says where the secret
-// comes from: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member). Both whole
-// lines go into the session keys, so that neither can be altered unnoticed.
+// that name the process, RANDOM is 64 hex digits, fresh for each connection. PROOF says where the
+// secret comes from: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member). Both
+// whole lines go into the session keys, so that neither can be altered unnoticed.
 //
 // The member's first frame follows. A root that can read it answers "toprun/1 agreed\n" and, in a
 // frame of its own, its welcome or its refusal. Only what stands in a frame proves to come from the
@@ -59,7 +59,7 @@ inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 // Said in clear, so it proves nothing.
 struct TurnedAway {
   Turned why;
-  std::string version;  // of the agent that answers
+  std::string version;       // of the agent that answers
   std::string line() const;  // with the final newline
   static std::optional<TurnedAway> parse(std::string_view line);
 };

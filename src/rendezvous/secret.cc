@@ -52,7 +52,7 @@ bool is_genuine(munge_err_t error) {
 Result<std::string> secret_in(const std::string& path) {
   const std::string what = "TOPRUN_SECRET_FILE " + path;
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  struct stat status{};
+  struct stat status {};
   if (file && ::fstat(file.get(), &status) == 0) {
     if (auto why = distrust_secret(status, ::geteuid()); !why.empty()) {
       return fail(what, std::move(why), "it has to be your own and nobody else's: chmod 600 it");

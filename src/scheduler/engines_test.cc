@@ -99,7 +99,8 @@ TEST(Detect, OutsideAnEngine) {
             "--node-rank 1: the job has 1 node (default); give --nnodes"},
            {"--ranks-in-place", in_place,
             "--ranks-in-place: no engine started one process per rank here, and RANK is not set; "
-            "start toprun by srun -n RANKS, or set RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR for "
+            "start toprun by srun -n RANKS, or set RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR "
+            "for "
             "each process"},
        }) {
     EXPECT_EQ(outcome(laptop, hints), expected) << what;

@@ -53,10 +53,11 @@ Error many_worlds(const Environment& environment, const Variables& set) {
 Result<int> number_of(const Environment& environment, const char* name) {
   const auto text = environment.non_empty(name);
   if (!text) {
-    return usage("--ranks-in-place",
-                 fmt::format("no engine started one process per rank here, and {} is not set", name),
-                 "start toprun by srun -n RANKS, or set RANK, WORLD_SIZE, LOCAL_RANK and "
-                 "MASTER_ADDR for each process");
+    return usage(
+        "--ranks-in-place",
+        fmt::format("no engine started one process per rank here, and {} is not set", name),
+        "start toprun by srun -n RANKS, or set RANK, WORLD_SIZE, LOCAL_RANK and "
+        "MASTER_ADDR for each process");
   }
   const auto value = count_in(text);
   if (!value) return usage(fmt::format("{}={}", name, *text), "is no number", "correct it");
@@ -79,9 +80,10 @@ Result<std::optional<std::string>> check_inherited_world(const Environment& envi
   } else if (set.rank) {
     error = many_worlds(environment, set);
   } else {
-    return fmt::format("WORLD_SIZE={} is set but no RANK: this is one node on its own; for "
-                       "several give --nnodes N and --rdzv-endpoint",
-                       *set.size);
+    return fmt::format(
+        "WORLD_SIZE={} is set but no RANK: this is one node on its own; for "
+        "several give --nnodes N and --rdzv-endpoint",
+        *set.size);
   }
   if (hints.called_torchrun || hints.counts_processes) return error->line();
   return std::unexpected(std::move(*error));

@@ -22,8 +22,8 @@ namespace toprun::scheduler {
 //   | WORLD_SIZE > 1, no RANK          | one node, and says so                                |
 //   | RANK ≥ WORLD_SIZE, no numbers    | refuses                                              |
 //
-// Called torchrun, or with --nproc-per-node, which says that this process is to start several, it only
-// says what it would refuse.
+// Called torchrun, or with --nproc-per-node, which says that this process is to start several, it
+// only says what it would refuse.
 //
 // Error: refused. A text: to be said.
 Result<std::optional<std::string>> check_inherited_world(const Environment& environment,

@@ -16,7 +16,9 @@ TEST(InheritedWorld, WhoIsRefused) {
   told.nnodes = 1;
   alone.standalone = true;
   torchrun.called_torchrun = true;
-  const Environment pod{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "job-master-0"},
+  const Environment pod{{"RANK", "1"},
+                        {"WORLD_SIZE", "2"},
+                        {"MASTER_ADDR", "job-master-0"},
                         {"MASTER_PORT", "23456"}};
   const Environment nested{{"RANK", "1"}, {"WORLD_SIZE", "2"}, {"TORCHELASTIC_RUN_ID", "x"}};
   const Environment trivial{{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"MASTER_ADDR", "localhost"}};
@@ -33,7 +35,10 @@ TEST(InheritedWorld, WhoIsRefused) {
       {"an address only", {{"MASTER_ADDR", "a"}}, {}, "", ""},
       {"a rank only", {{"RANK", "3"}}, {}, "", ""},
       {"empty", {{"RANK", ""}, {"WORLD_SIZE", ""}}, {}, "", ""},
-      {"a pod", pod, {}, "refused: RANK=1 and WORLD_SIZE=2 are set: somebody has started 2",
+      {"a pod",
+       pod,
+       {},
+       "refused: RANK=1 and WORLD_SIZE=2 are set: somebody has started 2",
        "--nnodes 2 --node-rank 1 --master-addr job-master-0 --master-port 23456; one per rank: "
        "--ranks-in-place"},
       {"a pod that says how many", pod, told, "", ""},
@@ -56,7 +61,7 @@ TEST(InheritedWorld, WhoIsRefused) {
 }
 
 TEST(InheritedWorld, InPlaceByVariables) {
-  const Environment whole{{"RANK", "3"},        {"WORLD_SIZE", "4"},  {"LOCAL_RANK", "1"},
+  const Environment whole{{"RANK", "3"},        {"WORLD_SIZE", "4"},     {"LOCAL_RANK", "1"},
                           {"MASTER_ADDR", "a"}, {"MASTER_PORT", "5000"}, {"LOCAL_WORLD_SIZE", "2"}};
   const auto place = in_place_by_variables(whole, {});
   ASSERT_TRUE(place);

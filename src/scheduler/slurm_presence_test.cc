@@ -17,7 +17,8 @@ TEST(SlurmPresence, PrologsThatDelaySteps) {
   const std::string none = "Prolog                  = (null)\nPrologFlags             = (null)\n";
   const std::string slow = "Prolog                  = /p.sh\nPrologFlags             = (null)\n";
   const std::string newer = "Prolog[0]               = /p.sh\nPrologFlags             = NoHold\n";
-  const std::string early = "Prolog[0]               = /p.sh\nPrologFlags             = Alloc,Contain\n";
+  const std::string early =
+      "Prolog[0]               = /p.sh\nPrologFlags             = Alloc,Contain\n";
   EXPECT_FALSE(prolog_delays_steps(none));
   EXPECT_TRUE(prolog_delays_steps(slow));
   EXPECT_TRUE(prolog_delays_steps(newer));

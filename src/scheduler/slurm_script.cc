@@ -133,8 +133,7 @@ bool is_written_by_toprun(std::string_view script) {
 }
 
 Result<std::string> slurm_script(const JobRequest& job) {
-  std::string script =
-      fmt::format("{} {}; `sbatch FILE` submits it again.\n", first_line, version);
+  std::string script = fmt::format("{} {}; `sbatch FILE` submits it again.\n", first_line, version);
   for (const std::string& word : option_words(job)) {
     const auto written = directive(word);
     if (!written) return std::unexpected(written.error());

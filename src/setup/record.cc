@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 4> state_names = {"submitted", "building"
 
 struct TextField {
   const char* name;
-  std::string Record::* member;
+  std::string Record::*member;
 };
 constexpr std::array text_fields = {
     TextField{"why", &Record::why},       TextField{"job", &Record::job},

@@ -86,12 +86,12 @@ class Server::Loop {
   Service service_;
 
   std::vector<std::unique_ptr<Connection>> connections_;
-  std::list<Connection*> undecided_;  // what they are; the oldest first
+  std::list<Connection*> undecided_;                 // what they are; the oldest first
   std::vector<std::unique_ptr<Connection>> closed_;  // until the turn ends: events may name them
   std::vector<std::unique_ptr<Connection>> past_;    // of attempts that have ended: see tidy()
   bool untidy_ = false;
   std::deque<Connection*> due_;
-  std::size_t turn_sent_ = 0;  // bytes sent in this turn
+  std::size_t turn_sent_ = 0;    // bytes sent in this turn
   std::vector<Answer> answers_;  // of this batch, not sent yet; kept for their buffers
   std::size_t answered_ = 0;     // how many of them are in use
   std::vector<char> buffer_;     // one read

@@ -205,9 +205,7 @@ void Service::notify(std::string_view key, const Content* before) {
   const Value* const now = keyspace_->find(key);
   if (!before && !now) return;
   Output message(ledger_);
-  message.put_integer(!now     ? KeyEvent::deleted
-                      : before ? KeyEvent::updated
-                               : KeyEvent::created);
+  message.put_integer(!now ? KeyEvent::deleted : before ? KeyEvent::updated : KeyEvent::created);
   message.put_counted(key);
   message.put_value(before ? *before : Content());
   message.put_value(now ? now->content() : Content());

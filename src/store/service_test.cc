@@ -386,7 +386,7 @@ TEST(Service, AKeyThatIsWatchedTellsTheSameWhateverItsSize) {
   EXPECT_EQ(watcher.say(watch), byte(3));
   other.say(set("k", big('a')) + append("k", "+") + set("k", "small") + set("k", big('b')));
   EXPECT_EQ(watcher.heard(),
-            byte(1) + counted("k") + counted("") + counted(big('a')) +            //
+            byte(1) + counted("k") + counted("") + counted(big('a')) +                 //
                 byte(0) + counted("k") + counted(big('a') + "+") + counted("small") +  //
                 byte(0) + counted("k") + counted("small") + counted(big('b')));
 }

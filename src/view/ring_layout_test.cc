@@ -89,11 +89,12 @@ std::vector<Case> all_cases() {
       {"two nodes", racks(2, 2, Order::topology)},
       {"no topology", sketch_of({}, 12, [](std::size_t) { return Path(); })},
       {"no topology, folded", sketch_of({}, 5'000, [](std::size_t) { return Path(); })},
-      {"long names",
-       sketch_of(
-           {long_name, long_name}, 12,
-           [&](std::size_t i) -> Path { return {long_name, number(long_name, i / 4)}; }, {},
-           long_name)},
+      {"long names", sketch_of(
+                         {long_name, long_name}, 12,
+                         [&](std::size_t i) -> Path {
+                           return {long_name, number(long_name, i / 4)};
+                         },
+                         {}, long_name)},
       {"16 levels", sketch_of(deep_levels, 8, deep)},
   };
 }
@@ -313,8 +314,8 @@ TEST(RingSvg, ColoursTellLevelsApart) {
 
 TEST(RingPictures, NamesAreText) {
   const std::string hostile = "</text><script>alert('1')</script>&\"\n\x01\xff";
-  const Sketch sketch =
-      sketch_of({hostile}, 3, [&](std::size_t) -> Path { return {hostile}; }, {}, hostile);
+  const Sketch sketch = sketch_of(
+      {hostile}, 3, [&](std::size_t) -> Path { return {hostile}; }, {}, hostile);
   const std::string svg = ring_svg(ring_layout(sketch, hostile.substr(0, 20)));
   EXPECT_EQ(count(svg, "<script"), 0u);
   EXPECT_EQ(count(svg, "\x01"), 0u);
