@@ -30,11 +30,8 @@ struct CancelOptions {
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first.
 Result<void> check(const scheduler::Queue& queue, const std::string& text) {
-  const auto id = scheduler::parse_job_id(text);
-  if (!id) return std::unexpected(id.error());
-  const auto jobs = queue.find(*id);
+  const auto jobs = jobs_of(queue, text);
   if (!jobs) return std::unexpected(jobs.error());
-  if (jobs->empty()) return unknown_job(queue, *id);
   if (!std::ranges::all_of(*jobs, [](const Job& job) { return has_ended(job.state); })) return {};
   const Job& last = jobs->back();
   return fail(fmt::format("job {} has already ended", text),

@@ -25,12 +25,7 @@ struct EtaOptions {
 };
 
 Result<std::vector<Job>> asked_for(const scheduler::Queue& queue, const std::string& text) {
-  if (text.empty()) return queue.jobs(::getuid());
-  const auto id = scheduler::parse_job_id(text);
-  if (!id) return std::unexpected(id.error());
-  auto jobs = queue.find(*id);
-  if (!jobs || !jobs->empty()) return jobs;
-  return unknown_job(queue, *id);
+  return text.empty() ? queue.jobs(::getuid()) : jobs_of(queue, text);
 }
 
 std::string text_of(const scheduler::Queue& queue, const Job& job,

@@ -237,9 +237,8 @@ Result<int> follow(const std::string& text, const std::optional<LogChoice>& choi
   auto queue = scheduler::find_queue(environment);
   if (!queue) return std::unexpected(queue.error());
   const std::shared_ptr<const scheduler::Queue> shared = std::move(*queue);
-  auto jobs = shared->find(*id);
+  auto jobs = jobs_of(*shared, text);
   if (!jobs) return std::unexpected(jobs.error());
-  if (jobs->empty()) return unknown_job(*shared, *id);
   return Follower(shared, *id, choice, std::move(*jobs), setups).run();
 }
 

@@ -44,13 +44,10 @@ Result<void> grow_by_report(const std::string& path) {
 }
 
 Result<void> grow_by_id(const std::string& text, const Environment& environment) {
-  const auto id = scheduler::parse_job_id(text);
-  if (!id) return std::unexpected(id.error());
   const auto queue = scheduler::find_queue(environment);
   if (!queue) return std::unexpected(queue.error());
-  const auto jobs = (*queue)->find(*id);
+  const auto jobs = jobs_of(**queue, text);
   if (!jobs) return std::unexpected(jobs.error());
-  if (jobs->empty()) return unknown_job(**queue, *id);
   const bool runs = std::ranges::any_of(
       *jobs, [](const scheduler::Job& job) { return job.state == JobState::running; });
   if (!runs) {

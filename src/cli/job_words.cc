@@ -142,8 +142,12 @@ std::string end_text(const Queue& queue, const Job& job) {
   return words;
 }
 
-std::unexpected<Error> unknown_job(const Queue& queue, const scheduler::JobId& id) {
-  return fail(fmt::format("job {} is unknown", id.text), queue.forgets(id),
+Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text) {
+  const auto id = scheduler::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  auto jobs = queue.find(*id);
+  if (!jobs || !jobs->empty()) return jobs;
+  return fail(fmt::format("job {} is unknown", id->text), queue.forgets(*id),
               "toprun jobs lists yours");
 }
 

@@ -24,8 +24,9 @@ std::string id_word(const std::string& id);
 // "failed with exit code 3", "cancelled by …", for a job that has ended.
 std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
 
-// For an id that the engine does not find: why, and where else to look.
-std::unexpected<Error> unknown_job(const scheduler::Queue& queue, const scheduler::JobId& id);
+// The job of that id as the user typed it, of an array each task. Error: it is no id, or the engine
+// does not find it: why, and where else to look.
+Result<std::vector<scheduler::Job>> jobs_of(const scheduler::Queue& queue, const std::string& text);
 
 // Slurm's columns, running and waiting jobs in colours: JOBID PARTITION NAME USER ST TIME NODES
 // NODELIST(REASON); then, after an empty line, each reason for waiting in words.

@@ -45,13 +45,10 @@ std::string state_text(const scheduler::Queue& queue, const scheduler::Job& job)
 
 // The number by which srun knows a job that runs; a task of an array has one of its own.
 Result<std::string> number_of(const std::string& text, const Environment& environment) {
-  const auto id = scheduler::parse_job_id(text);
-  if (!id) return std::unexpected(id.error());
   const auto queue = scheduler::find_queue(environment);
   if (!queue) return std::unexpected(queue.error());
-  const auto jobs = (*queue)->find(*id);
+  const auto jobs = jobs_of(**queue, text);
   if (!jobs) return std::unexpected(jobs.error());
-  if (jobs->empty()) return unknown_job(**queue, *id);
   std::vector<const scheduler::Job*> running;
   std::vector<std::string> ids;
   for (const scheduler::Job& job : *jobs) {
