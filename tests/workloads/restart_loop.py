@@ -1,6 +1,9 @@
 """Ranks in a loop of all_reduce, one of which exits; in the next attempt another one does.
 
     restart_loop.py RANK_THAT_EXITS_IN_ATTEMPT_0,…IN_ATTEMPT_1,…
+
+Each attempt fails with an exit code of its own: toprun gives up after three failures of one kind
+within a second of their start, and on a fast machine PyTorch is imported within a second.
 """
 
 import os
@@ -9,7 +12,7 @@ import sys
 import torch
 import torch.distributed as dist
 
-EXIT_CODE, ROUNDS = 3, 20
+FIRST_EXIT_CODE, ROUNDS = 3, 20
 
 attempt = int(os.environ["TOPRUN_ATTEMPT"])
 who_exits = [int(rank) for rank in sys.argv[1].split(",")]
@@ -23,7 +26,7 @@ if attempt < len(who_exits):
     step = 0
     while True:
         if step == ROUNDS and rank == who_exits[attempt]:
-            os._exit(EXIT_CODE)
+            os._exit(FIRST_EXIT_CODE + attempt)
         dist.all_reduce(total)
         step += 1
 dist.destroy_process_group()
