@@ -403,7 +403,7 @@ void Server::Loop::command(std::function<void()> action) {
     commands_.push_back(std::move(action));
   }
   const std::uint64_t one = 1;
-  static_cast<void>(::write(event_.get(), &one, sizeof one));
+  [[maybe_unused]] const ssize_t n = ::write(event_.get(), &one, sizeof one);
 }
 
 void Server::Loop::run_commands() {
@@ -414,7 +414,7 @@ void Server::Loop::run_commands() {
     commands.swap(commands_);
   }
   std::uint64_t count;
-  static_cast<void>(::read(event_.get(), &count, sizeof count));
+  [[maybe_unused]] const ssize_t n = ::read(event_.get(), &count, sizeof count);
   for (const std::function<void()>& command : commands) command();
 }
 
