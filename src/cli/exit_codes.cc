@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "launch/restarts.h"
+#include "run/restarts.h"
 #include "scheduler/exit_codes.h"
 
 namespace toprun::cli {
@@ -26,7 +26,7 @@ const std::vector<ExitCode>& codes_of_run() {
        "toprun itself failed: nodes did not meet, a node was lost, a port was held by another"},
       {number(exit_usage), wrong_words},
       {number(exit_preempted), "Slurm preempted or requeued the job"},
-      {number(launch::no_restart_exit_code),
+      {number(run::no_restart_exit_code),
        "a rank's own way to say: do not restart (see --max-restarts)"},
       {number(scheduler::exit_time_limit), "the job's time limit was reached"},
       {fmt::format("{}, {}", signal_base + SIGINT, signal_base + SIGTERM),

@@ -15,7 +15,7 @@
 #include "cli/parse.h"
 #include "cli/print.h"
 #include "hosts/address.h"
-#include "launch/grow.h"
+#include "run/grow.h"
 
 namespace toprun::cli {
 namespace {
@@ -38,7 +38,7 @@ Result<void> grow_by_report(const std::string& path) {
                             hosts::host_name()),
                 fmt::format("run the same on {}", (*report)->root_host));
   }
-  if (::kill((*report)->root_pid, launch::grow_signal) == 0) return {};
+  if (::kill((*report)->root_pid, run::grow_signal) == 0) return {};
   if (errno == ESRCH) return fail("cannot grow " + path, "the job has ended");
   return fail_errno(fmt::format("cannot signal process {} of {}", (*report)->root_pid, path));
 }

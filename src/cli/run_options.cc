@@ -123,11 +123,11 @@ Result<void> set_local_ranks_filter(Options& options, const Given& given) {
   return store(options.local_ranks_filter, parse_local_ranks(given));
 }
 
-Result<launch::Grow> parse_grow(const Given& given) {
+Result<run::Grow> parse_grow(const Given& given) {
   const auto chosen = parse_choice(given, choices(flag_of(FlagId::grow)));
   if (!chosen) return std::unexpected(chosen.error());
-  if (*chosen == "now") return launch::Grow::now;
-  return *chosen == "on-signal" ? launch::Grow::on_signal : launch::Grow::at_restart;
+  if (*chosen == "now") return run::Grow::now;
+  return *chosen == "on-signal" ? run::Grow::on_signal : run::Grow::at_restart;
 }
 
 // For what has no effect: it may still be wrong.
@@ -381,7 +381,7 @@ Options defaults(const Split& split, const std::vector<std::string>& argv) {
   Options options;
   if (split.called_torchrun) {
     options.nproc_per_node.value = "1";
-    options.grow = launch::Grow::now;
+    options.grow = run::Grow::now;
   }
   options.rdzv_backend.value = "static";
   options.rdzv_id.value = "none";

@@ -8,7 +8,6 @@
 namespace toprun::cli {
 namespace {
 
-using launch::Grow;
 using launch::Options;
 using launch::Order;
 
@@ -354,11 +353,11 @@ TEST(RunOptions, TheLastOfARepeatedFlagCounts) {
 }
 
 TEST(RunOptions, NewcomersAreTakenIn) {
-  EXPECT_EQ(good("toprun s").grow, Grow::at_restart);
-  EXPECT_EQ(good("toprun --grow at-restart s").grow, Grow::at_restart);
-  EXPECT_EQ(good("toprun --grow=now s").grow, Grow::now);
-  EXPECT_EQ(good("toprun --grow on-signal s").grow, Grow::on_signal);
-  EXPECT_EQ(good("torchrun s").grow, Grow::now);
+  EXPECT_EQ(good("toprun s").grow, run::Grow::at_restart);
+  EXPECT_EQ(good("toprun --grow at-restart s").grow, run::Grow::at_restart);
+  EXPECT_EQ(good("toprun --grow=now s").grow, run::Grow::now);
+  EXPECT_EQ(good("toprun --grow on-signal s").grow, run::Grow::on_signal);
+  EXPECT_EQ(good("torchrun s").grow, run::Grow::now);
 }
 
 TEST(RunOptions, RestartsSignalsAndTheEnd) {

@@ -115,7 +115,7 @@ asio::awaitable<void> written_out(Session& session) {
 // Until it has joined, a signal ends an agent at once: nothing has been started yet.
 void end_at_signals(Session& session) {
   session.on_signal = [&session](int signal, bool) {
-    if (signal == grow_signal) return;
+    if (signal == run::grow_signal) return;
     say(fmt::format("ended by signal {} before the workers were started", signal));
     session.container.reset();  // which may be on its way
     ::_exit(128 + signal);
@@ -166,7 +166,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   // The member runs beside the root until the root tells it, as all others, to finish.
   asio::co_spawn(session.io, member.run(),
                  [](const std::exception_ptr& error, int) { end_of_task(error); });
-  const Course record = co_await root.run();
+  const run::Course record = co_await root.run();
   co_await written_out(session);
   // First of all: an engine may end all at once as soon as the first process has ended.
   tell_the_end(session.job, record);
@@ -178,7 +178,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
 
 // Closes the link and waits until the root has taken all that was said.
 asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Link> link) {
-  const auto closed = std::make_shared<asio::steady_timer>(io, farewell_timeout);
+  const auto closed = std::make_shared<asio::steady_timer>(io, run::farewell_timeout);
   link->on_closed = [closed] { closed->cancel(); };
   link->close();
   constexpr auto quietly = asio::as_tuple(asio::use_awaitable);

@@ -180,8 +180,8 @@ void count_roles(const std::vector<Join>& members, std::vector<Assignment>& part
 
 }  // namespace
 
-Result<Arrangement> arrange(const std::vector<Join>& members, const Options& options,
-                            const topology::Map& map, const std::vector<std::string>& before) {
+Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options& options,
+                                 const topology::Map& map, const std::vector<std::string>& before) {
   auto nodes = nodes_of(members);
   if (!nodes) return std::unexpected(nodes.error());
   std::vector<std::string> warnings;
@@ -200,7 +200,7 @@ Result<Arrangement> arrange(const std::vector<Join>& members, const Options& opt
   auto placed = place_by(choice, *nodes, options, map, before);
   if (!placed) return std::unexpected(placed.error());
 
-  Arrangement arrangement;
+  run::Arrangement arrangement;
   arrangement.parts.resize(members.size());
   placed->warnings.insert(placed->warnings.begin(), warnings.begin(), warnings.end());
   arrangement.order = record_of(choice, *placed);

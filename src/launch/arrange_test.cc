@@ -35,7 +35,7 @@ topology::Map racks(const std::vector<std::pair<std::string, std::string>>& host
   return builder.finish({"rack"});
 }
 
-std::vector<int> first_ranks(const Arrangement& arrangement) {
+std::vector<int> first_ranks(const run::Arrangement& arrangement) {
   std::vector<int> ranks;
   for (const auto& part : arrangement.parts) ranks.push_back(part.first_rank);
   return ranks;

@@ -16,36 +16,21 @@
 namespace toprun::launch {
 namespace {
 
-constexpr std::pair<std::string_view, view::CauseKind> kinds[] = {
-    {"exit", view::CauseKind::exit},
-    {"signal", view::CauseKind::signal},
-    {"node_lost", view::CauseKind::node_lost},
-    {"agent_lost", view::CauseKind::agent_lost},
-    {"join_timeout", view::CauseKind::join_timeout},
-    {"interrupted", view::CauseKind::interrupted},
-    {"preempted", view::CauseKind::preempted},
-    {"time_limit", view::CauseKind::time_limit},
-    {"grown", view::CauseKind::grown},
-    {"hang", view::CauseKind::hang},
-};
-
-std::optional<view::Cause> cause_in(const Verdict& verdict) {
-  if (verdict.kind.empty()) return std::nullopt;
+std::optional<view::Cause> cause_in(const run::Verdict& verdict) {
+  if (!verdict.kind) return std::nullopt;
   if (verdict.absent.empty() && verdict.exit) return view::cause_of(*verdict.exit);
   view::Cause cause;
   // Where one rank alone was missed, what it printed last tells where it may stand.
   if (verdict.absent.size() == 1) cause = view::cause_of(verdict.absent.front());
   cause.exit_code.reset();
   cause.signal.reset();
-  for (const auto& [name, kind] : kinds) {
-    if (name == verdict.kind) cause.kind = kind;
-  }
+  cause.kind = *verdict.kind;
   cause.node = verdict.node;
   cause.message = verdict.message;
   return cause;
 }
 
-view::Phases phases_of(const Phases& phases) {
+view::Phases phases_of(const run::Phases& phases) {
   const auto since = [&](const std::optional<SteadyTime>& time) {
     std::optional<std::chrono::milliseconds> passed;
     if (time) {
@@ -57,7 +42,7 @@ view::Phases phases_of(const Phases& phases) {
           since(phases.first_connect), since(phases.last_connect)};
 }
 
-view::AttemptRecord record_of(const AttemptCourse& course) {
+view::AttemptRecord record_of(const run::AttemptCourse& course) {
   view::AttemptRecord attempt;
   attempt.attempt = course.number;
   attempt.started = course.started;
@@ -69,7 +54,7 @@ view::AttemptRecord record_of(const AttemptCourse& course) {
   return attempt;
 }
 
-view::RunRecord record_of(const Job& job, const Course& course) {
+view::RunRecord record_of(const Job& job, const run::Course& course) {
   view::RunRecord record;
   record.job = job.name;
   record.root_host = hosts::host_name();
@@ -78,7 +63,7 @@ view::RunRecord record_of(const Job& job, const Course& course) {
   record.started = course.started;
   record.ended = course.ended;
   record.restarts = course.restarts;
-  for (const AttemptCourse& attempt : course.attempts)
+  for (const run::AttemptCourse& attempt : course.attempts)
     record.attempts.push_back(record_of(attempt));
   return record;
 }
@@ -101,7 +86,7 @@ void write_report(const std::string& path, const view::RunRecord& record) {
 
 }  // namespace
 
-void keep_the_report(const Job& job, const Course& course) {
+void keep_the_report(const Job& job, const run::Course& course) {
   if (!job.options.report || is_special(*job.options.report)) return;
   view::RunRecord record = record_of(job, course);
   record.running_at = std::chrono::system_clock::now();
@@ -109,12 +94,12 @@ void keep_the_report(const Job& job, const Course& course) {
   (void)replace_file(*job.options.report, text_of(record));
 }
 
-std::string summary(const Job& job, const Course& course) {
+std::string summary(const Job& job, const run::Course& course) {
   return view::last_line(record_of(job, course));
 }
 
-void tell_the_failure(const Job& job, const AttemptCourse& attempt) {
-  const Verdict& verdict = attempt.verdict;
+void tell_the_failure(const Job& job, const run::AttemptCourse& attempt) {
+  const run::Verdict& verdict = attempt.verdict;
   const auto cause = cause_in(verdict);
   if (!cause) return;
   if (cause->node.empty() && !cause->rank) return say(cause->message);
@@ -128,7 +113,7 @@ void tell_the_failure(const Job& job, const AttemptCourse& attempt) {
                                  node_log_path(job.options, cause->node).value_or("")));
 }
 
-void tell_the_end(const Job& job, const Course& course) {
+void tell_the_end(const Job& job, const run::Course& course) {
   if (!course.attempts.empty()) tell_the_failure(job, course.attempts.back());
   const view::RunRecord record = record_of(job, course);
   if (job.options.report) write_report(*job.options.report, record);

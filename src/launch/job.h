@@ -9,9 +9,9 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "hosts/address.h"
-#include "launch/conductor.h"
 #include "launch/options.h"
 #include "rendezvous/channel.h"
+#include "run/conductor.h"
 #include "scheduler/allocation.h"
 
 namespace toprun::launch {
@@ -46,7 +46,7 @@ struct Job {
   rendezvous::Patience patience;
   std::chrono::milliseconds join_timeout{600'000};
   std::chrono::milliseconds last_call{30'000};  // from the least to go without the most
-  Grace grace;
+  run::Grace grace;
 
   bool is_elastic() const { return min_nodes < nnodes; }
   // The others come by themselves, and soon. Else somebody starts them by hand, or their pods.

@@ -84,7 +84,7 @@ std::vector<int> named_signals(const Options& options) {
 agent::SignalFilter concerns_agent(const Options& options, const Environment& environment) {
   return [&, ended = false](int signal, pid_t sender) mutable {
     if (!scheduler::is_of_an_engine(sender)) return true;
-    if (signal == grow_signal) return true;
+    if (signal == run::grow_signal) return true;
     if (is_notice(signal, options)) return !scheduler::signals_every_process(environment);
     return signal == SIGCONT || signal == SIGTSTP || !std::exchange(ended, true);
   };
@@ -117,7 +117,7 @@ int be_agent(const Job& job, const Environment& environment) {
   const bool unkept = job.place.stance == scheduler::Stance::in_place || job.unfit;
   if (unkept) return run_agent(job, *orders, -1);
   std::vector<int> passed_on = named_signals(job.options);
-  passed_on.push_back(grow_signal);
+  passed_on.push_back(run::grow_signal);
   int exit_code =
       agent::keep([&](int heartbeat_fd) { return run_agent(job, *orders, heartbeat_fd); },
                   keeper_patience(job), passed_on, concerns_agent(job.options, environment));

@@ -3,33 +3,24 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
 
-#include "agent/exit.h"
 #include "agent/relay.h"
 #include "agent/workers.h"
-#include "base/error.h"
 #include "hosts/address.h"
-#include "launch/ending.h"
 #include "launch/inbox.h"
 #include "launch/session.h"
 #include "launch/workplan.h"
 #include "rendezvous/link.h"
-#include "rendezvous/messages.h"
+#include "run/node_part.h"
+#include "run/record.h"
 
 namespace toprun::launch {
 
-// One agent's part in a run, whether the root is in this process or elsewhere: it gets its ranks,
-// finds the store, starts the workers when told and reports what becomes of them.
-//
-//   waiting --assign--> renewing --store renewed--> locating --store found--> ready
-//   ready --start--> running --all gone--> waiting
-//   any --stop, interrupt--> the workers end; any --finish--> over; any --root lost--> fenced
-//
-// A spare waits until a place is free. What it reports names its attempt.
+// Drives one agent's part in a run: the link to the root, the store's place, the container and the
+// workers.
 class Member {
  public:
   // `root_address`: how this host reached the root; unset in the root's own process. A member that
@@ -41,80 +32,47 @@ class Member {
   boost::asio::awaitable<int> run();
 
  private:
-  struct StoreRenewed {
-    int attempt;
-  };
-  struct StoreFound {
-    Result<hosts::Address> address;
-    int attempt;
-  };
-  struct ContainerUp {
-    Result<void> outcome;
-    int attempt;
-  };
-  struct Lost {
-    std::string reason;
-  };
-  struct Signalled {
-    int signal;
-    bool for_all;  // the other agents have not heard of it
-  };
-  struct Orphaned {
-    std::string why;
-    std::chrono::milliseconds grace;
-  };
-  struct Gone {};
-  using Event = std::variant<nlohmann::json, StoreRenewed, StoreFound, ContainerUp, Lost, Signalled,
-                             Orphaned, agent::WorkerExit, Gone>;
+  void heard(const nlohmann::json& message);
+  void push(run::PartEvent event) { inbox_.push(std::move(event)); }
+  void carry_out();
 
-  void on(const nlohmann::json& message);
-  void on(const StoreRenewed& renewed);
-  void on(const StoreFound& found);
-  void on(const ContainerUp& container);
-  void on(const Lost& lost);
-  void on(const Signalled& signalled);
-  void on(const Orphaned& orphaned);
-  void on(const agent::WorkerExit& exit);
-  void on(const Gone& gone);
+  void act(const run::Report& report);
+  void act(const run::FindStore& find);
+  void act(const run::AwaitContainer& await);
+  void act(const run::StartWorkers& start);
+  void act(const run::StopWorkers& stop);
+  void act(const run::InterruptWorkers& interrupt);
+  void act(const run::NotifyWorkers& notify);
+  void act(const run::CreditOutput& credit);
+  void act(const run::CloseOutput&);
+  void act(const run::TellUser& tell);
+  void act(const run::ShowSummary& show);
+  void act(const run::TellEndWithoutRoot&);
+  void act(const run::TellKeeperOfSilence&);
 
-  void report(nlohmann::json message);
-  void become_spare();
-  void choose_console();
-  void choose_shown_console();
-  void report_orphaned();
-  void assigned(rendezvous::Assignment assignment);
-  boost::asio::awaitable<void> locate_store(rendezvous::StoreAddress store);
-  void ready();
-  boost::asio::awaitable<void> await_container();
-  Result<void> make_logs();
+  void locate_store(const rendezvous::Assignment& assignment);
+  boost::asio::awaitable<void> find_store(int attempt, rendezvous::StoreAddress store);
+  boost::asio::awaitable<void> await_container(int attempt);
+  void choose_console(const rendezvous::Assignment& assignment);
+  Result<void> make_logs(const std::string& run_id);
   std::shared_ptr<agent::Children> children();
-  Result<void> start();
-  bool has_a_terminal_of_its_own() const;
-  void interrupt(int signal, std::chrono::milliseconds grace);
-  void stop(std::chrono::milliseconds grace);
-  void report_failure(const Error& error);
-  Course course_without_root() const;
+  Result<rendezvous::Started> start(const run::StartWorkers& start);
+  rendezvous::Gone last_words() const;
+  run::Course course_without_root() const;
   void pass_on_the_error_file() const;
 
   Session& session_;
   std::shared_ptr<rendezvous::Link> root_;
   std::optional<hosts::Address> root_address_;
   std::string root_agent_;
-  Inbox<Event> inbox_;
+  Inbox<run::PartEvent> inbox_;
+  run::NodePart part_;
   std::shared_ptr<agent::Console> console_;  // of all attempts
   std::shared_ptr<agent::Relay> relay_;      // the same, where the root's terminal is meant
-  rendezvous::Assignment assignment_;
-  std::string master_addr_;
-  std::optional<agent::Logs> logs_;  // of all attempts
+  std::optional<agent::Logs> logs_;          // of all attempts
   WorkPlan plan_;
   std::unique_ptr<agent::Workers> workers_;
   std::vector<agent::WorkerExit> exits_;  // of the workers that were started last
-  bool spare_ = false;
-  std::string orphaned_;  // why, once nobody would clear up after this agent
-  bool alive_ = false;    // workers were started and are not all gone
-  boost::asio::steady_timer patience_;
-  bool root_speaks_for_all_ = false;  // the engine takes the root's exit code for the job's
-  std::optional<int> exit_code_;
 };
 
 }  // namespace toprun::launch

@@ -15,4 +15,10 @@ inline bool is_notice(int signal, const Options& options) {
   return std::ranges::find(ending, signal) == ending.end();
 }
 
+// A signal that asks the job to take in the nodes that wait.
+inline bool asks_to_grow(int signal, const Options& options) {
+  const std::vector<int>& ending = options.signals_to_handle.value;
+  return signal == run::grow_signal && std::ranges::find(ending, signal) == ending.end();
+}
+
 }  // namespace toprun::launch

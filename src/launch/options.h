@@ -13,8 +13,8 @@
 #include "agent/binding.h"
 #include "container/container.h"
 #include "launch/activation.h"
-#include "launch/grow.h"
 #include "placement/plan.h"
+#include "run/grow.h"
 
 namespace toprun::launch {
 
@@ -82,7 +82,7 @@ struct Options {
   bool standalone = false;
   std::optional<std::string> local_addr;
   int max_restarts = 0;
-  Grow grow = Grow::at_restart;
+  run::Grow grow = run::Grow::at_restart;
   std::string role = "default";
   bool virtual_local_rank = false;  // LOCAL_RANK=0 and one visible GPU for every worker
   std::optional<NumaBinding> numa_binding;

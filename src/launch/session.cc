@@ -48,7 +48,7 @@ Session::Session(const Job& run, int heartbeat_fd)
       launcher_(io),
       launcher_silence_(io) {
   for (const int signal :
-       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, grow_signal}) {
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, run::grow_signal}) {
     signals_.add(signal);
   }
   for (const int signal : run.options.signals_to_handle.value) signals_.add(signal);

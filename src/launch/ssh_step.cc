@@ -38,7 +38,7 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, grow_signal};
+constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, run::grow_signal};
 constexpr const char* own_program = "/proc/self/exe";
 constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
 constexpr int impatient_after = 3;  // that many signals end the connections themselves
@@ -336,7 +336,7 @@ void SshStep::pass_on(int number) {
   tell_all(fmt::format("signal {}\n", number));
   if (number == SIGTSTP) ::raise(SIGSTOP);
   const bool ends = number != SIGUSR1 && number != SIGUSR2 && number != SIGTSTP &&
-                    number != SIGCONT && number != grow_signal;
+                    number != SIGCONT && number != run::grow_signal;
   if (!ends || ++seen_ < impatient_after) return;
   for (const auto& login : logins_) login->abandon();
 }

@@ -28,7 +28,7 @@
 namespace toprun::launch {
 namespace {
 
-constexpr std::array forwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, grow_signal};
+constexpr std::array forwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, run::grow_signal};
 constexpr const char* secret_variable = "TOPRUN_SECRET";
 constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lost a host
 constexpr int look_again_ms = 500;
@@ -167,7 +167,7 @@ int follow(pid_t pid, const Fd& signals, Heard& heard,
       return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
     pass_on(pid, signal);
-    const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != grow_signal;
+    const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
     if (ends && ++seen >= impatient_after) {
       ::kill(pid, SIGTERM);
     }

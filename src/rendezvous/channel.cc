@@ -228,7 +228,9 @@ asio::awaitable<void> Channel::receive() {
   while (!closed_) {
     auto message = co_await read_frame();
     if (!message) {
-      lose(message.error().why.empty() ? message.error().what : message.error().why);
+      const Error& error = message.error();
+      lose({error.why.empty() ? Loss::Kind::malformed : Loss::Kind::closed,
+            error.why.empty() ? error.what : error.why});
       co_return;
     }
     if (!message->is_null() && on_message && !closed_) on_message(std::move(*message));
@@ -256,7 +258,7 @@ asio::awaitable<void> Channel::transmit() {
     const std::string batch = std::exchange(queue_, {});
     const auto [error, n] = co_await asio::async_write(socket_, asio::buffer(batch), quietly);
     if (error) {
-      lose(reason_of(error));
+      lose({Loss::Kind::closed, reason_of(error)});
       co_return;
     }
   }
@@ -273,7 +275,7 @@ asio::awaitable<void> Channel::keep_alive() {
     // If we ourselves were stopped or busy, what the other end sent waits in the socket still.
     if (now - due > patience_.beat) heard_ = now;
     if (now - heard_ > patience_.silence) {
-      lose("no word for " + duration_text(patience_.silence));
+      lose({Loss::Kind::silent, "no word for " + duration_text(patience_.silence)});
       co_return;
     }
     if (!closing_) enqueue(seal({}, false));
@@ -282,7 +284,7 @@ asio::awaitable<void> Channel::keep_alive() {
 
 void Channel::enqueue(std::string frame) {
   if (queue_.size() + frame.size() > max_queue_bytes) {
-    lose("it does not read what is sent to it");
+    lose({Loss::Kind::closed, "it does not read what is sent to it"});
     return;
   }
   queue_ += frame;
@@ -303,13 +305,12 @@ void Channel::close() {
   on_lost = nullptr;
 }
 
-void Channel::lose(std::string reason) {
+void Channel::lose(Loss loss) {
   if (closed_) return;
   const auto tell = std::move(on_lost);
   if (!closing_) on_closed = nullptr;
   shut();
-  if (tell)
-    asio::post(socket_.get_executor(), [tell, reason = std::move(reason)] { tell(reason); });
+  if (tell) asio::post(socket_.get_executor(), [tell, loss = std::move(loss)] { tell(loss); });
 }
 
 void Channel::shut() {

@@ -74,7 +74,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   boost::asio::awaitable<void> keep_alive();
   std::string seal(std::string_view plaintext, bool last);
   void enqueue(std::string frame);
-  void lose(std::string reason);
+  void lose(Loss loss);
   void shut();
 
   boost::asio::ip::tcp::socket socket_;

@@ -12,7 +12,6 @@
 
 #include "rendezvous/dial.h"
 #include "rendezvous/door.h"
-#include "rendezvous/gathering.h"
 
 namespace toprun::rendezvous {
 namespace {
@@ -31,20 +30,20 @@ Identity identity(std::string job = "job", std::string version = "0.1.0") {
 
 // A root on a port of the kernel's choice; what it hears is kept.
 struct TestRoot {
-  explicit TestRoot(asio::io_context& context, int expected, Secret secret = Secret::given("s"),
-                    std::size_t most_visitors = max_visitors)
+  explicit TestRoot(asio::io_context& context, int expected_agents,
+                    Secret secret = Secret::given("s"), std::size_t most_visitors = max_visitors)
       : io(context),
         acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
         me(identity()),
         door(io, me, quick(), most_visitors),
-        gathering({expected, expected, false}) {
-    door.become_root(std::move(secret), {[this](const Join& join) { return gathering.admit(join); },
+        expected(expected_agents) {
+    door.become_root(std::move(secret), {[this](const Join& join) { return admit(join); },
                                          [this](const Join&, std::shared_ptr<Channel> channel) {
                                            channel->on_message = [this](nlohmann::json message) {
                                              heard.push_back(std::move(message));
                                            };
-                                           channel->on_lost = [this](std::string reason) {
-                                             lost.push_back(reason);
+                                           channel->on_lost = [this](Loss loss) {
+                                             lost.push_back(std::move(loss));
                                            };
                                            channels.push_back(std::move(channel));
                                          }});
@@ -57,16 +56,28 @@ struct TestRoot {
       accept();
     });
   }
+  std::optional<Refused> admit(const Join& join) {
+    if (std::ssize(admitted) == expected)
+      return Refused{Refusal::full, "the job has all of its 1 nodes already"};
+    for (const Join& other : admitted) {
+      if (join.node_rank && join.node_rank == other.node_rank) {
+        return Refused{Refusal::rank_taken, "node rank 0 is taken by " + other.host};
+      }
+    }
+    admitted.push_back(join);
+    return std::nullopt;
+  }
   int port() const { return acceptor.local_endpoint().port(); }
 
   asio::io_context& io;
   tcp::acceptor acceptor;
   Identity me;
   Door door;
-  Gathering gathering;
+  int expected;
+  std::vector<Join> admitted;
   std::vector<std::shared_ptr<Channel>> channels;
   std::vector<nlohmann::json> heard;
-  std::vector<std::string> lost;
+  std::vector<Loss> lost;
 };
 
 Join join_as(const std::string& host, std::optional<int> rank = {}) {
@@ -138,14 +149,14 @@ TEST(Joining, WhatTheCloudSaysTravelsAlong) {
     Join join = join_as("a");
     join.cloud = {"gcp", text, text ? "" : "refused"};
     ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join)->has_value());
-    const auto& arrived = root.gathering.members().back().cloud;
+    const auto& arrived = root.admitted.back().cloud;
     ASSERT_TRUE(arrived);
     EXPECT_EQ(arrived->cloud, "gcp");
     EXPECT_EQ(arrived->text, text);
     EXPECT_EQ(arrived->trouble, text ? "" : "refused");
   }
   ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join_as("b"))->has_value());
-  EXPECT_FALSE(root.gathering.members().back().cloud);
+  EXPECT_FALSE(root.admitted.back().cloud);
 }
 
 TEST(Joining, WhatTheNodeKnowsOfItsPlaceTravelsAlong) {
@@ -155,15 +166,15 @@ TEST(Joining, WhatTheNodeKnowsOfItsPlaceTravelsAlong) {
   join.nvlink = Told{{}, "no answer within 1.0 s"};
   join.kube = KubeNode{"node-7", "nvidia.com/gpu.clique=u.1\n"};
   ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join)->has_value());
-  const Join arrived = root.gathering.members().back();
+  const Join arrived = root.admitted.back();
   ASSERT_TRUE(arrived.nvlink && arrived.kube);
   EXPECT_FALSE(arrived.nvlink->text);
   EXPECT_EQ(arrived.nvlink->trouble, "no answer within 1.0 s");
   EXPECT_EQ(arrived.kube->name, "node-7");
   EXPECT_EQ(arrived.kube->labels, "nvidia.com/gpu.clique=u.1\n");
   ASSERT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join_as("b"))->has_value());
-  EXPECT_FALSE(root.gathering.members().back().nvlink);
-  EXPECT_FALSE(root.gathering.members().back().kube);
+  EXPECT_FALSE(root.admitted.back().nvlink);
+  EXPECT_FALSE(root.admitted.back().kube);
 }
 
 TEST(Joining, AProperEndIsNotALoss) {
@@ -188,7 +199,7 @@ TEST(Joining, AMemberThatFallsSilentIsLost) {
   ASSERT_TRUE(joined->has_value());
   // Its channel is never started: no heartbeats.
   run_until(io, [&] { return root.lost.size() == 1; });
-  EXPECT_TRUE(root.lost[0].starts_with("no word for")) << root.lost[0];
+  EXPECT_EQ(root.lost[0].kind, Loss::Kind::silent) << root.lost[0].words;
 }
 
 TEST(Joining, AMemberThatDiesIsLost) {
@@ -339,7 +350,7 @@ TEST(Joining, TheOldestVisitorMakesRoomForAMember) {
   EXPECT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join_as("b"))->has_value());
   // Who is in stays in.
   EXPECT_TRUE(root.lost.empty());
-  EXPECT_EQ(root.gathering.present(), 2);
+  EXPECT_EQ(root.admitted.size(), 2u);
 }
 
 TEST(Joining, VisitorsThatComeBeforeTheRootIsKnownAreBoundedToo) {

@@ -10,6 +10,16 @@
 
 namespace toprun::rendezvous {
 
+// Why the other end is gone without having closed properly.
+struct Loss {
+  enum class Kind {
+    closed,     // the connection has ended
+    silent,     // no word for too long: its host may be cut off, or gone
+    malformed,  // it sent what it must not
+  } kind = Kind::closed;
+  std::string words;
+};
+
 // One end of the connection between the root and an agent, whether it crosses a network or not.
 // All calls and callbacks are on the io_context's thread. Callbacks never come from inside send().
 class Link {
@@ -23,8 +33,8 @@ class Link {
   virtual void close() = 0;
 
   std::function<void(nlohmann::json)> on_message;
-  // Once, when the other end is gone without having closed properly; the reason in words.
-  std::function<void(std::string)> on_lost;
+  // Once, when the other end is gone without having closed properly.
+  std::function<void(Loss)> on_lost;
   // Once after close(), when the other end has closed as well or had been lost.
   std::function<void()> on_closed;
 };

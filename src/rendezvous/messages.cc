@@ -15,12 +15,32 @@ void take(const nlohmann::json& json, const char* name, std::optional<T>& value)
   if (json.contains(name)) value = json.at(name).get<T>();
 }
 
+void take_number(const nlohmann::json& json, const char* name, int least, int most, int& value) {
+  value = static_cast<int>(whole_number(json, name, least, most));
+}
+
+void take_number(const nlohmann::json& json, const char* name, int most,
+                 std::optional<int>& value) {
+  if (json.contains(name)) value = static_cast<int>(whole_number(json, name, 0, most));
+}
+
 std::int64_t wall_clock_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 }  // namespace
+
+std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
+                          std::int64_t most) {
+  const nlohmann::json& value = object.at(name);
+  const bool too_large =
+      value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most);
+  if (!value.is_number_integer() || too_large) throw OutOfRange(name);
+  const auto number = value.get<std::int64_t>();
+  if (number < least || number > most) throw OutOfRange(name);
+  return number;
+}
 
 void to_json(nlohmann::json& json, const Evidence& evidence) {
   json = {{"script", evidence.script},
@@ -105,15 +125,15 @@ void from_json(const nlohmann::json& json, Join& join) {
   json.at("agent").get_to(join.agent);
   json.at("host").get_to(join.host);
   json.at("pid").get_to(join.pid);
-  json.at("nnodes").get_to(join.nnodes);
-  json.at("slots").get_to(join.slots);
+  take_number(json, "nnodes", 0, most_nodes, join.nnodes);
+  take_number(json, "slots", 0, most_slots, join.slots);
   json.at("role").get_to(join.role);
   json.at("addresses").get_to(join.addresses);
-  json.at("store_port").get_to(join.store_port);
-  take(json, "node_rank", join.node_rank);
-  take(json, "node_index", join.node_index);
-  take(json, "local_rank", join.local_rank);
-  take(json, "task", join.task);
+  take_number(json, "store_port", 0, 65'535, join.store_port);
+  take_number(json, "node_rank", most_nodes, join.node_rank);
+  take_number(json, "node_index", most_nodes, join.node_index);
+  take_number(json, "local_rank", most_slots, join.local_rank);
+  take_number(json, "task", most_ranks, join.task);
   take(json, "location", join.location);
   take(json, "location_pattern", join.location_pattern);
   take(json, "cloud", join.cloud);
@@ -148,7 +168,7 @@ void from_json(const nlohmann::json& json, StoreAddress& store) {
   json.at("agent").get_to(store.agent);
   json.at("host").get_to(store.host);
   json.at("addresses").get_to(store.addresses);
-  json.at("port").get_to(store.port);
+  take_number(json, "port", 0, 65'535, store.port);
   json.at("exact").get_to(store.exact);
 }
 
@@ -171,16 +191,16 @@ void to_json(nlohmann::json& json, const Assignment& a) {
 }
 
 void from_json(const nlohmann::json& json, Assignment& a) {
-  json.at("attempt").get_to(a.attempt);
-  json.at("restarts").get_to(a.restarts);
-  json.at("group_rank").get_to(a.group_rank);
-  json.at("group_world_size").get_to(a.group_world_size);
-  json.at("first_rank").get_to(a.first_rank);
-  json.at("nproc").get_to(a.nproc);
-  json.at("world_size").get_to(a.world_size);
-  json.at("local_world_size").get_to(a.local_world_size);
-  json.at("role_first_rank").get_to(a.role_first_rank);
-  json.at("role_world_size").get_to(a.role_world_size);
+  take_number(json, "attempt", 0, most_attempts, a.attempt);
+  take_number(json, "restarts", 0, most_attempts, a.restarts);
+  take_number(json, "group_rank", 0, most_nodes, a.group_rank);
+  take_number(json, "group_world_size", 1, most_nodes, a.group_world_size);
+  take_number(json, "first_rank", 0, most_ranks, a.first_rank);
+  take_number(json, "nproc", 0, most_slots, a.nproc);
+  take_number(json, "world_size", 0, most_ranks, a.world_size);
+  take_number(json, "local_world_size", 0, most_slots, a.local_world_size);
+  take_number(json, "role_first_rank", 0, most_ranks, a.role_first_rank);
+  take_number(json, "role_world_size", 0, most_ranks, a.role_world_size);
   json.at("run_id").get_to(a.run_id);
   json.at("location").get_to(a.location);
   json.at("colours").get_to(a.colours);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,21 @@ struct OutputLines {
   std::string lines;
 };
 
+// A number that is beyond what it may be.
+struct OutOfRange : std::out_of_range {
+  using std::out_of_range::out_of_range;
+};
+
+// Workers of one agent at most.
+inline constexpr int most_slots = 65'536;
+inline constexpr int most_nodes = 1'000'000;
+inline constexpr int most_ranks = 100'000'000;
+inline constexpr int most_attempts = 1'000'000'000;
+
+// The whole number that stands there; throws OutOfRange or nlohmann::json::exception.
+std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
+                          std::int64_t most);
+
 // Both read the wall clock, for `clock_behind`.
 void to_json(nlohmann::json& json, const Evidence& evidence);
 void from_json(const nlohmann::json& json, Evidence& evidence);
@@ -145,6 +161,8 @@ std::optional<T> read(const nlohmann::json& message) {
   try {
     return message.get<T>();
   } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  } catch (const OutOfRange&) {
     return std::nullopt;
   }
 }

@@ -8,9 +8,10 @@
 #include "agent/exit.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "launch/grow.h"
+#include "run/grow.h"
+#include "run/verdict.h"
 
-namespace toprun::launch {
+namespace toprun::run {
 
 // How long a run that fails or is ended may take.
 struct Grace {
@@ -25,22 +26,6 @@ struct Grace {
 // What a run comes to that a signal has ended, where all ranks ended with 0 in their grace: it is
 // done, or as torchrun has it, it failed.
 enum class EndedWell { done, failed };
-
-// Why an attempt ended as it did.
-struct Verdict {
-  int exit_code = 0;
-  // exit, signal, hang, node_lost, agent_lost, launcher, join_timeout, interrupted (by a signal to
-  // the job, or to the one agent on `node`, which left), grown (stopped to take in more nodes);
-  // empty: every rank ended with 0
-  std::string kind;
-  std::string node;
-  std::string message;
-  std::optional<agent::WorkerExit>
-      exit;  // for exit, signal and hang: of the rank that failed first
-  std::vector<agent::WorkerExit> absent;  // for hang: the ranks that did not come to a collective
-  std::vector<agent::WorkerExit> exits;   // all that were reported
-  bool told_to_end = false;               // the job has to end, whatever else happened
-};
 
 // Decides, from what the agents report, what they are to do; pure. Lives at the root from the
 // workers' start to the end of an attempt.
@@ -95,6 +80,7 @@ class Conductor {
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
   bool over() const { return gone_count_ == hosts_.size(); }
+  bool has_gone(std::size_t node) const { return gone_[node] != 0; }
   Verdict verdict() const;
 
  private:
@@ -127,4 +113,4 @@ class Conductor {
   std::vector<Order> orders_;
 };
 
-}  // namespace toprun::launch
+}  // namespace toprun::run

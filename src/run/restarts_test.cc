@@ -1,17 +1,18 @@
-#include "launch/restarts.h"
+#include "run/restarts.h"
 
 #include <gtest/gtest.h>
 
-namespace toprun::launch {
+namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
+using view::CauseKind;
 
-constexpr rendezvous::Size fixed{2, 2, true};
+constexpr Size fixed{2, 2, true};
 
 Verdict failed(int code = 1, std::string exception = "") {
   Verdict verdict;
-  verdict.kind = "exit";
+  verdict.kind = CauseKind::exit;
   verdict.exit_code = code;
   verdict.node = "n1";
   verdict.exit.emplace();
@@ -20,9 +21,9 @@ Verdict failed(int code = 1, std::string exception = "") {
   return verdict;
 }
 
-Verdict of_kind(std::string kind, std::string node = "n1") {
+Verdict of_kind(CauseKind kind, std::string node = "n1") {
   Verdict verdict;
-  verdict.kind = std::move(kind);
+  verdict.kind = kind;
   verdict.node = std::move(node);
   verdict.exit_code = 1;
   return verdict;
@@ -45,35 +46,35 @@ TEST(Restarts, FollowFailuresWhileThereAreAny) {
 TEST(Restarts, AreForFailuresAndLossesOnly) {
   struct Case {
     Verdict verdict;
-    rendezvous::Size size;
+    Size size;
     bool again;
   };
   Verdict told = failed();
   told.told_to_end = true;
-  const rendezvous::Size rigid{2, 2, false};
+  const Size rigid{2, 2, false};
   const Case cases[] = {
       {Verdict{}, fixed, false},  // all ended well
       {failed(), fixed, true},
       {failed(), rigid, true},  // its members are all still there
       {failed(93), fixed, false},
       {told, fixed, false},
-      {of_kind("node_lost"), fixed, true},
-      {of_kind("agent_lost"), fixed, true},
-      {of_kind("node_lost"), rigid, false},
-      {of_kind("interrupted"), fixed, true},  // one node left
-      {of_kind("interrupted", ""), fixed, false},
-      {of_kind("launcher"), fixed, false},
-      {of_kind("join_timeout", ""), fixed, false},
+      {of_kind(CauseKind::node_lost), fixed, true},
+      {of_kind(CauseKind::agent_lost), fixed, true},
+      {of_kind(CauseKind::node_lost), rigid, false},
+      {of_kind(CauseKind::interrupted), fixed, true},  // one node left
+      {of_kind(CauseKind::interrupted, ""), fixed, false},
+      {of_kind(CauseKind::launcher), fixed, false},
+      {of_kind(CauseKind::join_timeout, ""), fixed, false},
   };
   for (const Case& one : cases) {
     Restarts restarts(one.size, 1);
-    EXPECT_EQ(restarts.after(one.verdict, 1h).again, one.again) << one.verdict.kind;
+    EXPECT_EQ(restarts.after(one.verdict, 1h).again, one.again) << one.verdict.message;
   }
 }
 
 TEST(Restarts, LossesDoNotUseThemUp) {
   Restarts restarts({1, 2, true}, 0);
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(restarts.after(of_kind("node_lost"), 1h).again);
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(restarts.after(of_kind(CauseKind::node_lost), 1h).again);
   EXPECT_EQ(restarts.count(), 0);
   EXPECT_FALSE(restarts.after(failed(), 1h).again);
 }
@@ -81,7 +82,7 @@ TEST(Restarts, LossesDoNotUseThemUp) {
 TEST(Restarts, NewcomersDoNotUseThemUp) {
   Restarts restarts({1, 2, true}, 1);
   for (int i = 0; i < 5; ++i) {
-    const auto next = restarts.after(of_kind("grown", ""), 300ms);
+    const auto next = restarts.after(of_kind(CauseKind::grown, ""), 300ms);
     EXPECT_TRUE(next.again);
     EXPECT_EQ(next.pause, 0ms);
   }
@@ -117,4 +118,4 @@ TEST(Restarts, PauseBetweenShortLives) {
 }
 
 }  // namespace
-}  // namespace toprun::launch
+}  // namespace toprun::run

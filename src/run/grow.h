@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-namespace toprun::launch {
+namespace toprun::run {
 
 // When a node that comes to an elastic job while it runs is taken in (--grow): at the next restart
 // for another reason, at once, or when the user asks for it. All ranks start again then.
@@ -12,4 +12,4 @@ enum class Grow { at_restart, now, on_signal };
 // may be sent to a whole job step.
 inline constexpr int grow_signal = SIGURG;
 
-}  // namespace toprun::launch
+}  // namespace toprun::run

@@ -1,4 +1,4 @@
-#include "launch/conductor.h"
+#include "run/conductor.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,11 @@
 
 #include "base/text.h"
 
-namespace toprun::launch {
+namespace toprun::run {
 namespace {
 
 using std::chrono::milliseconds;
+using view::CauseKind;
 
 std::string words_for(const agent::WorkerExit& exit) {
   return exit.signal != 0
@@ -85,7 +86,7 @@ void Conductor::lose(std::size_t node, bool silent, std::string_view reason) {
   if (!loss_) {
     loss_.emplace();
     loss_->exit_code = exit_failure;
-    loss_->kind = silent ? "node_lost" : "agent_lost";
+    loss_->kind = silent ? CauseKind::node_lost : CauseKind::agent_lost;
     loss_->node = hosts_[node];
     loss_->message = fmt::format("lost {}: {}", hosts_[node], reason);
   }
@@ -97,7 +98,7 @@ void Conductor::failed(std::size_t node, Error error) {
   if (!failure_) {
     failure_.emplace();
     failure_->exit_code = error.exit_code;
-    failure_->kind = "launcher";
+    failure_->kind = CauseKind::launcher;
     failure_->node = hosts_[node];
     failure_->message = error.line();
   }
@@ -127,7 +128,7 @@ void Conductor::leaving(std::size_t node, int signal) {
   if (!departure_) {
     departure_.emplace();
     departure_->exit_code = 128 + signal;
-    departure_->kind = "interrupted";
+    departure_->kind = CauseKind::interrupted;
     departure_->node = hosts_[node];
     departure_->message = reason;
   }
@@ -199,22 +200,22 @@ Verdict Conductor::verdict() const {
     verdict = *loss_;
   } else if (trigger_ == Trigger::signal && (!all_well || ended_well_ == EndedWell::failed)) {
     verdict.exit_code = all_well ? exit_failure : 128 + signal_;
-    verdict.kind = "interrupted";
+    verdict.kind = CauseKind::interrupted;
     verdict.message = fmt::format("ended by signal {}", signal_);
   } else if (trigger_ == Trigger::left) {
     verdict = *departure_;
   } else if (trigger_ == Trigger::grown && !all_ended_by_themselves) {
     verdict.exit_code = exit_failure;
-    verdict.kind = "grown";
+    verdict.kind = CauseKind::grown;
     verdict.message = words_for_newcomers(newcomers_);
   } else if (cause != nullptr) {
     verdict.exit_code = agent::cause_code(*cause);
-    verdict.kind = cause->signal != 0 ? "signal" : "exit";
+    verdict.kind = cause->signal != 0 ? CauseKind::signal : CauseKind::exit;
     verdict.node = cause->host;
     verdict.message = words_for(*cause);
     verdict.exit = *cause;
     if (const auto absent = agent::absent_from_a_collective(exits_); !absent.empty()) {
-      verdict.kind = "hang";
+      verdict.kind = CauseKind::hang;
       verdict.node = absent.size() == 1 ? absent.front()->host : std::string();
       verdict.message = hang_message(absent, *cause);
       for (const agent::WorkerExit* exit : absent) verdict.absent.push_back(*exit);
@@ -225,4 +226,4 @@ Verdict Conductor::verdict() const {
   return verdict;
 }
 
-}  // namespace toprun::launch
+}  // namespace toprun::run

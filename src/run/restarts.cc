@@ -1,4 +1,4 @@
-#include "launch/restarts.h"
+#include "run/restarts.h"
 
 #include <fmt/format.h>
 
@@ -6,19 +6,21 @@
 
 #include "base/clock.h"
 
-namespace toprun::launch {
+namespace toprun::run {
 namespace {
 
 using std::chrono::milliseconds;
+using view::CauseKind;
 
 bool is_failure(const Verdict& verdict) {
-  return verdict.kind == "exit" || verdict.kind == "signal" || verdict.kind == "hang";
+  return verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal ||
+         verdict.kind == CauseKind::hang;
 }
 
 // A node that is gone, be it lost, without its agent, or told to leave.
 bool is_loss(const Verdict& verdict) {
-  return verdict.kind == "node_lost" || verdict.kind == "agent_lost" ||
-         (verdict.kind == "interrupted" && !verdict.node.empty());
+  return verdict.kind == CauseKind::node_lost || verdict.kind == CauseKind::agent_lost ||
+         (verdict.kind == CauseKind::interrupted && !verdict.node.empty());
 }
 
 // What makes two failures the same, whichever rank came first.
@@ -40,7 +42,7 @@ milliseconds pause_before(int short_lives) {
 Restarts::Next Restarts::after(const Verdict& verdict, std::optional<milliseconds> lived) {
   if (verdict.told_to_end) return {};
   if (is_failure(verdict)) return after_failure(verdict, lived);
-  if (verdict.kind == "grown") return {true, milliseconds(0), {}};
+  if (verdict.kind == CauseKind::grown) return {true, milliseconds(0), {}};
   if (!is_loss(verdict) || !survives_a_loss()) return {};
   short_lives_ = 0;
   same_instant_failures_ = 0;
@@ -78,4 +80,4 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<mil
   return next;
 }
 
-}  // namespace toprun::launch
+}  // namespace toprun::run

@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
-#include "launch/conductor.h"
-#include "rendezvous/gathering.h"
+#include "run/roster.h"
+#include "run/verdict.h"
 
-namespace toprun::launch {
+namespace toprun::run {
 
 // A worker that ends with this code asks not to be started again (as NVIDIA's ft_launcher has it).
 inline constexpr int no_restart_exit_code = 93;
@@ -25,7 +25,7 @@ inline constexpr std::chrono::milliseconds longest_pause{30'000};
 // members that are lost, leave or come do not.
 class Restarts {
  public:
-  Restarts(rendezvous::Size size, int max_restarts) : size_(size), max_restarts_(max_restarts) {}
+  Restarts(Size size, int max_restarts) : size_(size), max_restarts_(max_restarts) {}
 
   struct Next {
     bool again = false;
@@ -42,7 +42,7 @@ class Restarts {
   Next after_failure(const Verdict& verdict, std::optional<std::chrono::milliseconds> lived);
   bool survives_a_loss() const { return size_.repairable; }
 
-  rendezvous::Size size_;
+  Size size_;
   int max_restarts_;
   int count_ = 0;
   int short_lives_ = 0;
@@ -50,4 +50,4 @@ class Restarts {
   std::string last_failure_;
 };
 
-}  // namespace toprun::launch
+}  // namespace toprun::run

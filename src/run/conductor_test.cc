@@ -1,12 +1,13 @@
-#include "launch/conductor.h"
+#include "run/conductor.h"
 
 #include <gtest/gtest.h>
 
-namespace toprun::launch {
+namespace toprun::run {
 namespace {
 
 using namespace std::chrono_literals;
 using agent::WorkerExit;
+using view::CauseKind;
 
 const SteadyTime start = SteadyTime() + 1h;
 
@@ -49,7 +50,7 @@ TEST(Conductor, EndsWithZeroOnceAllNodesAreGone) {
   EXPECT_TRUE(conductor.over());
   EXPECT_TRUE(conductor.take_orders().empty());
   EXPECT_EQ(conductor.verdict().exit_code, 0);
-  EXPECT_EQ(conductor.verdict().kind, "");
+  EXPECT_EQ(conductor.verdict().kind, std::nullopt);
 }
 
 TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
@@ -64,7 +65,7 @@ TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
   EXPECT_TRUE(conductor.take_orders().empty());
   const Verdict verdict = conductor.verdict();
   EXPECT_EQ(verdict.exit_code, 7);
-  EXPECT_EQ(verdict.kind, "exit");
+  EXPECT_EQ(verdict.kind, CauseKind::exit);
   EXPECT_EQ(verdict.node, "b");
 }
 
@@ -105,7 +106,7 @@ TEST(Conductor, OfACollectiveThatTimedOutTheRankThatDidNotComeIsNamed) {
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   conductor.exited(1, stopped(2), start + 6s);
   const Verdict verdict = conductor.verdict();
-  EXPECT_EQ(verdict.kind, "hang");
+  EXPECT_EQ(verdict.kind, CauseKind::hang);
   EXPECT_EQ(verdict.exit_code, 1);
   EXPECT_EQ(verdict.node, "b");
   ASSERT_EQ(verdict.absent.size(), 1u);
@@ -120,14 +121,14 @@ TEST(Conductor, WhereMostLivedOrOneHadAnErrorOfItsOwnNobodyIsSaidToBeAbsent) {
   most_lived.exited(0, timed_out(0), start);
   for (const int rank : {1, 2, 3})
     most_lived.exited(static_cast<std::size_t>(rank) / 2, stopped(rank), start + 6s);
-  EXPECT_EQ(most_lived.verdict().kind, "exit");
+  EXPECT_EQ(most_lived.verdict().kind, CauseKind::exit);
 
   Conductor own_error = two_nodes();
   own_error.exited(0, timed_out(0), start);
   own_error.exited(1, exited(2, 4), start + 1s);
   own_error.exited(0, stopped(1), start + 2s);
   own_error.exited(1, stopped(3), start + 2s);
-  EXPECT_EQ(own_error.verdict().kind, "exit");
+  EXPECT_EQ(own_error.verdict().kind, CauseKind::exit);
   EXPECT_EQ(own_error.verdict().exit_code, 4);
 }
 
@@ -140,7 +141,7 @@ TEST(Conductor, ALostNodeIsTheCauseOfItsVictims) {
   conductor.gone(0);
   EXPECT_TRUE(conductor.over());
   const Verdict verdict = conductor.verdict();
-  EXPECT_EQ(verdict.kind, "node_lost");
+  EXPECT_EQ(verdict.kind, CauseKind::node_lost);
   EXPECT_EQ(verdict.node, "b");
   EXPECT_EQ(verdict.exit_code, 1);
 }
@@ -168,7 +169,7 @@ TEST(Conductor, ANodeThatKilledItsRanksBeforeItWentIsLost) {
   for (const int rank : {2, 3}) conductor.exited(1, stopped(rank), start);
   conductor.lost(1, false, "the keeper of its agent was killed");
   EXPECT_EQ(conductor.take_orders().size(), 1u);
-  EXPECT_EQ(conductor.verdict().kind, "agent_lost");
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::agent_lost);
 }
 
 TEST(Conductor, TheRootsLossEndsTheJobAlsoWhenItsRanksHaveEnded) {
@@ -177,7 +178,7 @@ TEST(Conductor, TheRootsLossEndsTheJobAlsoWhenItsRanksHaveEnded) {
   conductor.gone(0);
   conductor.root_lost(0, "the keeper of its agent was killed");
   EXPECT_EQ(conductor.take_orders().size(), 1u);
-  EXPECT_EQ(conductor.verdict().kind, "agent_lost");
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::agent_lost);
   EXPECT_TRUE(conductor.verdict().told_to_end);
 }
 
@@ -205,7 +206,7 @@ TEST(Conductor, ASignalInterruptsAndASecondOneKills) {
   interrupted.signal = 2;
   conductor.exited(0, interrupted, start + 3s);
   EXPECT_EQ(conductor.verdict().exit_code, 130);
-  EXPECT_EQ(conductor.verdict().kind, "interrupted");
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::interrupted);
 }
 
 TEST(Conductor, ASignalDuringAFailuresGraceEndsIt) {
@@ -227,13 +228,13 @@ TEST(Conductor, AWorkerMayDieOfTheJobsSignalBeforeItsAgentTellsOfIt) {
   killed.signal = 15;
   conductor.exited(0, killed, start);
   EXPECT_EQ(conductor.take_orders().size(), 1u);
-  EXPECT_EQ(conductor.verdict().kind, "signal");
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::signal);
   conductor.signalled(0, 15);
   const auto orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
   EXPECT_EQ(orders[0].grace, 10s);
-  EXPECT_EQ(conductor.verdict().kind, "interrupted");
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::interrupted);
   EXPECT_EQ(conductor.verdict().exit_code, 143);
 }
 
@@ -244,7 +245,7 @@ TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::stop);
   EXPECT_EQ(orders[0].grace, 10s);
-  EXPECT_EQ(conductor.verdict().kind, "interrupted");
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::interrupted);
   EXPECT_EQ(conductor.verdict().node, "b");
   EXPECT_FALSE(conductor.verdict().told_to_end);
 
@@ -270,7 +271,7 @@ TEST(Conductor, AsTorchrunNoRunThatASignalEndedIsGood) {
   conductor.exited(0, exited(0, 0), start);
   conductor.gone(0);
   EXPECT_EQ(conductor.verdict().exit_code, 1);
-  EXPECT_EQ(conductor.verdict().kind, "interrupted");
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::interrupted);
   EXPECT_EQ(conductor.verdict().message, "ended by signal 15");
 
   Conductor undisturbed({"a"}, {1}, quick(), EndedWell::failed);
@@ -285,7 +286,7 @@ TEST(Conductor, ANodeThatCannotStartIsTheCause) {
   EXPECT_EQ(conductor.take_orders().size(), 1u);
   conductor.exited(0, stopped(0), start);
   EXPECT_EQ(conductor.verdict().exit_code, 2);
-  EXPECT_EQ(conductor.verdict().kind, "launcher");
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::launcher);
   EXPECT_EQ(conductor.verdict().node, "b");
 }
 
@@ -317,7 +318,7 @@ TEST(Growing, NowMeansWithinASecondOfTheFirstNewcomer) {
   EXPECT_TRUE(stops(conductor));
   end_all(conductor, stopped(0), stopped(1));
   EXPECT_TRUE(conductor.over());
-  EXPECT_EQ(conductor.verdict().kind, "grown");
+  EXPECT_EQ(conductor.verdict().kind, CauseKind::grown);
   EXPECT_EQ(conductor.verdict().message, "2 nodes have come: all ranks start again with them");
 }
 
@@ -358,27 +359,27 @@ TEST(Growing, AnAttemptThatIsEndingIsLeftToEnd) {
   conductor.newcomers(1, true, start);
   EXPECT_TRUE(conductor.take_orders().empty());
   conductor.exited(1, exited(1, 0), start);
-  EXPECT_EQ(conductor.verdict().kind, "");
+  EXPECT_EQ(conductor.verdict().kind, std::nullopt);
 
   Conductor crossing = growing(Grow::now);  // the ranks end while they are told to stop
   crossing.newcomers(1, true, start);
   end_all(crossing, exited(0, 0), exited(1, 0));
   EXPECT_EQ(crossing.verdict().exit_code, 0);
-  EXPECT_EQ(crossing.verdict().kind, "");
+  EXPECT_EQ(crossing.verdict().kind, std::nullopt);
 }
 
 TEST(Growing, WhatHappensMeanwhileCounts) {
   Conductor victims = growing(Grow::now);
   victims.newcomers(1, true, start);
   end_all(victims, stopped(0), victim(1));
-  EXPECT_EQ(victims.verdict().kind, "grown");
+  EXPECT_EQ(victims.verdict().kind, CauseKind::grown);
 
   Conductor lost = growing(Grow::now);
   lost.newcomers(1, true, start);
   lost.lost(1, true, "no word");
   lost.exited(0, stopped(0), start);
   lost.gone(0);
-  EXPECT_EQ(lost.verdict().kind, "node_lost");
+  EXPECT_EQ(lost.verdict().kind, CauseKind::node_lost);
 
   Conductor told = growing(Grow::now);
   told.newcomers(1, true, start);
@@ -393,4 +394,4 @@ TEST(Growing, WhatHappensMeanwhileCounts) {
 }
 
 }  // namespace
-}  // namespace toprun::launch
+}  // namespace toprun::run

@@ -1,0 +1,300 @@
+#include "rendezvous/run_messages.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace toprun::rendezvous {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+int signal_in(const json& object) {
+  return static_cast<int>(whole_number(object, "signal", 1, NSIG - 1));
+}
+
+milliseconds grace_in(const json& object) {
+  return milliseconds(whole_number(object, "grace_ms", 0, longest_grace.count()));
+}
+
+std::optional<milliseconds> age_in(const json& object, const char* name) {
+  if (!object.contains(name)) return std::nullopt;
+  return milliseconds(whole_number(object, name, 0, longest_grace.count()));
+}
+
+constexpr std::array<std::pair<Failing, std::string_view>, 3> failings = {{
+    {Failing::taking_part, "taking_part"},
+    {Failing::finding_store, "finding_store"},
+    {Failing::preparing, "preparing"},
+}};
+
+Failing failing_in(const json& object) {
+  const auto name = object.at("doing").get<std::string>();
+  for (const auto& [failing, text] : failings) {
+    if (text == name) return failing;
+  }
+  throw OutOfRange{"doing"};
+}
+
+// Every message: its name on the wire, how it is written and how it is read.
+void write(json&, const Ready&) {}
+void read_from(const json&, Ready&) {}
+
+void write(json& object, const Started& started) {
+  if (started.first_rank) object["first_rank"] = *started.first_rank;
+  if (!started.logs.empty()) object["logs"] = started.logs;
+}
+void read_from(const json& object, Started& started) {
+  if (object.contains("first_rank")) {
+    started.first_rank = static_cast<int>(whole_number(object, "first_rank", -1, most_ranks));
+  }
+  if (object.contains("logs")) object.at("logs").get_to(started.logs);
+}
+
+void write(json& object, const OutputLines& output) {
+  object.update(json(output));
+}
+void read_from(const json& object, OutputLines& output) {
+  object.get_to(output);
+}
+
+void write(json& object, const agent::WorkerExit& exit) {
+  object.update(json(exit));
+}
+void read_from(const json& object, agent::WorkerExit& exit) {
+  object.get_to(exit);
+}
+
+void write(json& object, const Gone& gone) {
+  if (gone.first_connect_age) object["first_connect_age_ms"] = gone.first_connect_age->count();
+  if (gone.last_connect_age) object["last_connect_age_ms"] = gone.last_connect_age->count();
+}
+void read_from(const json& object, Gone& gone) {
+  gone.first_connect_age = age_in(object, "first_connect_age_ms");
+  gone.last_connect_age = age_in(object, "last_connect_age_ms");
+}
+
+void write(json& object, const Orphaned& orphaned) {
+  object["reason"] = orphaned.reason;
+}
+void read_from(const json& object, Orphaned& orphaned) {
+  object.at("reason").get_to(orphaned.reason);
+}
+
+void write(json& object, const Failed& failed) {
+  for (const auto& [failing, text] : failings) {
+    if (failing == failed.doing) object["doing"] = text;
+  }
+  object["what"] = failed.error.what;
+  object["why"] = failed.error.why;
+  object["fix"] = failed.error.fix;
+  object["exit_code"] = failed.error.exit_code;
+}
+void read_from(const json& object, Failed& failed) {
+  failed.doing = failing_in(object);
+  object.at("what").get_to(failed.error.what);
+  object.at("why").get_to(failed.error.why);
+  object.at("fix").get_to(failed.error.fix);
+  failed.error.exit_code = static_cast<int>(whole_number(object, "exit_code", 1, 255));
+}
+
+template <class T>
+concept OfSignal =
+    std::is_same_v<T, Signalled> || std::is_same_v<T, Leaving> || std::is_same_v<T, Notice>;
+void write(json& object, const OfSignal auto& message) {
+  object["signal"] = message.signal;
+}
+void read_from(const json& object, OfSignal auto& message) {
+  message.signal = signal_in(object);
+}
+
+void write(json&, const AskedToGrow&) {}
+void read_from(const json&, AskedToGrow&) {}
+
+void write(json&, const WaitAsSpare&) {}
+void read_from(const json&, WaitAsSpare&) {}
+
+void write(json& object, const Assignment& assignment) {
+  object.update(json(assignment));
+}
+void read_from(const json& object, Assignment& assignment) {
+  object.get_to(assignment);
+}
+
+void write(json&, const Start&) {}
+void read_from(const json&, Start&) {}
+
+void write(json& object, const Taken& taken) {
+  object["bytes"] = taken.bytes;
+}
+void read_from(const json& object, Taken& taken) {
+  taken.bytes = static_cast<std::size_t>(whole_number(object, "bytes", 0, most_taken_bytes));
+}
+
+void write(json& object, const Stop& stop) {
+  object["grace_ms"] = stop.grace.count();
+  object["reason"] = stop.reason;
+}
+void read_from(const json& object, Stop& stop) {
+  stop.grace = grace_in(object);
+  object.at("reason").get_to(stop.reason);
+}
+
+void write(json& object, const Interrupt& interrupt) {
+  object["signal"] = interrupt.signal;
+  object["grace_ms"] = interrupt.grace.count();
+  object["reason"] = interrupt.reason;
+}
+void read_from(const json& object, Interrupt& interrupt) {
+  interrupt.signal = signal_in(object);
+  interrupt.grace = grace_in(object);
+  object.at("reason").get_to(interrupt.reason);
+}
+
+void write(json& object, const Finish& finish) {
+  object["exit_code"] = finish.exit_code;
+  if (!finish.summary.empty()) object["summary"] = finish.summary;
+}
+void read_from(const json& object, Finish& finish) {
+  finish.exit_code = static_cast<int>(whole_number(object, "exit_code", 0, 255));
+  if (object.contains("summary")) object.at("summary").get_to(finish.summary);
+}
+
+constexpr const char* name_of(const Ready*) {
+  return "ready";
+}
+constexpr const char* name_of(const Started*) {
+  return "started";
+}
+constexpr const char* name_of(const OutputLines*) {
+  return "output";
+}
+constexpr const char* name_of(const agent::WorkerExit*) {
+  return "exit";
+}
+constexpr const char* name_of(const Gone*) {
+  return "gone";
+}
+constexpr const char* name_of(const Orphaned*) {
+  return "orphaned";
+}
+constexpr const char* name_of(const Failed*) {
+  return "failed";
+}
+constexpr const char* name_of(const Signalled*) {
+  return "signal";
+}
+constexpr const char* name_of(const Leaving*) {
+  return "leave";
+}
+constexpr const char* name_of(const AskedToGrow*) {
+  return "grow";
+}
+constexpr const char* name_of(const Notice*) {
+  return "notice";
+}
+constexpr const char* name_of(const WaitAsSpare*) {
+  return "spare";
+}
+constexpr const char* name_of(const Assignment*) {
+  return "assign";
+}
+constexpr const char* name_of(const Start*) {
+  return "start";
+}
+constexpr const char* name_of(const Taken*) {
+  return "taken";
+}
+constexpr const char* name_of(const Stop*) {
+  return "stop";
+}
+constexpr const char* name_of(const Interrupt*) {
+  return "interrupt";
+}
+constexpr const char* name_of(const Finish*) {
+  return "finish";
+}
+
+template <class... Messages>
+json write_one_of(const std::variant<Messages...>& message) {
+  return std::visit(
+      []<class T>(const T& what) {
+        json object = {{"type", name_of(static_cast<const T*>(nullptr))}};
+        write(object, what);
+        return object;
+      },
+      message);
+}
+
+// Reads the message of that name into `found`; false if `Message` is not it.
+template <class Message, class Variant>
+bool read_if_named(const json& object, std::string_view type, std::optional<Variant>& found) {
+  if (type != name_of(static_cast<const Message*>(nullptr))) return false;
+  Message message;
+  read_from(object, message);
+  found.emplace(std::move(message));
+  return true;
+}
+
+template <class... Messages>
+std::optional<std::variant<Messages...>> read_one_of(const json& object, std::string_view type,
+                                                     const std::variant<Messages...>*) {
+  std::optional<std::variant<Messages...>> found;
+  (void)(read_if_named<Messages>(object, type, found) || ...);
+  return found;
+}
+
+// Calls `read` with the message's type; what it throws becomes an error.
+template <class Read>
+auto reading(const json& object, const Read& read)
+    -> Result<decltype(read(std::declval<std::string>()))> {
+  const std::string type = type_of(object);
+  const std::string what = fmt::format("a message \"{}\" is malformed", type);
+  try {
+    return read(type);
+  } catch (const OutOfRange& out) {
+    return fail(what, fmt::format("\"{}\" is not in its range", out.what()));
+  } catch (const json::exception& error) {
+    return fail(what, error.what());
+  }
+}
+
+}  // namespace
+
+json to_wire(const ToRoot& message) {
+  json object = write_one_of(message.what);
+  if (message.attempt) object["attempt"] = *message.attempt;
+  return object;
+}
+
+json to_wire(const ToNode& message) {
+  return write_one_of(message);
+}
+
+Result<std::optional<ToRoot>> to_root_in(const json& object) {
+  return reading(object, [&](const std::string& type) -> std::optional<ToRoot> {
+    auto what = read_one_of(object, type, static_cast<const decltype(ToRoot::what)*>(nullptr));
+    if (!what) return std::nullopt;
+    ToRoot message{std::nullopt, *std::move(what)};
+    if (object.contains("attempt")) {
+      message.attempt = static_cast<int>(whole_number(object, "attempt", 0, most_attempts));
+    }
+    return message;
+  });
+}
+
+Result<std::optional<ToNode>> to_node_in(const json& object) {
+  return reading(object, [&](const std::string& type) {
+    return read_one_of(object, type, static_cast<const ToNode*>(nullptr));
+  });
+}
+
+}  // namespace toprun::rendezvous

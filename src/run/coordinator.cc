@@ -1,0 +1,380 @@
+#include "run/coordinator.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "hosts/hostlist.h"
+
+namespace toprun::run {
+
+using rendezvous::Failed;
+using rendezvous::Failing;
+using rendezvous::Finish;
+using rendezvous::Leaving;
+using rendezvous::Loss;
+using rendezvous::Orphaned;
+using rendezvous::Signalled;
+using rendezvous::ToRoot;
+using std::chrono::milliseconds;
+using view::CauseKind;
+
+namespace {
+
+// Whether an engine may have ended the run. Its SIGTERM may have killed all ranks before the agents
+// have read of it.
+bool may_be_the_engines(const Verdict& verdict) {
+  if (verdict.exit_code == 0) return verdict.told_to_end;
+  return verdict.kind == CauseKind::interrupted ||
+         (verdict.exit && verdict.exit->signal == SIGTERM);
+}
+
+}  // namespace
+
+Verdict early(CauseKind kind, const Error& error) {
+  Verdict verdict;
+  verdict.exit_code = error.exit_code;
+  verdict.kind = kind;
+  verdict.message = error.line();
+  return verdict;
+}
+
+Verdict lost_early(const std::string& host, const Loss& loss) {
+  Conductor conductor({host}, {1}, {});
+  conductor.lost(0, loss.kind == Loss::Kind::silent, loss.words);
+  return conductor.verdict();
+}
+
+Coordinator::Coordinator(Settings settings, Moment now)
+    : settings_(std::move(settings)),
+      roster_(settings_.size),
+      restarts_(settings_.size, settings_.max_restarts),
+      now_(now) {
+  course_.started = now.wall;
+  begin_attempt();
+}
+
+std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& join) {
+  auto refused = roster_.admit(join);
+  if (refused) say(fmt::format("refused an agent on {}: {}", join.host, refused->text));
+  return refused;
+}
+
+void Coordinator::on(const Event& event, Moment now) {
+  now_ = now;
+  std::visit([this](const auto& what) { happened(what); }, event);
+  settle();
+}
+
+void Coordinator::pass(Moment now) {
+  now_ = now;
+  const bool due = wake_at() && now.steady >= *wake_at();
+  if (!due) return;
+  if (stage_ == Stage::preparing && now.steady >= deadline_) {
+    end_attempt(attempt_.unreached ? *attempt_.unreached : nobody_is_ready());
+  } else if (stage_ == Stage::running) {
+    remind();
+    attempt_.conductor->passed(now.steady);
+  } else if (stage_ == Stage::pausing) {
+    begin_attempt();
+  } else if (stage_ == Stage::asking) {
+    conclude();
+  } else if (stage_ == Stage::parting) {
+    stage_ = to_come_ > 0 ? Stage::parting : Stage::over;
+    to_come_ = 0;
+    deadline_ = now.steady + farewell_timeout;
+    if (stage_ == Stage::over) actions_.emplace_back(Over{});
+  }
+  settle();
+}
+
+// What follows from where it stands, until nothing more does.
+void Coordinator::settle() {
+  for (std::optional<Stage> before; before != stage_;) {
+    before = stage_;
+    if (stage_ == Stage::gathering) {
+      gather();
+    } else if (stage_ == Stage::running) {
+      carry_out_orders();
+    } else if (stage_ == Stage::parting && to_come_ == 0 && roster_.nodes().empty()) {
+      stage_ = Stage::over;
+      actions_.emplace_back(Over{});
+    }
+  }
+}
+
+std::optional<SteadyTime> Coordinator::wake_at() const {
+  std::optional<SteadyTime> at;
+  switch (stage_) {
+    case Stage::gathering:
+      return std::min(last_call_.value_or(deadline_), next_word_);
+    case Stage::running:
+      at = attempt_.conductor->wake_at();
+      if (interruption_ && interruption_->remind_at) {
+        at = std::min(at.value_or(SteadyTime::max()), *interruption_->remind_at);
+      }
+      return at;
+    case Stage::preparing:
+    case Stage::pausing:
+    case Stage::asking:
+    case Stage::parting:
+      return deadline_;
+    case Stage::arranging:
+    case Stage::telling:
+    case Stage::over:
+      break;
+  }
+  return std::nullopt;
+}
+
+void Coordinator::happened(const Came& came) {
+  if (roster_.find(came.agent) == nullptr) return;
+  if (route_.empty()) route_ = came.our_address;
+  Node& node = roster_.arrived(came.agent, came.address);
+  if (stage_ == Stage::parting) {
+    dismiss(node, farewell_);
+    to_come_ = std::max(0, to_come_ - 1);
+    return;
+  }
+  if (node.has_seat) return;
+  say(fmt::format("{} waits as a spare", node.join.host));
+  send(node, rendezvous::WaitAsSpare{});
+  if (stage_ == Stage::running) count_newcomers();
+}
+
+void Coordinator::happened(const Said& said) {
+  Node* const node = roster_.find(said.agent);
+  if (node == nullptr || !node->has_seat || !node->is_linked()) return;
+  switch (stage_) {
+    case Stage::gathering:
+    case Stage::pausing:
+      return said_between_attempts(*node, said.message);
+    case Stage::arranging:
+    case Stage::preparing:
+      return said_while_preparing(*node, said.message);
+    case Stage::running:
+      return said_while_running(*node, said.message);
+    case Stage::asking:
+    case Stage::telling:
+    case Stage::parting:
+    case Stage::over:
+      break;
+  }
+}
+
+void Coordinator::happened(const Left& left) {
+  Node* const node = roster_.find(left.agent);
+  if (node == nullptr) return;
+  const Loss loss = left.loss.value_or(Loss{Loss::Kind::closed, "the connection was closed"});
+  const std::string host = node->join.host;
+  const bool was_spare = node->state == NodeState::spare;
+  if (!node->has_seat || stage_ >= Stage::asking) {
+    roster_.forget(left.agent);
+    if (was_spare && stage_ < Stage::asking) {
+      say(fmt::format("{} no longer waits as a spare", host));
+      if (stage_ == Stage::running) count_newcomers();
+    }
+    return;
+  }
+  if (stage_ == Stage::gathering || stage_ == Stage::pausing) {
+    same_members_ = false;
+    say(fmt::format("{} left before the job was complete: {}", host, loss.words));
+    return roster_.forget(left.agent);
+  }
+  roster_.unseat(*node, NodeState::lost);
+  if (stage_ != Stage::running) return end_attempt(lost_early(host, loss));
+  attempt_.conductor->lost(*node->part, loss.kind == Loss::Kind::silent, loss.words);
+}
+
+void Coordinator::happened(const NodeEnded& ended) {
+  const std::vector<std::string> nodes = awaited();
+  if (std::ranges::find(nodes, ended.node) == nodes.end()) return;
+  Verdict verdict = early(CauseKind::agent_lost,
+                          Error{fmt::format("{} has ended before it joined", ended.node),
+                                "the engine has no process of the run there",
+                                "look above for what it said; is toprun there too?", exit_failure});
+  verdict.node = ended.node;
+  end_early(std::move(verdict));
+}
+
+void Coordinator::happened(const EngineTold& told) {
+  if (stage_ != Stage::asking) return;
+  Verdict& verdict = course_.verdict;
+  // Ranks that have saved and left with 0 are no reason to leave a preempted job unfinished.
+  const bool matters =
+      told.stop && (verdict.exit_code != 0 || told.stop->kind == CauseKind::preempted);
+  if (matters) {
+    verdict.kind = told.stop->kind;
+    verdict.exit_code = told.stop->exit_code;
+    verdict.message = told.stop->words;
+    verdict.exit.reset();
+    verdict.node.clear();
+    course_now().verdict = verdict;
+  }
+  conclude();
+}
+
+void Coordinator::happened(const EndTold& told) {
+  if (stage_ != Stage::telling) return;
+  farewell_ = {course_.verdict.exit_code, told.summary};
+  part();
+}
+
+void Coordinator::begin_attempt() {
+  AttemptCourse course;
+  course.number = static_cast<int>(course_.attempts.size());
+  course.started = now_.wall;
+  course.phases.began = now_.steady;
+  course_.attempts.push_back(std::move(course));
+  actions_.emplace_back(KeepRecord{});
+  roster_.forget_the_lost();
+  roster_.open();
+  last_call_.reset();
+  deadline_ = now_.steady + settings_.join_timeout;
+  next_word_ = now_.steady + report_missing_every;
+  stage_ = Stage::gathering;
+}
+
+// Until all are there, or enough and the last call is over. After an attempt that lost nobody there
+// is nobody to wait for.
+void Coordinator::gather() {
+  const bool enough = roster_.enough();
+  if (!enough) last_call_.reset();
+  if (enough && !last_call_) last_call_ = now_.steady + settings_.last_call;
+  const bool complete =
+      roster_.full() || (enough && same_members_) || (last_call_ && now_.steady >= *last_call_);
+  if (complete) return arrange();
+  if (!last_call_ && now_.steady >= deadline_) return end_early(nobody_else_came());
+  if (now_.steady < next_word_) return;
+  say_who_is_missing();
+  next_word_ = now_.steady + report_missing_every;
+}
+
+void Coordinator::said_between_attempts(Node& node, const ToRoot& message) {
+  if (const auto* leaving = std::get_if<Leaving>(&message.what)) {
+    dismiss(node, {128 + leaving->signal, {}});
+  } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
+    if (failed->doing != Failing::taking_part) return;  // of an attempt that is over
+    end_or_go_on_without(node, *failed);
+  } else if (const auto* orphaned = std::get_if<Orphaned>(&message.what)) {
+    if (node.is_own()) end_early(root_lost_early(node.join.host, *orphaned));
+  } else if (const auto* signalled = std::get_if<Signalled>(&message.what)) {
+    end_early(signalled_early(signalled->signal));
+  }
+}
+
+void Coordinator::end_early(Verdict verdict) {
+  course_now().verdict = std::move(verdict);
+  if (!course_now().ended) course_now().ended = now_.wall;
+  end_run();
+}
+
+// Says what became of the attempt, and whether another one follows.
+void Coordinator::end_attempt(Verdict verdict) {
+  AttemptCourse& ended = course_now();
+  ended.verdict = std::move(verdict);
+  ended.ended = now_.wall;
+  const Restarts::Next next = restarts_.after(ended.verdict, lived());
+  course_.restarts = restarts_.count();
+  interruption_.reset();
+  if (!next.again) {
+    if (!next.words.empty()) say(next.words);
+    return end_run();
+  }
+  same_members_ = true;
+  for (const std::string& agent : attempt_.members) {
+    Node* const node = roster_.find(agent);
+    if (node != nullptr && node->has_seat && node->leaves_by) {
+      dismiss(*node, {128 + *node->leaves_by, {}});
+    }
+    same_members_ = same_members_ && node != nullptr && node->has_seat;
+  }
+  actions_.emplace_back(TellFailure{ended.number});
+  actions_.emplace_back(KeepRecord{});
+  if (!next.words.empty()) say(next.words);
+  if (next.pause == milliseconds(0)) return begin_attempt();
+  stage_ = Stage::pausing;
+  deadline_ = now_.steady + next.pause;
+}
+
+void Coordinator::end_run() {
+  course_.verdict = course_now().verdict;
+  if (!may_be_the_engines(course_.verdict)) return conclude();
+  stage_ = Stage::asking;
+  deadline_ = now_.steady + engine_limit;
+  actions_.emplace_back(AskEngine{});
+}
+
+void Coordinator::conclude() {
+  course_.ended = now_.wall;
+  stage_ = Stage::telling;
+  actions_.emplace_back(TellEnd{});
+}
+
+// A failure ended the run before all had come: they would wait for a root that there is no more.
+bool Coordinator::others_may_still_come() const {
+  const AttemptCourse& last = course_.attempts.back();
+  return settings_.others_come && !last.phases.joined && !course_.verdict.told_to_end &&
+         course_.verdict.kind != CauseKind::join_timeout;
+}
+
+void Coordinator::part() {
+  to_come_ = others_may_still_come() ? roster_.size().most - roster_.seated() : 0;
+  std::vector<std::string> linked;
+  for (const auto& [agent, node] : roster_.nodes()) {
+    if (node.is_linked()) linked.push_back(agent);
+  }
+  for (const std::string& agent : linked) dismiss(*roster_.find(agent), farewell_);
+  roster_.forget_the_lost();
+  stage_ = Stage::parting;
+  deadline_ = now_.steady + (to_come_ > 0 ? latecomers_limit : farewell_timeout);
+}
+
+std::vector<std::string> Coordinator::awaited() const {
+  // Of an elastic job one that has ended is only one node less.
+  if (stage_ != Stage::gathering || settings_.elastic) return {};
+  return roster_.missing(settings_.node_names);
+}
+
+Verdict Coordinator::nobody_else_came() const {
+  const Size& size = roster_.size();
+  const std::string wanted = size.least == size.most ? fmt::to_string(size.most)
+                                                     : fmt::format("{}:{}", size.least, size.most);
+  const std::vector<std::string> absent = roster_.missing(settings_.node_names);
+  return early(CauseKind::join_timeout,
+               Error{fmt::format("{} of {} joined within {}", roster_.present(), wanted,
+                                 duration_text(settings_.join_timeout)),
+                     absent.empty() ? "" : "missing: " + hosts::compress_hostlist(absent),
+                     "start the missing ones, or raise join_timeout in --rdzv-conf", exit_failure});
+}
+
+void Coordinator::say_who_is_missing() {
+  const std::vector<std::string> absent = roster_.missing(settings_.node_names);
+  const int most = roster_.size().most;
+  say(fmt::format("waiting for {} of {} {}{}", most - roster_.present(), most,
+                  settings_.ranks_in_place ? "ranks" : "nodes",
+                  absent.empty() ? "" : ": " + hosts::compress_hostlist(absent)));
+}
+
+void Coordinator::send(const Node& node, rendezvous::ToNode message) {
+  if (node.is_linked()) actions_.emplace_back(Send{node.join.agent, std::move(message)});
+}
+
+void Coordinator::send_members(const rendezvous::ToNode& message) {
+  for (const std::string& agent : attempt_.members) {
+    const Node* const node = roster_.find(agent);
+    if (node != nullptr && node->has_seat) send(*node, message);
+  }
+}
+
+// One agent goes.
+void Coordinator::dismiss(Node& node, Finish farewell) {
+  same_members_ = false;
+  send(node, std::move(farewell));
+  actions_.emplace_back(Close{node.join.agent});
+  roster_.unseat(node, NodeState::leaving);
+}
+
+}  // namespace toprun::run

@@ -1,0 +1,194 @@
+#include "run/node_part.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace toprun::run {
+
+using rendezvous::Failing;
+using rendezvous::Loss;
+using std::chrono::milliseconds;
+
+NodePart::NodePart(PartSettings settings) : settings_(std::move(settings)) {
+  if (settings_.unfit) fail(Failing::taking_part, *settings_.unfit);
+}
+
+void NodePart::on(const PartEvent& event, SteadyTime now) {
+  now_ = now;
+  std::visit([this](const auto& what) { happened(what); }, event);
+}
+
+void NodePart::pass(SteadyTime now) {
+  now_ = now;
+  if (!kill_at_ || now < *kill_at_) return;
+  kill_at_.reset();
+  actions_.emplace_back(StopWorkers{milliseconds(0)});
+}
+
+void NodePart::happened(const Told& message) {
+  std::visit([this](const auto& what) { told(what); }, message.message);
+}
+
+void NodePart::told(const rendezvous::WaitAsSpare&) {
+  if (is_alive()) return;
+  state_ = PartState::spare;
+  if (!settings_.unfit) {
+    return say(fmt::format("{}: the job at {} has all the nodes it can use now; waiting as a spare",
+                           settings_.host, settings_.root));
+  }
+  say(settings_.unfit->line());
+  exit_code_ = settings_.unfit->exit_code;
+}
+
+void NodePart::told(const rendezvous::Assignment& assignment) {
+  if (is_alive()) return;
+  assignment_ = assignment;
+  attempt_ = assignment.attempt;
+  state_ = PartState::finding_store;
+  actions_.emplace_back(FindStore{assignment_});
+}
+
+void NodePart::happened(const StoreFound& found) {
+  if (state_ != PartState::finding_store || found.attempt != attempt_) return;
+  if (!found.address) {
+    state_ = PartState::waiting;
+    return fail(Failing::finding_store, found.address.error());
+  }
+  master_addr_ = *found.address;
+  if (!settings_.has_container) return ready();
+  state_ = PartState::preparing;
+  actions_.emplace_back(AwaitContainer{*attempt_});
+}
+
+void NodePart::happened(const ContainerUp& container) {
+  if (state_ != PartState::preparing || container.attempt != attempt_) return;
+  if (container.outcome) return ready();
+  state_ = PartState::waiting;
+  fail(Failing::preparing, container.outcome.error());
+}
+
+void NodePart::ready() {
+  state_ = PartState::ready;
+  report(rendezvous::Ready{});
+}
+
+void NodePart::told(const rendezvous::Start&) {
+  if (state_ != PartState::ready) return;
+  state_ = PartState::starting;
+  stop_when_started_.reset();
+  actions_.emplace_back(StartWorkers{assignment_, master_addr_});
+}
+
+void NodePart::happened(const WorkersStarted& started) {
+  if (state_ != PartState::starting) return;
+  if (!started.outcome) {
+    state_ = PartState::waiting;
+    fail(Failing::preparing, started.outcome.error());
+    if (stop_when_started_) stop(*stop_when_started_);
+    return;
+  }
+  state_ = PartState::running;
+  report(*started.outcome);
+  if (stop_when_started_) stop(*stop_when_started_);
+}
+
+void NodePart::happened(const WorkerEnded& ended) {
+  report(ended.exit);
+}
+
+void NodePart::happened(const WorkersGone& gone) {
+  state_ = PartState::waiting;
+  kill_at_.reset();
+  if (orphaned_) return report(rendezvous::Orphaned{*orphaned_});
+  report(gone.gone);
+}
+
+void NodePart::told(const rendezvous::Taken& taken) {
+  actions_.emplace_back(CreditOutput{taken.bytes});
+}
+
+void NodePart::told(const rendezvous::Stop& message) {
+  stop(message.grace);
+}
+
+void NodePart::stop(milliseconds grace) {
+  if (state_ == PartState::starting) {
+    stop_when_started_ = grace;
+  } else if (state_ == PartState::running) {
+    kill_at_.reset();
+    actions_.emplace_back(StopWorkers{grace});
+  } else if (!exit_code_) {
+    // Stopped before it was started: there is nothing to wait for.
+    if (state_ != PartState::spare) state_ = PartState::waiting;
+    report(rendezvous::Gone{});
+  }
+}
+
+void NodePart::told(const rendezvous::Interrupt& message) {
+  if (state_ != PartState::running) return stop(message.grace);
+  actions_.emplace_back(InterruptWorkers{message.signal});
+  kill_at_ = now_ + message.grace;
+}
+
+void NodePart::told(const rendezvous::Notice& notice) {
+  if (state_ == PartState::running) actions_.emplace_back(NotifyWorkers{notice.signal});
+}
+
+void NodePart::told(const rendezvous::Finish& finish) {
+  if (settings_.has_own_terminal && !finish.summary.empty()) {
+    actions_.emplace_back(ShowSummary{finish.summary});
+  }
+  exit_code_ = settings_.root_speaks ? 0 : finish.exit_code;
+  if (is_alive()) stop(settings_.stop_grace);
+}
+
+void NodePart::happened(const GotSignal& got) {
+  if (got.meaning == SignalMeaning::grow) return report(rendezvous::AskedToGrow{});
+  if (got.meaning == SignalMeaning::notice) {
+    if (got.for_all) return report(rendezvous::Notice{got.signal});
+    return told(rendezvous::Notice{got.signal});
+  }
+  if (state_ == PartState::spare) {
+    exit_code_ = 128 + got.signal;
+  } else if (settings_.elastic && !settings_.is_own) {
+    report(rendezvous::Leaving{got.signal});
+  } else {
+    report(rendezvous::Signalled{got.signal});
+  }
+}
+
+// Without its keeper, or its launcher over ssh, an agent may not go on: nobody would clear up after
+// it.
+void NodePart::happened(const KeeperLost& lost) {
+  if (orphaned_) return;
+  orphaned_ = lost.why;
+  exit_code_ = exit_failure;
+  say(fmt::format("{}: {}, so its ranks are killed too", settings_.host, lost.why));
+  if (is_alive()) return stop(lost.grace);
+  report(rendezvous::Orphaned{lost.why});
+}
+
+void NodePart::happened(const RootLost& lost) {
+  if (exit_code_) return;
+  if (settings_.unfit) say(settings_.unfit->line());
+  say(fmt::format("{}: lost the root agent at {}: {}; {}", settings_.host, settings_.root,
+                  lost.loss.words,
+                  is_alive() ? "stopping this node's workers" : "the job cannot go on"));
+  exit_code_ = exit_failure;
+  actions_.emplace_back(CloseOutput{});
+  const bool cut_off = lost.loss.kind == Loss::Kind::silent;
+  if (cut_off) actions_.emplace_back(TellKeeperOfSilence{});
+  stop(cut_off ? std::min(settings_.stop_grace, settings_.fence_grace) : settings_.stop_grace);
+  if (settings_.has_own_terminal) actions_.emplace_back(TellEndWithoutRoot{});
+}
+
+void NodePart::report(decltype(rendezvous::ToRoot::what) what) {
+  actions_.emplace_back(Report{{attempt_, std::move(what)}});
+}
+
+void NodePart::fail(Failing doing, const Error& error) {
+  report(rendezvous::Failed{doing, error});
+}
+
+}  // namespace toprun::run

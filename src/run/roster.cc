@@ -1,0 +1,182 @@
+#include "run/roster.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace toprun::run {
+
+using rendezvous::Join;
+using rendezvous::Refusal;
+using rendezvous::Refused;
+
+std::optional<Roster::Place> Roster::place_of(const Join& join) const {
+  const bool fixed = join.node_rank && !size_.ranks_are_wishes;
+  const auto node = fixed ? join.node_rank : join.node_index;
+  if (!node && join.task) return Place(*join.task, std::nullopt);
+  if (!node) return std::nullopt;
+  return Place(*node, join.local_rank);
+}
+
+std::optional<Refused> Roster::admit(const Join& join) {
+  if (auto refused = conflict(join)) return refused;
+  Node& node = nodes_[join.agent];
+  node.join = join;
+  node.came = ++came_;
+  if (!open_ || !seat(node)) spares_[node.came] = join.agent;
+  return std::nullopt;
+}
+
+std::optional<Refused> Roster::conflict(const Join& join) const {
+  if (nodes_.contains(join.agent)) {
+    return Refused{Refusal::rank_taken,
+                   fmt::format("an agent on {} has the same id", find(join.agent)->join.host)};
+  }
+  const Join* const first = seats_.empty() ? nullptr : &find(seats_.begin()->second)->join;
+  if (first != nullptr && join.nnodes != 0 && first->nnodes != 0 && join.nnodes != first->nnodes) {
+    return Refused{Refusal::job,
+                   fmt::format("this agent was started for {} nodes, the root agent on {} for {}",
+                               join.nnodes, first->host, first->nnodes)};
+  }
+  if (first != nullptr && join.local_rank.has_value() != first->local_rank.has_value()) {
+    const Join& alone = join.local_rank ? *first : join;
+    return Refused{Refusal::job,
+                   fmt::format("{} has one process and takes it for its node's agent, other nodes "
+                               "have several: add --ranks-in-place",
+                               alone.host)};
+  }
+  if (size_.repairable) return std::nullopt;
+  if (const Node* const holder = holder_of_place_of(join)) {
+    return Refused{Refusal::rank_taken,
+                   fmt::format("node rank {} is taken by {} (pid {})", place_of(join)->first,
+                               holder->join.host, holder->join.pid)};
+  }
+  if (seated() == size_.most) {
+    return Refused{Refusal::full,
+                   fmt::format("the job has all of its {} nodes already", size_.most)};
+  }
+  return std::nullopt;
+}
+
+const Node* Roster::holder_of_place_of(const Join& join) const {
+  const auto place = place_of(join);
+  if (!place) return nullptr;
+  const auto holder = places_.find(*place);
+  return holder == places_.end() ? nullptr : find(holder->second);
+}
+
+bool Roster::seat(Node& node) {
+  if (seated() == size_.most || holder_of_place_of(node.join) != nullptr) return false;
+  seats_[node.came] = node.join.agent;
+  if (const auto place = place_of(node.join)) places_[*place] = node.join.agent;
+  node.has_seat = true;
+  if (node.is_linked()) ++present_;
+  return true;
+}
+
+void Roster::leave_seat(Node& node) {
+  spares_.erase(node.came);
+  if (!node.has_seat) return;
+  node.has_seat = false;
+  seats_.erase(node.came);
+  if (node.is_linked()) --present_;
+  const auto place = place_of(node.join);
+  const auto holder = place ? places_.find(*place) : places_.end();
+  if (holder != places_.end() && holder->second == node.join.agent) places_.erase(holder);
+}
+
+Node& Roster::arrived(const std::string& agent, std::string address) {
+  Node& node = nodes_.at(agent);
+  node.address = std::move(address);
+  node.state = node.has_seat ? NodeState::waiting : NodeState::spare;
+  if (node.has_seat) ++present_;
+  return node;
+}
+
+void Roster::unseat(Node& node, NodeState state) {
+  leave_seat(node);
+  node.state = state;
+}
+
+void Roster::forget(const std::string& agent) {
+  Node* const node = find(agent);
+  if (node == nullptr) return;
+  leave_seat(*node);
+  nodes_.erase(agent);
+}
+
+void Roster::forget_the_lost() {
+  std::erase_if(nodes_, [](const auto& entry) { return entry.second.state == NodeState::lost; });
+}
+
+void Roster::open() {
+  open_ = true;
+  for (const auto& [came, agent] : seats_) {
+    Node& node = nodes_.at(agent);
+    if (node.is_linked()) node.state = NodeState::waiting;
+    node.part.reset();
+  }
+  for (auto spare = spares_.begin(); spare != spares_.end() && seated() < size_.most;) {
+    Node& node = nodes_.at(spare->second);
+    if (!seat(node)) {
+      ++spare;
+      continue;
+    }
+    if (node.is_linked()) node.state = NodeState::waiting;
+    spare = spares_.erase(spare);
+  }
+}
+
+void Roster::close() {
+  open_ = false;
+  std::vector<Node*> unlinked;
+  for (const auto& [came, agent] : seats_) {
+    if (Node& node = nodes_.at(agent); !node.is_linked()) unlinked.push_back(&node);
+  }
+  for (Node* const node : unlinked) {
+    leave_seat(*node);
+    spares_[node->came] = node->join.agent;
+  }
+}
+
+Node* Roster::find(const std::string& agent) {
+  const auto found = nodes_.find(agent);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+const Node* Roster::find(const std::string& agent) const {
+  const auto found = nodes_.find(agent);
+  return found == nodes_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> Roster::members() const {
+  std::vector<std::string> agents;
+  agents.reserve(seats_.size());
+  for (const auto& [came, agent] : seats_) agents.push_back(agent);
+  return agents;
+}
+
+int Roster::newcomers() const {
+  std::set<Place> taken;
+  int count = 0;
+  for (const auto& [came, agent] : spares_) {
+    if (seated() + count == size_.most) break;
+    const Node* const node = find(agent);
+    if (!node->is_linked() || holder_of_place_of(node->join) != nullptr) continue;
+    const auto place = place_of(node->join);
+    if (!place || taken.insert(*place).second) ++count;
+  }
+  return count;
+}
+
+std::vector<std::string> Roster::missing(const std::vector<std::string>& all) const {
+  std::set<std::string_view> here;
+  for (const auto& [came, agent] : seats_) here.insert(find(agent)->join.host);
+  std::vector<std::string> names;
+  for (const std::string& name : all) {
+    if (!here.contains(name)) names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace toprun::run

@@ -1,0 +1,181 @@
+#include "run/roster.h"
+
+#include <gtest/gtest.h>
+
+#include "rendezvous/preamble.h"
+
+namespace toprun::run {
+namespace {
+
+using rendezvous::Join;
+using rendezvous::Refusal;
+
+Join agent(std::string host, std::optional<int> rank = {}, int nnodes = 2) {
+  Join join;
+  join.agent = rendezvous::random_hex(8);
+  join.host = std::move(host);
+  join.node_rank = rank;
+  join.nnodes = nnodes;
+  return join;
+}
+
+Join in_place(std::string host, int local_rank) {
+  Join join = agent(std::move(host), {}, 0);
+  join.local_rank = local_rank;
+  return join;
+}
+
+Roster fixed(int nodes) {
+  return Roster({nodes, nodes, false});
+}
+
+// Admitted, and its link is there.
+std::optional<rendezvous::Refused> come(Roster& roster, const Join& join) {
+  auto refused = roster.admit(join);
+  if (!refused) roster.arrived(join.agent, "10.0.0.1");
+  return refused;
+}
+
+std::vector<std::string> hosts(const Roster& roster) {
+  std::vector<std::string> names;
+  for (const std::string& agent : roster.members()) names.push_back(roster.find(agent)->join.host);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Roster, IsFullWithTheLastOne) {
+  Roster roster = fixed(2);
+  EXPECT_FALSE(come(roster, agent("a")));
+  EXPECT_FALSE(roster.full());
+  EXPECT_EQ(roster.missing({"a", "b"}), Names{"b"});
+  EXPECT_FALSE(come(roster, agent("b")));
+  EXPECT_TRUE(roster.full());
+}
+
+TEST(Roster, RefusesByName) {
+  struct Case {
+    Join second;
+    Refusal expected;
+  };
+  const Case cases[] = {
+      {agent("b", 0), Refusal::rank_taken},
+      {agent("b", 1, 3), Refusal::job},
+      {in_place("b", 0), Refusal::job},
+  };
+  for (const Case& one : cases) {
+    Roster roster = fixed(2);
+    ASSERT_FALSE(come(roster, agent("a", 0)));
+    const auto refused = come(roster, one.second);
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code, one.expected) << refused->text;
+    EXPECT_EQ(roster.present(), 1);
+  }
+}
+
+TEST(Roster, WishesForOneRankDoNotClash) {
+  Roster roster({2, 2, false, true});
+  EXPECT_FALSE(come(roster, agent("a", 0)));
+  EXPECT_FALSE(come(roster, agent("b", 0)));
+  EXPECT_TRUE(roster.full());
+}
+
+TEST(Roster, RefusesMoreThanTheJobHas) {
+  Roster roster = fixed(1);
+  ASSERT_FALSE(come(roster, agent("a")));
+  const auto refused = come(roster, agent("b"));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code, Refusal::full);
+}
+
+TEST(Roster, TheSameRankIsFreeAgainOnceItsHolderLeft) {
+  Roster roster = fixed(2);
+  const Join first = agent("a", 0);
+  ASSERT_FALSE(come(roster, first));
+  roster.forget(first.agent);
+  EXPECT_FALSE(come(roster, agent("b", 0)));
+}
+
+TEST(Roster, RanksInPlaceShareANodeButNotALocalRank) {
+  Roster roster = fixed(4);
+  Join rank = agent("a");
+  rank.node_index = 0;
+  for (const int local_rank : {0, 1}) {
+    rank.agent = rendezvous::random_hex(8);
+    rank.local_rank = local_rank;
+    ASSERT_FALSE(come(roster, rank));
+  }
+  rank.agent = rendezvous::random_hex(8);
+  const auto refused = come(roster, rank);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->code, Refusal::rank_taken);
+}
+
+TEST(Roster, TheRootsOwnIdIsTakenAndNobodyElseGetsItsSeat) {
+  Roster roster = fixed(2);
+  const Join root = agent("a");
+  ASSERT_FALSE(come(roster, root));
+  Join pretender = agent("b");
+  pretender.agent = root.agent;
+  EXPECT_TRUE(roster.admit(pretender));
+  EXPECT_EQ(roster.find(root.agent)->join.host, "a");
+}
+
+TEST(Roster, IsEnoughBetweenTheLeastAndTheMost) {
+  Roster roster({1, 2, true});
+  EXPECT_FALSE(roster.enough());
+  ASSERT_FALSE(come(roster, agent("a")));
+  EXPECT_TRUE(roster.enough());
+  EXPECT_FALSE(roster.full());
+}
+
+TEST(Roster, WhoComesLateIsASpareUntilASeatIsFree) {
+  Roster roster({1, 2, true});
+  const Join first = agent("a");
+  ASSERT_FALSE(come(roster, first));
+  roster.close();
+  for (const char* host : {"b", "c"}) ASSERT_FALSE(come(roster, agent(host)));
+  EXPECT_EQ(hosts(roster), Names{"a"});
+
+  roster.open();
+  EXPECT_EQ(hosts(roster), (Names{"a", "b"}));
+
+  roster.forget(first.agent);
+  roster.open();
+  EXPECT_EQ(hosts(roster), (Names{"b", "c"}));
+}
+
+TEST(Roster, ASpareTakesTheSeatThatItsNodeRankNames) {
+  Roster roster({2, 2, true});
+  const Join zero = agent("a", 0);
+  const Join one = agent("b", 1);
+  ASSERT_FALSE(come(roster, zero));
+  ASSERT_FALSE(come(roster, one));
+  roster.close();
+  ASSERT_FALSE(come(roster, agent("c", 0)));
+  ASSERT_FALSE(come(roster, agent("d", 1)));
+  roster.forget(one.agent);
+  roster.open();
+  EXPECT_EQ(hosts(roster), (Names{"a", "d"}));
+}
+
+TEST(Roster, CountsTheSparesThatItWouldTakeIn) {
+  Roster roster({1, 3, true});
+  ASSERT_FALSE(come(roster, agent("a", 0, 3)));
+  roster.close();
+  EXPECT_EQ(roster.newcomers(), 0);
+  ASSERT_FALSE(come(roster, agent("its place is taken", 0, 3)));
+  EXPECT_EQ(roster.newcomers(), 0);
+  ASSERT_FALSE(come(roster, agent("b", 1, 3)));
+  ASSERT_FALSE(come(roster, agent("the same place as b's", 1, 3)));
+  EXPECT_EQ(roster.newcomers(), 1);
+  ASSERT_FALSE(come(roster, agent("c", {}, 3)));
+  ASSERT_FALSE(come(roster, agent("one too many", {}, 3)));
+  EXPECT_EQ(roster.newcomers(), 2);
+  roster.open();
+  EXPECT_EQ(hosts(roster), (Names{"a", "b", "c"}));
+  EXPECT_EQ(roster.newcomers(), 0);
+}
+
+}  // namespace
+}  // namespace toprun::run

@@ -1,0 +1,65 @@
+// Plays simulated runs: run_sim [--seeds N] [--first SEED] [--seed SEED] [--nodes MOST] [--trace]
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "base/text.h"
+#include "simulation/world.h"
+
+namespace {
+
+constexpr int most_nodes = 12;
+
+struct Wanted {
+  std::uint64_t first = 1;
+  std::uint64_t seeds = 1'000;
+  int nodes = most_nodes;
+  bool trace = false;
+};
+
+Wanted wanted(int argc, char** argv) {
+  Wanted wanted;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    const auto number = [&] {
+      return static_cast<std::uint64_t>(toprun::parse_int(argv[++i]).value_or(1));
+    };
+    if (option == "--trace") {
+      wanted.trace = true;
+    } else if (i + 1 < argc && option == "--seed") {
+      wanted.first = number();
+      wanted.seeds = 1;
+    } else if (i + 1 < argc && option == "--seeds") {
+      wanted.seeds = number();
+    } else if (i + 1 < argc && option == "--first") {
+      wanted.first = number();
+    } else if (i + 1 < argc && option == "--nodes") {
+      wanted.nodes = static_cast<int>(number());
+    } else {
+      fmt::print(stderr, "run_sim [--seeds N] [--first S] [--seed S] [--nodes N] [--trace]\n");
+      std::exit(2);
+    }
+  }
+  return wanted;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace toprun::simulation;
+  const Wanted what = wanted(argc, argv);
+  std::uint64_t broken = 0;
+  std::uint64_t steps = 0;
+  for (std::uint64_t seed = what.first; seed < what.first + what.seeds; ++seed) {
+    World world(scenario(seed, what.nodes), what.trace);
+    const Outcome outcome = world.play();
+    steps += outcome.steps;
+    if (outcome.broken.empty()) continue;
+    ++broken;
+    fmt::print("seed {}: {} (run_sim --nodes {} --seed {} --trace)\n", seed, outcome.broken,
+               what.nodes, seed);
+  }
+  fmt::print("{} runs, {} steps, {} broken\n", what.seeds, steps, broken);
+  return broken == 0 ? 0 : 1;
+}

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "run/node_part.h"
+#include "simulation/link.h"
+#include "simulation/scenario.h"
+
+namespace toprun::simulation {
+
+class World;
+
+// A process that may be stopped for a while (SIGSTOP): what comes to it then waits.
+class Process {
+ public:
+  void deliver(std::function<void()> what);
+  void stop() { stopped_ = true; }
+  void go_on();
+  void die() { alive_ = false; }
+  bool is_alive() const { return alive_; }
+  bool is_stopped() const { return stopped_; }
+
+ private:
+  bool alive_ = true;
+  bool stopped_ = false;
+  std::deque<std::function<void()>> waiting_;
+};
+
+// One node's agent, its keeper and its ranks, in virtual time. The program under test is its
+// NodePart; what stands here is the machine around it.
+class Agent : public std::enable_shared_from_this<Agent> {
+ public:
+  Agent(World& world, int index, Dice dice);
+
+  rendezvous::Join join() const;
+  // Links it with the root, which has admitted it.
+  void begin(std::shared_ptr<Link> link);
+  void told(const rendezvous::ToNode& message);
+  void root_lost(rendezvous::Loss loss);
+
+  void rank_ends(int rank, int code, int signal);
+  // A rank of the attempt has ended before its time, or is out of reach: ranks that wait for it
+  // find out, or hang.
+  void peers_are_missed(int attempt);
+  void work_is_done(int attempt);
+  void agent_dies();
+  void keeper_dies();
+  void both_die();
+  void node_dies();
+  void stop_for(milliseconds time);
+  void signal(int signal);
+  void speak_nonsense();
+  void say_again_what_was_old();
+
+  int index() const { return index_; }
+  bool is_own() const { return index_ == 0; }
+  const std::string& id() const { return id_; }
+  const std::string& host() const { return host_; }
+  bool lives() const { return process_.is_alive(); }
+  bool is_over() const { return !lives() || (part_ && part_->over()); }
+  int living_workers() const;
+  bool runs(int rank) const;  // among those of the node
+  int attempt_of_workers() const { return attempt_; }
+  Link* link() const { return link_.get(); }
+  Process& process() { return process_; }
+  bool workers_fail_to_start = false;
+  bool container_fails = false;
+
+ private:
+  struct Worker {
+    int rank = 0;
+    int attempt = 0;
+    bool alive = true;
+    bool stubborn = false;
+  };
+
+  void on(run::PartEvent event);
+  void carry_out();
+  void wait();
+  void act(const run::Report& report);
+  void act(const run::FindStore& find);
+  void act(const run::AwaitContainer& await);
+  void act(const run::StartWorkers& start);
+  void act(const run::StopWorkers& stop);
+  void act(const run::InterruptWorkers& interrupt);
+  void act(const run::NotifyWorkers&) {}
+  void act(const run::CreditOutput&) {}
+  void act(const run::CloseOutput&) {}
+  void act(const run::TellUser& tell);
+  void act(const run::ShowSummary&) {}
+  void act(const run::TellEndWithoutRoot&) {}
+  void act(const run::TellKeeperOfSilence&) {}
+  void start_workers(const run::StartWorkers& start);
+  void worker_ends(std::size_t worker, int attempt, int code, int signal, bool ours,
+                   std::string exception);
+  void workers_die();
+  void leave();
+
+  World& world_;
+  const int index_;
+  const std::string id_;
+  const std::string host_;
+  Dice dice_;
+  Process process_;
+  std::optional<run::NodePart> part_;
+  std::shared_ptr<Link> link_;
+  std::vector<Worker> workers_;
+  int attempt_ = -1;
+  int told_ = 0;  // counts the starts, so that an old timer does nothing
+  bool stopping_ = false;
+  std::vector<rendezvous::ToRoot> reported_;
+};
+
+}  // namespace toprun::simulation

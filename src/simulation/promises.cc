@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "simulation/world.h"
+
+namespace toprun::simulation {
+
+using view::CauseKind;
+
+void World::check_assignment(const std::string& to, const rendezvous::Assignment& assignment) {
+  Handed& handed = handed_[assignment.attempt];
+  if (handed.ranks == 0) handed.world_size = assignment.world_size;
+  expect(handed.world_size == assignment.world_size,
+         fmt::format("attempt {}: {} is told of another world size", assignment.attempt, to));
+  const bool once = handed.first_ranks.emplace(assignment.first_rank, to).second;
+  expect(once, fmt::format("attempt {}: rank {} is given twice", assignment.attempt,
+                           assignment.first_rank));
+  handed.ranks += assignment.nproc;
+  expect(handed.ranks <= handed.world_size,
+         fmt::format("attempt {}: more ranks than its world has", assignment.attempt));
+  const run::Node* const node = coordinator_->roster().find(to);
+  expect(node != nullptr && node->has_seat, to + " gets ranks but has no seat");
+}
+
+// No rank of an attempt starts before all nodes that the root still has are rid of those of the one
+// before.
+void World::workers_started(Agent& agent, const rendezvous::Assignment& assignment) {
+  const int attempt = assignment.attempt;
+  trace(fmt::format("{}: ranks {} to {} of attempt {} run", agent.host(), assignment.first_rank,
+                    assignment.first_rank + assignment.nproc - 1, attempt));
+  for (const auto& other : agents_) {
+    const run::Node* const node = coordinator_->roster().find(other->id());
+    const bool old = other->living_workers() > 0 && other->attempt_of_workers() < attempt;
+    expect(!(old && node != nullptr && node->has_seat),
+           fmt::format("{} starts ranks of attempt {} while {} runs those of attempt {}",
+                       agent.host(), attempt, other->host(), other->attempt_of_workers()));
+  }
+  Handed& handed = handed_[attempt];
+  handed.started += assignment.nproc;
+  if (handed.started != handed.world_size || handed.disturbed) return;
+  timeline_.in(scenario_.work, [this, attempt] {
+    if (handed_[attempt].disturbed) return;
+    for (const auto& one : agents_) one->work_is_done(attempt);
+  });
+}
+
+// The cause of an attempt is a failure that was put in, and not the consequence of another.
+void World::check_attempt(const run::AttemptCourse& attempt) {
+  const run::Verdict& verdict = attempt.verdict;
+  const bool of_a_rank = verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal;
+  const Injected* first = nullptr;
+  for (const Injected& one : injected_) {
+    if (one.attempt == attempt.number && (first == nullptr || one.at < first->at)) first = &one;
+  }
+  if (of_a_rank && !other_faults_) {
+    expect(first != nullptr, fmt::format("attempt {}: the cause \"{}\" was not put in",
+                                         attempt.number, verdict.message));
+    if (first == nullptr) return;
+    expect(verdict.exit->exit_code == first->code && verdict.exit->signal == first->signal &&
+               verdict.node == first->host,
+           fmt::format("attempt {}: the cause is \"{}\", but {} was first", attempt.number,
+                       verdict.message, first->host));
+  }
+  expect(verdict.kind || first == nullptr || other_faults_,
+         fmt::format("attempt {} is told to be well, but a rank failed on {}", attempt.number,
+                     first == nullptr ? "" : first->host));
+  if (scenario_.faults.empty() && scenario_.agents >= scenario_.settings.size.least) {
+    const bool grown = verdict.kind == CauseKind::grown;
+    expect(!verdict.kind || grown, "without a fault it ends with: " + verdict.message);
+  }
+}
+
+void World::check_end() {
+  const bool root_lives = agents_.front()->lives();
+  expect(!root_lives || over_, "the root has not ended");
+  for (const auto& one : agents_) {
+    expect(one->living_workers() == 0, one->host() + " has ranks left");
+    expect(one->is_over() || one->is_own() || one->link() == nullptr,
+           one->host() + "'s agent has not ended");
+  }
+  if (!root_lives || !over_) return;
+  const run::Course& course = coordinator_->course();
+  const int code = course.verdict.exit_code;
+  expect((code == 0) == !course.verdict.kind || course.verdict.told_to_end,
+         fmt::format("exit code {} with the cause \"{}\"", code, course.verdict.message));
+  if (course.verdict.exit && course.verdict.kind == CauseKind::exit) {
+    expect(code == agent::cause_code(*course.verdict.exit), "the exit code is not the cause's");
+  }
+}
+
+}  // namespace toprun::simulation

@@ -1,0 +1,93 @@
+#include "simulation/scenario.h"
+
+#include <algorithm>
+#include <array>
+
+namespace toprun::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array fault_names = {"rank_exits",
+                                    "rank_killed",
+                                    "workers_do_not_start",
+                                    "container_fails",
+                                    "agent_dies",
+                                    "keeper_dies",
+                                    "both_die",
+                                    "node_dies",
+                                    "cut_off",
+                                    "stopped",
+                                    "signal_to_agent",
+                                    "signal_to_all",
+                                    "malformed",
+                                    "joins"};
+
+Fault fault(Dice& dice, const Scenario& scenario, milliseconds earliest, milliseconds latest) {
+  Fault fault;
+  fault.kind = static_cast<FaultKind>(dice.number(0, static_cast<int>(fault_names.size()) - 1));
+  fault.at = dice.time(earliest, latest);
+  fault.node = dice.number(0, scenario.agents - 1);
+  fault.rank = dice.number(0, scenario.slots - 1);
+  fault.code = dice.number(2, 60);
+  fault.lasts = dice.chance(50) ? dice.time(100ms, 5s) : dice.time(5s, 40s);
+  fault.to_root = dice.chance(70);
+  fault.to_node = !fault.to_root || dice.chance(60);
+  return fault;
+}
+
+}  // namespace
+
+std::string_view name_of(FaultKind kind) {
+  return fault_names[static_cast<std::size_t>(kind)];
+}
+
+Scenario scenario(std::uint64_t seed, int size) {
+  Dice dice(seed);
+  Scenario one;
+  one.seed = seed;
+  run::Settings& settings = one.settings;
+  const int nodes = dice.chance(30) ? dice.number(1, 3) : dice.number(1, size);
+  settings.ranks_in_place = dice.chance(10);
+  settings.elastic = nodes > 1 && !settings.ranks_in_place && dice.chance(40);
+  settings.max_restarts = settings.ranks_in_place ? 0 : dice.number(0, 3);
+  settings.size.most = nodes;
+  settings.size.least = settings.elastic ? dice.number(1, nodes - 1) : nodes;
+  settings.size.repairable = settings.elastic || (nodes > 1 && settings.max_restarts > 0);
+  settings.grace.stop = dice.time(0s, 8s);
+  settings.grow = static_cast<run::Grow>(dice.number(0, 2));
+  settings.ended_well = dice.chance(10) ? run::EndedWell::failed : run::EndedWell::done;
+  settings.on_one_host = nodes == 1;
+  settings.others_come = dice.chance(50);
+  settings.several_processes = nodes > 1;
+  settings.tells_orders = dice.chance(10);
+  settings.join_timeout = 120s;
+  settings.last_call = dice.time(0s, 10s);
+  settings.silence_limit = 12s;
+
+  one.slots = settings.ranks_in_place ? 1 : dice.number(1, 4);
+  one.agents = nodes;
+  if (settings.elastic) one.agents = dice.number(settings.size.least, nodes + 2);
+  if (dice.chance(3)) one.agents = std::max(1, one.agents - 1);
+  one.container = dice.chance(15);
+  one.container_takes = dice.chance(20) ? dice.time(1min, 30min) : dice.time(1s, 20s);
+  if (one.container) settings.prepare_limit += 60min;
+  one.work = dice.time(500ms, 60s);
+  one.slowest_message = dice.chance(30) ? dice.time(5ms, 2s) : 5ms;
+  one.stubborn_percent = dice.chance(20) ? dice.number(1, 100) : 0;
+  one.graceful_percent = dice.chance(20) ? dice.number(1, 100) : 0;
+
+  const int faults = dice.chance(15) ? 0 : dice.number(1, 4);
+  milliseconds last = 0ms;
+  for (int i = 0; i < faults; ++i) {
+    // A further one mostly comes while the one before is still being answered.
+    const bool soon = i > 0 && dice.chance(70);
+    const milliseconds latest = soon ? last + 2s : one.work + 15s;
+    one.faults.push_back(fault(dice, one, soon ? last : 0ms, std::max(latest, last)));
+    last = one.faults.back().at;
+  }
+  std::ranges::stable_sort(one.faults, {}, &Fault::at);
+  return one;
+}
+
+}  // namespace toprun::simulation

@@ -1,0 +1,312 @@
+#include "simulation/world.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace toprun::simulation {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// After the last fault a run ends within this, whatever it was: some attempts of full length, with
+// all that may be waited for in each.
+milliseconds limit_of(const Scenario& scenario) {
+  const run::Settings& settings = scenario.settings;
+  const milliseconds attempt = settings.join_timeout + settings.last_call + 6s +
+                               settings.silence_limit + scenario.container_takes + scenario.work +
+                               settings.grace.stop + settings.grace.confession + 30s + 60s;
+  return attempt * (settings.max_restarts + 2 + static_cast<int>(scenario.faults.size()));
+}
+
+}  // namespace
+
+World::World(Scenario scenario, bool tells)
+    : scenario_(std::move(scenario)), tells_(tells), dice_(scenario_.seed * 2 + 1) {}
+
+void World::trace(const std::string& what) {
+  if (!tells_) return;
+  const auto since = timeline_.now() - SteadyTime() - std::chrono::hours(1);
+  fmt::print("{:>9.3f} s  {}\n", std::chrono::duration<double>(since).count(), what);
+}
+
+void World::expect(bool holds, const std::string& promise) {
+  if (holds || !broken_.empty()) return;
+  broken_ = promise;
+  trace("BROKEN: " + promise);
+}
+
+Agent* World::agent(const std::string& id) const {
+  const auto found = index_.find(id);
+  return found == index_.end() ? nullptr : agents_[found->second].get();
+}
+
+Outcome World::play() {
+  const SteadyTime began = timeline_.now();
+  coordinator_.emplace(scenario_.settings, timeline_.moment());
+  for (int i = 0; i < scenario_.agents; ++i) add_agent();
+  join(agents_.front());
+  for (std::size_t i = 1; i < agents_.size(); ++i) {
+    const milliseconds late = dice_.chance(10) ? dice_.time(0s, 20s) : dice_.time(0s, 1s);
+    timeline_.in(late, [this, agent = agents_[i]] { join(agent); });
+  }
+  carry_out();
+  last_fault_ = timeline_.now();
+  for (const Fault& fault : scenario_.faults) {
+    timeline_.in(fault.at, [this, fault] { strike(fault); });
+    last_fault_ = std::max(last_fault_, began + fault.at + fault.lasts);
+  }
+  const SteadyTime limit = last_fault_ + limit_of(scenario_);
+  while (broken_.empty() && timeline_.step(limit)) {
+  }
+  if (broken_.empty()) check_end();
+  return {broken_, coordinator_->course().verdict.exit_code,
+          static_cast<int>(coordinator_->course().attempts.size()),
+          std::chrono::duration_cast<milliseconds>(timeline_.now() - began), timeline_.steps()};
+}
+
+void World::add_agent() {
+  const int index = static_cast<int>(agents_.size());
+  agents_.push_back(std::make_shared<Agent>(
+      *this, index, Dice(scenario_.seed * 1'000'003 + static_cast<std::uint64_t>(index))));
+  index_[agents_.back()->id()] = agents_.size() - 1;
+}
+
+// The handshake: the agent is let in or not, and its link is there a little later.
+void World::join(const std::shared_ptr<Agent>& agent) {
+  if (!agent->lives() || !root().lives() || over_) return agent->process().die();
+  root().process().deliver([this, agent] {
+    const auto refused = coordinator_->admit(agent->join());
+    trace(agent->host() + (refused ? " is refused: " + refused->text : " is admitted"));
+    carry_out();
+    if (refused) return agent->process().die();
+    const milliseconds slowest = agent->is_own() ? 0ms : scenario_.slowest_message;
+    const auto at_the_root = [this](const std::function<void()>& what) {
+      root().process().deliver(what);
+    };
+    const auto at_the_agent = [agent](const std::function<void()>& what) {
+      agent->process().deliver(what);
+    };
+    auto link = std::make_shared<Link>(
+        timeline_, Dice(scenario_.seed + 77 * static_cast<std::uint64_t>(agent->index())), slowest,
+        Link::End{at_the_root,
+                  [this, agent](const auto& loss) {
+                    happened(run::Left{agent->id(), loss});
+                  }},
+        Link::End{at_the_agent, [agent](const auto& loss) {
+                    agent->root_lost(loss.value_or(rendezvous::Loss{}));
+                  }});
+    timeline_.in(agent->is_own() ? 0ms : dice_.time(0ms, 300ms), [this, agent, link] {
+      if (!root().lives() || over_) return agent->process().die();  // it never joins
+      root().process().deliver([this, agent, link] {
+        happened(run::Came{agent->id(), agent->is_own() ? "" : "10.0.0." + agent->host(), ""});
+        if (!agent->lives()) return link->break_off(Link::to_root);
+        agent->begin(link);
+      });
+    });
+  });
+}
+
+void World::happened(const run::Event& event) {
+  if (const auto* left = std::get_if<run::Left>(&event)) {
+    trace(fmt::format("root: {} left{}", left->agent,
+                      left->loss ? ": " + left->loss->words : " in good order"));
+  }
+  coordinator_->on(event, timeline_.moment());
+  carry_out();
+}
+
+void World::carry_out() {
+  for (auto actions = coordinator_->take(); !actions.empty(); actions = coordinator_->take()) {
+    for (run::Action& action : actions) std::visit([this](auto& what) { act(what); }, action);
+  }
+  const auto& attempts = coordinator_->course().attempts;
+  for (; checked_attempts_ < attempts.size() && attempts[checked_attempts_].ended;
+       ++checked_attempts_) {
+    check_attempt(attempts[checked_attempts_]);
+  }
+  expect(coordinator_->roster().nodes().size() <= agents_.size(), "more nodes are known than came");
+  expect(coordinator_->course().restarts <= scenario_.settings.max_restarts, "too many restarts");
+  wait();
+}
+
+void World::wait() {
+  const auto at = coordinator_->wake_at();
+  if (!at) return;
+  timeline_.at(*at, [this] {
+    root().process().deliver([this] {
+      const auto due = coordinator_->wake_at();
+      if (!due || timeline_.now() < *due) return;
+      coordinator_->pass(timeline_.moment());
+      carry_out();
+    });
+  });
+}
+
+void World::act(const run::Send& send) {
+  Agent* const to = agent(send.agent);
+  if (const auto* part = std::get_if<rendezvous::Assignment>(&send.message)) {
+    check_assignment(send.agent, *part);
+  }
+  if (to == nullptr || to->link() == nullptr) return;
+  to->link()->send(Link::to_node, [to, message = send.message] { to->told(message); });
+}
+
+void World::act(const run::Close& close) {
+  Agent* const to = agent(close.agent);
+  if (to != nullptr && to->link() != nullptr) to->link()->close(Link::to_node);
+}
+
+void World::act(const run::Say& say) {
+  trace("root says: " + say.text);
+}
+
+void World::act(const run::Arrange& request) {
+  run::Arranged answer{request.attempt, run::Arrangement{}, {}};
+  run::Arrangement& plan = *answer.arrangement;
+  int first = 0;
+  for (std::size_t i = 0; i < request.members.size(); ++i) {
+    rendezvous::Assignment part;
+    part.group_rank = static_cast<int>(i);
+    part.group_world_size = static_cast<int>(request.members.size());
+    part.first_rank = first;
+    part.nproc = request.members[i].slots;
+    part.local_world_size = part.nproc;
+    first += part.nproc;
+    plan.parts.push_back(part);
+    plan.nodes.push_back(i);
+  }
+  for (rendezvous::Assignment& part : plan.parts) part.world_size = first;
+  const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 6s) : dice_.time(0ms, 20ms);
+  timeline_.in(takes,
+               [this, answer] { root().process().deliver([this, answer] { happened(answer); }); });
+}
+
+void World::act(const run::AskEngine&) {
+  if (dice_.chance(10)) return;  // it does not answer
+  timeline_.in(dice_.time(0s, 3s),
+               [this] { root().process().deliver([this] { happened(run::EngineTold{}); }); });
+}
+
+void World::act(const run::TellEnd&) {
+  trace("root: the run is over: " + coordinator_->course().verdict.message);
+  timeline_.in(dice_.time(0s, 2s),
+               [this] { root().process().deliver([this] { happened(run::EndTold{"over"}); }); });
+}
+
+// The root's process ends, and with it every link that is still open.
+void World::act(const run::Over&) {
+  trace("root: all have parted");
+  over_ = true;
+  timeline_.in(0ms, [this] {
+    for (const auto& one : agents_) {
+      if (!one->is_own() && one->link() != nullptr) one->link()->break_off(Link::to_node);
+    }
+  });
+}
+
+void World::to_root(Agent& from, const rendezvous::ToRoot& message) {
+  from.link()->send(Link::to_root, [this, id = from.id(), message] {
+    if (root().lives() && !over_) happened(run::Said{id, message});
+  });
+}
+
+void World::malformed_from(Agent& agent) {
+  agent.link()->send(Link::to_root, [this, id = agent.id()] {
+    if (!root().lives() || over_) return;
+    act(run::Close{id});
+    happened(run::Left{id, rendezvous::Loss{rendezvous::Loss::Kind::malformed, "nonsense"}});
+  });
+}
+
+bool World::can_reach(const std::string& id) const {
+  const Agent* const store = agent(id);
+  return store != nullptr && store->lives();
+}
+
+void World::peers_are_missed(int attempt) {
+  if (handed_[attempt].disturbed) return;
+  handed_[attempt].disturbed = true;
+  for (const auto& one : agents_) one->peers_are_missed(attempt);
+}
+
+// The root's process is gone, or another one: every link of its ends.
+void World::process_ended(Agent& agent) {
+  if (!agent.is_own()) return;
+  trace("the root's process is gone");
+  for (const auto& one : agents_) {
+    if (!one->is_own() && one->link() != nullptr) one->link()->break_off(Link::to_node);
+  }
+}
+
+void World::add_further_agent() {
+  add_agent();
+  join(agents_.back());
+}
+
+void World::strike(const Fault& fault) {
+  if (over_) return;
+  trace(fmt::format("FAULT: {} at n{}", name_of(fault.kind), fault.node));
+  put_in(fault);
+}
+
+void World::put_in(const Fault& fault) {
+  Agent& one = *agents_[static_cast<std::size_t>(fault.node)];
+  const bool of_a_rank =
+      fault.kind == FaultKind::rank_exits || fault.kind == FaultKind::rank_killed;
+  other_faults_ = other_faults_ || !of_a_rank;
+  switch (fault.kind) {
+    case FaultKind::rank_exits:
+    case FaultKind::rank_killed: {
+      const bool killed = fault.kind == FaultKind::rank_killed;
+      if (one.runs(fault.rank)) {
+        injected_.push_back({one.attempt_of_workers(), one.host(), killed ? 0 : fault.code,
+                             killed ? SIGSEGV : 0, timeline_.now()});
+      }
+      return one.rank_ends(fault.rank, killed ? 0 : fault.code, killed ? SIGSEGV : 0);
+    }
+    case FaultKind::workers_do_not_start:
+      one.workers_fail_to_start = true;
+      return;
+    case FaultKind::container_fails:
+      one.container_fails = true;
+      return;
+    case FaultKind::agent_dies:
+      return one.agent_dies();
+    case FaultKind::keeper_dies:
+      return one.keeper_dies();
+    case FaultKind::both_die:
+      return one.both_die();
+    case FaultKind::node_dies:
+      return one.node_dies();
+    case FaultKind::cut_off:
+      if (one.link() == nullptr || one.is_own()) return;
+      if (fault.to_root) one.link()->cut(Link::to_root);
+      if (fault.to_node) one.link()->cut(Link::to_node);
+      timeline_.in(fault.lasts, [&one] {
+        if (!one.lives()) return;
+        one.link()->mend(Link::to_root);
+        one.link()->mend(Link::to_node);
+      });
+      return;
+    case FaultKind::stopped:
+      return one.stop_for(fault.lasts);
+    case FaultKind::signal_to_agent:
+      return one.signal(SIGTERM);
+    case FaultKind::signal_to_all:
+      for (const auto& each : agents_) each->signal(SIGTERM);
+      return;
+    case FaultKind::malformed:
+      one.say_again_what_was_old();
+      return one.speak_nonsense();
+    case FaultKind::joins:
+      return add_further_agent();
+  }
+}
+
+}  // namespace toprun::simulation

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/coordinator.h"
+#include "simulation/agent.h"
+#include "simulation/link.h"
+#include "simulation/scenario.h"
+
+namespace toprun::simulation {
+
+// What became of a simulated run.
+struct Outcome {
+  std::string broken;  // the first promise that was not kept; empty: all were
+  int exit_code = 0;
+  int attempts = 0;
+  milliseconds took{0};
+  std::uint64_t steps = 0;
+};
+
+// A whole run in virtual time: the coordinator, the agents with their ranks, the links between
+// them, and the faults of a scenario. What the run promises is checked after every step.
+class World {
+ public:
+  // `tells`: each thing that happens is printed.
+  World(Scenario scenario, bool tells);
+
+  Outcome play();
+
+  const Scenario& scenario() const { return scenario_; }
+  Timeline& timeline() { return timeline_; }
+  void trace(const std::string& what);
+  void expect(bool holds, const std::string& promise);
+
+  // What agents do.
+  void to_root(Agent& from, const rendezvous::ToRoot& message);
+  void malformed_from(Agent& agent);
+  bool can_reach(const std::string& agent) const;
+  void workers_started(Agent& agent, const rendezvous::Assignment& assignment);
+  void peers_are_missed(int attempt);
+  void process_ended(Agent& agent);
+
+ private:
+  // The ranks that were given out in one attempt.
+  struct Handed {
+    int world_size = 0;
+    std::map<int, std::string> first_ranks;  // to whom
+    int ranks = 0;
+    int started = 0;
+    bool disturbed = false;
+  };
+  // A rank's failure that was put in, which may be an attempt's cause.
+  struct Injected {
+    int attempt = 0;
+    std::string host;
+    int code = 0;
+    int signal = 0;
+    SteadyTime at{};
+  };
+
+  void add_agent();
+  void add_further_agent();
+  void join(const std::shared_ptr<Agent>& agent);
+  void strike(const Fault& fault);
+  void put_in(const Fault& fault);
+  void happened(const run::Event& event);
+  void carry_out();
+  void wait();
+  void act(const run::Send& send);
+  void act(const run::Close& close);
+  void act(const run::Say& say);
+  void act(const run::Arrange& arrange);
+  void act(const run::Show&) {}
+  void act(const run::TellFailure&) {}
+  void act(const run::KeepRecord&) {}
+  void act(const run::AskEngine&);
+  void act(const run::TellEnd&);
+  void act(const run::Over&);
+  void check_assignment(const std::string& agent, const rendezvous::Assignment& assignment);
+  void check_attempt(const run::AttemptCourse& attempt);
+  void check_end();
+  Agent* agent(const std::string& id) const;
+  Agent& root() { return *agents_.front(); }
+
+  const Scenario scenario_;
+  const bool tells_;
+  Timeline timeline_;
+  Dice dice_;
+  std::optional<run::Coordinator> coordinator_;
+  std::vector<std::shared_ptr<Agent>> agents_;
+  std::map<std::string, std::size_t> index_;
+  std::map<int, Handed> handed_;  // by attempt
+  std::vector<Injected> injected_;
+  std::size_t checked_attempts_ = 0;
+  bool other_faults_ = false;  // than those of ranks
+  SteadyTime last_fault_{};
+  bool over_ = false;
+  std::string broken_;
+};
+
+}  // namespace toprun::simulation
