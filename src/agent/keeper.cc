@@ -21,6 +21,8 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/open_files.h"
+#include "base/process.h"
 
 namespace toprun::agent {
 namespace {
@@ -134,7 +136,7 @@ class Keeper {
       if (signal == SIGCONT) {
         rest(SIGCONT);
       } else {
-        ::kill(agent_, signal);
+        signal_process(agent_, signal);
       }
     }
     int status = 0;
@@ -147,7 +149,7 @@ class Keeper {
   void rest(int signal) {
     resting_ = signal == SIGTSTP;
     if (shared != nullptr) shared->resting = resting_;
-    ::kill(agent_, signal);
+    signal_process(agent_, signal);
   }
 
   // The SIGTSTP has been left pending until now. A SIGCONT that came meanwhile has discarded it, as
@@ -255,6 +257,10 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
   ::sigprocmask(SIG_BLOCK, &stop, nullptr);
   const Fd signals(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
   const Fd stops(::signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals || !stops) {
+    say(fail_errno("cannot watch for signals", more_open_files).error().line());
+    return exit_failure;
+  }
 
   const pid_t keeper = ::getpid();
   const pid_t pid = ::fork();

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 
 #include <boost/asio/signal_set.hpp>
 
 #include "agent/children.h"
 #include "agent/descendants.h"
 #include "base/environment.h"
+#include "base/process.h"
 
 namespace toprun::agent {
 namespace {
@@ -27,11 +29,16 @@ class OwnChildren : public Children {
     if (failed) return fail("cannot watch for SIGCHLD on " + host_, failed.message());
     become_subreaper();
     auto pids = spawn(programs, inherited_, host_);
-    if (pids) await();
+    if (!pids) return pids;
+    watching_ = std::make_shared<OwnChildren*>(this);
+    await();
     return pids;
   }
 
-  void unwatch() override { child_signal_.cancel(); }
+  void unwatch() override {
+    watching_.reset();
+    child_signal_.cancel();
+  }
 
   Reaped reap() override {
     Reaped reaped;
@@ -46,7 +53,7 @@ class OwnChildren : public Children {
   }
 
   void signal_groups(std::span<const pid_t> leaders, int signal) override {
-    for (const pid_t leader : leaders) ::kill(-leader, signal);
+    for (const pid_t leader : leaders) signal_group(leader, signal);
   }
 
   void notify_groups(std::span<const pid_t> leaders, int signal) override {
@@ -58,18 +65,23 @@ class OwnChildren : public Children {
   std::vector<std::string> describe_all() override { return describe_descendants(); }
 
  private:
+  // A SIGCHLD that has come already is told after unwatch() and after our end as well: its handler
+  // waits in the loop's queue, where cancel() does not find it.
   void await() {
-    child_signal_.async_wait([this](const boost::system::error_code& error, int) {
-      if (error) return;
-      await();
-      const auto tell = on_change;  // which may destroy this
-      if (tell) tell();
-    });
+    child_signal_.async_wait(
+        [watching = std::weak_ptr(watching_)](const boost::system::error_code& error, int) {
+          const auto self = watching.lock();
+          if (error || !self) return;
+          (*self)->await();
+          const auto tell = (*self)->on_change;  // which may destroy it
+          if (tell) tell();
+        });
   }
 
   const Inherited inherited_;
   const std::string host_;
   boost::asio::signal_set child_signal_;
+  std::shared_ptr<OwnChildren*> watching_;  // from start() to unwatch()
 };
 
 }  // namespace

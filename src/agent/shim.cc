@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 #include "agent/descendants.h"
 #include "agent/inherited.h"
@@ -20,6 +21,7 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/environment.h"
+#include "base/open_files.h"
 #include "base/process.h"
 
 namespace toprun::agent {
@@ -72,6 +74,7 @@ class Shim {
       if (pid < 0 && errno == EINTR) continue;
       childless = pid < 0;
       if (pid <= 0) break;
+      unreaped_.erase(pid);
       ended.push_back({pid, status});
     }
     answer({{"ended", std::move(ended)}, {"childless", childless}});
@@ -129,6 +132,7 @@ class Shim {
     const auto there = find_programs(programs, host);
     auto pids = there ? spawn(programs, inherited_, host) : std::unexpected(there.error());
     handed_over_.clear();
+    if (pids) unreaped_.insert(pids->begin(), pids->end());
     answer(pids ? json{{"pids", *pids}} : error_json(pids.error()));
   }
 
@@ -153,11 +157,14 @@ class Shim {
     answer({{"seen", std::move(seen)}});
   }
 
-  static void signal(const json& message) {
+  // The agent may not know yet that a rank has ended, and its id may be another's by now.
+  void signal(const json& message) const {
     const auto pids = message.value("pids", std::vector<pid_t>());
     const int number = message.value("signal", 0);
     if (message.value("only_handlers", false)) return notify_groups(pids, number);
-    for (const pid_t pid : pids) ::kill(-pid, number);
+    for (const pid_t pid : pids) {
+      if (unreaped_.contains(pid)) signal_group(pid, number);
+    }
   }
 
   void answer(const json& message) {
@@ -183,6 +190,7 @@ class Shim {
   const Fd signals_;
   std::vector<Program> programs_;  // to be started next
   std::vector<Fd> handed_over_;    // their descriptors
+  std::set<pid_t> unreaped_;       // of those that were started
   bool over_ = false;
 };
 
@@ -215,6 +223,12 @@ int run_shim(const std::string& path) {
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&mask, number);
   ::sigprocmask(SIG_BLOCK, &mask, nullptr);
   Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  if (!signals) {
+    say(fail_errno(fmt::format("cannot watch for signals in {}", here), more_open_files)
+            .error()
+            .line());
+    return exit_failure;
+  }
   const json hello = {{"environment", Environment::from(environ).entries()},
                       {"pid", ::getpid()},
                       {"uid", ::getuid()}};

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +22,6 @@ namespace {
 constexpr int first_foreign_fd = 3;
 constexpr rlim_t most_fds_closed_one_by_one = 65536;
 constexpr unsigned close_range_cloexec = 4;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
-constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
 
 // What a child tells its parent when it cannot become its program, in one write: atomic on a pipe.
 struct ExecFailure {
@@ -31,12 +29,6 @@ struct ExecFailure {
   int code;
   bool unbound;  // it was its CPUs that it could not get
 };
-
-bool is_executable_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         ::access(path.c_str(), X_OK) == 0;
-}
 
 void close_the_rest_on_exec() {
 #ifdef SYS_close_range
@@ -127,7 +119,7 @@ std::unexpected<Error> explain(const Program& program, int code, const std::stri
 }
 
 void kill_and_reap(const std::vector<pid_t>& pids) {
-  for (const pid_t pid : pids) ::kill(pid, SIGKILL);
+  for (const pid_t pid : pids) signal_process(pid, SIGKILL);
   for (const pid_t pid : pids) {
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -167,11 +159,7 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
     }
     return name;
   }
-  for (const std::string_view folder :
-       split(path_variable.empty() ? default_path : path_variable, ':')) {
-    std::string path = folder.empty() ? name : fmt::format("{}/{}", folder, name);
-    if (is_executable_file(path)) return path;
-  }
+  if (auto path = toprun::find_program(name, {{"PATH", path_variable}})) return *std::move(path);
   return usage(fmt::format("cannot run {} on {}", name, host), "not found in PATH",
                "give its path, or ./" + name + " if it is in the current folder");
 }

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/process.h"
 
 namespace toprun {
 namespace {
@@ -77,7 +78,7 @@ DiskAnswer collect(const Child& child, SteadyTime deadline, std::chrono::millise
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0 || ::poll(&polled, 1, static_cast<int>(left.count())) == 0) {
-      ::kill(child.pid, SIGKILL);
+      signal_process(child.pid, SIGKILL);
       ::waitpid(child.pid, nullptr, WNOHANG);
       return {std::nullopt, "no answer within " + duration_text(timeout)};
     }

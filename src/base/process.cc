@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -146,21 +147,48 @@ std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
   return out;
 }
 
-std::optional<std::string> find_program(const std::string& name, const Environment& environment) {
-  if (name.find('/') != std::string::npos) return name;
-  const std::string path = environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
-  for (const std::string_view folder : split(path, ':')) {
-    const std::string candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+std::string search_path(const Environment& environment) {
+  return environment.non_empty("PATH").value_or(std::string(default_path));
+}
+
+bool is_executable_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+std::optional<std::string> find_program(const std::string& name, const Environment& environment,
+                                        const IsExecutable& is_executable) {
+  if (name.empty()) return std::nullopt;
+  if (name.find('/') != std::string::npos) {
+    return is_executable(name) ? std::optional(name) : std::nullopt;
+  }
+  const std::string path = search_path(environment);
+  for (std::string_view folder : split(path, ':')) {
+    if (folder.empty()) folder = ".";
+    std::string candidate = fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+    if (is_executable(candidate)) return candidate;
   }
   return std::nullopt;
+}
+
+bool signal_process(pid_t pid, int signal) {
+  errno = ESRCH;
+  return pid > 0 && ::kill(pid, signal) == 0;
+}
+
+bool signal_group(pid_t leader, int signal) {
+  errno = ESRCH;
+  return leader > 1 && ::kill(-leader, signal) == 0;
 }
 
 Result<Finished> finish(const std::vector<std::string>& argv, const Environment& environment,
                         std::chrono::milliseconds timeout, std::string_view input) {
   const auto program = find_program(argv[0], environment);
   if (!program) {
-    return fail("cannot run " + quoted(argv), fmt::format("no {} in PATH", argv[0]));
+    return fail("cannot run " + quoted(argv), argv[0].find('/') == std::string::npos
+                                                  ? fmt::format("no {} in PATH", argv[0])
+                                                  : argv[0] + " is no executable file");
   }
   const auto in = file_of(input);
   if (!in) return std::unexpected(in.error());
@@ -182,7 +210,7 @@ Result<Finished> finish(const std::vector<std::string>& argv, const Environment&
   }
   // Also after a good end: what the command left in its group has no business here any more. The
   // group cannot be another's, because its leader is not reaped yet.
-  ::kill(-*pid, SIGKILL);
+  signal_group(*pid, SIGKILL);
   int status = 0;
   while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
   }

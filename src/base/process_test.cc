@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/testing.h"
 
 namespace toprun {
 namespace {
@@ -53,6 +59,45 @@ TEST(Process, KillsACommandThatDoesNotAnswer) {
     ASSERT_FALSE(output) << script;
     EXPECT_NE(output.error().line().find("50 ms"), std::string::npos) << output.error().line();
   }
+}
+
+TEST(Process, AProgramIsAFileThatCanBeRun) {
+  const TemporaryFolder folder;
+  const auto at = [&](const std::string& name) { return (folder.path() / name).string(); };
+  std::filesystem::create_directories(folder.path() / "first/tool");  // a folder can be entered
+  std::filesystem::create_directories(folder.path() / "second");
+  std::ofstream(at("second/tool")) << "#!/bin/sh\n";
+  std::ofstream(at("second/text")) << "text";
+  std::filesystem::permissions(at("second/tool"), std::filesystem::perms::owner_all);
+  const Environment both = {{"PATH", at("first") + ":" + at("second") + "/"}};
+  EXPECT_EQ(find_program("tool", both), at("second/tool"));
+  EXPECT_EQ(find_program("text", both), std::nullopt);
+  EXPECT_EQ(find_program("", both), std::nullopt);
+  EXPECT_EQ(find_program(at("second/tool"), {}), at("second/tool"));
+  EXPECT_EQ(find_program(at("first/tool"), {}), std::nullopt);
+  EXPECT_EQ(find_program(at("none"), {}), std::nullopt);
+}
+
+TEST(Process, OnePathIsSearchedWhereNoneIsSet) {
+  const auto looked = [](const Environment& environment) {
+    std::string all;
+    find_program("tool", environment, [&](const std::string& file) {
+      all += file + " ";
+      return false;
+    });
+    return all;
+  };
+  EXPECT_EQ(looked({}), "/usr/local/bin/tool /usr/bin/tool /bin/tool ");
+  EXPECT_EQ(looked({{"PATH", ""}}), looked({}));
+  EXPECT_EQ(looked({{"PATH", "/a::/b/"}}), "/a/tool ./tool /b/tool ");
+}
+
+// With signal 0 nobody is harmed should one of them go out.
+TEST(Process, SignalsReachNoMoreThanOneProcessOrGroup) {
+  for (const pid_t pid : {-1, 0, -7}) EXPECT_FALSE(signal_process(pid, 0)) << pid;
+  for (const pid_t leader : {1, 0, -1, -7}) EXPECT_FALSE(signal_group(leader, 0)) << leader;
+  EXPECT_TRUE(signal_process(::getpid(), 0));
+  EXPECT_TRUE(signal_group(::getpgrp(), 0));
 }
 
 }  // namespace

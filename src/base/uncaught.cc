@@ -11,6 +11,7 @@
 
 #include "base/console.h"
 #include "base/error.h"
+#include "base/open_files.h"
 
 namespace toprun {
 namespace {
@@ -20,7 +21,7 @@ constexpr std::string_view no_memory =
 
 std::string remedy(const std::error_code& code) {
   if (code == std::errc::too_many_files_open || code == std::errc::too_many_files_open_in_system) {
-    return "raise the limit on open files (ulimit -n)";
+    return more_open_files;
   }
   if (code == std::errc::resource_unavailable_try_again) {
     return "raise the limits on processes (ulimit -u) and on memory (ulimit -v)";

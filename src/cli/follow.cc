@@ -48,6 +48,8 @@ class Interrupts {
     sigaddset(&ends, SIGTERM);
     ::pthread_sigmask(SIG_BLOCK, &ends, &before_);
     fd_ = Fd(::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
+    // Without one they end us as they always do.
+    if (!fd_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   ~Interrupts() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   Interrupts(const Interrupts&) = delete;

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
+#include "base/process.h"
 #include "cli/job_report.h"
 #include "cli/job_words.h"
 #include "cli/parse.h"
@@ -38,7 +39,7 @@ Result<void> grow_by_report(const std::string& path) {
                             hosts::host_name()),
                 fmt::format("run the same on {}", (*report)->root_host));
   }
-  if (::kill((*report)->root_pid, run::grow_signal) == 0) return {};
+  if (signal_process((*report)->root_pid, run::grow_signal)) return {};
   if (errno == ESRCH) return fail("cannot grow " + path, "the job has ended");
   return fail_errno(fmt::format("cannot signal process {} of {}", (*report)->root_pid, path));
 }

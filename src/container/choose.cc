@@ -9,15 +9,13 @@ namespace {
 
 // What this node has, looked up once.
 struct Here {
-  std::string path;
+  const Environment& environment;
   const IsExecutable& is_executable;
   bool pyxis = false;
 
   bool has(const Runtime& runtime) const {
     if (runtime.program().empty()) return pyxis;
-    return std::ranges::any_of(split(path, ':'), [&](std::string_view folder) {
-      return !folder.empty() && is_executable(fmt::format("{}/{}", folder, runtime.program()));
-    });
+    return find_program(std::string(runtime.program()), environment, is_executable).has_value();
   }
 };
 
@@ -36,7 +34,8 @@ std::unexpected<Error> absent(const Runtime& runtime, const Here& here) {
                 remedy(runtime));
   }
   return fail(fmt::format("--container-runtime {}", runtime.name()),
-              fmt::format("there is no {} in PATH ({})", runtime.program(), printable(here.path)),
+              fmt::format("there is no {} in PATH ({})", runtime.program(),
+                          printable(search_path(here.environment))),
               remedy(runtime));
 }
 
@@ -47,8 +46,9 @@ std::unexpected<Error> none_here(const Wanted& wanted, const std::vector<const R
     programs.emplace_back(runtime->program().empty() ? "srun --container-image (pyxis)"
                                                      : runtime->program());
   }
-  std::string why = fmt::format("none of {} is here (looked in PATH: {})",
-                                fmt::join(programs, ", "), printable(here.path));
+  std::string why =
+      fmt::format("none of {} is here (looked in PATH: {})", fmt::join(programs, ", "),
+                  printable(search_path(here.environment)));
   return fail(
       fmt::format("no runtime for container image {}", printable(wanted.image)), std::move(why),
       "install one, or load one with --modules apptainer where the site has it as a module");
@@ -86,7 +86,7 @@ std::vector<std::string> runtime_names() {
 
 Result<const Runtime*> choose(const Wanted& wanted, const Environment& environment,
                               const IsExecutable& is_executable, bool engine_has_pyxis) {
-  const Here here{environment.get("PATH").value_or(""), is_executable, engine_has_pyxis};
+  const Here here{environment, is_executable, engine_has_pyxis};
   if (wanted.runtime != "auto") return choose_named(wanted, here);
   std::vector<const Runtime*> taking;
   std::optional<Error> refusal;

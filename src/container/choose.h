@@ -1,17 +1,15 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/process.h"
 #include "container/runtime.h"
 
 namespace toprun::container {
-
-using IsExecutable = std::function<bool(const std::string& path)>;
 
 // The runtime that --container-runtime names, or for "auto" the first of runtimes() that takes this
 // image and that this node has: pyxis where the engine has it, the others in a folder of PATH.

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/process.h"
 #include "base/text.h"
 
 namespace toprun::hosts {
@@ -109,19 +110,6 @@ Answer ask_cares(const std::string& name, SteadyTime deadline, const Resolver& r
   return answer;
 }
 
-// The file that posix_spawn would start, so that a missing getent costs no process.
-std::string program_path(const std::string& program) {
-  if (program.find('/') != std::string::npos) {
-    return ::access(program.c_str(), X_OK) == 0 ? program : "";
-  }
-  const char* path = std::getenv("PATH");
-  for (const std::string_view folder : split(path != nullptr ? path : "/usr/bin:/bin", ':')) {
-    const std::string candidate = fmt::format("{}/{}", folder, program);
-    if (!folder.empty() && ::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return "";
-}
-
 // Starts the program with its standard output in a pipe, nothing on its other streams and default
 // signals; gives its pid and the pipe's reading end.
 struct Child {
@@ -179,7 +167,7 @@ Answer ask_getent(const std::string& path, const std::string& name, SteadyTime d
   if (child.pid < 0) return {{}, "getent does not start"};
   std::string text;
   const bool finished = read_until(child.output.get(), deadline, text);
-  ::kill(child.pid, SIGKILL);  // harmless after its end: it stays a zombie until waitpid
+  signal_process(child.pid, SIGKILL);  // harmless after its end: it stays a zombie until waitpid
   int status = 0;
   while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -216,12 +204,13 @@ Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeo
     return fail(what, "no host can have such a name");
   }
   const SteadyTime start = Clock::now();
-  const std::string getent = program_path(resolver.getent);
-  const Answer first = ask_cares(name, start + (getent.empty() ? timeout : timeout / 2), resolver);
+  // So that a missing getent costs no process.
+  const auto getent = find_program(resolver.getent, Environment::from(environ));
+  const Answer first = ask_cares(name, start + (getent ? timeout / 2 : timeout), resolver);
   if (!first.addresses.empty()) return v4_first_once_each(first.addresses);
   const std::string why = first.why.empty() ? "it has no addresses" : first.why;
-  if (getent.empty()) return fail(what, why);
-  const Answer second = ask_getent(getent, name, start + timeout);
+  if (!getent) return fail(what, why);
+  const Answer second = ask_getent(*getent, name, start + timeout);
   if (second.addresses.empty()) return fail(what, why + "; " + second.why);
   return v4_first_once_each(second.addresses);
 }

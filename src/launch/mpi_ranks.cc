@@ -149,7 +149,7 @@ int run_mpi_ranks(const Job& job) {
   if (!path) return give_up(path.error());
   std::ranges::replace(ranks->argv, std::string(host_file_word), *path);
   return run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO, ranks->written,
-                     [](pid_t mpirun, int signal) { ::kill(mpirun, signal); });
+                     [](pid_t mpirun, int signal) { signal_process(mpirun, signal); });
 }
 
 int become_contained(const Options& options, const Environment& environment) {

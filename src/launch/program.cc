@@ -40,10 +40,10 @@ Result<void> check_script(const std::string& script) {
 }
 
 Result<void> check_executable(const std::string& program, const Environment& environment) {
-  if (!find_in_path(program, environment).empty()) return {};
+  if (find_program(program, environment)) return {};
   if (program.find('/') == std::string::npos) {
     return usage(fmt::format("program {}", program),
-                 fmt::format("not in PATH={}", environment.get("PATH").value_or("")),
+                 fmt::format("not in PATH={}", search_path(environment)),
                  "give its path, or drop --no-python if it is a Python script");
   }
   std::error_code error;

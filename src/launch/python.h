@@ -1,22 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/process.h"
 
 namespace toprun::launch {
-
-using IsExecutable = std::function<bool(const std::string& path)>;
-
-// A regular file that this process may execute (access(2)); links are followed.
-bool is_executable_file(const std::string& path);
-
-// Where execvp(3) would find `name`: itself if it has a slash, else in the directories of PATH (of
-// glibc's default where PATH is not set). Empty if there is none.
-std::string find_in_path(const std::string& name, const Environment& environment,
-                         const IsExecutable& is_executable = is_executable_file);
 
 struct Python {
   std::string path;

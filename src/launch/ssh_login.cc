@@ -10,6 +10,8 @@
 #include "agent/spawn.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/open_files.h"
+#include "base/process.h"
 #include "base/text.h"
 
 namespace toprun::launch {
@@ -34,7 +36,7 @@ Result<Pipes> make_pipes() {
                              {&pipes.err_read, &pipes.err_write}}) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) {
-      return fail_errno("cannot make a pipe", "raise the limit on open files (ulimit -n)");
+      return fail_errno("cannot make a pipe", more_open_files);
     }
     *read = Fd(ends[0]);
     *write = Fd(ends[1]);
@@ -221,7 +223,7 @@ void SshLogin::write_next() {
 void SshLogin::abandon(std::string why) {
   if (is_over() || state_ == State::waiting) return;
   if (!why.empty() && !trouble_) trouble_ = SshTrouble{std::move(why), ""};
-  ::kill(pid_, SIGTERM);
+  signal_process(pid_, SIGTERM);  // not once it has ended and only its output is awaited
 }
 
 void SshLogin::ended(int status) {

@@ -57,7 +57,7 @@ std::string working_directory(const Environment& environment) {
 // argv[0] as the hosts are to take it: the Python beside it counts, wherever it was found.
 std::string called_by(const Job& job) {
   const std::string& word = job.options.command_line.front();
-  const std::string found = find_in_path(word, job.environment);
+  const std::string found = find_program(word, job.environment).value_or("");
   std::error_code error;
   const auto absolute = std::filesystem::absolute(found.empty() ? word : found, error);
   return error ? word : absolute.lexically_normal().string();

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +19,8 @@
 #include "base/console.h"
 #include "base/files.h"
 #include "base/look.h"
+#include "base/open_files.h"
+#include "base/process.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
@@ -53,14 +54,6 @@ Result<scheduler::Binary> own_binary() {
   if (!binary.id.empty()) return binary;
   return fail("toprun's program has no build id", "somebody has removed the note from it",
               "build it again");
-}
-
-// Three descriptors per host.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 std::string with_host(std::string text, const std::string& host) {
@@ -326,7 +319,7 @@ asio::awaitable<void> SshStep::end_all() {
   while (std::ranges::any_of(logins_, [](const auto& login) { return login->pid() > 0; })) {
     if (co_await inbox_.next(patient_until)) continue;
     for (const auto& login : logins_) {
-      if (login->pid() > 0) ::kill(login->pid(), SIGKILL);
+      signal_process(login->pid(), SIGKILL);
     }
     co_return;
   }
@@ -418,7 +411,7 @@ int run_ssh_step(const Job& job) {
       if (one.here) say(fmt::format("{} is this host: its agent needs no ssh", one.node.name));
     }
   }
-  raise_descriptor_limit();
+  raise_open_files();  // three descriptors per host
   ::signal(SIGPIPE, SIG_IGN);
   return SshStep(job, *std::move(commands)).run();
 }

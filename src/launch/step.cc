@@ -17,6 +17,8 @@
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/open_files.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "launch/container_plan.h"
 #include "launch/spares.h"
@@ -168,9 +170,7 @@ int follow(pid_t pid, const Fd& signals, Heard& heard,
     }
     pass_on(pid, signal);
     const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
-    if (ends && ++seen >= impatient_after) {
-      ::kill(pid, SIGTERM);
-    }
+    if (ends && ++seen >= impatient_after) signal_process(pid, SIGTERM);
   }
 }
 
@@ -250,6 +250,10 @@ int run_command(const scheduler::AgentCommand& command, const Job& job, int stdi
   sigaddset(&mask, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &mask, nullptr);
   const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  if (!signals) {
+    say(fail_errno("cannot watch for signals", more_open_files).error().line());
+    return exit_failure;
+  }
   agent::become_subreaper();  // of the logins that an mpirun may leave behind
   Heard heard{
       Overheard(STDOUT_FILENO, written == Written::tagged, written),

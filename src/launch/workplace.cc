@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "container/environment.h"
 #include "launch/python.h"
@@ -86,7 +87,7 @@ Result<void> check_arguments(const Job& job, const Sight& sight) {
 }
 
 void put_first(Environment& environment, const std::string& folder) {
-  const std::string rest = environment.get("PATH").value_or("/usr/local/bin:/usr/bin:/bin");
+  const std::string rest = search_path(environment);
   environment.set("PATH", folder + ":" + rest);
 }
 

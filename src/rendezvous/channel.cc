@@ -110,20 +110,23 @@ asio::awaitable<Result<void>> Channel::read_exactly(std::size_t bytes, std::stri
   co_return Result<void>{};
 }
 
+// Does not keep the channel: one that nobody wants any more closes its connection at once.
+void Channel::limit_handshake(std::chrono::milliseconds limit) {
+  deadline_.expires_after(limit);
+  deadline_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    const auto self = weak.lock();
+    boost::system::error_code ignored;
+    if (self && !error) self->socket_.close(ignored);
+  });
+}
+
 asio::awaitable<Result<std::string>> Channel::read_line(std::chrono::milliseconds first_byte) {
-  auto self = shared_from_this();
-  const auto arm = [&](std::chrono::milliseconds limit) {
-    deadline_.expires_after(limit);
-    deadline_.async_wait([self](const boost::system::error_code& error) {
-      boost::system::error_code ignored;
-      if (!error) self->socket_.close(ignored);
-    });
-  };
-  arm(first_byte);
+  const auto self = shared_from_this();
+  limit_handshake(first_byte);
   for (;;) {
     const std::size_t end = buffer_.find('\n');
     if (end != std::string::npos && end < max_line_bytes) {
-      arm(patience_.handshake);
+      limit_handshake(patience_.handshake);
       std::string line = buffer_.substr(0, end);
       buffer_.erase(0, end + 1);
       co_return line;
@@ -135,15 +138,42 @@ asio::awaitable<Result<std::string>> Channel::read_line(std::chrono::millisecond
     char chunk[max_line_bytes];
     const auto [error, n] = co_await socket_.async_read_some(asio::buffer(chunk), quietly);
     if (error) {
+      was_closed_unheard_ =
+          buffer_.empty() && (error == asio::error::eof || error == asio::error::connection_reset ||
+                              error == asio::error::broken_pipe);
       if (!buffer_.empty() || error != asio::error::operation_aborted) {
         co_return fail("what answers is not a toprun agent", reason_of(error));
       }
       co_return fail("what answers is not a toprun agent",
                      "it says nothing for " + duration_text(first_byte));
     }
-    if (buffer_.empty()) arm(patience_.handshake);
+    if (buffer_.empty()) limit_handshake(patience_.handshake);
     buffer_.append(chunk, n);
   }
+}
+
+asio::awaitable<void> Channel::part() {
+  const auto self = shared_from_this();
+  boost::system::error_code ignored;
+  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  limit_handshake(parting);
+  std::array<char, least_read_bytes> dropped;
+  for (;;) {
+    const auto [error, n] = co_await socket_.async_read_some(asio::buffer(dropped), quietly);
+    if (error) break;
+  }
+  shut();
+}
+
+void Channel::abandon(std::string_view last_words) {
+  boost::system::error_code failed;
+  socket_.non_blocking(true, failed);
+  // As in part(), for what has come already.
+  std::array<char, max_line_bytes> dropped;
+  if (!failed) socket_.read_some(asio::buffer(dropped), failed);
+  boost::system::error_code ignored;
+  socket_.write_some(asio::buffer(last_words), ignored);
+  shut();
 }
 
 asio::awaitable<Result<void>> Channel::write_header() {

@@ -17,6 +17,8 @@ inline constexpr std::size_t max_first_frame_bytes = 64u << 10;
 inline constexpr std::size_t max_frame_bytes = 16u << 20;
 inline constexpr std::size_t max_queue_bytes = 64u << 20;  // not yet taken by the other end
 
+inline constexpr std::chrono::milliseconds parting{1'000};
+
 // How long agents wait for each other. Set once for a job by the root and by every member alike.
 struct Patience {
   std::chrono::milliseconds first_byte{2'000};  // silence after connecting: not a toprun agent
@@ -55,12 +57,19 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   // Whether a frame came that was made with another key: the other end has another secret.
   bool met_another_key() const { return met_another_key_; }
 
+  // Whether the other end closed, or was lost, before it said anything at all.
+  bool was_closed_unheard() const { return was_closed_unheard_; }
+  // For one that has had its answer: nothing more is sent, and the connection ends with the other
+  // end's, after `parting` at the latest. What still comes is read and dropped, for the kernel
+  // turns an end with unread bytes into a reset, which the answer would not survive.
+  boost::asio::awaitable<void> part();
+
   // From here on send() and the callbacks work and heartbeats flow.
   void start();
   void send(const nlohmann::json& message) override;
   void close() override;
-  // Ends the connection at once and without a word.
-  void abandon() { shut(); }
+  // Ends the connection at once, with these bytes as far as the socket takes them.
+  void abandon(std::string_view last_words);
   int descriptor() { return socket_.native_handle(); }
 
   boost::asio::ip::tcp::endpoint local() const { return local_; }
@@ -76,6 +85,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   void enqueue(std::string frame);
   void lose(Loss loss);
   void shut();
+  void limit_handshake(std::chrono::milliseconds limit);
 
   boost::asio::ip::tcp::socket socket_;
   boost::asio::ip::tcp::endpoint local_;
@@ -89,6 +99,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   std::chrono::steady_clock::time_point heard_;
   bool first_frame_ = true;
   bool met_another_key_ = false;
+  bool was_closed_unheard_ = false;
   bool closing_ = false;  // close() was called
   bool ended_ = false;    // the other end has closed
   bool closed_ = false;

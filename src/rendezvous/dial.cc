@@ -58,7 +58,9 @@ struct Round {
   enum class End {
     unknown,   // the host's name does not resolve
     absent,    // nobody answers
+    busy,      // too many others are at its port
     not_root,  // another agent does
+    closed,    // what answers closes without a word
     stranger,  // what answers is no toprun agent
     other_job,
     unproved,  // it says that it is of this job, but has another version or secret
@@ -71,7 +73,12 @@ struct Round {
   std::optional<Joined> joined;
 
   bool settles() const { return end == End::refused || end == End::joined; }
-  bool is_somebody_else() const { return end >= End::stranger && end <= End::unproved; }
+  // How long this may go on before it is said to be somebody else; nullopt: it is not.
+  std::optional<milliseconds> patience() const {
+    if (end == End::closed) return closed_patience;
+    if (end >= End::stranger && end <= End::unproved) return stranger_patience;
+    return std::nullopt;
+  }
 };
 
 constexpr std::string_view choose_another_port =
@@ -155,11 +162,12 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
     if (result.end == Round::End::refused) {
       co_return fail(fmt::format("refused by {}", where()), result.why);
     }
-    if (!result.is_somebody_else()) {
+    const auto limit = result.patience();
+    if (!limit) {
       stranger_since.reset();
     } else if (!stranger_since) {
       stranger_since = now;
-    } else if (!root_.chosen_by_engine && now - *stranger_since > stranger_patience) {
+    } else if (!root_.chosen_by_engine && now - *stranger_since > *limit) {
       co_return fail(fmt::format("cannot join {}", where()), result.why, result.fix);
     }
     if (auto why = root_.hopeless ? root_.hopeless() : std::nullopt) {
@@ -233,6 +241,8 @@ Round Dialer::turned_away(const TurnedAway& turned) const {
               "an agent of another job answers",
               fmt::format("give all agents the same --rdzv-id, or {}", choose_another_port),
               {}};
+    case Turned::busy:
+      return {Round::End::busy, "too many others are at its port at this moment", {}, {}};
     case Turned::not_root:
       break;
   }
@@ -250,7 +260,7 @@ asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
   auto sent = co_await channel->write(mine);
   auto line = co_await channel->read_line(within(patience_.first_byte));
   if (!line) {
-    co_return Round{Round::End::stranger,
+    co_return Round{channel->was_closed_unheard() ? Round::End::closed : Round::End::stranger,
                     "something answers that is not a toprun root: " + line.error().why,
                     std::string(choose_another_port),
                     {}};

@@ -41,6 +41,8 @@ inline constexpr std::chrono::milliseconds longest_retry{1'000};
 // What answers may be a root's that is just ending. Where the user chose the port, no other can be
 // tried, and after this time there is no hope; else the ports are tried until the join time-out.
 inline constexpr std::chrono::seconds stranger_patience{5};
+// One that closes without a word may be a root that has no file descriptor left for the moment.
+inline constexpr std::chrono::seconds closed_patience{20};
 
 struct Joined {
   std::shared_ptr<Channel> channel;  // not started

@@ -33,7 +33,7 @@ void Door::open() {
 }
 
 void Door::begin_to_answer(Visitor visitor) {
-  asio::co_spawn(io_, answer(visitor, visitors_.at(visitor)),
+  asio::co_spawn(io_, attend(visitor, visitors_.at(visitor)),
                  [this, visitor](const std::exception_ptr&) { visitors_.erase(visitor); });
 }
 
@@ -56,7 +56,7 @@ void Door::visit(Fd connection, std::string first_bytes) {
   auto channel = std::make_shared<Channel>(std::move(socket), patience_);
   channel->put_back(std::move(first_bytes));
   if (visitors_.size() >= most_visitors_) {
-    visitors_.begin()->second->abandon();
+    visitors_.begin()->second->abandon(TurnedAway{Turned::busy, identity_.version}.line());
     visitors_.erase(visitors_.begin());
   }
   visitors_[++last_visitor_] = std::move(channel);
@@ -83,47 +83,54 @@ asio::awaitable<void> Door::turn_away(std::shared_ptr<Channel> channel, Turned w
   co_await channel->write(std::move(line));
 }
 
-asio::awaitable<void> Door::answer(Visitor visitor, std::shared_ptr<Channel> channel) {
+asio::awaitable<void> Door::attend(Visitor visitor, std::shared_ptr<Channel> channel) {
+  const bool joined = co_await answer(visitor, channel);
+  if (!joined) co_await channel->part();
+}
+
+asio::awaitable<bool> Door::answer(Visitor visitor, std::shared_ptr<Channel> channel) {
   const auto line = co_await channel->read_line(patience_.first_byte);
-  if (!line) co_return;
+  if (!line) co_return false;
   const auto theirs = Preamble::parse(*line);
-  if (!theirs || (theirs->role != Role::member && theirs->role != Role::probe)) co_return;
+  if (!theirs || (theirs->role != Role::member && theirs->role != Role::probe)) co_return false;
   if (const auto why = unfit(*theirs)) {
     co_await turn_away(channel, *why);
-    co_return;
+    co_return false;
   }
   if (theirs->role == Role::probe) {
     std::string mine = my_line();
     co_await channel->write(std::move(mine));
-    co_return;
+    co_return false;
   }
-  co_await answer_member(visitor, channel, *theirs);
+  const bool joined = co_await answer_member(visitor, channel, *theirs);
+  co_return joined;
 }
 
-asio::awaitable<void> Door::answer_member(Visitor visitor, std::shared_ptr<Channel> channel,
+asio::awaitable<bool> Door::answer_member(Visitor visitor, std::shared_ptr<Channel> channel,
                                           Preamble theirs) {
   const std::string mine = my_line();
   auto sent = co_await channel->write(mine);
-  if (!sent) co_return;
+  if (!sent) co_return false;
   channel->key(true, secret_->text(), mine, theirs.line());
   const auto header = co_await channel->read_header();
-  if (!header) co_return;
+  if (!header) co_return false;
   const auto frame = co_await channel->read_frame();
   if (!frame && channel->met_another_key()) co_await turn_away(channel, Turned::secret);
-  if (!frame) co_return;
+  if (!frame) co_return false;
   visitors_.erase(visitor);
   const auto join = read<Join>(*frame);
-  if (!join) co_return;
+  if (!join) co_return false;
   const auto refused = decisions_.admit(*join);
   const nlohmann::json verdict = refused ? refusal(*refused) : welcome();
   std::string agreed(agreed_line);
   sent = co_await channel->write(std::move(agreed));
   if (sent) sent = co_await channel->write_header();
   if (sent) sent = co_await channel->write_frame(verdict);
-  if (refused) co_return;
+  if (refused) co_return false;
   // Also if writing failed: the member has been admitted, so its loss has to be noticed.
   decisions_.joined(*join, channel);
   channel->start();
+  co_return true;
 }
 
 }  // namespace toprun::rendezvous

@@ -26,8 +26,10 @@ struct Identity {
   std::string agent;  // 16 hex digits
 };
 
-// Who has not shown yet to have the job's secret. One more, and the oldest of them goes: whoever
-// keeps honest agents out that way has to be quicker than their handshake, and these dial again.
+// Who has not shown yet to have the job's secret. One more, and the oldest of them is sent away as
+// from a busy port: whoever keeps honest agents out that way has to be quicker than their
+// handshake, and these dial again. Who has had an answer is here until it closes, for `parting` at
+// most.
 inline constexpr std::size_t max_visitors = 4096;
 
 // Answers what knocks at an agent's port in toprun's own protocol: probes anywhere, joins at the
@@ -54,8 +56,10 @@ class Door {
 
   void open();
   void begin_to_answer(Visitor visitor);
-  boost::asio::awaitable<void> answer(Visitor visitor, std::shared_ptr<Channel> channel);
-  boost::asio::awaitable<void> answer_member(Visitor visitor, std::shared_ptr<Channel> channel,
+  boost::asio::awaitable<void> attend(Visitor visitor, std::shared_ptr<Channel> channel);
+  // Whether it has joined.
+  boost::asio::awaitable<bool> answer(Visitor visitor, std::shared_ptr<Channel> channel);
+  boost::asio::awaitable<bool> answer_member(Visitor visitor, std::shared_ptr<Channel> channel,
                                              Preamble theirs);
   boost::asio::awaitable<void> turn_away(std::shared_ptr<Channel> channel, Turned why);
   std::optional<Turned> unfit(const Preamble& theirs) const;

@@ -4,10 +4,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <thread>
+
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 
 #include "rendezvous/dial.h"
@@ -261,6 +266,7 @@ struct Pretender {
       guests.push_back(std::move(socket));
       boost::system::error_code ignored;
       asio::write(guests.back(), asio::buffer(answer), ignored);
+      if (closes) guests.pop_back();
       accept();
     });
   }
@@ -268,6 +274,7 @@ struct Pretender {
 
   tcp::acceptor acceptor;
   std::string answer;
+  bool closes = false;
   std::vector<tcp::socket> guests;
 };
 
@@ -368,6 +375,93 @@ TEST(Joining, VisitorsThatComeBeforeTheRootIsKnownAreBoundedToo) {
     closed.push_back(::poll(&poller, 1, 0) > 0);
   }
   EXPECT_EQ(closed, (std::vector<bool>{true, true, true, false, false}));
+}
+
+// How many descriptors this process has open.
+std::size_t open_descriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+std::string probe_line() {
+  return Preamble{"0.1.0", Role::probe, "job", random_hex(8), random_hex(32), "none"}.line();
+}
+
+TEST(Joining, WhoHasItsAnswerKeepsNoDescriptor) {
+  asio::io_context io;
+  TestRoot root(io, 2);
+  const std::size_t before = open_descriptors();
+  for (int i = 0; i < 20; ++i) {
+    std::optional<std::optional<Preamble>> heard;
+    asio::co_spawn(io, who_listens(io, "127.0.0.1", root.port(), identity(), Patience()),
+                   [&](const std::exception_ptr&, auto answer) { heard.emplace(answer); });
+    run_until(io, [&] { return heard.has_value(); });
+    ASSERT_TRUE(*heard);
+  }
+  ASSERT_FALSE(
+      dial(io, root.port(), identity("other"), Secret::given("s"), join_as("b"), true, 50ms)
+          ->has_value());
+  io.run_for(100ms);  // far less than the handshake's limit
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Joining, WhoStaysAfterItsAnswerIsClosedSoon) {
+  asio::io_context io;
+  Patience patience = quick();
+  patience.handshake = 60s;
+  Door door(io, identity(), patience);
+  door.become_agent();
+  tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  // More than the door reads before it answers: this must not cost the visitor its answer.
+  tcp::socket guest = half_done(io, acceptor.local_endpoint().port(),
+                                "toprun/1 refused\n" + std::string(100'000, 'x'));
+  tcp::socket probing = half_done(io, acceptor.local_endpoint().port(), probe_line());
+  const std::size_t before = open_descriptors();
+  for (int i = 0; i < 2; ++i) door.visit(Fd(acceptor.accept().release()), "");
+  io.run_for(100ms);
+  EXPECT_EQ(open_descriptors(), before + 2);
+  EXPECT_GT(probing.available(), 100u);  // the answer
+  io.run_for(parting);
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Joining, WhoMakesRoomHearsThatThePortIsBusy) {
+  asio::io_context io;
+  Door door(io, identity(), quick(), 1);
+  tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  std::vector<tcp::socket> held;
+  for (int i = 0; i < 2; ++i) {
+    held.push_back(half_done(io, acceptor.local_endpoint().port(), probe_line()));
+    door.visit(Fd(acceptor.accept().release()), "");
+  }
+  std::string heard;
+  boost::system::error_code error;
+  asio::read(held.front(), asio::dynamic_buffer(heard), error);
+  EXPECT_EQ(error, asio::error::eof);
+  EXPECT_EQ(heard, "toprun/1 refused busy 0.1.0\n");
+}
+
+// A root that is overrun is waited for, even where the user chose its port.
+TEST(Joining, ABusyRootIsNotTakenForAnotherProgram) {
+  const std::pair<std::string, std::string> rows[] = {
+      {"toprun/1 refused busy 0.1.0\n", "too many others are at its port"},
+      {"", "the connection was closed"},
+  };
+  std::vector<std::thread> threads;
+  for (const auto& [answer, expected] : rows) {
+    threads.emplace_back([&] {
+      asio::io_context io;
+      Pretender pretender(io, answer);
+      pretender.closes = true;
+      const auto failed =
+          dial(io, pretender.port(), identity(), Secret::given("s"), join_as("b"), false, 7s);
+      ASSERT_FALSE(failed->has_value());
+      const std::string line = failed->error().line();
+      EXPECT_NE(line.find("within 7.0 s: "), std::string::npos) << line;
+      EXPECT_NE(line.find(expected), std::string::npos) << line;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(FindStore, TakesTheAddressWhereTheVeryAgentAnswers) {

@@ -18,7 +18,8 @@ constexpr std::pair<Role, std::string_view> role_names[] = {
 constexpr std::pair<Turned, std::string_view> turned_names[] = {{Turned::version, "version"},
                                                                 {Turned::job, "job"},
                                                                 {Turned::secret, "secret"},
-                                                                {Turned::not_root, "not-root"}};
+                                                                {Turned::not_root, "not-root"},
+                                                                {Turned::busy, "busy"}};
 
 template <class Enum, std::size_t N>
 std::string_view name_of(Enum value, const std::pair<Enum, std::string_view> (&names)[N]) {

@@ -52,7 +52,7 @@ struct Preamble {
 };
 
 // Why an agent does not answer in the way that is wished for.
-enum class Turned { version, job, secret, not_root };
+enum class Turned { version, job, secret, not_root, busy };
 
 inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 

@@ -48,7 +48,8 @@ TEST(Preamble, TheWireTellsJobsApartButNotTheirNames) {
 }
 
 TEST(Preamble, WhoIsTurnedAwayHearsWhyAndByWhichVersion) {
-  for (const Turned why : {Turned::version, Turned::job, Turned::secret, Turned::not_root}) {
+  for (const Turned why :
+       {Turned::version, Turned::job, Turned::secret, Turned::not_root, Turned::busy}) {
     std::string line = TurnedAway{why, "0.1.0"}.line();
     line.pop_back();
     const auto turned = TurnedAway::parse(line);
