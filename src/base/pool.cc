@@ -1,0 +1,99 @@
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <boost/asio/post.hpp>
+
+namespace toprun {
+
+struct Pool::Shared {
+  struct Task {
+    std::uint64_t number;
+    Work work;
+  };
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<Task> queue;
+  std::size_t threads = 0;
+  std::size_t idle = 0;
+  Pool* pool = nullptr;  // null: it is gone
+
+  static void serve(const std::shared_ptr<Shared>& shared);
+};
+
+void Pool::Shared::serve(const std::shared_ptr<Shared>& shared) {
+  ::pthread_setname_np(::pthread_self(), "toprun-pool");
+  std::unique_lock lock(shared->mutex);
+  while (shared->pool != nullptr) {
+    if (shared->queue.empty()) {
+      ++shared->idle;
+      shared->wake.wait(lock);
+      --shared->idle;
+      continue;
+    }
+    Task task = std::move(shared->queue.front());
+    shared->queue.pop_front();
+    lock.unlock();
+    std::shared_ptr<void> answer = task.work();
+    task.work = {};
+    lock.lock();
+    if (shared->pool == nullptr) return;  // and perhaps its io_context as well
+    boost::asio::post(shared->pool->io_, [weak = std::weak_ptr(shared), number = task.number,
+                                          answer = std::move(answer)] {
+      const auto self = weak.lock();
+      if (self && self->pool != nullptr) self->pool->finish(number, answer.get());
+    });
+  }
+}
+
+Pool::Pool(boost::asio::io_context& io) : Pool(io, Limits{}) {}
+
+Pool::Pool(boost::asio::io_context& io, Limits limits)
+    : io_(io), limits_(limits), shared_(std::make_shared<Shared>()) {
+  shared_->pool = this;
+}
+
+Pool::~Pool() {
+  std::deque<Shared::Task> dropped;  // destroyed without the lock
+  const std::lock_guard lock(shared_->mutex);
+  shared_->pool = nullptr;
+  dropped.swap(shared_->queue);
+  shared_->wake.notify_all();
+}
+
+bool Pool::put(Work work, Done done) {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->queue.size() >= limits_.waiting + shared_->idle) return false;
+    if (shared_->queue.size() >= shared_->idle && shared_->threads < limits_.threads) {
+      // The threads inherit the mask: signals are the event loop's.
+      sigset_t all;
+      sigset_t before;
+      ::sigfillset(&all);
+      ::pthread_sigmask(SIG_SETMASK, &all, &before);
+      std::thread([shared = shared_] { Shared::serve(shared); }).detach();
+      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+      ++shared_->threads;
+    }
+    shared_->queue.push_back({++last_number_, std::move(work)});
+  }
+  shared_->wake.notify_one();
+  awaited_.emplace(last_number_, std::move(done));
+  if (!guard_) guard_.emplace(io_.get_executor());
+  return true;
+}
+
+void Pool::finish(std::uint64_t number, void* answer) {
+  auto node = awaited_.extract(number);
+  if (awaited_.empty()) guard_.reset();
+  if (node) node.mapped()(answer);  // it may end this
+}
+
+}  // namespace toprun

@@ -1,0 +1,164 @@
+#include "base/pool.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+namespace toprun {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What a thread waits for until the test lets it go, or for ever.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool open = false;
+  int waiting = 0;
+
+  int wait() {
+    std::unique_lock lock(mutex);
+    ++waiting;
+    changed.notify_all();
+    changed.wait(lock, [this] { return open; });
+    return 0;
+  }
+  void let_go() {
+    const std::lock_guard lock(mutex);
+    open = true;
+    changed.notify_all();
+  }
+  void await(int count) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return waiting == count; });
+  }
+};
+
+TEST(Pool, WorksElsewhereAndAnswersHere) {
+  boost::asio::io_context io;
+  Pool pool(io);
+  const auto here = std::this_thread::get_id();
+  std::thread::id worked;
+  char name[16] = {};
+  std::string got;
+  pool.run<std::string>(
+      [&] {
+        worked = std::this_thread::get_id();
+        ::pthread_getname_np(::pthread_self(), name, sizeof name);
+        return std::string("answer");
+      },
+      [&](std::string answer) {
+        EXPECT_EQ(std::this_thread::get_id(), here);
+        got = std::move(answer);
+      });
+  io.run();  // does not run out before the answer
+  EXPECT_EQ(got, "answer");
+  EXPECT_NE(worked, here);
+  EXPECT_STREQ(name, "toprun-pool");
+}
+
+TEST(Pool, TakesWhatCanOnlyBeMovedAndKeepsItsThreads) {
+  boost::asio::io_context io;
+  Pool pool(io);
+  std::set<std::thread::id> threads;
+  for (int i = 0; i < 100; ++i) {
+    std::unique_ptr<std::thread::id> got;
+    pool.run<std::unique_ptr<std::thread::id>>(
+        [] { return std::make_unique<std::thread::id>(std::this_thread::get_id()); },
+        [&](std::unique_ptr<std::thread::id> answer) { got = std::move(answer); });
+    io.restart();
+    io.run();
+    ASSERT_TRUE(got);
+    threads.insert(*got);
+  }
+  EXPECT_LE(threads.size(), 4u);
+}
+
+TEST(Pool, WhatHangsHoldsUpOnlyItsOwnThread) {
+  boost::asio::io_context io;
+  const auto gate = std::make_shared<Gate>();
+  Pool pool(io, {.threads = 2, .waiting = 10});
+  ASSERT_TRUE(pool.run<int>([gate] { return gate->wait(); }, [](int) {}));
+  int answers = 0;
+  for (int i = 0; i < 5; ++i) {
+    pool.run<int>([i] { return i; },
+                  [&, i](int answer) {
+                    EXPECT_EQ(answer, i);
+                    if (++answers == 5) gate->let_go();
+                  });
+  }
+  io.run();
+  EXPECT_EQ(answers, 5);
+}
+
+TEST(Pool, RefusesBeyondItsLimit) {
+  boost::asio::io_context io;
+  const auto gate = std::make_shared<Gate>();
+  Pool pool(io, {.threads = 1, .waiting = 2});
+  const auto put = [&] { return pool.run<int>([gate] { return gate->wait(); }, [](int) {}); };
+  ASSERT_TRUE(put());
+  gate->await(1);
+  EXPECT_TRUE(put());
+  EXPECT_TRUE(put());
+  EXPECT_FALSE(put());
+  gate->let_go();
+  io.run();
+  EXPECT_TRUE(put());
+}
+
+TEST(Pool, EndsAlthoughAThreadIsStuck) {
+  const auto gate = std::make_shared<Gate>();
+  bool answered = false;
+  const auto began = std::make_shared<bool>(false);
+  {
+    boost::asio::io_context io;
+    Pool pool(io, {.threads = 1, .waiting = 2});
+    pool.run<int>([gate] { return gate->wait(); }, [&](int) { answered = true; });
+    gate->await(1);
+    pool.run<int>([began] { return *began = true, 0; }, [&](int) { answered = true; });
+  }
+  gate->let_go();
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(answered);
+  EXPECT_FALSE(*began);
+}
+
+TEST(Pool, ACoroutineWaitsUpToItsLimit) {
+  boost::asio::io_context io;
+  const auto gate = std::make_shared<Gate>();
+  Pool pool(io, {.threads = 2, .waiting = 2});
+  std::optional<int> soon;
+  std::optional<int> never = 1;
+  boost::asio::co_spawn(
+      io,
+      [&]() -> boost::asio::awaitable<void> {
+        soon = co_await pool.answer<int>([] { return 7; }, 10s);
+        never = co_await pool.answer<int>([gate] { return gate->wait(); }, 20ms);
+        gate->let_go();
+      },
+      boost::asio::detached);
+  io.run();
+  EXPECT_EQ(soon, 7);
+  EXPECT_EQ(never, std::nullopt);
+}
+
+TEST(Pool, AnAnswerMayEndThePool) {
+  boost::asio::io_context io;
+  auto pool = std::make_unique<Pool>(io);
+  for (int i = 0; i < 3; ++i) {
+    pool->run<int>([] { return 0; }, [&](int) { pool.reset(); });
+  }
+  io.run();
+  EXPECT_FALSE(pool);
+}
+
+}  // namespace
+}  // namespace toprun
