@@ -46,6 +46,15 @@ class Help(support.TestCase):
                     if flag == "--help" and words[:1] not in (["topo"], ["config"]):
                         self.assertIn("\nExit codes:\n", told.out)
 
+    def test_logs_names_the_exit_code_of_the_job(self):
+        codes = self.toprun("help", "logs").out.partition("\nExit codes:\n")[2]
+        self.assertRegex(codes, r"^  N  +with -f the job's exit code")
+        self.assertIn("\n  0  ", codes)
+
+    def test_a_refusal_names_the_verb_once(self):
+        self.assertEqual(self.toprun("topo", "convert").err, "toprun: topo convert: --to is required; "
+                                                             "see toprun topo convert --help\n")
+
     def test_help_verb_is_the_verbs_help(self):
         self.assertEqual(self.toprun("help").out, self.toprun("-h").out)
         for words in ("submit", "topo order", "run", "jobs"):

@@ -32,6 +32,15 @@ class Kept(containers.PodmanCase):
                            "-c", "echo $SAID", env={**self.podman.env, **self.kept})
         self.assertEqual((done.code, done.out), (0, "by the image\n"))
 
+    def test_a_folder_is_copied(self):
+        root = self.podman.folder / "root"
+        words = ["--container", str(root), "--container-name", "mine", "--no-python", "sh", "-c"]
+        env = {**self.podman.env, **self.kept}
+        self.assert_ok(self.toprun(*words, "echo changed >/mark", env=env))
+        done = self.toprun(*words, "cat /mark", env=env)
+        self.assertEqual((done.code, done.out), (0, "changed\n"))
+        self.assertFalse((root / "mark").exists())
+
     def test_another_image_is_refused_by_name(self):
         self.assert_ok(self.named("--no-python", "true"))
         done = self.toprun("--container", "docker://python:3.12", "--container-name", "mine",

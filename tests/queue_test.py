@@ -425,6 +425,11 @@ class Words(Queue):
         told = self.toprun("jobs", "--recent", "--json", cwd=folder)
         self.assertIn(("999999", 1, cause), [(one["id"], one["exit_code"], one["cause"])
                                              for one in json.loads(told.out)["jobs"]])
+        (folder / "logs" / "999997").mkdir()
+        (folder / "logs" / "999997" / "report.json").write_text(json.dumps(
+            {"schema": "toprun.report/1", "exit_code": 0, "attempts": []}))
+        told = self.toprun("jobs", "--recent", cwd=folder)
+        self.assertRegex(told.out, r"(?m)^ *999997  .* 0  ended with exit code 0$")
         followed = self.toprun("logs", "-f", "999999", cwd=folder)
         self.assertEqual(followed.code, 1, followed)
         self.assertIn("job 999999 ended with exit code 1, by its own report", followed.err)

@@ -138,7 +138,7 @@ constexpr std::array table = {
         "c10d two nodes may give the same, which is then ignored. Taken from the variable it says "
         "only which node this is"),
     torchrun(FlagId::standalone, "--standalone", 0, "", "PET_STANDALONE", Group::placement,
-             "Run on this node only, whatever engine we are in; the options of the rendezvous and "
+             "Run on this node only, also in a job of several; the options of the rendezvous and "
              "--node-rank are then ignored"),
     ours(FlagId::order, "--order", 0, "topology|name|scheduler|given|file:PATH", "TOPRUN_ORDER",
          Group::placement, "Which node gets which ranks; the file has one host per line",
@@ -271,8 +271,11 @@ constexpr std::array table = {
     container(FlagId::no_gpu, "--no-gpu", "", "TOPRUN_NO_GPU",
               "Give the container no GPUs although the node has some"),
 
-    torchrun(FlagId::max_restarts, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,
-             "How often to start all workers again after a failure", "0"),
+    torchrun(
+        FlagId::max_restarts, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,
+        "How often to start all workers again after a failure; a rank that exits with 93 ends the "
+        "job all the same",
+        "0"),
     ours(FlagId::grow, "--grow", 0, "at-restart|now|on-signal", "TOPRUN_GROW", Group::stopping,
          "With --nnodes MIN:MAX, when a node that comes later is taken in, for which all workers "
          "start again: at the next restart, at once as torchrun does, or when you say so by "

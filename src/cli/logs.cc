@@ -185,7 +185,9 @@ int run_logs(const std::vector<std::string>& arguments, const Environment& envir
       "Examples:\n"
       "  toprun logs -f 17  # until the job ends\n"
       "  toprun logs --rank 3 17  # one rank's files\n"
-      "Lines of several hosts begin with the host's name.");
+      "Lines of several hosts begin with the host's name.\n"
+      "Exit codes:\n"
+      "  N  with -f the job's exit code, as of toprun itself");
   if (const auto code = parse(app, arguments)) return *code;
   if (options.choice.rank && !options.choice.node.empty()) {
     return give_up(

@@ -15,6 +15,7 @@ namespace {
 using Row = CommandText::Row;
 
 constexpr std::string_view indentation = "  ";
+constexpr std::string_view program = "toprun ";
 
 // "INT:INT in [1 - 8]" is a form and its check.
 std::string form_of(const CLI::Option& option) {
@@ -107,11 +108,12 @@ CommandText command_text(const CLI::App& app) {
   if (!operands.rows.empty()) text.before.push_back(std::move(operands));
   text.options.push_back(std::move(options));
   read_footer(app.get_footer(), text);
-  CommandText::Table codes{"Exit codes", {}};
+  const std::string title = "Exit codes";
+  if (text.after.empty() || text.after.back().title != title) text.after.push_back({title, {}});
+  std::vector<Row>& codes = text.after.back().rows;
   for (const ExitCode& row : exit_codes_of_other_verbs()) {
-    codes.rows.push_back({row.code, std::string(row.meaning)});
+    codes.push_back({row.code, std::string(row.meaning)});
   }
-  text.after.push_back(std::move(codes));
   return text;
 }
 
@@ -125,8 +127,12 @@ std::optional<int> parse(CLI::App& app, const std::vector<std::string>& argument
   } catch (const CLI::CallForHelp&) {
     return print(plain_text(command_text(app)));
   } catch (const CLI::ParseError& error) {
+    // Every line begins with "toprun: ".
+    std::string_view verb = app.get_name();
+    if (verb.starts_with(program)) verb.remove_prefix(program.size());
     return give_up(
-        usage(app.get_name(), error.what(), fmt::format("see {} --help", app.get_name())).error());
+        usage(std::string(verb), error.what(), fmt::format("see {}{} --help", program, verb))
+            .error());
   }
 }
 

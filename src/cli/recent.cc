@@ -57,8 +57,10 @@ std::string name_in(const JobFiles& files, const std::string& id) {
 std::optional<EndedJob> by_its_files(const FoundFiles& found) {
   const auto report = report_of(found.files);
   if (!report || !report->exit_code) return std::nullopt;
+  std::string how = cause_in(*report);
+  if (how.empty()) how = fmt::format("ended with exit code {}", *report->exit_code);
   return EndedJob{found.id, name_in(found.files, found.id), moment_of(report->updated),
-                  report->exit_code, cause_in(*report)};
+                  report->exit_code, std::move(how)};
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ int run_topo_order(const std::vector<std::string>& arguments, const Environment&
   const auto* explain =
       app.add_option("--explain", options.explained_host,
                      "say why each node is where it is, or the one HOST of the job")
-          ->option_text("[HOST]")
+          ->type_name("HOST")
           ->expected(0, 1);
   app.footer(footer());
   if (const auto code = parse(app, arguments)) return *code;

@@ -565,6 +565,9 @@ TEST_F(Topo, DrawRefusesWhatItCannotDraw) {
 }
 
 TEST_F(Topo, ExplainsTheOrder) {
+  const std::string help = run({"order", "--help"}).out;
+  EXPECT_NE(help.find("\n  --explain[=HOST] "), std::string::npos) << help;
+
   const std::string path = file("racks.txt", "n0 /c/b/x\nn1 /c/a/x\n");
   const auto table = run({"order", "--topology", path, "--explain"});
   EXPECT_NE(table.out.find("\nWhy\nfile " + path + " says where the nodes are"), std::string::npos)

@@ -80,6 +80,13 @@ constexpr const char* inspect_script =
     "exec podman container inspect --format "
     "'{{range .Config.Env}}{{println .}}{{end}}' \"$1\" >\"$2\"";
 
+std::vector<Command> commands_of(std::vector<std::vector<std::string>> steps,
+                                 const Environment& environment) {
+  std::vector<Command> commands;
+  for (auto& argv : steps) commands.push_back({std::move(argv), environment});
+  return commands;
+}
+
 class Podman final : public Runtime {
  public:
   std::string_view name() const override { return "podman"; }
@@ -117,25 +124,30 @@ class Podman final : public Runtime {
     const auto kept = product(run, environment);
     const auto image = parse_image(run.wanted.image);
     if (!kept || !image) return {};
-    const std::string source = image_word(*image);
     const std::string part = kept->path + ".part";
+    const std::string variables = fmt::format("{}/{}", part, variables_file);
+    if (image->kind == ImageKind::folder) {
+      return commands_of({{"rm", "-rf", part},
+                          {"cp", "-a", "-T", image->path, part},
+                          {"touch", variables},
+                          {"mv", "-T", part, kept->path}},
+                         environment);
+    }
+    const std::string source = image_word(*image);
     const std::string archive = kept->path + ".tar";
     const std::string made = "toprun-" + run.wanted.name;
-    std::vector<std::vector<std::string>> steps{
-        {"rm", "-rf", part},
-        {"podman", "rm", "--force", "--ignore", made},
-        {"podman", "create", "--quiet", "--pull", "missing", "--name", made, "--entrypoint", "",
-         source, "true"},
-        {"podman", "export", "--output", archive, made},
-        {"mkdir", part},
-        {"tar", "-x", "-f", archive, "-C", part},
-        {"rm", archive},
-        {"sh", "-c", inspect_script, "sh", made, part + "/" + std::string(variables_file)},
-        {"podman", "rm", "--force", made},
-        {"mv", "-T", part, kept->path}};
-    std::vector<Command> commands;
-    for (auto& argv : steps) commands.push_back({std::move(argv), environment});
-    return commands;
+    return commands_of({{"rm", "-rf", part},
+                        {"podman", "rm", "--force", "--ignore", made},
+                        {"podman", "create", "--quiet", "--pull", "missing", "--name", made,
+                         "--entrypoint", "", source, "true"},
+                        {"podman", "export", "--output", archive, made},
+                        {"mkdir", part},
+                        {"tar", "-x", "-f", archive, "-C", part},
+                        {"rm", archive},
+                        {"sh", "-c", inspect_script, "sh", made, variables},
+                        {"podman", "rm", "--force", made},
+                        {"mv", "-T", part, kept->path}},
+                       environment);
   }
 
   std::vector<std::string> notes(const Run&) const override { return {}; }

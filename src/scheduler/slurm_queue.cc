@@ -42,6 +42,15 @@ std::string complaint(const Finished& finished) {
   return std::string(text);
 }
 
+// Slurm answered by a failure.
+Error failed(std::string_view program, const Finished& finished) {
+  const std::string_view advice = slurm::advice_without_cluster(finished.err);
+  return Error{
+      fmt::format("cannot ask Slurm: {} failed", program), complaint(finished),
+      advice.empty() ? "`scontrol ping` tells whether slurmctld is up" : std::string(advice),
+      exit_failure};
+}
+
 bool mentions(const Finished& finished, std::string_view words) {
   return lower(finished.err).contains(words);
 }
@@ -102,8 +111,7 @@ Result<std::string> SlurmQueue::answer(const std::vector<std::string>& argv) con
     pass_on_warnings(finished->err);
     return std::move(finished->out);
   }
-  return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), complaint(*finished),
-              "`scontrol ping` tells whether slurmctld is up");
+  return std::unexpected(failed(argv[0], *finished));
 }
 
 Result<std::vector<Job>> SlurmQueue::queued(std::vector<std::string> argv,
@@ -152,8 +160,7 @@ Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
     auto jobs = slurm::parse_show_job(shown->out);
     if (!jobs.empty()) return jobs;
   } else if (!mentions(*shown, "invalid job id")) {
-    return fail("cannot ask Slurm: scontrol failed", complaint(*shown),
-                "`scontrol ping` tells whether slurmctld is up");
+    return std::unexpected(failed("scontrol", *shown));
   }
   auto archived = find_in_accounting(asked);
   // Clusters without accounting are common: there the job is just not known.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "scheduler/slurm_variables.h"
 #include "scheduler/slurm_warnings.h"
+#include "scheduler/slurm_words.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -183,6 +184,9 @@ Choices ask_choices(const Environment& environment) {
 Error refusal(std::string_view stderr_text, const JobRequest& job, const SlurmFacts& facts,
               const Choices& choices) {
   const std::string said = own_words(stderr_text);
+  if (const auto advice = slurm::advice_without_cluster(stderr_text); !advice.empty()) {
+    return Error{"cannot ask Slurm", said, std::string(advice), exit_failure};
+  }
   return Error{"Slurm refuses the job", said, what_to_change(said, job, facts, choices),
                exit_failure};
 }

@@ -69,6 +69,10 @@ TEST(SlurmSubmit, ARefusalSaysWhatToChange) {
        {},
        "Slurm refuses the job: Requested node configuration is not available; ask for what there "
        "is (main: 4 nodes with 32 CPUs and 0 GPUs, gpu: 2 nodes with 64 CPUs and 8 GPUs)"},
+      {"sbatch: fatal: Could not establish a configuration source\n",
+       {},
+       "cannot ask Slurm: Could not establish a configuration source; this host belongs to no "
+       "cluster: log in where jobs are submitted, or set SLURM_CONF to the cluster's slurm.conf"},
       {"", {}, "Slurm refuses the job: it gave no reason"},
   };
   const SlurmFacts facts{

@@ -160,4 +160,11 @@ std::string_view reason_words(std::string_view reason, bool was_requeued) {
   return found == std::end(reasons) ? std::string_view() : found->words;
 }
 
+std::string_view advice_without_cluster(std::string_view said) {
+  if (!said.contains("Could not establish a configuration source")) return {};
+  return "this host belongs to no cluster: log in where jobs are submitted, or set SLURM_CONF to "
+         "the "
+         "cluster's slurm.conf";
+}
+
 }  // namespace toprun::scheduler::slurm

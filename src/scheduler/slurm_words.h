@@ -25,4 +25,8 @@ JobEnd end_of_cancelled(std::string_view reason);
 // Why a job waits or ended (squeue(1), JOB REASON CODES), in words; empty: we have none for it.
 std::string_view reason_words(std::string_view reason, bool was_requeued);
 
+// What to do where Slurm's programs say that they find no slurm.conf, and so no cluster; empty:
+// they say something else.
+std::string_view advice_without_cluster(std::string_view said);
+
 }  // namespace toprun::scheduler::slurm
