@@ -1,4 +1,6 @@
-// Plays simulated runs: run_sim [--seeds N] [--first SEED] [--seed SEED] [--nodes MOST] [--trace]
+// Plays simulated runs, or one large one:
+//   run_sim [--seeds N] [--first SEED] [--seed SEED] [--nodes MOST] [--faults N | --in-place]
+//   [--trace]
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -15,6 +17,8 @@ struct Wanted {
   std::uint64_t first = 1;
   std::uint64_t seeds = 1'000;
   int nodes = most_nodes;
+  int faults = 0;  // of one large run
+  bool in_place = false;
   bool trace = false;
 };
 
@@ -27,6 +31,12 @@ Wanted wanted(int argc, char** argv) {
     };
     if (option == "--trace") {
       wanted.trace = true;
+    } else if (option == "--in-place") {
+      wanted.in_place = true;
+      wanted.seeds = 1;
+    } else if (i + 1 < argc && option == "--faults") {
+      wanted.faults = static_cast<int>(number());
+      wanted.seeds = 1;
     } else if (i + 1 < argc && option == "--seed") {
       wanted.first = number();
       wanted.seeds = 1;
@@ -37,11 +47,19 @@ Wanted wanted(int argc, char** argv) {
     } else if (i + 1 < argc && option == "--nodes") {
       wanted.nodes = static_cast<int>(number());
     } else {
-      fmt::print(stderr, "run_sim [--seeds N] [--first S] [--seed S] [--nodes N] [--trace]\n");
+      fmt::print(stderr,
+                 "run_sim [--seeds N] [--first S] [--seed S] [--nodes N] [--faults N | --in-place] "
+                 "[--trace]\n");
       std::exit(2);
     }
   }
   return wanted;
+}
+
+toprun::simulation::Scenario play(const Wanted& wanted, std::uint64_t seed) {
+  if (wanted.in_place) return toprun::simulation::in_place(seed, wanted.nodes);
+  if (wanted.faults > 0) return toprun::simulation::large(seed, wanted.nodes, wanted.faults);
+  return toprun::simulation::scenario(seed, wanted.nodes);
 }
 
 }  // namespace
@@ -52,7 +70,7 @@ int main(int argc, char** argv) {
   std::uint64_t broken = 0;
   std::uint64_t steps = 0;
   for (std::uint64_t seed = what.first; seed < what.first + what.seeds; ++seed) {
-    World world(scenario(seed, what.nodes), what.trace);
+    World world(play(what, seed), what.trace);
     const Outcome outcome = world.play();
     steps += outcome.steps;
     if (outcome.broken.empty()) continue;

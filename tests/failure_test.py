@@ -451,11 +451,14 @@ class NothingOutlivesARun(support.TestCase):
         support.wait_until(lambda: list(run.processes().values()).count("sleep 301") == 2, 30,
                            "workers work")
         agent = run.agent()
-        os.kill(agent, signal.SIGSTOP)  # it is not to see the keeper's end
-        run.signal(signal.SIGKILL)
+        # Not the agent first: the kernel wakes a stopped process whose group is orphaned.
+        run.signal(signal.SIGSTOP)
         os.kill(agent, signal.SIGKILL)
-        support.wait_until(lambda: set(run.processes().values()) == {"sleep 300"}, 30, "workers end")
-        left = run.processes()
+        run.signal(signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while set((left := run.processes()).values()) != {"sleep 300"}:
+            self.assertLess(time.monotonic(), deadline, left)
+            time.sleep(0.05)
         found = self.run_to_end("sh", "-c", FIND_RANKS_CHILDREN).out.split()
         self.assertLessEqual({f"/proc/{pid}/environ" for pid in left}, set(found))
 

@@ -136,13 +136,20 @@ class Keeper {
       if (signal == SIGCONT) {
         rest(SIGCONT);
       } else {
-        signal_process(agent_, signal);
+        pass_on(signal);
       }
     }
     int status = 0;
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
       if (pid == agent_) status_ = status;
     }
+  }
+
+  void pass_on(int signal) {
+    sigval value{};
+    value.sival_int = signal;
+    if (takes_queued_ && ::sigqueue(agent_, queued_signal(), value) == 0) return;
+    signal_process(agent_, signal);
   }
 
   // Two signals may overtake each other on their way through the agent; what is shared can't.
@@ -169,6 +176,7 @@ class Keeper {
     while ((n = ::read(heartbeat_fd_, beats, sizeof beats)) > 0) {
       any = true;
       at_rest |= std::memchr(beats, beat_of_rest, static_cast<std::size_t>(n)) != nullptr;
+      takes_queued_ |= std::memchr(beats, beat_of_queue, static_cast<std::size_t>(n)) != nullptr;
     }
     if (n == 0) heartbeat_fd_ = -1;  // closed; poll() leaves out a negative descriptor
     if (at_rest && resting_) stop();
@@ -229,11 +237,16 @@ class Keeper {
   const milliseconds stall_limit_;
   const SignalFilter& concerns_agent_;
   sigset_t forwarded_;
+  bool takes_queued_ = false;
   bool resting_ = false;       // a SIGTSTP was passed on, and no SIGCONT since
   std::optional<int> status_;  // the agent's, once it has ended
 };
 
 }  // namespace
+
+int queued_signal() {
+  return SIGRTMIN;
+}
 
 int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
          std::span<const int> named_signals, const SignalFilter& concerns_agent) {

@@ -19,6 +19,12 @@ inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 // The byte by which the agent says that its workers are stopped, as SIGTSTP asked for; any other
 // only says that it lives.
 inline constexpr char beat_of_rest = 's';
+// … that it takes signals by queued_signal() from now on.
+inline constexpr char beat_of_queue = 'q';
+
+// By this real-time signal, with the number in its value, the keeper passes a signal on: two of one
+// ordinary number become one, and an engine may send the agent the same at the same moment.
+int queued_signal();
 
 // Whether the agent is to hear of a signal that this process sent. Empty: of all.
 using SignalFilter = std::function<bool(int signal, pid_t sender)>;

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "agent/keeper.h"
+
 namespace toprun::launch {
 namespace {
 
@@ -18,7 +20,9 @@ static_assert(std::atomic<int>::is_always_lock_free);
 void pass_to_the_loop(int signal, siginfo_t* info, void*) {
   const int before = errno;
   // A signal of the kernel's own, such as a terminal's, names no process.
-  const ReceivedSignals::Received received{signal, info->si_code > 0 ? 0 : info->si_pid};
+  const int number = signal == agent::queued_signal() ? info->si_value.sival_int : signal;
+  if (number <= 0 || number >= NSIG) return;
+  const ReceivedSignals::Received received{number, info->si_code > 0 ? 0 : info->si_pid};
   [[maybe_unused]] const ssize_t n = ::write(handlers_pipe, &received, sizeof received);
   errno = before;
 }

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/keeper.h"
+
 namespace toprun::launch {
 namespace {
 
@@ -23,6 +25,29 @@ TEST(ReceivedSignals, TellsWhoSentWhat) {
   ::waitpid(other, nullptr, 0);
   while (taken.size() < 2) io.run_one();
   EXPECT_EQ(taken, (std::vector<std::pair<int, pid_t>>{{SIGUSR1, self}, {SIGUSR2, other}}));
+}
+
+// An engine signals the agent at the moment at which its keeper passes the same signal on: two
+// pending ones of an ordinary number would be one.
+TEST(ReceivedSignals, WhatTheKeeperPassesOnIsNotLostBesideAnEnginesOwn) {
+  boost::asio::io_context io;
+  std::vector<int> taken;
+  ReceivedSignals signals(
+      io, [&](const ReceivedSignals::Received& received) { taken.push_back(received.signal); });
+  signals.add(SIGURG);
+  signals.add(agent::queued_signal());
+  sigset_t both;
+  ::sigemptyset(&both);
+  ::sigaddset(&both, SIGURG);
+  ::sigaddset(&both, agent::queued_signal());
+  ::sigprocmask(SIG_BLOCK, &both, nullptr);
+  sigval value{};
+  value.sival_int = SIGURG;
+  ::kill(::getpid(), SIGURG);
+  ::sigqueue(::getpid(), agent::queued_signal(), value);
+  ::sigprocmask(SIG_UNBLOCK, &both, nullptr);
+  while (taken.size() < 2) io.run_one();
+  EXPECT_EQ(taken, (std::vector<int>{SIGURG, SIGURG}));
 }
 
 TEST(ReceivedSignals, LeavesNothingBehind) {

@@ -59,6 +59,7 @@ run::EngineTold why_stopped(const Environment& environment) {
 
 Root::Root(Session& session, rendezvous::Secret secret)
     : session_(session),
+      job_(std::make_shared<const Job>(session.job)),
       coordinator_(settings_of(session.job, session.terminal->shows_colours(false)), now()),
       presence_(session.io, session.job),
       timer_(session.io),
@@ -175,7 +176,8 @@ void Root::act(const run::Say& what) {
 }
 
 void Root::act(const run::Arrange& request) {
-  asio::post(session_.io, [this, request] { happened(arranged(session_.job, request)); });
+  session_.pool.run<run::Arranged>([job = job_, request] { return arranged(*job, request); },
+                                   [this](const run::Arranged& answer) { happened(answer); });
 }
 
 void Root::act(run::Show& show) {
@@ -196,7 +198,8 @@ void Root::act(const run::KeepRecord&) {
 }
 
 void Root::act(const run::AskEngine&) {
-  asio::post(session_.io, [this] { happened(why_stopped(session_.job.environment)); });
+  session_.pool.run<run::EngineTold>([job = job_] { return why_stopped(job->environment); },
+                                     [this](const run::EngineTold& told) { happened(told); });
 }
 
 void Root::act(const run::TellEnd&) {

@@ -48,6 +48,7 @@ class Root {
   void act(const run::Over&);
 
   Session& session_;
+  const std::shared_ptr<const Job> job_;  // of threads that may outlive the session
   run::Coordinator coordinator_;
   PresenceWatch presence_;
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent

@@ -34,6 +34,7 @@ bool by_ssh(const Job& job) {
 Session::Session(const Job& run, int heartbeat_fd)
     : open_files(raise_open_files()),
       io(1),
+      pool(io),
       job(run),
       identity{std::string(version), rendezvous::job_hash(run.name), rendezvous::random_hex(8)},
       door(io, identity, run.patience, std::min(rendezvous::max_visitors, open_files / door_share)),
@@ -55,6 +56,8 @@ Session::Session(const Job& run, int heartbeat_fd)
   signals_.add(SIGTSTP);
   signals_.add(SIGCONT);
   if (heartbeat_fd >= 0) {
+    signals_.add(agent::queued_signal());
+    [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd, &agent::beat_of_queue, 1);
     beat(heartbeat_fd);
     if (agent::keeper_rests()) pause(true);  // it came before there was a handler
   }

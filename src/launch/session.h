@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/pool.h"
 #include "hosts/address.h"
 #include "launch/job.h"
 #include "launch/node_container.h"
@@ -46,6 +47,7 @@ class Session {
 
   const std::size_t open_files;  // how many this process may have
   boost::asio::io_context io;
+  Pool pool;  // for what may block
   const Job& job;
   rendezvous::Identity identity;
   rendezvous::Door door;

@@ -39,7 +39,8 @@ using std::chrono::steady_clock;
 
 namespace {
 
-constexpr std::array passed_on = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, run::grow_signal};
+constexpr std::array passed_on = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
+                                  SIGUSR1, SIGUSR2, run::grow_signal};
 constexpr const char* own_program = "/proc/self/exe";
 constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
 constexpr int impatient_after = 3;  // that many signals end the connections themselves

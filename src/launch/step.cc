@@ -30,7 +30,8 @@
 namespace toprun::launch {
 namespace {
 
-constexpr std::array forwarded = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, run::grow_signal};
+constexpr std::array forwarded = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
+                                  SIGUSR1, SIGUSR2, run::grow_signal};
 constexpr const char* secret_variable = "TOPRUN_SECRET";
 constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lost a host
 constexpr int look_again_ms = 500;

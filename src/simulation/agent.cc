@@ -188,6 +188,7 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
                         std::string exception) {
   if (attempt != attempt_ || worker >= workers_.size() || !workers_[worker].alive) return;
   workers_[worker].alive = false;
+  world_.workers_ended(attempt, 1);
   agent::WorkerExit exit;
   exit.host = host_;
   exit.rank = workers_[worker].rank;
@@ -257,12 +258,10 @@ void Agent::act(const run::TellUser& tell) {
 
 void Agent::workers_die() {
   const int attempt = attempt_;
-  bool any = false;
-  for (Worker& worker : workers_) {
-    any = any || worker.alive;
-    worker.alive = false;
-  }
-  if (any) world_.peers_are_missed(attempt);
+  const int ended = living_workers();
+  for (Worker& worker : workers_) worker.alive = false;
+  world_.workers_ended(attempt, ended);
+  if (ended > 0) world_.peers_are_missed(attempt);
 }
 
 void Agent::agent_dies() {

@@ -90,4 +90,44 @@ Scenario scenario(std::uint64_t seed, int size) {
   return one;
 }
 
+Scenario large(std::uint64_t seed, int nodes, int faults) {
+  Dice dice(seed);
+  Scenario one;
+  one.seed = seed;
+  one.agents = nodes;
+  one.slots = 1;
+  one.work = 12min;
+  run::Settings& settings = one.settings;
+  settings.elastic = true;
+  settings.size = {nodes / 2, nodes, true};
+  settings.max_restarts = faults;
+  settings.last_call = 1s;
+  settings.join_timeout = 120s;
+  settings.grace.stop = 2s;
+  settings.several_processes = true;
+  for (int i = 0; i < faults; ++i) {
+    Fault next = fault(dice, one, 0ms, 10min);
+    const bool ends_all = next.kind == FaultKind::signal_to_all ||
+                          next.kind == FaultKind::workers_do_not_start ||
+                          next.kind == FaultKind::container_fails;
+    if (ends_all) next.kind = FaultKind::rank_killed;
+    next.node = std::max(1, next.node);  // without its first node a run is over
+    one.faults.push_back(next);
+  }
+  std::ranges::stable_sort(one.faults, {}, &Fault::at);
+  return one;
+}
+
+Scenario in_place(std::uint64_t seed, int ranks) {
+  Scenario one;
+  one.seed = seed;
+  one.agents = ranks;
+  one.work = 1s;
+  run::Settings& settings = one.settings;
+  settings.ranks_in_place = true;
+  settings.size = {ranks, ranks};
+  settings.several_processes = true;
+  return one;
+}
+
 }  // namespace toprun::simulation

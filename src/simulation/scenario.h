@@ -55,5 +55,9 @@ struct Scenario {
 
 // `size`: so many nodes at most.
 Scenario scenario(std::uint64_t seed, int size);
+// An elastic job of that many nodes, in which so many things go wrong, one after the other.
+Scenario large(std::uint64_t seed, int nodes, int faults);
+// Ranks that an engine started, each with an agent of its own; nothing goes wrong.
+Scenario in_place(std::uint64_t seed, int ranks);
 
 }  // namespace toprun::simulation
