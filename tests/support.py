@@ -23,7 +23,7 @@ EXAMPLES = REPOSITORY / "examples"
 TOPRUN = os.environ.get("TOPRUN", str(REPOSITORY / "build/release/toprun"))
 
 # The toprun under test is a sanitizer's: it takes more memory and time, and says what it finds.
-SANITIZED = "TOPRUN_SANITIZED" in os.environ
+SANITIZED = "SANITIZED_BUILD" in os.environ
 FOUND = re.compile(r"(ERROR|WARNING): \w+Sanitizer: |: runtime error: ")
 
 TIME_TO_VANISH_S = 3.0  # for processes that were killed, until the kernel has removed them
