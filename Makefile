@@ -69,11 +69,11 @@ dev:  ## everything, with debug information and dynamic libraries
 	cmake --preset dev
 	cmake --build build/dev
 
-asan tsan:  ## unit tests under ASan and UBSan; under TSan
-	tools/setup build clang
+asan tsan:  ## unit tests and whole runs under ASan and UBSan; under TSan
+	tools/setup build clang --python
 	cmake --preset $@
-	cmake --build build/$@ --target unit_tests
-	python3 -B tests/run.py build/$@:unit
+	cmake --build build/$@ --target unit_tests toprun
+	python3 -B tests/run.py build/$@:unit build/$@:sanitized
 
 # A million hosts, the most that a list may have, take 1.1 GiB under ASan and 0.6 without.
 fuzz:  ## every fuzzer for FUZZ_SECONDS (30), from the inputs in tests/corpus on

@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 240
+# ctest: TIMEOUT 240 SANITIZED
 """Attempts: what is restarted, how often, with whom. Several agents on this host; no torch."""
 
 import json

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -20,6 +21,10 @@ import uuid
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = REPOSITORY / "examples"
 TOPRUN = os.environ.get("TOPRUN", str(REPOSITORY / "build/release/toprun"))
+
+# The toprun under test is a sanitizer's: it takes more memory and time, and says what it finds.
+SANITIZED = "SANITIZED_BUILD" in os.environ
+FOUND = re.compile(r"(ERROR|WARNING): \w+Sanitizer: |: runtime error: ")
 
 TIME_TO_VANISH_S = 3.0  # for processes that were killed, until the kernel has removed them
 # A shell's loop that every signal ends. `sleep 60` is none: a shell that gets SIGINT just before it
@@ -170,8 +175,11 @@ class Run:
             out, err = self.process.communicate()
             raise AssertionError(f"not done after {limit} s\n{out.decode(errors='replace')}\n"
                                  f"{err.decode(errors='replace')}") from None
-        return Finished(self.process.returncode, out.decode(errors="replace"),
-                        err.decode(errors="replace"), time.monotonic() - self.start)
+        finished = Finished(self.process.returncode, out.decode(errors="replace"),
+                            err.decode(errors="replace"), time.monotonic() - self.start)
+        if SANITIZED and FOUND.search(finished.err):
+            raise AssertionError(finished.err)
+        return finished
 
 
 class TestCase(unittest.TestCase):

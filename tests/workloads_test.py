@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 600 LABELS torch
+# ctest: TIMEOUT 600 SANITIZED ONLY Restart LABELS torch
 """Programs as users have them, unchanged, on two agents of two ranks: what they compute, what they
 save, how they fail, how they go on after a restart; and their environment beside torchrun's."""
 

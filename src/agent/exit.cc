@@ -100,12 +100,26 @@ std::int64_t age_ms(SteadyTime time, SteadyTime now) {
   return std::chrono::duration_cast<milliseconds>(now - time).count();
 }
 
-// The seconds since 1970 of an error file, a number or a number in quotes.
+// A stamp beyond this many seconds (the year 2223) is in milliseconds, microseconds or nanoseconds.
+constexpr double latest_second = 8e9;
+constexpr double latest_nanosecond = latest_second * 1e9;
+
+// The seconds since 1970 of an error file, a number or a number in quotes. Nullopt: none, or one
+// that is no time.
 std::optional<std::int64_t> time_stamp(const nlohmann::json& object) {
   const auto found = object.find("timestamp");
   if (found == object.end()) return std::nullopt;
-  if (found->is_number()) return found->get<std::int64_t>();
-  return found->is_string() ? parse_int(found->get<std::string>()) : std::nullopt;
+  double stamp = -1;
+  if (found->is_number()) {
+    stamp = found->get<double>();
+  } else if (found->is_string()) {
+    if (const auto number = parse_int(found->get<std::string>())) {
+      stamp = static_cast<double>(*number);
+    }
+  }
+  if (!(stamp >= 0 && stamp <= latest_nanosecond)) return std::nullopt;
+  while (stamp > latest_second) stamp /= 1000;
+  return static_cast<std::int64_t>(stamp);
 }
 
 SteadyTime on_steady_clock(WallTime time, SteadyTime earliest_possible) {

@@ -204,6 +204,19 @@ TEST(Exit, ReadsErrorFiles) {
   const auto early = parse(R"({"message":"boom","timestamp":1})", now);
   EXPECT_EQ(*early->raised, start);
 
+  // Milliseconds and nanoseconds are known by their size; what is no time at all is left out.
+  for (const char* zeros : {"000", "000000", "000000000"}) {
+    const auto fine = parse(R"({"message":"boom","timestamp":)" + stamp + zeros + "}", now);
+    ASSERT_TRUE(fine && fine->raised) << zeros;
+    EXPECT_NEAR(seconds_ago(*fine), expected, 0.5) << zeros;
+  }
+  for (const char* no_time : {"1e300", "-1", "-1e300", "9223372036854775807",
+                              "18446744073709551615", "1e19", "\"99999999999999999999\""}) {
+    const auto file = parse(R"({"message":"boom","timestamp":)" + std::string(no_time) + "}", now);
+    ASSERT_TRUE(file) << no_time;
+    EXPECT_FALSE(file->raised) << no_time;
+  }
+
   for (const char* bad : {"", "{", "[]", "{}", "null", R"({"message"})"}) {
     EXPECT_FALSE(parse(bad, now)) << bad;
   }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <optional>
+
 #include <boost/asio/post.hpp>
 
 #include "agent/children.h"
@@ -43,19 +45,38 @@ TEST_F(OwnChildrenTest, TellsOfAnEnd) {
   EXPECT_TRUE(children_->reap().childless);
 }
 
-// The loop takes the SIGCHLD in and puts its handler behind what is queued already: the handler
-// then runs after that, whatever that did.
-TEST_F(OwnChildrenTest, IsSilentOnceNobodyWatches) {
-  boost::asio::post(io_, [this] { children_->unwatch(); });
-  io_.run_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(changes_, 0);
+// Once the loop has taken the SIGCHLD in, its handler stands in the queue behind what was queued
+// before and runs after that, whatever that did. `turns`: when that is, so that one of them hits.
+void after_turns(boost::asio::io_context& io, int turns, const std::function<void()>& action) {
+  boost::asio::post(io, [&io, turns, action] {
+    if (turns == 0) return action();
+    after_turns(io, turns - 1, action);
+  });
 }
 
-TEST_F(OwnChildrenTest, IsNotTouchedAfterItsEnd) {
-  boost::asio::post(io_, [this] { children_.reset(); });
+class Queued : public OwnChildrenTest, public testing::WithParamInterface<int> {};
+
+TEST_P(Queued, IsSilentOnceNobodyWatches) {
+  std::optional<int> told;
+  after_turns(io_, GetParam(), [&] {
+    children_->unwatch();
+    told = changes_;
+  });
   io_.run_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(changes_, 0);
+  EXPECT_EQ(changes_, told);
 }
+
+TEST_P(Queued, IsNotTouchedAfterItsEnd) {
+  std::optional<int> told;
+  after_turns(io_, GetParam(), [&] {
+    children_.reset();
+    told = changes_;
+  });
+  io_.run_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(changes_, told);
+}
+
+INSTANTIATE_TEST_SUITE_P(Turns, Queued, testing::Range(0, 4));
 
 }  // namespace
 }  // namespace toprun::agent

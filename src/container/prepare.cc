@@ -90,12 +90,10 @@ Result<void> Preparation::check_places() const {
 }
 
 Result<bool> Preparation::try_lock() {
-  const fs::path file = beside("lock");
-  if (!lock_) lock_ = Fd(::open(file.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!lock_) return fail_errno(fmt::format("{}: cannot open {}", node_.host, file.native()));
-  if (::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0) return true;
-  if (errno == EWOULDBLOCK || errno == EINTR) return false;
-  return fail_errno(fmt::format("{}: cannot lock {}", node_.host, file.native()));
+  if (!lock_) lock_ = std::make_unique<FileLock>(beside("lock"));
+  auto locked = lock_->try_lock();
+  if (!locked) locked.error().what = fmt::format("{}: {}", node_.host, locked.error().what);
+  return locked;
 }
 
 Result<void> Preparation::check_record() const {

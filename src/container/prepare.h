@@ -3,12 +3,13 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/fd.h"
+#include "container/file_lock.h"
 #include "container/runtime.h"
 
 namespace toprun::container {
@@ -58,7 +59,7 @@ class Preparation {
   const Environment& environment_;
   std::optional<Place> place_;  // unset: nothing to be made
   std::filesystem::path path_;  // its
-  Fd lock_;
+  std::unique_ptr<FileLock> lock_;
 };
 
 // All of that at once, for who may block: at most creation_limit for the lock and for each command.

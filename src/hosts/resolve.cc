@@ -224,4 +224,11 @@ bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> l
   });
 }
 
+bool same_host(const std::string& a, const std::string& b) {
+  const auto address_a = Address::parse(a);
+  const auto address_b = Address::parse(b);
+  if (address_a || address_b) return address_a == address_b;
+  return a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
+}
+
 }  // namespace toprun::hosts

@@ -30,4 +30,8 @@ Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milli
 bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> local,
                         std::chrono::milliseconds timeout, const Resolver& resolver = {});
 
+// Whether two names are one host's, as far as the names tell: they are alike, or alike up to their
+// domains. An address is another's only if both are the same address.
+bool same_host(const std::string& a, const std::string& b);
+
 }  // namespace toprun::hosts

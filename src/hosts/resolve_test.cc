@@ -224,5 +224,27 @@ TEST(ResolvesToOneOf, WantsAnAddressThatPeersCanReach) {
   }
 }
 
+TEST(SameHost, NamesByTheirFirstLabelAddressesAsAWhole) {
+  struct Case {
+    const char* a;
+    const char* b;
+    bool expected;
+  };
+  for (const auto& [a, b, expected] : std::vector<Case>{
+           {"n1", "n1", true},
+           {"n1", "n1.cluster", true},
+           {"n1.ib", "n1.cluster", true},
+           {"n1", "n10", false},
+           {"10.0.0.5", "10.0.0.1", false},
+           {"10.0.0.5", "10.0.0.5", true},
+           {"10.0.0.5", "10", false},
+           {"::1", "0:0:0:0:0:0:0:1", true},
+           {"fe80::1", "fe80::2", false},
+       }) {
+    EXPECT_EQ(same_host(a, b), expected) << a << " " << b;
+    EXPECT_EQ(same_host(b, a), expected) << a << " " << b;
+  }
+}
+
 }  // namespace
 }  // namespace toprun::hosts

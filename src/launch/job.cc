@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "hosts/address.h"
+#include "hosts/resolve.h"
 #include "launch/accelerate.h"
 #include "launch/activation.h"
 #include "launch/container_plan.h"
@@ -189,14 +190,10 @@ void choose_ports(Job& job) {
   }
 }
 
-bool same_host(const std::string& a, const std::string& b) {
-  return a == b || a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
-}
-
 // The index of the node that the user's endpoint names, if the engine lists it.
 std::optional<int> listed(const std::string& host, const std::vector<scheduler::Node>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (same_host(host, nodes[i].name)) return static_cast<int>(i);
+    if (hosts::same_host(host, nodes[i].name)) return static_cast<int>(i);
   }
   return std::nullopt;
 }
