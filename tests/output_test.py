@@ -1,6 +1,11 @@
 """What reaches the console and the log files, by torchrun's options for that and by our own."""
 
+import contextlib
+import dataclasses
+import json
+import os
 import re
+import threading
 import unittest
 
 import support
@@ -59,6 +64,89 @@ class OneNode(support.TestCase):
         self.assertTrue(all(path.stat().st_size <= 5 * 1024 for path in files))
         self.assertEqual(files[1].read_text() + files[0].read_text(),
                          "".join(f"line {i}\n" for i in range(1, 1001)))
+
+
+class StuckTerminal(support.TestCase):
+    """A pager that is not scrolled, or Ctrl-S: nobody reads what toprun and its ranks print."""
+
+    LIMIT_S = 40
+    LINE = 64
+    # What one pipe, the writer's queue and the ranks' own pipes do not hold.
+    FLOOD = f"head -c 4000000 /dev/zero | tr '\\0' 'x' | fold -w {LINE - 1}"
+
+    def run_unread(self, *options, program, nproc=2, read_after=None):
+        """How it ended, with all that was read in `out`: from `read_after` seconds after its start,
+        or once it has ended."""
+        fifo = self.folder() / "terminal"
+        os.mkfifo(fifo)
+        reading = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reading)
+        os.set_blocking(reading, True)
+        run = self.begin("sh", "-c", f'exec "$@" >{fifo} 2>&1', "sh", support.binary(),
+                         "--nproc-per-node", nproc, *options, *SH, program,
+                         env={"OMP_NUM_THREADS": "1"}, cwd=self.folder())
+        seen = bytearray()
+
+        def read():
+            while chunk := os.read(reading, 1 << 16):
+                seen.extend(chunk)
+
+        reader = None
+        if read_after is not None:
+            reader = threading.Timer(read_after, read)
+            reader.start()
+        try:
+            finished = run.wait(self.LIMIT_S)
+        finally:
+            run.kill_all()
+            reader.join() if reader else read()
+        return dataclasses.replace(finished, out=seen.decode())
+
+    def test_the_exit_code_is_the_run_s(self):
+        report = self.folder() / "report.json"
+        finished = self.run_unread(
+            "--report", report, program=f"[ $RANK = 0 ] && {{ sleep 2; exit 7; }}; {self.FLOOD}; sleep 60")
+        self.assertEqual(finished.code, 7, finished.seconds)
+        self.assertLess(finished.seconds, 20)
+        attempt, = json.loads(report.read_text())["attempts"]
+        self.assertEqual((attempt["cause"]["kind"], attempt["cause"]["exit_code"]), ("exit", 7))
+
+    def test_a_restart_follows_all_the_same(self):
+        marks = self.folder()
+        finished = self.run_unread(
+            "--max-restarts", 1, program=f"touch {marks}/$TORCHELASTIC_RESTART_COUNT; "
+            f"[ $RANK = 0 ] && {{ sleep 2; exit 7; }}; {self.FLOOD}; sleep 60")
+        self.assertEqual(sorted(path.name for path in marks.iterdir()), ["0", "1"])
+        self.assertEqual(finished.code, 7, finished.seconds)
+        self.assertLess(finished.seconds, 30)
+
+    def test_what_is_read_late_is_whole_and_in_order(self):
+        finished = self.run_unread(nproc=1, program=f"{self.FLOOD}; exit 7", read_after=12)
+        self.assertEqual(finished.code, 7, finished.seconds)
+        before, _, after = finished.out.partition("toprun: ")
+        self.assertEqual(before.count("x"), 4_000_000)
+        self.assertIn("exit code 7", after.splitlines()[-1])
+
+    def test_what_fits_is_shown_at_the_end(self):
+        finished = self.run_unread(nproc=1, program="echo here; exit 7")
+        self.assertEqual(finished.code, 7, finished.seconds)
+        self.assertTrue(finished.out.startswith("here\n"), finished)
+        self.assertIn("exit code 7", finished.out.splitlines()[-1])
+
+    def test_a_node_log_that_takes_nothing_holds_nobody_up(self):
+        logs = self.folder()
+        log = logs / f"{os.uname().nodename}.out"
+        os.mkfifo(log)
+        reader = os.open(log, os.O_RDWR)  # so that it can be opened; nothing is ever read
+        self.addCleanup(os.close, reader)
+        os.set_blocking(reader, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(reader, b"x" * 4096)
+        finished = self.run_unread("--node-log", logs, nproc=1, program="exit 7", read_after=0.5)
+        self.assertEqual(finished.code, 7, finished.seconds)
+        self.assertIn("exit code 7", finished.out)
+        self.assertLess(finished.seconds, 20)
 
 
 class GatherOutput(support.TestCase):

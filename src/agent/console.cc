@@ -35,7 +35,7 @@ Writer::Observer Terminal::observer() {
 }
 
 void Terminal::write(bool is_err, std::string text) {
-  place(is_err).writer->write(is_err ? descriptors_.err : descriptors_.out, std::move(text));
+  place(is_err).writer->write(descriptor(is_err), std::move(text));
 }
 
 bool Terminal::room(bool is_err) const {
@@ -52,7 +52,7 @@ bool Terminal::shows_colours(bool is_err) const {
 }
 
 int Terminal::terminal(bool is_err) const {
-  const int fd = is_err ? descriptors_.err : descriptors_.out;
+  const int fd = descriptor(is_err);
   return ::isatty(fd) == 1 ? fd : no_terminal;
 }
 

@@ -95,6 +95,9 @@ class Terminal : public Console {
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
   // Calls `written` once, here or later, when everything given so far is written or has failed.
   void when_written(std::function<void()> written);
+  // Who else may write there, in order with what is shown.
+  std::shared_ptr<Writer> writer(bool is_err) const { return place(is_err).writer; }
+  int descriptor(bool is_err) const { return is_err ? descriptors_.err : descriptors_.out; }
 
  private:
   struct Place {

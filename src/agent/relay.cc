@@ -12,6 +12,11 @@ std::shared_ptr<Relay> Relay::create(boost::asio::io_context& io, Deliver delive
 Relay::Relay(boost::asio::io_context& io, Deliver deliver, bool colours, std::size_t credit_bytes)
     : timer_(io), deliver_(std::move(deliver)), colours_(colours), credit_bytes_(credit_bytes) {}
 
+std::size_t Relay::credit_among(std::size_t relays) {
+  return std::clamp(total_credit_bytes / std::max<std::size_t>(relays, 1), least_credit_bytes,
+                    default_credit_bytes);
+}
+
 void Relay::write(bool is_err, std::string text) {
   if (text.empty() || !deliver_) return;
   owed_bytes_ += text.size();
@@ -22,7 +27,10 @@ void Relay::write(bool is_err, std::string text) {
   } else {
     batches_.back().lines += text;
   }
-  if (batched_bytes_ >= batch_bytes) return deliver();
+  if (batched_bytes_ >= batch_bytes) {
+    due_ = true;
+    return deliver();
+  }
   run_timer();
 }
 
@@ -33,22 +41,43 @@ void Relay::run_timer() {
     const auto relay = self.lock();
     if (!relay || error) return;
     relay->timer_runs_ = false;
+    relay->due_ = true;
     relay->deliver();
   });
 }
 
 void Relay::deliver() {
-  batched_bytes_ = 0;
   while (!batches_.empty()) {  // the callback may make room, and that more batches
-    Batch batch = std::move(batches_.front());
-    batches_.pop_front();
-    const Deliver deliver = deliver_;  // and it may close this
-    deliver(batch.is_err, std::move(batch.lines));
+    const bool is_err = batches_.front().is_err;
+    std::string lines = take_deliverable();
+    if (lines.empty()) return;         // sent() goes on
+    const Deliver deliver = deliver_;  // it may close this
+    deliver(is_err, std::move(lines));
   }
+  due_ = false;
+}
+
+// Of the first batch what the credit covers, in whole lines where there are any. A line that is
+// longer than the whole credit goes once nothing else is there.
+std::string Relay::take_deliverable() {
+  std::string& lines = batches_.front().lines;
+  const std::size_t there = owed_bytes_ - batched_bytes_;
+  const std::size_t credit = credit_bytes_ - std::min(there, credit_bytes_);
+  std::size_t size = lines.size();
+  if (size > credit) {
+    size = credit == 0 ? 0 : lines.rfind('\n', credit - 1) + 1;  // npos + 1 is 0
+    if (size == 0 && there == 0) size = std::min(lines.find('\n'), lines.size() - 1) + 1;
+  }
+  std::string taken = lines.substr(0, size);
+  lines.erase(0, size);
+  if (lines.empty()) batches_.pop_front();
+  batched_bytes_ -= size;
+  return taken;
 }
 
 void Relay::sent(std::size_t bytes) {
-  owed_bytes_ -= std::min(bytes, owed_bytes_);
+  owed_bytes_ -= std::min(bytes, owed_bytes_ - batched_bytes_);
+  if (due_) deliver();
   const bool relieved = crowded_ && owed_bytes_ <= credit_bytes_ / 2;
   if (relieved) crowded_ = false;
   const bool awaited = idle_awaited_ && owed_bytes_ == 0;
@@ -59,6 +88,7 @@ void Relay::sent(std::size_t bytes) {
 void Relay::close() {
   deliver_ = {};
   batches_.clear();
+  batched_bytes_ = 0;
   sent(owed_bytes_);
 }
 

@@ -81,5 +81,44 @@ TEST_F(RelayTest, HoldsNobodyUpOnceClosed) {
   EXPECT_TRUE(delivered_.empty());
 }
 
+TEST_F(RelayTest, DeliversNoMoreThanItsCredit) {
+  const std::string line = std::string(299, 'x') + '\n';
+  std::string written;
+  for (int i = 0; i < 10; ++i) written += line;
+  relay_->write(false, written);
+  io_.run_for(10s);
+  const auto delivered = [&] {
+    std::string all;
+    for (const auto& [is_err, lines] : delivered_) all += lines;
+    return all;
+  };
+  EXPECT_EQ(delivered(), written.substr(0, 3 * line.size()));
+  for (std::size_t taken = line.size(); taken <= written.size(); taken += line.size()) {
+    relay_->sent(line.size());
+    EXPECT_EQ(delivered(), written.substr(0, 3 * line.size() + taken));
+  }
+  EXPECT_TRUE(relay_->idle());
+}
+
+TEST_F(RelayTest, DeliversALineThatIsLongerThanItsCreditAlone) {
+  const std::string longer = std::string(2 * credit_bytes, 'x') + '\n';
+  relay_->write(false, "a\n");
+  relay_->write(false, longer);
+  relay_->write(true, "b\n");
+  io_.run_for(10s);
+  relay_->sent(2);
+  relay_->sent(longer.size());
+  EXPECT_EQ(delivered_, (std::vector<std::pair<bool, std::string>>{
+                            {false, "a\n"}, {false, longer}, {true, "b\n"}}));
+}
+
+TEST(RelayCredit, IsBoundedInTotal) {
+  EXPECT_EQ(Relay::credit_among(0), Relay::default_credit_bytes);
+  EXPECT_EQ(Relay::credit_among(64), Relay::default_credit_bytes);
+  EXPECT_EQ(Relay::credit_among(4'000), Relay::total_credit_bytes / 4'000);
+  EXPECT_LE(12'500 * Relay::credit_among(12'500), Relay::total_credit_bytes);
+  EXPECT_EQ(Relay::credit_among(1'000'000), Relay::least_credit_bytes);
+}
+
 }  // namespace
 }  // namespace toprun::agent

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <set>
 
 #include <boost/asio/steady_timer.hpp>
 
@@ -13,6 +14,7 @@
 #include "agent/tail.h"
 #include "base/console.h"
 #include "base/files.h"
+#include "base/pool.h"
 #include "base/text.h"
 
 namespace toprun::agent {
@@ -31,6 +33,8 @@ constexpr milliseconds held_pipe_limit{200};
 // Destruction waits so long for what it killed.
 constexpr milliseconds destruction_limit{2000};
 constexpr std::size_t longest_error_file_bytes = 1u << 20;
+// Where a file server hangs, a worker is reported without its error file after this.
+constexpr milliseconds error_file_limit{2000};
 
 enum class Phase { idle, running, leaving, flushing, gone };
 
@@ -38,7 +42,7 @@ struct Worker {
   WorkerPlan plan;
   pid_t pid = 0;
   bool alive = false;
-  bool reported = false;
+  bool reported = false;  // or described, and reported once its error file is read
   WorkerExit exit;
 };
 
@@ -68,7 +72,9 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
         output(context, std::move(output_plan)),
         kill_timer(context),
         report_timer(context),
-        flush_timer(context) {
+        flush_timer(context),
+        files(context, {.threads = 4, .waiting = 4096}),
+        files_timer(context) {
     for (WorkerPlan& plan : plans) workers.push_back({std::move(plan), 0, false, false, {}});
   }
 
@@ -88,6 +94,10 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   boost::asio::steady_timer kill_timer;
   boost::asio::steady_timer report_timer;
   boost::asio::steady_timer flush_timer;
+  Pool files;
+  std::set<std::size_t> awaiting_files;  // workers that are reported when theirs is read
+  boost::asio::steady_timer files_timer;
+  bool flushed = false;  // gone, but for those
 
   Result<void> start();
   Result<std::vector<Program>> prepare(std::vector<Output::Ends>& ends, int null_fd);
@@ -98,6 +108,9 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   bool reap();
   void report_dead(bool even_if_output_is_blocked);
   void describe(std::size_t index);
+  void report(std::size_t index);
+  void read_error_file_of(std::size_t index);
+  void give_up_on_files();
   void leave();
   void schedule_kill(SteadyTime at);
   void on_kill_timer();
@@ -233,7 +246,7 @@ void Workers::Impl::report_dead(bool even_if_output_is_blocked) {
     }
     worker.reported = true;
     describe(i);
-    if (observer.exited) observer.exited(worker.exit);
+    report(i);
   }
   if (!waiting) return;
   report_timer.expires_after(blocked_output_limit);
@@ -255,11 +268,44 @@ void Workers::Impl::describe(std::size_t index) {
   if (!exit.ours) exit.exception = last_exception(output.tail(index));
   if (!exit.ours && exit.signal == SIGKILL) exit.kernel_evidence = oom.evidence(worker.pid);
   exit.last_output = last_lines(output.tail(index), last_output_lines, last_output_line_bytes);
-  exit.error_file = read_error_file(worker.plan.error_file, started);
-  // What it raised on our signal says nothing about the cause.
-  if (exit.ours && exit.error_file && exit.error_file->raised.value_or(stopped_at) >= stopped_at) {
-    exit.error_file.reset();
+}
+
+void Workers::Impl::report(std::size_t index) {
+  const Worker& worker = workers[index];
+  if (worker.exit.failed() && !worker.plan.error_file.empty()) return read_error_file_of(index);
+  if (observer.exited) observer.exited(worker.exit);
+}
+
+void Workers::Impl::read_error_file_of(std::size_t index) {
+  awaiting_files.insert(index);
+  files.run<std::optional<ErrorFile>>(
+      [path = workers[index].plan.error_file, since = started] {
+        return read_error_file(path, since);
+      },
+      [weak = weak_from_this(), index](std::optional<ErrorFile> file) {
+        const auto self = weak.lock();
+        if (!self || self->awaiting_files.erase(index) == 0) return;
+        WorkerExit& exit = self->workers[index].exit;
+        // What it raised on our signal says nothing about the cause.
+        const bool late =
+            exit.ours && file && file->raised.value_or(self->stopped_at) >= self->stopped_at;
+        if (!late) exit.error_file = std::move(file);
+        if (self->observer.exited) self->observer.exited(exit);
+        if (self->flushed && self->awaiting_files.empty()) self->on_gone();
+      });
+  if (awaiting_files.size() > 1) return;  // the timer runs
+  files_timer.expires_after(error_file_limit);
+  files_timer.async_wait(guarded(&Impl::give_up_on_files));
+}
+
+void Workers::Impl::give_up_on_files() {
+  const auto self = shared_from_this();  // a callback may destroy the owner
+  for (const std::size_t index : std::exchange(awaiting_files, {})) {
+    say(fmt::format("on {} the error file {} cannot be read within {} s: its file server hangs",
+                    host, workers[index].plan.error_file, error_file_limit.count() / 1000));
+    if (observer.exited) observer.exited(workers[index].exit);
   }
+  if (flushed) on_gone();
 }
 
 // The workers have ended, but not all that they started.
@@ -331,19 +377,24 @@ void Workers::Impl::on_gone() {
   if (phase == Phase::gone) return;
   const auto self = shared_from_this();
   report_dead(true);
+  flushed = true;
+  if (!awaiting_files.empty()) return;
   phase = Phase::gone;
   children->unwatch();
   report_timer.cancel();
   flush_timer.cancel();
+  files_timer.cancel();
   if (observer.gone) observer.gone();
 }
 
 void Workers::Impl::destroy() {
   observer = {};
+  awaiting_files.clear();
   children->unwatch();
   kill_timer.cancel();
   report_timer.cancel();
   flush_timer.cancel();
+  files_timer.cancel();
   const bool must_kill = phase == Phase::running || phase == Phase::leaving;
   phase = Phase::gone;
   if (!must_kill) return;

@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+
+#include <boost/asio/steady_timer.hpp>
 
 #include "agent/binding.h"
 #include "agent/descendants.h"
@@ -379,6 +383,44 @@ TEST_P(WorkersTest, ReadTheErrorFile) {
   start_and_run();
   ASSERT_TRUE(exits_[0].error_file);
   EXPECT_EQ(exits_[0].error_file->message, "ValueError: boom");
+}
+
+// A file system that nobody serves, for this thread and those that it starts.
+Fd mount_what_hangs(const fs::path& folder) {
+  Fd server(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  if (!server || ::unshare(CLONE_NEWNS) != 0) return {};
+  ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  fs::create_directory(folder);
+  const auto options = fmt::format("fd={},rootmode=40000,user_id=0,group_id=0", server.get());
+  if (::mount("nobody", folder.c_str(), "fuse", 0, options.c_str()) != 0) return {};
+  return server;
+}
+
+TEST_F(AnyWorkersTest, AreReportedWhereTheirErrorFilesHang) {
+  const fs::path hanging = root_ / "hanging";
+  const Fd server = mount_what_hangs(hanging);
+  if (!server) GTEST_SKIP() << "no file system can be mounted here";
+  for (int rank = 0; rank < 8; ++rank) {
+    add("exit 7");
+    plans_.back().error_file = hanging / "error.json";
+  }
+  int beats = 0;
+  boost::asio::steady_timer heart(io_);
+  const std::function<void()> beat = [&] {
+    ++beats;
+    heart.expires_after(100ms);
+    heart.async_wait([&](const boost::system::error_code&) { beat(); });
+  };
+  beat();
+  start_and_run();
+  EXPECT_GE(beats, 10);
+  EXPECT_EQ(exits_.size(), 8u);
+  for (const auto& [rank, exit] : exits_) {
+    EXPECT_EQ(exit.exit_code, 7);
+    EXPECT_FALSE(exit.error_file);
+  }
+  workers_.reset();
+  ::umount2(hanging.c_str(), MNT_DETACH);
 }
 
 TEST_P(WorkersTest, AreBoundToTheirCpus) {

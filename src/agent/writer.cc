@@ -12,6 +12,7 @@ namespace toprun::agent {
 namespace {
 
 constexpr std::size_t bytes_per_write = 1u << 16;
+constexpr std::chrono::milliseconds flush_look{1};
 
 // Errors after which nothing written there can ever arrive.
 bool is_final(int code) {
@@ -42,6 +43,13 @@ void Writer::write(int fd, std::string bytes) {
   if (!bytes.empty()) put({fd, false, std::move(bytes), {}});
 }
 
+bool Writer::offer(int fd, std::string bytes, std::size_t most_bytes) {
+  std::unique_lock lock(mutex_);
+  if (ending_ || pending_bytes_ > most_bytes) return false;
+  enqueue({fd, false, std::move(bytes), {}}, std::move(lock));
+  return true;
+}
+
 void Writer::run(int fd, std::function<int(int)> action) {
   put({fd, false, {}, std::move(action)});
 }
@@ -51,7 +59,10 @@ void Writer::close(int fd) {
 }
 
 void Writer::put(Chunk chunk) {
-  std::unique_lock lock(mutex_);
+  enqueue(std::move(chunk), std::unique_lock(mutex_));
+}
+
+void Writer::enqueue(Chunk chunk, std::unique_lock<std::mutex> lock) {
   pending_bytes_ += chunk.bytes.size();
   ++pending_chunks_;
   crowded_ = crowded_ || pending_bytes_ > limits_.high_bytes;
@@ -79,6 +90,17 @@ bool Writer::idle() {
   const std::lock_guard lock(mutex_);
   idle_awaited_ = !is_idle();
   return !idle_awaited_;
+}
+
+// Whoever dies may hold the lock, so nobody may wait for it.
+bool Writer::flush(SteadyTime deadline) {
+  for (;;) {
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock && pending_chunks_ == 0) {
+      return true;
+    }
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(flush_look);
+  }
 }
 
 // What failed has to be told before anybody may leave.

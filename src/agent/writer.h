@@ -10,6 +10,8 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "base/clock.h"
+
 namespace toprun::agent {
 
 // Writes to file descriptors on a thread of its own, so that a stuck terminal, a full pipe or a
@@ -39,6 +41,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // Queues bytes for `fd`. After a failure the bytes are tried again with each write (a disk may
   // have space again), except that a descriptor with no reader left is written to no more.
   void write(int fd, std::string bytes);
+  // As write(), from any thread. False: more than `most_bytes` wait already, or nobody writes any
+  // more; nothing is queued then.
+  bool offer(int fd, std::string bytes, std::size_t most_bytes);
   // Calls `action` on the thread after what is queued for `fd`; an errno that it returns counts as
   // a failed write.
   void run(int fd, std::function<int(int fd)> action);
@@ -49,6 +54,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // True once everything given is written, or has failed and that was told; else roomy() comes when
   // it is.
   bool idle();
+  // Waits until everything given is written or has failed; false: it is not by then. From any
+  // thread, also from one that dies in a call of this object.
+  bool flush(SteadyTime deadline);
   // No more callbacks, and the thread ends at the next chance; what it has not written is lost.
   void abandon();
 
@@ -65,6 +73,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   Writer(boost::asio::io_context& io, Observer observer, Limits limits);
   void work();
   void put(Chunk chunk);
+  void enqueue(Chunk chunk, std::unique_lock<std::mutex> lock);
   void write_out(const std::vector<Chunk>& chunks);
   void act(const Chunk& chunk);
   void write_all(int fd, std::string_view bytes);

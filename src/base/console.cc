@@ -1,24 +1,41 @@
 #include "base/console.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "base/console_copy.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "base/voice.h"
 
 namespace toprun {
 namespace {
 
 int copy_fd = -1;
+std::mutex voice_mutex;
+std::shared_ptr<Voice> chosen_voice;
+
+// It may be replaced while it is being used.
+std::shared_ptr<Voice> voice() {
+  const std::lock_guard lock(voice_mutex);
+  return chosen_voice;
+}
 
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {  // whoever started us left the descriptor non-blocking
+      pollfd waiting{fd, POLLOUT, 0};
+      ::poll(&waiting, 1, -1);
+      continue;
+    }
     if (n <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
@@ -35,12 +52,35 @@ void say(std::string_view text) {
 
 void say_block(std::string_view text) {
   const std::string shown = printable_lines(text);
-  write_all(STDERR_FILENO, shown);
-  if (copy_fd >= 0) write_all(copy_fd, shown);
+  const auto other = voice();
+  for (const int fd : {STDERR_FILENO, copy_fd}) {
+    if (fd < 0) continue;
+    if (other) {
+      other->write(fd, shown);
+    } else {
+      write_all(fd, shown);
+    }
+  }
 }
 
 void say_also_to(int fd) {
   copy_fd = fd;
+}
+
+void say_through(std::shared_ptr<Voice> voice) {
+  std::unique_lock lock(voice_mutex);
+  const auto before = std::exchange(chosen_voice, std::move(voice));
+  lock.unlock();  // what was chosen before may end here
+}
+
+bool flush_said() {
+  const auto other = voice();
+  return !other || other->flush(last_words_limit);
+}
+
+void leave(int exit_code) {
+  flush_said();
+  ::_exit(exit_code);
 }
 
 }  // namespace toprun

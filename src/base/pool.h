@@ -46,7 +46,8 @@ class Pool {
         [done = std::move(done)](void* answer) { done(std::move(*static_cast<T*>(answer))); });
   }
 
-  // The answer of `work`; none if it is not there after `limit`, or too many wait already.
+  // The answer of `work`; none if it is not there after `limit`, or too many wait already. `work`
+  // has to be a named object: g++ 12 destroys temporaries in a co_await twice.
   template <class T>
   boost::asio::awaitable<std::optional<T>> answer(std::function<T()> work,
                                                   std::chrono::milliseconds limit) {

@@ -140,8 +140,10 @@ TEST(Pool, ACoroutineWaitsUpToItsLimit) {
   boost::asio::co_spawn(
       io,
       [&]() -> boost::asio::awaitable<void> {
-        soon = co_await pool.answer<int>([] { return 7; }, 10s);
-        never = co_await pool.answer<int>([gate] { return gate->wait(); }, 20ms);
+        const std::function<int()> quick = [] { return 7; };
+        const std::function<int()> stuck = [gate] { return gate->wait(); };
+        soon = co_await pool.answer<int>(quick, 10s);
+        never = co_await pool.answer<int>(stuck, 20ms);
         gate->let_go();
       },
       boost::asio::detached);

@@ -12,6 +12,7 @@
 #include "base/console.h"
 #include "base/error.h"
 #include "base/open_files.h"
+#include "base/voice.h"
 
 namespace toprun {
 namespace {
@@ -50,7 +51,12 @@ void explain(const std::exception_ptr& uncaught) {
 [[noreturn]] void end() {
   const std::exception_ptr uncaught = std::current_exception();
   if (!uncaught) std::abort();  // a defect without words: its core says more
-  explain(uncaught);
+  // This thread may have died in the midst of the voice. A terminal that takes nothing would keep
+  // the process from ending.
+  if (flush_said()) {
+    say_through(nullptr);
+    explain(uncaught);
+  }
   ::_exit(exit_failure);
 }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace toprun::cli {
 namespace {
 
@@ -13,10 +15,17 @@ std::size_t hash_of(std::string_view line) {
 }  // namespace
 
 void Remainder::add_host_line(std::string_view line) {
-  ++of_hosts_[hash_of(line)];
+  const std::size_t hash = hash_of(line);
+  if (const auto known = older_.find(hash); known != older_.end()) {
+    ++known->second;
+    return;
+  }
+  ++younger_[hash];
+  if (younger_.size() >= limits_.host_lines / 2) older_ = std::exchange(younger_, {});
 }
 
 void Remainder::add_engine_line(std::string_view line, std::string shown, SteadyTime now) {
+  waiting_bytes_ += shown.size();
   waiting_.push_back({hash_of(line), std::move(shown), now});
 }
 
@@ -37,15 +46,20 @@ std::function<bool(std::string_view)> Remainder::engine_lines(std::string prefix
 std::string Remainder::take(SteadyTime until) {
   std::string text;
   std::erase_if(waiting_, [&](const Waiting& line) {
-    if (const auto twin = of_hosts_.find(line.hash); twin != of_hosts_.end()) {
-      if (--twin->second == 0) of_hosts_.erase(twin);
-      return true;
-    }
-    if (line.read > until) return false;
-    text += line.shown;
+    const bool twin = take_twin(older_, line.hash) || take_twin(younger_, line.hash);
+    if (!twin && line.read > until && waiting_bytes_ <= limits_.waiting_bytes) return false;
+    waiting_bytes_ -= line.shown.size();
+    if (!twin) text += line.shown;
     return true;
   });
   return text;
+}
+
+bool Remainder::take_twin(Counts& counts, std::size_t hash) {
+  const auto twin = counts.find(hash);
+  if (twin == counts.end()) return false;
+  if (--twin->second == 0) counts.erase(twin);
+  return true;
 }
 
 }  // namespace toprun::cli

@@ -44,5 +44,27 @@ TEST(Remainder, WaitsForAHostThatIsLate) {
   EXPECT_EQ(remainder.take(end), "");
 }
 
+TEST(Remainder, ForgetsTheOldestHostLines) {
+  Remainder remainder(Remainder::Limits{.host_lines = 100});
+  for (int i = 0; i < 1000; ++i) remainder.add_host_line(std::to_string(i));
+  for (int i = 0; i < 1000; ++i) {
+    const std::string line = std::to_string(i);
+    remainder.add_engine_line(line, line + '\n', start);
+  }
+  const std::string left = remainder.take(end);
+  EXPECT_TRUE(left.starts_with("0\n1\n2\n"));
+  EXPECT_TRUE(left.ends_with("\n899\n") || left.ends_with("\n949\n")) << left;
+}
+
+TEST(Remainder, GivesTheOldestLinesEarlyIfTooMuchWaits) {
+  Remainder remainder(Remainder::Limits{.waiting_bytes = 10});
+  for (const std::string line : {"aaaa", "bbbb", "cccc"}) {
+    remainder.add_engine_line(line, line + '\n', start + seconds(2));
+  }
+  EXPECT_EQ(remainder.take(start), "aaaa\n");
+  EXPECT_EQ(remainder.take(start), "");
+  EXPECT_EQ(remainder.take(end), "bbbb\ncccc\n");
+}
+
 }  // namespace
 }  // namespace toprun::cli

@@ -12,6 +12,7 @@
 #include "base/console.h"
 #include "base/text.h"
 #include "base/uncaught.h"
+#include "base/voice.h"
 #include "hosts/resolve.h"
 #include "launch/cloud_probe.h"
 #include "launch/ending.h"
@@ -118,7 +119,7 @@ void end_at_signals(Session& session) {
     if (signal == run::grow_signal) return;
     say(fmt::format("ended by signal {} before the workers were started", signal));
     session.container.reset();  // which may be on its way
-    ::_exit(128 + signal);
+    leave(128 + signal);
   };
 }
 
@@ -139,7 +140,7 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
               .error()
               .line());
       session.container.reset();
-      ::_exit(exit_failure);
+      leave(exit_failure);
     }
     pause.expires_after(between_rival_looks);
     co_await pause.async_wait(quietly);
@@ -327,7 +328,7 @@ int run_agent(const Job& job, const Orders& orders, int heartbeat_fd) {
                  [&](const std::exception_ptr& error, int code) {
                    if (error) std::rethrow_exception(error);
                    exit_code = code;
-                   session.io.stop();
+                   session.end();
                  });
   session.io.run();
   return exit_code;

@@ -10,11 +10,13 @@
 #include <boost/asio/post.hpp>
 
 #include "agent/keeper.h"
+#include "agent/workers.h"
 #include "base/console.h"
 #include "base/look.h"
 #include "base/open_files.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "base/voice.h"
 #include "launch/notice.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
@@ -47,7 +49,8 @@ Session::Session(const Job& run, int heartbeat_fd)
       heartbeat_(io),
       heartbeat_fd_(heartbeat_fd),
       launcher_(io),
-      launcher_silence_(io) {
+      launcher_silence_(io),
+      last_words_(io) {
   for (const int signal :
        {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, run::grow_signal}) {
     signals_.add(signal);
@@ -65,6 +68,16 @@ Session::Session(const Job& run, int heartbeat_fd)
 
 Session::~Session() {
   if (store) store::Server::abandon(std::move(store));
+}
+
+void Session::end() {
+  own_lines.when_written([this] { io.stop(); });
+  last_words_.expires_after(agent::flush_limit);
+  last_words_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    own_lines.give_up();
+    io.stop();
+  });
 }
 
 Result<void> Session::listen(bool root, bool beside_root) {
@@ -135,7 +148,7 @@ void Session::take(const ReceivedSignals::Received& received) {
   if (on_signal) {
     on_signal(signal, false);
   } else if (ended_with) {
-    ::_exit(*ended_with);
+    leave(*ended_with);
   }
 }
 
@@ -187,7 +200,7 @@ void Session::expect_beat() {
 }
 
 void Session::orphan(std::string words, std::chrono::milliseconds grace) {
-  if (!on_orphaned) ::_exit(exit_failure);
+  if (!on_orphaned) leave(exit_failure);
   on_orphaned(std::move(words), grace);
 }
 

@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/console.h"
+#include "agent/own_lines.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -40,6 +41,8 @@ class Session {
   // the job's ports. Else the job's first port if it is free, unless the root may be on this very
   // host; the kernel's choice otherwise.
   Result<void> listen(bool root, bool beside_root);
+  // Ends the event loop once all that was said and printed is written, or after flush_limit.
+  void end();
   // From now on the workers' store, without keys, is (or is not) served here. Does not wait.
   void renew_store(bool here, std::function<void()> renewed);
   // Follows what a launcher of ours sends on standard input: "signal N" lines, and its own end.
@@ -56,6 +59,7 @@ class Session {
   const WallTime began = std::chrono::system_clock::now();
   // This process's own stdout and stderr.
   std::shared_ptr<agent::Terminal> terminal;
+  agent::OwnLines own_lines{io, *terminal};
   // The address of this host that the root, or at the root its members, reach it at.
   std::optional<hosts::Address> route;
   // Of this node, if the ranks run in one.
@@ -95,6 +99,7 @@ class Session {
   boost::asio::posix::stream_descriptor launcher_;
   std::string launcher_line_;
   boost::asio::steady_timer launcher_silence_;
+  boost::asio::steady_timer last_words_;
 };
 
 }  // namespace toprun::launch

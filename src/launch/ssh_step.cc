@@ -13,6 +13,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "agent/own_lines.h"
 #include "agent/workers.h"
 #include "base/build_id.h"
 #include "base/clock.h"
@@ -103,6 +104,7 @@ class SshStep {
   const SshCommands commands_;
   asio::io_context io_{1};
   agent::Terminal terminal_;
+  agent::OwnLines own_lines_{io_, terminal_};
   asio::signal_set signals_;
   asio::steady_timer beat_;
   Inbox<Event> inbox_;
@@ -158,9 +160,10 @@ asio::awaitable<int> SshStep::story() {
   }
   co_await end_all();
   Inbox<Changed> written(io_);
-  terminal_.when_written([&written] { written.push({}); });
+  own_lines_.when_written([&written] { written.push({}); });
   const SteadyTime limit = steady_clock::now() + agent::flush_limit;
-  co_await written.next(limit);
+  const auto in_time = co_await written.next(limit);
+  if (!in_time) own_lines_.give_up();
   co_return *code;
 }
 
