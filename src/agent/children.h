@@ -33,6 +33,9 @@ class Children {
   // Called when reap() may have news, from start() to unwatch().
   std::function<void()> on_change;
 
+  // Called after each program that start() has started: a thousand take their time.
+  std::function<void()> on_progress;
+
   // Starts all or none, as spawn(); each program's argv[0] is looked up where it is to run.
   virtual Result<std::vector<pid_t>> start(std::vector<Program> programs) = 0;
   virtual void unwatch() = 0;

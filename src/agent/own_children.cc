@@ -28,7 +28,7 @@ class OwnChildren : public Children {
     child_signal_.add(SIGCHLD, failed);  // before there is anybody to end
     if (failed) return fail("cannot watch for SIGCHLD on " + host_, failed.message());
     become_subreaper();
-    auto pids = spawn(programs, inherited_, host_);
+    auto pids = spawn(programs, inherited_, host_, on_progress);
     if (!pids) return pids;
     watching_ = std::make_shared<OwnChildren*>(this);
     await();

@@ -179,7 +179,8 @@ Result<void> find_programs(std::span<Program> programs, const std::string& host)
 }
 
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
-                                 const std::string& host) {
+                                 const std::string& host,
+                                 const std::function<void()>& started_one) {
   std::vector<Prepared> prepared;
   prepared.reserve(programs.size());
   for (const Program& program : programs) {
@@ -205,6 +206,7 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
           "raise the limit on processes (ulimit -u) or lower --nproc-per-node");
     }
     pids.push_back(pid);
+    if (started_one) started_one();
   }
   failure_writer.reset();
   if (const auto failure = await_exec(failures.get())) {

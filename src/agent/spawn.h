@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ Result<void> find_programs(std::span<Program> programs, const std::string& host)
 // started. Of our descriptors they keep only those named. The error names program and `host`.
 // Safe in a process with several threads.
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
-                                 const std::string& host);
+                                 const std::string& host,
+                                 const std::function<void()>& started_one = {});
 
 }  // namespace toprun::agent

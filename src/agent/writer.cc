@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <system_error>
 
 #include <boost/asio/post.hpp>
 
@@ -68,17 +69,24 @@ void Writer::enqueue(Chunk chunk, std::unique_lock<std::mutex> lock) {
   crowded_ = crowded_ || pending_bytes_ > limits_.high_bytes;
   const bool asleep = queue_.empty();
   queue_.push_back(std::move(chunk));
-  if (!thread_.joinable()) {
-    // The thread holds the writer, so that a write that hangs outlives whoever gave up on it.
-    sigset_t all;
-    sigset_t before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([self = shared_from_this()] { self->work(); });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
+  if (!thread_.joinable() && !start()) return write_queue(lock);
   lock.unlock();  // or the thread would wake up only to wait for it
   if (asleep) wake_.notify_one();
+}
+
+// False: the system gives no thread (ulimit -u, -v).
+bool Writer::start() {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    // The thread holds the writer, so that a write that hangs outlives whoever gave up on it.
+    thread_ = std::thread([self = shared_from_this()] { self->work(); });
+  } catch (const std::system_error&) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread_.joinable();
 }
 
 bool Writer::room() const {
@@ -123,26 +131,29 @@ void Writer::work() {
   for (;;) {
     wake_.wait(lock, [&] { return ending_ || !queue_.empty(); });
     if (ending_) return;
-    std::vector<Chunk> chunks;
-    chunks.swap(queue_);
-    lock.unlock();
-    write_out(chunks);
-    lock.lock();
-    for (const Chunk& chunk : chunks) pending_bytes_ -= chunk.bytes.size();
-    pending_chunks_ -= chunks.size();
-    const bool relieved = crowded_ && pending_bytes_ < limits_.low_bytes;
-    if (relieved) crowded_ = false;
-    const bool awaited = idle_awaited_ && is_idle();
-    if (awaited) idle_awaited_ = false;
-    if ((relieved || awaited) && !ending_) {
-      boost::asio::post(io_, [self = weak_from_this()] {
-        const auto writer = self.lock();
-        if (!writer) return;
-        const auto roomy = writer->observer_.roomy;  // it may end in abandon()
-        if (roomy) roomy();
-      });
-    }
+    write_queue(lock);
   }
+}
+
+void Writer::write_queue(std::unique_lock<std::mutex>& lock) {
+  std::vector<Chunk> chunks;
+  chunks.swap(queue_);
+  lock.unlock();
+  write_out(chunks);
+  lock.lock();
+  for (const Chunk& chunk : chunks) pending_bytes_ -= chunk.bytes.size();
+  pending_chunks_ -= chunks.size();
+  const bool relieved = crowded_ && pending_bytes_ < limits_.low_bytes;
+  if (relieved) crowded_ = false;
+  const bool awaited = idle_awaited_ && is_idle();
+  if (awaited) idle_awaited_ = false;
+  if ((!relieved && !awaited) || ending_) return;
+  boost::asio::post(io_, [self = weak_from_this()] {
+    const auto writer = self.lock();
+    if (!writer) return;
+    const auto roomy = writer->observer_.roomy;  // it may end in abandon()
+    if (roomy) roomy();
+  });
 }
 
 // Neighbours for the same descriptor go out in one write, up to bytes_per_write.

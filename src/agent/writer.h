@@ -16,7 +16,8 @@ namespace toprun::agent {
 
 // Writes to file descriptors on a thread of its own, so that a stuck terminal, a full pipe or a
 // file server that hangs blocks that thread and never the event loop. The thread starts with the
-// first byte. Callbacks come from the io_context's thread.
+// first byte; where the system gives none, who writes waits for the write. Callbacks come from the
+// io_context's thread.
 //
 // The caller stops producing while room() is false and goes on at the `roomy` callback; that is
 // what bounds memory.
@@ -71,7 +72,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
   };
 
   Writer(boost::asio::io_context& io, Observer observer, Limits limits);
+  bool start();
   void work();
+  void write_queue(std::unique_lock<std::mutex>& lock);
   void put(Chunk chunk);
   void enqueue(Chunk chunk, std::unique_lock<std::mutex> lock);
   void write_out(const std::vector<Chunk>& chunks);

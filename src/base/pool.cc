@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include <boost/asio/post.hpp>
@@ -72,22 +73,33 @@ bool Pool::put(Work work, Done done) {
   {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->queue.size() >= limits_.waiting + shared_->idle) return false;
-    if (shared_->queue.size() >= shared_->idle && shared_->threads < limits_.threads) {
-      // The threads inherit the mask: signals are the event loop's.
-      sigset_t all;
-      sigset_t before;
-      ::sigfillset(&all);
-      ::pthread_sigmask(SIG_SETMASK, &all, &before);
-      std::thread([shared = shared_] { Shared::serve(shared); }).detach();
-      ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      ++shared_->threads;
-    }
-    shared_->queue.push_back({++last_number_, std::move(work)});
+    const bool wanted = shared_->queue.size() >= shared_->idle;
+    if (wanted && shared_->threads < limits_.threads) start_thread();
+    if (shared_->threads > 0) shared_->queue.push_back({++last_number_, std::move(work)});
+  }
+  if (work) {  // the system gives no thread (ulimit -u, -v): then it is done here
+    boost::asio::post(io_,
+                      [work = std::move(work), done = std::move(done)] { done(work().get()); });
+    return true;
   }
   shared_->wake.notify_one();
   awaited_.emplace(last_number_, std::move(done));
   if (!guard_) guard_.emplace(io_.get_executor());
   return true;
+}
+
+void Pool::start_thread() {
+  // The thread inherits the mask: signals are the event loop's.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    std::thread([shared = shared_] { Shared::serve(shared); }).detach();
+    ++shared_->threads;
+  } catch (const std::system_error&) {
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Pool::finish(std::uint64_t number, void* answer) {

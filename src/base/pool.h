@@ -22,6 +22,7 @@ namespace toprun {
 // `work` runs on one of them and must own whatever it touches: it may still be stuck in the kernel
 // when the pool, and with it the run, is gone. Its answer comes back on the io_context's thread,
 // which is the only one that may call the pool. An exception in `work` ends the process.
+// Where the system gives no thread, `work` runs on the io_context's after all.
 class Pool {
  public:
   struct Limits {
@@ -68,6 +69,7 @@ class Pool {
   struct Shared;
 
   bool put(Work work, Done done);
+  void start_thread();
   void finish(std::uint64_t number, void* answer);
 
   boost::asio::io_context& io_;

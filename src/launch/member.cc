@@ -229,7 +229,10 @@ Result<void> Member::make_logs(const std::string& run_id) {
 
 std::shared_ptr<agent::Children> Member::children() {
   if (session_.container) return session_.container->shim();
-  return agent::own_children(session_.io, session_.job.inherited, session_.job.place.node_name);
+  std::shared_ptr<agent::Children> own =
+      agent::own_children(session_.io, session_.job.inherited, session_.job.place.node_name);
+  own->on_progress = [this] { session_.show_life(); };
+  return own;
 }
 
 void Member::choose_console(const rendezvous::Assignment& assignment) {
@@ -239,7 +242,9 @@ void Member::choose_console(const rendezvous::Assignment& assignment) {
       root->send(rendezvous::to_wire(
           rendezvous::ToRoot{std::nullopt, rendezvous::OutputLines{is_err, std::move(lines)}}));
     };
-    relay_ = agent::Relay::create(session_.io, deliver, assignment.colours);
+    relay_ = agent::Relay::create(
+        session_.io, deliver, assignment.colours,
+        agent::Relay::credit_among(static_cast<std::size_t>(assignment.group_world_size)));
     console_ = relay_;
   }
   const auto path = node_log_path(session_.job.options, session_.job.place.node_name);

@@ -176,6 +176,9 @@ void Root::act(const run::Say& what) {
 }
 
 void Root::act(const run::Arrange& request) {
+  if (!job_->locates()) {  // then nothing blocks
+    return asio::post(session_.io, [this, request] { happened(arranged(*job_, request)); });
+  }
   session_.pool.run<run::Arranged>([job = job_, request] { return arranged(*job, request); },
                                    [this](const run::Arranged& answer) { happened(answer); });
 }

@@ -111,10 +111,14 @@ void Session::renew_store(bool here, std::function<void()> renewed) {
                       [this, renewed = std::move(renewed)] { boost::asio::post(io, renewed); });
 }
 
-void Session::beat(int heartbeat_fd) {
+void Session::show_life() {
   const char byte = 'b';
   // A full pipe means that the keeper is not reading just now: it will find the bytes later.
-  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd, &byte, 1);
+  [[maybe_unused]] const ssize_t n = kept_ ? ::write(heartbeat_fd_, &byte, 1) : 0;
+}
+
+void Session::beat(int heartbeat_fd) {
+  show_life();
   heartbeat_.expires_after(job.patience.beat);
   heartbeat_.async_wait([this, heartbeat_fd](const boost::system::error_code& error) {
     if (!error) beat(heartbeat_fd);

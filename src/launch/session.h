@@ -48,6 +48,9 @@ class Session {
   // Follows what a launcher of ours sends on standard input: "signal N" lines, and its own end.
   void follow_launcher();
 
+  // The keeper hears that this process lives, also while the event loop does not run.
+  void show_life();
+
   const std::size_t open_files;  // how many this process may have
   boost::asio::io_context io;
   Pool pool;  // for what may block

@@ -50,7 +50,10 @@ Key derive(std::string_view secret, std::string_view root_line, std::string_view
 }
 
 std::string reason_of(const boost::system::error_code& error) {
-  if (error == asio::error::eof) return "the connection was closed";
+  // What it had not read yet makes an end a reset.
+  const bool ended = error == asio::error::eof || error == asio::error::connection_reset ||
+                     error == asio::error::broken_pipe;
+  if (ended) return "the connection was closed";
   if (error == asio::error::operation_aborted) return "time ran out";
   return error.message();
 }

@@ -188,7 +188,7 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
                         std::string exception) {
   if (attempt != attempt_ || worker >= workers_.size() || !workers_[worker].alive) return;
   workers_[worker].alive = false;
-  world_.workers_ended(attempt, 1);
+  if (living_workers() == 0) world_.workers_ended(*this, attempt);
   agent::WorkerExit exit;
   exit.host = host_;
   exit.rank = workers_[worker].rank;
@@ -260,7 +260,7 @@ void Agent::workers_die() {
   const int attempt = attempt_;
   const int ended = living_workers();
   for (Worker& worker : workers_) worker.alive = false;
-  world_.workers_ended(attempt, ended);
+  world_.workers_ended(*this, attempt);
   if (ended > 0) world_.peers_are_missed(attempt);
 }
 

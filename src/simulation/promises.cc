@@ -29,19 +29,18 @@ void World::workers_started(Agent& agent, const rendezvous::Assignment& assignme
   const int attempt = assignment.attempt;
   trace(fmt::format("{}: ranks {} to {} of attempt {} run", agent.host(), assignment.first_rank,
                     assignment.first_rank + assignment.nproc - 1, attempt));
-  const bool any_old = std::any_of(living_.begin(), living_.lower_bound(attempt),
-                                   [](const auto& entry) { return entry.second > 0; });
-  for (std::size_t i = 0; any_old && i < agents_.size(); ++i) {
-    const Agent* const other = agents_[i].get();
-    const run::Node* const node = coordinator_->roster().find(other->id());
-    const bool old = other->living_workers() > 0 && other->attempt_of_workers() < attempt;
-    expect(!(old && node != nullptr && node->has_seat),
-           fmt::format("{} starts ranks of attempt {} while {} runs those of attempt {}",
-                       agent.host(), attempt, other->host(), other->attempt_of_workers()));
+  for (auto before = working_.begin(); before != working_.lower_bound(attempt); ++before) {
+    for (const int index : before->second) {
+      const Agent& other = *agents_[static_cast<std::size_t>(index)];
+      const run::Node* const node = coordinator_->roster().find(other.id());
+      expect(node == nullptr || !node->has_seat,
+             fmt::format("{} starts ranks of attempt {} while {} runs those of attempt {}",
+                         agent.host(), attempt, other.host(), before->first));
+    }
   }
+  working_[attempt].insert(agent.index());
   Handed& handed = handed_[attempt];
   handed.started += assignment.nproc;
-  living_[attempt] += assignment.nproc;
   if (handed.started != handed.world_size || handed.disturbed) return;
   timeline_.in(scenario_.work, [this, attempt] {
     if (handed_[attempt].disturbed) return;

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,7 @@ class World {
   void workers_started(Agent& agent, const rendezvous::Assignment& assignment);
   void peers_are_missed(int attempt);
   void process_ended(Agent& agent);
-  void workers_ended(int attempt, int workers) { living_[attempt] -= workers; }
+  void workers_ended(const Agent& agent, int attempt) { working_[attempt].erase(agent.index()); }
 
  private:
   // The ranks that were given out in one attempt.
@@ -94,8 +95,8 @@ class World {
   std::optional<run::Coordinator> coordinator_;
   std::vector<std::shared_ptr<Agent>> agents_;
   std::map<std::string, std::size_t> index_;
-  std::map<int, Handed> handed_;  // by attempt
-  std::map<int, int> living_;     // workers, by attempt
+  std::map<int, Handed> handed_;          // by attempt
+  std::map<int, std::set<int>> working_;  // agents whose ranks run, by attempt
   std::vector<Injected> injected_;
   std::size_t checked_attempts_ = 0;
   bool other_faults_ = false;  // than those of ranks

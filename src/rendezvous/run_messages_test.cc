@@ -1,0 +1,107 @@
+#include "rendezvous/run_messages.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace toprun::rendezvous {
+namespace {
+
+using nlohmann::json;
+using namespace std::chrono_literals;
+
+TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
+  agent::WorkerExit exit;
+  exit.host = "n1";
+  exit.rank = 3;
+  exit.exit_code = 7;
+  const std::vector<ToRoot> messages = {
+      {0, Ready{}},
+      {1, Started{4, "/logs"}},
+      {1, Started{}},
+      {2, OutputLines{true, "a line\n"}},
+      {2, exit},
+      {3, Gone{5ms, 7ms}},
+      {3, Gone{}},
+      {std::nullopt, Orphaned{"its keeper was killed"}},
+      {4, Failed{Failing::finding_store, {"what", "why", "fix", 2}}},
+      {5, Signalled{15}},
+      {5, Leaving{15}},
+      {5, AskedToGrow{}},
+      {5, Notice{10}},
+  };
+  for (const ToRoot& message : messages) {
+    const json written = to_wire(message);
+    const auto read = to_root_in(written);
+    ASSERT_TRUE(read && *read) << written;
+    EXPECT_EQ((*read)->attempt, message.attempt);
+    EXPECT_EQ((*read)->what.index(), message.what.index()) << written;
+    EXPECT_EQ(to_wire(**read), written);
+  }
+}
+
+TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
+  Assignment assignment;
+  assignment.run_id = "x";
+  const std::vector<ToNode> messages = {WaitAsSpare{},
+                                        assignment,
+                                        Start{},
+                                        Taken{4096},
+                                        Stop{30s, "rank 3 failed"},
+                                        Interrupt{2, 30s, "ended by a signal"},
+                                        Notice{10},
+                                        Finish{143, "the last line"},
+                                        Finish{}};
+  for (const ToNode& message : messages) {
+    const json written = to_wire(message);
+    const auto read = to_node_in(written);
+    ASSERT_TRUE(read && *read) << written;
+    EXPECT_EQ(to_wire(**read), written);
+  }
+}
+
+TEST(RunMessages, OfALaterVersionArePassedOver) {
+  const auto unknown = to_root_in(json{{"type", "mood"}, {"attempt", 1}});
+  ASSERT_TRUE(unknown);
+  EXPECT_FALSE(*unknown);
+  EXPECT_FALSE(*to_node_in(json{{"type", "mood"}}));
+  EXPECT_TRUE(*to_root_in(json{{"type", "ready"}, {"attempt", 1}, {"colour", "blue"}}));
+}
+
+// A14: each of these ended the root or the member.
+TEST(RunMessages, ThatAreMalformedAreErrors) {
+  for (const char* text :
+       {R"({"type": "signal", "signal": "x"})", R"({"type": "signal", "signal": 0})",
+        R"({"type": "signal", "signal": 65})", R"({"type": "signal", "signal": 1e300})",
+        R"({"type": "signal"})", R"({"type": "leave", "signal": []})",
+        R"({"type": "ready", "attempt": "first"})", R"({"type": "ready", "attempt": -1})",
+        R"({"type": "ready", "attempt": 18446744073709551615})", R"({"type": "exit", "rank": {}})",
+        R"({"type": "started", "first_rank": 4294967296})",
+        R"({"type": "gone", "first_connect_age_ms": -1})", R"({"type": "output", "lines": 3})",
+        R"({"type": "failed", "what": null})", R"({"type": "orphaned", "reason": 7})",
+        R"({"type": "notice", "signal": -9})"}) {
+    EXPECT_FALSE(to_root_in(json::parse(text))) << text;
+  }
+  for (const char* text :
+       {R"({"type": "assign"})", R"({"type": "stop", "grace_ms": "soon", "reason": ""})",
+        R"({"type": "stop", "grace_ms": -1, "reason": ""})",
+        R"({"type": "interrupt", "signal": 99, "grace_ms": 1, "reason": ""})",
+        R"({"type": "taken", "bytes": -1})", R"({"type": "finish", "exit_code": 4711})",
+        R"({"type": "finish"})"}) {
+    EXPECT_FALSE(to_node_in(json::parse(text))) << text;
+  }
+  for (const char* text : {"[]", "null", "3", "{}", R"({"type": 3})", R"({"type": null})"}) {
+    const auto read = to_root_in(json::parse(text));
+    EXPECT_TRUE(!read || !*read) << text;
+  }
+}
+
+TEST(RunMessages, AnAssignmentOfTooManyIsMalformed) {
+  Assignment assignment;
+  json written = to_wire(ToNode(assignment));
+  written["nproc"] = 2'147'483'647;
+  EXPECT_FALSE(to_node_in(written));
+}
+
+}  // namespace
+}  // namespace toprun::rendezvous

@@ -1,0 +1,191 @@
+#include "run/coordinator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace toprun::run {
+namespace {
+
+using namespace std::chrono_literals;
+using rendezvous::Failed;
+using rendezvous::Failing;
+using rendezvous::Finish;
+using rendezvous::Gone;
+using rendezvous::Leaving;
+using rendezvous::Loss;
+using rendezvous::Ready;
+using rendezvous::Start;
+using rendezvous::Started;
+using rendezvous::Stop;
+
+// A job whose agents a0, a1 … are on n0, n1 …; a0 is the root's own.
+struct Simple {
+  explicit Simple(Settings wanted) : coordinator(std::move(wanted), now) {}
+
+  static Settings elastic(int least, int most) {
+    Settings settings;
+    settings.size = {least, most, true};
+    settings.elastic = true;
+    settings.max_restarts = 3;
+    settings.last_call = 5s;
+    return settings;
+  }
+
+  void admit(int node) {
+    rendezvous::Join join;
+    join.agent = id(node);
+    join.host = "n" + std::to_string(node);
+    EXPECT_FALSE(coordinator.admit(join));
+  }
+  void come(int node) {
+    admit(node);
+    on(Came{id(node), node == 0 ? "" : "10.0.0.9", ""});
+  }
+  static std::string id(int node) { return "a" + std::to_string(node); }
+
+  void on(const Event& event) {
+    coordinator.on(event, now);
+    settle();
+  }
+  void after(std::chrono::milliseconds time) {
+    now.steady += time;
+    coordinator.pass(now);
+    settle();
+  }
+  void say(int node, decltype(rendezvous::ToRoot::what) what, std::optional<int> attempt = {}) {
+    on(Said{id(node), {attempt ? attempt : coordinator.course().attempts.back().number, what}});
+  }
+  // Keeps what was sent, and answers Arrange with one rank for each member.
+  void settle() {
+    for (auto actions = coordinator.take(); !actions.empty(); actions = coordinator.take()) {
+      for (const Action& action : actions) {
+        if (const auto* send = std::get_if<Send>(&action)) sent.push_back(*send);
+        if (const auto* arrange = std::get_if<Arrange>(&action)) answer(*arrange);
+      }
+    }
+  }
+  void answer(const Arrange& arrange) {
+    Arrangement plan;
+    for (std::size_t i = 0; i < arrange.members.size(); ++i) {
+      rendezvous::Assignment part;
+      part.group_rank = part.first_rank = static_cast<int>(i);
+      part.world_size = static_cast<int>(arrange.members.size());
+      plan.parts.push_back(part);
+      plan.nodes.push_back(i);
+    }
+    coordinator.on(Arranged{arrange.attempt, std::move(plan), {}}, now);
+  }
+  void all_start(int nodes) {
+    for (int node = 0; node < nodes; ++node) say(node, Ready{});
+    for (int node = 0; node < nodes; ++node) say(node, Started{});
+  }
+  template <class Message>
+  int count_sent(int node) const {
+    return static_cast<int>(std::ranges::count_if(sent, [&](const Send& send) {
+      return send.agent == id(node) && std::holds_alternative<Message>(send.message);
+    }));
+  }
+  const Verdict& verdict() const { return coordinator.course().verdict; }
+
+  Moment now{SteadyTime() + 1h, WallTime() + 1h};
+  Coordinator coordinator;
+  std::vector<Send> sent;
+};
+
+TEST(Coordinator, LeadsARunFromTheFirstToTheLast) {
+  Simple run(Simple::elastic(2, 2));
+  run.come(0);
+  EXPECT_EQ(run.coordinator.stage(), Stage::gathering);
+  run.come(1);
+  EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
+  run.all_start(2);
+  EXPECT_EQ(run.count_sent<Start>(1), 1);
+  for (int node : {0, 1}) run.say(node, Gone{});
+  EXPECT_EQ(run.coordinator.stage(), Stage::telling);
+  run.on(EndTold{"the last line"});
+  EXPECT_EQ(run.count_sent<Finish>(1), 1);
+  for (int node : {0, 1}) run.on(Left{Simple::id(node), std::nullopt});
+  EXPECT_EQ(run.coordinator.stage(), Stage::over);
+  EXPECT_EQ(run.verdict().exit_code, 0);
+}
+
+// A1: who leaves is told to finish when all others are gone; by then it may be gone for good.
+TEST(Coordinator, WhoWasToldToLeaveMayDieBeforeItIsToldToFinish) {
+  Simple run(Simple::elastic(2, 3));
+  for (int node : {0, 1, 2}) run.come(node);
+  run.all_start(3);
+  run.say(2, Leaving{15});
+  EXPECT_EQ(run.count_sent<Stop>(1), 1);
+  run.on(Left{Simple::id(2), Loss{Loss::Kind::closed, "killed"}});
+  for (int node : {0, 1}) run.say(node, Gone{});
+  EXPECT_EQ(run.count_sent<Finish>(2), 0);
+  run.after(6s);
+  run.all_start(2);
+  EXPECT_EQ(run.coordinator.stage(), Stage::running);
+  EXPECT_EQ(run.coordinator.course().attempts.size(), 2u);
+}
+
+// A6: one that was admitted when the last call ends has no link to be told its part by.
+TEST(Coordinator, WhoHasNoLinkWhenTheLastCallEndsWaitsAsASpare) {
+  Simple run(Simple::elastic(1, 3));
+  run.come(0);
+  run.admit(1);
+  run.after(5s);
+  EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
+  EXPECT_EQ(run.count_sent<rendezvous::Assignment>(1), 0);
+  run.on(Came{Simple::id(1), "10.0.0.9", ""});
+  EXPECT_EQ(run.count_sent<rendezvous::WaitAsSpare>(1), 1);
+}
+
+// A7: "cannot reach n1" of an attempt that is over, …
+TEST(Coordinator, AFailureOfAnEarlierAttemptEndsNothing) {
+  Simple run(Simple::elastic(1, 2));
+  for (int node : {0, 1}) run.come(node);
+  run.on(Left{Simple::id(1), Loss{Loss::Kind::silent, "no word"}});
+  EXPECT_EQ(run.coordinator.course().attempts.size(), 2u);
+  run.say(0, Failed{Failing::finding_store, {"cannot reach n1", "", "", 1}}, 0);
+  run.after(6s);
+  EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
+}
+
+// … or before the loss of the store's node is noticed.
+TEST(Coordinator, AStoreThatIsOutOfReachWaitsForTheLossOfItsNode) {
+  for (const bool is_lost : {true, false}) {
+    Simple run(Simple::elastic(1, 2));
+    for (int node : {0, 1}) run.come(node);
+    run.say(0, Failed{Failing::finding_store, {"cannot reach n1", "", "", 1}});
+    EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
+    if (is_lost) run.on(Left{Simple::id(1), Loss{Loss::Kind::silent, "no word"}});
+    run.after(12s);
+    EXPECT_EQ(run.coordinator.stage(), is_lost ? Stage::preparing : Stage::telling);
+    EXPECT_EQ(run.coordinator.course().attempts.size(), is_lost ? 2u : 1u);
+  }
+}
+
+// A3: a member that brings its container up is no member without a word.
+TEST(Coordinator, PreparingMayTakeAsLongAsTheContainer) {
+  Settings settings = Simple::elastic(2, 2);
+  settings.prepare_limit += 60min;
+  Simple run(settings);
+  for (int node : {0, 1}) run.come(node);
+  run.after(59min);
+  EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
+  run.after(3min);
+  EXPECT_EQ(run.verdict().kind, view::CauseKind::launcher);
+}
+
+TEST(Coordinator, StrangersAndTheGoneChangeNothing) {
+  Simple run(Simple::elastic(1, 2));
+  run.come(0);
+  run.on(Said{"nobody", {0, Ready{}}});
+  run.on(Left{"nobody", std::nullopt});
+  run.on(Came{"nobody", "10.0.0.9", ""});
+  run.on(Arranged{7, Arrangement{}, {}});
+  run.on(EngineTold{});
+  run.on(EndTold{"?"});
+  EXPECT_EQ(run.coordinator.stage(), Stage::gathering);
+}
+
+}  // namespace
+}  // namespace toprun::run
