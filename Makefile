@@ -11,7 +11,7 @@ PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo test test-newer bench bench-failures bench-prediction bench-container bench-ssh asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-ssh asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary
 	tools/setup build
@@ -24,6 +24,10 @@ wheel: release  ## build/wheels: toprun for pip, and a second wheel that gives i
 
 help:  ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
+
+simulate: release  ## whole runs with faults, from SEEDS (100000) seeds; what breaks is printed with its seed
+	cmake --build build/release --target run_sim
+	build/release/run_sim --seeds $(or $(SEEDS),100000)
 
 demo: release  ## eight virtual hosts, a real Slurm, torchrun's order beside ours
 	tools/setup cluster --python

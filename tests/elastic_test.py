@@ -196,6 +196,24 @@ class Nodes(Elastic):
         self.expect(1, world_size=1, restarts=0)
         self.end(*runs)
 
+    def test_a_node_that_leaves_may_die_of_it(self):
+        stubborn = "trap : TERM\n" + WORKER
+        options = {"worker": stubborn}
+        runs = [self.root_agent("2:3", "--max-restarts", "3", "--shutdown-timeout", "4", **options)]
+        runs += [self.agent("2:3", "--max-restarts", "3", "--shutdown-timeout", "4", **options)
+                 for _ in range(2)]
+        self.expect(0, world_size=3, restarts=0)
+        leaver = runs.pop()
+        agent = leaver.agent()
+        leaver.signal(signal.SIGTERM)
+        time.sleep(1)  # the others are being stopped, which their ranks put off
+        leaver.signal(signal.SIGSTOP)
+        os.kill(agent, signal.SIGKILL)
+        leaver.signal(signal.SIGKILL)
+        self.expect(1, world_size=2, restarts=0)
+        self.end(*runs)
+        leaver.wait(20)
+
     def test_a_signal_to_the_root_ends_the_job(self):
         runs = [self.root_agent("1:2"), self.agent("1:2")]
         self.expect(0, world_size=2, restarts=0)

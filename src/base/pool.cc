@@ -70,14 +70,16 @@ Pool::~Pool() {
 }
 
 bool Pool::put(Work work, Done done) {
+  bool taken = false;
   {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->queue.size() >= limits_.waiting + shared_->idle) return false;
     const bool wanted = shared_->queue.size() >= shared_->idle;
     if (wanted && shared_->threads < limits_.threads) start_thread();
-    if (shared_->threads > 0) shared_->queue.push_back({++last_number_, std::move(work)});
+    taken = shared_->threads > 0;
+    if (taken) shared_->queue.push_back({++last_number_, std::move(work)});
   }
-  if (work) {  // the system gives no thread (ulimit -u, -v): then it is done here
+  if (!taken) {  // the system gives no thread (ulimit -u, -v): then it is done here
     boost::asio::post(io_,
                       [work = std::move(work), done = std::move(done)] { done(work().get()); });
     return true;
