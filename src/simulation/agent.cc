@@ -15,6 +15,7 @@ namespace {
 
 constexpr milliseconds keeper_patience{10'000};  // with an agent that does not beat
 constexpr std::size_t most_remembered = 64;
+constexpr const char* own_error = "ValueError: a label is out of range";
 
 }  // namespace
 
@@ -54,8 +55,7 @@ rendezvous::Join Agent::join() const {
   return join;
 }
 
-void Agent::begin(std::shared_ptr<Link> link) {
-  link_ = std::move(link);
+void Agent::begin() {
   const Scenario& scenario = world_.scenario();
   run::PartSettings settings;
   settings.host = host_;
@@ -121,11 +121,12 @@ void Agent::act(const run::Report& report) {
 // What it had said in an attempt that is over comes once more, as a slow network's would.
 void Agent::say_again_what_was_old() {
   for (const rendezvous::ToRoot& message : reported_) {
-    const bool harmless = std::holds_alternative<rendezvous::Ready>(message.what) ||
-                          std::holds_alternative<rendezvous::Gone>(message.what) ||
-                          std::holds_alternative<rendezvous::Started>(message.what) ||
-                          std::holds_alternative<agent::WorkerExit>(message.what);
-    if (harmless && message.attempt && message.attempt < attempt_) {
+    const bool of_an_attempt = std::holds_alternative<rendezvous::Ready>(message.what) ||
+                               std::holds_alternative<rendezvous::Gone>(message.what) ||
+                               std::holds_alternative<rendezvous::Started>(message.what) ||
+                               std::holds_alternative<rendezvous::Failed>(message.what) ||
+                               std::holds_alternative<agent::WorkerExit>(message.what);
+    if (of_an_attempt && message.attempt && message.attempt < attempt_) {
       world_.to_root(*this, message);
     }
   }
@@ -205,14 +206,26 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
   if (living_workers() == 0) on(run::WorkersGone{});
 }
 
-void Agent::rank_ends(int rank, int code, int signal) {
-  worker_ends(static_cast<std::size_t>(rank), attempt_, code, signal, stopping_, "");
+void Agent::rank_raises(int rank, int code, milliseconds takes) {
+  if (!runs(rank)) return;
+  const int attempt = attempt_;
+  const auto worker = static_cast<std::size_t>(rank);
+  workers_[worker].raised = true;
+  world_.timeline().in(takes, [self = shared_from_this(), worker, code, attempt] {
+    self->worker_ends(worker, attempt, code, 0, self->stopping_, own_error);
+  });
+  world_.peers_are_missed(attempt);
+}
+
+void Agent::rank_is_killed(int rank, int signal) {
+  worker_ends(static_cast<std::size_t>(rank), attempt_, 0, signal, stopping_, "");
 }
 
 void Agent::peers_are_missed(int attempt) {
   if (attempt != attempt_ || !process_.is_alive()) return;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    if (!workers_[i].alive || dice_.chance(40)) continue;  // it hangs
+    // It has an error of its own, or hangs.
+    if (!workers_[i].alive || workers_[i].raised || dice_.chance(40)) continue;
     world_.timeline().in(dice_.time(1ms, 3s), [self = shared_from_this(), i, attempt] {
       self->worker_ends(i, attempt, 1, 0, self->stopping_,
                         "RuntimeError: Connection closed by peer [10.0.0.2]:4711");
@@ -223,6 +236,7 @@ void Agent::peers_are_missed(int attempt) {
 void Agent::work_is_done(int attempt) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     world_.timeline().in(dice_.time(0ms, 200ms), [self = shared_from_this(), i, attempt] {
+      if (i < self->workers_.size() && self->workers_[i].raised) return;
       self->worker_ends(i, attempt, 0, 0, false, "");
     });
   }
@@ -235,7 +249,8 @@ void Agent::act(const run::StopWorkers& stop) {
     const milliseconds takes = stubborn ? stop.grace : std::min(stop.grace, dice_.time(0ms, 900ms));
     const int signal = stubborn || stop.grace == 0ms ? SIGKILL : SIGTERM;
     world_.timeline().in(takes, [self = shared_from_this(), i, signal, attempt = attempt_] {
-      self->worker_ends(i, attempt, 0, signal, true, "");
+      const bool raised = i < self->workers_.size() && self->workers_[i].raised;
+      self->worker_ends(i, attempt, 0, signal, true, raised ? own_error : "");
     });
   }
   if (living_workers() == 0) on(run::WorkersGone{});

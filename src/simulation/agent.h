@@ -37,12 +37,15 @@ class Agent : public std::enable_shared_from_this<Agent> {
   Agent(World& world, int index, Dice dice);
 
   rendezvous::Join join() const;
-  // Links it with the root, which has admitted it.
-  void begin(std::shared_ptr<Link> link);
+  // Links it with the root, which has admitted it; it begins once it has read that.
+  void attach(std::shared_ptr<Link> link) { link_ = std::move(link); }
+  void begin();
   void told(const rendezvous::ToNode& message);
   void root_lost(rendezvous::Loss loss);
 
-  void rank_ends(int rank, int code, int signal);
+  // A rank raises, which its peers notice, and ends a little later.
+  void rank_raises(int rank, int code, milliseconds takes);
+  void rank_is_killed(int rank, int signal);
   // A rank of the attempt has ended before its time, or is out of reach: ranks that wait for it
   // find out, or hang.
   void peers_are_missed(int attempt);
@@ -62,6 +65,10 @@ class Agent : public std::enable_shared_from_this<Agent> {
   const std::string& host() const { return host_; }
   bool lives() const { return process_.is_alive(); }
   bool is_over() const { return !lives() || (part_ && part_->over()); }
+  // Of an agent that has ended in order.
+  std::optional<int> exit_code() const {
+    return part_ && part_->over() ? std::optional(part_->exit_code()) : std::nullopt;
+  }
   int living_workers() const;
   bool runs(int rank) const;  // among those of the node
   int attempt_of_workers() const { return attempt_; }
@@ -76,6 +83,7 @@ class Agent : public std::enable_shared_from_this<Agent> {
     int attempt = 0;
     bool alive = true;
     bool stubborn = false;
+    bool raised = false;
   };
 
   void on(run::PartEvent event);

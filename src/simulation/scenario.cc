@@ -8,24 +8,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array fault_names = {"rank_exits",
-                                    "rank_killed",
-                                    "workers_do_not_start",
-                                    "container_fails",
-                                    "agent_dies",
-                                    "keeper_dies",
-                                    "both_die",
-                                    "node_dies",
-                                    "cut_off",
-                                    "stopped",
-                                    "signal_to_agent",
-                                    "signal_to_all",
-                                    "malformed",
-                                    "joins"};
+constexpr std::array fault_names = {"rank_exits",      "rank_killed",     "workers_do_not_start",
+                                    "container_fails", "agent_dies",      "keeper_dies",
+                                    "both_die",        "node_dies",       "cut_off",
+                                    "stopped",         "signal_to_agent", "signal_to_all",
+                                    "malformed",       "echoes",          "joins"};
 
 Fault fault(Dice& dice, const Scenario& scenario, milliseconds earliest, milliseconds latest) {
   Fault fault;
   fault.kind = static_cast<FaultKind>(dice.number(0, static_cast<int>(fault_names.size()) - 1));
+  if (dice.chance(25)) fault.kind = FaultKind::rank_exits;
   fault.at = dice.time(earliest, latest);
   fault.node = dice.number(0, scenario.agents - 1);
   fault.rank = dice.number(0, scenario.slots - 1);

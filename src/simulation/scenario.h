@@ -23,6 +23,7 @@ enum class FaultKind {
   signal_to_agent,  // SIGTERM
   signal_to_all,
   malformed,  // the agent sends nonsense
+  echoes,     // what was said in attempts that are over comes once more
   joins,      // a further agent comes
 };
 std::string_view name_of(FaultKind kind);
@@ -33,8 +34,8 @@ struct Fault {
   int node = 0;        // an index into the agents
   int rank = 0;        // among those of the node
   int code = 1;
-  milliseconds lasts{0};
-  bool to_root = true;  // cut_off: the direction
+  milliseconds lasts{0};  // cut_off and stopped; rank_exits: from its exception to its end
+  bool to_root = true;    // cut_off: the direction
   bool to_node = true;
 };
 

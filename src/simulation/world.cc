@@ -104,9 +104,10 @@ void World::join(const std::shared_ptr<Agent>& agent) {
     timeline_.in(agent->is_own() ? 0ms : dice_.time(0ms, 300ms), [this, agent, link] {
       if (!root().lives() || over_) return agent->process().die();  // it never joins
       root().process().deliver([this, agent, link] {
+        agent->attach(link);
         happened(run::Came{agent->id(), agent->is_own() ? "" : "10.0.0." + agent->host(), ""});
         if (!agent->lives()) return link->break_off(Link::to_root);
-        agent->begin(link);
+        agent->begin();
       });
     });
   });
@@ -257,19 +258,21 @@ void World::strike(const Fault& fault) {
 
 void World::put_in(const Fault& fault) {
   Agent& one = *agents_[static_cast<std::size_t>(fault.node)];
-  const bool of_a_rank =
-      fault.kind == FaultKind::rank_exits || fault.kind == FaultKind::rank_killed;
+  const bool of_a_rank = fault.kind == FaultKind::rank_exits ||
+                         fault.kind == FaultKind::rank_killed || fault.kind == FaultKind::echoes;
   other_faults_ = other_faults_ || !of_a_rank;
+  struck_ = struck_ || fault.kind != FaultKind::echoes;
   switch (fault.kind) {
     case FaultKind::rank_exits:
-    case FaultKind::rank_killed: {
-      const bool killed = fault.kind == FaultKind::rank_killed;
       if (one.runs(fault.rank)) {
-        injected_.push_back({one.attempt_of_workers(), one.host(), killed ? 0 : fault.code,
-                             killed ? SIGSEGV : 0, timeline_.now()});
+        injected_.push_back({one.attempt_of_workers(), one.host(), fault.code, 0, timeline_.now()});
       }
-      return one.rank_ends(fault.rank, killed ? 0 : fault.code, killed ? SIGSEGV : 0);
-    }
+      return one.rank_raises(fault.rank, fault.code, std::min(fault.lasts, slowest_exit));
+    case FaultKind::rank_killed:
+      if (one.runs(fault.rank)) {
+        injected_.push_back({one.attempt_of_workers(), one.host(), 0, SIGSEGV, timeline_.now()});
+      }
+      return one.rank_is_killed(fault.rank, SIGSEGV);
     case FaultKind::workers_do_not_start:
       one.workers_fail_to_start = true;
       return;
@@ -302,8 +305,12 @@ void World::put_in(const Fault& fault) {
       for (const auto& each : agents_) each->signal(SIGTERM);
       return;
     case FaultKind::malformed:
-      one.say_again_what_was_old();
       return one.speak_nonsense();
+    case FaultKind::echoes:
+      for (const auto& each : agents_) {
+        if (each->lives() && each->link() != nullptr) each->say_again_what_was_old();
+      }
+      return;
     case FaultKind::joins:
       return add_further_agent();
   }

@@ -14,6 +14,8 @@
 
 namespace toprun::simulation {
 
+inline constexpr milliseconds slowest_exit{4'000};  // of a rank that has raised
+
 // What became of a simulated run.
 struct Outcome {
   std::string broken;  // the first promise that was not kept; empty: all were
@@ -100,6 +102,8 @@ class World {
   std::vector<Injected> injected_;
   std::size_t checked_attempts_ = 0;
   bool other_faults_ = false;  // than those of ranks
+  bool struck_ = false;        // anything went wrong
+  int failures_ = 0;           // attempts that a rank's failure ended, and that another followed
   SteadyTime last_fault_{};
   bool over_ = false;
   std::string broken_;
