@@ -126,7 +126,7 @@ void Agent::say_again_what_was_old() {
                                std::holds_alternative<rendezvous::Started>(message.what) ||
                                std::holds_alternative<rendezvous::Failed>(message.what) ||
                                std::holds_alternative<agent::WorkerExit>(message.what);
-    if (of_an_attempt && message.attempt && message.attempt < attempt_) {
+    if (of_an_attempt && message.attempt && message.attempt < part_->assignment().attempt) {
       world_.to_root(*this, message);
     }
   }
@@ -135,7 +135,7 @@ void Agent::say_again_what_was_old() {
 void Agent::act(const run::FindStore& find) {
   const int attempt = find.assignment.attempt;
   const std::string store = find.assignment.store.agent;
-  const milliseconds takes = dice_.time(1ms, 300ms);
+  const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
   world_.timeline().in(takes, [self = shared_from_this(), attempt, store] {
     if (self->world_.can_reach(store)) {
       return self->on(run::StoreFound{attempt, std::string("10.0.0.1")});

@@ -183,6 +183,8 @@ void World::act(const run::Arrange& request) {
     plan.nodes.push_back(i);
   }
   for (rendezvous::Assignment& part : plan.parts) part.world_size = first;
+  plan.store_host =
+      static_cast<std::size_t>(dice_.number(0, static_cast<int>(plan.parts.size()) - 1));
   const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 6s) : dice_.time(0ms, 20ms);
   timeline_.in(takes,
                [this, answer] { root().process().deliver([this, answer] { happened(answer); }); });
