@@ -43,7 +43,8 @@ test:  ## every test of the release build, and the unit tests under ASan and UBS
 
 test-newer: release  ## tests with the Slurm and Apptainer of Debian's next release, or of NEWER_SUITE=trixie
 	tools/setup newer
-	@missed=0; for file in newer/slurm newer/apptainer newer/setup_image slurm slurm_signals submit after queue; do \
+	@missed=0; for file in newer/slurm newer/apptainer newer/setup_image slurm slurm_signals in_place joining submit \
+	  after queue; do \
 	  tools/newer env TOPRUN=$(TOPRUN) python3 -B tests/report.py tests/$${file}_test.py || missed=1; \
 	done; exit $$missed
 
