@@ -21,6 +21,7 @@ class Process {
   void stop() { stopped_ = true; }
   void go_on();
   void die() { alive_ = false; }
+  void drop() { waiting_.clear(); }
   bool is_alive() const { return alive_; }
   bool is_stopped() const { return stopped_; }
 

@@ -36,6 +36,9 @@ class Link : public std::enable_shared_from_this<Link> {
   void fall_silent(Direction direction);
   void cut(Direction direction);
   void mend(Direction direction);
+  void drop() {
+    for (auto& held : held_) held.clear();
+  }
   bool is_over(Direction at_the_end_of) const { return over_[at_the_end_of]; }
 
  private:

@@ -29,6 +29,15 @@ milliseconds limit_of(const Scenario& scenario) {
 World::World(Scenario scenario, bool tells)
     : scenario_(std::move(scenario)), tells_(tells), dice_(scenario_.seed * 2 + 1) {}
 
+// Agents and links hold each other.
+World::~World() {
+  for (const auto& one : agents_) {
+    if (one->link() != nullptr) one->link()->drop();
+    one->process().drop();
+    one->attach(nullptr);
+  }
+}
+
 void World::trace(const std::string& what) {
   if (!tells_) return;
   const auto since = timeline_.now() - SteadyTime() - std::chrono::hours(1);

@@ -31,6 +31,7 @@ class World {
  public:
   // `tells`: each thing that happens is printed.
   World(Scenario scenario, bool tells);
+  ~World();
 
   Outcome play();
 
