@@ -1,13 +1,13 @@
 #include "agent/writer.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
 #include <boost/asio/post.hpp>
+
+#include "base/quiet_thread.h"
 
 namespace toprun::agent {
 namespace {
@@ -74,19 +74,12 @@ void Writer::enqueue(Chunk chunk, std::unique_lock<std::mutex> lock) {
   if (asleep) wake_.notify_one();
 }
 
-// False: the system gives no thread (ulimit -u, -v).
+// False: the system gives no thread.
 bool Writer::start() {
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    // The thread holds the writer, so that a write that hangs outlives whoever gave up on it.
-    thread_ = std::thread([self = shared_from_this()] { self->work(); });
-  } catch (const std::system_error&) {
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread_.joinable();
+  // The thread holds the writer, so that a write that hangs outlives whoever gave up on it.
+  auto thread = quiet_thread([self = shared_from_this()] { self->work(); });
+  if (thread) thread_ = std::move(*thread);
+  return thread.has_value();
 }
 
 bool Writer::room() const {

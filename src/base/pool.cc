@@ -1,15 +1,15 @@
 #include "base/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include <boost/asio/post.hpp>
+
+#include "base/quiet_thread.h"
 
 namespace toprun {
 
@@ -91,17 +91,10 @@ bool Pool::put(Work work, Done done) {
 }
 
 void Pool::start_thread() {
-  // The thread inherits the mask: signals are the event loop's.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([shared = shared_] { Shared::serve(shared); }).detach();
-    ++shared_->threads;
-  } catch (const std::system_error&) {
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  auto thread = quiet_thread([shared = shared_] { Shared::serve(shared); });
+  if (!thread) return;
+  thread->detach();
+  ++shared_->threads;
 }
 
 void Pool::finish(std::uint64_t number, void* answer) {

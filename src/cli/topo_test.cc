@@ -1,58 +1,15 @@
 #include "cli/topo.h"
 
-#include <gtest/gtest.h>
-
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/testing.h"
+#include "cli/topo_testing.h"
 #include "placement/formats.h"
 
 namespace toprun::cli {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Outcome {
-  int code = 0;
-  std::string out, err;
-};
-
-class Topo : public ::testing::Test {
- protected:
-  std::string file(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
-    return (folder_ / name).string();
-  }
-
-  static Outcome run(const std::vector<std::string>& arguments, const Environment& env = {}) {
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Outcome outcome;
-    outcome.code = run_topo(arguments, env);
-    outcome.out = testing::internal::GetCapturedStdout();
-    outcome.err = testing::internal::GetCapturedStderr();
-    return outcome;
-  }
-
-  const TemporaryFolder temporary_;
-  const fs::path folder_ = temporary_.path();
-};
-
-// The seed's sample: racks of nodes 0…7.
-std::string seed_lines() {
-  const std::string racks = "bdacefbf";
-  std::string text;
-  for (std::size_t i = 0; i < racks.size(); ++i) {
-    text += fmt::format("n{} /{}/{}/{}\n", i, std::string(4, 'C'), std::string(4, racks[i]),
-                        std::string(4, static_cast<char>('0' + i)));
-  }
-  return text;
-}
 
 TEST_F(Topo, PrintsTheSeedsTables) {
   const auto outcome =
@@ -527,41 +484,6 @@ TEST_F(Topo, Converts) {
   EXPECT_TRUE(
       run({"convert", "--topology", path, "--to", "label"}).err.contains("did you mean labels?"));
   EXPECT_EQ(run({"convert", "--topology", path}).code, exit_usage);
-}
-
-TEST_F(Topo, DrawsTheRing) {
-  const std::string path = file("racks.txt", seed_lines());
-  const auto svg = run({"draw", "--topology", path, "--nproc-per-node", "8"});
-  EXPECT_EQ(svg.code, 0);
-  EXPECT_TRUE(svg.out.starts_with("<?xml")) << svg.out;
-  EXPECT_TRUE(svg.out.ends_with("</svg>\n"));
-  EXPECT_NE(svg.out.find("ranks 56–63"), std::string::npos);
-  EXPECT_EQ(svg.err, "");
-
-  const auto partly =
-      run({"draw", "--topology", path, "--hosts", "n0,x", "--format", "dot", "--order", "given"});
-  EXPECT_TRUE(partly.out.starts_with("digraph ring {\n  label=\"2 nodes in the order given"))
-      << partly.out;
-  EXPECT_EQ(partly.err,
-            "toprun: file " + path + " does not say where x is: placed last, each as if alone\n");
-}
-
-TEST_F(Topo, DrawRefusesWhatItCannotDraw) {
-  const std::string path = file("racks.txt", seed_lines());
-  const std::vector<std::pair<std::vector<std::string>, std::string>> rows = {
-      {{"--format", "jpg"}, "--format jpg: jpg is no form of a picture; there are svg, png, dot"},
-      {{"--order", "best"}, "there are topology, given, name, torchrun"},
-      {{"--order", "name", "--segment", "2"}, "only the topology order respects it"},
-      {{"--nproc-per-node", "0"}, "see toprun topo draw --help"},
-  };
-  for (const auto& [options, text] : rows) {
-    std::vector<std::string> arguments = {"draw", "--topology", path};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    const auto outcome = run(arguments);
-    EXPECT_EQ(outcome.code, exit_usage) << text;
-    EXPECT_EQ(outcome.out, "") << text;
-    EXPECT_NE(outcome.err.find(text), std::string::npos) << outcome.err;
-  }
 }
 
 TEST_F(Topo, ExplainsTheOrder) {

@@ -104,15 +104,6 @@ rendezvous::Join introduce(const Session& session) {
   return join;
 }
 
-// What other nodes' workers printed (--gather-output) stands before the run's end, unless the
-// terminal takes nothing any more.
-asio::awaitable<void> written_out(Session& session) {
-  const auto written = std::make_shared<asio::steady_timer>(session.io, agent::flush_limit);
-  session.terminal->when_written([written] { written->expires_at(SteadyTime::min()); });
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-  co_await written->async_wait(quietly);
-}
-
 // Until it has joined, a signal ends an agent at once: nothing has been started yet.
 void end_at_signals(Session& session) {
   session.on_signal = [&session](int signal, bool) {
@@ -150,6 +141,7 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
 asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint) {
   if (session.unfit && !session.job.others_come()) {
     say(session.unfit->line());
+    co_await session.last_words();
     co_return session.unfit->exit_code;
   }
   end_at_signals(session);
@@ -168,12 +160,15 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   asio::co_spawn(session.io, member.run(),
                  [](const std::exception_ptr& error, int) { end_of_task(error); });
   const run::Course record = co_await root.run();
-  co_await written_out(session);
+  // What other nodes' workers printed (--gather-output) stands before the run's end.
+  [[maybe_unused]] const bool all_shown = co_await session.flushed();
   // First of all: an engine may end all at once as soon as the first process has ended.
   tell_the_end(session.job, record);
   session.ended_with = record.verdict.exit_code;
   co_await root.farewell();
   if (session.container) co_await session.container->end();
+  // Links and timers may still call the root: it has to outlive the event loop.
+  co_await session.last_words();
   co_return record.verdict.exit_code;
 }
 
@@ -242,6 +237,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   if (!joined) {
     const Error& error = session.unfit ? *session.unfit : joined.error();
     if (!by_hand) say(error.line());
+    co_await session.last_words();
     co_return error.exit_code;
   }
   Member member(session, joined->channel, joined->root, joined->root_agent);
@@ -249,6 +245,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   const int exit_code = co_await member.run();
   if (session.container) co_await session.container->end();
   co_await part(session.io, joined->channel);
+  co_await session.last_words();
   co_return exit_code;
 }
 
@@ -328,7 +325,7 @@ int run_agent(const Job& job, const Orders& orders, int heartbeat_fd) {
                  [&](const std::exception_ptr& error, int code) {
                    if (error) std::rethrow_exception(error);
                    exit_code = code;
-                   session.end();
+                   session.io.stop();
                  });
   session.io.run();
   return exit_code;

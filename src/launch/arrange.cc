@@ -92,6 +92,7 @@ void sort_by(std::vector<Node>& nodes, std::optional<int> Node::*number) {
 struct Choice {
   Order order;
   std::string why;
+  bool by_node_rank = false;  // some are fixed: those first, by it
 };
 
 Choice choose_order(const Options& options, const std::vector<Node>& nodes,
@@ -99,7 +100,7 @@ Choice choose_order(const Options& options, const std::vector<Node>& nodes,
   if (options.order != Order::automatic) return {options.order, "--order"};
   if (nodes.size() == 1) return {Order::given, "there is one node"};
   if (std::ranges::any_of(nodes, [](const Node& node) { return node.rank.has_value(); })) {
-    return {Order::given, "--node-rank fixes it"};
+    return {Order::given, "--node-rank fixes it", true};
   }
   if (!map.source.empty()) return {Order::topology, "evidence from " + map.source};
   if (all_have(nodes, &Node::index)) return {Order::scheduler, "no evidence of the topology"};
@@ -196,7 +197,7 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
                 "name a file with --topology FILE, or use --order name");
   }
   const bool by_rank = choice.order == Order::given && !all_have(*nodes, &Node::index);
-  sort_by(*nodes, by_rank || choice.why.starts_with("--node-rank") ? &Node::rank : &Node::index);
+  sort_by(*nodes, by_rank || choice.by_node_rank ? &Node::rank : &Node::index);
   auto placed = place_by(choice, *nodes, options, map, before);
   if (!placed) return std::unexpected(placed.error());
 

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "agent/keeper.h"
 #include "agent/workers.h"
@@ -22,6 +24,8 @@
 #include "scheduler/engine.h"
 
 namespace toprun::launch {
+namespace asio = boost::asio;
+
 namespace {
 
 constexpr std::size_t max_launcher_line_bytes = 1024;
@@ -49,8 +53,7 @@ Session::Session(const Job& run, int heartbeat_fd)
       heartbeat_(io),
       heartbeat_fd_(heartbeat_fd),
       launcher_(io),
-      launcher_silence_(io),
-      last_words_(io) {
+      launcher_silence_(io) {
   for (const int signal :
        {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, run::grow_signal}) {
     signals_.add(signal);
@@ -70,14 +73,21 @@ Session::~Session() {
   if (store) store::Server::abandon(std::move(store));
 }
 
-void Session::end() {
-  own_lines.when_written([this] { io.stop(); });
-  last_words_.expires_after(agent::flush_limit);
-  last_words_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;
-    own_lines.give_up();
-    io.stop();
+asio::awaitable<bool> Session::flushed() {
+  const auto limit = std::make_shared<asio::steady_timer>(io, agent::flush_limit);
+  const auto written = std::make_shared<bool>(false);
+  own_lines.when_written([limit, written] {
+    *written = true;
+    limit->expires_at(SteadyTime::min());
   });
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  co_await limit->async_wait(quietly);
+  co_return *written;
+}
+
+asio::awaitable<void> Session::last_words() {
+  const bool written = co_await flushed();
+  if (!written) own_lines.give_up();
 }
 
 Result<void> Session::listen(bool root, bool beside_root) {

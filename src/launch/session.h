@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -41,8 +42,10 @@ class Session {
   // the job's ports. Else the job's first port if it is free, unless the root may be on this very
   // host; the kernel's choice otherwise.
   Result<void> listen(bool root, bool beside_root);
-  // Ends the event loop once all that was said and printed is written, or after flush_limit.
-  void end();
+  // Waits until all that was said and printed is written; false: it is not after flush_limit.
+  boost::asio::awaitable<bool> flushed();
+  // The same at the very end: what is not written by then never is.
+  boost::asio::awaitable<void> last_words();
   // From now on the workers' store, without keys, is (or is not) served here. Does not wait.
   void renew_store(bool here, std::function<void()> renewed);
   // Follows what a launcher of ours sends on standard input: "signal N" lines, and its own end.
@@ -102,7 +105,6 @@ class Session {
   boost::asio::posix::stream_descriptor launcher_;
   std::string launcher_line_;
   boost::asio::steady_timer launcher_silence_;
-  boost::asio::steady_timer last_words_;
 };
 
 }  // namespace toprun::launch

@@ -85,10 +85,10 @@ void Coordinator::happened(const Arranged& arranged) {
                             part.local_world_size, part.location});
   }
   course.order = attempt_.arrangement.order;
-  for (const std::string& warning : attempt_.arrangement.order.warnings) say(warning);
-  for (const std::string& warning : arranged.warnings) say(warning);
+  for (const std::string& warning : attempt_.arrangement.order.warnings) tell_user(warning);
+  for (const std::string& warning : arranged.warnings) tell_user(warning);
   if (settings_.tells_orders) {
-    for (const std::string& line : view::order_table(*course.order, course.nodes)) say(line);
+    for (const std::string& line : view::order_table(*course.order, course.nodes)) tell_user(line);
   }
   actions_.emplace_back(KeepRecord{});
   assign();
@@ -97,7 +97,7 @@ void Coordinator::happened(const Arranged& arranged) {
 void Coordinator::assign() {
   const rendezvous::StoreAddress store = store_address();
   if (settings_.tells_orders && settings_.several_processes) {
-    say(fmt::format("the store is on {}, port {}", store.host, store.port));
+    tell_user(fmt::format("the store is on {}, port {}", store.host, store.port));
   }
   for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
     rendezvous::Assignment part = attempt_.arrangement.parts[i];
@@ -172,7 +172,7 @@ void Coordinator::end_or_go_on_without(Node& node, const Failed& failed) {
   if (!settings_.elastic || node.is_own()) {
     return is_between ? end_early(std::move(verdict)) : end_attempt(std::move(verdict));
   }
-  say(verdict.message + "; the job goes on without it");
+  tell_user(verdict.message + "; the job goes on without it");
   const std::string host = node.join.host;
   dismiss(node, {verdict.exit_code, {}});
   if (!is_between) end_attempt(lost_early(host, {rendezvous::Loss::Kind::closed, "it is unfit"}));
@@ -253,7 +253,8 @@ void Coordinator::one_more_started(Node& node, const Started& started) {
   course.order->verified = true;
   actions_.emplace_back(KeepRecord{});
   if (settings_.tells_orders && attempt_.members.size() > 1) {
-    say(fmt::format("all {} nodes' ranks are where the order puts them", course.nodes.size()));
+    tell_user(
+        fmt::format("all {} nodes' ranks are where the order puts them", course.nodes.size()));
   }
 }
 
@@ -275,7 +276,7 @@ void Coordinator::count_newcomers() {
   const bool all = roster_.seated() + newcomers == roster_.size().most;
   attempt_.conductor->newcomers(newcomers, all, now_.steady);
   if (newcomers > 0 && settings_.grow == Grow::on_signal) {
-    say(fmt::format("the job can grow by {}: {}", newcomers, settings_.how_to_grow));
+    tell_user(fmt::format("the job can grow by {}: {}", newcomers, settings_.how_to_grow));
   }
 }
 
@@ -283,9 +284,9 @@ void Coordinator::count_newcomers() {
 void Coordinator::asked_to_grow(bool by_our_own) {
   if (attempt_.conductor->asked_to_grow() || !by_our_own) return;
   if (settings_.grow != Grow::on_signal) {
-    say("asked to take in more nodes: that takes --grow on-signal");
+    tell_user("asked to take in more nodes: that takes --grow on-signal");
   } else if (roster_.newcomers() == 0) {
-    say("asked to take in more nodes: none waits");
+    tell_user("asked to take in more nodes: none waits");
   }
 }
 
@@ -315,7 +316,8 @@ void Coordinator::remind() {
   const int running = all - static_cast<int>(attempt_.conductor->ended_ranks());
   const auto left = std::chrono::ceil<std::chrono::seconds>(interruption_->killed_at - now_.steady);
   if (running <= 0 || left.count() <= 0) return;
-  say(fmt::format("{} of {} ranks still run after SIGINT, for {} s at most: Ctrl-C again to kill",
+  tell_user(
+      fmt::format("{} of {} ranks still run after SIGINT, for {} s at most: Ctrl-C again to kill",
                   running, all, left.count()));
 }
 

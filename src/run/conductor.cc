@@ -57,7 +57,7 @@ void Conductor::exited(std::size_t node, agent::WorkerExit exit, SteadyTime now)
   if (!agent::tells_only_of_a_lost_peer(exit)) {
     stop(Trigger::exit, words_for(exit), grace_.stop);
   } else if (!suspicion_ends_) {
-    suspicion_ends_ = now + grace_.confession;
+    suspicion_ends_ = now + grace_.own_exit;
   }
 }
 
@@ -188,7 +188,7 @@ std::vector<Conductor::Order> Conductor::take_orders() {
 
 Verdict Conductor::verdict() const {
   const agent::WorkerExit* cause = agent::root_cause(exits_);
-  const bool confessed = cause != nullptr && !agent::tells_only_of_a_lost_peer(*cause);
+  const bool cause_is_known = cause != nullptr && !agent::tells_only_of_a_lost_peer(*cause);
   const bool all_well = std::ranges::none_of(exits_, &agent::WorkerExit::failed);
   const bool all_ended_by_themselves =
       all_well && std::ranges::none_of(exits_, &agent::WorkerExit::ours);
@@ -196,7 +196,7 @@ Verdict Conductor::verdict() const {
   Verdict verdict;
   if (trigger_ == Trigger::failed) {
     verdict = *failure_;
-  } else if (loss_ && (trigger_ == Trigger::lost || !confessed)) {
+  } else if (loss_ && (trigger_ == Trigger::lost || !cause_is_known)) {
     verdict = *loss_;
   } else if (trigger_ == Trigger::signal && (!all_well || ended_well_ == EndedWell::failed)) {
     verdict.exit_code = all_well ? exit_failure : 128 + signal_;

@@ -18,7 +18,7 @@ struct Grace {
   std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as torchrun's
   // If all that failed so far only tells of a lost peer, the peer that was lost may still be busy
   // dying: how long its own exit is waited for before everybody is stopped.
-  std::chrono::milliseconds confession{5'000};
+  std::chrono::milliseconds own_exit{5'000};
   // With --grow now: nodes that come within this time of each other cost one restart.
   std::chrono::milliseconds newcomers{1'000};
 };

@@ -69,7 +69,7 @@ TEST(Conductor, AFailureStopsEveryNodeOnceAndAtOnce) {
   EXPECT_EQ(verdict.node, "b");
 }
 
-TEST(Conductor, VictimsWaitForTheConfessionOfTheirCause) {
+TEST(Conductor, VictimsWaitForTheirCause) {
   Conductor conductor = two_nodes();
   conductor.exited(0, victim(0), start);
   EXPECT_TRUE(conductor.take_orders().empty());

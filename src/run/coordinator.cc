@@ -58,7 +58,7 @@ Coordinator::Coordinator(Settings settings, Moment now)
 
 std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& join) {
   auto refused = roster_.admit(join);
-  if (refused) say(fmt::format("refused an agent on {}: {}", join.host, refused->text));
+  if (refused) tell_user(fmt::format("refused an agent on {}: {}", join.host, refused->text));
   return refused;
 }
 
@@ -139,7 +139,7 @@ void Coordinator::happened(const Came& came) {
     return;
   }
   if (node.has_seat) return;
-  say(fmt::format("{} waits as a spare", node.join.host));
+  tell_user(fmt::format("{} waits as a spare", node.join.host));
   send(node, rendezvous::WaitAsSpare{});
   if (stage_ == Stage::running) count_newcomers();
 }
@@ -173,14 +173,14 @@ void Coordinator::happened(const Left& left) {
   if (!node->has_seat || stage_ >= Stage::asking) {
     roster_.forget(left.agent);
     if (was_spare && stage_ < Stage::asking) {
-      say(fmt::format("{} no longer waits as a spare", host));
+      tell_user(fmt::format("{} no longer waits as a spare", host));
       if (stage_ == Stage::running) count_newcomers();
     }
     return;
   }
   if (stage_ == Stage::gathering || stage_ == Stage::pausing) {
     same_members_ = false;
-    say(fmt::format("{} left before the job was complete: {}", host, loss.words));
+    tell_user(fmt::format("{} left before the job was complete: {}", host, loss.words));
     return roster_.forget(left.agent);
   }
   roster_.unseat(*node, NodeState::lost);
@@ -280,7 +280,7 @@ void Coordinator::end_attempt(Verdict verdict) {
   course_.restarts = restarts_.count();
   interruption_.reset();
   if (!next.again) {
-    if (!next.words.empty()) say(next.words);
+    if (!next.words.empty()) tell_user(next.words);
     return end_run();
   }
   same_members_ = true;
@@ -293,7 +293,7 @@ void Coordinator::end_attempt(Verdict verdict) {
   }
   actions_.emplace_back(TellFailure{ended.number});
   actions_.emplace_back(KeepRecord{});
-  if (!next.words.empty()) say(next.words);
+  if (!next.words.empty()) tell_user(next.words);
   if (next.pause == milliseconds(0)) return begin_attempt();
   stage_ = Stage::pausing;
   deadline_ = now_.steady + next.pause;
@@ -353,9 +353,9 @@ Verdict Coordinator::nobody_else_came() const {
 void Coordinator::say_who_is_missing() {
   const std::vector<std::string> absent = roster_.missing(settings_.node_names);
   const int most = roster_.size().most;
-  say(fmt::format("waiting for {} of {} {}{}", most - roster_.present(), most,
-                  settings_.ranks_in_place ? "ranks" : "nodes",
-                  absent.empty() ? "" : ": " + hosts::compress_hostlist(absent)));
+  tell_user(fmt::format("waiting for {} of {} {}{}", most - roster_.present(), most,
+                        settings_.ranks_in_place ? "ranks" : "nodes",
+                        absent.empty() ? "" : ": " + hosts::compress_hostlist(absent)));
 }
 
 void Coordinator::send(const Node& node, rendezvous::ToNode message) {

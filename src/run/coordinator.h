@@ -118,7 +118,7 @@ class Coordinator {
   void send(const Node& node, rendezvous::ToNode message);
   void send_members(const rendezvous::ToNode& message);
   void dismiss(Node& node, rendezvous::Finish farewell);
-  void say(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
+  void tell_user(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
 
   AttemptCourse& course_now() { return course_.attempts.back(); }
 

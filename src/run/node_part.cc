@@ -34,10 +34,11 @@ void NodePart::told(const rendezvous::WaitAsSpare&) {
   if (is_alive()) return;
   state_ = PartState::spare;
   if (!settings_.unfit) {
-    return say(fmt::format("{}: the job at {} has all the nodes it can use now; waiting as a spare",
-                           settings_.host, settings_.root));
+    return tell_user(
+        fmt::format("{}: the job at {} has all the nodes it can use now; waiting as a spare",
+                    settings_.host, settings_.root));
   }
-  say(settings_.unfit->line());
+  tell_user(settings_.unfit->line());
   exit_code_ = settings_.unfit->exit_code;
 }
 
@@ -164,17 +165,17 @@ void NodePart::happened(const KeeperLost& lost) {
   if (orphaned_) return;
   orphaned_ = lost.why;
   exit_code_ = exit_failure;
-  say(fmt::format("{}: {}, so its ranks are killed too", settings_.host, lost.why));
+  tell_user(fmt::format("{}: {}, so its ranks are killed too", settings_.host, lost.why));
   if (is_alive()) return stop(lost.grace);
   report(rendezvous::Orphaned{lost.why});
 }
 
 void NodePart::happened(const RootLost& lost) {
   if (exit_code_) return;
-  if (settings_.unfit) say(settings_.unfit->line());
-  say(fmt::format("{}: lost the root agent at {}: {}; {}", settings_.host, settings_.root,
-                  lost.loss.words,
-                  is_alive() ? "stopping this node's workers" : "the job cannot go on"));
+  if (settings_.unfit) tell_user(settings_.unfit->line());
+  tell_user(fmt::format("{}: lost the root agent at {}: {}; {}", settings_.host, settings_.root,
+                        lost.loss.words,
+                        is_alive() ? "stopping this node's workers" : "the job cannot go on"));
   exit_code_ = exit_failure;
   actions_.emplace_back(CloseOutput{});
   const bool cut_off = lost.loss.kind == Loss::Kind::silent;

@@ -176,7 +176,7 @@ class NodePart {
   void stop(std::chrono::milliseconds grace);
   void report(decltype(rendezvous::ToRoot::what) what);
   void fail(rendezvous::Failing doing, const Error& error);
-  void say(std::string text) { actions_.emplace_back(TellUser{std::move(text)}); }
+  void tell_user(std::string text) { actions_.emplace_back(TellUser{std::move(text)}); }
 
   const PartSettings settings_;
   PartState state_ = PartState::waiting;

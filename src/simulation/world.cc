@@ -20,7 +20,7 @@ milliseconds limit_of(const Scenario& scenario) {
   const run::Settings& settings = scenario.settings;
   const milliseconds attempt = settings.join_timeout + settings.last_call + 6s +
                                settings.silence_limit + scenario.container_takes + scenario.work +
-                               settings.grace.stop + settings.grace.confession + 30s + 60s;
+                               settings.grace.stop + settings.grace.own_exit + 30s + 60s;
   return attempt * (settings.max_restarts + 2 + static_cast<int>(scenario.faults.size()));
 }
 
