@@ -9,7 +9,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -248,12 +247,16 @@ void Channel::start() {
   heard_ = std::chrono::steady_clock::now();
   const auto executor = socket_.get_executor();
   const auto self = shared_from_this();
+  // An exception while a message is handled must not end in silence: the link is lost then.
+  const auto ended = [self](const std::exception_ptr& error) {
+    if (error) self->lose({Loss::Kind::malformed, "what it sent could not be handled"});
+  };
   asio::co_spawn(
-      executor, [self] { return self->receive(); }, asio::detached);
+      executor, [self] { return self->receive(); }, ended);
   asio::co_spawn(
-      executor, [self] { return self->transmit(); }, asio::detached);
+      executor, [self] { return self->transmit(); }, ended);
   asio::co_spawn(
-      executor, [self] { return self->keep_alive(); }, asio::detached);
+      executor, [self] { return self->keep_alive(); }, ended);
 }
 
 asio::awaitable<void> Channel::receive() {

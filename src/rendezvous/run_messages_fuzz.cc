@@ -1,0 +1,25 @@
+// What an agent of the job, or anybody where there is no secret, may send: reading it must not
+// crash, and what is understood must be understood when it is written again.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "rendezvous/run_messages.h"
+
+namespace rendezvous = toprun::rendezvous;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto message = nlohmann::json::parse(text, nullptr, false);
+  if (message.is_discarded()) return 0;
+  if (const auto said = rendezvous::to_root_in(message); said && *said) {
+    if (!rendezvous::to_root_in(rendezvous::to_wire(**said))) std::abort();
+  }
+  if (const auto told = rendezvous::to_node_in(message); told && *told) {
+    if (!rendezvous::to_node_in(rendezvous::to_wire(**told))) std::abort();
+  }
+  static_cast<void>(rendezvous::read<rendezvous::Join>(message));
+  return 0;
+}
