@@ -183,7 +183,7 @@ class Image(support.TestCase):
     def test_no_space_for_what_is_kept(self):
         small = self.folder() / "small"
         small.mkdir()
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", small], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=0755", "tmpfs", small], check=True)
         self.addCleanup(subprocess.run, ["umount", small], check=True)
         done = self.contained("--container-name", "mine", "--no-python", "true",
                               env={"TOPRUN_CONTAINERS": str(small)})
