@@ -9,7 +9,7 @@
 #include "base/uncaught.h"
 #include "cli/run.h"
 #include "cli/split.h"
-#include "launch/ssh_orders.h"
+#include "plan/ssh_orders.h"
 #include "scheduler/ssh.h"
 
 int main(int argc, char** argv) {
@@ -19,8 +19,8 @@ int main(int argc, char** argv) {
   if (words.size() == 3 && words[1] == agent::shim_word) return agent::run_shim(words[2]);
   Environment environment = Environment::from(environ);
   if (environment.get(scheduler::ssh_step_variable) == scheduler::ssh_step) {
-    const auto orders = launch::receive_ssh_orders();
-    auto ordered = orders ? launch::obey(*orders, environment) : std::unexpected(orders.error());
+    const auto orders = plan::receive_ssh_orders();
+    auto ordered = orders ? plan::obey(*orders, environment) : std::unexpected(orders.error());
     if (!ordered) {
       say(ordered.error().line());
       return ordered.error().exit_code;

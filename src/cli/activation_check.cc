@@ -4,18 +4,17 @@
 
 namespace toprun::cli {
 
-Result<void> check_activation(const launch::Activation& wanted,
-                              const scheduler::JobRequest& request, const Environment& environment,
-                              std::vector<std::string>& notes) {
+Result<void> check_activation(const plan::Activation& wanted, const scheduler::JobRequest& request,
+                              const Environment& environment, std::vector<std::string>& notes) {
   if (request.find("--dependency") != nullptr) return {};
   const std::string host = hosts::host_name();
   if (!wanted.venv.empty()) {
-    const auto python = launch::find_venv(wanted.venv, host);
+    const auto python = plan::find_venv(wanted.venv, host);
     if (!python) return std::unexpected(python.error());
   }
-  launch::Activation here = wanted;
+  plan::Activation here = wanted;
   here.before = {};  // it is for the job's nodes
-  const auto made = launch::activate(here, environment, host);
+  const auto made = plan::activate(here, environment, host);
   if (made) return {};
   const bool may_differ = !wanted.modules.empty() || !wanted.venv.empty() || !wanted.before.empty();
   // A conda environment may be found by what a module or a command sets.

@@ -5,7 +5,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "launch/activation.h"
+#include "plan/activation.h"
 #include "scheduler/slurm_job.h"
 
 namespace toprun::cli {
@@ -14,8 +14,7 @@ namespace toprun::cli {
 // so that a virtual or conda environment that is not here is an error. Modules and the machine may
 // be others on the nodes: what fails of them is a note. A job that begins after another may find
 // what that one makes.
-Result<void> check_activation(const launch::Activation& wanted,
-                              const scheduler::JobRequest& request, const Environment& environment,
-                              std::vector<std::string>& notes);
+Result<void> check_activation(const plan::Activation& wanted, const scheduler::JobRequest& request,
+                              const Environment& environment, std::vector<std::string>& notes);
 
 }  // namespace toprun::cli

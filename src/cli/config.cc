@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/given.h"
 #include "cli/shell_entry.h"
-#include "launch/orders.h"
+#include "plan/orders.h"
 #include "scheduler/slurm_facts.h"
 #include "topology/position.h"
 
@@ -209,7 +209,7 @@ std::vector<GivenOption> options_of(const Config& config,
 
 Result<bool> reads_config(const Split& split, const Environment& environment) {
   if (split.called_torchrun) return false;
-  if (environment.has(launch::step_variable) || environment.has(entered_shell_variable)) {
+  if (environment.has(plan::step_variable) || environment.has(entered_shell_variable)) {
     return false;
   }
   const auto none = given_of(flag_of(FlagId::no_config), split, environment);

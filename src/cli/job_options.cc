@@ -187,7 +187,7 @@ void add_run_words(JobRequest& request, const Split& split) {
 }
 
 // One script runs on every node of the job: what tells one node from another has no place in it.
-Result<void> check_run(const launch::Options& run, const JobRequest& request) {
+Result<void> check_run(const plan::Options& run, const JobRequest& request) {
   if (run.node_rank.given()) {
     return usage("--node-rank", "the same line runs on every node of the job",
                  "leave it out: Slurm says which node is which");
@@ -206,7 +206,7 @@ Result<void> check_run(const launch::Options& run, const JobRequest& request) {
                fmt::format("the job has {} nodes by --nodes", *most), "say --nodes alone");
 }
 
-void choose_nodes(JobRequest& request, const launch::Options& run) {
+void choose_nodes(JobRequest& request, const plan::Options& run) {
   if (request.find("--nodes") != nullptr || request.has_raw("--nodes")) return;
   const auto most = run.standalone ? std::optional(1) : run.nnodes.value;
   if (!most) return;
@@ -218,14 +218,14 @@ void choose_nodes(JobRequest& request, const launch::Options& run) {
 }
 
 // The script's name without folder and ending; a module's or program's as it is called.
-std::string name_of(const launch::Options& run) {
-  if (run.program == launch::Program::module) return run.script;
+std::string name_of(const plan::Options& run) {
+  if (run.program == plan::Program::module) return run.script;
   std::filesystem::path path(run.script);
   if (!path.has_filename()) path = path.parent_path();  // a directory to run
-  return run.program == launch::Program::script ? path.stem().string() : path.filename().string();
+  return run.program == plan::Program::script ? path.stem().string() : path.filename().string();
 }
 
-Result<void> choose_name(JobRequest& request, const launch::Options& run) {
+Result<void> choose_name(JobRequest& request, const plan::Options& run) {
   const JobOption* given = request.find("--job-name");
   if (given == nullptr) {
     request.options.insert(request.options.begin(),
@@ -237,7 +237,7 @@ Result<void> choose_name(JobRequest& request, const launch::Options& run) {
                "leave the / out");
 }
 
-bool keeps_rank_files(const launch::Options& run, const Split& split) {
+bool keeps_rank_files(const plan::Options& run, const Split& split) {
   const GivenOption* log_dir = last_of(split, flag_of(FlagId::log_dir));
   if (log_dir != nullptr && log_dir->value == null_device) return false;
   return run.log_dir || !run.duplicate_stdout_filters.empty() ||

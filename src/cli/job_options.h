@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cli/job_end.h"
 #include "cli/split.h"
-#include "launch/options.h"
+#include "plan/options.h"
 #include "scheduler/slurm_job.h"
 
 namespace toprun::cli {
@@ -16,7 +16,7 @@ enum class DryRun { no, client, server };
 // `toprun submit` and `toprun shell`, before the cluster is asked.
 struct SubmitOptions {
   scheduler::JobRequest request;  // log_dir as given, toprun not set
-  launch::Options run;            // of submit: checked as `toprun run` checks them
+  plan::Options run;              // of submit: checked as `toprun run` checks them
   std::vector<std::string> notes;
   DryRun dry_run = DryRun::no;
   bool verbose = false;
@@ -24,7 +24,7 @@ struct SubmitOptions {
   bool follow = false;
   Setups setups;  // that --after setup stands for
   // Of shell: what it is entered with; folders are absolute. Of submit it is in `run`.
-  launch::Activation activation;
+  plan::Activation activation;
   container::Wanted container;
   std::optional<std::string> attach;
 };

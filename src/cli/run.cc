@@ -14,7 +14,7 @@
 #include "cli/print.h"
 #include "cli/run_options.h"
 #include "cli/values.h"
-#include "launch/launch.h"
+#include "start/launch.h"
 
 namespace toprun::cli {
 namespace {
@@ -81,7 +81,7 @@ int run(const Split& split, const std::vector<std::string>& argv, const Environm
   const auto done = complete(parsed->options.container, whole->environment, parsed->notes);
   if (!done) return give_up(done.error());
   for (const std::string& note : parsed->notes) say(note);
-  return launch::launch(parsed->options, whole->environment);
+  return start::launch(parsed->options, whole->environment);
 }
 
 }  // namespace toprun::cli

@@ -15,8 +15,8 @@
 namespace toprun::cli {
 namespace {
 
-using launch::Options;
-using launch::Setting;
+using plan::Options;
+using plan::Setting;
 
 constexpr int max_shutdown_s = 7 * 24 * 3600;  // agents tell each other milliseconds
 
@@ -361,7 +361,7 @@ std::optional<std::string> note_on(const Flag& flag, const Given& given) {
                      flag.help);
 }
 
-Result<void> set_activation(launch::Activation& activation, const Split& split,
+Result<void> set_activation(plan::Activation& activation, const Split& split,
                             const Environment& environment) {
   for (const Given& given : all_given(flag_of(FlagId::modules), split, environment)) {
     auto names = parse_modules(given);
@@ -412,8 +412,8 @@ Result<void> set_program(Options& options, const Switches& switches, const Split
   if (switches.module && switches.no_python) {
     return usage("-m and --no-python contradict each other", {}, "give only one of them");
   }
-  if (switches.module) options.program = launch::Program::module;
-  if (switches.no_python) options.program = launch::Program::executable;
+  if (switches.module) options.program = plan::Program::module;
+  if (switches.no_python) options.program = plan::Program::executable;
   return {};
 }
 
@@ -446,7 +446,7 @@ Result<void> settle_plan(Options& options, const PlanOptions& given) {
   auto plan = parse_order_plan(given);
   if (!plan) return std::unexpected(std::move(plan.error()));
   const bool by_topology =
-      options.order == launch::Order::automatic || options.order == launch::Order::topology;
+      options.order == plan::Order::automatic || options.order == plan::Order::topology;
   if (*plan && !by_topology) {
     return usage("--order and --parallel", "either decides where the nodes stand",
                  "leave one of them out, or say --order topology");
@@ -504,7 +504,7 @@ Result<void> settle_launcher(Options& options) {
 Result<void> check_node_rank(const Options& options) {
   const auto nodes = options.nnodes.value;
   const auto rank = options.node_rank.value;
-  if (!nodes || !rank || *rank < *nodes || launch::node_rank_is_a_wish(options)) return {};
+  if (!nodes || !rank || *rank < *nodes || plan::node_rank_is_a_wish(options)) return {};
   return usage(fmt::format("--node-rank {}", *rank),
                fmt::format("{} says {} nodes, so it must be from 0 to {}", options.nnodes.source,
                            *nodes, *nodes - 1));
@@ -559,7 +559,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   return out;
 }
 
-Result<launch::Activation> activation_options(const Split& split, const Environment& environment) {
+Result<plan::Activation> activation_options(const Split& split, const Environment& environment) {
   Options options;
   Switches switches;
   for (const FlagId id : {FlagId::before, FlagId::conda, FlagId::venv}) {

@@ -7,14 +7,14 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "cli/split.h"
-#include "launch/options.h"
+#include "plan/options.h"
 
 namespace toprun::cli {
 
 using IsFile = std::function<bool(const std::string& path)>;
 
 struct RunOptions {
-  launch::Options options;
+  plan::Options options;
   std::vector<std::string> notes;  // one line each: what was given and has no effect
 };
 
@@ -32,6 +32,6 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
                                const Environment& environment, const IsFile& is_file);
 
 // --modules, --conda, --venv and -e alone, as run_options() reads them.
-Result<launch::Activation> activation_options(const Split& split, const Environment& environment);
+Result<plan::Activation> activation_options(const Split& split, const Environment& environment);
 
 }  // namespace toprun::cli

@@ -8,8 +8,8 @@
 namespace toprun::cli {
 namespace {
 
-using launch::Options;
-using launch::Order;
+using plan::Options;
+using plan::Order;
 
 Result<RunOptions> parse(std::string_view line, const Environment& environment = {}) {
   std::vector<std::string> argv;
@@ -39,7 +39,7 @@ TEST(RunOptions, Defaults) {
   EXPECT_EQ(options.script, "s");
   EXPECT_EQ(options.arguments, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(options.command_line, (std::vector<std::string>{"toprun", "s", "a", "b"}));
-  EXPECT_EQ(options.program, launch::Program::script);
+  EXPECT_EQ(options.program, plan::Program::script);
   EXPECT_EQ(options.nnodes.value, std::nullopt);
   EXPECT_FALSE(options.nnodes.given());
   EXPECT_EQ(options.nproc_per_node.value, "");
@@ -107,7 +107,7 @@ TEST(RunOptions, EveryVariableOfTorchrunIsRead) {
   EXPECT_EQ(options.rdzv_id.value, "job");
   EXPECT_EQ(options.rdzv_conf.at("is_host"), "1");
   EXPECT_EQ(options.local_addr, "n2");
-  EXPECT_EQ(options.program, launch::Program::module);
+  EXPECT_EQ(options.program, plan::Program::module);
   EXPECT_EQ(options.log_dir, "logs");
   EXPECT_EQ(options.redirects.of(0), 1u);
   EXPECT_EQ(options.tee.of(0), 2u);
@@ -223,7 +223,7 @@ TEST(RunOptions, Hosts) {
       {"toprun --hosts b s", both, "--hosts b", ""},
       {"torchrun s", both, "", ""},
   };
-  const auto shown = [](const launch::Setting<std::string>& setting) {
+  const auto shown = [](const plan::Setting<std::string>& setting) {
     return setting.given() ? setting.source + " " + setting.value : "";
   };
   for (const auto& [line, environment, hosts, file] : cases) {
@@ -259,9 +259,9 @@ TEST(RunOptions, Standalone) {
 }
 
 TEST(RunOptions, WhatIsRun) {
-  EXPECT_EQ(good("toprun -m a.b").program, launch::Program::module);
-  EXPECT_EQ(good("toprun --no-python a").program, launch::Program::executable);
-  EXPECT_EQ(good("toprun --run-path --no-python -m a").program, launch::Program::script);
+  EXPECT_EQ(good("toprun -m a.b").program, plan::Program::module);
+  EXPECT_EQ(good("toprun --no-python a").program, plan::Program::executable);
+  EXPECT_EQ(good("toprun --run-path --no-python -m a").program, plan::Program::script);
   EXPECT_EQ(error_of("toprun -m --no-python a"),
             "-m and --no-python contradict each other; give only one of them");
   EXPECT_EQ(error_of("toprun --nnodes 2"), "no script given; toprun -h shows how");

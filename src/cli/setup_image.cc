@@ -12,7 +12,7 @@
 #include "container/choose.h"
 #include "container/node.h"
 #include "container/places.h"
-#include "launch/activation.h"
+#include "plan/activation.h"
 
 namespace toprun::cli {
 namespace {
@@ -61,7 +61,7 @@ class Build {
 
  private:
   Result<void> build() {
-    auto activated = launch::activate(options_.activation, environment_, record_.host);
+    auto activated = plan::activate(options_.activation, environment_, record_.host);
     if (!activated) return std::unexpected(activated.error());
     environment_ = std::move(activated->environment);
     record_.modules = setup::loaded_modules(environment_.get("LOADEDMODULES").value_or(""));

@@ -7,19 +7,19 @@
 #include "base/error.h"
 #include "cli/job_options.h"
 #include "cli/split.h"
-#include "launch/activation.h"
+#include "plan/activation.h"
 #include "setup/build.h"
 
 namespace toprun::cli {
 
 struct SetupOptions {
   SubmitOptions job;
-  std::string built;              // the environment's folder or the image's file, as given
-  std::string image_from;         // of an image what it is made of; empty: an environment
-  setup::Wanted wanted;           // of an environment; paths as given
-  launch::Activation activation;  // modules and variables
-  std::string on;                 // "slurm", "local"; empty: as there is an engine
-  bool force = false;             // what toprun setup has built there may go
+  std::string built;            // the environment's folder or the image's file, as given
+  std::string image_from;       // of an image what it is made of; empty: an environment
+  setup::Wanted wanted;         // of an environment; paths as given
+  plan::Activation activation;  // modules and variables
+  std::string on;               // "slurm", "local"; empty: as there is an engine
+  bool force = false;           // what toprun setup has built there may go
   // All of that as a record keeps it (cli/setup_contents.h), once the files that it names are read.
   std::vector<std::string> asked = {};
 };

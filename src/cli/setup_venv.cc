@@ -5,12 +5,13 @@
 
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/last_words.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/watched.h"
 #include "cli/print.h"
 #include "cli/setup_site.h"
-#include "launch/python.h"
+#include "plan/python.h"
 #include "setup/pip.h"
 
 namespace toprun::cli {
@@ -67,7 +68,7 @@ class Build {
   }
 
   Result<void> build() {
-    auto activated = launch::activate(options_.activation, environment_, record_.host);
+    auto activated = plan::activate(options_.activation, environment_, record_.host);
     if (!activated) return std::unexpected(activated.error());
     record_.modules =
         setup::loaded_modules(activated->environment.get("LOADEDMODULES").value_or(""));
@@ -81,7 +82,7 @@ class Build {
 
   Result<void> choose_python(const Environment& environment) {
     if (wanted_.python.empty()) {
-      auto python = launch::choose_python("", environment, record_.host);
+      auto python = plan::choose_python("", environment, record_.host);
       if (!python) return std::unexpected(python.error());
       wanted_.python = python->path;
     }
@@ -131,9 +132,8 @@ class Build {
 
   // Python ended in the middle: which module it was at, and by what.
   static std::string last_line(const Finished& done) {
-    const std::string_view text = trim(done.err);
-    const std::string last(text.substr(text.rfind('\n') + 1));
-    return printable(fmt::format("it ended with exit code {}; last it said: {}", done.code, last));
+    return fmt::format("it ended with exit code {}; last it said: {}", done.code,
+                       last_words(done.err));
   }
 
   const SetupOptions& options_;

@@ -120,7 +120,7 @@ Result<void> check_surroundings(SubmitOptions& options, const Environment& envir
 int act(const Split& split, const Environment& environment) {
   auto options = shell_options(split, environment);
   if (!options) return give_up(options.error());
-  launch::Activation& activation = options->activation;
+  plan::Activation& activation = options->activation;
   make_absolute(activation.venv, options->request);
   if (activation.conda.find('/') != std::string::npos) {
     make_absolute(activation.conda, options->request);

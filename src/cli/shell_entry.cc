@@ -12,12 +12,12 @@
 #include "cli/container_options.h"
 #include "container/prepare.h"
 #include "hosts/address.h"
-#include "launch/container_plan.h"
+#include "plan/container_plan.h"
 
 namespace toprun::cli {
 namespace {
 
-std::vector<std::string> options_for(const launch::Activation& activation) {
+std::vector<std::string> options_for(const plan::Activation& activation) {
   std::vector<std::string> words;
   if (!activation.modules.empty()) words.push_back("--modules=" + join(activation.modules, ","));
   if (!activation.before.empty()) words.push_back("--before=" + activation.before);
@@ -57,15 +57,15 @@ Error enter_shell(const std::string& shell, const ShellPlace& place,
                   const Environment& environment) {
   const std::string host = hosts::host_name();
   const bool in_container = !place.container.empty();
-  launch::Activation wanted = place.activation;
+  plan::Activation wanted = place.activation;
   if (in_container) wanted.venv = wanted.conda = {};  // entered inside
-  auto activated = launch::activate(wanted, environment, host);
+  auto activated = plan::activate(wanted, environment, host);
   if (!activated) return activated.error();
   activated->environment.unset(entered_shell_variable);
   if (!in_container) return become({shell}, activated->environment);
   const bool on_terminal = ::isatty(STDIN_FILENO) == 1;
-  const auto plan = launch::plan_shell(place.container, place.activation.venv,
-                                       activated->environment, host, on_terminal);
+  const auto plan = plan::plan_shell(place.container, place.activation.venv, activated->environment,
+                                     host, on_terminal);
   if (!plan) return plan.error();
   const auto prepared =
       container::prepare(*plan->runtime, plan->run, plan->node, activated->environment,

@@ -6,7 +6,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "container/container.h"
-#include "launch/activation.h"
+#include "plan/activation.h"
 
 namespace toprun::cli {
 
@@ -15,7 +15,7 @@ inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
 
 // Where the shell is to find itself.
 struct ShellPlace {
-  launch::Activation activation;
+  plan::Activation activation;
   container::Wanted container;
 };
 

@@ -18,7 +18,7 @@
 #include "cli/split.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
-#include "launch/program.h"
+#include "plan/program.h"
 #include "scheduler/queue.h"
 
 namespace toprun::cli {
@@ -32,16 +32,16 @@ bool is_file(const std::string& path) {
 }
 
 // A program that modules, a virtual environment or an image bring is found on the job's nodes only.
-Result<void> check_script(const launch::Options& run, const Environment& environment) {
-  const bool is_brought = run.program == launch::Program::executable &&
+Result<void> check_script(const plan::Options& run, const Environment& environment) {
+  const bool is_brought = run.program == plan::Program::executable &&
                           (!run.activation.empty() || !run.container.empty());
-  return is_brought ? Result<void>{} : launch::check_program(run, environment);
+  return is_brought ? Result<void>{} : plan::check_program(run, environment);
 }
 
 // An image's folder is shared with the job's nodes, whose machines may be others. A job that begins
 // after another may find what that one makes. An environment that is entered inside is not here.
 Result<void> check_surroundings(SubmitOptions& options, const Environment& environment) {
-  const launch::Options& run = options.run;
+  const plan::Options& run = options.run;
   if (run.container.empty()) {
     return check_activation(run.activation, options.request, environment, options.notes);
   }

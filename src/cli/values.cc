@@ -186,7 +186,7 @@ Result<std::string> parse_backend(const Given& given) {
                 "use one of the two");
 }
 
-Result<launch::Endpoint> parse_endpoint(const Given& given) {
+Result<plan::Endpoint> parse_endpoint(const Given& given) {
   std::string_view host = trim(given.value);
   std::optional<std::string_view> port;
   if (host.find('/') != std::string_view::npos)
@@ -206,7 +206,7 @@ Result<launch::Endpoint> parse_endpoint(const Given& given) {
     host = host.substr(1, bracket - 1);
   }
   if (!is_host(host)) return refuse(given, "must be HOST:PORT, with a host name or an address");
-  launch::Endpoint endpoint{std::string(host), std::nullopt};
+  plan::Endpoint endpoint{std::string(host), std::nullopt};
   if (!port) return endpoint;
   endpoint.port = number_in(*port, 0, max_port);
   if (!endpoint.port) {
@@ -255,11 +255,11 @@ Result<RendezvousSettings> parse_rendezvous_settings(const Given& given) {
   return settings;
 }
 
-Result<launch::StreamMap> parse_streams(const Given& given) {
+Result<plan::StreamMap> parse_streams(const Given& given) {
   constexpr int both = 3;
-  launch::StreamMap streams;
+  plan::StreamMap streams;
   if (const auto all = number_in(given.value, 0, both)) {
-    streams.all = static_cast<launch::StreamSet>(*all);
+    streams.all = static_cast<plan::StreamSet>(*all);
     return streams;
   }
   constexpr std::string_view form = "0 (none), 1 (stdout), 2 (stderr) or 3 (both)";
@@ -274,7 +274,7 @@ Result<launch::StreamMap> parse_streams(const Given& given) {
     if (pair.size() != 2 || !rank || !set) {
       return refuse(given, fmt::format("\"{}\" must be a local rank, a colon and {}", part, form));
     }
-    streams.by_local_rank[*rank] = static_cast<launch::StreamSet>(*set);
+    streams.by_local_rank[*rank] = static_cast<plan::StreamSet>(*set);
   }
   return streams;
 }
@@ -385,8 +385,8 @@ Result<std::vector<int>> parse_signals(const Given& given) {
   return signals;
 }
 
-Result<launch::NumaBinding> parse_numa_binding(const Given& given) {
-  using launch::NumaBinding;
+Result<agent::NumaBinding> parse_numa_binding(const Given& given) {
+  using agent::NumaBinding;
   constexpr std::array<std::string_view, 4> names = {"node", "socket", "exclusive", "core-complex"};
   constexpr std::array bindings = {NumaBinding::node, NumaBinding::socket, NumaBinding::exclusive,
                                    NumaBinding::core_complex};
@@ -425,7 +425,7 @@ Result<std::vector<std::string>> parse_modules(const Given& given) {
 }
 
 Result<OrderChoice> parse_order(const Given& given) {
-  using launch::Order;
+  using plan::Order;
   constexpr std::array<std::pair<std::string_view, Order>, 4> orders = {
       {{"topology", Order::topology},
        {"name", Order::name},

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "launch/options.h"
+#include "plan/options.h"
 
 namespace toprun::cli {
 
@@ -50,7 +50,7 @@ Result<std::string> parse_processes_per_node(const Given& given);
 Result<std::string> parse_backend(const Given& given);
 // HOST[:PORT]; an IPv6 address with a port in brackets, which the result leaves out. Port 0 is
 // allowed: the kernel chooses one.
-Result<launch::Endpoint> parse_endpoint(const Given& given);
+Result<plan::Endpoint> parse_endpoint(const Given& given);
 // A host name or address without a port; brackets around an IPv6 address are taken away.
 Result<std::string> parse_host(const Given& given);
 struct RendezvousSettings {
@@ -64,7 +64,7 @@ struct RendezvousSettings {
 // whole seconds. Other keys have no effect, as in torchrun.
 Result<RendezvousSettings> parse_rendezvous_settings(const Given& given);
 // 0…3, or LOCAL_RANK:0…3 separated by commas, where ranks that are not named get 0.
-Result<launch::StreamMap> parse_streams(const Given& given);
+Result<plan::StreamMap> parse_streams(const Given& given);
 // Local ranks separated by commas: each once, ascending.
 Result<std::vector<int>> parse_local_ranks(const Given& given);
 // Texts separated by commas; a double comma stands for one in a text. Empty: none.
@@ -77,7 +77,7 @@ Result<std::uint64_t> parse_size(const Given& given);
 // Names of signals that a process may pass on, with or without SIG, separated by commas; each
 // signal once, in the order given.
 Result<std::vector<int>> parse_signals(const Given& given);
-Result<launch::NumaBinding> parse_numa_binding(const Given& given);
+Result<agent::NumaBinding> parse_numa_binding(const Given& given);
 
 // NAME or NAME=VALUE, as a shell can set it.
 Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Given& given);
@@ -85,7 +85,7 @@ Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const 
 Result<std::vector<std::string>> parse_modules(const Given& given);
 
 struct OrderChoice {
-  launch::Order order = launch::Order::automatic;
+  plan::Order order = plan::Order::automatic;
   std::string file;
 };
 Result<OrderChoice> parse_order(const Given& given);

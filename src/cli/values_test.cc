@@ -6,7 +6,7 @@
 namespace toprun::cli {
 namespace {
 
-using launch::Order;
+using plan::Order;
 
 Given given(std::string value) {
   return {"--flag", std::move(value), false};
@@ -282,7 +282,7 @@ TEST(Values, Signals) {
 }
 
 TEST(Values, NumaBinding) {
-  using launch::NumaBinding;
+  using agent::NumaBinding;
   EXPECT_EQ(parse_numa_binding(given("node")), NumaBinding::node);
   EXPECT_EQ(parse_numa_binding(given("socket")), NumaBinding::socket);
   EXPECT_EQ(parse_numa_binding(given("exclusive")), NumaBinding::exclusive);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/files.h"
+#include "base/last_words.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "container/binds.h"
@@ -122,10 +123,11 @@ std::vector<Command> Preparation::commands() const {
 
 Error Preparation::failure(const Command& command, int code, std::string_view its_words) const {
   if (auto error = runtime_.explain(its_words, run_, node_)) return *std::move(error);
-  return {
-      what(),
-      fmt::format("{} ended with code {}: {}", command.argv.front(), code, last_words(its_words)),
-      "try it by hand: " + shell_quote(command.argv)};
+  const std::string said = last_words(its_words);
+  return {what(),
+          fmt::format("{} ended with code {}{}", command.argv.front(), code,
+                      said.empty() ? ", without a word" : ": " + said),
+          "try it by hand: " + shell_quote(command.argv)};
 }
 
 Result<void> Preparation::completed() {
@@ -155,14 +157,6 @@ std::string fingerprint(std::string_view image) {
   struct stat status {};
   if (::stat(parsed->path.c_str(), &status) != 0) return {};
   return fmt::format("{} {}.{:09}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-}
-
-std::string last_words(std::string_view text) {
-  std::string last;
-  for (const std::string_view line : split(text, '\n')) {
-    if (!trim(line).empty()) last = printable(trim(line));
-  }
-  return last.empty() ? "it said nothing" : last;
 }
 
 Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,

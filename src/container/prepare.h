@@ -71,7 +71,4 @@ Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
 // What tells that an image's file is still the same one: size and time; empty for a reference.
 std::string fingerprint(std::string_view image);
 
-// The last line that is no blank one of what a program wrote.
-std::string last_words(std::string_view text);
-
 }  // namespace toprun::container

@@ -151,10 +151,5 @@ TEST_F(Prepare, PlacesForMountsWhereItIsWritable) {
   EXPECT_FALSE(fs::exists(folder.path() / "kept/outside"));
 }
 
-TEST(LastWords, Table) {
-  EXPECT_EQ(last_words("a\nb\n\n"), "b");
-  EXPECT_EQ(last_words(" \n"), "it said nothing");
-}
-
 }  // namespace
 }  // namespace toprun::container

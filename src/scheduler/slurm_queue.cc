@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/last_words.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "scheduler/slurm_jobs.h"
@@ -36,10 +37,8 @@ Environment plain(Environment environment) {
 
 // The line of stderr that tells: the last one, because warnings come first.
 std::string complaint(const Finished& finished) {
-  std::string_view text = trim(finished.err);
-  text = trim(text.substr(text.rfind('\n') + 1));
-  if (text.empty()) return fmt::format("exit code {}", finished.code);
-  return std::string(text);
+  const std::string said = last_words(finished.err);
+  return said.empty() ? fmt::format("exit code {}", finished.code) : said;
 }
 
 // Slurm answered by a failure.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/last_words.h"
 #include "base/text.h"
 #include "scheduler/ssh.h"
 
@@ -51,12 +52,6 @@ std::optional<SshTrouble> denied(std::string_view said) {
                                  : "check user and key: `ssh HOST true` has to work"};
 }
 
-std::string_view last_line(std::string_view said) {
-  said = trim(said);
-  const std::size_t end = said.find_last_of("\r\n");
-  return trim(end == std::string_view::npos ? said : said.substr(end + 1));
-}
-
 }  // namespace
 
 SshTrouble ssh_trouble(std::string_view said) {
@@ -68,9 +63,9 @@ SshTrouble ssh_trouble(std::string_view said) {
     const std::string_view own = line_at(searched, at);
     return {std::string(known.why.empty() ? own : known.why), std::string(known.fix)};
   }
-  const std::string_view last = last_line(said);
+  const std::string last = last_words(said);
   if (last.empty()) return {"ssh ended without a word", "try `ssh HOST true`"};
-  return {std::string(last), "try `ssh HOST true`"};
+  return {last, "try `ssh HOST true`"};
 }
 
 }  // namespace toprun::scheduler

@@ -143,7 +143,10 @@ class Image(support.TestCase):
         env = {"TOPRUN_CONTAINERS": str(self.folder())}
         words = ["--container-name", "mine", "--writable", "--no-python", "sh", "-c",
                  "echo x >>/data/seen; cat /data/seen"]
-        self.assertEqual(self.contained(*words, env=env).out, "x\n")
+        first = self.contained(*words, env=env)
+        if "permitted capability set" in first.err:
+            self.skipTest("Apptainer unpacks no image with the capabilities of this machine's root")
+        self.assertEqual(first.out, "x\n", first)
         self.assertEqual(self.contained(*words, env=env).out, "x\nx\n")
         changed = self.folder() / "small.sif"
         shutil.copy(self.image, changed)

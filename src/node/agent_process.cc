@@ -1,0 +1,334 @@
+#include "node/agent_process.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "base/console.h"
+#include "base/text.h"
+#include "base/uncaught.h"
+#include "base/voice.h"
+#include "hosts/resolve.h"
+#include "node/cloud_probe.h"
+#include "node/ending.h"
+#include "node/member.h"
+#include "node/nvlink_probe.h"
+#include "node/preflight.h"
+#include "node/presence_watch.h"
+#include "node/root.h"
+#include "node/session.h"
+#include "plan/orders.h"
+#include "rendezvous/dial.h"
+#include "scheduler/engine.h"
+#include "topology/k8s_labels.h"
+#include "topology/ports.h"
+
+namespace toprun::node {
+namespace asio = boost::asio;
+using rendezvous::Secret;
+
+namespace {
+
+constexpr std::chrono::milliseconds own_name_limit{2'000};
+constexpr std::chrono::milliseconds word_limit{2'000};  // to find the root, only to tell it why not
+constexpr std::chrono::seconds between_rival_looks{2};
+constexpr int last_watcher = 3;  // the nodes 1 … 3 look whether the root is there
+
+bool is_own(const hosts::Address& address) {
+  if (address.is_loopback()) return true;
+  const auto own = hosts::local_addresses();
+  return own && std::ranges::find(*own, address, &hosts::LocalAddress::address) != own->end();
+}
+
+// Whether the root is, or may be, on this very host; which may not be able to resolve its own name.
+bool root_is_here(const plan::Job& job) {
+  if (!job.other_root_hosts.empty()) return true;
+  const auto addresses = hosts::resolve(job.root_host, own_name_limit);
+  if (!addresses) return lower(job.root_host) == lower(hosts::host_name());
+  return std::ranges::any_of(*addresses, is_own);
+}
+
+// Addresses at which peers may reach this host, without the one that leads to the root.
+std::vector<std::string> own_addresses(const plan::Job& job) {
+  std::vector<std::string> texts;
+  const auto add = [&](const hosts::Address& address) {
+    if (address.is_loopback() || address.is_link_local()) return;
+    if (std::ranges::find(texts, address.text()) == texts.end()) texts.push_back(address.text());
+  };
+  if (job.options.local_addr) {
+    if (const auto named = hosts::resolve(*job.options.local_addr, own_name_limit)) {
+      for (const hosts::Address& address : *named) add(address);
+    }
+  }
+  if (const auto own = hosts::local_addresses()) {
+    for (const hosts::LocalAddress& local : *own) add(local.address);
+  }
+  return texts;
+}
+
+// What the pod's specification tells of the node that it is on.
+std::optional<rendezvous::KubeNode> kube_node(const plan::Job& job) {
+  rendezvous::KubeNode node{job.environment.get("NODE_NAME").value_or(""),
+                            topology::injected_labels(job.environment)};
+  if (node.name.empty() && !node.labels) return std::nullopt;
+  return node;
+}
+
+rendezvous::Join introduce(const Session& session) {
+  const plan::Job& job = session.job;
+  rendezvous::Join join;
+  join.agent = session.identity.agent;
+  join.host = job.place.node_name;
+  join.pid = ::getpid();
+  join.nnodes = job.place.nodes_estimated ? 0 : job.nnodes;
+  join.slots = job.nproc;
+  join.node_rank = job.options.node_rank.value;
+  join.node_index = job.place.my_node;
+  join.local_rank = job.place.local_rank;
+  join.task = job.place.task;
+  join.role = job.options.role;
+  if (job.several_processes()) join.addresses = own_addresses(job);
+  join.store_port = session.port;
+  join.location = job.place.location;
+  join.location_pattern = job.place.location_pattern;
+  if (job.locates()) join.kube = kube_node(job);
+  if (job.locates() && topology::needs_ports(job.options.topology)) {
+    join.ports = topology::ports_text(topology::read_ports());
+  }
+  if (job.options.preflight && !session.unfit) join.evidence = examine(job);
+  return join;
+}
+
+// Until it has joined, a signal ends an agent at once: nothing has been started yet.
+void end_at_signals(Session& session) {
+  session.on_signal = [&session](int signal, bool) {
+    if (signal == run::grow_signal) return;
+    say(fmt::format("ended by signal {} before the workers were started", signal));
+    session.container.reset();  // which may be on its way
+    leave(128 + signal);
+  };
+}
+
+// Of two agents that were told to be the root, the others find the one at the endpoint.
+asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
+  const plan::Job& job = session.job;
+  asio::steady_timer pause(session.io);
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  while (root.is_gathering()) {
+    const auto there = co_await rendezvous::who_listens(
+        session.io, job.root_host, job.ports.front(), session.identity, job.patience);
+    const bool rival = there && there->role == rendezvous::Role::root &&
+                       there->job == session.identity.job && there->agent != session.identity.agent;
+    if (rival && root.is_gathering()) {
+      say(fail(fmt::format("this node, {}, was told to be the job's root", job.place.node_name),
+               fmt::format("the root is at {} already", job.root_host),
+               "give each node a --node-rank of its own")
+              .error()
+              .line());
+      session.container.reset();
+      leave(exit_failure);
+    }
+    pause.expires_after(between_rival_looks);
+    co_await pause.async_wait(quietly);
+  }
+}
+
+asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint) {
+  if (session.unfit && !session.job.others_come()) {
+    say(session.unfit->line());
+    co_await session.last_words();
+    co_return session.unfit->exit_code;
+  }
+  end_at_signals(session);
+  const CloudProbe cloud(session.io, session.job);
+  const NvlinkProbe nvlink(session.io, session.job);
+  // Before the root takes in anybody: it is the first member of its own job.
+  rendezvous::Join own = introduce(session);
+  own.cloud = co_await cloud.answer();
+  own.nvlink = co_await nvlink.answer();
+  Root root(session, std::move(secret));
+  Member member(session, root.admit_own(own), std::nullopt, session.identity.agent);
+  if (!owns_endpoint) {
+    asio::co_spawn(session.io, look_for_a_rival(session, root), end_of_task);
+  }
+  // The member runs beside the root until the root tells it, as all others, to finish.
+  asio::co_spawn(session.io, member.run(),
+                 [](const std::exception_ptr& error, int) { end_of_task(error); });
+  const run::Course record = co_await root.run();
+  // What other nodes' workers printed (--gather-output) stands before the run's end.
+  [[maybe_unused]] const bool all_shown = co_await session.flushed();
+  // First of all: an engine may end all at once as soon as the first process has ended.
+  tell_the_end(session.job, record);
+  session.ended_with = record.verdict.exit_code;
+  co_await root.farewell();
+  if (session.container) co_await session.container->end();
+  // Links and timers may still call the root: it has to outlive the event loop.
+  co_await session.last_words();
+  co_return record.verdict.exit_code;
+}
+
+// Closes the link and waits until the root has taken all that was said.
+asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Link> link) {
+  const auto closed = std::make_shared<asio::steady_timer>(io, run::farewell_timeout);
+  link->on_closed = [closed] { closed->cancel(); };
+  link->close();
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  co_await closed->async_wait(quietly);
+}
+
+// A few of the nodes look, and end all others too, if there are any.
+std::optional<Error> root_has_ended(const plan::Job& job, PresenceWatch& presence) {
+  const int index = job.place.my_node.value_or(0);
+  const bool looks = index > 0 && index <= last_watcher && job.place.local_rank.value_or(0) == 0;
+  const bool listed = std::ranges::find(job.place.nodes, job.root_host, &scheduler::Node::name) !=
+                      job.place.nodes.end();
+  if (!looks || !listed) return std::nullopt;
+  presence.look_if_due();
+  if (!presence.has_ended(job.root_host)) return std::nullopt;
+  if (job.nnodes > last_watcher + 1 || job.place.local_rank) scheduler::end_step(job.environment);
+  return Error{fmt::format("{} has ended before this node, {}, could join", job.root_host,
+                           job.place.node_name),
+               "the root agent was to be there, and the engine has no process of the run there",
+               "look above for what it said; is toprun there too?", exit_failure};
+}
+
+asio::awaitable<int> be_member(Session& session, Secret secret) {
+  const plan::Job& job = session.job;
+  session.door.become_agent();
+  end_at_signals(session);
+  const CloudProbe cloud(session.io, job);
+  const NvlinkProbe nvlink(session.io, job);
+  rendezvous::RootAddress where{job.root_host, job.ports,           job.port_is_ours_to_choose, {},
+                                job.nnodes,    job.other_root_hosts};
+  if (job.place.task && !job.place.root_candidates.empty()) {
+    where.hint =
+        fmt::format("if none of these hosts has {}'s rank 0, add to toprun: --rdzv-endpoint HOST",
+                    job.place.node_count_source);
+  } else if (!job.is_root) {
+    where.hint =
+        fmt::format("if no host owns {}, give {}--rdzv-conf is_host=1 on one", job.root_host,
+                    plan::node_rank_is_a_wish(job.options) ? "" : "--node-rank on each, or ");
+  }
+  std::string root_agent;
+  const rendezvous::MakeJoin make_join =
+      [&](const rendezvous::Channel& channel) -> asio::awaitable<rendezvous::Join> {
+    rendezvous::Join join = introduce(session);
+    sockaddr_storage storage{};
+    const auto local = channel.local();
+    std::memcpy(&storage, local.data(), local.size());
+    session.route = hosts::Address::from(storage);
+    join.cloud = co_await cloud.answer();
+    join.nvlink = co_await nvlink.answer();
+    co_return join;
+  };
+  PresenceWatch presence(session.io, job);
+  where.hopeless = [&] { return root_has_ended(job, presence); };
+  // Where the others are started by hand this one's user is told at once, and waits for nobody.
+  const bool by_hand = session.unfit && !job.others_come();
+  if (by_hand) say(session.unfit->line());
+  const auto limit = by_hand ? word_limit : job.join_timeout;
+  auto joined = co_await rendezvous::join_root(session.io, where, session.identity,
+                                               std::move(secret), job.patience, limit, make_join);
+  if (!joined) {
+    const Error& error = session.unfit ? *session.unfit : joined.error();
+    if (!by_hand) say(error.line());
+    co_await session.last_words();
+    co_return error.exit_code;
+  }
+  Member member(session, joined->channel, joined->root, joined->root_agent);
+  joined->channel->start();
+  const int exit_code = co_await member.run();
+  if (session.container) co_await session.container->end();
+  co_await part(session.io, joined->channel);
+  co_await session.last_words();
+  co_return exit_code;
+}
+
+std::string words_for(Secret::Origin origin) {
+  switch (origin) {
+    case Secret::Origin::given:
+      return "agents trust each other by the secret that they were given";
+    case Secret::Origin::munge:
+      return "agents trust each other by munge";
+    case Secret::Origin::derived:
+      break;
+  }
+  return "agents trust whoever knows the job's id";
+}
+
+void tell_the_trust(const Session& session, const Secret& secret, bool root) {
+  if (!session.job.several_processes()) return;
+  if (session.job.options.verbose > 0) say(words_for(secret.origin()));
+  if (!root || secret.origin() != Secret::Origin::derived) return;
+  say(
+      fmt::format("no secret: whoever reaches port {} of this host may join the job; to keep "
+                  "others out, set TOPRUN_SECRET to the same text on all nodes",
+                  session.port));
+}
+
+struct Place {
+  bool is_root;
+  bool owns_endpoint;  // where the others look for the root
+};
+
+// Binds the port and decides who is root: whoever is told to be, else the first to bind the job's
+// port on the host that owns the endpoint's address.
+Result<Place> take_place(Session& session) {
+  const plan::Job& job = session.job;
+  if (!job.several_processes()) {
+    auto listening = session.listen(true, false);
+    if (!listening) return std::unexpected(listening.error());
+    return Place{true, true};
+  }
+  const bool here = root_is_here(job);
+  if (job.is_root.value_or(here)) {
+    auto listening = session.listen(true, here);
+    if (listening) return Place{true, here};
+    if (job.is_root) return std::unexpected(listening.error());
+  }
+  auto listening = session.listen(false, here);
+  if (!listening) return std::unexpected(listening.error());
+  return Place{false, here};
+}
+
+}  // namespace
+
+int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd) {
+  Session session(job, heartbeat_fd);
+  if (orders.from_launcher) session.follow_launcher();
+  const auto place = take_place(session);
+  if (!place) {
+    const Error& error = session.unfit ? *session.unfit : place.error();
+    say(error.line());
+    return error.exit_code;
+  }
+  auto secret = rendezvous::choose_secret(job.environment, orders.secret,
+                                          job.place.engine == "slurm", place->is_root, job.name);
+  if (!secret) {
+    say(secret.error().line());
+    return secret.error().exit_code;
+  }
+  tell_the_trust(session, *secret, place->is_root);
+  int exit_code = exit_failure;
+  if (!session.unfit && job.in_container() && job.place.stance != scheduler::Stance::in_place) {
+    session.container = std::make_unique<NodeContainer>(session.io, job);
+    asio::co_spawn(session.io, session.container->bring_up(), end_of_task);
+  }
+  asio::co_spawn(session.io,
+                 place->is_root ? be_root(session, std::move(*secret), place->owns_endpoint)
+                                : be_member(session, std::move(*secret)),
+                 [&](const std::exception_ptr& error, int code) {
+                   if (error) std::rethrow_exception(error);
+                   exit_code = code;
+                   session.io.stop();
+                 });
+  session.io.run();
+  return exit_code;
+}
+
+}  // namespace toprun::node

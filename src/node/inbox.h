@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <optional>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/clock.h"
+
+namespace toprun::node {
+
+// Where everything that happens to an agent arrives, in order, so that the story of a run can wait
+// for it in one place. One reader; all on the io_context's thread.
+template <class Event>
+class Inbox {
+ public:
+  explicit Inbox(boost::asio::io_context& io) : arrived_(io) {}
+
+  void push(Event event) {
+    events_.push_back(std::move(event));
+    arrived_.cancel();
+  }
+
+  // The next event, or nullopt once `deadline` has passed.
+  boost::asio::awaitable<std::optional<Event>> next(std::optional<SteadyTime> deadline = {}) {
+    constexpr auto quietly = boost::asio::as_tuple(boost::asio::use_awaitable);
+    while (events_.empty()) {
+      if (deadline && std::chrono::steady_clock::now() >= *deadline) co_return std::nullopt;
+      arrived_.expires_at(deadline.value_or(SteadyTime::max()));
+      co_await arrived_.async_wait(quietly);
+    }
+    std::optional<Event> event(std::move(events_.front()));
+    events_.pop_front();
+    co_return event;
+  }
+
+ private:
+  boost::asio::steady_timer arrived_;
+  std::deque<Event> events_;
+};
+
+}  // namespace toprun::node

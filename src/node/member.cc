@@ -1,0 +1,343 @@
+#include "node/member.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include <boost/asio/co_spawn.hpp>
+
+#include "agent/copying_console.h"
+#include "agent/error_file.h"
+#include "agent/keeper.h"
+#include "base/console.h"
+#include "base/text.h"
+#include "base/uncaught.h"
+#include "node/ending.h"
+#include "node/node_log.h"
+#include "node/notice.h"
+#include "rendezvous/dial.h"
+
+namespace toprun::node {
+namespace asio = boost::asio;
+using nlohmann::json;
+using rendezvous::Loss;
+using std::chrono::milliseconds;
+
+namespace {
+
+run::SignalMeaning meaning_of(int signal, const plan::Options& options) {
+  if (asks_to_grow(signal, options)) return run::SignalMeaning::grow;
+  return is_notice(signal, options) ? run::SignalMeaning::notice : run::SignalMeaning::end;
+}
+
+// Agents that somebody started by hand print to separate places; an engine gathers its tasks'
+// output, and there the root's last line is enough.
+bool has_own_terminal(const plan::Job& job) {
+  return job.place.engine == "manual" && !job.environment.has("SLURM_STEP_ID");
+}
+
+run::PartSettings settings_of(const Session& session,
+                              const std::optional<hosts::Address>& root_address) {
+  const plan::Job& job = session.job;
+  run::PartSettings settings;
+  settings.host = job.place.node_name;
+  settings.root = root_address ? root_address->text() : "this host";
+  settings.is_own = !root_address;
+  settings.elastic = job.is_elastic();
+  settings.has_container = session.container != nullptr;
+  settings.has_own_terminal = root_address && has_own_terminal(job);
+  settings.root_speaks = root_address && job.place.started_together;
+  settings.unfit = session.unfit;
+  settings.stop_grace = job.grace.stop;
+  settings.fence_grace = fence_grace;
+  return settings;
+}
+
+// What the environment says, which is what a program goes by.
+int rank_told_to(const agent::WorkerPlan& worker) {
+  return static_cast<int>(parse_int(worker.environment.get("RANK").value_or("")).value_or(-1));
+}
+
+}  // namespace
+
+Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
+               std::optional<hosts::Address> root_address, std::string root_agent)
+    : session_(session),
+      root_(std::move(root)),
+      root_address_(root_address),
+      root_agent_(std::move(root_agent)),
+      inbox_(session.io),
+      part_(settings_of(session, root_address_)) {
+  root_->on_message = [this](const json& message) { heard(message); };
+  root_->on_lost = [this](Loss loss) { push(run::RootLost{std::move(loss)}); };
+  // A root that is done with a member says so first.
+  root_->on_closed = [this] {
+    push(run::RootLost{{Loss::Kind::closed, "it closed the connection"}});
+  };
+  session_.on_signal = [this](int signal, bool for_all) {
+    push(run::GotSignal{signal, meaning_of(signal, session_.job.options), for_all});
+  };
+  session_.on_orphaned = [this](std::string why, milliseconds grace) {
+    push(run::KeeperLost{std::move(why), grace});
+  };
+  session_.on_resize = [this] {
+    if (workers_) workers_->resize();
+  };
+  session_.on_pause = [this](bool paused) {
+    if (workers_) workers_->pause(paused);
+  };
+}
+
+void Member::heard(const json& message) {
+  auto told = rendezvous::to_node_in(message);
+  if (!told) return push(run::RootLost{{Loss::Kind::malformed, told.error().line()}});
+  if (*told) push(run::Told{**std::move(told)});
+}
+
+asio::awaitable<int> Member::run() {
+  agent::tell_keeper_of_joining();
+  carry_out();
+  while (!part_.over()) {
+    const auto wake_at = part_.wake_at();
+    const auto event = co_await inbox_.next(wake_at);
+    const auto now = std::chrono::steady_clock::now();
+    if (event) {
+      part_.on(*event, now);
+    } else {
+      part_.pass(now);
+    }
+    carry_out();
+  }
+  session_.on_signal = {};
+  session_.on_orphaned = {};
+  session_.on_pause = {};
+  session_.on_resize = {};
+  root_->on_message = {};
+  root_->on_lost = {};
+  root_->on_closed = {};
+  if (part_.exit_code() != 0) pass_on_the_error_file();
+  co_return part_.exit_code();
+}
+
+void Member::carry_out() {
+  for (auto actions = part_.take(); !actions.empty(); actions = part_.take()) {
+    for (const run::PartAction& action : actions) {
+      std::visit([this](const auto& what) { act(what); }, action);
+    }
+  }
+}
+
+void Member::act(const run::Report& report) {
+  root_->send(rendezvous::to_wire(report.message));
+}
+
+// The workers of the attempt before are gone; no client of theirs may be left either.
+void Member::act(const run::FindStore& find) {
+  workers_.reset();
+  const bool here = find.assignment.store.agent == session_.identity.agent;
+  session_.renew_store(here, [this, assignment = find.assignment] { locate_store(assignment); });
+}
+
+void Member::locate_store(const rendezvous::Assignment& assignment) {
+  rendezvous::StoreAddress store = assignment.store;
+  const bool here = store.agent == session_.identity.agent;
+  const bool beside = session_.job.reach() == hosts::Reach::this_host;
+  if (!store.exact.empty() || beside || (here && !session_.job.several_processes())) {
+    return push(run::StoreFound{assignment.attempt,
+                                store.exact.empty() ? hosts::loopback().text() : store.exact});
+  }
+  // The way that reached the root is the surest one to a store beside the root.
+  if (root_address_ && store.agent == root_agent_) {
+    store.addresses.insert(store.addresses.begin(), root_address_->text());
+  }
+  std::ranges::stable_partition(store.addresses, [](const std::string& address) {
+    return address.find(':') == std::string::npos;  // IPv4 first: not every script takes IPv6
+  });
+  asio::co_spawn(session_.io, find_store(assignment.attempt, std::move(store)), end_of_task);
+}
+
+asio::awaitable<void> Member::find_store(int attempt, rendezvous::StoreAddress store) {
+  const auto address = co_await rendezvous::find_store(session_.io, std::move(store),
+                                                       session_.identity, session_.job.patience);
+  if (!address) {
+    push(run::StoreFound{attempt, std::unexpected(address.error())});
+    co_return;
+  }
+  if (!address->is_v4()) {
+    say(fmt::format("rank 0's node is reachable by IPv6 only: MASTER_ADDR is {}", address->text()));
+  }
+  push(run::StoreFound{attempt, address->text()});
+}
+
+void Member::act(const run::AwaitContainer& await) {
+  asio::co_spawn(session_.io, await_container(await.attempt), end_of_task);
+}
+
+asio::awaitable<void> Member::await_container(int attempt) {
+  Result<void> outcome = co_await session_.container->up();
+  push(run::ContainerUp{attempt, std::move(outcome)});
+}
+
+void Member::act(const run::StartWorkers& wanted) {
+  auto started = start(wanted);
+  if (started && session_.paused) workers_->pause(true);
+  push(run::WorkersStarted{std::move(started)});
+}
+
+Result<rendezvous::Started> Member::start(const run::StartWorkers& wanted) {
+  const plan::Job& job = session_.job;
+  if (auto made = make_logs(wanted.assignment.run_id); !made) {
+    return std::unexpected(made.error());
+  }
+  const Workplace place = session_.container ? session_.container->workplace() : on_the_host(job);
+  auto plan = plan_work(job, place, wanted.assignment, wanted.master_addr, session_.route, *logs_);
+  if (!plan) return std::unexpected(plan.error());
+  plan_ = std::move(*plan);
+  exits_.clear();
+  if (!console_) choose_console(wanted.assignment);
+  plan_.output.console = console_;
+  workers_ =
+      std::make_unique<agent::Workers>(session_.io, children(), job.place.node_name, plan_.workers,
+                                       agent::Workers::Observer{
+                                           [this](const agent::WorkerExit& exit) {
+                                             exits_.push_back(exit);
+                                             push(run::WorkerEnded{exit});
+                                           },
+                                           [this] { push(run::WorkersGone{last_words()}); },
+                                       },
+                                       plan_.output);
+  if (auto started = workers_->start(); !started) return std::unexpected(started.error());
+  rendezvous::Started news;
+  if (!plan_.workers.empty()) news.first_rank = rank_told_to(plan_.workers.front());
+  // Of ranks in place each has a folder of its own.
+  const bool in_place = job.place.stance == scheduler::Stance::in_place;
+  if (logs_->kept() && !in_place) news.logs = logs_->folder();
+  return news;
+}
+
+Result<void> Member::make_logs(const std::string& run_id) {
+  if (logs_) return {};
+  const plan::Job& job = session_.job;
+  auto logs = session_.container && !job.options.log_dir
+                  ? agent::Logs::within(session_.container->folder())
+                  : agent::Logs::create(job.options.log_dir, run_id, job.environment);
+  if (!logs) return std::unexpected(logs.error());
+  logs_.emplace(std::move(*logs));
+  return {};
+}
+
+std::shared_ptr<agent::Children> Member::children() {
+  if (session_.container) return session_.container->shim();
+  std::shared_ptr<agent::Children> own =
+      agent::own_children(session_.io, session_.job.inherited, session_.job.place.node_name);
+  own->on_progress = [this] { session_.show_life(); };
+  return own;
+}
+
+void Member::choose_console(const rendezvous::Assignment& assignment) {
+  console_ = session_.terminal;
+  if (root_address_ && session_.job.options.gather_output) {
+    const auto deliver = [root = root_](bool is_err, std::string lines) {
+      root->send(rendezvous::to_wire(
+          rendezvous::ToRoot{std::nullopt, rendezvous::OutputLines{is_err, std::move(lines)}}));
+    };
+    relay_ = agent::Relay::create(
+        session_.io, deliver, assignment.colours,
+        agent::Relay::credit_among(static_cast<std::size_t>(assignment.group_world_size)));
+    console_ = relay_;
+  }
+  const auto path = node_log_path(session_.job.options, session_.job.place.node_name);
+  if (!path) return;
+  // What cannot be opened is said where launch() opens it for the agent's own lines.
+  if (auto file = open_node_log(*path)) {
+    console_ =
+        std::make_shared<agent::CopyingConsole>(session_.io, console_, *std::move(file), *path);
+  }
+}
+
+rendezvous::Gone Member::last_words() const {
+  rendezvous::Gone gone;
+  const store::Server::Activity activity = session_.store->activity();
+  const auto now = std::chrono::steady_clock::now();
+  const auto age = [now](SteadyTime time) {
+    return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(now - time));
+  };
+  if (activity.first_connect) gone.first_connect_age = age(*activity.first_connect);
+  if (activity.last_connect) gone.last_connect_age = age(*activity.last_connect);
+  return gone;
+}
+
+void Member::act(const run::StopWorkers& stop) {
+  workers_->stop(stop.grace);
+}
+
+void Member::act(const run::InterruptWorkers& interrupt) {
+  workers_->forward(interrupt.signal);
+  workers_->pause(false);  // a stopped process could not act on it
+}
+
+void Member::act(const run::NotifyWorkers& notify) {
+  workers_->notify(notify.signal);
+}
+
+void Member::act(const run::CreditOutput& credit) {
+  if (relay_) relay_->sent(credit.bytes);
+}
+
+void Member::act(const run::CloseOutput&) {
+  if (relay_) relay_->close();
+}
+
+void Member::act(const run::TellUser& tell) {
+  say(tell.text);
+}
+
+void Member::act(const run::ShowSummary& show) {
+  say_block(show.summary);
+}
+
+void Member::act(const run::TellEndWithoutRoot&) {
+  say_block(summary(session_.job, course_without_root()));
+}
+
+void Member::act(const run::TellKeeperOfSilence&) {
+  agent::tell_keeper_of_silence();
+}
+
+// What one node knows of a run.
+run::Course Member::course_without_root() const {
+  const rendezvous::Assignment& assignment = part_.assignment();
+  run::AttemptCourse attempt;
+  attempt.number = assignment.attempt;
+  attempt.started = session_.began;
+  attempt.ended = std::chrono::system_clock::now();
+  attempt.verdict.exit_code = exit_failure;
+  attempt.verdict.kind = view::CauseKind::agent_lost;
+  attempt.verdict.node = root_address_ ? root_address_->text() : "";
+  attempt.verdict.message = "lost the root agent";
+  if (workers_) {
+    attempt.nodes.push_back({session_.job.place.node_name, assignment.group_rank,
+                             assignment.first_rank, assignment.nproc, assignment.location});
+  }
+  run::Course course;
+  course.started = attempt.started;
+  course.ended = *attempt.ended;
+  course.restarts = assignment.restarts;
+  course.verdict = attempt.verdict;
+  course.attempts.push_back(std::move(attempt));
+  return course;
+}
+
+// As torchrun: whoever started this launcher, another one perhaps, may have named a file for it.
+void Member::pass_on_the_error_file() const {
+  const auto target = session_.job.environment.non_empty("TORCHELASTIC_ERROR_FILE");
+  const agent::WorkerExit* const cause = agent::root_cause(exits_);
+  if (!target || cause == nullptr || !cause->error_file) return;
+  const auto worker =
+      std::ranges::find(plan_.workers, cause->local_rank, &agent::WorkerPlan::local_rank);
+  const auto copied = agent::copy_error_file(worker->error_file, *cause, *target);
+  if (!copied) say(copied.error().line());
+}
+
+}  // namespace toprun::node

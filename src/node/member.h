@@ -1,0 +1,78 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "agent/relay.h"
+#include "agent/workers.h"
+#include "hosts/address.h"
+#include "node/inbox.h"
+#include "node/session.h"
+#include "node/workplan.h"
+#include "rendezvous/link.h"
+#include "run/node_part.h"
+#include "run/record.h"
+
+namespace toprun::node {
+
+// Drives one agent's part in a run: the link to the root, the store's place, the container and the
+// workers.
+class Member {
+ public:
+  // `root_address`: how this host reached the root; unset in the root's own process. A member that
+  // cannot take part says so at once.
+  Member(Session& session, std::shared_ptr<rendezvous::Link> root,
+         std::optional<hosts::Address> root_address, std::string root_agent);
+
+  // Until the root says that the run is over, or is lost; the exit code.
+  boost::asio::awaitable<int> run();
+
+ private:
+  void heard(const nlohmann::json& message);
+  void push(run::PartEvent event) { inbox_.push(std::move(event)); }
+  void carry_out();
+
+  void act(const run::Report& report);
+  void act(const run::FindStore& find);
+  void act(const run::AwaitContainer& await);
+  void act(const run::StartWorkers& start);
+  void act(const run::StopWorkers& stop);
+  void act(const run::InterruptWorkers& interrupt);
+  void act(const run::NotifyWorkers& notify);
+  void act(const run::CreditOutput& credit);
+  void act(const run::CloseOutput&);
+  void act(const run::TellUser& tell);
+  void act(const run::ShowSummary& show);
+  void act(const run::TellEndWithoutRoot&);
+  void act(const run::TellKeeperOfSilence&);
+
+  void locate_store(const rendezvous::Assignment& assignment);
+  boost::asio::awaitable<void> find_store(int attempt, rendezvous::StoreAddress store);
+  boost::asio::awaitable<void> await_container(int attempt);
+  void choose_console(const rendezvous::Assignment& assignment);
+  Result<void> make_logs(const std::string& run_id);
+  std::shared_ptr<agent::Children> children();
+  Result<rendezvous::Started> start(const run::StartWorkers& start);
+  rendezvous::Gone last_words() const;
+  run::Course course_without_root() const;
+  void pass_on_the_error_file() const;
+
+  Session& session_;
+  std::shared_ptr<rendezvous::Link> root_;
+  std::optional<hosts::Address> root_address_;
+  std::string root_agent_;
+  Inbox<run::PartEvent> inbox_;
+  run::NodePart part_;
+  std::shared_ptr<agent::Console> console_;  // of all attempts
+  std::shared_ptr<agent::Relay> relay_;      // the same, where the root's terminal is meant
+  std::optional<agent::Logs> logs_;          // of all attempts
+  WorkPlan plan_;
+  std::unique_ptr<agent::Workers> workers_;
+  std::vector<agent::WorkerExit> exits_;  // of the workers that were started last
+};
+
+}  // namespace toprun::node

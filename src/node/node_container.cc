@@ -1,0 +1,318 @@
+#include "node/node_container.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+#include "agent/descendants.h"
+#include "agent/keeper.h"
+#include "agent/spawn.h"
+#include "base/console.h"
+#include "base/last_words.h"
+#include "base/text.h"
+#include "base/uncaught.h"
+
+namespace toprun::node {
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t most_words_kept = 16u << 10;
+constexpr std::size_t lines_shown = 3;
+constexpr std::chrono::seconds first_progress{10};
+constexpr std::chrono::seconds progress_interval{30};
+constexpr std::chrono::seconds admission_limit{5};
+constexpr std::chrono::seconds clearing_limit{2};  // a runtime that is interrupted clears up
+constexpr std::chrono::seconds death_limit{4};
+constexpr milliseconds last_words_limit{500};
+
+Result<std::string> make_folder(const Environment& environment) {
+  std::string path = environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun_XXXXXX";
+  if (::mkdtemp(path.data()) == nullptr) {
+    return fail_errno("cannot make a folder " + path, "set TMPDIR to one that can be written");
+  }
+  return path;
+}
+
+int exit_code_of(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string ending_words(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
+  return fmt::format("ended with code {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+NodeContainer::NodeContainer(asio::io_context& io, const plan::Job& job)
+    : io_(io),
+      job_(job),
+      began_(steady_clock::now()),
+      runtime_output_(io),
+      child_signal_(io),
+      event_(io),
+      settled_(io, SteadyTime::max()),
+      next_progress_(began_ + first_progress) {}
+
+NodeContainer::~NodeContainer() {
+  if (shim_) shim_->close();
+  if (!nothing_left()) agent::signal_descendants(SIGTERM);
+  const auto began = steady_clock::now();
+  while (!nothing_left() && steady_clock::now() < began + death_limit) {
+    if (steady_clock::now() > began + clearing_limit) agent::signal_descendants(SIGKILL);
+    const timespec pause{0, 2'000'000};
+    ::nanosleep(&pause, nullptr);
+  }
+  door_.reset();
+  if (folder_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+  agent::keeper_removes("");
+}
+
+asio::awaitable<void> NodeContainer::bring_up() {
+  Result<void> done = prepare();
+  if (done) done = co_await create();
+  if (done) done = co_await await_shim();
+  if (done) {
+    auto place = in_the_container(job_, plan_.run.workdir, *shim_);
+    if (place) {
+      workplace_ = *std::move(place);
+      if (job_.options.verbose > 0) {
+        say(fmt::format("program in the container on {}: {} ({})", job_.place.node_name,
+                        workplace_.program.front(), workplace_.program_reason));
+      }
+    } else {
+      done = std::unexpected(std::move(place.error()));
+    }
+  }
+  outcome_ = std::move(done);
+  settled_.cancel();
+}
+
+asio::awaitable<Result<void>> NodeContainer::up() {
+  while (!outcome_) co_await settled_.async_wait(quietly);
+  co_return *outcome_;
+}
+
+// All that needs no waiting, up to the command line.
+Result<void> NodeContainer::prepare() {
+  auto folder = make_folder(job_.environment);
+  if (!folder) return std::unexpected(folder.error());
+  folder_ = *std::move(folder);
+  agent::keeper_removes(folder_);
+  auto plan = plan::plan_container(job_, folder_);
+  if (!plan) return std::unexpected(plan.error());
+  plan_ = *std::move(plan);
+  for (const std::string& note : plan_.runtime->notes(plan_.run)) say(note);
+  auto door = agent::ShimDoor::open(fmt::format("{}/{}", folder_, plan::shim_socket_name));
+  if (!door) return std::unexpected(door.error());
+  door_.emplace(*std::move(door));
+  boost::system::error_code failed;
+  child_signal_.add(SIGCHLD, failed);
+  if (failed) return fail("cannot watch for SIGCHLD", failed.message());
+  agent::become_subreaper();
+  return {};
+}
+
+Result<void> NodeContainer::spawn(const container::Command& command) {
+  if (job_.options.verbose > 0) say("container: " + shell_quote(command.argv));
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
+  Fd reading(ends[0]);
+  const Fd writing(ends[1]);
+  const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  agent::Program program{{},         command.argv,  command.environment.entries(),
+                         null.get(), writing.get(), writing.get()};
+  const std::span<agent::Program> programs(&program, 1);
+  if (auto found = agent::find_programs(programs, job_.place.node_name); !found) return found;
+  const auto pids = agent::spawn(programs, job_.inherited, job_.place.node_name);
+  if (!pids) return std::unexpected(pids.error());
+  runtime_ = pids->front();
+  boost::system::error_code ignored;
+  runtime_output_.close(ignored);
+  runtime_output_.assign(reading.release(), ignored);
+  words_.clear();
+  asio::co_spawn(io_, listen_to_runtime(), end_of_task);
+  return {};
+}
+
+asio::awaitable<void> NodeContainer::listen_to_runtime() {
+  std::array<char, 4096> buffer{};
+  for (;;) {
+    const auto [error, n] = co_await runtime_output_.async_read_some(asio::buffer(buffer), quietly);
+    if (error == asio::error::operation_aborted) co_return;  // another command's pipe now
+    if (error) break;
+    show(std::string_view(buffer.data(), n));
+  }
+  boost::system::error_code ignored;
+  runtime_output_.close(ignored);
+  event_.cancel();
+}
+
+void NodeContainer::show(std::string_view words) {
+  words_ += words;
+  if (words_.size() > most_words_kept) words_.erase(0, words_.size() - most_words_kept);
+  if (job_.options.verbose == 0) return;
+  for (const std::string_view line : split(trim(words), '\n')) {
+    say(fmt::format("{}: {}", plan_.runtime->name(), printable(trim(line))));
+  }
+}
+
+// What is kept on this node, or on all, is made by one of those who need it.
+asio::awaitable<Result<void>> NodeContainer::create() {
+  using State = container::Preparation::State;
+  container::Preparation preparation(*plan_.runtime, plan_.run, plan_.node, job_.environment);
+  Result<State> state = preparation.try_begin();
+  while (state && *state == State::wait) {
+    if (auto on = goes_on(preparation.what()); !on) co_return on;
+    tell_progress("waits for another process that makes");
+    event_.expires_after(container::lock_interval);
+    co_await event_.async_wait(quietly);
+    state = preparation.try_begin();
+  }
+  if (!state) co_return std::unexpected(state.error());
+  if (*state == State::ready) co_return Result<void>{};
+  Result<void> made = co_await make(preparation);
+  co_return made;
+}
+
+asio::awaitable<Result<void>> NodeContainer::make(container::Preparation& preparation) {
+  say(fmt::format("{}: making {}", preparation.what(), preparation.where()));
+  const std::vector<container::Command> commands = preparation.commands();
+  for (const container::Command& command : commands) {
+    if (auto started = spawn(command); !started) co_return started;
+    while (!runtime_ended()) {
+      if (auto on = goes_on(preparation.what()); !on) co_return on;
+      tell_progress("makes");
+      co_await next_event(next_progress_);
+    }
+    if (runtime_status_ == 0) continue;
+    co_await hear_out();
+    co_return std::unexpected(preparation.failure(command, exit_code_of(runtime_status_), words_));
+  }
+  co_return preparation.completed();
+}
+
+asio::awaitable<Result<void>> NodeContainer::await_shim() {
+  if (auto started = spawn(plan_.command); !started) co_return started;
+  const std::string what = fmt::format("container on {}", job_.place.node_name);
+  while (!agent::readable_within(door_->descriptor(), milliseconds(0))) {
+    if (runtime_ended()) {
+      co_await hear_out();
+      co_return std::unexpected(explain(what));
+    }
+    if (auto on = goes_on(what); !on) co_return on;
+    tell_progress("starts");
+    co_await next_event(next_progress_);
+  }
+  auto connection = door_->admit(admission_limit);
+  if (!connection) co_return std::unexpected(connection.error());
+  auto shim = agent::ShimLink::greet(io_, *std::move(connection), job_.place.node_name);
+  if (!shim) co_return std::unexpected(explain(what));
+  shim_ = *std::move(shim);
+  door_.reset();
+  if (job_.options.verbose > 0) {
+    const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_);
+    say(fmt::format("container on {} is up after {} ms ({})", job_.place.node_name, took.count(),
+                    plan_.runtime->name()));
+  }
+  co_return Result<void>{};
+}
+
+// Whether it is still to be started, and may take longer.
+Result<void> NodeContainer::goes_on(const std::string& what) const {
+  if (ending_) return fail(what, "the run has ended before it was started");
+  if (steady_clock::now() < began_ + container_start_limit) return {};
+  return fail(what, fmt::format("not started within {} min", container_start_limit.count()),
+              last_words(words_, lines_shown));
+}
+
+// Until a child ended, the runtime closed its output, the shim knocked, or it is time for a line.
+asio::awaitable<void> NodeContainer::next_event(SteadyTime limit) {
+  event_.expires_at(std::min(limit, steady_clock::now() + progress_interval));
+  child_signal_.async_wait([this](const boost::system::error_code& error, int) {
+    if (!error) event_.cancel();
+  });
+  asio::posix::stream_descriptor door(io_);
+  if (door_) {
+    boost::system::error_code ignored;
+    door.assign(::fcntl(door_->descriptor(), F_DUPFD_CLOEXEC, 0), ignored);
+    door.async_wait(asio::posix::stream_descriptor::wait_read,
+                    [this](const boost::system::error_code& error) {
+                      if (!error) event_.cancel();
+                    });
+  }
+  co_await event_.async_wait(quietly);
+  child_signal_.cancel();
+}
+
+// Its last words may still be in the pipe.
+asio::awaitable<void> NodeContainer::hear_out() {
+  const auto deadline = steady_clock::now() + last_words_limit;
+  while (runtime_output_.is_open() && steady_clock::now() < deadline) {
+    event_.expires_at(deadline);
+    co_await event_.async_wait(quietly);
+  }
+}
+
+bool NodeContainer::runtime_ended() {
+  if (runtime_ == 0) return true;
+  if (::waitpid(runtime_, &runtime_status_, WNOHANG) != runtime_) return false;
+  runtime_ = 0;
+  return true;
+}
+
+Error NodeContainer::explain(const std::string& what) const {
+  if (auto known = plan_.runtime->explain(words_, plan_.run, plan_.node)) return *std::move(known);
+  const std::string said = last_words(words_, lines_shown);
+  return {what,
+          fmt::format("{} {}{}", plan_.runtime->name(), ending_words(runtime_status_),
+                      said.empty() ? "" : ": " + said),
+          "try it by hand: " + shell_quote(plan_.command.argv)};
+}
+
+void NodeContainer::tell_progress(std::string_view does) {
+  const auto now = steady_clock::now();
+  if (now < next_progress_) return;
+  next_progress_ = now + progress_interval;
+  const std::string said = last_words(words_, lines_shown);
+  say(fmt::format("{}: {} {} the container, since {} s{}", job_.place.node_name,
+                  plan_.runtime->name(), does,
+                  std::chrono::duration_cast<std::chrono::seconds>(now - began_).count(),
+                  said.empty() ? "" : ": " + said));
+}
+
+// Collects what has ended; true if no child is left.
+bool NodeContainer::nothing_left() {
+  for (;;) {
+    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid <= 0) return pid < 0;
+  }
+}
+
+asio::awaitable<void> NodeContainer::end() {
+  ending_ = true;
+  if (!outcome_) agent::signal_descendants(SIGTERM);
+  event_.cancel();
+  co_await up();
+  if (shim_) shim_->close();
+  const auto deadline = steady_clock::now() + container_end_limit;
+  while (!nothing_left() && steady_clock::now() < deadline) {
+    co_await next_event(deadline);
+  }
+}
+
+}  // namespace toprun::node

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "agent/shim_door.h"
+#include "agent/shim_link.h"
+#include "base/clock.h"
+#include "container/prepare.h"
+#include "node/workplace.h"
+#include "plan/container_plan.h"
+
+namespace toprun::node {
+
+// An image may have to be fetched and unpacked first.
+inline constexpr std::chrono::minutes container_start_limit{60};
+// How long it may take a runtime to clear up after the last process inside.
+inline constexpr std::chrono::seconds container_end_limit{10};
+
+// The container of this node: one for all attempts of a run, whose ranks it holds. It is started
+// while the agents find each other.
+//
+//   starting --its shim connects--> up --end()--> ended
+//       \--the runtime ends, or container_start_limit--> failed
+//
+// In a process that has no other children of its own meanwhile, but for those that are waited for
+// by process id.
+class NodeContainer {
+ public:
+  NodeContainer(boost::asio::io_context& io, const plan::Job& job);
+  ~NodeContainer();  // kills whatever is left
+  NodeContainer(const NodeContainer&) = delete;
+  NodeContainer& operator=(const NodeContainer&) = delete;
+
+  // To be spawned once.
+  boost::asio::awaitable<void> bring_up();
+  // Until it is up or failed; why it failed.
+  boost::asio::awaitable<Result<void>> up();
+  // Also of one that is still being started, which then fails.
+  boost::asio::awaitable<void> end();
+
+  // Once it is up:
+  std::shared_ptr<agent::ShimLink> shim() const { return shim_; }
+  const Workplace& workplace() const { return workplace_; }
+  // Seen inside at the same path; goes away with the object.
+  const std::string& folder() const { return folder_; }
+
+ private:
+  Result<void> prepare();
+  Result<void> spawn(const container::Command& command);
+  boost::asio::awaitable<Result<void>> create();
+  boost::asio::awaitable<Result<void>> make(container::Preparation& preparation);
+  boost::asio::awaitable<Result<void>> await_shim();
+  boost::asio::awaitable<void> next_event(SteadyTime limit);
+  boost::asio::awaitable<void> listen_to_runtime();
+  void show(std::string_view words);
+  Result<void> goes_on(const std::string& what) const;
+  boost::asio::awaitable<void> hear_out();
+  bool runtime_ended();
+  Error explain(const std::string& what) const;
+  void tell_progress(std::string_view does);
+  bool nothing_left();
+
+  boost::asio::io_context& io_;
+  const plan::Job& job_;
+  const SteadyTime began_;
+  std::string folder_;
+  plan::ContainerPlan plan_;
+  std::optional<agent::ShimDoor> door_;
+  boost::asio::posix::stream_descriptor runtime_output_;
+  boost::asio::signal_set child_signal_;
+  boost::asio::steady_timer event_;    // expires or is cancelled: look what is new
+  boost::asio::steady_timer settled_;  // cancelled when outcome_ is known
+  std::optional<Result<void>> outcome_;
+  std::string words_;  // the end of what the runtime said
+  SteadyTime next_progress_;
+  bool ending_ = false;
+  pid_t runtime_ = 0;
+  int runtime_status_ = 0;
+  std::shared_ptr<agent::ShimLink> shim_;
+  Workplace workplace_;
+};
+
+}  // namespace toprun::node

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "plan/options.h"
+
+namespace toprun::node {
+
+// --node-log's file of this node: DIR/HOST.out; nullopt without the option.
+std::optional<std::string> node_log_path(const plan::Options& options, const std::string& host);
+
+// Opened to append, its folder made if missing.
+Result<Fd> open_node_log(const std::string& path);
+
+}  // namespace toprun::node

@@ -1,0 +1,216 @@
+#include "node/root.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/console.h"
+#include "node/ending.h"
+#include "node/locate.h"
+#include "node/preflight.h"
+#include "node/settings.h"
+#include "plan/arrange.h"
+#include "scheduler/engine.h"
+#include "scheduler/exit_codes.h"
+
+namespace toprun::node {
+namespace asio = boost::asio;
+using nlohmann::json;
+using rendezvous::Join;
+using rendezvous::Loss;
+using std::chrono::steady_clock;
+
+namespace {
+
+run::Moment now() {
+  return {steady_clock::now(), std::chrono::system_clock::now()};
+}
+
+std::string text_of(const asio::ip::tcp::endpoint& endpoint) {
+  sockaddr_storage storage{};
+  std::memcpy(&storage, endpoint.data(), endpoint.size());
+  return hosts::Address::from(storage).text();
+}
+
+run::Arranged arranged(const plan::Job& job, const run::Arrange& request) {
+  auto map = locate(request.members, job);
+  if (!map) return {request.attempt, std::unexpected(map.error()), {}};
+  std::vector<std::string> warnings;
+  if (job.options.preflight && request.attempt == 0) {
+    warnings = preflight_warnings(request.members);
+  }
+  return {request.attempt, plan::arrange(request.members, job.options, *map, request.before),
+          std::move(warnings)};
+}
+
+run::EngineTold why_stopped(const Environment& environment) {
+  auto stop = scheduler::why_stopped(environment);
+  if (!stop) return {};
+  const bool preempted = stop->reason == scheduler::Stop::Reason::preemption;
+  return {run::EngineTold::Stop{
+      preempted ? view::CauseKind::preempted : view::CauseKind::time_limit,
+      preempted ? exit_preempted : scheduler::exit_time_limit, std::move(stop->words)}};
+}
+
+}  // namespace
+
+Root::Root(Session& session, rendezvous::Secret secret)
+    : session_(session),
+      job_(std::make_shared<const plan::Job>(session.job)),
+      coordinator_(settings_of(session.job, session.terminal->shows_colours(false)), now()),
+      presence_(session.io, session.job),
+      timer_(session.io),
+      stage_(session.io, SteadyTime::max()) {
+  carry_out();
+  session_.door.become_root(
+      std::move(secret), {[this](const Join& join) {
+                            auto refused = coordinator_.admit(join);
+                            carry_out();
+                            return refused;
+                          },
+                          [this](const Join& join, std::shared_ptr<rendezvous::Channel> channel) {
+                            const std::string ours = text_of(channel->local());
+                            if (!session_.route) session_.route = hosts::Address::parse(ours);
+                            std::string theirs = text_of(channel->remote());
+                            add(join, std::move(channel), {join.agent, std::move(theirs), ours});
+                          }});
+}
+
+std::shared_ptr<rendezvous::Link> Root::admit_own(const Join& join) {
+  auto [mine, its] = rendezvous::local_link(session_.io);
+  coordinator_.admit(join);
+  add(join, mine, {join.agent, "", ""});
+  return its;
+}
+
+void Root::add(const Join& join, std::shared_ptr<rendezvous::Link> link, run::Came came) {
+  const std::string agent = join.agent;
+  link->on_message = [this, agent](const json& message) { heard(agent, message); };
+  link->on_lost = [this, agent](Loss loss) { happened(run::Left{agent, std::move(loss)}); };
+  link->on_closed = [this, agent] { happened(run::Left{agent, std::nullopt}); };
+  links_[agent] = std::move(link);
+  happened(came);
+}
+
+// What is malformed ends its connection: nothing else that it says could be relied on.
+void Root::heard(const std::string& agent, const json& message) {
+  auto said = rendezvous::to_root_in(message);
+  if (!said) {
+    const run::Node* const node = coordinator_.roster().find(agent);
+    say((node == nullptr ? agent : node->join.host) + ": " + said.error().line());
+    act(run::Close{agent});
+    return happened(run::Left{agent, Loss{Loss::Kind::malformed, said.error().line()}});
+  }
+  if (*said) happened(run::Said{agent, **std::move(said)});
+}
+
+void Root::happened(const run::Event& event) {
+  if (const auto* left = std::get_if<run::Left>(&event)) links_.erase(left->agent);
+  coordinator_.on(event, now());
+  carry_out();
+}
+
+void Root::carry_out() {
+  for (auto actions = coordinator_.take(); !actions.empty(); actions = coordinator_.take()) {
+    for (run::Action& action : actions) std::visit([this](auto& what) { act(what); }, action);
+  }
+  wait();
+}
+
+void Root::wait() {
+  auto wake_at = coordinator_.wake_at();
+  const bool gathering = is_gathering();
+  if (gathering) {
+    wake_at = std::min<SteadyTime>(*wake_at, steady_clock::now() + between_presence_looks);
+  }
+  if (!wake_at) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_at(*wake_at);
+  timer_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    look_for_the_absent();
+    coordinator_.pass(now());
+    carry_out();
+  });
+}
+
+// Where an engine knows whose processes have ended, nobody waits for them.
+void Root::look_for_the_absent() {
+  const std::vector<std::string> awaited = coordinator_.awaited();
+  if (awaited.empty()) return;
+  presence_.look_if_due();
+  const auto ended = std::ranges::find_if(
+      awaited, [this](const std::string& node) { return presence_.has_ended(node); });
+  if (ended != awaited.end()) coordinator_.on(run::NodeEnded{*ended}, now());
+}
+
+asio::awaitable<run::Course> Root::run() {
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  while (coordinator_.stage() < run::Stage::telling) co_await stage_.async_wait(quietly);
+  co_return coordinator_.course();
+}
+
+asio::awaitable<void> Root::farewell() {
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  happened(run::EndTold{summary(session_.job, coordinator_.course())});
+  while (coordinator_.stage() != run::Stage::over) co_await stage_.async_wait(quietly);
+}
+
+void Root::act(const run::Send& send) {
+  const auto link = links_.find(send.agent);
+  if (link != links_.end()) link->second->send(rendezvous::to_wire(send.message));
+}
+
+void Root::act(const run::Close& close) {
+  const auto link = links_.find(close.agent);
+  if (link != links_.end()) link->second->close();
+}
+
+void Root::act(const run::Say& what) {
+  say(what.text);
+}
+
+void Root::act(const run::Arrange& request) {
+  if (!job_->locates()) {  // then nothing blocks
+    return asio::post(session_.io, [this, request] { happened(arranged(*job_, request)); });
+  }
+  session_.pool.run<run::Arranged>([job = job_, request] { return arranged(*job, request); },
+                                   [this](const run::Arranged& answer) { happened(answer); });
+}
+
+void Root::act(run::Show& show) {
+  const std::size_t bytes = show.output.lines.size();
+  const auto taken = [link = std::weak_ptr(links_[show.agent]), bytes] {
+    if (const auto open = link.lock()) open->send(rendezvous::to_wire(rendezvous::Taken{bytes}));
+  };
+  session_.terminal->show(show.host, show.output.is_err, std::move(show.output.lines), taken);
+}
+
+void Root::act(const run::TellFailure& tell) {
+  const auto attempt = static_cast<std::size_t>(tell.attempt);
+  tell_the_failure(session_.job, coordinator_.course().attempts[attempt]);
+}
+
+void Root::act(const run::KeepRecord&) {
+  keep_the_report(session_.job, coordinator_.course());
+}
+
+void Root::act(const run::AskEngine&) {
+  session_.pool.run<run::EngineTold>([job = job_] { return why_stopped(job->environment); },
+                                     [this](const run::EngineTold& told) { happened(told); });
+}
+
+void Root::act(const run::TellEnd&) {
+  stage_.cancel();
+}
+
+void Root::act(const run::Over&) {
+  stage_.cancel();
+}
+
+}  // namespace toprun::node

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "node/presence_watch.h"
+#include "node/session.h"
+#include "rendezvous/link.h"
+#include "rendezvous/secret.h"
+#include "run/coordinator.h"
+
+namespace toprun::node {
+
+// Drives the coordinator of a run: links, timers and what may block. Its own node's agent is a
+// Member like any other, over a link within the process.
+class Root {
+ public:
+  Root(Session& session, rendezvous::Secret secret);
+
+  // The member's end of a link for the agent in this process.
+  std::shared_ptr<rendezvous::Link> admit_own(const rendezvous::Join& join);
+  // The whole run; the record of how it went is complete then, and all members wait for a farewell.
+  boost::asio::awaitable<run::Course> run();
+  boost::asio::awaitable<void> farewell();
+  bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
+
+ private:
+  void add(const rendezvous::Join& join, std::shared_ptr<rendezvous::Link> link, run::Came came);
+  void heard(const std::string& agent, const nlohmann::json& message);
+  void happened(const run::Event& event);
+  void carry_out();
+  void wait();
+  void look_for_the_absent();
+
+  void act(const run::Send& send);
+  void act(const run::Close& close);
+  void act(const run::Say& say);
+  void act(const run::Arrange& arrange);
+  void act(run::Show& show);
+  void act(const run::TellFailure& tell);
+  void act(const run::KeepRecord&);
+  void act(const run::AskEngine&);
+  void act(const run::TellEnd&);
+  void act(const run::Over&);
+
+  Session& session_;
+  const std::shared_ptr<const plan::Job> job_;  // of threads that may outlive the session
+  run::Coordinator coordinator_;
+  PresenceWatch presence_;
+  std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
+  boost::asio::steady_timer timer_;
+  boost::asio::steady_timer stage_;  // its end wakes run() and farewell()
+};
+
+}  // namespace toprun::node

@@ -1,0 +1,231 @@
+#include "node/session.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "agent/keeper.h"
+#include "agent/workers.h"
+#include "base/console.h"
+#include "base/look.h"
+#include "base/open_files.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "base/voice.h"
+#include "node/notice.h"
+#include "rendezvous/preamble.h"
+#include "scheduler/engine.h"
+
+namespace toprun::node {
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t max_launcher_line_bytes = 1024;
+constexpr std::size_t door_share = 4;  // at most so small a part of the open files is visitors'
+
+bool by_ssh(const plan::Job& job) {
+  return job.place.engine == "ssh";
+}
+
+}  // namespace
+
+Session::Session(const plan::Job& run, int heartbeat_fd)
+    : open_files(raise_open_files()),
+      io(1),
+      pool(io),
+      job(run),
+      identity{std::string(version), rendezvous::job_hash(run.name), rendezvous::random_hex(8)},
+      door(io, identity, run.patience, std::min(rendezvous::max_visitors, open_files / door_share)),
+      terminal(std::make_shared<agent::Terminal>(io, agent::ConsoleDescriptors{},
+                                                 wants_colours(run.environment))),
+      unfit(run.unfit),
+      kept_(heartbeat_fd >= 0),
+      parent_(::getppid()),
+      signals_(io, [this](const auto& received) { take(received); }),
+      heartbeat_(io),
+      heartbeat_fd_(heartbeat_fd),
+      launcher_(io),
+      launcher_silence_(io) {
+  for (const int signal :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, run::grow_signal}) {
+    signals_.add(signal);
+  }
+  for (const int signal : run.options.signals_to_handle.value) signals_.add(signal);
+  signals_.add(SIGTSTP);
+  signals_.add(SIGCONT);
+  if (heartbeat_fd >= 0) {
+    signals_.add(agent::queued_signal());
+    [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd, &agent::beat_of_queue, 1);
+    beat(heartbeat_fd);
+    if (agent::keeper_rests()) pause(true);  // it came before there was a handler
+  }
+}
+
+Session::~Session() {
+  if (store) store::Server::abandon(std::move(store));
+}
+
+asio::awaitable<bool> Session::flushed() {
+  const auto limit = std::make_shared<asio::steady_timer>(io, agent::flush_limit);
+  const auto written = std::make_shared<bool>(false);
+  own_lines.when_written([limit, written] {
+    *written = true;
+    limit->expires_at(SteadyTime::min());
+  });
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  co_await limit->async_wait(quietly);
+  co_return *written;
+}
+
+asio::awaitable<void> Session::last_words() {
+  const bool written = co_await flushed();
+  if (!written) own_lines.give_up();
+}
+
+Result<void> Session::listen(bool root, bool beside_root) {
+  std::vector<int> wanted = job.ports;
+  if (!root) wanted = beside_root ? std::vector<int>{0} : std::vector<int>{wanted.front(), 0};
+  if (root && !job.several_processes() && job.port_is_ours_to_choose) wanted.push_back(0);
+  Result<Fd> listener = fail("no port");
+  for (const int candidate : wanted) {
+    listener = hosts::listen_on(candidate, job.reach());
+    if (listener) break;
+  }
+  if (!listener) return std::unexpected(listener.error());
+  port = hosts::port_of(*listener);
+  store::Limits limits;
+  limits.undecided = store::undecided_among(open_files);
+  auto server =
+      store::Server::start(std::move(*listener), store::Clients::refused, limits,
+                           [this](Fd connection, std::string first_bytes) {
+                             const auto shared = std::make_shared<Fd>(std::move(connection));
+                             boost::asio::post(io, [this, shared, bytes = std::move(first_bytes)] {
+                               door.visit(std::move(*shared), bytes);
+                             });
+                           });
+  if (!server) return std::unexpected(server.error());
+  store = std::move(*server);
+  return {};
+}
+
+void Session::renew_store(bool here, std::function<void()> renewed) {
+  store->next_attempt(here ? store::Clients::served : store::Clients::refused,
+                      [this, renewed = std::move(renewed)] { boost::asio::post(io, renewed); });
+}
+
+void Session::show_life() {
+  const char byte = 'b';
+  // A full pipe means that the keeper is not reading just now: it will find the bytes later.
+  [[maybe_unused]] const ssize_t n = kept_ ? ::write(heartbeat_fd_, &byte, 1) : 0;
+}
+
+void Session::beat(int heartbeat_fd) {
+  show_life();
+  heartbeat_.expires_after(job.patience.beat);
+  heartbeat_.async_wait([this, heartbeat_fd](const boost::system::error_code& error) {
+    if (!error) beat(heartbeat_fd);
+  });
+}
+
+void Session::pause(bool asked) {
+  paused = asked;
+  if (on_pause) on_pause(paused);
+  if (!paused || !kept_) return;
+  [[maybe_unused]] const ssize_t n = ::write(heartbeat_fd_, &agent::beat_of_rest, 1);
+}
+
+void Session::take(const ReceivedSignals::Received& received) {
+  const int signal = received.signal;
+  // The kernel sends SIGTERM when the keeper dies.
+  const bool orphaned = kept_ && signal == SIGTERM && ::getppid() != parent_;
+  if (orphaned) return orphan("the keeper of its agent was killed", std::chrono::milliseconds(0));
+  if (signal == SIGTSTP || signal == SIGCONT) {
+    return pause(kept_ ? agent::keeper_rests() : signal == SIGTSTP);
+  }
+  if (signal == SIGWINCH) {
+    if (on_resize) on_resize();
+    return;
+  }
+  if (scheduler::is_of_an_engine(received.sender)) {
+    // It went to the keeper too, which passes it on; or it is a notice that the ranks have as well.
+    if (kept_) return;
+    if (is_notice(signal, job.options) && scheduler::signals_every_process(job.environment)) return;
+  }
+  if (on_signal) {
+    on_signal(signal, false);
+  } else if (ended_with) {
+    leave(*ended_with);
+  }
+}
+
+void Session::follow_launcher() {
+  launcher_.assign(::dup(STDIN_FILENO));
+  if (by_ssh(job)) expect_beat();
+  read_launcher();
+}
+
+void Session::read_launcher() {
+  const auto chunk = std::make_shared<std::array<char, 256>>();
+  launcher_.async_read_some(
+      boost::asio::buffer(*chunk),
+      [this, chunk](const boost::system::error_code& error, std::size_t size) {
+        if (error) {
+          lose_launcher();
+          return;
+        }
+        if (by_ssh(job)) expect_beat();
+        launcher_line_.append(chunk->data(), size);
+        for (std::size_t end; (end = launcher_line_.find('\n')) != std::string::npos;) {
+          obey(launcher_line_.substr(0, end));
+          launcher_line_.erase(0, end + 1);
+        }
+        if (launcher_line_.size() > max_launcher_line_bytes) launcher_line_.clear();
+        read_launcher();
+      });
+}
+
+// The one launcher of a step is gone for all its agents, which end the job in order. Over ssh it
+// may be this agent's connection only.
+void Session::lose_launcher() {
+  launcher_silence_.cancel();
+  if (!by_ssh(job)) return obey("signal 15");
+  orphan("the connection to the launcher was lost", fence_grace);
+}
+
+// A second look, because this process may have been stopped itself.
+void Session::expect_beat() {
+  launcher_silence_.expires_after(launcher_silence_limit);
+  launcher_silence_.async_wait([this](const boost::system::error_code& error) {
+    if (error) return;
+    if (paused) return expect_beat();
+    launcher_silence_.expires_after(launcher_beat);
+    launcher_silence_.async_wait([this](const boost::system::error_code& again) {
+      if (!again) lose_launcher();
+    });
+  });
+}
+
+void Session::orphan(std::string words, std::chrono::milliseconds grace) {
+  if (!on_orphaned) leave(exit_failure);
+  on_orphaned(std::move(words), grace);
+}
+
+void Session::obey(std::string_view line) {
+  const auto parts = words(line);
+  const bool for_all = parts.size() == 3 && parts[2] == "for-all";
+  if ((parts.size() != 2 && !for_all) || parts[0] != "signal") return;
+  const auto number = parse_int(parts[1]);
+  if (number == SIGTSTP || number == SIGCONT) return pause(*number == SIGTSTP);
+  if (!number || *number <= 0 || *number >= NSIG || !on_signal) return;
+  on_signal(static_cast<int>(*number), for_all);
+}
+
+}  // namespace toprun::node

@@ -1,0 +1,62 @@
+#include "node/settings.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/text.h"
+#include "node/node_container.h"
+
+namespace toprun::node {
+namespace {
+
+// Between the last word of a node and the notice of its loss.
+constexpr std::chrono::milliseconds notice_margin{2'000};
+
+bool has_ranks_in_place(const plan::Job& job) {
+  return job.place.stance == scheduler::Stance::in_place;
+}
+
+run::Size size_of(const plan::Job& job) {
+  if (has_ranks_in_place(job)) return {job.tasks, job.tasks};
+  const bool repairable = job.is_elastic() || (job.nnodes > 1 && job.options.max_restarts > 0);
+  return {job.min_nodes, job.nnodes, repairable, plan::node_rank_is_a_wish(job.options)};
+}
+
+// In the words of a line that the user is to type.
+std::string how_to_grow(const plan::Job& job) {
+  if (const auto id = job.environment.non_empty("SLURM_JOB_ID")) return "toprun grow " + *id;
+  if (job.options.report) return "toprun grow " + shell_quote(std::array{*job.options.report});
+  return fmt::format("kill -URG {}", ::getpid());
+}
+
+}  // namespace
+
+run::Settings settings_of(const plan::Job& job, bool colours) {
+  const plan::Options& options = job.options;
+  run::Settings settings;
+  settings.size = size_of(job);
+  settings.elastic = job.is_elastic();
+  settings.max_restarts = options.max_restarts;
+  settings.grace = job.grace;
+  if (options.called_torchrun) settings.ended_well = run::EndedWell::failed;
+  settings.grow = options.grow;
+  settings.how_to_grow = how_to_grow(job);
+  settings.run_id = job.run_id;
+  settings.ranks_in_place = has_ranks_in_place(job);
+  settings.on_one_host = job.on_one_host();
+  settings.others_come = job.others_come();
+  for (const scheduler::Node& node : job.place.nodes) settings.node_names.push_back(node.name);
+  settings.master_addr = options.master_addr.value;
+  settings.colours = colours;
+  settings.tells_orders = options.verbose > 0;
+  settings.several_processes = job.several_processes();
+  settings.join_timeout = job.join_timeout;
+  settings.last_call = job.last_call;
+  if (job.in_container()) settings.prepare_limit += container_start_limit;
+  settings.silence_limit = job.patience.silence + notice_margin;
+  return settings;
+}
+
+}  // namespace toprun::node

@@ -1,0 +1,67 @@
+#include "node/streams.h"
+
+#include <algorithm>
+
+#include "agent/display.h"
+
+namespace toprun::node {
+namespace {
+
+bool let_through(const plan::Options& options, int local_rank) {
+  const auto& filter = options.local_ranks_filter;
+  return !filter || std::ranges::find(*filter, local_rank) != filter->end();
+}
+
+// Of several ranks that draw on one terminal none could be read, so one is given the means to.
+int first_shown(const plan::Options& options) {
+  const auto& filter = options.local_ranks_filter;
+  return filter && !filter->empty() ? filter->front() : 0;
+}
+
+// torchrun's names the local rank, which several nodes on one terminal have in common.
+std::string template_of(const plan::Options& options) {
+  const bool is_own = !options.prefix_template.empty();
+  return options.gather_output && !is_own ? "[${role_name}${rank}]:" : options.prefix_template;
+}
+
+agent::FilteredFile filtered_file(const std::vector<std::string>& needles, std::string path) {
+  if (needles.empty()) return {};
+  return {std::move(path), needles};
+}
+
+}  // namespace
+
+agent::StreamPlan stream_plan(const plan::Options& options, const agent::WorkerFacts& worker,
+                              plan::StreamSet stream, const std::string& log,
+                              std::string_view hostname) {
+  const bool redirected = (options.redirects.of(worker.local_rank) & stream) != 0;
+  const bool teed = (options.tee.of(worker.local_rank) & stream) != 0;
+  const bool shown = let_through(options, worker.local_rank);
+  agent::StreamPlan plan;
+  plan.console = (!redirected || teed) && shown;
+  plan.filtered = teed && shown;  // torchrun's too are lines of the console
+  if ((redirected || teed) && !log.empty()) plan.file = log;
+  if (teed || options.prefix) {
+    plan.prefix = agent::expand_prefix(template_of(options),
+                                       {options.role, worker.local_rank, worker.rank, hostname});
+  }
+  plan.as_terminal = plan.console && !teed && plan.prefix.empty() && !options.fold &&
+                     worker.local_rank == first_shown(options);
+  plan.rank = worker.rank;
+  // Where several nodes share a terminal, a colour means a node.
+  plan.colour = options.gather_output ? worker.group_rank : worker.local_rank;
+  return plan;
+}
+
+agent::OutputPlan output_plan(const plan::Options& options, const agent::Logs& logs, int attempt) {
+  agent::OutputPlan plan;
+  plan.fold = options.fold;
+  plan.log_max_bytes = options.log_max_bytes;
+  plan.filtered_out =
+      filtered_file(options.duplicate_stdout_filters, logs.filtered_log(attempt, false));
+  plan.filtered_err =
+      filtered_file(options.duplicate_stderr_filters, logs.filtered_log(attempt, true));
+  return plan;
+}
+
+}  // namespace toprun::node

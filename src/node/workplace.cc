@@ -1,0 +1,195 @@
+#include "node/workplace.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/process.h"
+#include "base/text.h"
+#include "container/environment.h"
+#include "plan/python.h"
+
+namespace toprun::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Asks a container's shim of one path at a time; an answer that does not come means no.
+class Sight {
+ public:
+  explicit Sight(agent::ShimLink& shim) : shim_(shim) {}
+  agent::Seen of(const std::string& path) const {
+    const auto seen = shim_.look({path});
+    return seen && seen->size() == 1 ? seen->front() : agent::Seen();
+  }
+
+ private:
+  agent::ShimLink& shim_;
+};
+
+std::string where(const plan::Job& job) {
+  return fmt::format("the container on {}", job.place.node_name);
+}
+
+fs::path absolute(const std::string& path) {
+  std::error_code error;
+  return fs::absolute(path, error).lexically_normal();
+}
+
+bool there_outside(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// What to bind so that a path of the host is seen: the folder that it is in.
+std::string folder_to_bind(const std::string& path) {
+  std::error_code error;
+  const fs::path whole = absolute(path);
+  return (fs::is_directory(whole, error) ? whole : whole.parent_path()).string();
+}
+
+std::unexpected<Error> not_inside(const std::string& what, const plan::Job& job,
+                                  const std::string& path) {
+  return usage(what, fmt::format("there is no such path in {}", where(job)),
+               there_outside(path)
+                   ? fmt::format("it is on the host: add --bind {}", folder_to_bind(path))
+                   : "check the path");
+}
+
+Result<void> check_script(const plan::Job& job, const Sight& sight) {
+  const std::string& script = job.options.script;
+  if (job.options.program != plan::Program::script || script == "-") return {};
+  const std::string what = fmt::format("script {}", script);
+  const agent::Seen seen = sight.of(script);
+  if (!seen.exists) return not_inside(what, job, script);
+  if (seen.directory && !sight.of(script + "/__main__.py").exists) {
+    return usage(what, "is a directory, and has no __main__.py", "name the file to run");
+  }
+  if (!seen.readable) {
+    return usage(what, fmt::format("it cannot be read in {}", where(job)),
+                 "check its permissions, and as whom the container runs (--container-root)");
+  }
+  return {};
+}
+
+// Folders of the host that every container has of its own, whatever they hold.
+bool every_system_has(const std::string& path) {
+  constexpr std::string_view folders[] = {"/", "/dev", "/proc", "/sys", "/tmp", "/etc"};
+  return std::ranges::find(folders, absolute(path).string()) != std::end(folders);
+}
+
+Result<void> check_arguments(const plan::Job& job, const Sight& sight) {
+  for (const std::string& path : paths_among(job.options.arguments)) {
+    if (!there_outside(path) || every_system_has(path) || sight.of(path).exists) continue;
+    return not_inside(fmt::format("argument {}", path), job, path);
+  }
+  return {};
+}
+
+void put_first(Environment& environment, const std::string& folder) {
+  const std::string rest = search_path(environment);
+  environment.set("PATH", folder + ":" + rest);
+}
+
+// --venv or --conda, whose folder has to be seen inside under its own name.
+Result<void> enter(const plan::Job& job, const std::string& option, const std::string& folder,
+                   const char* variable, const Sight& sight, Workplace& place) {
+  const std::string whole = absolute(folder).string();
+  const std::string python = whole + "/bin/python";
+  if (!sight.of(python).executable) return not_inside(option + " " + folder, job, whole);
+  put_first(place.environment, whole + "/bin");
+  place.environment.set(variable, whole);
+  place.environment.unset("PYTHONHOME");
+  place.program = {python, "-u"};
+  place.program_reason = option;
+  return {};
+}
+
+Result<void> enter_environment(const plan::Job& job, const Sight& sight, Workplace& place) {
+  const plan::Activation& wanted = job.options.activation;
+  if (!wanted.venv.empty()) return enter(job, "--venv", wanted.venv, "VIRTUAL_ENV", sight, place);
+  if (wanted.conda.empty()) return {};
+  if (wanted.conda.find('/') == std::string::npos) {
+    return usage("--conda " + wanted.conda, "in a container only a folder tells where it is",
+                 "name the environment's folder, and bind it");
+  }
+  return enter(job, "--conda", wanted.conda, "CONDA_PREFIX", sight, place);
+}
+
+Result<void> choose_inner_python(const plan::Job& job, const Sight& sight, Workplace& place) {
+  if (!place.program.empty()) return {};
+  const IsExecutable is_executable = [&](const std::string& path) {
+    const agent::Seen seen = sight.of(path);
+    return seen.executable && !seen.directory;
+  };
+  auto python = plan::choose_python("", place.environment,
+                                    job.place.node_name + " in the container", is_executable);
+  if (!python) {
+    Error error = python.error();
+    error.fix = "use an image that has Python, or show it one: --bind and --venv DIR";
+    return std::unexpected(std::move(error));
+  }
+  place.program = {python->path, "-u"};
+  place.program_reason = python->reason + " of the image";
+  return {};
+}
+
+// Not every runtime has a word for it.
+Result<void> enter_folder(const plan::Job& job, const std::string& folder, agent::ShimLink& shim) {
+  const auto entered = shim.enter(folder);
+  if (entered) return {};
+  return usage(
+      fmt::format("folder {} in {}", folder, where(job)), entered.error().why,
+      job.options.container.workdir.empty() ? "add --bind " + folder : "check --container-workdir");
+}
+
+}  // namespace
+
+Workplace on_the_host(const plan::Job& job) {
+  return {job.environment, job.program, job.program_reason};
+}
+
+Result<Workplace> in_the_container(const plan::Job& job, const std::string& folder,
+                                   agent::ShimLink& shim) {
+  if (auto entered = enter_folder(job, folder, shim); !entered) {
+    return std::unexpected(entered.error());
+  }
+  const Sight sight(shim);
+  Workplace place;
+  place.environment = container::inside(shim.environment(), job.environment, job.options.container);
+  for (const auto& [name, value] : job.options.activation.variables) {
+    const auto own = value ? value : job.environment.get(name);
+    if (own) place.environment.set(name, *own);
+  }
+  if (auto there = check_script(job, sight); !there) return std::unexpected(there.error());
+  if (auto there = check_arguments(job, sight); !there) return std::unexpected(there.error());
+  if (job.options.program == plan::Program::executable) {
+    place.program_reason = "--no-python";
+  } else {
+    if (auto done = enter_environment(job, sight, place); !done) {
+      return std::unexpected(done.error());
+    }
+    if (auto done = choose_inner_python(job, sight, place); !done) {
+      return std::unexpected(done.error());
+    }
+    if (job.options.program == plan::Program::module) place.program.push_back("-m");
+  }
+  place.program.push_back(job.options.script);
+  place.program.insert(place.program.end(), job.options.arguments.begin(),
+                       job.options.arguments.end());
+  return place;
+}
+
+std::vector<std::string> paths_among(std::span<const std::string> words) {
+  std::vector<std::string> paths;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.starts_with('-') ? word.find('=') : std::string::npos;
+    const std::string value = equals == std::string::npos ? word : word.substr(equals + 1);
+    const bool is_path =
+        value.starts_with('/') || value.starts_with("./") || value.starts_with("../");
+    if (is_path) paths.push_back(value);
+  }
+  return paths;
+}
+
+}  // namespace toprun::node

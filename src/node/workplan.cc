@@ -1,0 +1,120 @@
+#include "node/workplan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "agent/environment.h"
+#include "base/console.h"
+#include "base/signals.h"
+#include "base/text.h"
+#include "hosts/resolve.h"
+#include "node/binding.h"
+#include "node/streams.h"
+#include "plan/container_plan.h"
+
+namespace toprun::node {
+namespace {
+
+constexpr std::chrono::milliseconds own_name_limit{2'000};
+
+// Gloo takes the interface of the host's own name; where that is Debian's 127.0.1.1, or no name at
+// all, peers could not reach it.
+std::optional<std::string> gloo_interface(const plan::Job& job,
+                                          const std::optional<hosts::Address>& route) {
+  if (!job.several_processes() || !route || job.environment.has("GLOO_SOCKET_IFNAME")) {
+    return std::nullopt;
+  }
+  const auto own = hosts::local_addresses();
+  if (!own || hosts::resolves_to_one_of(hosts::host_name(), *own, own_name_limit)) {
+    return std::nullopt;
+  }
+  const auto found = std::ranges::find(*own, *route, &hosts::LocalAddress::address);
+  if (found == own->end()) return std::nullopt;
+  if (job.options.verbose > 0) {
+    say(fmt::format("GLOO_SOCKET_IFNAME={}: {} does not resolve to an address of this host",
+                    found->interface, hosts::host_name()));
+  }
+  return found->interface;
+}
+
+// A rank that an engine started is no child of its node's agent.
+bool in_container_of_its_own(const plan::Job& job) {
+  return job.in_container() && job.place.stance == scheduler::Stance::in_place;
+}
+
+std::string signal_list(const std::vector<int>& signals) {
+  std::vector<std::string> names;
+  for (const int signal : signals) names.push_back(signal_name(signal));
+  return join(names, ",");
+}
+
+}  // namespace
+
+Result<WorkPlan> plan_work(const plan::Job& job, const Workplace& place,
+                           const rendezvous::Assignment& assignment, const std::string& master_addr,
+                           const std::optional<hosts::Address>& route, const agent::Logs& logs) {
+  WorkPlan plan;
+  plan.output = output_plan(job.options, logs, assignment.attempt);
+  agent::WorkerFacts facts;
+  facts.local_world_size = assignment.local_world_size;
+  facts.world_size = assignment.world_size;
+  facts.group_rank = assignment.group_rank;
+  facts.group_world_size = assignment.group_world_size;
+  facts.role = job.options.role;
+  facts.role_world_size = assignment.role_world_size;
+  facts.master_addr = master_addr;
+  facts.master_port = assignment.store.port;
+  facts.max_restarts = job.options.max_restarts;
+  facts.restart_count = assignment.restarts;
+  facts.run_id = assignment.run_id;
+  facts.node_name = job.place.node_name;
+  facts.location = assignment.location;
+  facts.attempt = assignment.attempt;
+  facts.gloo_interface = gloo_interface(job, route);
+  facts.signals_to_handle = signal_list(job.options.signals_to_handle.value);
+  if (assignment.first_rank == 0 && assignment.attempt == 0 &&
+      agent::sets_omp_num_threads(place.environment, assignment.local_world_size)) {
+    say("OMP_NUM_THREADS=1 for each process, because it was not set: tune it for your program");
+  }
+  const auto cpus = bind_workers(job, assignment);
+  if (!cpus) return std::unexpected(cpus.error());
+  const std::string host = hosts::host_name();
+  for (int i = 0; i < assignment.nproc; ++i) {
+    const int local_rank = job.place.local_rank.value_or(0) + i;
+    const auto files = logs.worker(assignment.attempt, local_rank);
+    if (!files) return std::unexpected(files.error());
+    facts.rank = assignment.first_rank + i;
+    facts.local_rank = local_rank;
+    facts.role_rank = assignment.role_first_rank + i;
+    facts.error_file = files->error_json;
+    if (job.options.virtual_local_rank) {
+      auto device = agent::only_device(place.environment, local_rank);
+      if (!device) return std::unexpected(std::move(device.error()));
+      facts.only_device = std::move(*device);
+    }
+    agent::WorkerPlan worker;
+    worker.rank = facts.rank;
+    worker.local_rank = local_rank;
+    worker.argv = agent::with_local_rank(place.program, local_rank);
+    worker.environment = agent::worker_environment(place.environment, facts);
+    worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
+    worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
+    worker.error_file = files->error_json;
+    const bool in_place = job.place.stance == scheduler::Stance::in_place;
+    worker.inherit_stdin = in_place || !job.several_processes();
+    // The engine may speak to its task by one of them, as Slurm's PMI does.
+    if (in_place) worker.kept_fds = job.inherited.descriptors;
+    if (!cpus->empty()) worker.cpus = (*cpus)[static_cast<std::size_t>(i)];
+    if (in_container_of_its_own(job)) {
+      auto rank = plan::plan_rank(job, worker.argv, worker.environment, logs.folder());
+      if (!rank) return std::unexpected(std::move(rank.error()));
+      worker.argv = std::move(rank->command.argv);
+      worker.environment = std::move(rank->command.environment);
+    }
+    plan.workers.push_back(std::move(worker));
+  }
+  return plan;
+}
+
+}  // namespace toprun::node

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/options.h"
+#include "rendezvous/messages.h"
+#include "run/arrangement.h"
+#include "topology/tree.h"
+
+namespace toprun::plan {
+
+// Orders the nodes by the options and the evidence, and ranks along that order; pure. Members that
+// become ranks in place are grouped by their node. `map` knows the members' nodes by name; `before`
+// is the order of the attempt before, by nodes' names, empty in the first.
+Result<run::Arrangement> arrange(const std::vector<rendezvous::Join>& members,
+                                 const Options& options, const topology::Map& map,
+                                 const std::vector<std::string>& before = {});
+
+}  // namespace toprun::plan

@@ -1,0 +1,381 @@
+#include "plan/job.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hosts/address.h"
+#include "hosts/resolve.h"
+#include "plan/accelerate.h"
+#include "plan/activation.h"
+#include "plan/container_plan.h"
+#include "plan/named_hosts.h"
+#include "plan/pmi_meeting.h"
+#include "plan/program.h"
+#include "plan/python.h"
+#include "plan/ssh_orders.h"
+#include "rendezvous/preamble.h"
+#include "scheduler/engine.h"
+#include "scheduler/gpus.h"
+#include "scheduler/mpi_world.h"
+#include "scheduler/slots.h"
+#include "scheduler/ssh.h"
+
+namespace toprun::plan {
+namespace {
+
+using scheduler::Stance;
+using std::chrono::milliseconds;
+
+constexpr int static_port = 29500;
+constexpr int c10d_port = 29400;
+constexpr int engine_ports = 8;  // P … P+7, where the engine chose P
+constexpr int max_setting_s = 7 * 24 * 3600;
+
+Result<scheduler::Hints> hints_of(const Options& options, const Environment& environment,
+                                  std::vector<std::string>& notes) {
+  scheduler::Hints hints;
+  if (!scheduler::is_ssh_agent(environment)) {
+    auto hosts = named_hosts(options, notes);
+    if (!hosts) return std::unexpected(std::move(hosts.error()));
+    hints.hosts = *std::move(hosts);
+    hints.hosts_source = options.hosts.given() ? options.hosts.source : options.host_file.source;
+  }
+  if (!options.via.value.empty()) hints.via = options.via.source;
+  if (!options.launcher.value.empty()) hints.via = options.launcher.source;
+  hints.nnodes = options.nnodes.value;
+  hints.min_nodes = options.min_nodes;
+  hints.nnodes_source = options.nnodes.source;
+  if (!node_rank_is_a_wish(options)) hints.node_rank = options.node_rank.value;
+  hints.node_index = options.node_index.value;
+  if (options.rdzv_endpoint.value) {
+    hints.endpoint_source = options.rdzv_endpoint.source;
+  } else if (options.master_addr.value) {
+    hints.endpoint_source = options.master_addr.source;
+  }
+  hints.standalone = options.standalone;
+  hints.ranks_in_place = options.ranks_in_place;
+  hints.called_torchrun = options.called_torchrun;
+  hints.counts_processes = options.nproc_per_node.given();
+  hints.terminal = ::isatty(STDIN_FILENO) != 0;
+  hints.host_name = hosts::host_name();
+  return hints;
+}
+
+int usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+Result<void> count_workers(Job& job) {
+  scheduler::SlotsRequest request;
+  request.nproc_per_node = job.options.nproc_per_node.value;
+  request.source = job.options.nproc_per_node.source;
+  request.called_torchrun = job.options.called_torchrun;
+  request.cpus = usable_cpus();
+  request.visible = scheduler::visible_gpus(job.environment);
+  const auto slots = scheduler::slots_here(job.environment, job.place, request);
+  if (!slots) return std::unexpected(slots.error());
+  job.nproc = job.place.stance == Stance::in_place ? 1 : slots->count;
+  job.nproc_source = slots->source;
+  return {};
+}
+
+Result<Python> python_here(const Job& job) {
+  return choose_python(job.options.command_line.front(), job.environment, hosts::host_name());
+}
+
+Result<void> choose_program(Job& job, const Activated& activated) {
+  job.program.clear();
+  if (job.options.program == Program::executable) {
+    job.program_reason = "--no-python";
+  } else {
+    auto python = python_here(job);
+    if (activated.python) python = Python{*activated.python, activated.python_reason};
+    if (!python) return std::unexpected(python.error());
+    job.program = {python->path, "-u"};
+    job.program_reason = python->reason;
+    if (job.options.program == Program::module) job.program.push_back("-m");
+  }
+  job.program.push_back(job.options.script);
+  job.program.insert(job.program.end(), job.options.arguments.begin(), job.options.arguments.end());
+  return {};
+}
+
+// What this host is to run, and how often.
+Result<void> look_here(Job& job) {
+  if (job.starts_by_ssh()) return {};
+  Activation wanted = job.options.activation;
+  if (job.in_container()) wanted.venv = wanted.conda = {};  // entered inside
+  if (job.options.dry_run) wanted.before = {};              // what is shown is not run
+  auto activated = activate(wanted, job.environment, hosts::host_name());
+  if (!activated) return std::unexpected(activated.error());
+  job.environment = activated->environment;
+  if (!activated->note.empty()) job.place.reasons.push_back(activated->note);
+  if (job.in_container()) {
+    job.program = program_of_rank(job.options, job.environment);
+    job.program_reason = "in the container";
+    return count_workers(job);
+  }
+  if (auto there = check_program(job.options, job.environment); !there) return there;
+  if (auto counted = count_workers(job); !counted) return counted;
+  return choose_program(job, *activated);
+}
+
+// What the user says by -e goes before a file.
+Result<void> add_accelerate(Job& job) {
+  const std::string& file = job.options.accelerate_config;
+  if (file.empty() || job.place.stance == Stance::starter || job.options.dry_run) return {};
+  std::string python = job.program.front();
+  if (job.options.program == Program::executable) {
+    auto chosen = python_here(job);
+    if (!chosen) return std::unexpected(chosen.error());
+    python = std::move(chosen->path);
+  }
+  const auto settings = accelerate_settings(file, python, {job.nnodes, job.nproc}, job.environment,
+                                            hosts::host_name());
+  if (!settings) return std::unexpected(settings.error());
+  std::vector<std::string> set;
+  const auto& wanted = job.options.activation.variables;
+  for (const auto& [name, value] : settings->variables.variables()) {
+    if (std::ranges::find(wanted, name, [](const auto& each) { return each.first; }) !=
+        wanted.end()) {
+      continue;
+    }
+    set.push_back(fmt::format("{}={}", name, value));
+    job.environment.set(name, value);
+  }
+  job.place.reasons.push_back(fmt::format("--accelerate-config sets {}", join(set, " ")));
+  const int started = job.place.stance == Stance::in_place ? job.tasks : job.nnodes * job.nproc;
+  const bool is_meant = job.options.nproc_per_node.given() || job.place.my_node.value_or(0) != 0;
+  if (!is_meant && settings->processes.value_or(started) != started) {
+    job.place.notes.push_back(fmt::format(
+        "{} is for {} processes in all, and toprun starts {}: say how many by --nproc-per-node",
+        file, *settings->processes, started));
+  }
+  return {};
+}
+
+// The host that the user names, where the processes of the job are to meet.
+std::optional<std::string> named_endpoint(const Options& options) {
+  if (options.rdzv_endpoint.value) return options.rdzv_endpoint.value->host;
+  return options.master_addr.value;
+}
+
+void choose_ports(Job& job) {
+  const Options& options = job.options;
+  // Nobody has to know the port before he is told.
+  const bool meets_nobody = job.on_one_host() && job.place.stance != Stance::in_place &&
+                            !named_endpoint(options) && !options.called_torchrun;
+  std::optional<int> asked = options.master_port.value;
+  if (options.rdzv_endpoint.value && options.rdzv_endpoint.value->port) {
+    asked = options.rdzv_endpoint.value->port;
+  }
+  job.port_is_ours_to_choose = !asked;
+  if (asked) {
+    job.ports = {*asked};
+  } else if (options.standalone || meets_nobody) {
+    job.ports = {0};  // two jobs on a host must not meet, nor take a port that others expect free
+  } else if (job.place.port) {
+    for (int i = 0; i < engine_ports; ++i) job.ports.push_back(*job.place.port + i);
+  } else {
+    job.ports = {options.rdzv_backend.value == "c10d" ? c10d_port : static_port};
+    // The other nodes know this port only: it cannot be moved.
+    job.port_is_ours_to_choose = job.nnodes == 1;
+  }
+}
+
+// The index of the node that the user's endpoint names, if the engine lists it.
+std::optional<int> listed(const std::string& host, const std::vector<scheduler::Node>& nodes) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (hosts::same_host(host, nodes[i].name)) return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
+void choose_root(Job& job) {
+  const Options& options = job.options;
+  const std::optional<std::string> endpoint = named_endpoint(options);
+  if (job.reach() == hosts::Reach::this_host) {
+    job.root_host = hosts::loopback().text();
+  } else if (job.place.root_node) {
+    job.root_host = job.place.root_address;
+  } else if (endpoint) {
+    job.root_host = *endpoint;
+  } else if (job.place.task) {
+    const std::vector<std::string>& hosts = job.place.root_candidates;
+    if (!hosts.empty()) job.root_host = hosts.front();
+    if (hosts.size() > 1) job.other_root_hosts.assign(hosts.begin() + 1, hosts.end());
+  } else if (!job.place.nodes.empty()) {
+    job.root_host = job.place.nodes.front().name;
+  } else {
+    job.root_host = "127.0.0.1";
+  }
+  std::optional<int> index;
+  if (!node_rank_is_a_wish(options)) index = options.node_rank.value;
+  const bool told = index.has_value();
+  int root_index = job.place.root_node.value_or(0);
+  if (!index) {
+    index = job.place.my_node;
+    if (endpoint && !job.place.root_node)
+      root_index = listed(*endpoint, job.place.nodes).value_or(0);
+  }
+  if (job.place.task && !told) {
+    // The user's endpoint is owned by a host: its agent, or the first of its ranks, is the root.
+    if (!endpoint) job.is_root = *job.place.task == 0;
+    if (endpoint && job.place.local_rank.value_or(0) > 0) job.is_root = false;
+  } else if (index) {
+    job.is_root = *index == root_index && job.place.local_rank.value_or(0) == 0;
+  }
+  const auto is_host = options.rdzv_conf.find("is_host");
+  if (is_host != options.rdzv_conf.end()) {
+    job.is_root = is_host->second == "1" || lower(is_host->second) == "true" ||
+                  lower(is_host->second) == "yes";
+  }
+}
+
+// A number of seconds that --rdzv-conf gives.
+std::optional<milliseconds> seconds(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  const auto value = parse_double(*text);
+  if (!value || *value <= 0 || *value > max_setting_s) return std::nullopt;
+  return milliseconds(static_cast<long>(*value * 1000));
+}
+
+// What one of the two keep_alive settings of --rdzv-conf means if the other is not given.
+constexpr milliseconds torchrun_keep_alive_interval{5'000};
+constexpr int torchrun_keep_alive_attempts = 3;
+constexpr std::chrono::seconds before_the_engine{5};
+// Agents that start at one moment; who did not answer or lost its connection cannot come any more.
+constexpr std::chrono::seconds ssh_last_call{5};
+
+void choose_limits(Job& job) {
+  const auto conf = [&](const char* name) {
+    const auto found = job.options.rdzv_conf.find(name);
+    return found == job.options.rdzv_conf.end() ? std::optional<std::string>() : found->second;
+  };
+  if (job.place.engine == "ssh") job.last_call = ssh_last_call;
+  if (const auto timeout = seconds(conf("join_timeout"))) job.join_timeout = *timeout;
+  if (const auto timeout = seconds(conf("last_call_timeout"))) job.last_call = *timeout;
+  const auto interval = seconds(conf("keep_alive_interval"));
+  const auto attempts = conf("keep_alive_max_attempt");
+  if (interval) job.patience.beat = *interval / 2;
+  if (interval || attempts) {
+    job.patience.silence = interval.value_or(torchrun_keep_alive_interval) *
+                           parse_int(attempts.value_or("")).value_or(torchrun_keep_alive_attempts);
+  }
+  // Workers must not be killed by the engine while they still have our grace.
+  if (job.place.kill_wait) {
+    job.grace.stop =
+        std::min<milliseconds>(job.grace.stop, *job.place.kill_wait - before_the_engine);
+  }
+  if (job.options.shutdown_timeout) job.grace.stop = *job.options.shutdown_timeout;
+}
+
+// One node that no other could find: torchrun then meets itself under a fresh id.
+bool alone(const Options& options, int nnodes) {
+  return options.standalone ||
+         (nnodes == 1 && options.rdzv_backend.value == "static" && !options.rdzv_id.given() &&
+          !options.rdzv_endpoint.value && !options.master_port.value);
+}
+
+// RFC 9562 section 5.4.
+std::string uuid4() {
+  std::string id = rendezvous::random_hex(16);
+  id[12] = '4';
+  id[16] = "89ab"[id[16] % 4];
+  for (const std::size_t dash : {8u, 13u, 18u, 23u}) id.insert(dash, "-");
+  return id;
+}
+
+// Workers must not inherit them. The agents of a step read them anew, but for what is of one node.
+void unset_option_variables(Job& job) {
+  if (job.place.stance != Stance::starter) {
+    for (const std::string& name : job.options.option_variables) job.environment.unset(name);
+  }
+  for (const char* name : variables_of_one_node) job.environment.unset(name);
+  // An agent's workers are no ranks of MPI's, and must not all take themselves for the same one.
+  if (job.place.engine == "mpi" && job.place.stance != Stance::in_place) {
+    for (const std::string& name : scheduler::mpi_variables(job.environment)) {
+      job.environment.unset(name);
+    }
+  }
+}
+
+}  // namespace
+
+hosts::Reach Job::reach() const {
+  if (!on_one_host()) return hosts::Reach::everybody;
+  const std::optional<std::string> host = named_endpoint(options);
+  if (!host || *host == "localhost") return hosts::Reach::this_host;
+  const auto address = hosts::Address::parse(*host);
+  return address && address->is_loopback() ? hosts::Reach::this_host : hosts::Reach::everybody;
+}
+
+Result<Job> prepare(const Options& options, const Environment& environment,
+                    const agent::Inherited& inherited) {
+  std::vector<std::string> notes;
+  auto hints = hints_of(options, environment, notes);
+  if (!hints) return std::unexpected(hints.error());
+  if (!options.dry_run && !scheduler::wants_single(*hints)) {
+    auto meeting = meet(environment);
+    if (!meeting) return std::unexpected(std::move(meeting.error()));
+    hints->meeting = *std::move(meeting);
+  }
+  auto place = scheduler::detect(environment, *hints);
+  if (!place) return std::unexpected(place.error());
+  place->notes.insert(place->notes.end(), notes.begin(), notes.end());
+  Job job;
+  job.options = options;
+  job.environment = environment;
+  if (environment.has(inside_variable)) {
+    job.options.container = {};
+    job.environment.unset(inside_variable);
+  }
+  job.inherited = inherited;
+  job.place = std::move(*place);
+  unset_option_variables(job);
+  job.nnodes = job.place.node_count;
+  job.nnodes_source = job.place.node_count_source;
+  job.min_nodes = std::min(job.options.min_nodes.value_or(job.nnodes), job.nnodes);
+  if (options.node_rank.value && *options.node_rank.value >= job.nnodes &&
+      !node_rank_is_a_wish(options)) {
+    return usage(fmt::format("--node-rank {}", *options.node_rank.value),
+                 fmt::format("the job has {} nodes", job.nnodes), "node ranks count from 0");
+  }
+  if (job.nnodes > 1 && (options.master_port.value == 0 ||
+                         (options.rdzv_endpoint.value && options.rdzv_endpoint.value->port == 0))) {
+    return usage("port 0", fmt::format("{} nodes cannot know what the kernel chooses", job.nnodes),
+                 "give a port from 1 to 65535");
+  }
+  if (job.place.stance == Stance::in_place) {
+    if (options.max_restarts > 0) {
+      return usage(
+          fmt::format("--max-restarts {}", options.max_restarts),
+          "ranks that the engine starts one by one cannot be started again by toprun",
+          "start one toprun per node (srun --ntasks-per-node=1), or let the engine requeue");
+    }
+    job.tasks = job.place.tasks;
+    for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
+  }
+  auto known = look_here(job);
+  if (known) known = add_accelerate(job);
+  if (!known) {
+    const bool awaited = job.several_processes() && job.place.stance != Stance::starter;
+    if (options.dry_run || !awaited) return std::unexpected(known.error());
+    job.unfit = std::move(known.error());
+  }
+  job.run_id = alone(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
+  job.name = job.place.job.empty() ? job.run_id : job.place.job;
+  choose_ports(job);
+  choose_root(job);
+  choose_limits(job);
+  return job;
+}
+
+}  // namespace toprun::plan

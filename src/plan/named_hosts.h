@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/options.h"
+#include "scheduler/allocation.h"
+
+namespace toprun::plan {
+
+// The hosts that --hosts or --hostfile name, none if neither was given; reads the file. `notes`
+// gets what is odd about it.
+Result<std::vector<scheduler::Node>> named_hosts(const Options& options,
+                                                 std::vector<std::string>& notes);
+
+}  // namespace toprun::plan

@@ -1,0 +1,75 @@
+#include "plan/program.h"
+
+#include <filesystem>
+
+#include "plan/python.h"
+
+namespace toprun::plan {
+namespace {
+
+std::string here() {
+  std::error_code error;
+  const auto directory = std::filesystem::current_path(error);
+  return error ? "the working directory, which is gone" : directory.string();
+}
+
+// Names a path so that it can be found: a relative one with the directory that it is relative to.
+std::string located(const std::string& path) {
+  if (std::filesystem::path(path).is_absolute()) return path;
+  return fmt::format("{} in {}", path, here());
+}
+
+Result<void> check_script(const std::string& script) {
+  if (script == "-") return {};  // Python's name for standard input
+  std::error_code error;
+  const auto status = std::filesystem::status(script, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    return usage(fmt::format("script {}", located(script)), errno_text(ENOENT),
+                 script.ends_with(".py") ? "check the path" : "toprun -h shows how to call toprun");
+  }
+  if (status.type() == std::filesystem::file_type::none) {
+    return usage(fmt::format("script {}", located(script)), error.message(), "check the path");
+  }
+  // Python runs a directory that holds a __main__.py.
+  if (std::filesystem::is_directory(status) &&
+      !std::filesystem::exists(std::filesystem::path(script) / "__main__.py", error)) {
+    return usage(fmt::format("script {}", located(script)),
+                 "is a directory, and has no __main__.py", "name the file to run");
+  }
+  return {};
+}
+
+Result<void> check_executable(const std::string& program, const Environment& environment) {
+  if (find_program(program, environment)) return {};
+  if (program.find('/') == std::string::npos) {
+    return usage(fmt::format("program {}", program),
+                 fmt::format("not in PATH={}", search_path(environment)),
+                 "give its path, or drop --no-python if it is a Python script");
+  }
+  std::error_code error;
+  const auto status = std::filesystem::status(program, error);
+  if (std::filesystem::is_directory(status)) {
+    return usage(fmt::format("program {}", located(program)), "is a directory");
+  }
+  if (std::filesystem::exists(status)) {
+    return usage(fmt::format("program {}", located(program)), "is not executable",
+                 fmt::format("chmod +x {}, or drop --no-python if it is a Python script", program));
+  }
+  return usage(fmt::format("program {}", located(program)), errno_text(ENOENT), "check the path");
+}
+
+}  // namespace
+
+Result<void> check_program(const Options& options, const Environment& environment) {
+  switch (options.program) {
+    case Program::script:
+      return check_script(options.script);
+    case Program::executable:
+      return check_executable(options.script, environment);
+    case Program::module:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace toprun::plan

@@ -1,0 +1,103 @@
+#include "start/dry_run.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "hosts/hostlist.h"
+#include "plan/container_plan.h"
+#include "start/mpi_ranks.h"
+#include "start/ssh_step.h"
+#include "start/step.h"
+
+namespace toprun::start {
+namespace {
+
+using scheduler::Stance;
+
+std::string_view words_for(Stance stance) {
+  switch (stance) {
+    case Stance::single:
+      return "the only agent, all ranks are here";
+    case Stance::agent:
+      return "the agent of this node";
+    case Stance::in_place:
+      return "one rank of several that the engine started";
+    case Stance::starter:
+      return "starts one agent per node";
+  }
+  return "";
+}
+
+std::string node_list(const plan::Job& job) {
+  std::vector<std::string> names;
+  for (const scheduler::Node& node : job.place.nodes) names.push_back(node.name);
+  return names.empty() ? "" : " " + hosts::compress_hostlist(names);
+}
+
+template <class Line>
+Result<void> describe_ssh(const plan::Job& job, const Line& line) {
+  const auto commands = ssh_commands(job);
+  if (!commands) return std::unexpected(commands.error());
+  for (const SshCommands::One& one : commands->hosts) {
+    const std::string marker = one.here ? "TOPRUN_STEP=ssh " : "";
+    line("agents", marker + shell_quote(one.argv) + " <<< ORDERS");
+  }
+  line("ORDERS", ssh_orders_text(job));
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> describe(const plan::Job& job) {
+  std::string text;
+  const auto line = [&](std::string_view label, const std::string& value) {
+    text += fmt::format("{:<12} {}\n", label, value);
+  };
+  line("engine", fmt::format("{}: {}", job.place.engine, words_for(job.place.stance)));
+  if (!job.options.activation.before.empty()) {
+    line("before", job.options.activation.before + " (by bash on every node; not run now)");
+  }
+  line("nodes", fmt::format("{}{} ({})", job.nnodes, node_list(job), job.nnodes_source));
+  if (job.starts_by_ssh()) {
+    if (auto agents = describe_ssh(job, line); !agents) return std::unexpected(agents.error());
+    return text;
+  }
+  line("processes", fmt::format("{} per node ({})", job.nproc, job.nproc_source));
+  if (!job.options.launcher.value.empty()) {
+    const auto ranks = mpi_ranks(job);
+    if (!ranks) return std::unexpected(ranks.error());
+    line("ranks", shell_quote(ranks->argv));
+    line(host_file_word, join(ranks->hosts, " "));
+    return text;
+  }
+  const int port = job.ports.front();
+  if (port != 0 && (job.several_processes() || job.place.stance == Stance::starter)) {
+    line("root", fmt::format("{}:{}", job.root_host, port));
+  }
+  if (job.in_container()) {
+    const auto plan = plan::plan_container(job, "FOLDER");
+    if (!plan) return std::unexpected(plan.error());
+    const auto creation = plan->runtime->creation(plan->run, plan->node, job.environment);
+    for (const container::Command& command : creation) {
+      line("if missing", shell_quote(command.argv));
+    }
+    line("container", shell_quote(plan->command.argv));
+    const std::string note = plan::python_exec_note(job.options, job.environment);
+    if (!note.empty()) line("python", note);
+  } else {
+    line("program", fmt::format("{} ({})", job.program.front(), job.program_reason));
+  }
+  if (!job.options.accelerate_config.empty()) {
+    line("settings",
+         "of " + job.options.accelerate_config + ", as accelerate reads it on each node");
+  }
+  if (job.place.stance == Stance::starter) {
+    const auto command = step_command(job);
+    if (!command) return std::unexpected(command.error());
+    line("agents", shell_quote(command->argv) + " <<< 'secret <secret>'");
+  }
+  if (!job.in_container()) line("each worker", shell_quote(job.program));
+  return text;
+}
+
+}  // namespace toprun::start

@@ -1,0 +1,119 @@
+#include "start/ssh_place.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/counted.h"
+#include "base/text.h"
+#include "hosts/address.h"
+#include "plan/python.h"
+#include "rendezvous/preamble.h"
+#include "start/step.h"
+
+namespace toprun::start {
+namespace {
+
+bool is_own(const hosts::Address& address) {
+  if (address.is_loopback()) return true;
+  const auto own = hosts::local_addresses();
+  return own && std::ranges::find(*own, address, &hosts::LocalAddress::address) != own->end();
+}
+
+std::string first_label(const std::string& name) {
+  return lower(name.substr(0, name.find('.')));
+}
+
+bool is_reachable(const std::string& text) {
+  const auto address = hosts::Address::parse(text);
+  return address && !address->is_loopback();
+}
+
+// Where `member` reaches the root.
+std::string root_address(const Answered& root, const Answered& member) {
+  if (!root.here) return is_reachable(root.server) ? root.server : root.node.name;
+  if (member.here) return "127.0.0.1";
+  const auto came_from = hosts::Address::parse(member.client);
+  // Not so behind a jump host: what the member sees is that host's address.
+  return came_from && is_own(*came_from) ? member.client : hosts::host_name();
+}
+
+// The shell's, which may lead through links that every host has; else the kernel's.
+std::string working_directory(const Environment& environment) {
+  struct stat here {
+  }, named{};
+  const auto shell = environment.non_empty("PWD");
+  if (shell && shell->starts_with('/') && ::stat(".", &here) == 0 &&
+      ::stat(shell->c_str(), &named) == 0 && here.st_ino == named.st_ino &&
+      here.st_dev == named.st_dev) {
+    return *shell;
+  }
+  std::error_code error;
+  return std::filesystem::current_path(error).string();
+}
+
+// argv[0] as the hosts are to take it: the Python beside it counts, wherever it was found.
+std::string called_by(const plan::Job& job) {
+  const std::string& word = job.options.command_line.front();
+  const std::string found = find_program(word, job.environment).value_or("");
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(found.empty() ? word : found, error);
+  return error ? word : absolute.lexically_normal().string();
+}
+
+}  // namespace
+
+int root_among(const std::vector<Answered>& answered) {
+  const auto here = std::ranges::find(answered, true, &Answered::here);
+  return here == answered.end() ? 0 : static_cast<int>(here - answered.begin());
+}
+
+std::vector<plan::SshOrders> orders_for(const plan::Job& job,
+                                        const std::vector<Answered>& answered) {
+  scheduler::SshPlace place;
+  place.job = "ssh." + rendezvous::random_hex(4);
+  for (const Answered& one : answered) place.nodes.push_back(one.node);
+  place.root = root_among(answered);
+  plan::SshOrders same;
+  same.argv = {called_by(job)};
+  const std::vector<std::string> arguments = arguments_for(job);
+  same.argv.insert(same.argv.end(), arguments.begin(), arguments.end());
+  same.directory = working_directory(job.environment);
+  std::vector<std::string> wanted = job.options.option_variables;
+  for (const auto& [name, value] : job.options.activation.variables) {
+    if (!value) wanted.push_back(name);
+  }
+  same.variables = plan::passed_variables(job.environment, wanted);
+  std::vector<plan::SshOrders> all;
+  for (std::size_t i = 0; i < answered.size(); ++i) {
+    place.node = static_cast<int>(i);
+    place.root_address = root_address(answered[static_cast<std::size_t>(place.root)], answered[i]);
+    plan::SshOrders orders = same;
+    orders.variables.merge(scheduler::variables_of(place));
+    all.push_back(std::move(orders));
+  }
+  return all;
+}
+
+bool is_this_host(const scheduler::Node& node) {
+  if (node.login != node.name) return false;
+  if (node.name == "localhost") return true;
+  if (const auto address = hosts::Address::parse(node.name)) return is_own(*address);
+  const std::string own = hosts::host_name();
+  return lower(node.name) == lower(own) ||
+         (first_label(node.name) == first_label(own) &&
+          (node.name.find('.') == std::string::npos || own.find('.') == std::string::npos));
+}
+
+std::string own_path() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).string();
+}
+
+std::string hosts_text(std::size_t count) {
+  return counted(count, "host");
+}
+
+}  // namespace toprun::start

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/job.h"
+#include "plan/ssh_orders.h"
+#include "scheduler/ssh.h"
+
+namespace toprun::start {
+
+// A host whose agent waits for its orders.
+struct Answered {
+  scheduler::Node node;
+  bool here = false;   // this very host
+  std::string client;  // where the login came from, as the host sees it; may be empty
+  std::string server;  // … and went to
+};
+
+// Which of them holds the root agent: this host if it is among them, because no connection of its
+// own can break, else the first. Index from 0.
+int root_among(const std::vector<Answered>& answered);
+
+// What each of them is told. The root's address is one by which that very host, or the launcher,
+// has just been reached; a name only where there is none.
+std::vector<plan::SshOrders> orders_for(const plan::Job& job,
+                                        const std::vector<Answered>& answered);
+
+// Whether the name is this host's: its own, localhost, or a literal address of one of its
+// interfaces. With a user's name before it, it is not: that may be somebody else.
+bool is_this_host(const scheduler::Node& node);
+
+// The file that this process runs.
+std::string own_path();
+
+// "1 host", "3 hosts".
+std::string hosts_text(std::size_t count);
+
+}  // namespace toprun::start

@@ -1,0 +1,424 @@
+#include "start/ssh_step.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <variant>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include "agent/own_lines.h"
+#include "agent/workers.h"
+#include "base/build_id.h"
+#include "base/clock.h"
+#include "base/console.h"
+#include "base/files.h"
+#include "base/look.h"
+#include "base/open_files.h"
+#include "base/process.h"
+#include "base/secrets.h"
+#include "base/text.h"
+#include "hosts/hostlist.h"
+#include "node/inbox.h"
+#include "node/session.h"
+#include "plan/spares.h"
+#include "plan/ssh_orders.h"
+#include "rendezvous/preamble.h"
+#include "start/ssh_login.h"
+#include "start/ssh_place.h"
+#include "start/step.h"
+
+namespace toprun::start {
+namespace asio = boost::asio;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::array passed_on = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
+                                  SIGUSR1, SIGUSR2, run::grow_signal};
+constexpr const char* own_program = "/proc/self/exe";
+constexpr std::size_t max_binary_bytes = 1u << 30;  // with debug information
+constexpr int impatient_after = 3;  // that many signals end the connections themselves
+constexpr std::chrono::seconds farewell_slack{5};
+constexpr std::chrono::seconds kill_after{2};
+
+// Not read: mostly every host has it already, and its linker's digest names it.
+Result<scheduler::Binary> own_binary() {
+  struct stat status {};
+  if (::stat(own_program, &status) != 0) return fail_errno("cannot read toprun's program");
+  scheduler::Binary binary{build_id(), static_cast<std::size_t>(status.st_size)};
+  if (!binary.id.empty()) return binary;
+  return fail("toprun's program has no build id", "somebody has removed the note from it",
+              "build it again");
+}
+
+std::string with_host(std::string text, const std::string& host) {
+  constexpr std::string_view word = "HOST";
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += host.size()) {
+    text.replace(at, word.size(), host);
+  }
+  return text;
+}
+
+// The story of a run that ssh starts: log in, give orders, follow to the end.
+class SshStep {
+ public:
+  SshStep(const plan::Job& job, SshCommands commands);
+  int run();
+
+ private:
+  struct Changed {};
+  struct Signalled {
+    int number;
+  };
+  using Event = std::variant<Changed, Signalled>;
+
+  asio::awaitable<int> story();
+  asio::awaitable<std::optional<int>> log_in();
+  asio::awaitable<int> follow();
+  asio::awaitable<void> end_all();
+  SshLogin::Bytes program();
+  void start_more();
+  int in_flight() const;
+  bool all_answered() const;
+  bool all_over() const;
+  std::optional<Error> refused() const;
+  void tell_troubles() const;
+  void give_orders();
+  void pass_on(int number);
+  void tell_all(const std::string& line);
+  void beat();
+  void await_signal();
+  void reap();
+  void tell_lost();
+  std::optional<int> kept_from_joining() const;
+  SteadyTime last_moment() const;
+
+  const plan::Job& job_;
+  const SshCommands commands_;
+  asio::io_context io_{1};
+  agent::Terminal terminal_;
+  agent::OwnLines own_lines_{io_, terminal_};
+  asio::signal_set signals_;
+  asio::steady_timer beat_;
+  node::Inbox<Event> inbox_;
+  SshLogin::Bytes program_;                        // once a host has asked for it
+  std::vector<std::shared_ptr<SshLogin>> logins_;  // as commands_.hosts
+  std::vector<std::size_t> members_;               // those that were given orders
+  std::vector<char> told_lost_;                    // by login
+  std::size_t root_ = 0;
+  std::optional<SteadyTime> root_ended_;
+  int seen_ = 0;  // signals that end the run
+};
+
+SshStep::SshStep(const plan::Job& job, SshCommands commands)
+    : job_(job),
+      commands_(std::move(commands)),
+      terminal_(io_, agent::ConsoleDescriptors{}, wants_colours(job.environment)),
+      signals_(io_),
+      beat_(io_),
+      inbox_(io_) {
+  for (const int number : passed_on) {
+    if (!job.inherited.ignored[static_cast<std::size_t>(number)]) signals_.add(number);
+  }
+  if (!job.inherited.ignored[SIGTSTP]) signals_.add(SIGTSTP);
+  for (const int number : {SIGCHLD, SIGCONT}) signals_.add(number);
+  for (const SshCommands::One& one : commands_.hosts) {
+    logins_.push_back(std::make_shared<SshLogin>(
+        io_, terminal_, one.node.name, [this] { return program(); },
+        [this] { inbox_.push(Changed{}); }));
+  }
+  told_lost_.resize(logins_.size());
+}
+
+int SshStep::run() {
+  await_signal();
+  int exit_code = exit_failure;
+  asio::co_spawn(io_, story(), [&](const std::exception_ptr& error, int code) {
+    if (error) std::rethrow_exception(error);
+    exit_code = code;
+    io_.stop();
+  });
+  io_.run();
+  return exit_code;
+}
+
+asio::awaitable<int> SshStep::story() {
+  if (job_.options.verbose > 0) {
+    say(fmt::format("logging in to {} by ssh", hosts_text(logins_.size())));
+  }
+  std::optional<int> code = co_await log_in();
+  if (!code) {
+    give_orders();
+    code = co_await follow();
+  }
+  co_await end_all();
+  node::Inbox<Changed> written(io_);
+  own_lines_.when_written([&written] { written.push({}); });
+  const SteadyTime limit = steady_clock::now() + agent::flush_limit;
+  const auto in_time = co_await written.next(limit);
+  if (!in_time) own_lines_.give_up();
+  co_return *code;
+}
+
+// Until every host has answered or failed. An exit code: the run is over before it began.
+asio::awaitable<std::optional<int>> SshStep::log_in() {
+  start_more();
+  while (!all_answered()) {
+    const auto event = co_await inbox_.next();
+    if (const auto* signal = std::get_if<Signalled>(&*event)) {
+      if (signal->number == SIGTSTP || signal->number == SIGCONT) continue;
+      say(fmt::format("ended by signal {} before the agents were started", signal->number));
+      co_return 128 + signal->number;
+    }
+    start_more();
+  }
+  tell_troubles();
+  if (const auto error = refused()) {
+    say(error->line());
+    co_return error->exit_code;
+  }
+  co_return std::nullopt;
+}
+
+// Unreadable is not possible: the kernel has just read it.
+SshLogin::Bytes SshStep::program() {
+  if (!program_) {
+    program_ = std::make_shared<const std::string>(
+        read_file(own_program, max_binary_bytes).value_or(std::string()));
+  }
+  return program_;
+}
+
+void SshStep::start_more() {
+  for (std::size_t i = 0; i < logins_.size() && in_flight() < ssh_logins_at_once; ++i) {
+    if (logins_[i]->state() != SshLogin::State::waiting) continue;
+    Environment environment = job_.environment;
+    if (commands_.hosts[i].here) {
+      environment.set(scheduler::ssh_step_variable, scheduler::ssh_step);
+    }
+    logins_[i]->start(commands_.hosts[i].argv, environment, job_.inherited);
+  }
+}
+
+int SshStep::in_flight() const {
+  return static_cast<int>(std::ranges::count(logins_, SshLogin::State::connecting,
+                                             [](const auto& login) { return login->state(); }));
+}
+
+bool SshStep::all_answered() const {
+  return std::ranges::all_of(logins_,
+                             [](const auto& login) { return login->is_up() || login->is_over(); });
+}
+
+bool SshStep::all_over() const {
+  return std::ranges::all_of(logins_, [](const auto& login) { return login->is_over(); });
+}
+
+// Hosts with the same trouble in one line.
+void SshStep::tell_troubles() const {
+  std::vector<std::pair<scheduler::SshTrouble, std::vector<std::string>>> groups;
+  for (const auto& login : logins_) {
+    if (!login->trouble()) continue;
+    const auto known = std::ranges::find_if(
+        groups, [&](const auto& group) { return group.first.why == login->trouble()->why; });
+    if (known != groups.end()) {
+      known->second.push_back(login->name());
+    } else {
+      groups.push_back({*login->trouble(), {login->name()}});
+    }
+  }
+  for (const auto& [trouble, names] : groups) {
+    const std::string list = hosts::compress_hostlist(names);
+    say(fail("no agent on " + list, with_host(trouble.why, list),
+             with_host(trouble.fix, names.front()))
+            .error()
+            .line());
+  }
+}
+
+std::optional<Error> SshStep::refused() const {
+  const auto up = std::ranges::count_if(logins_, [](const auto& login) { return login->is_up(); });
+  const auto all = std::ssize(logins_);
+  if (up == all) return std::nullopt;
+  const std::string count = fmt::format("{} of {} answered", up, hosts_text(logins_.size()));
+  if (up < job_.min_nodes) {
+    return Error{
+        count,
+        job_.is_elastic() ? fmt::format("the job needs {} ({})", job_.min_nodes, job_.nnodes_source)
+                          : "the job needs all of them",
+        job_.is_elastic() ? "" : "leave the others out, or give --nnodes MIN:MAX", exit_failure};
+  }
+  say(count + "; the job starts with these");
+  return std::nullopt;
+}
+
+void SshStep::give_orders() {
+  std::vector<Answered> answered;
+  for (std::size_t i = 0; i < logins_.size(); ++i) {
+    if (!logins_[i]->is_up()) continue;
+    answered.push_back({commands_.hosts[i].node, commands_.hosts[i].here, logins_[i]->client(),
+                        logins_[i]->server()});
+    members_.push_back(i);
+  }
+  const std::vector<plan::SshOrders> orders = orders_for(job_, answered);
+  root_ = members_[static_cast<std::size_t>(root_among(answered))];
+  const std::string secret = "secret " + rendezvous::random_hex(32) + "\n";
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    logins_[members_[i]]->tell(
+        std::make_shared<const std::string>(plan::text_of(orders[i]) + secret));
+  }
+  beat();
+}
+
+// Until the root agent has ended and all others as well, or their time is over.
+asio::awaitable<int> SshStep::follow() {
+  while (!all_over()) {
+    std::optional<SteadyTime> deadline;
+    if (root_ended_) deadline = last_moment();
+    const auto event = co_await inbox_.next(deadline);
+    if (!event) break;
+    if (const auto* signal = std::get_if<Signalled>(&*event)) pass_on(signal->number);
+    tell_lost();
+    if (const auto code = kept_from_joining()) co_return *code;
+    if (logins_[root_]->is_over() && !root_ended_) root_ended_ = steady_clock::now();
+  }
+  co_return logins_[root_]->exit_code().value_or(exit_failure);
+}
+
+// The others would wait for such an agent in vain.
+std::optional<int> SshStep::kept_from_joining() const {
+  for (const std::size_t member : members_) {
+    const SshLogin& login = *logins_[member];
+    if (!login.could_not_start() || job_.is_elastic()) continue;
+    say(fmt::format("no agent on {}: see above", login.name()));
+    return *login.exit_code();
+  }
+  return std::nullopt;
+}
+
+// Members that have lost their root find out by themselves and give their workers the grace.
+SteadyTime SshStep::last_moment() const {
+  return *root_ended_ + job_.patience.silence + job_.grace.stop + farewell_slack;
+}
+
+void SshStep::tell_lost() {
+  for (const std::size_t member : members_) {
+    const SshLogin& login = *logins_[member];
+    if (!login.is_over() || login.exit_code() || told_lost_[member]) continue;
+    told_lost_[member] = 1;
+    say(fmt::format("lost the connection to {}{}", login.name(),
+                    member == root_ ? ", where the job's root was" : ""));
+  }
+}
+
+asio::awaitable<void> SshStep::end_all() {
+  for (const auto& login : logins_) login->abandon();
+  const SteadyTime patient_until = steady_clock::now() + kill_after;
+  while (std::ranges::any_of(logins_, [](const auto& login) { return login->pid() > 0; })) {
+    if (co_await inbox_.next(patient_until)) continue;
+    for (const auto& login : logins_) {
+      signal_process(login->pid(), SIGKILL);
+    }
+    co_return;
+  }
+}
+
+void SshStep::pass_on(int number) {
+  tell_all(fmt::format("signal {}\n", number));
+  if (number == SIGTSTP) ::raise(SIGSTOP);
+  const bool ends = number != SIGUSR1 && number != SIGUSR2 && number != SIGTSTP &&
+                    number != SIGCONT && number != run::grow_signal;
+  if (!ends || ++seen_ < impatient_after) return;
+  for (const auto& login : logins_) login->abandon();
+}
+
+void SshStep::tell_all(const std::string& line) {
+  const auto bytes = std::make_shared<const std::string>(line);
+  for (const std::size_t member : members_) {
+    if (!logins_[member]->is_over()) logins_[member]->tell(bytes);
+  }
+}
+
+void SshStep::beat() {
+  tell_all("beat\n");
+  beat_.expires_after(node::launcher_beat);
+  beat_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) beat();
+  });
+}
+
+void SshStep::await_signal() {
+  signals_.async_wait([this](const boost::system::error_code& error, int number) {
+    if (error) return;
+    if (number == SIGCHLD) {
+      reap();
+    } else {
+      inbox_.push(Signalled{number});
+    }
+    await_signal();
+  });
+}
+
+void SshStep::reap() {
+  for (const auto& login : logins_) {
+    int status = 0;
+    if (login->pid() > 0 && ::waitpid(login->pid(), &status, WNOHANG) == login->pid()) {
+      login->ended(status);
+    }
+  }
+}
+
+}  // namespace
+
+Result<SshCommands> ssh_commands(const plan::Job& job) {
+  const auto place = plan::needed_nodes(job);
+  if (!place) return std::unexpected(place.error());
+  const auto binary = own_binary();
+  if (!binary) return std::unexpected(binary.error());
+  SshCommands commands;
+  const std::string line = scheduler::ssh_line(*binary);
+  const auto count = static_cast<std::size_t>(place->node_count);
+  for (std::size_t i = 0; i < std::min(count, place->nodes.size()); ++i) {
+    const scheduler::Node& node = place->nodes[i];
+    const bool here = is_this_host(node);
+    commands.hosts.push_back({node, here,
+                              here ? std::vector<std::string>{own_path()}
+                                   : scheduler::ssh_command(job.environment, node.login, line)});
+  }
+  return commands;
+}
+
+std::string ssh_orders_text(const plan::Job& job) {
+  plan::SshOrders orders = orders_for(job, {Answered{}}).front();
+  for (const auto& [name, value] : scheduler::variables_of({})) orders.variables[name] = "…";
+  for (auto& [name, value] : orders.variables) {
+    if (holds_a_secret(name, value)) value = "<secret>";
+  }
+  std::string text = plan::text_of(orders);
+  return text.substr(text.find('\n') + 1) + " secret <secret>";
+}
+
+int run_ssh_step(const plan::Job& job) {
+  auto commands = ssh_commands(job);
+  if (!commands) {
+    say(commands.error().line());
+    return commands.error().exit_code;
+  }
+  if (job.options.verbose > 0) {
+    for (const SshCommands::One& one : commands->hosts) {
+      if (one.here) say(fmt::format("{} is this host: its agent needs no ssh", one.node.name));
+    }
+  }
+  raise_open_files();  // three descriptors per host
+  ::signal(SIGPIPE, SIG_IGN);
+  return SshStep(job, *std::move(commands)).run();
+}
+
+}  // namespace toprun::start

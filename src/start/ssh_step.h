@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "plan/job.h"
+
+namespace toprun::start {
+
+// Logins that may be under way at once: an sshd, or the one jump host before all others, drops more
+// (MaxStartups).
+inline constexpr int ssh_logins_at_once = 16;
+
+// The commands that reach the hosts, one each, in the order in which they begin. That of this very
+// host is the agent itself.
+struct SshCommands {
+  struct One {
+    scheduler::Node node;
+    bool here = false;
+    std::vector<std::string> argv;
+  };
+  std::vector<One> hosts;
+};
+Result<SshCommands> ssh_commands(const plan::Job& job);
+
+// The orders of a host's agent as --dry-run shows them: without what only the logins tell.
+std::string ssh_orders_text(const plan::Job& job);
+
+// Starts an agent on every host, gives each its orders and the job's secret, passes signals on, and
+// returns the exit code of the whole run, the root agent's. An agent ends when its connection does;
+// so the launcher stays until all have ended.
+int run_ssh_step(const plan::Job& job);
+
+}  // namespace toprun::start

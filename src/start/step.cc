@@ -1,0 +1,278 @@
+#include "start/step.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "agent/descendants.h"
+#include "agent/spawn.h"
+#include "base/clock.h"
+#include "base/console.h"
+#include "base/fd.h"
+#include "base/open_files.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "plan/container_plan.h"
+#include "plan/spares.h"
+#include "plan/ssh_orders.h"
+#include "rendezvous/preamble.h"
+#include "scheduler/mpirun.h"
+#include "scheduler/mpirun_output.h"
+
+namespace toprun::start {
+namespace {
+
+constexpr std::array forwarded = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
+                                  SIGUSR1, SIGUSR2, run::grow_signal};
+constexpr const char* secret_variable = "TOPRUN_SECRET";
+constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lost a host
+constexpr int look_again_ms = 500;
+constexpr int impatient_after = 3;  // that many signals end the engine's command itself
+
+// Names of what the agents read, for an engine that hands on only what it is told.
+std::vector<std::string> variables_for_agents(const plan::Job& job) {
+  std::vector<std::string> wanted = job.options.option_variables;
+  for (const auto& [name, value] : job.options.activation.variables) {
+    if (!value) wanted.push_back(name);
+  }
+  // The program's own, which the engine's nodes mostly share.
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) wanted.emplace_back(name);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : plan::passed_variables(job.environment, wanted))
+    names.push_back(name);
+  if (job.place.engine == "mpi") names.emplace_back(secret_variable);
+  return names;
+}
+
+void write_line(const Fd& pipe, const std::string& line) {
+  // A pipe whose reader is gone is found out by the reader's end itself.
+  [[maybe_unused]] const ssize_t n = ::write(pipe.get(), line.data(), line.size());
+}
+
+Result<pid_t> start(const scheduler::AgentCommand& command, const agent::Inherited& inherited,
+                    int stdin_fd, int stdout_fd, int stderr_fd) {
+  const std::string path_variable = command.environment.get("PATH").value_or("");
+  auto path = agent::find_program(command.argv.front(), path_variable, "this node");
+  if (!path) return std::unexpected(path.error());
+  agent::Program program{*path,    command.argv, command.environment.entries(),
+                         stdin_fd, stdout_fd,    stderr_fd};
+  auto pids = agent::spawn(std::span(&program, 1), inherited, "this node");
+  if (!pids) return std::unexpected(pids.error());
+  return pids->front();
+}
+
+// What a command writes to `target` passes through here where its last words may need explaining,
+// or its lines are in pieces.
+class Overheard {
+ public:
+  Overheard(int target, bool wanted, Written written) : target_(target) {
+    if (written == Written::tagged) mixed_.emplace();
+    int ends[2];
+    if (!wanted || ::pipe2(ends, O_CLOEXEC) != 0) return;
+    reading_ = Fd(ends[0]);
+    writing_ = Fd(ends[1]);
+  }
+  int reading() const { return reading_.get(); }
+  // For the command; ours otherwise.
+  int writing() const { return writing_.get() >= 0 ? writing_.get() : target_; }
+  void started() { writing_.reset(); }
+
+  // False: all is read, or there is nothing to read now.
+  bool pass() {
+    std::array<char, 65'536> chunk;
+    const ssize_t n = ::read(reading_.get(), chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) return true;
+    if (n <= 0) {
+      reading_.reset();
+      return false;
+    }
+    const std::string_view text(chunk.data(), static_cast<std::size_t>(n));
+    show(mixed_ ? mixed_->add(text) : std::string(text));
+    tail_.append(text);
+    if (!ending_ && scheduler::mpirun_is_ending(tail_)) {
+      ending_ = std::chrono::steady_clock::now();
+    }
+    if (tail_.size() > 2 * max_tail) tail_.erase(0, tail_.size() - max_tail);
+    return true;
+  }
+  // What is in the pipe when the command has ended; others may still hold its other end.
+  void pass_the_rest() {
+    pollfd waiting{reading_.get(), POLLIN, 0};
+    while (reading_.get() >= 0 && ::poll(&waiting, 1, 0) == 1 && pass()) {
+    }
+    if (mixed_) show(mixed_->rest());
+  }
+  const std::string& tail() const { return tail_; }
+  // From when on the command should have ended, by its own words.
+  std::optional<SteadyTime> ending() const { return ending_; }
+
+ private:
+  void show(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t n = ::write(target_, text.data(), text.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) return;  // nobody reads it
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+
+  static constexpr std::size_t max_tail = 16'384;
+  int target_;
+  std::optional<scheduler::MpirunOutput> mixed_;
+  Fd reading_;
+  Fd writing_;
+  std::string tail_;
+  std::optional<SteadyTime> ending_;
+};
+
+struct Heard {
+  Overheard out;
+  Overheard err;
+};
+
+// Waits for the command's end.
+int follow(pid_t pid, const Fd& signals, Heard& heard,
+           const std::function<void(pid_t, int)>& pass_on) {
+  int seen = 0;
+  bool abandoned = false;
+  for (;;) {
+    std::array<pollfd, 3> waiting = {pollfd{signals.get(), POLLIN, 0},
+                                     pollfd{heard.out.reading(), POLLIN, 0},
+                                     pollfd{heard.err.reading(), POLLIN, 0}};
+    const auto ending = heard.err.ending();
+    const auto late = ending ? std::optional(*ending + ending_patience) : std::nullopt;
+    if (::poll(waiting.data(), waiting.size(), late && !abandoned ? look_again_ms : -1) < 0)
+      continue;
+    if (late && !abandoned && std::chrono::steady_clock::now() > *late) {
+      // It and its logins; the daemons behind them end without it, and the agents with them.
+      abandoned = true;
+      agent::signal_descendants(SIGKILL);
+    }
+    if (waiting[1].revents != 0) heard.out.pass();
+    if (waiting[2].revents != 0) heard.err.pass();
+    if (waiting[0].revents == 0) continue;
+    signalfd_siginfo info{};
+    if (::read(signals.get(), &info, sizeof info) != sizeof info) continue;
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) {
+      int status = 0;
+      if (::waitpid(pid, &status, WNOHANG) != pid) continue;
+      heard.out.pass_the_rest();
+      heard.err.pass_the_rest();
+      if (abandoned) return exit_failure;
+      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+    pass_on(pid, signal);
+    const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
+    if (ends && ++seen >= impatient_after) signal_process(pid, SIGTERM);
+  }
+}
+
+}  // namespace
+
+std::string program_for(const plan::Job& job) {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!job.options.called_torchrun && !error) return self.string();
+  return job.options.command_line.front();
+}
+
+std::vector<std::string> arguments_for(const plan::Job& job) {
+  const std::vector<std::string>& line = job.options.command_line;
+  std::vector<std::string> arguments(line.begin() + 1, line.end());
+  const auto script =
+      arguments.end() - static_cast<std::ptrdiff_t>(job.options.arguments.size()) - 1;
+  arguments.erase(std::remove_if(arguments.begin(), script,
+                                 [](const std::string& word) {
+                                   return word == "--dry-run" || word == "--dry_run";
+                                 }),
+                  script);
+  return arguments;
+}
+
+Result<scheduler::AgentCommand> step_command(const plan::Job& job) {
+  const auto place = plan::needed_nodes(job);
+  if (!place) return std::unexpected(place.error());
+  const auto inside = plan::plan_engine_container(job);
+  if (!inside) return std::unexpected(inside.error());
+  const bool agents_inside = !inside->options.empty();
+  const bool on_terminal = ::isatty(STDOUT_FILENO) == 1 || ::isatty(STDERR_FILENO) == 1;
+  auto command = scheduler::agent_command(
+      job.environment, *place,
+      {agents_inside ? inside->program : program_for(job), arguments_for(job), job.is_elastic(),
+       on_terminal, variables_for_agents(job), ::geteuid() == 0, inside->options});
+  if (command && agents_inside) {
+    command->environment.set(plan::inside_variable, "1");
+    if (!plan::python_exec_inside(job.options, job.environment))
+      command->environment.unset("PYTHON_EXEC");
+  }
+  return command;
+}
+
+int run_step(const plan::Job& job) {
+  auto command = step_command(job);
+  if (!command) {
+    say(command.error().line());
+    return command.error().exit_code;
+  }
+  if (job.options.verbose > 0) say("starting agents: " + shell_quote(command->argv));
+  ::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    say(fail_errno("cannot make a pipe").error().line());
+    return exit_failure;
+  }
+  const Fd reading(ends[0]);
+  const Fd orders(ends[1]);
+  const std::string secret = rendezvous::random_hex(32);
+  if (command->secret_by_variable && !command->environment.has(secret_variable)) {
+    command->environment.set(secret_variable, secret);
+  }
+  write_line(orders, "secret " + secret + "\n");
+  // Where only the root's agent hears us, it tells the others.
+  const std::string for_all = command->secret_by_variable ? " for-all" : "";
+  return run_command(*command, job, reading.get(), Written::plain, [&](pid_t, int signal) {
+    write_line(orders, fmt::format("signal {}{}\n", signal, for_all));
+  });
+}
+
+int run_command(const scheduler::AgentCommand& command, const plan::Job& job, int stdin_fd,
+                Written written, const std::function<void(pid_t, int)>& pass_on) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : forwarded) sigaddset(&mask, signal);
+  sigaddset(&mask, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+  const Fd signals(::signalfd(-1, &mask, SFD_CLOEXEC));
+  if (!signals) {
+    say(fail_errno("cannot watch for signals", more_open_files).error().line());
+    return exit_failure;
+  }
+  agent::become_subreaper();  // of the logins that an mpirun may leave behind
+  Heard heard{
+      Overheard(STDOUT_FILENO, written == Written::tagged, written),
+      Overheard(STDERR_FILENO, job.place.engine == "mpi" || written == Written::tagged, written)};
+  const auto pid =
+      start(command, job.inherited, stdin_fd, heard.out.writing(), heard.err.writing());
+  if (!pid) {
+    say(pid.error().line());
+    return pid.error().exit_code;
+  }
+  heard.out.started();
+  heard.err.started();
+  const int code = follow(*pid, signals, heard, pass_on);
+  if (const auto trouble = scheduler::mpirun_trouble(heard.err.tail()); trouble && code != 0) {
+    say(trouble->line());
+  }
+  return code;
+}
+
+}  // namespace toprun::start

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+
+#include "plan/job.h"
+#include "scheduler/engine.h"
+
+namespace toprun::start {
+
+// The command by which the engine starts an agent on every node.
+Result<scheduler::AgentCommand> step_command(const plan::Job& job);
+
+// This program as the nodes find it: the link it was called by where its name matters, else the
+// file.
+std::string program_for(const plan::Job& job);
+
+// The user's own arguments without --dry-run: what the agents are to run.
+std::vector<std::string> arguments_for(const plan::Job& job);
+
+// Runs it: gives it the job's secret on its standard input, passes signals on the same way, and
+// returns the exit code of the whole run.
+int run_step(const plan::Job& job);
+
+// What a command writes: as it is, or pieces of its ranks' lines, tagged
+// (scheduler/mpirun_output.h), which are shown as whole lines.
+enum class Written { plain, tagged };
+
+// Runs a command of an engine's to its end, with `stdin_fd` for its standard input; returns its
+// exit code. A signal to this process goes to `pass_on`, with the command's process id; the third
+// that ends a run ends the command itself.
+int run_command(const scheduler::AgentCommand& command, const plan::Job& job, int stdin_fd,
+                Written written, const std::function<void(pid_t, int)>& pass_on);
+
+}  // namespace toprun::start
