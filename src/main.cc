@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "base/uncaught.h"
 #include "cli/run.h"
-#include "cli/split.h"
+#include "cli/verbs.h"
 #include "plan/ssh_orders.h"
 #include "scheduler/ssh.h"
 
@@ -31,11 +31,8 @@ int main(int argc, char** argv) {
   // The wheel's script `torchrun`, which can only exec us by our own name.
   const auto called_as = environment.non_empty("TOPRUN_CALLED_AS");
   if (called_as && !words.empty()) words[0] = *called_as;
-  const auto split = cli::split(words);
-  if (!split) {
-    say(split.error().line());
-    return split.error().exit_code;
+  if (const cli::Verb* verb = cli::asked_verb(words)) {
+    return verb->run({words.begin() + 2, words.end()}, environment);
   }
-  return split->verb == nullptr ? cli::run(*split, words, environment)
-                                : split->verb->run(split->arguments, environment);
+  return cli::run(words, environment);
 }

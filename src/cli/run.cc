@@ -14,6 +14,7 @@
 #include "cli/print.h"
 #include "cli/run_options.h"
 #include "cli/values.h"
+#include "cli/verbs.h"
 #include "start/launch.h"
 
 namespace toprun::cli {
@@ -54,34 +55,48 @@ Result<void> check_verb(const Split& split, const std::vector<std::string>& argv
                fmt::format("did you mean toprun {}?", *verb));
 }
 
-}  // namespace
-
-int run(const Split& split, const std::vector<std::string>& argv, const Environment& environment) {
+// What answers by a text alone. nullopt: the command line asks for a run.
+std::optional<int> answer(const Split& split, const std::vector<std::string>& argv) {
+  if (split.options.empty()) return std::nullopt;
   const Dialect dialect = split.called_torchrun ? Dialect::torchrun : Dialect::run;
-  if (!split.options.empty()) {
-    switch (split.options.back().flag->id) {
-      case FlagId::help_short:
-        return print(short_help(dialect));
-      case FlagId::help:
-        return print(full_help(dialect));
-      case FlagId::version:
-        return print(version_text() + (says_verbose(argv) ? version_details() : ""));
-      case FlagId::print_completion:
-        return print_completion(split.options.back().value, split.called_torchrun);
-      default:
-        break;
-    }
+  const GivenOption& last = split.options.back();
+  switch (last.flag->id) {
+    case FlagId::help_short:
+      return print(short_help(dialect));
+    case FlagId::help:
+      return print(full_help(dialect));
+    case FlagId::version:
+      return print(version_text() + (says_verbose(argv) ? version_details() : ""));
+    case FlagId::print_completion:
+      return print_completion(last.value, split.called_torchrun);
+    default:
+      return std::nullopt;
   }
-  if (const auto known = check_verb(split, argv); !known) return give_up(known.error());
+}
+
+Result<int> launch(const Split& split, const std::vector<std::string>& argv,
+                   const Environment& environment) {
+  if (const auto known = check_verb(split, argv); !known) return std::unexpected(known.error());
+  const Dialect dialect = split.called_torchrun ? Dialect::torchrun : Dialect::run;
   const auto whole = with_config(split, dialect, environment);
-  if (!whole) return give_up(whole.error());
+  if (!whole) return std::unexpected(whole.error());
   const auto words = words_with_config(argv, whole->split);
   auto parsed = run_options(whole->split, words, whole->environment, is_file);
-  if (!parsed) return give_up(parsed.error());
+  if (!parsed) return std::unexpected(parsed.error());
   const auto done = complete(parsed->options.container, whole->environment, parsed->notes);
-  if (!done) return give_up(done.error());
+  if (!done) return std::unexpected(done.error());
   for (const std::string& note : parsed->notes) say(note);
   return start::launch(parsed->options, whole->environment);
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& argv, const Environment& environment) {
+  const auto split = cli::split(argv);
+  if (!split) return give_up(split.error());
+  if (const auto code = answer(*split, argv)) return *code;
+  const auto code = launch(*split, argv, environment);
+  return code ? *code : give_up(code.error());
 }
 
 }  // namespace toprun::cli

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/environment.h"
-#include "cli/split.h"
 
 namespace toprun::cli {
 
 // `toprun [run]`: returns the exit code of the whole.
-int run(const Split& split, const std::vector<std::string>& argv, const Environment& environment);
+int run(const std::vector<std::string>& argv, const Environment& environment);
 
 }  // namespace toprun::cli

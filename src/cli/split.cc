@@ -171,16 +171,13 @@ class Splitter {
 }  // namespace
 
 Result<Split> split(const std::vector<std::string>& argv) {
-  const bool called_torchrun = !argv.empty() && argv[0].ends_with("torchrun");
-  const Dialect dialect = called_torchrun ? Dialect::torchrun : Dialect::run;
-  const bool has_verb = argv.size() > 1 && !called_torchrun;
-  if (has_verb && argv[1] == "run") return Splitter(argv, 2, dialect).run();
-  const Verb* verb = has_verb ? find_verb(argv[1]) : nullptr;
-  if (verb == nullptr) return Splitter(argv, 1, dialect).run();
-  Split out;
-  out.verb = verb;
-  out.arguments.assign(argv.begin() + 2, argv.end());
-  return out;
+  if (is_torchrun(argv)) return Splitter(argv, 1, Dialect::torchrun).run();
+  const bool says_run = argv.size() > 1 && argv[1] == "run";
+  return Splitter(argv, says_run ? 2 : 1, Dialect::run).run();
+}
+
+bool is_torchrun(const std::vector<std::string>& argv) {
+  return !argv.empty() && argv[0].ends_with("torchrun");
 }
 
 std::string word_of(const GivenOption& option) {

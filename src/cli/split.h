@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "cli/flags.h"
-#include "cli/verbs.h"
 
 namespace toprun::cli {
 
@@ -21,18 +20,17 @@ struct GivenOption {
 
 // A command line taken apart, before any value is looked at.
 struct Split {
-  const Verb* verb = nullptr;  // run
   bool called_torchrun = false;
-  std::vector<GivenOption> options;  // in the order given; only of run and split_verb()
+  std::vector<GivenOption> options;  // in the order given
   std::optional<std::string> script;
-  std::vector<std::string> arguments;  // the script's, or those of a verb other than run
+  std::vector<std::string> arguments;  // the script's
 };
 
 // The option as one word of a command line: "--tee=3", "--prefix".
 std::string word_of(const GivenOption& option);
 
-// Takes argv (argv[0] included) apart by torchrun's grammar, which is that of Python's argparse:
-//   - a verb counts only as the first argument;
+// Takes argv (argv[0] included, and `run` behind it if it is there) apart by torchrun's grammar,
+// which is that of Python's argparse:
 //   - long options with dashes or underscores, `--flag value` or `--flag=value`, torchrun's own
 //     also by any unambiguous beginning; short ones joined as in `-mt3`;
 //   - the first word that is no option is the script, and everything after it belongs to the
@@ -40,9 +38,12 @@ std::string word_of(const GivenOption& option);
 //   - a word that begins with a dash is a value or script if it is "-", a negative number or has a
 //     blank in it.
 // -h, --help, --version and --print-completion end the reading: nothing after them is looked at.
-// Called by a name that ends in "torchrun" there are no verbs and no options of our own.
+// Called by a name that ends in "torchrun" there are no options of our own, and `run` is a script.
 // Errors (exit 2): unknown or ambiguous option, value missing, value for a switch.
 Result<Split> split(const std::vector<std::string>& argv);
+
+// Whether it is called by torchrun's name.
+bool is_torchrun(const std::vector<std::string>& argv);
 
 // What stands behind a verb that has options, script and arguments as `run` has them.
 Result<Split> split_verb(const std::vector<std::string>& arguments, Dialect dialect);

@@ -15,6 +15,7 @@
 #include "cli/manual.h"
 #include "cli/setup.h"
 #include "cli/shell.h"
+#include "cli/split.h"
 #include "cli/status.h"
 #include "cli/store.h"
 #include "cli/submit.h"
@@ -53,6 +54,10 @@ std::span<const Verb> all_verbs() {
 const Verb* find_verb(std::string_view name) {
   const auto verb = std::ranges::find(verbs, name, &Verb::name);
   return verb == verbs.end() ? nullptr : &*verb;
+}
+
+const Verb* asked_verb(const std::vector<std::string>& argv) {
+  return argv.size() > 1 && !is_torchrun(argv) ? find_verb(argv[1]) : nullptr;
 }
 
 std::optional<std::string> nearest_verb(std::string_view name) {

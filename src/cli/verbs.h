@@ -24,6 +24,9 @@ struct Verb {
 std::span<const Verb> all_verbs();
 // nullptr: there is none of this name. `run` is none: it is what toprun does without a verb.
 const Verb* find_verb(std::string_view name);
+// The verb that the command line asks for by its first word. nullptr: it is `run`, said or not, or
+// toprun was called torchrun, which has none.
+const Verb* asked_verb(const std::vector<std::string>& argv);
 // The verb that a mistyped word most likely means.
 std::optional<std::string> nearest_verb(std::string_view name);
 
