@@ -9,11 +9,11 @@
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "cli/job_words.h"
 #include "cli/parse.h"
-#include "cli/print.h"
+#include "jobs/job_words.h"
 
 namespace toprun::cli {
 namespace {
@@ -30,12 +30,13 @@ struct CancelOptions {
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first.
 Result<void> check(const scheduler::Queue& queue, const std::string& text) {
-  const auto jobs = jobs_of(queue, text);
+  const auto jobs = jobs::jobs_of(queue, text);
   if (!jobs) return std::unexpected(jobs.error());
   if (!std::ranges::all_of(*jobs, [](const Job& job) { return has_ended(job.state); })) return {};
   const Job& last = jobs->back();
-  return fail(fmt::format("job {} has already ended", text),
-              end_text(queue, last) + (last.ended ? " at " + time_text(*last.ended) : ""));
+  return fail(
+      fmt::format("job {} has already ended", text),
+      jobs::end_text(queue, last) + (last.ended ? " at " + jobs::time_text(*last.ended) : ""));
 }
 
 // Whose the job is, where that tells why it may not be ended.

@@ -5,23 +5,23 @@
 #include <algorithm>
 
 #include "base/environment.h"
+#include "base/print.h"
 #include "base/text.h"
-#include "cli/config_search.h"
-#include "cli/flags.h"
-#include "cli/print.h"
+#include "config/config_search.h"
+#include "options/flags.h"
 #include "scheduler/queue.h"
 
 namespace toprun::cli {
 namespace {
 
 using Kind = Wanted::Kind;
-using Option = CommandText::Option;
-using Row = CommandText::Row;
+using Option = options::CommandText::Option;
+using Row = options::CommandText::Row;
 
 constexpr const char* engine_timeout_s = "2";  // somebody waits with a finger on the Tab key
 constexpr std::string_view script = "SCRIPT";
 
-const Option* find_option(const CommandText& command, std::string name) {
+const Option* find_option(const options::CommandText& command, std::string name) {
   if (name.starts_with("--")) std::ranges::replace(name, '_', '-');
   for (const auto& section : command.options) {
     for (const Option& option : section.options) {
@@ -37,7 +37,8 @@ bool takes_a_word(const Option* option) {
 }
 
 // Words that are neither options nor their values.
-std::size_t count_operands(const CommandText& command, std::span<const std::string> words) {
+std::size_t count_operands(const options::CommandText& command,
+                           std::span<const std::string> words) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == "=") {
@@ -60,7 +61,7 @@ Kind kind_of(std::string_view form) {
 
 Wanted value_of(std::string_view form, std::string stem, std::string_view typed) {
   Wanted out{kind_of(form), {}, std::move(stem), {}};
-  for (const std::string_view choice : choices(form)) out.choices.emplace_back(choice);
+  for (const std::string_view choice : options::choices(form)) out.choices.emplace_back(choice);
   if (!out.choices.empty()) out.kind = Kind::choices;
   const std::size_t comma = form.contains(",...") ? typed.rfind(',') : std::string_view::npos;
   const std::size_t start = comma == std::string_view::npos ? 0 : comma + 1;
@@ -69,7 +70,7 @@ Wanted value_of(std::string_view form, std::string stem, std::string_view typed)
   return out;
 }
 
-std::vector<Row> option_rows(const CommandText& command) {
+std::vector<Row> option_rows(const options::CommandText& command) {
   std::vector<Row> rows;
   for (const auto& section : command.options) {
     for (const Option& option : section.options) {
@@ -109,16 +110,16 @@ std::vector<Row> partition_rows(const Environment& environment) {
 }
 
 std::vector<Row> profile_rows(const Environment& environment) {
-  const auto config = find_config(std::nullopt, environment);
+  const auto config = config::find_config(std::nullopt, environment);
   std::vector<Row> rows;
   if (!config) return rows;
-  for (const ConfigFile& file : config->files) {
+  for (const config::ConfigFile& file : config->files) {
     for (const auto& [name, table] : file.profiles) rows.push_back({name, "of " + file.label});
   }
   return rows;
 }
 
-std::vector<Row> rows_of(const CommandText& command, const Wanted& what) {
+std::vector<Row> rows_of(const options::CommandText& command, const Wanted& what) {
   const Environment environment = impatient(Environment::from(environ));
   switch (what.kind) {
     case Kind::files:
@@ -142,7 +143,7 @@ std::vector<Row> rows_of(const CommandText& command, const Wanted& what) {
 
 }  // namespace
 
-Wanted wanted(const CommandText& command, std::span<const std::string> words) {
+Wanted wanted(const options::CommandText& command, std::span<const std::string> words) {
   if (words.empty()) return {};
   const std::string& current = words.back();
   const std::span<const std::string> before = words.first(words.size() - 1);
@@ -182,7 +183,7 @@ std::string candidate_lines(std::span<const Row> candidates, std::string_view st
   return out;
 }
 
-int print_candidates(const CommandText& command, std::span<const std::string> words) {
+int print_candidates(const options::CommandText& command, std::span<const std::string> words) {
   const Wanted what = wanted(command, words);
   return print(candidate_lines(rows_of(command, what), what.stem, what.typed));
 }

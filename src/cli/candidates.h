@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_text.h"
+#include "options/command_text.h"
 
 namespace toprun::cli {
 
@@ -28,14 +28,14 @@ struct Wanted {
 
 // `words`: those behind the command, the last of them, which may be empty, to be completed. bash
 // makes a word of its own of each = in --tee=3. Pure.
-Wanted wanted(const CommandText& command, std::span<const std::string> words);
+Wanted wanted(const options::CommandText& command, std::span<const std::string> words);
 
 // Prints what the last word may become, one per line, "WORD\tWHAT IT IS". Nothing: a file, or
 // nothing is known. Jobs and partitions are asked of the engine, for a moment only.
-int print_candidates(const CommandText& command, std::span<const std::string> words);
+int print_candidates(const options::CommandText& command, std::span<const std::string> words);
 
 // Of these candidates, those that begin with `typed`, as print_candidates() prints them.
-std::string candidate_lines(std::span<const CommandText::Row> candidates, std::string_view stem,
-                            std::string_view typed);
+std::string candidate_lines(std::span<const options::CommandText::Row> candidates,
+                            std::string_view stem, std::string_view typed);
 
 }  // namespace toprun::cli

@@ -11,11 +11,11 @@ using Kind = Wanted::Kind;
 using Words = std::vector<std::string>;
 
 Wanted in_submit(const Words& words) {
-  return wanted(command_text(Dialect::submit), words);
+  return wanted(command_text(options::Dialect::submit), words);
 }
 
 Wanted in_logs(const Words& words) {
-  CommandText logs;
+  options::CommandText logs;
   logs.positionals = {"ID"};
   logs.options = {
       {"Options", {{{"-f", "--follow"}, "", false, ""}, {{"--rank"}, "RANK", false, ""}}}};
@@ -57,12 +57,12 @@ TEST(Candidates, TheKindFollowsFromWhatStandsBefore) {
 }
 
 TEST(Candidates, WhereNoOperandIsTakenOptionsAreOffered) {
-  CommandText jobs;
+  options::CommandText jobs;
   EXPECT_EQ(wanted(jobs, Words{""}), (Wanted{Kind::options, {}, "", ""}));
 }
 
 TEST(Candidates, AreOnlyThoseThatBeginSo) {
-  const std::vector<CommandText::Row> rows = {
+  const std::vector<options::CommandText::Row> rows = {
       {"gpu", "the default"}, {"debug", ""}, {"g\n2", "a name that no terminal shows"}};
   EXPECT_EQ(candidate_lines(rows, "--partition=", "g"), "--partition=gpu\tthe default\n");
 }

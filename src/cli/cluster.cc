@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/file_systems.h"
-#include "cli/job_words.h"
 #include "cli/parse.h"
-#include "cli/print.h"
 #include "cli/topo_job.h"
 #include "hosts/hostlist.h"
+#include "jobs/job_words.h"
 #include "placement/compact.h"
 #include "topology/source.h"
 
@@ -46,7 +46,7 @@ struct Picture {
 std::string debug_reason(const Partition& partition) {
   const std::string name = lower(partition.name);
   if (partition.limit && *partition.limit <= short_limit) {
-    return "for short jobs: at most " + clock_text(*partition.limit);
+    return "for short jobs: at most " + jobs::clock_text(*partition.limit);
   }
   const bool named =
       std::ranges::any_of(test_names, [&](const char* word) { return name.contains(word); });
@@ -74,7 +74,7 @@ std::string size_text(std::uint64_t bytes) {
 }
 
 std::string limit_text(const Partition& partition) {
-  return partition.limit ? clock_text(*partition.limit) : "none";
+  return partition.limit ? jobs::clock_text(*partition.limit) : "none";
 }
 
 std::string gpus_text(const PartitionView& view) {
@@ -108,7 +108,7 @@ std::string partitions_text(const std::vector<PartitionView>& views) {
                     fmt::to_string(view.nodes), fmt::to_string(view.idle.size()), gpus_text(view),
                     notes_text(view, views.front().partition.priority)});
   }
-  return columns_text(rows, {1, 2, 3});
+  return jobs::columns_text(rows, {1, 2, 3});
 }
 
 std::string compact_text(const Picture& picture) {
@@ -140,7 +140,7 @@ std::string file_systems_text(const std::vector<FileSystem>& places) {
       rows.push_back({place.use, printable(place.path), place.trouble, "", "", type, seen});
     }
   }
-  return columns_text(rows, {});
+  return jobs::columns_text(rows, {});
 }
 
 json json_of(const PartitionView& view) {

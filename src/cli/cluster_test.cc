@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "cli/file_systems.h"
-#include "cli/job_words.h"
+#include "jobs/job_words.h"
 
 namespace toprun::cli {
 namespace {
@@ -93,12 +93,12 @@ TEST(Cluster, ReadsQuotas) {
 TEST(JobWords, WritesTimesAsSlurmDoes) {
   for (const auto& [seconds, text] : std::vector<std::pair<int, std::string>>{
            {0, "0:00"}, {63, "1:03"}, {3'723, "1:02:03"}, {90'061, "1-01:01:01"}}) {
-    EXPECT_EQ(clock_text(std::chrono::seconds(seconds)), text);
+    EXPECT_EQ(jobs::clock_text(std::chrono::seconds(seconds)), text);
   }
 }
 
 TEST(JobWords, ColumnsAreAsWideAsTheirWidestCell) {
-  EXPECT_EQ(columns_text({{"ID", "NAME", "N"}, {"7", "größer", "10"}, {"12", "x", ""}}, {0}),
+  EXPECT_EQ(jobs::columns_text({{"ID", "NAME", "N"}, {"7", "größer", "10"}, {"12", "x", ""}}, {0}),
             "ID  NAME    N\n 7  größer  10\n12  x\n");
 }
 

@@ -8,13 +8,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/candidates.h"
-#include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/parse.h"
-#include "cli/print.h"
 #include "cli/verbs.h"
+#include "options/flags.h"
 
 namespace toprun::cli {
 namespace {
@@ -69,22 +69,23 @@ std::string fish_script(std::string_view command, const std::string& ask) {
 }
 
 std::string tcsh_script(std::string_view command, bool called_torchrun) {
-  std::vector<CommandText> commands = {
-      command_text(called_torchrun ? Dialect::torchrun : Dialect::run)};
+  std::vector<options::CommandText> commands = {
+      command_text(called_torchrun ? options::Dialect::torchrun : options::Dialect::run)};
   if (!called_torchrun) {
-    for (const Dialect dialect : {Dialect::submit, Dialect::shell, Dialect::setup}) {
+    for (const options::Dialect dialect :
+         {options::Dialect::submit, options::Dialect::shell, options::Dialect::setup}) {
       commands.push_back(command_text(dialect));
     }
   }
   std::set<std::string> names;
   std::string values;
-  for (const CommandText& each : commands) {
+  for (const options::CommandText& each : commands) {
     for (const auto& section : each.options) {
       for (const auto& option : section.options) {
         const std::string& name = option.names.back();
         if (!name.starts_with("--") || !names.insert(name.substr(2)).second) continue;
-        const auto words =
-            option.value_optional ? decltype(choices(option.value)){} : choices(option.value);
+        const auto words = option.value_optional ? decltype(options::choices(option.value)){}
+                                                 : options::choices(option.value);
         if (!words.empty()) values += fmt::format(" 'n/{}/({})/'", name, fmt::join(words, " "));
       }
     }
@@ -95,7 +96,7 @@ std::string tcsh_script(std::string_view command, bool called_torchrun) {
 
 // What the first word may be besides a script.
 int print_verbs(std::string_view typed) {
-  std::vector<CommandText::Row> rows;
+  std::vector<options::CommandText::Row> rows;
   for (const Verb& verb : all_verbs()) {
     rows.push_back({std::string(verb.name), std::string(verb.help)});
   }
@@ -112,7 +113,7 @@ int answer(const std::vector<std::string>& words, const Environment& environment
   if (words.size() == 1 && !words[0].starts_with('-')) return print_verbs(words[0]);
   const Words all = words;
   const bool says_run = words.size() > 1 && words[0] == "run";
-  return print_candidates(command_text(Dialect::run), all.subspan(says_run ? 1 : 0));
+  return print_candidates(command_text(options::Dialect::run), all.subspan(says_run ? 1 : 0));
 }
 
 }  // namespace
@@ -133,10 +134,10 @@ int run_completion(const std::vector<std::string>& arguments, const Environment&
     return answer({arguments.begin() + 1, arguments.end()}, environment);
   }
   if (!arguments.empty() && arguments[0] == words_of_torchrun) {
-    return print_candidates(command_text(Dialect::torchrun), Words(arguments).subspan(1));
+    return print_candidates(command_text(options::Dialect::torchrun), Words(arguments).subspan(1));
   }
   std::string shell;
-  const Flag& flag = flag_of(FlagId::print_completion);
+  const options::Flag& flag = options::flag_of(options::FlagId::print_completion);
   CLI::App app("Prints what makes a shell complete toprun's verbs, options, jobs and partitions.",
                "toprun completion");
   app.add_option("SHELL", shell, "bash, zsh, fish or tcsh")
@@ -148,7 +149,7 @@ int run_completion(const std::vector<std::string>& arguments, const Environment&
       "  eval \"$(toprun completion zsh)\"  # in ~/.zshrc, after compinit\n"
       "  toprun completion fish > ~/.config/fish/completions/toprun.fish  # once\n");
   if (const auto code = parse(app, arguments)) return *code;
-  const auto words = choices(flag);
+  const auto words = options::choices(flag);
   if (std::ranges::find(words, shell) == words.end()) {
     return give_up(
         usage("completion " + shell, "no such shell", "there are bash, zsh, fish, tcsh").error());

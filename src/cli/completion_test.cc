@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/flags.h"
 #include "cli/help.h"
+#include "options/flags.h"
 
 namespace toprun::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/counted.h"
 #include "base/text.h"
-#include "cli/job_words.h"
+#include "jobs/job_words.h"
 #include "scheduler/slurm_defaults.h"
 
 namespace toprun::cli {
@@ -108,7 +108,7 @@ std::string described(const Queue& queue) {
   std::string text = fmt::format("#   {}{}: {} with {}{} CPUs", printable(partition.name),
                                  partition.is_default ? " (default)" : "",
                                  counted(queue.view.nodes, "node"), gpus, queue.cpus.text());
-  text += partition.limit ? ", at most " + clock_text(*partition.limit) : ", no time limit";
+  text += partition.limit ? ", at most " + jobs::clock_text(*partition.limit) : ", no time limit";
   if (partition.state != "UP") text += ", " + printable(lower(partition.state));
   return text + '\n';
 }
@@ -136,7 +136,7 @@ const Queue* for_tests(const std::vector<Queue>& queues) {
 std::string time_line(const Queue& queue) {
   const auto& limit = queue.view.partition.limit;
   if (!limit) return "# time = \"1:00:00\"\n";
-  return fmt::format("# time = \"{}\"  # the partition's limit\n", clock_text(*limit));
+  return fmt::format("# time = \"{}\"  # the partition's limit\n", jobs::clock_text(*limit));
 }
 
 std::string choice_line(std::string_view key, const std::vector<std::string>& names) {

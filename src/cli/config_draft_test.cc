@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "cli/config_file.h"
+#include "config/config_file.h"
 
 namespace toprun::cli {
 namespace {
@@ -106,7 +106,7 @@ TEST(ConfigDraft, EveryLineIsAccepted) {
       opened += fmt::format("{}\n", is_setting && !line.contains("`") ? line.substr(2) : line);
     }
     for (const std::string& form : {text, opened}) {
-      const auto parsed = parse_config(form, {"t", "/f", "/h"});
+      const auto parsed = config::parse_config(form, {"t", "/f", "/h"});
       EXPECT_TRUE(parsed) << parsed.error().line() << '\n' << form;
     }
   }

@@ -10,16 +10,16 @@
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/print.h"
 #include "cli/config_draft.h"
-#include "cli/config_search.h"
 #include "cli/parse.h"
-#include "cli/print.h"
+#include "config/config_search.h"
 
 namespace toprun::cli {
 namespace {
 
 struct InitOptions {
-  std::string output{config_name};
+  std::string output{config::config_name};
   bool force = false;
 };
 

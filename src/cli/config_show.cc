@@ -7,20 +7,20 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/print.h"
 #include "base/text.h"
-#include "cli/config.h"
-#include "cli/given.h"
-#include "cli/job_options.h"
-#include "cli/job_words.h"
 #include "cli/parse.h"
-#include "cli/print.h"
-#include "cli/run_options.h"
+#include "config/config.h"
+#include "jobs/job_options.h"
+#include "jobs/job_words.h"
+#include "options/given.h"
+#include "options/run_options.h"
 
 namespace toprun::cli {
 namespace {
 
 using nlohmann::json;
-using State = ConfigPlaceLooked::State;
+using State = config::ConfigPlaceLooked::State;
 
 struct ShowOptions {
   std::string verb = "run";
@@ -40,50 +40,50 @@ struct Row {
 struct Picture {
   std::string verb;
   bool reads = true;
-  Config config;
-  std::optional<ChosenProfile> profile;
+  config::Config config;
+  std::optional<config::ChosenProfile> profile;
   std::vector<Row> rows;
 };
 
-Dialect dialect_of(std::string_view verb) {
-  if (verb == "submit") return Dialect::submit;
-  if (verb == "setup") return Dialect::setup;
-  return verb == "shell" ? Dialect::shell : Dialect::run;
+options::Dialect dialect_of(std::string_view verb) {
+  if (verb == "submit") return options::Dialect::submit;
+  if (verb == "setup") return options::Dialect::setup;
+  return verb == "shell" ? options::Dialect::shell : options::Dialect::run;
 }
 
 // The command line on which the verb would be told the same about its configuration.
-Result<Split> split_for(const ShowOptions& options) {
+Result<options::Split> split_for(const ShowOptions& options) {
   std::vector<std::string> words;
   if (options.profile) words.push_back("--profile=" + *options.profile);
   if (options.file) words.push_back("--config-file=" + *options.file);
   if (options.none) words.push_back("--no-config");
-  return split_verb(words, dialect_of(options.verb));
+  return options::split_verb(words, dialect_of(options.verb));
 }
 
 // One row for each place that says something about the option.
-void add_rows(std::vector<Row>& rows, const Flag& flag, const Split& split, Dialect dialect,
-              const Environment& environment) {
+void add_rows(std::vector<Row>& rows, const options::Flag& flag, const options::Split& split,
+              options::Dialect dialect, const Environment& environment) {
   const std::size_t before = rows.size();
-  for (const GivenOption& option : split.options) {
+  for (const options::GivenOption& option : split.options) {
     if (option.flag != &flag || option.origin.empty()) continue;
     if (rows.size() > before && rows.back().source == option.origin) {
-      rows.back().values.push_back(shown_value(option));
+      rows.back().values.push_back(config::shown_value(option));
     } else {
-      rows.push_back({key_of(flag), {shown_value(option)}, "file", option.origin});
+      rows.push_back({options::key_of(flag), {config::shown_value(option)}, "file", option.origin});
     }
   }
   if (rows.size() > before) return;
-  if (const auto set = variable_for(flag, dialect, environment)) {
+  if (const auto set = config::variable_for(flag, dialect, environment)) {
     rows.push_back(
-        {key_of(flag), {set->value.empty() ? "true" : set->value}, "variable", set->name});
+        {options::key_of(flag), {set->value.empty() ? "true" : set->value}, "variable", set->name});
   } else if (!flag.default_value.empty()) {
-    rows.push_back({key_of(flag), {std::string(flag.default_value)}, "default", {}});
+    rows.push_back({options::key_of(flag), {std::string(flag.default_value)}, "default", {}});
   }
 }
 
-std::vector<std::string> profiles_of(const Config& config) {
+std::vector<std::string> profiles_of(const config::Config& config) {
   std::set<std::string> names;
-  for (const ConfigFile& file : config.files) {
+  for (const config::ConfigFile& file : config.files) {
     for (const auto& [name, table] : file.profiles) names.insert(name);
   }
   return {names.begin(), names.end()};
@@ -98,51 +98,53 @@ std::string profile_text(const Picture& picture) {
                      printable(picture.profile->source), known);
 }
 
-bool is_about_config(const Flag& flag) {
-  return flag.id == FlagId::profile || flag.id == FlagId::config_file ||
-         flag.id == FlagId::no_config;
+bool is_about_config(const options::Flag& flag) {
+  return flag.id == options::FlagId::profile || flag.id == options::FlagId::config_file ||
+         flag.id == options::FlagId::no_config;
 }
 
-Result<Split> take(Picture& picture, Split split, const Environment& environment) {
-  const Dialect dialect = dialect_of(picture.verb);
-  const auto reads = reads_config(split, environment);
+Result<options::Split> take(Picture& picture, options::Split split,
+                            const Environment& environment) {
+  const options::Dialect dialect = dialect_of(picture.verb);
+  const auto reads = config::reads_config(split, environment);
   if (!reads) return std::unexpected(reads.error());
   picture.reads = *reads;
   if (picture.reads) {
-    auto config =
-        find_config(given_of(flag_of(FlagId::config_file), split, environment), environment);
+    auto config = config::find_config(
+        options::given_of(options::flag_of(options::FlagId::config_file), split, environment),
+        environment);
     if (!config) return std::unexpected(std::move(config.error()));
     picture.config = *std::move(config);
-    auto profile = choose_profile(picture.config, split, environment);
+    auto profile = config::choose_profile(picture.config, split, environment);
     if (!profile) return std::unexpected(std::move(profile.error()));
     picture.profile = *std::move(profile);
-    auto options = options_of(picture.config, picture.profile, split, dialect, environment);
+    auto options = config::options_of(picture.config, picture.profile, split, dialect, environment);
     std::ranges::move(options, std::back_inserter(split.options));
   }
-  for (const Flag& flag : all_flags()) {
-    if (flag.name.empty() || !knows(dialect, flag) || is_about_config(flag)) continue;
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.name.empty() || !options::knows(dialect, flag) || is_about_config(flag)) continue;
     add_rows(picture.rows, flag, split, dialect, environment);
   }
   return split;
 }
 
 // As the verb itself checks them. Files that other machines may have are not looked for.
-Result<void> check(Split split, const std::string& verb, const Environment& environment) {
+Result<void> check(options::Split split, const std::string& verb, const Environment& environment) {
   const auto any_file = [](const std::string&) { return true; };
   if (verb == "shell") {
-    const auto options = shell_options(split, environment);
+    const auto options = jobs::shell_options(split, environment);
     return options ? Result<void>() : std::unexpected(options.error());
   }
   if (verb == "setup") {
-    const auto options = setup_job_options(split, environment);
+    const auto options = jobs::setup_job_options(split, environment);
     return options ? Result<void>() : std::unexpected(options.error());
   }
   split.script = "SCRIPT";
   if (verb == "submit") {
-    const auto options = submit_options(split, {"SCRIPT"}, environment, any_file);
+    const auto options = jobs::submit_options(split, {"SCRIPT"}, environment, any_file);
     return options ? Result<void>() : std::unexpected(options.error());
   }
-  const auto options = run_options(split, {"toprun", "SCRIPT"}, environment, any_file);
+  const auto options = options::run_options(split, {"toprun", "SCRIPT"}, environment, any_file);
   return options ? Result<void>() : std::unexpected(options.error());
 }
 
@@ -167,7 +169,7 @@ std::string json_of(const Picture& picture) {
                        {"source", row.source.empty() ? json(nullptr) : json(row.source)}});
   }
   json files = json::array();
-  for (const ConfigPlaceLooked& looked : picture.config.looked) {
+  for (const config::ConfigPlaceLooked& looked : picture.config.looked) {
     files.push_back({{"kind", looked.kind},
                      {"path", looked.path.empty() ? json(nullptr) : json(looked.path)},
                      {"state", name_of(looked.state)},
@@ -190,15 +192,15 @@ std::string text_of(const Picture& picture) {
     rows.push_back({row.key, value.empty() ? "''" : printable(value),
                     row.source.empty() ? "default" : printable(row.source)});
   }
-  std::string text = columns_text(rows, {}) + '\n' + profile_text(picture);
+  std::string text = jobs::columns_text(rows, {}) + '\n' + profile_text(picture);
   if (!picture.reads) return text + "no file is read\n";
   std::vector<std::vector<std::string>> files = {{"FILE", "PATH", ""}};
-  for (const ConfigPlaceLooked& looked : picture.config.looked) {
+  for (const config::ConfigPlaceLooked& looked : picture.config.looked) {
     const std::string state(name_of(looked.state));
     files.push_back({std::string(looked.kind), looked.path.empty() ? "-" : printable(looked.path),
                      looked.why.empty() ? state : state + ": " + looked.why});
   }
-  return text + columns_text(files, {});
+  return text + jobs::columns_text(files, {});
 }
 
 int show(const ShowOptions& options, const Environment& environment) {
@@ -228,7 +230,7 @@ int run_config_show(const std::vector<std::string>& arguments, const Environment
   app.footer("Example: toprun config show submit --profile debug");
   if (const auto code = parse(app, arguments)) return *code;
   constexpr std::array<std::string_view, 4> verbs = {"run", "submit", "shell", "setup"};
-  if (const auto verb = parse_choice({"VERB", options.verb}, verbs); !verb) {
+  if (const auto verb = options::parse_choice({"VERB", options.verb}, verbs); !verb) {
     return give_up(verb.error());
   }
   return show(options, environment);

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/text.h"
-#include "cli/job_words.h"
 #include "cli/parse.h"
-#include "cli/print.h"
-#include "cli/waiting.h"
+#include "jobs/job_words.h"
+#include "jobs/waiting.h"
 
 namespace toprun::cli {
 namespace {
@@ -25,7 +25,7 @@ struct EtaOptions {
 };
 
 Result<std::vector<Job>> asked_for(const scheduler::Queue& queue, const std::string& text) {
-  return text.empty() ? queue.jobs(::getuid()) : jobs_of(queue, text);
+  return text.empty() ? queue.jobs(::getuid()) : jobs::jobs_of(queue, text);
 }
 
 std::string text_of(const scheduler::Queue& queue, const Job& job,
@@ -34,7 +34,7 @@ std::string text_of(const scheduler::Queue& queue, const Job& job,
   if (lines.empty()) {
     const std::string words = queue.state_words(job.state_word);
     text += words.empty() ? printable(job.state_word) : words;
-    if (job.started) text += ", started at " + time_text(*job.started);
+    if (job.started) text += ", started at " + jobs::time_text(*job.started);
     return text + '\n';
   }
   text += lines.back() + '\n';
@@ -44,7 +44,7 @@ std::string text_of(const scheduler::Queue& queue, const Job& job,
 
 json json_of(const scheduler::Queue& queue, const Job& job, const std::vector<Job>& starts,
              const std::vector<std::string>& lines) {
-  json out = job_json(queue, job);
+  json out = jobs::job_json(queue, job);
   for (const Job& start : starts) {
     if (start.id == job.id && start.started) out["expected_start"] = rfc3339(*start.started);
   }
@@ -67,7 +67,7 @@ Result<int> print_eta(const EtaOptions& options, const Environment& environment)
   json list = json::array();
   for (const Job& job : *jobs) {
     if (options.id.empty() && job.state != JobState::pending) continue;
-    const auto lines = lines_of(waiting(**queue, job, *starts, *all, now), job, now);
+    const auto lines = jobs::lines_of(jobs::waiting(**queue, job, *starts, *all, now), job, now);
     text += text_of(**queue, job, lines);
     list.push_back(json_of(**queue, job, *starts, lines));
   }

@@ -10,12 +10,12 @@
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/process.h"
-#include "cli/job_report.h"
-#include "cli/job_words.h"
 #include "cli/parse.h"
-#include "cli/print.h"
 #include "hosts/address.h"
+#include "jobs/job_report.h"
+#include "jobs/job_words.h"
 #include "run/grow.h"
 
 namespace toprun::cli {
@@ -26,7 +26,7 @@ using scheduler::JobState;
 constexpr const char* grow_signal_name = "URG";  // as engines' programs have it
 
 Result<void> grow_by_report(const std::string& path) {
-  const auto report = read_report(path);
+  const auto report = jobs::read_report(path);
   if (!report) return std::unexpected(report.error());
   if (!*report || (*report)->root_pid == 0) {
     return fail("cannot grow " + path, "it does not say where the job's root agent is",
@@ -47,7 +47,7 @@ Result<void> grow_by_report(const std::string& path) {
 Result<void> grow_by_id(const std::string& text, const Environment& environment) {
   const auto queue = scheduler::find_queue(environment);
   if (!queue) return std::unexpected(queue.error());
-  const auto jobs = jobs_of(**queue, text);
+  const auto jobs = jobs::jobs_of(**queue, text);
   if (!jobs) return std::unexpected(jobs.error());
   const bool runs = std::ranges::any_of(
       *jobs, [](const scheduler::Job& job) { return job.state == JobState::running; });

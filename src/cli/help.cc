@@ -7,37 +7,39 @@
 
 #include "base/text.h"
 #include "base/version.h"
-#include "cli/exit_codes.h"
 #include "cli/verbs.h"
+#include "options/exit_codes.h"
 
 namespace toprun::cli {
 namespace {
 
-using Row = CommandText::Row;
+using Row = options::CommandText::Row;
 
 struct Heading {
-  Group group;
+  options::Group group;
   std::string_view title;
 };
 constexpr std::array headings = {
-    Heading{Group::building, "What is built"},
-    Heading{Group::allocation, "What the job gets (Slurm's options, with Slurm's meaning)"},
-    Heading{Group::submission, "How it is submitted"},
-    Heading{Group::placement, "Processes, nodes and their order"},
-    Heading{Group::rendezvous, "How the nodes meet (an engine such as Slurm needs none of these)"},
-    Heading{Group::program, "What is run"},
-    Heading{Group::container, "In a container"},
-    Heading{Group::stopping, "Restarts, signals and the end"},
-    Heading{Group::output, "Output"},
-    Heading{Group::general, "General"},
-    Heading{Group::without_effect, "Accepted without effect"},
-    Heading{Group::plugins, "Refused: they name Python code for the launcher"},
+    Heading{options::Group::building, "What is built"},
+    Heading{options::Group::allocation,
+            "What the job gets (Slurm's options, with Slurm's meaning)"},
+    Heading{options::Group::submission, "How it is submitted"},
+    Heading{options::Group::placement, "Processes, nodes and their order"},
+    Heading{options::Group::rendezvous,
+            "How the nodes meet (an engine such as Slurm needs none of these)"},
+    Heading{options::Group::program, "What is run"},
+    Heading{options::Group::container, "In a container"},
+    Heading{options::Group::stopping, "Restarts, signals and the end"},
+    Heading{options::Group::output, "Output"},
+    Heading{options::Group::general, "General"},
+    Heading{options::Group::without_effect, "Accepted without effect"},
+    Heading{options::Group::plugins, "Refused: they name Python code for the launcher"},
 };
 
-CommandText::Option option_of(const Flag& flag, Dialect dialect) {
-  CommandText::Option option;
+options::CommandText::Option option_of(const options::Flag& flag, options::Dialect dialect) {
+  options::CommandText::Option option;
   // A letter that two options have is the first one's.
-  if (flag.letter != 0 && find_flag(flag.letter, dialect) == &flag) {
+  if (flag.letter != 0 && options::find_flag(flag.letter, dialect) == &flag) {
     option.names.push_back({'-', flag.letter});
   }
   if (!flag.name.empty()) option.names.emplace_back(flag.name);
@@ -47,25 +49,26 @@ CommandText::Option option_of(const Flag& flag, Dialect dialect) {
   return option;
 }
 
-std::string with_default_and_variable(const Flag& flag, Dialect dialect) {
+std::string with_default_and_variable(const options::Flag& flag, options::Dialect dialect) {
   std::string out(flag.help);
   std::string_view default_value = flag.default_value;
-  if (dialect == Dialect::torchrun && flag.id == FlagId::nproc_per_node) default_value = "1";
+  if (dialect == options::Dialect::torchrun && flag.id == options::FlagId::nproc_per_node)
+    default_value = "1";
   if (!default_value.empty()) out += fmt::format(" (default: {})", default_value);
   if (!flag.older_variable.empty()) {
     out += fmt::format(" [{}, {}]", flag.variable, flag.older_variable);
   } else if (!flag.variable.empty()) {
-    out += fmt::format(" [{}]", variable_of(flag, dialect));
+    out += fmt::format(" [{}]", options::variable_of(flag, dialect));
   }
   return out;
 }
 
-std::vector<CommandText::Options> options_of(Dialect dialect) {
-  std::vector<CommandText::Options> sections;
+std::vector<options::CommandText::Options> options_of(options::Dialect dialect) {
+  std::vector<options::CommandText::Options> sections;
   for (const Heading& heading : headings) {
-    CommandText::Options section{std::string(heading.title), {}};
-    for (const Flag& flag : all_flags()) {
-      if (flag.group != heading.group || !knows(dialect, flag)) continue;
+    options::CommandText::Options section{std::string(heading.title), {}};
+    for (const options::Flag& flag : options::all_flags()) {
+      if (flag.group != heading.group || !options::knows(dialect, flag)) continue;
       section.options.push_back(option_of(flag, dialect));
       section.options.back().text = with_default_and_variable(flag, dialect);
     }
@@ -233,25 +236,25 @@ constexpr About about_setup = {
     setup_grammar,
     most_used_of_setup};
 
-const About& about_of(Dialect dialect) {
+const About& about_of(options::Dialect dialect) {
   switch (dialect) {
-    case Dialect::setup:
+    case options::Dialect::setup:
       return about_setup;
-    case Dialect::torchrun:
+    case options::Dialect::torchrun:
       return about_torchrun;
-    case Dialect::run:
+    case options::Dialect::run:
       return about_run;
-    case Dialect::submit:
+    case options::Dialect::submit:
       return about_submit;
-    case Dialect::shell:
+    case options::Dialect::shell:
       return about_shell;
   }
   return about_run;
 }
 
-CommandText::Table exit_code_table(Dialect dialect) {
-  CommandText::Table table{"Exit codes", {}};
-  for (const ExitCode& row : exit_codes(dialect)) {
+options::CommandText::Table exit_code_table(options::Dialect dialect) {
+  options::CommandText::Table table{"Exit codes", {}};
+  for (const options::ExitCode& row : options::exit_codes(dialect)) {
     table.rows.push_back({row.code, std::string(row.meaning)});
   }
   return table;
@@ -259,60 +262,61 @@ CommandText::Table exit_code_table(Dialect dialect) {
 
 }  // namespace
 
-CommandText command_text(Dialect dialect) {
+options::CommandText command_text(options::Dialect dialect) {
   const About& about = about_of(dialect);
-  CommandText text{std::string(about.command),
-                   std::string(about.words),
-                   std::string(about.summary),
-                   about.examples(),
-                   {std::string(about.grammar)},
-                   {},
-                   options_of(dialect),
-                   {},
-                   {}};
+  options::CommandText text{std::string(about.command),
+                            std::string(about.words),
+                            std::string(about.summary),
+                            about.examples(),
+                            {std::string(about.grammar)},
+                            {},
+                            options_of(dialect),
+                            {},
+                            {}};
   if (about.words == script_words) text.positionals = {"SCRIPT"};
-  if (dialect == Dialect::setup) text.positionals = {"PACKAGE"};
-  if (dialect == Dialect::run) {
+  if (dialect == options::Dialect::setup) text.positionals = {"PACKAGE"};
+  if (dialect == options::Dialect::run) {
     const auto& further = further_run_examples();
     text.examples.insert(text.examples.end(), further.begin(), further.end());
     text.before.push_back({"Verbs", verb_rows()});
   }
-  if (dialect != Dialect::torchrun) text.notes.emplace_back(file_grammar);
-  if (dialect != Dialect::shell) text.after.push_back({"Which Python", pythons()});
+  if (dialect != options::Dialect::torchrun) text.notes.emplace_back(file_grammar);
+  if (dialect != options::Dialect::shell) text.after.push_back({"Which Python", pythons()});
   text.after.push_back(exit_code_table(dialect));
   return text;
 }
 
-std::string short_help(Dialect dialect) {
+std::string short_help(options::Dialect dialect) {
   const About& about = about_of(dialect);
-  CommandText text{std::string(about.command),
-                   std::string(about.words),
-                   std::string(about.summary),
-                   about.examples(),
-                   {},
-                   {},
-                   {},
-                   {},
-                   {}};
-  std::string out = usage_line(text);
-  if (dialect == Dialect::run) out += "       toprun VERB [OPTIONS]\n";
-  out += paragraph(about.summary) + "\nExamples:\n" + examples_table(about.examples());
+  options::CommandText text{std::string(about.command),
+                            std::string(about.words),
+                            std::string(about.summary),
+                            about.examples(),
+                            {},
+                            {},
+                            {},
+                            {},
+                            {}};
+  std::string out = options::usage_line(text);
+  if (dialect == options::Dialect::run) out += "       toprun VERB [OPTIONS]\n";
+  out += options::paragraph(about.summary) + "\nExamples:\n" +
+         options::examples_table(about.examples());
   std::vector<Row> rows;
   for (const std::string_view name : about.most_used) {
-    const Flag* const flag = find_flag(name, dialect);
+    const options::Flag* const flag = options::find_flag(name, dialect);
     if (flag == nullptr) continue;
-    rows.push_back({left_side(option_of(*flag, dialect)), std::string(flag->help)});
+    rows.push_back({options::left_side(option_of(*flag, dialect)), std::string(flag->help)});
   }
-  out += "\nMost used:\n" + table(rows);
-  if (dialect == Dialect::run) {
+  out += "\nMost used:\n" + options::table(rows);
+  if (dialect == options::Dialect::run) {
     const std::vector<Row> verbs = verb_rows();
-    out += "\nVerbs (toprun help VERB tells more):\n" + table(std::span(verbs).subspan(1));
+    out += "\nVerbs (toprun help VERB tells more):\n" + options::table(std::span(verbs).subspan(1));
   }
   return out + fmt::format("\n{} --help has everything.\n", about.command);
 }
 
-std::string full_help(Dialect dialect) {
-  return plain_text(command_text(dialect));
+std::string full_help(options::Dialect dialect) {
+  return options::plain_text(command_text(dialect));
 }
 
 std::string version_text() {

@@ -2,18 +2,18 @@
 
 #include <string>
 
-#include "cli/command_text.h"
-#include "cli/flags.h"
+#include "options/command_text.h"
+#include "options/flags.h"
 
 namespace toprun::cli {
 
 // What -h, --help and --version print: whole lines of at most help_columns columns, about the
 // options that the dialect knows.
-std::string short_help(Dialect dialect);
-std::string full_help(Dialect dialect);
+std::string short_help(options::Dialect dialect);
+std::string full_help(options::Dialect dialect);
 std::string version_text();
 
 // All that there is to tell of the command.
-CommandText command_text(Dialect dialect);
+options::CommandText command_text(options::Dialect dialect);
 
 }  // namespace toprun::cli

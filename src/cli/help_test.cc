@@ -3,14 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "cli/flags.h"
 #include "cli/verbs.h"
+#include "options/flags.h"
 
 namespace toprun::cli {
 namespace {
 
-constexpr std::array dialects = {Dialect::run, Dialect::torchrun, Dialect::submit, Dialect::shell,
-                                 Dialect::setup};
+constexpr std::array dialects = {options::Dialect::run, options::Dialect::torchrun,
+                                 options::Dialect::submit, options::Dialect::shell,
+                                 options::Dialect::setup};
 
 // As fmt counts columns, which UTF-8's continuing bytes take none of.
 std::ptrdiff_t columns(std::string_view line) {
@@ -18,12 +19,12 @@ std::ptrdiff_t columns(std::string_view line) {
 }
 
 TEST(Help, IsNeverTooWideAndEndsItsLastLine) {
-  EXPECT_EQ(help_columns, 80);
-  for (const Dialect dialect : dialects) {
+  EXPECT_EQ(options::help_columns, 80);
+  for (const options::Dialect dialect : dialects) {
     for (const std::string& text : {short_help(dialect), full_help(dialect)}) {
       ASSERT_TRUE(text.ends_with('\n'));
       for (const std::string_view line : split(text, '\n')) {
-        EXPECT_LE(columns(line), help_columns) << line;
+        EXPECT_LE(columns(line), options::help_columns) << line;
         EXPECT_FALSE(line.ends_with(' ')) << line;
       }
     }
@@ -31,12 +32,12 @@ TEST(Help, IsNeverTooWideAndEndsItsLastLine) {
 }
 
 TEST(Help, NamesEveryFlagAndVariableThatIsKnownAndNoOther) {
-  for (const Dialect dialect : dialects) {
+  for (const options::Dialect dialect : dialects) {
     const std::string text = full_help(dialect);
-    for (const Flag& flag : all_flags()) {
+    for (const options::Flag& flag : options::all_flags()) {
       if (flag.name.empty()) continue;
-      const bool expected = knows(dialect, flag);
-      if (!expected && find_flag(flag.name, dialect) != nullptr)
+      const bool expected = options::knows(dialect, flag);
+      if (!expected && options::find_flag(flag.name, dialect) != nullptr)
         continue;  // another's of this name
       const std::string name = fmt::format("\n  {}", flag.name);
       const std::string after_letter = fmt::format("-{}, {}", flag.letter, flag.name);
@@ -45,7 +46,8 @@ TEST(Help, NamesEveryFlagAndVariableThatIsKnownAndNoOther) {
                 expected)
           << flag.name;
       if (!flag.variable.empty()) {
-        EXPECT_EQ(text.find(fmt::format("[{}", variable_of(flag, dialect))) != text.npos, expected)
+        EXPECT_EQ(text.find(fmt::format("[{}", options::variable_of(flag, dialect))) != text.npos,
+                  expected)
             << flag.variable;
       }
     }
@@ -53,7 +55,7 @@ TEST(Help, NamesEveryFlagAndVariableThatIsKnownAndNoOther) {
 }
 
 TEST(Help, ShortHelpHasExamplesAndVerbsAndFitsAScreen) {
-  const std::string text = short_help(Dialect::run);
+  const std::string text = short_help(options::Dialect::run);
   EXPECT_NE(text.find("srun -N 8 toprun train.py"), text.npos);
   for (const Verb& verb : all_verbs()) {
     EXPECT_NE(text.find(fmt::format("\n  {}", verb.name)), text.npos) << verb.name;
@@ -62,14 +64,14 @@ TEST(Help, ShortHelpHasExamplesAndVerbsAndFitsAScreen) {
 }
 
 TEST(Help, ALetterIsShownBesideOneOptionOnly) {
-  const std::string text = full_help(Dialect::submit);
+  const std::string text = full_help(options::Dialect::submit);
   EXPECT_NE(text.find("  -t, --time TIME"), text.npos);
   EXPECT_NE(text.find("\n  --tee STREAMS"), text.npos);
-  EXPECT_NE(full_help(Dialect::run).find("  -t, --tee STREAMS"), text.npos);
+  EXPECT_NE(full_help(options::Dialect::run).find("  -t, --tee STREAMS"), text.npos);
 }
 
 TEST(Help, TellsEveryExitCode) {
-  const std::string text = full_help(Dialect::run);
+  const std::string text = full_help(options::Dialect::run);
   const std::string codes = text.substr(text.find("\nExit codes:\n"));
   for (const char* code : {"0", "N", "128+N", "1", "2", "75", "93", "124", "130, 143"}) {
     EXPECT_NE(codes.find(fmt::format("\n  {} ", code)), codes.npos) << code;

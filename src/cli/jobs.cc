@@ -7,10 +7,10 @@
 
 #include "base/console.h"
 #include "base/look.h"
-#include "cli/job_words.h"
+#include "base/print.h"
 #include "cli/parse.h"
-#include "cli/print.h"
-#include "cli/recent.h"
+#include "jobs/job_words.h"
+#include "jobs/recent.h"
 
 namespace toprun::cli {
 namespace {
@@ -25,7 +25,7 @@ struct JobsOptions {
 
 std::string jobs_json(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs) {
   nlohmann::json list = nlohmann::json::array();
-  for (const scheduler::Job& job : jobs) list.push_back(job_json(queue, job));
+  for (const scheduler::Job& job : jobs) list.push_back(jobs::job_json(queue, job));
   const nlohmann::json document = {
       {"schema", "toprun.jobs/1"}, {"engine", queue.engine()}, {"jobs", std::move(list)}};
   return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
@@ -38,7 +38,7 @@ Result<int> print_jobs(const JobsOptions& options, const Environment& environmen
       (*queue)->jobs(options.all ? std::nullopt : std::optional<std::uint32_t>(::getuid()));
   if (!jobs) return std::unexpected(jobs.error());
   if (options.json) return print_bytes(jobs_json(**queue, *jobs));
-  const int code = print(jobs_table(**queue, *jobs, look_of(STDOUT_FILENO, environment)));
+  const int code = print(jobs::jobs_table(**queue, *jobs, look_of(STDOUT_FILENO, environment)));
   if (jobs->empty() && !options.all) {
     say("no job of yours waits or runs; --all shows everybody's, toprun status ID one that ended");
   }
@@ -47,11 +47,11 @@ Result<int> print_jobs(const JobsOptions& options, const Environment& environmen
 
 Result<int> print_recent(const JobsOptions& options, const Environment& environment) {
   const auto queue = scheduler::find_queue(environment);
-  const auto jobs = ended_jobs(queue ? queue->get() : nullptr, ::getuid(), most_ended);
+  const auto jobs = jobs::ended_jobs(queue ? queue->get() : nullptr, ::getuid(), most_ended);
   if (!jobs) return std::unexpected(jobs.error());
   if (options.json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const EndedJob& job : *jobs) list.push_back(recent_json(job));
+    for (const jobs::EndedJob& job : *jobs) list.push_back(jobs::recent_json(job));
     const nlohmann::json document = {{"schema", "toprun.recent/1"}, {"jobs", std::move(list)}};
     return print_bytes(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
                        '\n');
@@ -61,7 +61,7 @@ Result<int> print_recent(const JobsOptions& options, const Environment& environm
               : "no job left its files here; " + queue.error().line());
     return 0;
   }
-  return print(recent_table(*jobs, look_of(STDOUT_FILENO, environment)));
+  return print(jobs::recent_table(*jobs, look_of(STDOUT_FILENO, environment)));
 }
 
 }  // namespace

@@ -3,13 +3,13 @@
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/text.h"
-#include "cli/follow.h"
-#include "cli/job_words.h"
-#include "cli/log_tail.h"
 #include "cli/parse.h"
-#include "cli/print.h"
-#include "cli/remainder.h"
+#include "jobs/follow.h"
+#include "jobs/job_words.h"
+#include "jobs/log_tail.h"
+#include "jobs/remainder.h"
 
 namespace toprun::cli {
 namespace {
@@ -19,19 +19,20 @@ using scheduler::Job;
 struct LogsOptions {
   std::string id;
   bool follow = false;
-  LogChoice choice;
+  jobs::LogChoice choice;
 };
 
 // A job's files and the name of the job in front of their lines, if there are several.
 struct Found {
-  JobFiles files;
+  jobs::JobFiles files;
   std::string label;
   bool several_nodes = true;
 };
 
 std::unexpected<Error> nothing_found(const scheduler::JobId& id, const std::vector<Job>& jobs,
                                      const Result<std::unique_ptr<scheduler::Queue>>& queue) {
-  const std::string looked = "no files of it were found below " + join(likely_folders(jobs), ", ");
+  const std::string looked =
+      "no files of it were found below " + join(jobs::likely_folders(jobs), ", ");
   if (!jobs.empty()) {
     return fail(fmt::format("no output of job {}", id.text),
                 "the engine does not say any more where it is, and " + looked,
@@ -52,20 +53,21 @@ Result<std::vector<Found>> find_files(const scheduler::JobId& id, const Environm
   }
   std::vector<Found> found;
   for (const Job& job : jobs) {
-    if (const auto files = files_of(**queue, job)) {
+    if (const auto files = jobs::files_of(**queue, job)) {
       found.push_back({*files, jobs.size() > 1 ? job.id : std::string(), job.nodes > 1});
     }
   }
   if (!found.empty()) return found;
-  const auto left = search_files(id.text, likely_folders(jobs));
+  const auto left = jobs::search_files(id.text, jobs::likely_folders(jobs));
   if (left.empty()) return nothing_found(id, jobs, queue);
-  for (const FoundFiles& job : left) {
+  for (const jobs::FoundFiles& job : left) {
     found.push_back({job.files, left.size() > 1 ? job.id : std::string(), true});
   }
   return found;
 }
 
-std::string prefix_of(const LogFile& file, const Found& found, const LogChoice& choice) {
+std::string prefix_of(const jobs::LogFile& file, const Found& found,
+                      const jobs::LogChoice& choice) {
   std::string prefix = found.label;
   if (!file.label.empty() && found.several_nodes && choice.takes_all()) {
     prefix += (prefix.empty() ? "" : " ") + file.label;
@@ -74,12 +76,13 @@ std::string prefix_of(const LogFile& file, const Found& found, const LogChoice& 
 }
 
 // Shows one file to its end, of the engine's only what no host has.
-int show(const LogFile& file, const std::string& prefix, bool mixed, Remainder* remainder) {
-  LogTail::Wanted wanted;
+int show(const jobs::LogFile& file, const std::string& prefix, bool mixed,
+         jobs::Remainder* remainder) {
+  jobs::LogTail::Wanted wanted;
   if (remainder != nullptr) {
     wanted = file.label.empty() ? remainder->engine_lines(prefix) : remainder->host_lines();
   }
-  LogTail tail(file.path, prefix, mixed, std::move(wanted));
+  jobs::LogTail tail(file.path, prefix, mixed, std::move(wanted));
   const auto show_all = [&](std::string text) {
     if (remainder != nullptr) text += remainder->take(SteadyTime::max());
     return print_bytes(text);
@@ -94,11 +97,11 @@ int show(const LogFile& file, const std::string& prefix, bool mixed, Remainder* 
 Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& options) {
   std::size_t shown = 0;
   for (const Found& found : all) {
-    const auto files = log_files(found.files, options.choice);
+    const auto files = jobs::log_files(found.files, options.choice);
     if (!files) return std::unexpected(files.error());
     const bool mixed = files->size() > 1 || all.size() > 1;
-    Remainder remainder;
-    for (const LogFile& file : *files) {
+    jobs::Remainder remainder;
+    for (const jobs::LogFile& file : *files) {
       const std::string prefix = prefix_of(file, found, options.choice);
       const bool each_once = mixed && options.choice.takes_all();
       if (const int code = show(file, prefix, mixed, each_once ? &remainder : nullptr); code != 0) {
@@ -118,10 +121,10 @@ Result<int> show_logs(const LogsOptions& options, const Environment& environment
   const auto shown = show_all(*all, options);
   if (!shown) return std::unexpected(shown.error());
   if (*shown == 0) {
-    const JobFiles& files = all->front().files;
+    const jobs::JobFiles& files = all->front().files;
     say(fmt::format("job {} has printed nothing yet: there is no {}; toprun status {} tells why",
                     options.id, files.own.empty() ? files.folder : files.own.front(),
-                    id_word(options.id)));
+                    jobs::id_word(options.id)));
   }
   return 0;
 }
@@ -129,7 +132,8 @@ Result<int> show_logs(const LogsOptions& options, const Environment& environment
 Result<bool> engine_knows(const scheduler::JobId& id, const Environment& environment) {
   const auto queue = scheduler::find_queue(environment);
   if (!queue) {
-    if (search_files(id.text, likely_folders({})).empty()) return std::unexpected(queue.error());
+    if (jobs::search_files(id.text, jobs::likely_folders({})).empty())
+      return std::unexpected(queue.error());
     return false;
   }
   const auto jobs = (*queue)->find(id);
@@ -145,7 +149,7 @@ Result<int> show_what_is_left(const LogsOptions& options, const scheduler::JobId
   if (const auto shown = show_all(*all, options); !shown) return std::unexpected(shown.error());
   std::optional<int> highest;
   for (const Found& found : *all) {
-    const auto report = read_report(found.files.report());
+    const auto report = jobs::read_report(found.files.report());
     if (report && *report) highest = std::max(highest, (*report)->exit_code);
   }
   say(highest
@@ -161,7 +165,7 @@ Result<int> follow_or_show(const LogsOptions& options, const Environment& enviro
   if (!id) return std::unexpected(id.error());
   const auto known = engine_knows(*id, environment);
   if (!known) return std::unexpected(known.error());
-  return *known ? follow_job(options.id, options.choice, environment)
+  return *known ? jobs::follow_job(options.id, options.choice, environment)
                 : show_what_is_left(options, *id, environment);
 }
 

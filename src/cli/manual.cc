@@ -4,11 +4,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/help.h"
 #include "cli/parse.h"
-#include "cli/print.h"
 #include "cli/verbs.h"
 
 namespace toprun::cli {
@@ -37,7 +37,8 @@ int run_man(const std::vector<std::string>& arguments, const Environment& enviro
       "  toprun man | man -l -  # read it\n"
       "  toprun man > ~/.local/share/man/man1/toprun.1  # then: man toprun\n");
   if (const auto code = parse(app, arguments)) return *code;
-  if (const int code = print(manual_head() + manual_section(command_text(Dialect::run)));
+  if (const int code =
+          print(manual_head() + options::manual_section(command_text(options::Dialect::run)));
       code != 0) {
     return code;
   }
@@ -58,8 +59,8 @@ int run_help(const std::vector<std::string>& arguments, const Environment& envir
       "  toprun help submit  # as toprun submit --help\n"
       "  toprun help topo order\n");
   if (const auto code = parse(app, arguments)) return *code;
-  if (names.empty()) return print(short_help(Dialect::run));
-  if (names[0] == "run") return print(full_help(Dialect::run));
+  if (names.empty()) return print(short_help(options::Dialect::run));
+  if (names[0] == "run") return print(full_help(options::Dialect::run));
   const Verb* const verb = find_verb(names[0]);
   if (verb == nullptr) {
     const auto meant = nearest_verb(names[0]);

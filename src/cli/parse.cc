@@ -2,17 +2,17 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/candidates.h"
-#include "cli/exit_codes.h"
 #include "cli/help.h"
-#include "cli/print.h"
-#include "cli/split.h"
+#include "options/exit_codes.h"
+#include "options/split.h"
 
 namespace toprun::cli {
 namespace {
 
-using Row = CommandText::Row;
+using Row = options::CommandText::Row;
 
 constexpr std::string_view indentation = "  ";
 constexpr std::string_view program = "toprun ";
@@ -24,8 +24,8 @@ std::string form_of(const CLI::Option& option) {
   return type.substr(0, type.find(':'));
 }
 
-CommandText::Option option_of(const CLI::Option& option) {
-  CommandText::Option out;
+options::CommandText::Option option_of(const CLI::Option& option) {
+  options::CommandText::Option out;
   for (const std::string& name : option.get_snames()) out.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) {
     if (!name.contains('_')) out.names.push_back("--" + name);
@@ -53,7 +53,7 @@ Row row_of(std::string_view line, std::string_view separator) {
           std::string(trim(line.substr(end + separator.size())))};
 }
 
-void read_footer(std::string_view footer, CommandText& text) {
+void read_footer(std::string_view footer, options::CommandText& text) {
   constexpr std::string_view one_example = "Example: ";
   constexpr std::string_view before_note = "  # ";
   bool in_examples = false;
@@ -79,19 +79,20 @@ void read_footer(std::string_view footer, CommandText& text) {
 template <class Described>
 std::optional<int> answer(const Described& described, const std::vector<std::string>& arguments) {
   if (arguments.empty()) return std::nullopt;
-  if (arguments.front() == ask_for_manual) return print(manual_section(command_text(described)));
+  if (arguments.front() == ask_for_manual)
+    return print(options::manual_section(command_text(described)));
   if (arguments.front() != ask_for_completion) return std::nullopt;
   return print_candidates(command_text(described), std::span(arguments).subspan(1));
 }
 
 }  // namespace
 
-CommandText command_text(const CLI::App& app) {
-  CommandText text;
+options::CommandText command_text(const CLI::App& app) {
+  options::CommandText text;
   text.name = app.get_name();
   text.summary = app.get_description();
-  CommandText::Options options{"Options", {}};
-  CommandText::Table operands{"Arguments", {}};
+  options::CommandText::Options options{"Options", {}};
+  options::CommandText::Table operands{"Arguments", {}};
   std::string positionals;
   for (const CLI::Option* option : app.get_options()) {
     if (option == app.get_help_ptr()) continue;  // it stands last
@@ -111,7 +112,7 @@ CommandText command_text(const CLI::App& app) {
   const std::string title = "Exit codes";
   if (text.after.empty() || text.after.back().title != title) text.after.push_back({title, {}});
   std::vector<Row>& codes = text.after.back().rows;
-  for (const ExitCode& row : exit_codes_of_other_verbs()) {
+  for (const options::ExitCode& row : options::exit_codes_of_other_verbs()) {
     codes.push_back({row.code, std::string(row.meaning)});
   }
   return text;
@@ -125,7 +126,7 @@ std::optional<int> parse(CLI::App& app, const std::vector<std::string>& argument
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
-    return print(plain_text(command_text(app)));
+    return print(options::plain_text(command_text(app)));
   } catch (const CLI::ParseError& error) {
     // Every line begins with "toprun: ".
     std::string_view verb = app.get_name();
@@ -136,15 +137,16 @@ std::optional<int> parse(CLI::App& app, const std::vector<std::string>& argument
   }
 }
 
-std::expected<Split, int> parse(Dialect dialect, const std::vector<std::string>& arguments) {
+std::expected<options::Split, int> parse(options::Dialect dialect,
+                                         const std::vector<std::string>& arguments) {
   if (const auto code = answer(dialect, arguments)) return std::unexpected(*code);
-  auto split = split_verb(arguments, dialect);
+  auto split = options::split_verb(arguments, dialect);
   if (!split) return std::unexpected(give_up(split.error()));
   if (split->options.empty()) return *std::move(split);
   switch (split->options.back().flag->id) {
-    case FlagId::help_short:
+    case options::FlagId::help_short:
       return std::unexpected(print(short_help(dialect)));
-    case FlagId::help:
+    case options::FlagId::help:
       return std::unexpected(print(full_help(dialect)));
     default:
       return *std::move(split);

@@ -6,16 +6,14 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command_text.h"
+#include "options/command_text.h"
+#include "options/split.h"
 
 namespace CLI {
 class App;
 }
 
 namespace toprun::cli {
-
-enum class Dialect;
-struct Split;
 
 // What all verbs with options of their own share.
 
@@ -32,9 +30,10 @@ inline constexpr std::string_view ask_for_completion = "--complete";
 // a note; lines that begin with two blanks are kept as they are.
 std::optional<int> parse(CLI::App& app, const std::vector<std::string>& arguments);
 
-CommandText command_text(const CLI::App& app);
+options::CommandText command_text(const CLI::App& app);
 
 // The same for verbs whose options stand in flags.cc. An exit code: nothing is left to do.
-std::expected<Split, int> parse(Dialect dialect, const std::vector<std::string>& arguments);
+std::expected<options::Split, int> parse(options::Dialect dialect,
+                                         const std::vector<std::string>& arguments);
 
 }  // namespace toprun::cli

@@ -6,23 +6,24 @@
 #include <filesystem>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "cli/completion.h"
-#include "cli/config.h"
-#include "cli/container_options.h"
 #include "cli/help.h"
 #include "cli/libraries.h"
-#include "cli/print.h"
-#include "cli/run_options.h"
-#include "cli/values.h"
 #include "cli/verbs.h"
+#include "config/config.h"
+#include "options/container_options.h"
+#include "options/run_options.h"
+#include "options/values.h"
 #include "start/launch.h"
 
 namespace toprun::cli {
 namespace {
 
 int print_completion(const std::string& shell, bool called_torchrun) {
-  const Flag& flag = flag_of(FlagId::print_completion);
-  const auto chosen = parse_choice({std::string(flag.name), shell}, choices(flag));
+  const options::Flag& flag = options::flag_of(options::FlagId::print_completion);
+  const auto chosen =
+      options::parse_choice({std::string(flag.name), shell}, options::choices(flag));
   if (!chosen) return give_up(chosen.error());
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -41,7 +42,7 @@ bool is_file(const std::string& path) {
 }
 
 // A first word that is neither a verb nor a file, but nearly a verb.
-Result<void> check_verb(const Split& split, const std::vector<std::string>& argv) {
+Result<void> check_verb(const options::Split& split, const std::vector<std::string>& argv) {
   if (split.called_torchrun || !split.script || argv.size() < 2 || argv[1] != *split.script) {
     return {};
   }
@@ -56,34 +57,36 @@ Result<void> check_verb(const Split& split, const std::vector<std::string>& argv
 }
 
 // What answers by a text alone. nullopt: the command line asks for a run.
-std::optional<int> answer(const Split& split, const std::vector<std::string>& argv) {
+std::optional<int> answer(const options::Split& split, const std::vector<std::string>& argv) {
   if (split.options.empty()) return std::nullopt;
-  const Dialect dialect = split.called_torchrun ? Dialect::torchrun : Dialect::run;
-  const GivenOption& last = split.options.back();
+  const options::Dialect dialect =
+      split.called_torchrun ? options::Dialect::torchrun : options::Dialect::run;
+  const options::GivenOption& last = split.options.back();
   switch (last.flag->id) {
-    case FlagId::help_short:
+    case options::FlagId::help_short:
       return print(short_help(dialect));
-    case FlagId::help:
+    case options::FlagId::help:
       return print(full_help(dialect));
-    case FlagId::version:
+    case options::FlagId::version:
       return print(version_text() + (says_verbose(argv) ? version_details() : ""));
-    case FlagId::print_completion:
+    case options::FlagId::print_completion:
       return print_completion(last.value, split.called_torchrun);
     default:
       return std::nullopt;
   }
 }
 
-Result<int> launch(const Split& split, const std::vector<std::string>& argv,
+Result<int> launch(const options::Split& split, const std::vector<std::string>& argv,
                    const Environment& environment) {
   if (const auto known = check_verb(split, argv); !known) return std::unexpected(known.error());
-  const Dialect dialect = split.called_torchrun ? Dialect::torchrun : Dialect::run;
-  const auto whole = with_config(split, dialect, environment);
+  const options::Dialect dialect =
+      split.called_torchrun ? options::Dialect::torchrun : options::Dialect::run;
+  const auto whole = config::with_config(split, dialect, environment);
   if (!whole) return std::unexpected(whole.error());
-  const auto words = words_with_config(argv, whole->split);
-  auto parsed = run_options(whole->split, words, whole->environment, is_file);
+  const auto words = config::words_with_config(argv, whole->split);
+  auto parsed = options::run_options(whole->split, words, whole->environment, is_file);
   if (!parsed) return std::unexpected(parsed.error());
-  const auto done = complete(parsed->options.container, whole->environment, parsed->notes);
+  const auto done = options::complete(parsed->options.container, whole->environment, parsed->notes);
   if (!done) return std::unexpected(done.error());
   for (const std::string& note : parsed->notes) say(note);
   return start::launch(parsed->options, whole->environment);
@@ -92,7 +95,7 @@ Result<int> launch(const Split& split, const std::vector<std::string>& argv,
 }  // namespace
 
 int run(const std::vector<std::string>& argv, const Environment& environment) {
-  const auto split = cli::split(argv);
+  const auto split = options::split(argv);
   if (!split) return give_up(split.error());
   if (const auto code = answer(*split, argv)) return *code;
   const auto code = launch(*split, argv, environment);

@@ -3,20 +3,20 @@
 #include <filesystem>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cli/config.h"
-#include "cli/job_submission.h"
 #include "cli/parse.h"
-#include "cli/predecessors.h"
-#include "cli/print.h"
 #include "cli/setup_contents.h"
 #include "cli/setup_image.h"
 #include "cli/setup_options.h"
-#include "cli/setup_site.h"
 #include "cli/setup_venv.h"
-#include "cli/split.h"
+#include "config/config.h"
 #include "container/image.h"
+#include "jobs/job_submission.h"
+#include "jobs/predecessors.h"
+#include "jobs/setup_site.h"
+#include "options/split.h"
 #include "scheduler/queue.h"
 
 namespace toprun::cli {
@@ -48,21 +48,22 @@ Result<void> make_absolute(SetupOptions& options) {
 
 // The record is there before the job is: --after setup finds it, and a second setup its way barred.
 int submit(SetupOptions& options, const Environment& environment) {
-  SubmitOptions& job = options.job;
-  if (const auto settled = settle_paths(job.request); !settled) return give_up(settled.error());
-  const Environment clean = submission_environment(environment);
+  jobs::SubmitOptions& job = options.job;
+  if (const auto settled = jobs::settle_paths(job.request); !settled)
+    return give_up(settled.error());
+  const Environment clean = jobs::submission_environment(environment);
   if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
     return give_up(limit.error());
   }
-  const auto prepared = prepare(job, scheduler::Purpose::setup, clean);
+  const auto prepared = jobs::prepare(job, scheduler::Purpose::setup, clean);
   if (!prepared) return give_up(prepared.error());
-  if (job.dry_run != DryRun::no) return dry_run(job, *prepared, clean);
-  const auto id = submit_job(job, *prepared, clean);
+  if (job.dry_run != jobs::DryRun::no) return jobs::dry_run(job, *prepared, clean);
+  const auto id = jobs::submit_job(job, *prepared, clean);
   if (!id) return give_up(id.error());
-  if (const auto noted = note_submission(options.built, *id); !noted) {
+  if (const auto noted = jobs::note_submission(options.built, *id); !noted) {
     give_up(noted.error());
   }
-  return after_submission(job, *id, clean);
+  return jobs::after_submission(job, *id, clean);
 }
 
 // What would be run here, as a shell takes it.
@@ -80,11 +81,11 @@ int show_steps(const SetupOptions& options, const Environment& environment) {
   return print_bytes(text);
 }
 
-int act(const Split& given, const Environment& environment) {
-  if (const auto there = enter_directory(given, Dialect::setup); !there) {
+int act(const options::Split& given, const Environment& environment) {
+  if (const auto there = jobs::enter_directory(given, options::Dialect::setup); !there) {
     return give_up(there.error());
   }
-  const auto settled = settle_predecessors(given, environment);
+  const auto settled = jobs::settle_predecessors(given, environment);
   if (!settled) return give_up(settled.error());
   auto options = setup_options(settled->split, environment);
   if (!options) return give_up(options.error());
@@ -95,9 +96,9 @@ int act(const Split& given, const Environment& environment) {
   if (!asked) return give_up(asked.error());
   options->asked = *std::move(asked);
   const auto site =
-      look_at_site(options->built, options->asked, options->force, own_job, environment);
+      jobs::look_at_site(options->built, options->asked, options->force, own_job, environment);
   if (!site) return give_up(site.error());
-  if (*site == Site::finished) {
+  if (*site == jobs::Site::finished) {
     say(options->built +
         " is there already, of just these contents: nothing is built (--force does)");
     return 0;
@@ -105,7 +106,7 @@ int act(const Split& given, const Environment& environment) {
   const bool here =
       options->on.empty() ? !find_program("sbatch", environment) : options->on == "local";
   if (!here) return submit(*options, environment);
-  if (options->job.dry_run != DryRun::no) return show_steps(*options, environment);
+  if (options->job.dry_run != jobs::DryRun::no) return show_steps(*options, environment);
   return options->image_from.empty() ? build_venv(*options, environment)
                                      : build_image(*options, environment);
 }
@@ -113,9 +114,9 @@ int act(const Split& given, const Environment& environment) {
 }  // namespace
 
 int run_setup(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(Dialect::setup, arguments);
+  const auto split = parse(options::Dialect::setup, arguments);
   if (!split) return split.error();
-  const auto whole = with_config(*split, Dialect::setup, environment);
+  const auto whole = config::with_config(*split, options::Dialect::setup, environment);
   if (!whole) return give_up(whole.error());
   return act(whole->split, whole->environment);
 }

@@ -4,14 +4,14 @@
 #include <filesystem>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/watched.h"
-#include "cli/print.h"
-#include "cli/setup_site.h"
 #include "container/choose.h"
 #include "container/node.h"
 #include "container/places.h"
+#include "jobs/setup_site.h"
 #include "plan/activation.h"
 
 namespace toprun::cli {
@@ -50,13 +50,13 @@ class Build {
     const fs::path folder = fs::path(options_.built).parent_path();
     fs::create_directories(folder, error);
     if (error) return fail("cannot make " + folder.string(), error.message());
-    const auto locked = lock_site(options_.built);
+    const auto locked = jobs::lock_site(options_.built);
     if (!locked) return std::unexpected(locked.error());
-    record_ = begun_record(environment_);
+    record_ = jobs::begun_record(environment_);
     record_.asked = options_.asked;
     record_.packages = {options_.image_from};
     if (auto noted = setup::write_record(options_.built, record_); !noted) return noted;
-    return end_record(options_.built, record_, build());
+    return jobs::end_record(options_.built, record_, build());
   }
 
  private:

@@ -5,37 +5,39 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "cli/given.h"
-#include "cli/run_options.h"
-#include "cli/values.h"
+#include "options/given.h"
+#include "options/run_options.h"
+#include "options/values.h"
 #include "setup/record.h"
 
 namespace toprun::cli {
 namespace {
 
-const Flag& flag(std::string_view name) {
-  return *find_flag(name, Dialect::setup);
+const options::Flag& flag(std::string_view name) {
+  return *options::find_flag(name, options::Dialect::setup);
 }
 
-std::vector<std::string> all_of(const Split& split, std::string_view name) {
+std::vector<std::string> all_of(const options::Split& split, std::string_view name) {
   std::vector<std::string> values;
-  for (const GivenOption& option : split.options) {
+  for (const options::GivenOption& option : split.options) {
     if (option.flag == &flag(name)) values.push_back(option.value);
   }
   return values;
 }
 
-std::string text_of(const Split& split, std::string_view name, const Environment& environment) {
-  const auto given = given_of(flag(name), split, environment);
+std::string text_of(const options::Split& split, std::string_view name,
+                    const Environment& environment) {
+  const auto given = options::given_of(flag(name), split, environment);
   return given ? given->value : "";
 }
 
-Result<bool> is_on(const Split& split, std::string_view name, const Environment& environment) {
-  const auto given = given_of(flag(name), split, environment);
-  return given ? parse_switch(*given) : Result<bool>(false);
+Result<bool> is_on(const options::Split& split, std::string_view name,
+                   const Environment& environment) {
+  const auto given = options::given_of(flag(name), split, environment);
+  return given ? options::parse_switch(*given) : Result<bool>(false);
 }
 
-Result<std::vector<std::string>> packages_of(const Split& split) {
+Result<std::vector<std::string>> packages_of(const options::Split& split) {
   std::vector<std::string> packages;
   if (split.script) packages.push_back(*split.script);
   packages.insert(packages.end(), split.arguments.begin(), split.arguments.end());
@@ -48,17 +50,18 @@ Result<std::vector<std::string>> packages_of(const Split& split) {
 }
 
 // What the job is to do goes on; where and when it runs does not.
-bool is_for_the_build(const Flag& flag) {
-  return flag.group == Group::building || flag.id == FlagId::env || flag.id == FlagId::modules ||
-         flag.id == FlagId::before || flag.id == FlagId::verbose;
+bool is_for_the_build(const options::Flag& flag) {
+  return flag.group == options::Group::building || flag.id == options::FlagId::env ||
+         flag.id == options::FlagId::modules || flag.id == options::FlagId::before ||
+         flag.id == options::FlagId::verbose;
 }
 
-void add_words(SetupOptions& options, const Split& split) {
+void add_words(SetupOptions& options, const options::Split& split) {
   scheduler::JobRequest& request = options.job.request;
   request.verb = "setup";
   request.run_options = {"--on=local", std::string(flag("--no-config").name)};
-  for (const GivenOption& option : split.options) {
-    if (is_for_the_build(*option.flag)) request.run_options.push_back(word_of(option));
+  for (const options::GivenOption& option : split.options) {
+    if (is_for_the_build(*option.flag)) request.run_options.push_back(options::word_of(option));
   }
   const std::string_view target = options.image_from.empty() ? "--venv" : "--container";
   const bool by_variable = all_of(split, target).empty();
@@ -70,7 +73,7 @@ void add_words(SetupOptions& options, const Split& split) {
                          {"--job-name", "setup-" + name, "what it builds"});
 }
 
-Result<void> take_switches(SetupOptions& options, const Split& split,
+Result<void> take_switches(SetupOptions& options, const options::Split& split,
                            const Environment& environment) {
   struct Switch {
     std::string_view name;
@@ -86,7 +89,7 @@ Result<void> take_switches(SetupOptions& options, const Split& split,
   return {};
 }
 
-Result<void> take_horovod(SetupOptions& options, const Split& split) {
+Result<void> take_horovod(SetupOptions& options, const options::Split& split) {
   struct Kind {
     std::string_view name;
     setup::Horovod kind;
@@ -104,7 +107,7 @@ Result<void> take_horovod(SetupOptions& options, const Split& split) {
 }
 
 // What files and variables say of --venv is for the other verbs too: --from decides.
-Result<void> take_target(SetupOptions& options, const Split& split,
+Result<void> take_target(SetupOptions& options, const options::Split& split,
                          const Environment& environment) {
   options.image_from = text_of(split, "--from", environment);
   options.built =
@@ -133,7 +136,7 @@ Result<void> check_image(const SetupOptions& options) {
                "build them with --venv, in a command of their own");
 }
 
-Result<void> take_imports(SetupOptions& options, const Split& split) {
+Result<void> take_imports(SetupOptions& options, const options::Split& split) {
   for (const std::string& list : all_of(split, "--import")) {
     for (const std::string_view name : toprun::split(list, ',')) {
       const bool is_name = !name.empty() && name.find_first_of(" -/'\"") == name.npos;
@@ -146,12 +149,12 @@ Result<void> take_imports(SetupOptions& options, const Split& split) {
 
 }  // namespace
 
-Result<SetupOptions> setup_options(const Split& split, const Environment& environment) {
+Result<SetupOptions> setup_options(const options::Split& split, const Environment& environment) {
   SetupOptions out;
-  auto job = setup_job_options(split, environment);
+  auto job = jobs::setup_job_options(split, environment);
   if (!job) return std::unexpected(job.error());
   out.job = *std::move(job);
-  if (const auto on = given_of(flag("--on"), split, environment)) {
+  if (const auto on = options::given_of(flag("--on"), split, environment)) {
     if (on->value != "slurm" && on->value != "local") {
       return usage(on->label(), "toprun builds on slurm or local", "say one of them");
     }
@@ -170,7 +173,7 @@ Result<SetupOptions> setup_options(const Split& split, const Environment& enviro
   if (done) done = take_horovod(out, split);
   if (done) done = check_image(out);
   if (!done) return std::unexpected(done.error());
-  auto activation = activation_options(split, environment);
+  auto activation = options::activation_options(split, environment);
   if (!activation) return std::unexpected(activation.error());
   out.activation.modules = std::move(activation->modules);
   out.activation.variables = std::move(activation->variables);

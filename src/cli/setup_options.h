@@ -5,15 +5,15 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "cli/job_options.h"
-#include "cli/split.h"
+#include "jobs/job_options.h"
+#include "options/split.h"
 #include "plan/activation.h"
 #include "setup/build.h"
 
 namespace toprun::cli {
 
 struct SetupOptions {
-  SubmitOptions job;
+  jobs::SubmitOptions job;
   std::string built;            // the environment's folder or the image's file, as given
   std::string image_from;       // of an image what it is made of; empty: an environment
   setup::Wanted wanted;         // of an environment; paths as given
@@ -26,6 +26,6 @@ struct SetupOptions {
 
 // What the command line says. Its job's last line is `toprun setup --on=local` with the same. Pure.
 // Error (exit 2): nothing to build, a word that pip would take for an option.
-Result<SetupOptions> setup_options(const Split& split, const Environment& environment);
+Result<SetupOptions> setup_options(const options::Split& split, const Environment& environment);
 
 }  // namespace toprun::cli

@@ -6,11 +6,11 @@
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/last_words.h"
+#include "base/print.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/watched.h"
-#include "cli/print.h"
-#include "cli/setup_site.h"
+#include "jobs/setup_site.h"
 #include "plan/python.h"
 #include "setup/pip.h"
 
@@ -32,7 +32,7 @@ class Build {
   Result<void> run() {
     auto done = begin();
     if (!done) return done;
-    return end_record(wanted_.venv, record_, build());
+    return jobs::end_record(wanted_.venv, record_, build());
   }
 
   const Record& record() const { return record_; }
@@ -42,10 +42,10 @@ class Build {
     std::error_code error;
     fs::create_directories(wanted_.venv, error);
     if (error) return fail("cannot make " + wanted_.venv, error.message(), "check its folder");
-    auto locked = lock_site(wanted_.venv);
+    auto locked = jobs::lock_site(wanted_.venv);
     if (!locked) return std::unexpected(locked.error());
     lock_ = *std::move(locked);
-    record_ = begun_record(environment_);
+    record_ = jobs::begun_record(environment_);
     record_.asked = options_.asked;
     for (const std::string& file : wanted_.requirement_files)
       record_.packages.push_back("-r " + file);

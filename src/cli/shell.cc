@@ -6,20 +6,21 @@
 #include <filesystem>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "cli/activation_check.h"
-#include "cli/config.h"
-#include "cli/container_options.h"
-#include "cli/job_options.h"
-#include "cli/job_words.h"
 #include "cli/parse.h"
-#include "cli/print.h"
-#include "cli/run_options.h"
 #include "cli/shell_entry.h"
-#include "cli/split.h"
+#include "config/config.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
+#include "jobs/job_options.h"
+#include "jobs/job_words.h"
+#include "options/container_options.h"
+#include "options/run_options.h"
+#include "options/split.h"
+#include "plan/orders.h"
 #include "scheduler/queue.h"
 #include "scheduler/slurm_defaults.h"
 #include "scheduler/slurm_shell.h"
@@ -39,7 +40,7 @@ std::string shell_of(const Environment& environment) {
 }
 
 std::string state_text(const scheduler::Queue& queue, const scheduler::Job& job) {
-  if (has_ended(job.state)) return end_text(queue, job);
+  if (has_ended(job.state)) return jobs::end_text(queue, job);
   return fmt::format("{}: {}", job.state_word, queue.state_words(job.state_word));
 }
 
@@ -47,7 +48,7 @@ std::string state_text(const scheduler::Queue& queue, const scheduler::Job& job)
 Result<std::string> number_of(const std::string& text, const Environment& environment) {
   const auto queue = scheduler::find_queue(environment);
   if (!queue) return std::unexpected(queue.error());
-  const auto jobs = jobs_of(**queue, text);
+  const auto jobs = jobs::jobs_of(**queue, text);
   if (!jobs) return std::unexpected(jobs.error());
   std::vector<const scheduler::Job*> running;
   std::vector<std::string> ids;
@@ -65,23 +66,23 @@ Result<std::string> number_of(const std::string& text, const Environment& enviro
               "toprun status " + text);
 }
 
-int attach(const SubmitOptions& options, const std::vector<std::string>& shell, bool has_slurm,
-           const Environment& environment) {
+int attach(const jobs::SubmitOptions& options, const std::vector<std::string>& shell,
+           bool has_slurm, const Environment& environment) {
   for (const std::string& note : options.notes) say(note);
   const auto number =
       has_slurm ? number_of(*options.attach, environment) : Result<std::string>(*options.attach);
   if (!number) return give_up(number.error());
   const auto command = scheduler::attach_command(*number, shell);
-  if (options.dry_run != DryRun::no) return print_bytes(shell_quote(command) + '\n');
+  if (options.dry_run != jobs::DryRun::no) return print_bytes(shell_quote(command) + '\n');
   // srun says nothing when it begins: errors before that cannot be told from later ones.
   const auto ended = scheduler::run_on_terminal(command, environment, {});
   return ended ? ended->code : give_up(ended.error());
 }
 
-int allocate(const SubmitOptions& options, const std::vector<std::string>& shell,
+int allocate(const jobs::SubmitOptions& options, const std::vector<std::string>& shell,
              const scheduler::SlurmFacts& facts, const Environment& environment) {
   const auto command = scheduler::salloc_command(options.request, shell);
-  if (options.dry_run != DryRun::no) return print_bytes(shell_quote(command) + '\n');
+  if (options.dry_run != jobs::DryRun::no) return print_bytes(shell_quote(command) + '\n');
   if (options.verbose) say("running: " + shell_quote(command));
   const auto ended = scheduler::run_on_terminal(command, environment, salloc_grant);
   if (!ended) return give_up(ended.error());
@@ -90,7 +91,7 @@ int allocate(const SubmitOptions& options, const std::vector<std::string>& shell
                                     scheduler::ask_choices(environment)));
 }
 
-void tell_reasons(const SubmitOptions& options) {
+void tell_reasons(const jobs::SubmitOptions& options) {
   for (const scheduler::JobOption& option : options.request.options) {
     if (option.reason.empty()) continue;
     say(fmt::format("{}{}: {}", option.name, option.value ? " " + *option.value : "",
@@ -108,17 +109,17 @@ void make_absolute(std::string& folder, const scheduler::JobRequest& request) {
 }
 
 // An environment that is entered inside a container is not here.
-Result<void> check_surroundings(SubmitOptions& options, const Environment& environment) {
+Result<void> check_surroundings(jobs::SubmitOptions& options, const Environment& environment) {
   container::Wanted wanted = options.container;
-  if (auto done = complete(wanted, environment, options.notes); !done) return done;
+  if (auto done = options::complete(wanted, environment, options.notes); !done) return done;
   if (wanted.empty()) {
     return check_activation(options.activation, options.request, environment, options.notes);
   }
   return container::check_image_file(wanted.image, hosts::host_name(), "");
 }
 
-int act(const Split& split, const Environment& environment) {
-  auto options = shell_options(split, environment);
+int act(const options::Split& split, const Environment& environment) {
+  auto options = jobs::shell_options(split, environment);
   if (!options) return give_up(options.error());
   plan::Activation& activation = options->activation;
   make_absolute(activation.venv, options->request);
@@ -133,7 +134,8 @@ int act(const Split& split, const Environment& environment) {
     return give_up(limit.error());
   }
   const bool has_slurm = find_program("salloc", clean).has_value();
-  if (!has_slurm && options->dry_run == DryRun::no) return give_up(scheduler::no_slurm("salloc"));
+  if (!has_slurm && options->dry_run == jobs::DryRun::no)
+    return give_up(scheduler::no_slurm("salloc"));
   if (const auto there = check_surroundings(*options, clean); !there) {
     return give_up(there.error());
   }
@@ -150,18 +152,18 @@ int act(const Split& split, const Environment& environment) {
       scheduler::add_defaults(options->request, facts, scheduler::Purpose::shell, options->notes);
   if (!added) return give_up(added.error());
   for (const std::string& note : options->notes) say(note);
-  if (options->verbose || options->dry_run != DryRun::no) tell_reasons(*options);
+  if (options->verbose || options->dry_run != jobs::DryRun::no) tell_reasons(*options);
   return allocate(*options, *shell, facts, clean);
 }
 
 // On the job's node: what files say has been said on the command line.
-int enter(const std::string& shell, const Split& split, const Environment& environment) {
-  const auto activation = activation_options(split, environment);
+int enter(const std::string& shell, const options::Split& split, const Environment& environment) {
+  const auto activation = options::activation_options(split, environment);
   if (!activation) return give_up(activation.error());
   std::vector<std::string> notes;  // were said where the shell was asked for
-  auto container = container_options(split, environment, notes);
+  auto container = options::container_options(split, environment, notes);
   if (!container) return give_up(container.error());
-  if (const auto done = complete(*container, environment, notes); !done) {
+  if (const auto done = options::complete(*container, environment, notes); !done) {
     return give_up(done.error());
   }
   return give_up(enter_shell(shell, {*activation, *container}, environment));
@@ -170,12 +172,12 @@ int enter(const std::string& shell, const Split& split, const Environment& envir
 }  // namespace
 
 int run_shell(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(Dialect::shell, arguments);
+  const auto split = parse(options::Dialect::shell, arguments);
   if (!split) return split.error();
-  if (const auto shell = environment.non_empty(entered_shell_variable)) {
+  if (const auto shell = environment.non_empty(plan::entered_shell_variable)) {
     return enter(*shell, *split, environment);
   }
-  const auto whole = with_config(*split, Dialect::shell, environment);
+  const auto whole = config::with_config(*split, options::Dialect::shell, environment);
   if (!whole) return give_up(whole.error());
   return act(whole->split, whole->environment);
 }

@@ -9,10 +9,11 @@
 #include "base/console.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cli/container_options.h"
 #include "container/prepare.h"
 #include "hosts/address.h"
+#include "options/container_options.h"
 #include "plan/container_plan.h"
+#include "plan/orders.h"
 
 namespace toprun::cli {
 namespace {
@@ -46,10 +47,11 @@ Result<std::vector<std::string>> entry_command(const std::string& shell, const S
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return fail("toprun's own path", error.message(), "mount /proc");
-  std::vector<std::string> command = {"env", fmt::format("{}={}", entered_shell_variable, shell),
-                                      self.string(), "shell"};
+  std::vector<std::string> command = {
+      "env", fmt::format("{}={}", plan::entered_shell_variable, shell), self.string(), "shell"};
   for (std::string& word : options_for(place.activation)) command.push_back(std::move(word));
-  for (std::string& word : container_words(place.container)) command.push_back(std::move(word));
+  for (std::string& word : options::container_words(place.container))
+    command.push_back(std::move(word));
   return command;
 }
 
@@ -61,7 +63,7 @@ Error enter_shell(const std::string& shell, const ShellPlace& place,
   if (in_container) wanted.venv = wanted.conda = {};  // entered inside
   auto activated = plan::activate(wanted, environment, host);
   if (!activated) return activated.error();
-  activated->environment.unset(entered_shell_variable);
+  activated->environment.unset(plan::entered_shell_variable);
   if (!in_container) return become({shell}, activated->environment);
   const bool on_terminal = ::isatty(STDIN_FILENO) == 1;
   const auto plan = plan::plan_shell(place.container, place.activation.venv, activated->environment,

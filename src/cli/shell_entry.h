@@ -10,9 +10,6 @@
 
 namespace toprun::cli {
 
-// In the environment of a toprun on a job's node, which is to become this shell.
-inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
-
 // Where the shell is to find itself.
 struct ShellPlace {
   plan::Activation activation;

@@ -9,12 +9,12 @@
 
 #include "base/counted.h"
 #include "base/look.h"
+#include "base/print.h"
 #include "base/text.h"
-#include "cli/job_words.h"
-#include "cli/known_job.h"
 #include "cli/parse.h"
-#include "cli/print.h"
-#include "cli/waiting.h"
+#include "jobs/job_words.h"
+#include "jobs/known_job.h"
+#include "jobs/waiting.h"
 
 namespace toprun::cli {
 namespace {
@@ -46,55 +46,56 @@ std::string headline(const Job& job) {
 
 std::string limit_text(const Job& job) {
   if (!job.limit) return job.limit_of_partition ? "its partition's time limit" : "no time limit";
-  std::string text = "limit " + clock_text(*job.limit);
+  std::string text = "limit " + jobs::clock_text(*job.limit);
   if (job.state == JobState::running && job.used && *job.used < *job.limit) {
-    text += fmt::format(", {} left", clock_text(*job.limit - *job.used));
+    text += fmt::format(", {} left", jobs::clock_text(*job.limit - *job.used));
   }
   return text;
 }
 
 std::string state_text(const Queue& queue, const Job& job) {
-  if (has_ended(job.state)) return fmt::format("{}: {}", job.state_word, end_text(queue, job));
+  if (has_ended(job.state))
+    return fmt::format("{}: {}", job.state_word, jobs::end_text(queue, job));
   const std::string words = queue.state_words(job.state_word);
   return words.empty() ? printable(job.state_word) : fmt::format("{}: {}", job.state_word, words);
 }
 
 std::string waiting_rows(const Queue& queue, const Job& job) {
   if (job.state != JobState::pending) return {};
-  const Waiting what = waiting(queue, job);
+  const jobs::Waiting what = jobs::waiting(queue, job);
   std::string out;
   for (const std::string& reason : what.reasons) out += row(out.empty() ? "waits for" : "", reason);
-  return out + row("start", start_text(what, std::chrono::system_clock::now()));
+  return out + row("start", jobs::start_text(what, std::chrono::system_clock::now()));
 }
 
 std::string times_text(const Job& job) {
   std::vector<std::string> parts;
   const bool waits = job.state == JobState::pending;
-  if (job.submitted) parts.push_back("submitted " + time_text(*job.submitted));
-  if (job.started && !waits) parts.push_back("started " + time_text(*job.started));
-  if (job.ended && has_ended(job.state)) parts.push_back("ended " + time_text(*job.ended));
-  if (job.used && !waits) parts.push_back("ran " + clock_text(*job.used));
+  if (job.submitted) parts.push_back("submitted " + jobs::time_text(*job.submitted));
+  if (job.started && !waits) parts.push_back("started " + jobs::time_text(*job.started));
+  if (job.ended && has_ended(job.state)) parts.push_back("ended " + jobs::time_text(*job.ended));
+  if (job.used && !waits) parts.push_back("ran " + jobs::clock_text(*job.used));
   if (!has_ended(job.state)) parts.push_back(limit_text(job));
   if (job.restarts > 0) parts.push_back("requeued " + counted(job.restarts, "time"));
   return join(parts, ", ");
 }
 
-std::string ranks_text(const JobReport::Node& node) {
+std::string ranks_text(const jobs::JobReport::Node& node) {
   if (node.nproc == 0) return "no rank";
   if (node.nproc == 1) return fmt::format("rank {}", node.first_rank);
   return fmt::format("ranks {}-{}", node.first_rank, node.first_rank + node.nproc - 1);
 }
 
-std::string nodes_rows(const JobReport::Attempt& attempt) {
+std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
   std::vector<std::vector<std::string>> rows;
-  for (const JobReport::Node& node : attempt.nodes) {
+  for (const jobs::JobReport::Node& node : attempt.nodes) {
     if (rows.size() == most_nodes_shown) {
       rows.push_back({fmt::format("… and {} more (--json)", attempt.nodes.size() - rows.size())});
       break;
     }
     rows.push_back({printable(node.name), ranks_text(node), printable(node.location)});
   }
-  const std::string table = columns_text(rows, {});
+  const std::string table = jobs::columns_text(rows, {});
   std::string out;
   for (const std::string_view line : split(table, '\n')) {
     if (!line.empty()) out += row("", line);
@@ -103,10 +104,10 @@ std::string nodes_rows(const JobReport::Attempt& attempt) {
 }
 
 // What the run says of itself, and how sure that is.
-std::string run_text(const JobReport& report, bool job_has_ended) {
-  const JobReport::Attempt& last = report.attempts.back();
+std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
+  const jobs::JobReport::Attempt& last = report.attempts.back();
   int ranks = 0;
-  for (const JobReport::Node& node : last.nodes) ranks += node.nproc;
+  for (const jobs::JobReport::Node& node : last.nodes) ranks += node.nproc;
   std::string text = fmt::format("attempt {}: ", last.attempt);
   if (report.exit_code) {
     text += fmt::format("ended with exit code {}", *report.exit_code);
@@ -120,18 +121,18 @@ std::string run_text(const JobReport& report, bool job_has_ended) {
                                           counted(last.nodes.size(), "node"));
 }
 
-std::string report_rows(const JobReport& report, bool job_has_ended) {
+std::string report_rows(const jobs::JobReport& report, bool job_has_ended) {
   if (report.attempts.empty()) return {};
   std::string out = row("toprun", run_text(report, job_has_ended));
   out += nodes_rows(report.attempts.back());
-  for (const JobReport::Attempt& attempt : report.attempts) {
+  for (const jobs::JobReport::Attempt& attempt : report.attempts) {
     if (attempt.cause.empty()) continue;
     out += row(fmt::format("attempt {}", attempt.attempt), printable(attempt.cause));
   }
   return out;
 }
 
-std::string files_rows(const JobFiles& files) {
+std::string files_rows(const jobs::JobFiles& files) {
   std::error_code error;
   std::string out;
   for (const std::string& path : files.own) out += row("output", printable(path));
@@ -139,13 +140,13 @@ std::string files_rows(const JobFiles& files) {
   return out;
 }
 
-std::string text_of(const Queue* queue, const KnownJob& known, const Look& look) {
+std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look& look) {
   std::string out;
   const bool ended = !known.job || has_ended(known.job->state);
   if (known.job) {
     const Job& job = *known.job;
     out += headline(job);
-    out += row("state", coloured(state_text(*queue, job), colour_of(job.state), look));
+    out += row("state", coloured(state_text(*queue, job), jobs::colour_of(job.state), look));
     out += waiting_rows(*queue, job);
     out += row("times", times_text(job));
     out += row("nodes", job.node_list.empty()
@@ -158,23 +159,24 @@ std::string text_of(const Queue* queue, const KnownJob& known, const Look& look)
   }
   if (known.report) out += report_rows(*known.report, ended);
   if (!known.files) return out;
-  const std::string word = known.job ? id_word(*known.job) : id_word(known.id);
+  const std::string word = known.job ? jobs::id_word(*known.job) : jobs::id_word(known.id);
   return out + files_rows(*known.files) +
          row("next", fmt::format("toprun logs {}{}", ended ? "" : "-f ", word));
 }
 
-json json_of(const Queue* queue, const KnownJob& known) {
+json json_of(const Queue* queue, const jobs::KnownJob& known) {
   json document =
-      known.job ? job_json(*queue, *known.job) : json{{"id", known.id}, {"state", nullptr}};
-  document["waits_for"] = known.job ? json(lines_of(waiting(*queue, *known.job), *known.job,
+      known.job ? jobs::job_json(*queue, *known.job) : json{{"id", known.id}, {"state", nullptr}};
+  document["waits_for"] = known.job
+                              ? json(jobs::lines_of(jobs::waiting(*queue, *known.job), *known.job,
                                                     std::chrono::system_clock::now()))
-                                    : json::array();
+                              : json::array();
   document["output"] = known.files ? json(known.files->own) : json::array();
   document["report"] = known.report ? known.report->document : json(nullptr);
   return document;
 }
 
-Error unknown(const scheduler::JobId& id, const FoundQueue& queue) {
+Error unknown(const scheduler::JobId& id, const jobs::FoundQueue& queue) {
   return {fmt::format("job {} is unknown", id.text),
           queue ? (*queue)->forgets(id) : queue.error().line(),
           "toprun jobs lists yours; of an old one its files tell, in the folder that it was "
@@ -182,9 +184,9 @@ Error unknown(const scheduler::JobId& id, const FoundQueue& queue) {
           exit_failure};
 }
 
-std::string json_text(const Queue* queue, const std::vector<KnownJob>& all) {
+std::string json_text(const Queue* queue, const std::vector<jobs::KnownJob>& all) {
   json list = json::array();
-  for (const KnownJob& known : all) list.push_back(json_of(queue, known));
+  for (const jobs::KnownJob& known : all) list.push_back(json_of(queue, known));
   const json document = {{"schema", "toprun.status/1"},
                          {"engine", queue == nullptr ? json(nullptr) : json(queue->engine())},
                          {"jobs", std::move(list)}};
@@ -194,15 +196,15 @@ std::string json_text(const Queue* queue, const std::vector<KnownJob>& all) {
 Result<int> print_status(const StatusOptions& options, const Environment& environment) {
   const auto id = scheduler::parse_job_id(options.id);
   if (!id) return std::unexpected(id.error());
-  const FoundQueue queue = scheduler::find_queue(environment);
-  const auto all = find_known(*id, queue);
+  const jobs::FoundQueue queue = scheduler::find_queue(environment);
+  const auto all = jobs::find_known(*id, queue);
   if (!all) return std::unexpected(all.error());
   if (all->empty()) return std::unexpected(unknown(*id, queue));
   const Queue* const engine = queue ? queue->get() : nullptr;
   if (options.json) return print_bytes(json_text(engine, *all));
   const Look look = look_of(STDOUT_FILENO, environment);
   std::string text;
-  for (const KnownJob& known : *all) {
+  for (const jobs::KnownJob& known : *all) {
     if (!text.empty()) text += '\n';
     text += text_of(engine, known, look);
   }

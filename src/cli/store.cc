@@ -11,9 +11,9 @@
 
 #include "base/console.h"
 #include "base/open_files.h"
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/parse.h"
-#include "cli/print.h"
 #include "hosts/address.h"
 #include "store/server.h"
 

@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/activation_check.h"
-#include "cli/after_setup.h"
-#include "cli/config.h"
-#include "cli/container_options.h"
-#include "cli/job_options.h"
-#include "cli/job_submission.h"
 #include "cli/parse.h"
-#include "cli/predecessors.h"
-#include "cli/print.h"
-#include "cli/split.h"
+#include "config/config.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
+#include "jobs/after_setup.h"
+#include "jobs/job_options.h"
+#include "jobs/job_submission.h"
+#include "jobs/predecessors.h"
+#include "options/container_options.h"
+#include "options/split.h"
 #include "plan/program.h"
 #include "scheduler/queue.h"
 
@@ -40,7 +40,7 @@ Result<void> check_script(const plan::Options& run, const Environment& environme
 
 // An image's folder is shared with the job's nodes, whose machines may be others. A job that begins
 // after another may find what that one makes. An environment that is entered inside is not here.
-Result<void> check_surroundings(SubmitOptions& options, const Environment& environment) {
+Result<void> check_surroundings(jobs::SubmitOptions& options, const Environment& environment) {
   const plan::Options& run = options.run;
   if (run.container.empty()) {
     return check_activation(run.activation, options.request, environment, options.notes);
@@ -66,31 +66,31 @@ Result<void> check_hidden(const std::vector<std::string>& hidden,
                "add ALL to it, or have the program read them from a file");
 }
 
-int act(const Split& given, const std::vector<std::string>& hidden,
+int act(const options::Split& given, const std::vector<std::string>& hidden,
         const std::vector<std::string>& arguments, const Environment& environment) {
-  if (const auto there = enter_directory(given, Dialect::submit); !there) {
+  if (const auto there = jobs::enter_directory(given, options::Dialect::submit); !there) {
     return give_up(there.error());
   }
-  auto awaited = after_setup(given, environment);
+  auto awaited = jobs::after_setup(given, environment);
   if (!awaited) return give_up(awaited.error());
-  const auto settled = settle_predecessors(awaited->split, environment);
+  const auto settled = jobs::settle_predecessors(awaited->split, environment);
   if (!settled) return give_up(settled.error());
-  auto options = submit_options(settled->split, arguments, environment, is_file);
+  auto options = jobs::submit_options(settled->split, arguments, environment, is_file);
   if (!options) return give_up(options.error());
   options->setups = awaited->setups;
   for (const std::string& note : settled->notes) options->notes.push_back(note);
   if (const auto fine = check_hidden(hidden, options->request, environment); !fine) {
     return give_up(fine.error());
   }
-  const auto done = complete(options->run.container, environment, options->notes);
+  const auto done = options::complete(options->run.container, environment, options->notes);
   if (!done) return give_up(done.error());
   if (const auto there = check_script(options->run, environment); !there) {
     return give_up(there.error());
   }
-  if (const auto paths = settle_paths(options->request); !paths) {
+  if (const auto paths = jobs::settle_paths(options->request); !paths) {
     return give_up(paths.error());
   }
-  const Environment clean = submission_environment(environment);
+  const Environment clean = jobs::submission_environment(environment);
   if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
     return give_up(limit.error());
   }
@@ -102,21 +102,21 @@ int act(const Split& given, const std::vector<std::string>& hidden,
     options->notes.push_back(
         fmt::format("inside job {}: the new job gets none of its variables", *job));
   }
-  const auto prepared = prepare(*options, scheduler::Purpose::batch, clean);
+  const auto prepared = jobs::prepare(*options, scheduler::Purpose::batch, clean);
   if (!prepared) return give_up(prepared.error());
-  if (options->dry_run != DryRun::no) return dry_run(*options, *prepared, clean);
-  const auto id = submit_job(*options, *prepared, clean);
-  return id ? after_submission(*options, *id, clean) : give_up(id.error());
+  if (options->dry_run != jobs::DryRun::no) return jobs::dry_run(*options, *prepared, clean);
+  const auto id = jobs::submit_job(*options, *prepared, clean);
+  return id ? jobs::after_submission(*options, *id, clean) : give_up(id.error());
 }
 
 }  // namespace
 
 int run_submit(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(Dialect::submit, arguments);
+  const auto split = parse(options::Dialect::submit, arguments);
   if (!split) return split.error();
-  auto whole = with_config(*split, Dialect::submit, environment);
+  auto whole = config::with_config(*split, options::Dialect::submit, environment);
   if (!whole) return give_up(whole.error());
-  const auto hidden = hide_secrets(whole->split.options, whole->environment);
+  const auto hidden = config::hide_secrets(whole->split.options, whole->environment);
   return act(whole->split, hidden, arguments, whole->environment);
 }
 

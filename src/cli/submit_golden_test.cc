@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "base/version.h"
-#include "cli/job_options.h"
+#include "jobs/job_options.h"
 #include "scheduler/slurm_defaults.h"
 #include "scheduler/slurm_script.h"
 
@@ -106,10 +106,10 @@ const std::vector<Case>& cases() {
 }
 
 Result<std::string> script_of(const Case& each) {
-  const auto split = split_verb(each.words, Dialect::submit);
+  const auto split = options::split_verb(each.words, options::Dialect::submit);
   if (!split) return std::unexpected(split.error());
-  auto options =
-      submit_options(*split, each.words, each.environment, [](const std::string&) { return true; });
+  auto options = jobs::submit_options(*split, each.words, each.environment,
+                                      [](const std::string&) { return true; });
   if (!options) return std::unexpected(options.error());
   scheduler::JobRequest& request = options->request;
   request.options.push_back({"--chdir", "/home/ada/work", {}});

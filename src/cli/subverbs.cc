@@ -4,24 +4,25 @@
 
 #include <algorithm>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/candidates.h"
-#include "cli/config_file.h"
 #include "cli/parse.h"
-#include "cli/print.h"
+#include "config/config_file.h"
 
 namespace toprun::cli {
 namespace {
 
 using Arguments = std::vector<std::string>;
 
-CommandText text_of(const Family& family) {
-  CommandText text;
+options::CommandText text_of(const Family& family) {
+  options::CommandText text;
   text.name = fmt::format("toprun {}", family.verb);
   text.words = "VERB [OPTIONS]";
   text.summary = family.summary;
   text.examples = {{std::string(family.example), std::string(family.example_note)}};
-  CommandText::Table verbs{fmt::format("Verbs (toprun help {} VERB tells more)", family.verb), {}};
+  options::CommandText::Table verbs{
+      fmt::format("Verbs (toprun help {} VERB tells more)", family.verb), {}};
   for (const Subverb& verb : family.verbs) {
     verbs.rows.push_back({std::string(verb.name), std::string(verb.help)});
   }
@@ -35,7 +36,7 @@ const Subverb* find(const Family& family, std::string_view name) {
 }
 
 int print_manual(const Family& family, const Environment& environment) {
-  if (const int code = print(manual_section(text_of(family))); code != 0) return code;
+  if (const int code = print(options::manual_section(text_of(family))); code != 0) return code;
   for (const Subverb& verb : family.verbs) {
     if (const int code = verb.run({std::string(ask_for_manual)}, environment); code != 0)
       return code;
@@ -66,12 +67,12 @@ int run_subverb(const Family& family, const Arguments& arguments, const Environm
   }
   const std::string& name = arguments.front();
   const Arguments rest(arguments.begin() + 1, arguments.end());
-  if (name == "-h" || name == "--help") return print(plain_text(text_of(family)));
+  if (name == "-h" || name == "--help") return print(options::plain_text(text_of(family)));
   if (name == ask_for_manual) return print_manual(family, environment);
   if (name == ask_for_completion) return complete(family, rest, environment);
   if (const Subverb* const verb = find(family, name)) return verb->run(rest, environment);
   return give_up(usage(fmt::format("{} {}", family.verb, name), "there is no such verb",
-                       nearest_or_all(name, names))
+                       config::nearest_or_all(name, names))
                      .error());
 }
 

@@ -5,8 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/text.h"
-#include "cli/print.h"
 #include "cli/topo_job.h"
 #include "hosts/hostlist.h"
 #include "placement/convert.h"

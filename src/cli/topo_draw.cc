@@ -8,12 +8,12 @@
 
 #include "base/console.h"
 #include "base/files.h"
+#include "base/print.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cli/print.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
-#include "cli/values.h"
+#include "options/values.h"
 #include "placement/cost.h"
 #include "placement/score.h"
 #include "placement/sketch.h"
@@ -194,7 +194,7 @@ Result<Sketch> sketch_of(const DrawOptions& options, const Job& job, const Drawn
   if (!teams) return std::unexpected(teams.error());
   Sketch sketch =
       placement::sketch(*tree, drawn.placement, teams->has_value() ? &**teams : nullptr);
-  const auto told = parse_links(options.wishes.plan);
+  const auto told = options::parse_links(options.wishes.plan);
   if (!told) return std::unexpected(told.error());
   const auto links = placement::links_of(job.map, *told, options.job.nproc_per_node);
   if (!links) return std::unexpected(links.error());
@@ -208,7 +208,7 @@ Result<Sketch> sketch_of(const DrawOptions& options, const Job& job, const Drawn
 Result<int> make_picture(const DrawOptions& options, const Environment& environment) {
   const auto format = format_of(options);
   if (!format) return std::unexpected(format.error());
-  const auto plan = parse_plan(options.wishes.plan);
+  const auto plan = options::parse_plan(options.wishes.plan);
   if (!plan) return std::unexpected(plan.error());
   const auto job = find_job(options.job, environment);
   if (!job) return std::unexpected(job.error());

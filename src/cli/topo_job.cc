@@ -4,12 +4,12 @@
 
 #include "base/console.h"
 #include "base/name_index.h"
+#include "base/print.h"
 #include "base/text.h"
-#include "cli/config.h"
-#include "cli/given.h"
-#include "cli/print.h"
-#include "cli/values.h"
+#include "config/config.h"
 #include "hosts/hostlist.h"
+#include "options/given.h"
+#include "options/values.h"
 #include "scheduler/slurm_variables.h"
 #include "topology/source.h"
 
@@ -71,25 +71,26 @@ topology::Request request_for(const std::vector<std::string>& hosts, const std::
 }
 
 // A value that only a launch can make something of, as "gpu" processes per node.
-bool is_for_launches(const Flag& flag, const std::string& value) {
-  return flag.id == FlagId::nproc_per_node && !parse_int(value);
+bool is_for_launches(const options::Flag& flag, const std::string& value) {
+  return flag.id == options::FlagId::nproc_per_node && !parse_int(value);
 }
 
-Result<void> fill(CLI::App& app, const Environment& environment, std::span<const FlagId> ids) {
-  Split given;
-  for (const FlagId id : ids) {
-    const Flag& flag = flag_of(id);
+Result<void> fill(CLI::App& app, const Environment& environment,
+                  std::span<const options::FlagId> ids) {
+  options::Split given;
+  for (const options::FlagId id : ids) {
+    const options::Flag& flag = options::flag_of(id);
     const CLI::Option* option = app.get_option(std::string(flag.name));
     for (const std::string& value : option->results()) given.options.push_back({&flag, value});
   }
-  const auto whole = with_config(given, Dialect::run, environment);
+  const auto whole = config::with_config(given, options::Dialect::run, environment);
   if (!whole) return std::unexpected(whole.error());
-  for (const FlagId id : ids) {
-    const Flag& flag = flag_of(id);
+  for (const options::FlagId id : ids) {
+    const options::Flag& flag = options::flag_of(id);
     CLI::Option* option = app.get_option(std::string(flag.name));
     if (option->count() > 0) continue;
     bool any = false;
-    for (const Given& value : all_given(flag, whole->split, whole->environment)) {
+    for (const options::Given& value : options::all_given(flag, whole->split, whole->environment)) {
       if (is_for_launches(flag, value.value)) continue;
       option->add_result(value.value);
       any = true;
@@ -117,11 +118,11 @@ void add_processes_option(CLI::App& app, JobOptions& options) {
   app.add_option("--nproc-per-node,--nproc_per_node", options.nproc_per_node,
                  "processes per node, 1 unless given")
       ->type_name("N")
-      ->check(CLI::Range(1, max_processes_per_node));
+      ->check(CLI::Range(1, options::max_processes_per_node));
 }
 
 std::optional<int> fill_as_launched(CLI::App& app, const Environment& environment,
-                                    std::span<const FlagId> flags) {
+                                    std::span<const options::FlagId> flags) {
   try {
     const auto filled = fill(app, environment, flags);
     return filled ? std::nullopt : std::optional(give_up(filled.error()));

@@ -8,8 +8,8 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "cli/flags.h"
 #include "cli/parse.h"
+#include "options/flags.h"
 #include "placement/order.h"
 #include "topology/tree.h"
 
@@ -31,11 +31,12 @@ void add_processes_option(CLI::App& app, JobOptions& options);
 // Gives the app's options of these flags that were not given what a launch from here would give
 // them: their variable's value, else a configuration file's. An exit code as of parse().
 std::optional<int> fill_as_launched(CLI::App& app, const Environment& environment,
-                                    std::span<const FlagId> flags);
+                                    std::span<const options::FlagId> flags);
 
 // What all of them take from a launch.
-inline constexpr std::array job_flags = {FlagId::topology};
-inline constexpr std::array rank_flags = {FlagId::topology, FlagId::nproc_per_node};
+inline constexpr std::array job_flags = {options::FlagId::topology};
+inline constexpr std::array rank_flags = {options::FlagId::topology,
+                                          options::FlagId::nproc_per_node};
 
 struct Job {
   std::vector<placement::Host> hosts;

@@ -3,12 +3,12 @@
 #include <CLI/CLI.hpp>
 
 #include "base/console.h"
+#include "base/print.h"
 #include "base/text.h"
-#include "cli/print.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
-#include "cli/values.h"
 #include "hosts/hostlist.h"
+#include "options/values.h"
 #include "placement/explain.h"
 #include "placement/formats.h"
 #include "placement/groups.h"
@@ -96,7 +96,7 @@ int print_explanation(std::string_view format, const placement::Placement& place
 Result<int> print_order(const OrderOptions& options, const Environment& environment) {
   const auto format = chosen_format(options);
   if (!format) return std::unexpected(format.error());
-  const auto plan = parse_order_plan(options.wishes.plan);
+  const auto plan = options::parse_order_plan(options.wishes.plan);
   if (!plan) return std::unexpected(plan.error());
   auto job = find_job(options.job, environment);
   if (!job) return std::unexpected(job.error());

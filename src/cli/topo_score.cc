@@ -4,10 +4,10 @@
 
 #include "base/console.h"
 #include "base/files.h"
-#include "cli/plan_options.h"
-#include "cli/print.h"
+#include "base/print.h"
 #include "cli/topo_job.h"
-#include "cli/values.h"
+#include "options/plan_options.h"
+#include "options/values.h"
 #include "placement/groups.h"
 #include "placement/score_text.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 struct ScoreOptions {
   JobOptions job;
-  PlanOptions plan;
+  options::PlanOptions plan;
   std::optional<std::string> size;
   std::optional<std::string> order_file;
   bool json = false;
@@ -24,13 +24,13 @@ struct ScoreOptions {
 
 Result<placement::Terms> terms_of(const ScoreOptions& options, const topology::Map& map) {
   placement::Terms terms;
-  const auto told = parse_links(options.plan);
+  const auto told = options::parse_links(options.plan);
   if (!told) return std::unexpected(told.error());
   auto links = placement::links_of(map, *told, options.job.nproc_per_node);
   if (!links) return std::unexpected(links.error());
   terms.links = *std::move(links);
   if (options.size) {
-    const auto bytes = parse_size({"--size", *options.size});
+    const auto bytes = options::parse_size({"--size", *options.size});
     if (!bytes) return std::unexpected(bytes.error());
     terms.message_bytes = static_cast<double>(*bytes);
   }
@@ -49,8 +49,8 @@ struct GroupParts {
   std::vector<std::string> warnings;
 };
 
-Result<GroupParts> group_parts(const PlanOptions& options, const Job& job) {
-  const auto plan = parse_plan(options);
+Result<GroupParts> group_parts(const options::PlanOptions& options, const Job& job) {
+  const auto plan = options::parse_plan(options);
   if (!plan) return std::unexpected(plan.error());
   if (!plan->has_value()) return GroupParts{};
   auto table = placement::tabulate_groups(job.hosts, job.map, **plan);
@@ -86,15 +86,16 @@ int run_topo_score(const std::vector<std::string>& arguments, const Environment&
                "toprun topo score");
   add_job_options(app, options.job);
   add_processes_option(app, options.job);
-  add_plan_options(app, options.plan);
+  options::add_plan_options(app, options.plan);
   app.add_option("--size", options.size, "bytes on each node, as in 16M; 64M unless given")
       ->type_name("SIZE");
   app.add_option("--order", options.order_file,
                  "a file with host names, one or a list per line: scores that order too")
       ->type_name("FILE");
   app.add_flag("--json", options.json, "one JSON object, toprun.topo_score/1");
-  constexpr std::array flags = {FlagId::topology, FlagId::nproc_per_node, FlagId::link,
-                                FlagId::parallel, FlagId::model,          FlagId::traffic};
+  constexpr std::array flags = {options::FlagId::topology, options::FlagId::nproc_per_node,
+                                options::FlagId::link,     options::FlagId::parallel,
+                                options::FlagId::model,    options::FlagId::traffic};
   app.footer("Example: toprun topo score --topology racks.txt --hosts 'n[0-7]' --link rack=400");
   if (const auto code = parse(app, arguments)) return *code;
   if (const auto code = fill_as_launched(app, environment, flags)) return *code;

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/print.h"
+#include "base/print.h"
 #include "cli/topo_job.h"
 #include "placement/outline.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "cli/topo_job.h"
-#include "cli/values.h"
+#include "options/values.h"
 
 namespace toprun::cli {
 namespace {
@@ -25,22 +25,23 @@ void add_wish_options(CLI::App& app, WishOptions& options) {
   app.add_option("--segment", options.segment,
                  "keep groups of so many nodes, as of one NVLink domain, inside one domain")
       ->type_name("N")
-      ->check(CLI::Range(1, max_nodes));
+      ->check(CLI::Range(1, options::max_nodes));
   app.add_option("--nnodes", options.nodes,
                  "so many nodes are needed: which of them, and which stay idle")
       ->type_name("N")
-      ->check(CLI::Range(1, max_nodes));
+      ->check(CLI::Range(1, options::max_nodes));
   app.add_option("--stable", options.before,
                  "a file with an earlier order of the job, as --format hosts prints it: hosts that "
                  "stay keep their places")
       ->type_name("FILE");
-  add_plan_options(app, options.plan);
+  options::add_plan_options(app, options.plan);
 }
 
 std::optional<int> fill_wishes_as_launched(CLI::App& app, const Environment& environment,
                                            const WishOptions& options) {
-  constexpr std::array flags = {FlagId::segment, FlagId::parallel, FlagId::model, FlagId::traffic};
-  constexpr std::array links = {FlagId::link};  // of use with --parallel only
+  constexpr std::array flags = {options::FlagId::segment, options::FlagId::parallel,
+                                options::FlagId::model, options::FlagId::traffic};
+  constexpr std::array links = {options::FlagId::link};  // of use with --parallel only
   if (const auto code = fill_as_launched(app, environment, flags)) return code;
   return options.plan.parallel ? fill_as_launched(app, environment, links) : std::nullopt;
 }

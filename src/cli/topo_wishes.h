@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "cli/plan_options.h"
+#include "options/plan_options.h"
 #include "placement/order.h"
 
 namespace toprun::cli {
 
 // What an order is to respect, as `topo order` and `topo draw` take it.
 struct WishOptions {
-  PlanOptions plan;
+  options::PlanOptions plan;
   std::size_t segment = 1;
   std::size_t nodes = 0;
   std::optional<std::string> before;  // a file

@@ -15,12 +15,12 @@
 #include "cli/manual.h"
 #include "cli/setup.h"
 #include "cli/shell.h"
-#include "cli/split.h"
 #include "cli/status.h"
 #include "cli/store.h"
 #include "cli/submit.h"
 #include "cli/topo.h"
 #include "cli/version.h"
+#include "options/split.h"
 
 namespace toprun::cli {
 namespace {
@@ -57,7 +57,7 @@ const Verb* find_verb(std::string_view name) {
 }
 
 const Verb* asked_verb(const std::vector<std::string>& argv) {
-  return argv.size() > 1 && !is_torchrun(argv) ? find_verb(argv[1]) : nullptr;
+  return argv.size() > 1 && !options::is_torchrun(argv) ? find_verb(argv[1]) : nullptr;
 }
 
 std::optional<std::string> nearest_verb(std::string_view name) {

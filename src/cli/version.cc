@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/print.h"
 #include "base/version.h"
 #include "cli/help.h"
 #include "cli/libraries.h"
 #include "cli/parse.h"
-#include "cli/print.h"
 
 namespace toprun::cli {
 

@@ -12,6 +12,8 @@ namespace toprun::plan {
 // The marker that tells an agent that our own starter began it, and that its standard input is the
 // starter's: first the line "secret HEX", then "signal N" lines; its end is the starter's end.
 inline constexpr std::string_view step_variable = "TOPRUN_STEP";
+// In the environment of a toprun on a job's node, which is to become this shell.
+inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
 inline constexpr std::chrono::seconds orders_timeout{30};
 // An agent that ssh started waits until all other hosts have answered or failed to.
 inline constexpr std::chrono::seconds ssh_orders_timeout{600};

@@ -1,8 +1,0 @@
-#include <cstdint>
-
-#include "cli/job_report.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  (void)toprun::cli::parse_report({reinterpret_cast<const char*>(data), size});
-  return 0;
-}

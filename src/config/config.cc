@@ -1,0 +1,296 @@
+#include "config/config.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/console.h"
+#include "base/secrets.h"
+#include "base/text.h"
+#include "options/given.h"
+#include "plan/orders.h"
+#include "scheduler/slurm_facts.h"
+#include "topology/position.h"
+
+namespace toprun::config {
+namespace {
+
+// An option, and those that say the same in another way or go only without it: who gives one of
+// them has spoken about the other.
+struct Rivals {
+  std::string_view key;
+  std::array<std::string_view, 5> others;
+};
+constexpr std::array rivals = {
+    Rivals{"hosts", {"hostfile", "standalone", "node-rank", "rdzv-endpoint", "master-addr"}},
+    Rivals{"hostfile", {"standalone", "node-rank", "rdzv-endpoint", "master-addr"}},
+    Rivals{"standalone", {"nnodes", "nodes", "node-rank", "rdzv-endpoint", "master-addr"}},
+    Rivals{"nodes", {"nnodes"}},
+    Rivals{"gpus-per-node", {"gpus", "gres"}},
+    Rivals{"gpus", {"gres"}},
+    Rivals{"parallel", {"order", "segment"}},
+    Rivals{"venv", {"conda"}},
+    Rivals{"module", {"no-python"}},
+};
+
+bool are_rivals(std::string_view a, std::string_view b) {
+  return std::ranges::any_of(rivals, [&](const Rivals& row) {
+    const auto names = [&](std::string_view other) {
+      return std::ranges::find(row.others, other) != row.others.end();
+    };
+    return (row.key == a && names(b)) || (row.key == b && names(a));
+  });
+}
+
+// What somebody stronger has said already.
+struct Said {
+  std::string key;
+  std::string value;
+  std::string variable = {};  // of -e
+  bool is_on = true;          // false: that the option is not to be given
+};
+
+// A value that takes nothing from its option's rivals: --parallel needs the order that is the
+// default, and of a node's other resources --gpus says nothing.
+bool goes_with_all(std::string_view key, std::string_view value) {
+  if (key == "order") return value == "topology";
+  return key == "gres" && scheduler::gpus_in_gres(value) == 0;
+}
+
+bool decides(const Said& said, const ConfigEntry& entry) {
+  if (said.key == entry.key) return said.variable == entry.variable;
+  if (!said.is_on || entry.values.empty()) return false;
+  if (goes_with_all(said.key, said.value)) return false;
+  if (goes_with_all(entry.key, entry.values.front())) return false;
+  return are_rivals(said.key, entry.key);
+}
+
+std::string variable_in(const options::Flag& flag, const std::string& value) {
+  return flag.id == options::FlagId::env ? value.substr(0, value.find('=')) : "";
+}
+
+std::optional<Said> said_by_variable(const options::Flag& flag, options::Dialect dialect,
+                                     const Environment& environment) {
+  const auto set = variable_for(flag, dialect, environment);
+  if (!set) return std::nullopt;
+  const bool may_be_off = flag.is_switch() && flag.id != options::FlagId::slurm_option;
+  const bool is_on = !may_be_off || options::parse_switch({set->name, set->value}).value_or(true);
+  return Said{options::key_of(flag), set->value, {}, is_on};
+}
+
+std::vector<Said> said_by_call(const options::Split& split, options::Dialect dialect,
+                               const Environment& environment) {
+  std::vector<Said> said;
+  for (const options::GivenOption& option : split.options) {
+    if (option.flag->name.empty()) continue;
+    said.push_back(
+        {options::key_of(*option.flag), option.value, variable_in(*option.flag, option.value)});
+  }
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.name.empty() || !options::knows(dialect, flag)) continue;
+    if (auto one = said_by_variable(flag, dialect, environment)) said.push_back(*std::move(one));
+  }
+  return said;
+}
+
+struct Layer {
+  const ConfigTable* table;
+  const std::string* label;
+};
+
+std::vector<Layer> layers_of(const Config& config, const std::optional<ChosenProfile>& profile) {
+  std::vector<Layer> layers;
+  for (const ConfigFile& file : config.files) {
+    const auto found = profile ? file.profiles.find(profile->name) : file.profiles.end();
+    if (found != file.profiles.end()) layers.push_back({&found->second, &file.label});
+  }
+  for (const ConfigFile& file : config.files) layers.push_back({&file.options, &file.label});
+  return layers;
+}
+
+std::unexpected<Error> no_such_profile(const Config& config, const std::string& name,
+                                       const std::string& label) {
+  std::vector<std::string> labels;
+  std::vector<std::string> known;
+  for (const ConfigFile& file : config.files) {
+    labels.push_back(file.label);
+    for (const auto& [profile, table] : file.profiles) known.push_back(profile);
+  }
+  if (labels.empty()) {
+    return usage(label, "no configuration file was read", "toprun config show says where it looks");
+  }
+  return usage(label,
+               fmt::format("{} {} no profile {}", join(labels, " and "),
+                           labels.size() == 1 ? "has" : "have", name),
+               nearest_or_all(name, known));
+}
+
+// A job runs on the nodes that its engine gives, whatever hosts a project has without one.
+bool is_for(options::Dialect dialect, options::FlagId id) {
+  return dialect != options::Dialect::submit ||
+         (id != options::FlagId::hosts && id != options::FlagId::host_file);
+}
+
+bool is_verbose(const std::vector<options::GivenOption>& options) {
+  return std::ranges::find(options, &options::flag_of(options::FlagId::verbose),
+                           &options::GivenOption::flag) != options.end();
+}
+
+void tell(const std::vector<options::GivenOption>& options) {
+  for (const options::GivenOption& option : options) {
+    say(fmt::format("{}: {} = {}", option.origin, options::key_of(*option.flag),
+                    shown_value(option)));
+  }
+}
+
+void tell_ignored(const Config& config) {
+  for (const ConfigPlaceLooked& looked : config.looked) {
+    if (looked.state != ConfigPlaceLooked::State::ignored) continue;
+    say(fmt::format("{} is ignored: {}; --config-file {} takes it all the same", looked.path,
+                    looked.why, looked.path));
+  }
+}
+
+}  // namespace
+
+// sbatch takes a switch's variable for given once it is there, whatever its value.
+std::optional<SetVariable> variable_for(const options::Flag& flag, options::Dialect dialect,
+                                        const Environment& environment) {
+  const std::string variable = options::variable_of(flag, dialect);
+  if (flag.id == options::FlagId::slurm_option && (flag.is_switch() || flag.value_optional)) {
+    if (variable.empty() || !environment.has(variable)) return std::nullopt;
+    return SetVariable{variable, {}};
+  }
+  for (const std::string_view name : {std::string_view(variable), flag.older_variable}) {
+    if (auto value = environment.non_empty(name)) return SetVariable{std::string(name), *value};
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
+                                                    const options::Split& split,
+                                                    const Environment& environment) {
+  std::optional<ChosenProfile> chosen;
+  std::string label;
+  if (const auto given =
+          options::given_of(options::flag_of(options::FlagId::profile), split, environment)) {
+    chosen = {given->value, given->source};
+    label = given->label();
+  }
+  for (const ConfigFile& file : config.files) {
+    if (chosen || !file.default_profile) continue;
+    const std::string source =
+        topology::at_line(file.label, static_cast<std::size_t>(file.default_profile_line));
+    chosen = {*file.default_profile, source};
+    label = fmt::format("{}: default-profile = {}", source, *file.default_profile);
+  }
+  if (!chosen) return std::nullopt;
+  const bool exists = std::ranges::any_of(
+      config.files, [&](const ConfigFile& file) { return file.profiles.contains(chosen->name); });
+  if (!exists) return no_such_profile(config, chosen->name, label);
+  return chosen;
+}
+
+std::vector<options::GivenOption> options_of(const Config& config,
+                                             const std::optional<ChosenProfile>& profile,
+                                             const options::Split& split, options::Dialect dialect,
+                                             const Environment& environment) {
+  std::vector<Said> said = said_by_call(split, dialect, environment);
+  std::vector<options::GivenOption> options;
+  for (const Layer& layer : layers_of(config, profile)) {
+    std::vector<Said> by_this;
+    for (const ConfigEntry& entry : *layer.table) {
+      const options::Flag* flag = options::find_flag("--" + entry.key, dialect);
+      if (flag == nullptr || !is_for(dialect, flag->id)) continue;
+      if (std::ranges::any_of(said, [&](const Said& one) { return decides(one, entry); })) continue;
+      const bool is_on = !entry.values.empty();
+      by_this.push_back({entry.key, is_on ? entry.values.front() : "", entry.variable, is_on});
+      const std::string origin =
+          topology::at_line(*layer.label, static_cast<std::size_t>(entry.line));
+      for (const std::string& value : entry.values) options.push_back({flag, value, origin});
+    }
+    std::ranges::move(by_this, std::back_inserter(said));
+  }
+  return options;
+}
+
+Result<bool> reads_config(const options::Split& split, const Environment& environment) {
+  if (split.called_torchrun) return false;
+  if (environment.has(plan::step_variable) || environment.has(plan::entered_shell_variable)) {
+    return false;
+  }
+  const auto none =
+      options::given_of(options::flag_of(options::FlagId::no_config), split, environment);
+  if (!none) return true;
+  const auto off = options::parse_switch(*none);
+  if (!off) return std::unexpected(off.error());
+  if (!*off) return true;
+  for (const options::FlagId id : {options::FlagId::profile, options::FlagId::config_file}) {
+    const auto given = options::given_of(options::flag_of(id), split, environment);
+    if (!given || given->from_variable) continue;
+    return usage(fmt::format("{} and {}", none->source, given->source),
+                 "the one reads no file, the other is about files", "leave one of them out");
+  }
+  return false;
+}
+
+std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options,
+                                      Environment& environment) {
+  std::vector<std::string> hidden;
+  for (options::GivenOption& option : options) {
+    const std::size_t equals = option.value.find('=');
+    if (option.flag->id != options::FlagId::env || equals == std::string::npos) continue;
+    const std::string name = option.value.substr(0, equals);
+    const std::string value = option.value.substr(equals + 1);
+    if (!holds_a_secret(name, value)) continue;
+    environment.set(name, value);
+    option.value = name;
+    hidden.push_back(name);
+  }
+  return hidden;
+}
+
+Result<WithConfig> with_config(const options::Split& split, options::Dialect dialect,
+                               const Environment& environment) {
+  WithConfig out{split, environment};
+  const auto reads = reads_config(split, environment);
+  if (!reads) return std::unexpected(reads.error());
+  if (!*reads) return out;
+  const auto config = find_config(
+      options::given_of(options::flag_of(options::FlagId::config_file), split, environment),
+      environment);
+  if (!config) return std::unexpected(config.error());
+  tell_ignored(*config);
+  const auto profile = choose_profile(*config, split, environment);
+  if (!profile) return std::unexpected(profile.error());
+  auto options = options_of(*config, *profile, split, dialect, environment);
+  if (is_verbose(split.options) || is_verbose(options)) tell(options);
+  hide_secrets(options, out.environment);
+  out.split.options.insert(out.split.options.begin(), std::make_move_iterator(options.begin()),
+                           std::make_move_iterator(options.end()));
+  return out;
+}
+
+std::string shown_value(const options::GivenOption& option) {
+  if (option.flag->is_switch() || (option.flag->value_optional && option.value.empty())) {
+    return "true";
+  }
+  const std::size_t equals = option.value.find('=');
+  if (option.flag->id != options::FlagId::env || equals == std::string::npos) return option.value;
+  const std::string name = option.value.substr(0, equals);
+  const bool is_secret = holds_a_secret(name, option.value.substr(equals + 1));
+  return is_secret ? name + "=<secret>" : option.value;
+}
+
+std::vector<std::string> words_with_config(const std::vector<std::string>& argv,
+                                           const options::Split& split) {
+  std::vector<std::string> given;
+  for (const options::GivenOption& option : split.options) {
+    if (!option.origin.empty()) given.push_back(options::word_of(option));
+  }
+  std::vector<std::string> words = argv;
+  const bool names_run = argv.size() > 1 && argv[1] == "run";
+  words.insert(words.begin() + (names_run ? 2 : 1), given.begin(), given.end());
+  return words;
+}
+
+}  // namespace toprun::config

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "config/config_search.h"
+#include "options/split.h"
+
+namespace toprun::config {
+
+// A profile, and who asked for it.
+struct ChosenProfile {
+  std::string name;
+  std::string source;  // "--profile", "TOPRUN_PROFILE", "toprun.toml:2"
+};
+
+struct SetVariable {
+  std::string name;
+  std::string value;
+};
+
+// The variable that gives this option its value in this call, as the dialect reads it. Pure.
+std::optional<SetVariable> variable_for(const options::Flag& flag, options::Dialect dialect,
+                                        const Environment& environment);
+
+// --profile, else its variable, else the strongest file's default-profile. Pure. Error (exit 2): no
+// file has such a profile.
+Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
+                                                    const options::Split& split,
+                                                    const Environment& environment);
+
+// The options that files give to this call: those that neither the command line nor a variable
+// gives, and that the dialect knows. Pure. Of the files' tables, profiles go before what stands
+// outside of them, and then the stronger file before the weaker. The strongest that has a key
+// decides about it; `env` is decided about variable by variable. Two options that say one thing in
+// two ways, as hosts and hostfile, count as one key between tables.
+std::vector<options::GivenOption> options_of(const Config& config,
+                                             const std::optional<ChosenProfile>& profile,
+                                             const options::Split& split, options::Dialect dialect,
+                                             const Environment& environment);
+
+// Whether this call reads configuration at all: not under torchrun's name, not with --no-config,
+// and not in an agent or a shell's beginning on a node, which were told what the files say. Error
+// (exit 2):
+// --no-config beside what it makes void.
+Result<bool> reads_config(const options::Split& split, const Environment& environment);
+
+// A call with all that files give to it.
+struct WithConfig {
+  options::Split split;
+  Environment environment;
+};
+
+// Gives variables that hold secrets to the environment, and leaves -e NAME in the options: words of
+// a command line can be read by everybody on every node, a job's script by many. Their names. Pure.
+std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options,
+                                      Environment& environment);
+
+// Finds and reads the files, says on stderr which of them are ignored and why, and puts what they
+// give before the options of the command line; with --verbose says what that is. All that reads
+// `split` then treats both alike.
+Result<WithConfig> with_config(const options::Split& split, options::Dialect dialect,
+                               const Environment& environment);
+
+// As a file would write it, secrets left out: "true" of a switch.
+std::string shown_value(const options::GivenOption& option);
+
+// The command line with what files gave: agents and jobs read no files.
+std::vector<std::string> words_with_config(const std::vector<std::string>& argv,
+                                           const options::Split& split);
+
+}  // namespace toprun::config

@@ -1,0 +1,180 @@
+#include "config/config_file.h"
+
+#include <gtest/gtest.h>
+
+#include "options/flags.h"
+
+namespace toprun::config {
+namespace {
+
+using Values = std::vector<std::string>;
+
+const ConfigPlace place = {"toprun.toml", "/project", "/home/ada"};
+
+Result<ConfigFile> parse(std::string_view text) {
+  return parse_config(text, place);
+}
+
+std::string error_of(std::string_view text) {
+  const auto file = parse(text);
+  if (file) return "no error";
+  EXPECT_EQ(file.error().exit_code, exit_usage);
+  return file.error().line();
+}
+
+TEST(ConfigFile, ValuesAreThoseOfACommandLine) {
+  struct Row {
+    std::string_view text;
+    std::string_view key;
+    Values values;
+  };
+  const Row rows[] = {
+      {"nproc-per-node = 8", "nproc-per-node", {"8"}},
+      {"nproc_per_node = 'gpu'", "nproc-per-node", {"gpu"}},
+      {"fold = true", "fold", {""}},
+      {"fold = false", "fold", {}},
+      {"venv = false", "venv", {}},
+      {"exclusive = true", "exclusive", {""}},
+      {"exclusive = 'user'", "exclusive", {"user"}},
+      {"modules = 'cuda,gcc'", "modules", {"cuda,gcc"}},
+      {"modules = ['cuda/12', 'gcc']", "modules", {"cuda/12", "gcc"}},
+      {"modules = []", "modules", {}},
+      {"slurm-arg = ['--nice=5', '--hold']", "slurm-arg", {"--nice=5", "--hold"}},
+      {"partition = ['gpu', 'debug']", "partition", {"gpu,debug"}},
+      {"hosts = ['a', 'b[3-9]:4']", "hosts", {"a,b[3-9]:4"}},
+      {"local-ranks-filter = [0, 3]", "local-ranks-filter", {"0,3"}},
+      {"duplicate-stdout-filters = ['a,b', 'c']", "duplicate-stdout-filters", {"a,,b,c"}},
+      {"time = '2:00:00'", "time", {"2:00:00"}},
+      {"role = 'größer'", "role", {"größer"}},
+      {"role = ''", "role", {""}},
+  };
+  for (const Row& row : rows) {
+    const auto file = parse(row.text);
+    ASSERT_TRUE(file) << row.text << '\n' << file.error().line();
+    const ConfigTable expected = {{std::string(row.key), row.values, 1}};
+    EXPECT_EQ(file->options, expected) << row.text;
+  }
+}
+
+TEST(ConfigFile, PathsBeginInTheFilesFolder) {
+  struct Row {
+    std::string_view text;
+    std::string_view value;
+  };
+  const Row rows[] = {
+      {"venv = 'env'", "/project/env"},
+      {"venv = '../env'", "/env"},
+      {"venv = '/opt/env'", "/opt/env"},
+      {"venv = '~/env'", "/home/ada/env"},
+      {"log-dir = 'logs'", "/project/logs"},
+      {"chdir = 'x/..'", "/project/"},
+      {"hostfile = 'hosts.txt'", "/project/hosts.txt"},
+      {"output = 'out/%j'", "/project/out/%j"},
+      {"container = 'images/a.sif'", "/project/images/a.sif"},
+      {"container = 'docker://python'", "docker://python"},
+      {"bind = 'data:/data'", "/project/data:/data"},
+      {"container-workdir = '/job'", "/job"},
+      {"environment = 'torch'", "torch"},
+      {"environment = 'torch.toml'", "/project/torch.toml"},
+      {"environment = 'envs/torch.toml'", "/project/envs/torch.toml"},
+      {"conda = 'torch'", "torch"},
+      {"conda = 'envs/torch'", "/project/envs/torch"},
+      {"topology = 'slurm'", "slurm"},
+      {"topology = 'name:r(?<rack>.)'", "name:r(?<rack>.)"},
+      {"topology = 'racks.txt'", "/project/racks.txt"},
+      {"order = 'name'", "name"},
+      {"order = 'file:order.txt'", "file:/project/order.txt"},
+      {"job-name = 'env'", "env"},
+  };
+  for (const Row& row : rows) {
+    const auto file = parse(row.text);
+    ASSERT_TRUE(file) << row.text << '\n' << file.error().line();
+    EXPECT_EQ(file->options.at(0).values, Values{std::string(row.value)}) << row.text;
+  }
+}
+
+TEST(ConfigFile, VariablesHaveAnEntryEach) {
+  const ConfigTable expected = {{"env", {"A=1"}, 2, "A"}, {"env", {"B=x y"}, 3, "B"}};
+  EXPECT_EQ(parse("[env]\nA = 1\nB = 'x y'")->options, expected);
+  const ConfigTable listed = {{"env", {"A=1"}, 1, "A"}, {"env", {"B"}, 1, "B"}};
+  EXPECT_EQ(parse("env = ['A=1', 'B']")->options, listed);
+}
+
+TEST(ConfigFile, Profiles) {
+  const auto file = parse(R"(default-profile = "big"
+nodes = 1
+[profile.big]
+nodes = 8
+env = { A = "1" }
+[profile."two words"])");
+  ASSERT_TRUE(file) << file.error().line();
+  EXPECT_EQ(file->default_profile, "big");
+  EXPECT_EQ(file->default_profile_line, 1);
+  EXPECT_EQ(file->options, (ConfigTable{{"nodes", {"1"}, 2}}));
+  ASSERT_EQ(file->profiles.size(), 2u);
+  EXPECT_EQ(file->profiles.at("big"), (ConfigTable{{"env", {"A=1"}, 5, "A"}, {"nodes", {"8"}, 4}}));
+  EXPECT_TRUE(file->profiles.at("two words").empty());
+}
+
+TEST(ConfigFile, ErrorsNameThePlaceAndWhatWasMeant) {
+  struct Row {
+    std::string_view text;
+    std::string_view error;
+  };
+  const Row rows[] = {
+      {"nodes 8", "toprun.toml:1:7: "},
+      {"\nvenv = env", "toprun.toml:2:8: "},
+      {"nodes = 1\nnodes = 2", "toprun.toml:2:9: "},
+      {"[.a]", "toprun.toml:1:2: "},
+      {"größe = 1", "toprun.toml:1:3: "},
+      {"nproc-per-nod = 8",
+       "toprun.toml:1:1: unknown key nproc-per-nod; did you mean nproc-per-node?"},
+      {"nproc = 8", "toprun.toml:1:1: unknown key nproc; did you mean nproc-per-node?"},
+      {"moduels = []", "toprun.toml:1:1: unknown key moduels; did you mean modules?"},
+      {"evn = {}", "toprun.toml:1:1: unknown key evn; did you mean env?"},
+      {"\n  [links]\n", "toprun.toml:2:4: unknown key links; did you mean link?"},
+      {"zebra = 1", "toprun.toml:1:1: unknown key zebra; keys are long options"},
+      {"--nodes = 8", "toprun.toml:1:1: unknown key --nodes; did you mean nodes?"},
+      {"nnodes = 1\nn_nodes = 2", "toprun.toml:2:1: unknown key n_nodes"},
+      {"log-dir = 'a'\nlog_dir = 'b'", "toprun.toml:2:1: log-dir is given twice"},
+      {"dry-run = true",
+       "toprun.toml:1:1: dry-run is no key of a file; say --dry-run on the command line"},
+      {"node-rank = 1", "toprun.toml:1:1: node-rank is no key of a file"},
+      {"no-config = true", "toprun.toml:1:1: no-config is no key of a file"},
+      {"logs-specs = 'x'", "toprun.toml:1:1: logs-specs is no key of a file"},
+      {"fold = 'yes'", "toprun.toml:1:8: fold cannot be a text; write true or false"},
+      {"fold = 1", "toprun.toml:1:8: fold cannot be a number; write true or false"},
+      {"nodes = true", "toprun.toml:1:9: nodes cannot be true or false; write a value: N|MIN-MAX"},
+      {"nodes = [1]", "toprun.toml:1:9: nodes cannot be an array; write one value: N|MIN-MAX"},
+      {"time = 02:00:00", "toprun.toml:1:8: time cannot be a date or time; write it in quotes"},
+      {"parallel = { tp = 8 }",
+       "toprun.toml:1:12: parallel cannot be a table; write a text: \"tp=N,pp=N,...\""},
+      {"modules = ['a', ['b']]", "toprun.toml:1:17: modules cannot be an array; write a text"},
+      {"env = 1", "no error"},  // as -e 1, whose name parse_variable() refuses
+      {"env = { A = true }", "toprun.toml:1:13: env.A is no NAME = \"VALUE\"; write the value in"},
+      {"env = { A = [1] }", "toprun.toml:1:13: env cannot be an array"},
+      {"role = \"a\\u0000\"", "toprun.toml:1:8: role holds a zero byte"},
+      {"profile = 'big'", "toprun.toml:1:11: profile is a table of tables"},
+      {"[profile]\nbig = 1", "toprun.toml:2:1: profile.big is no table"},
+      {"[profile.big]\nnods = 1", "toprun.toml:2:1: unknown key nods; did you mean nodes?"},
+      {"default-profile = 1", "toprun.toml:1:19: default-profile is the name of a profile"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_TRUE(error_of(row.text).starts_with(row.error)) << row.text << '\n'
+                                                           << error_of(row.text);
+  }
+}
+
+// Every option that a project may give has a key, and what it takes is taken.
+TEST(ConfigFile, EveryOptionIsAKeyOrIsRefusedByName) {
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.name.empty()) continue;
+    const std::string value = flag.is_switch() ? "true" : "'x'";
+    const auto line = error_of(fmt::format("{} = {}", options::key_of(flag), value));
+    const bool fits = line == "no error" || line.contains("is no key of a file");
+    EXPECT_TRUE(fits || flag.id == options::FlagId::profile) << line;
+  }
+}
+
+}  // namespace
+}  // namespace toprun::config

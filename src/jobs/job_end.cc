@@ -1,0 +1,83 @@
+#include "jobs/job_end.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "jobs/job_words.h"
+#include "jobs/known_job.h"
+#include "setup/record.h"
+
+namespace toprun::jobs {
+namespace {
+
+using scheduler::Job;
+using scheduler::JobEnd;
+using scheduler::Queue;
+
+KnownJob with_report(const Queue& queue, const Job& job) {
+  KnownJob known{job.id, job, files_of(queue, job), std::nullopt};
+  if (!known.files) return known;
+  if (auto report = read_report(known.files->report())) known.report = *std::move(report);
+  return known;
+}
+
+std::string why_not_built(const std::string& job, const Setups& setups) {
+  const auto built = setups.find(job);
+  if (built == setups.end()) return {};
+  const auto record = setup::read_record(built->second);
+  return record && *record ? (*record)->why : std::string();
+}
+
+std::string words_of_predecessor(const Queue& queue, const std::string& text,
+                                 const Setups& setups) {
+  const auto id = scheduler::parse_job_id(text);
+  const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
+  std::string words = "did not end as asked";
+  for (const Job& job : jobs.value_or(std::vector<Job>())) {
+    if (exit_code_of(job).value_or(0) != 0) words = end_with_cause(queue, with_report(queue, job));
+  }
+  const std::string why = why_not_built(text, setups);
+  return fmt::format("job {} {}{}{}", printable(text), words, why.empty() ? "" : ": ", why);
+}
+
+std::string words_of_unstarted(const Queue& queue, const Job& job, const Setups& setups) {
+  std::vector<std::string> whys;
+  for (const std::string& id : failed_dependencies(job.dependency)) {
+    whys.push_back(words_of_predecessor(queue, id, setups));
+  }
+  if (whys.empty()) whys.emplace_back("a job that it was to begin after did not end as asked");
+  return "not started: " + join(whys, "; ");
+}
+
+}  // namespace
+
+std::vector<std::string> failed_dependencies(std::string_view text) {
+  std::vector<std::string> ids;
+  for (const std::string_view item : split(text, text.contains('?') ? '?' : ',')) {
+    const std::size_t colon = item.find(':');
+    const std::size_t mark = item.find("(failed)");
+    if (colon == std::string_view::npos || mark == std::string_view::npos || mark < colon) continue;
+    // "12_*" is every task of an array.
+    const std::string_view id = item.substr(colon + 1, mark - colon - 1);
+    ids.emplace_back(id.ends_with("_*") ? id.substr(0, id.size() - 2) : id);
+  }
+  return ids;
+}
+
+JobEnding ending_of(const Queue& queue, const Job& job, const Setups& setups) {
+  const auto code = exit_code_of(job);
+  if (code && job.end == JobEnd::dependency) {
+    return {*code, words_of_unstarted(queue, job, setups)};
+  }
+  const KnownJob known = with_report(queue, job);
+  if (code) return {*code, *code == 0 ? end_text(queue, job) : end_with_cause(queue, known)};
+  if (known.report && known.report->exit_code) {
+    return {*known.report->exit_code, fmt::format("{} (by its own report: {} has forgotten it)",
+                                                  end_with_cause(queue, known), queue.engine())};
+  }
+  return {exit_failure, fmt::format("ended, nobody knows how: {} has forgotten it and keeps no "
+                                    "accounting",
+                                    queue.engine())};
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduler/queue.h"
+
+namespace toprun::jobs {
+
+// Jobs of toprun setup that another job waits for, each with what it builds, whose record tells why
+// it failed.
+using Setups = std::map<std::string, std::string>;
+
+// What a job has come to, and the code that whoever followed it leaves with.
+struct JobEnding {
+  int exit_code;
+  std::string words;
+};
+
+// Whole: with the cause that the run itself names, be it long, or where the job was never begun,
+// with what became of the one that it was to begin after.
+JobEnding ending_of(const scheduler::Queue& queue, const scheduler::Job& job, const Setups& setups);
+
+// "afterok:12(failed),afterany:13(unfulfilled)": the jobs that did not end as asked.
+std::vector<std::string> failed_dependencies(std::string_view text);
+
+}  // namespace toprun::jobs

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jobs/job_report.h"
+#include "scheduler/queue.h"
+
+namespace toprun::jobs {
+
+// Where the files of one job lie: what `submit` laid down, or what any sbatch script left.
+//   LOGDIR/NAME.ID.out   the engine's own
+//   LOGDIR/ID/           HOST.out, report.json, per-rank files; ID of an array's task: ARRAY_TASK
+struct JobFiles {
+  std::vector<std::string> own;  // the engine's output files; need not exist yet
+  std::string folder;            // LOGDIR/ID; need not exist
+  std::string report() const { return folder + "/report.json"; }
+};
+
+// By what the engine says of the job's files; nullopt: it does not say.
+std::optional<JobFiles> files_of(const scheduler::Queue& queue, const scheduler::Job& job);
+// Where jobs that the engine has forgotten may have left their files: here, and where they ran.
+std::vector<std::string> likely_folders(const std::vector<scheduler::Job>& jobs);
+
+// What a job that no engine may know any more has left.
+struct FoundFiles {
+  std::string id;  // of an array's task: "9_3"
+  JobFiles files;
+};
+// By looking below these folders, and one level deeper, for what jobs of this id leave; of an array
+// job's id its tasks', in natural order.
+std::vector<FoundFiles> search_files(const std::string& id, const std::vector<std::string>& below);
+
+// Everything that jobs of any id have left below these folders, and one level deeper.
+std::vector<FoundFiles> all_files(const std::vector<std::string>& below);
+
+// Which of a job's output is wanted.
+struct LogChoice {
+  std::optional<int> rank;
+  std::string node;
+
+  bool takes_all() const { return !rank && node.empty(); }
+};
+
+// One file to be shown and whose it is.
+struct LogFile {
+  std::string path;
+  std::string label;  // "n0"; empty: the engine's own, of the job as a whole
+};
+
+// The files that exist now, hosts in natural order, then the engine's. Error: there is none of the
+// choice, and what would have made it.
+Result<std::vector<LogFile>> log_files(const JobFiles& files, const LogChoice& choice);
+
+}  // namespace toprun::jobs

@@ -1,0 +1,347 @@
+#include "jobs/job_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/text.h"
+#include "jobs/predecessors.h"
+#include "options/container_options.h"
+#include "options/given.h"
+#include "options/run_options.h"
+#include "options/values.h"
+
+namespace toprun::jobs {
+namespace {
+
+using scheduler::JobOption;
+using scheduler::JobRequest;
+
+constexpr std::string_view default_log_dir = "logs";
+
+// Letters of sbatch whose options have a name here.
+struct Letter {
+  char letter;
+  std::string_view name;
+};
+constexpr std::array letters = {
+    Letter{'A', "--account"},    Letter{'a', "--array"},         Letter{'b', "--begin"},
+    Letter{'C', "--constraint"}, Letter{'c', "--cpus-per-task"}, Letter{'D', "--chdir"},
+    Letter{'d', "--dependency"}, Letter{'e', "--error"},         Letter{'G', "--gpus"},
+    Letter{'J', "--job-name"},   Letter{'N', "--nodes"},         Letter{'o', "--output"},
+    Letter{'p', "--partition"},  Letter{'q', "--qos"},           Letter{'t', "--time"},
+    Letter{'w', "--nodelist"},   Letter{'x', "--exclude"}};
+
+// What would make sbatch do something else than submit the script and print its number.
+constexpr std::array<std::string_view, 9> not_for_scripts = {
+    "--wrap", "--quiet", "-Q", "--parsable", "--test-only", "--wait", "-W", "--help", "--version"};
+
+// The last word of the command line about a flag; an optional value that is left out is empty.
+const options::GivenOption* last_of(const options::Split& split, const options::Flag& flag) {
+  const auto found = std::ranges::find(split.options.rbegin(), split.options.rend(), &flag,
+                                       &options::GivenOption::flag);
+  return found == split.options.rend() ? nullptr : &*found;
+}
+
+bool is_given(const options::Split& split, options::FlagId id) {
+  return std::ranges::find(split.options, &options::flag_of(id), &options::GivenOption::flag) !=
+         split.options.end();
+}
+
+std::vector<std::string> all_of(const options::Split& split, options::FlagId id) {
+  std::vector<std::string> values;
+  for (const options::GivenOption& option : split.options) {
+    if (option.flag->id == id) values.push_back(option.value);
+  }
+  return values;
+}
+
+// A variable of sbatch's: of a switch its being there is what counts.
+std::optional<JobOption> from_variable(const options::Flag& flag, const std::string& variable,
+                                       const Environment& environment) {
+  if (variable.empty() || !environment.has(variable)) return std::nullopt;
+  const std::string value = environment.get(variable).value_or("");
+  std::string name(flag.name);
+  if (flag.is_switch() || flag.value_optional) return JobOption{name, std::nullopt, variable};
+  if (value.empty()) return std::nullopt;
+  return JobOption{name, value, variable};
+}
+
+Result<void> add_slurm_options(JobRequest& request, const options::Split& split,
+                               options::Dialect dialect, const Environment& environment) {
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.id != options::FlagId::slurm_option || !options::knows(dialect, flag)) continue;
+    const options::GivenOption* given = last_of(split, flag);
+    if (given == nullptr) {
+      // salloc reads its variables itself.
+      if (dialect == options::Dialect::shell) continue;
+      if (auto set = from_variable(flag, options::variable_of(flag, dialect), environment)) {
+        request.options.push_back(*std::move(set));
+      }
+      continue;
+    }
+    if (given->value.empty() && !flag.is_switch() && !flag.value_optional) {
+      return usage(options::as_given(*given).label(), "must not be empty");
+    }
+    const bool alone = flag.is_switch() || given->value.empty();
+    request.options.push_back({std::string(flag.name),
+                               alone ? std::nullopt : std::optional(given->value), given->origin});
+  }
+  return {};
+}
+
+// "--name VALUE" as one word of --slurm-arg means "--name=VALUE".
+std::string with_equals(std::string word) {
+  const std::size_t blank = word.find(' ');
+  if (word.starts_with("--") && blank < word.find('=')) word[blank] = '=';
+  return word;
+}
+
+Result<void> check_raw(const std::string& word, const std::string& label,
+                       options::Dialect dialect) {
+  if (!word.starts_with('-') || word.size() < 2) {
+    return usage(label, "is no option of sbatch", "write it as --slurm-arg=--nice=100");
+  }
+  const std::string_view name = std::string_view(word).substr(0, word.find('='));
+  if (std::ranges::find(not_for_scripts, name) != not_for_scripts.end()) {
+    return usage(label, "toprun writes the script and reads what sbatch answers", "leave it out");
+  }
+  std::string_view known;
+  if (const options::Flag* flag = options::find_flag(name, dialect)) known = flag->name;
+  const auto letter = std::ranges::find(letters, word[1], &Letter::letter);
+  if (word[1] != '-' && letter != letters.end()) known = letter->name;
+  if (known.empty()) return {};
+  return usage(label, "toprun knows this one itself", fmt::format("say {}", known));
+}
+
+Result<void> add_raw_options(JobRequest& request, const options::Split& split,
+                             options::Dialect dialect) {
+  for (const options::GivenOption& given : split.options) {
+    if (given.flag->id != options::FlagId::slurm_arg) continue;
+    std::string word = with_equals(given.value);
+    const std::string label =
+        given.origin.empty() ? "--slurm-arg=" + word : options::as_given(given).label();
+    if (auto fine = check_raw(word, label, dialect); !fine) return fine;
+    request.raw_options.push_back(std::move(word));
+  }
+  return {};
+}
+
+// ID, or ID_TASK of an array.
+bool is_job_id(std::string_view text) {
+  const auto id = parse_int(text.substr(0, text.find('_')));
+  if (!id || *id < 1 || *id > UINT32_MAX) return false;
+  const std::size_t underscore = text.find('_');
+  if (underscore == std::string_view::npos) return true;
+  const auto task = parse_int(text.substr(underscore + 1));
+  return task && *task >= 0 && *task <= UINT32_MAX;
+}
+
+Result<void> add_dependencies(JobRequest& request, const options::Split& split) {
+  std::vector<std::string> all;
+  for (const std::string& text : all_of(split, options::FlagId::after)) {
+    const auto after = parse_after(text);
+    if (!after) return std::unexpected(after.error());
+    all.push_back(dependency_text(*after));
+  }
+  if (all.empty()) return {};
+  const auto given = std::ranges::find(request.options, "--dependency", &JobOption::name);
+  if (given == request.options.end()) {
+    request.options.push_back({"--dependency", join(all, ","), "--after"});
+  } else if (given->value->find('?') != std::string::npos) {
+    return usage("--after and --dependency", "one asks for all of its jobs, the other for any (?)",
+                 "write all of it into --dependency");
+  } else {
+    *given->value += "," + join(all, ",");
+  }
+  if (!request.has_raw("--kill-on-invalid-dep")) {
+    request.options.push_back(
+        {"--kill-on-invalid-dep", "yes", "a job that can never begin does not wait for ever"});
+  }
+  return {};
+}
+
+Result<DryRun> dry_run_of(const options::Split& split, options::Dialect dialect) {
+  const options::GivenOption* given =
+      last_of(split, options::flag_of(options::FlagId::job_dry_run));
+  if (given == nullptr) return DryRun::no;
+  if (given->value.empty() || given->value == "client") return DryRun::client;
+  if (given->value == "server" && dialect == options::Dialect::submit) return DryRun::server;
+  return usage("--dry-run=" + given->value, dialect == options::Dialect::submit
+                                                ? "must be client or server"
+                                                : "salloc has no test: only client is possible");
+}
+
+bool is_about_config(options::FlagId id) {
+  return id == options::FlagId::profile || id == options::FlagId::config_file ||
+         id == options::FlagId::no_config;
+}
+
+// Words for the run, in a form that needs no look at the next one. What files say is among them, so
+// that the job is the same whatever they say when it begins.
+void add_run_words(JobRequest& request, const options::Split& split) {
+  request.run_options.emplace_back(options::flag_of(options::FlagId::no_config).name);
+  for (const options::GivenOption& option : split.options) {
+    const options::FlagId id = option.flag->id;
+    const bool names_the_jobs_folder =
+        id == options::FlagId::log_dir && option.value != options::null_device;
+    if (!options::knows(options::Dialect::run, *option.flag) || names_the_jobs_folder) continue;
+    if (!is_about_config(id)) request.run_options.push_back(options::word_of(option));
+  }
+}
+
+// One script runs on every node of the job: what tells one node from another has no place in it.
+Result<void> check_run(const plan::Options& run, const JobRequest& request) {
+  if (run.node_rank.given()) {
+    return usage("--node-rank", "the same line runs on every node of the job",
+                 "leave it out: Slurm says which node is which");
+  }
+  if (run.script == "-") {
+    return usage("script -", "a batch job has no standard input", "name the script's file");
+  }
+  const JobOption* nodes = request.find("--nodes");
+  const auto most =
+      nodes == nullptr
+          ? std::nullopt
+          : parse_int(std::string_view(*nodes->value).substr(nodes->value->find('-') + 1));
+  const auto wanted = run.nnodes.value;
+  if (!most || !wanted || *wanted <= *most || run.min_nodes) return {};
+  return usage(fmt::format("{} {}", run.nnodes.source, *wanted),
+               fmt::format("the job has {} nodes by --nodes", *most), "say --nodes alone");
+}
+
+void choose_nodes(JobRequest& request, const plan::Options& run) {
+  if (request.find("--nodes") != nullptr || request.has_raw("--nodes")) return;
+  const auto most = run.standalone ? std::optional(1) : run.nnodes.value;
+  if (!most) return;
+  const int least = run.min_nodes.value_or(*most);
+  request.options.insert(
+      request.options.begin(),
+      {"--nodes", least < *most ? fmt::format("{}-{}", least, *most) : fmt::format("{}", *most),
+       run.standalone ? "--standalone" : run.nnodes.source});
+}
+
+// The script's name without folder and ending; a module's or program's as it is called.
+std::string name_of(const plan::Options& run) {
+  if (run.program == plan::Program::module) return run.script;
+  std::filesystem::path path(run.script);
+  if (!path.has_filename()) path = path.parent_path();  // a directory to run
+  return run.program == plan::Program::script ? path.stem().string() : path.filename().string();
+}
+
+Result<void> choose_name(JobRequest& request, const plan::Options& run) {
+  const JobOption* given = request.find("--job-name");
+  if (given == nullptr) {
+    request.options.insert(request.options.begin(),
+                           {"--job-name", name_of(run), "the script's name"});
+    return {};
+  }
+  if (given->value->find('/') == std::string::npos) return {};
+  return usage("--job-name " + *given->value, "it is part of the names of the job's files",
+               "leave the / out");
+}
+
+bool keeps_rank_files(const plan::Options& run, const options::Split& split) {
+  const options::GivenOption* log_dir = last_of(split, options::flag_of(options::FlagId::log_dir));
+  if (log_dir != nullptr && log_dir->value == options::null_device) return false;
+  return run.log_dir || !run.duplicate_stdout_filters.empty() ||
+         !run.duplicate_stderr_filters.empty() || !run.tee.empty() || !run.redirects.empty();
+}
+
+Result<SubmitOptions> common_options(const options::Split& split, options::Dialect dialect,
+                                     const Environment& environment) {
+  SubmitOptions out;
+  auto done = add_slurm_options(out.request, split, dialect, environment);
+  if (done) done = add_raw_options(out.request, split, dialect);
+  if (!done) return std::unexpected(std::move(done.error()));
+  const auto dry_run = dry_run_of(split, dialect);
+  if (!dry_run) return std::unexpected(dry_run.error());
+  out.dry_run = *dry_run;
+  out.verbose = is_given(split, options::FlagId::verbose);
+  return out;
+}
+
+}  // namespace
+
+Result<SubmitOptions> submit_options(const options::Split& split,
+                                     const std::vector<std::string>& arguments,
+                                     const Environment& environment,
+                                     const std::function<bool(const std::string&)>& is_file) {
+  const options::GivenOption* on = last_of(split, options::flag_of(options::FlagId::on));
+  if (on != nullptr && on->value != "slurm") {
+    return usage(options::as_given(*on).label(), "toprun submits to slurm", "say --on slurm");
+  }
+  auto out = common_options(split, options::Dialect::submit, environment);
+  if (!out) return out;
+  auto run = options::run_options(split, arguments, environment, is_file);
+  if (!run) return std::unexpected(std::move(run.error()));
+  JobRequest& request = out->request;
+  if (auto fine = check_run(run->options, request); !fine) return std::unexpected(fine.error());
+  choose_nodes(request, run->options);
+  if (auto named = choose_name(request, run->options); !named) {
+    return std::unexpected(named.error());
+  }
+  if (auto added = add_dependencies(request, split); !added) {
+    return std::unexpected(added.error());
+  }
+  add_run_words(request, split);
+  if (run->options.segment > 1) {
+    request.options.push_back({"--segment", fmt::format("{}", run->options.segment), {}});
+  }
+  request.log_dir = run->options.log_dir.value_or(std::string(default_log_dir));
+  request.keeps_rank_files = keeps_rank_files(run->options, split);
+  request.reports = !run->options.report;
+  request.workers = parse_int(run->options.nproc_per_node.value);
+  request.elastic = run->options.min_nodes.has_value();
+  request.program = {run->options.script};
+  request.program.insert(request.program.end(), run->options.arguments.begin(),
+                         run->options.arguments.end());
+  out->wait = is_given(split, options::FlagId::wait);
+  out->follow = is_given(split, options::FlagId::follow);
+  out->notes = std::move(run->notes);
+  out->run = std::move(run->options);
+  return out;
+}
+
+Result<SubmitOptions> setup_job_options(const options::Split& split,
+                                        const Environment& environment) {
+  auto out = common_options(split, options::Dialect::setup, environment);
+  if (!out) return out;
+  if (auto added = add_dependencies(out->request, split); !added) {
+    return std::unexpected(added.error());
+  }
+  const auto log_dir =
+      options::given_of(options::flag_of(options::FlagId::log_dir), split, environment);
+  out->request.log_dir = log_dir ? log_dir->value : std::string(default_log_dir);
+  out->request.reports = false;
+  out->wait = is_given(split, options::FlagId::wait);
+  out->follow = is_given(split, options::FlagId::follow);
+  return out;
+}
+
+Result<SubmitOptions> shell_options(const options::Split& split, const Environment& environment) {
+  if (split.script) {
+    return usage("toprun shell " + *split.script, "a shell takes no script",
+                 "run it in the shell, or say toprun submit");
+  }
+  auto out = common_options(split, options::Dialect::shell, environment);
+  if (!out) return out;
+  if (const options::GivenOption* attach =
+          last_of(split, options::flag_of(options::FlagId::attach))) {
+    if (!is_job_id(attach->value)) {
+      return usage("--attach " + attach->value, "is no job's number", "squeue --me lists yours");
+    }
+    out->attach = attach->value;
+  }
+  auto activation = options::activation_options(split, environment);
+  if (!activation) return std::unexpected(std::move(activation.error()));
+  out->activation = *std::move(activation);
+  auto container = options::container_options(split, environment, out->notes);
+  if (!container) return std::unexpected(std::move(container.error()));
+  out->container = *std::move(container);
+  return out;
+}
+
+}  // namespace toprun::jobs

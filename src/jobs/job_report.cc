@@ -1,0 +1,122 @@
+#include "jobs/job_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/files.h"
+
+namespace toprun::jobs {
+namespace {
+
+using nlohmann::json;
+
+constexpr int max_ranks = 100'000'000;
+
+const json& at(const json& object, const char* key) {
+  static const json none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(key);
+  return found == object.end() ? none : *found;
+}
+
+std::string text_at(const json& object, const char* key) {
+  const json& value = at(object, key);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+std::optional<int> number_at(const json& object, const char* key) {
+  const json& value = at(object, key);
+  if (!value.is_number_integer()) return std::nullopt;
+  const auto number = value.get<std::int64_t>();
+  if (number < 0 || number > max_ranks) return std::nullopt;
+  return static_cast<int>(number);
+}
+
+JobReport::Node node_of(const json& node) {
+  return {text_at(node, "name"), number_at(node, "first_rank").value_or(0),
+          number_at(node, "nproc").value_or(0), text_at(node, "location"), text_at(node, "logs")};
+}
+
+// What has begun when a phase is over.
+struct Phase {
+  const char* key;
+  const char* words;
+};
+constexpr std::array phases = {
+    Phase{"last_connect", "its ranks run and have met"},
+    Phase{"spawn", "its ranks run"},
+    Phase{"order", "its ranks are being started"},
+    Phase{"join", "its nodes are being put in order"},
+};
+
+std::string phase_of(const json& attempt) {
+  const json& times = at(attempt, "phases_ms");
+  for (const Phase& phase : phases) {
+    if (at(times, phase.key).is_number()) return phase.words;
+  }
+  return "its nodes are being gathered";
+}
+
+std::string cause_of(const json& cause) {
+  if (!cause.is_object()) return {};
+  std::string who = "the run";
+  if (const auto rank = number_at(cause, "rank")) who = fmt::format("rank {}", *rank);
+  const std::string node = text_at(cause, "node");
+  if (!node.empty()) who += (who == "the run" ? ": node " : " on ") + node;
+  if (const auto code = number_at(cause, "exit_code")) {
+    who += fmt::format(" ended with exit code {}", *code);
+  } else if (const auto signal = number_at(cause, "signal")) {
+    who += fmt::format(" was killed by signal {}", *signal);
+  } else {
+    who += fmt::format(" ({})", text_at(cause, "kind"));
+  }
+  const std::string message = text_at(cause, "message");
+  return message.empty() ? who : fmt::format("{}: {}", who, message);
+}
+
+JobReport::Attempt attempt_of(const json& attempt) {
+  JobReport::Attempt out;
+  out.attempt = number_at(attempt, "attempt").value_or(0);
+  out.started = text_at(attempt, "started");
+  out.ended = at(attempt, "ended").is_string();
+  out.phase = phase_of(attempt);
+  out.cause = cause_of(at(attempt, "cause"));
+  const json& nodes = at(attempt, "nodes");
+  if (!nodes.is_array()) return out;
+  for (const json& node : nodes) out.nodes.push_back(node_of(node));
+  return out;
+}
+
+}  // namespace
+
+Result<JobReport> parse_report(std::string_view text) {
+  JobReport report;
+  report.document = json::parse(text, nullptr, false);
+  if (text_at(report.document, "schema") != "toprun.report/1") {
+    return fail("it is no report of toprun", "its schema is not toprun.report/1");
+  }
+  report.exit_code = number_at(report.document, "exit_code");
+  report.updated = text_at(report.document, "updated");
+  const json& root = at(report.document, "root");
+  report.root_host = text_at(root, "host");
+  report.root_pid = number_at(root, "pid").value_or(0);
+  const json& attempts = at(report.document, "attempts");
+  if (!attempts.is_array()) return report;
+  for (const json& attempt : attempts) report.attempts.push_back(attempt_of(attempt));
+  return report;
+}
+
+Result<std::optional<JobReport>> read_report(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  const auto text = read_plain_file(path, max_report_bytes);
+  if (!text) return std::unexpected(text.error());
+  auto report = parse_report(*text);
+  if (!report) return fail("cannot read the report " + path, report.error().why);
+  return *std::move(report);
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,226 @@
+#include "jobs/job_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include <nlohmann/json.hpp>
+
+#include "base/signals.h"
+#include "base/text.h"
+
+namespace toprun::jobs {
+namespace {
+
+using nlohmann::json;
+using scheduler::Job;
+using scheduler::JobState;
+using scheduler::Queue;
+
+constexpr std::size_t widest_name = 32;
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+json or_null(const std::optional<WallTime>& time) {
+  return time ? json(rfc3339(*time)) : json(nullptr);
+}
+json or_null(const std::optional<std::chrono::seconds>& time) {
+  return time ? json(time->count()) : json(nullptr);
+}
+json or_null(const std::string& text) {
+  return text.empty() ? json(nullptr) : json(text);
+}
+
+std::string short_name(const std::string& name) {
+  const std::string text = printable(name);
+  if (text.size() <= widest_name) return text;
+  std::size_t end = widest_name - 1;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
+std::string name_of(JobState state) {
+  switch (state) {
+    case JobState::pending:
+      return "pending";
+    case JobState::starting:
+      return "starting";
+    case JobState::running:
+      return "running";
+    case JobState::suspended:
+      return "suspended";
+    case JobState::completing:
+      return "completing";
+    case JobState::completed:
+      return "completed";
+    case JobState::failed:
+      return "failed";
+    case JobState::cancelled:
+      return "cancelled";
+    case JobState::unknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
+// What stands in Slurm's last column: the nodes, or why there are none.
+std::string nodes_or_reason(const Job& job) {
+  return job.node_list.empty() ? fmt::format("({})", job.reason) : job.node_list;
+}
+
+std::vector<std::string> waiting_reasons(const Queue& queue, const std::vector<Job>& jobs) {
+  std::vector<std::string> reasons;
+  for (const Job& job : jobs) {
+    if (job.state != JobState::pending || job.reason.empty()) continue;
+    std::string text = reason_text(queue, job);
+    if (std::ranges::find(reasons, text) == reasons.end()) reasons.push_back(std::move(text));
+  }
+  return reasons;
+}
+
+}  // namespace
+
+std::string clock_text(std::chrono::seconds time) {
+  const auto total = time.count();
+  const auto days = total / 86'400;
+  const auto hours = total / 3'600 % 24;
+  const auto minutes = total / 60 % 60;
+  const auto seconds = total % 60;
+  if (days > 0) return fmt::format("{}-{:02}:{:02}:{:02}", days, hours, minutes, seconds);
+  if (hours > 0) return fmt::format("{}:{:02}:{:02}", hours, minutes, seconds);
+  return fmt::format("{}:{:02}", minutes, seconds);
+}
+
+std::string time_text(WallTime time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}", local.tm_year + 1900, local.tm_mon + 1,
+                     local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+std::string reason_text(const Queue& queue, const Job& job) {
+  const std::string words = queue.reason_words(job);
+  return words.empty() ? printable(job.reason)
+                       : fmt::format("{}: {}", printable(job.reason), words);
+}
+
+std::string id_word(const std::string& id) {
+  return shell_quote(std::span(&id, 1));
+}
+
+std::string id_word(const Job& job) {
+  return id_word(has_several_tasks(job) ? job.array : job.id);
+}
+
+Colour colour_of(JobState state) {
+  switch (state) {
+    case JobState::running:
+    case JobState::completing:
+    case JobState::completed:
+      return Colour::good;
+    case JobState::pending:
+    case JobState::starting:
+    case JobState::suspended:
+    case JobState::unknown:
+      return Colour::waiting;
+    case JobState::failed:
+    case JobState::cancelled:
+      return Colour::bad;
+  }
+  return Colour::waiting;
+}
+
+std::string end_text(const Queue& queue, const Job& job) {
+  std::string words = queue.state_words(job.state_word);
+  if (words.empty()) words = printable(job.state_word);
+  if (job.exit_code.value_or(0) != 0) words += fmt::format(", exit code {}", *job.exit_code);
+  if (job.signal) words += fmt::format(", signal {}", signal_name(*job.signal));
+  return words;
+}
+
+Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text) {
+  const auto id = scheduler::parse_job_id(text);
+  if (!id) return std::unexpected(id.error());
+  auto jobs = queue.find(*id);
+  if (!jobs || !jobs->empty()) return jobs;
+  return fail(fmt::format("job {} is unknown", id->text), queue.forgets(*id),
+              "toprun jobs lists yours");
+}
+
+std::string columns_text(const std::vector<std::vector<std::string>>& rows,
+                         const std::vector<std::size_t>& right) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], columns_of(row[i]));
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string blanks(widths[i] - columns_of(row[i]), ' ');
+      if (i > 0) line += "  ";
+      line += std::ranges::find(right, i) == right.end() ? row[i] + blanks : blanks + row[i];
+    }
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+  return out;
+}
+
+std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs, const Look& look) {
+  std::vector<std::vector<std::string>> rows = {
+      {"JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"}};
+  for (const Job& job : jobs) {
+    rows.push_back({printable(job.id), printable(job.partition), short_name(job.name),
+                    printable(job.user),
+                    printable(job.state_code.empty() ? job.state_word : job.state_code),
+                    clock_text(job.used.value_or(std::chrono::seconds(0))),
+                    fmt::to_string(job.nodes), printable(nodes_or_reason(job))});
+  }
+  const std::string table = columns_text(rows, {0, 5, 6});
+  const auto lines = split(table, '\n');
+  std::string text = fmt::format("{}\n", lines[0]);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    text += coloured(lines[i + 1], colour_of(jobs[i].state), look) + '\n';
+  }
+  const auto reasons = waiting_reasons(queue, jobs);
+  if (!reasons.empty()) text += '\n';
+  for (const std::string& reason : reasons) text += reason + '\n';
+  return text;
+}
+
+json job_json(const Queue& queue, const Job& job) {
+  const bool waits = job.state == JobState::pending;
+  return {{"id", job.id},
+          {"number", job.number},
+          {"array", or_null(job.array)},
+          {"task", or_null(job.task)},
+          {"name", job.name},
+          {"partition", or_null(job.partition)},
+          {"user", or_null(job.user)},
+          {"state", name_of(job.state)},
+          {"engine_state", or_null(job.state_word)},
+          {"state_words", or_null(queue.state_words(job.state_word))},
+          {"reason", or_null(job.reason)},
+          {"reason_words", or_null(queue.reason_words(job))},
+          {"used_s", or_null(job.used)},
+          {"limit_s", or_null(job.limit)},
+          {"nodes", job.nodes},
+          {"node_list", or_null(job.node_list)},
+          {"dependency", or_null(job.dependency)},
+          {"priority", or_null(job.priority)},
+          {"submitted", or_null(job.submitted)},
+          {"started", waits ? json(nullptr) : or_null(job.started)},
+          {"expected_start", waits ? or_null(job.started) : json(nullptr)},
+          {"ended", has_ended(job.state) ? or_null(job.ended) : json(nullptr)},
+          {"exit_code", or_null(exit_code_of(job))},
+          {"restarts", job.restarts},
+          {"folder", or_null(job.folder)}};
+}
+
+}  // namespace toprun::jobs

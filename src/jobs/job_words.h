@@ -1,0 +1,46 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/look.h"
+#include "scheduler/queue.h"
+
+namespace toprun::jobs {
+
+// What the verbs about jobs share: how a job is written for people and for programs.
+
+// As Slurm writes times: "0:03", "1:02:03", "1-02:03:04".
+std::string clock_text(std::chrono::seconds time);
+// The local time without a zone: "2026-11-22 03:26:11".
+std::string time_text(WallTime time);
+// "Resources: the nodes …", or the engine's word alone.
+std::string reason_text(const scheduler::Queue& queue, const scheduler::Job& job);
+// What names the job on a command line, quoted for a shell: of tasks that wait together the array.
+std::string id_word(const scheduler::Job& job);
+std::string id_word(const std::string& id);
+// "failed with exit code 3", "cancelled by …", for a job that has ended.
+std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
+
+// The job of that id as the user typed it, of an array each task. Error: it is no id, or the engine
+// does not find it: why, and where else to look.
+Result<std::vector<scheduler::Job>> jobs_of(const scheduler::Queue& queue, const std::string& text);
+
+// Slurm's columns, running and waiting jobs in colours: JOBID PARTITION NAME USER ST TIME NODES
+// NODELIST(REASON); then, after an empty line, each reason for waiting in words.
+std::string jobs_table(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs,
+                       const Look& look);
+
+// What a state is shown in.
+Colour colour_of(scheduler::JobState state);
+
+nlohmann::json job_json(const scheduler::Queue& queue, const scheduler::Job& job);
+
+// Lines of cells in columns as wide as their widest cell, two blanks between. The columns named in
+// `right` are aligned there.
+std::string columns_text(const std::vector<std::vector<std::string>>& rows,
+                         const std::vector<std::size_t>& right);
+
+}  // namespace toprun::jobs

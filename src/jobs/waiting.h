@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/queue.h"
+
+namespace toprun::jobs {
+
+// What keeps a pending job waiting, from what the engine answered.
+struct Waiting {
+  std::vector<std::string> reasons;   // whole phrases: why, the jobs it depends on, what is ahead
+  bool needs_room = false;            // it waits for nodes and for nothing else
+  std::optional<std::int64_t> ahead;  // waiting jobs of its partition with a higher priority
+  std::optional<WallTime> start;      // expected by the engine
+};
+
+// Nothing of a job that does not wait. `starts` as Queue::starts(), `all` everybody's jobs; `now`
+// for "in 5 min". Pure.
+Waiting waiting(const scheduler::Queue& queue, const scheduler::Job& job,
+                const std::vector<scheduler::Job>& starts, const std::vector<scheduler::Job>& all,
+                WallTime now);
+// The same, asking the engine; what it does not answer is left out.
+Waiting waiting(const scheduler::Queue& queue, const scheduler::Job& job);
+
+// "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early".
+std::string start_text(const Waiting& waiting, WallTime now);
+
+// All of it, a line each, the start last. Empty for a job that does not wait.
+std::vector<std::string> lines_of(const Waiting& waiting, const scheduler::Job& job, WallTime now);
+
+}  // namespace toprun::jobs

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace toprun::options {
+
+inline constexpr int help_columns = 80;
+
+// What is told of one command. Help and manual page are two forms of it, and completion reads its
+// options, so that the three cannot tell different stories.
+struct CommandText {
+  // A row of two columns: an option and what it does, an exit code and what it means.
+  struct Row {
+    std::string left;
+    std::string text;
+  };
+  // Of options: their names, "-t, --tee", apart from the form of the value.
+  struct Option {
+    std::vector<std::string> names;
+    std::string value;  // "FILE"; empty: a switch
+    bool value_optional = false;
+    std::string text;
+  };
+  struct Options {
+    std::string title;
+    std::vector<Option> options;
+  };
+  struct Table {
+    std::string title;
+    std::vector<Row> rows;
+  };
+
+  std::string name;   // "toprun topo order"
+  std::string words;  // "[OPTIONS] ID"
+  std::string summary;
+  std::vector<Row> examples;  // a command and what it is for
+  std::vector<std::string> notes;
+  std::vector<Table> before;  // tables that stand before the options
+  std::vector<Options> options;
+  std::vector<Table> after;
+  std::vector<std::string> positionals;  // the form of their values: "ID", "FILE"
+};
+
+// "-t, --tee STREAMS".
+std::string left_side(const CommandText::Option& option);
+
+// Whole lines of at most help_columns columns, for a terminal.
+std::string plain_text(const CommandText& command);
+// A section of a manual page in the macros of man(7).
+std::string manual_section(const CommandText& command);
+
+// For texts that are put together otherwise:
+std::string usage_line(const CommandText& command);
+std::string paragraph(std::string_view text);
+std::string table(std::span<const CommandText::Row> rows);
+std::string examples_table(std::span<const CommandText::Row> examples);
+
+}  // namespace toprun::options

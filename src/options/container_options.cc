@@ -1,0 +1,188 @@
+#include "options/container_options.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "container/binds.h"
+#include "container/edf.h"
+#include "container/image.h"
+#include "options/given.h"
+#include "options/values.h"
+
+namespace toprun::options {
+namespace {
+
+using container::Wanted;
+
+constexpr std::size_t max_container_name = 128;
+
+bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+Result<std::string> parse_image_option(const Given& given) {
+  const auto image = container::parse_image(given.value);
+  if (image) return given.value;
+  return usage(given.label(), image.error().why, image.error().fix);
+}
+
+Result<std::string> parse_workdir(const Given& given) {
+  if (given.value.starts_with('/') && is_printable(given.value)) return given.value;
+  return usage(given.label(), "must be an absolute path, of a folder inside");
+}
+
+// It becomes the name of a folder and of what a runtime keeps.
+Result<std::string> parse_container_name(const Given& given) {
+  const std::string& name = given.value;
+  const bool good = !name.empty() && name.size() <= max_container_name &&
+                    is_word_character(name.front()) && std::ranges::all_of(name, [](char c) {
+                      return is_word_character(c) || c == '.' || c == '-';
+                    });
+  if (good) return name;
+  return usage(
+      given.label(),
+      fmt::format("must be letters, digits, '_', '.' and '-', at most {}, and begin with a "
+                  "letter, a digit or '_'",
+                  max_container_name));
+}
+
+Result<void> add_names(Wanted& wanted, const Given& given) {
+  for (const std::string_view name : toprun::split(given.value, ',')) {
+    const std::string_view stem = name.ends_with('*') ? name.substr(0, name.size() - 1) : name;
+    const bool good = !stem.empty() && !(stem.front() >= '0' && stem.front() <= '9') &&
+                      std::ranges::all_of(stem, is_word_character);
+    if (!good) {
+      return usage(given.label(), fmt::format("'{}' is no name of a variable", printable(name)),
+                   name.contains('=') ? "to set one say -e" : "");
+    }
+    wanted.host_wins.emplace_back(name);
+  }
+  return {};
+}
+
+Result<void> add_binds(Wanted& wanted, const Given& given) {
+  for (const std::string_view text : toprun::split(given.value, ',')) {
+    auto bind = container::parse_bind(text);
+    if (!bind) return usage(given.label(), bind.error().why, bind.error().fix);
+    wanted.binds.push_back(*std::move(bind));
+  }
+  return {};
+}
+
+Result<void> take(std::string& target, Result<std::string> parsed) {
+  if (!parsed) return std::unexpected(std::move(parsed.error()));
+  target = *std::move(parsed);
+  return {};
+}
+
+Result<void> take(bool& target, const Result<bool>& parsed) {
+  if (!parsed) return std::unexpected(parsed.error());
+  target = *parsed;
+  return {};
+}
+
+Result<std::string> parse_not_empty(const Given& given) {
+  if (!given.value.empty()) return given.value;
+  return usage(given.label(), "must not be empty");
+}
+
+Result<void> set(Wanted& wanted, FlagId flag, const Given& given) {
+  switch (flag) {
+    case FlagId::container:
+      return take(wanted.image, parse_image_option(given));
+    case FlagId::container_environment:
+      return take(wanted.environment, parse_not_empty(given));
+    case FlagId::container_runtime:
+      return take(wanted.runtime, parse_choice(given, choices(flag_of(flag))));
+    case FlagId::bind:
+      return add_binds(wanted, given);
+    case FlagId::container_workdir:
+      return take(wanted.workdir, parse_workdir(given));
+    case FlagId::container_env:
+      return add_names(wanted, given);
+    case FlagId::container_name:
+      return take(wanted.name, parse_container_name(given));
+    case FlagId::container_root:
+      return take(wanted.root, parse_switch(given));
+    case FlagId::writable:
+      return take(wanted.writable, parse_switch(given));
+    case FlagId::no_gpu: {
+      bool off = false;
+      auto taken = take(off, parse_switch(given));
+      wanted.gpu = !off;
+      return taken;
+    }
+    default:
+      return {};
+  }
+}
+
+std::string bind_word(const container::Bind& bind) {
+  return fmt::format("{}:{}:{}", bind.source, bind.target, bind.read_only ? "ro" : "rw");
+}
+
+}  // namespace
+
+Result<Wanted> container_options(const Split& split, const Environment& environment,
+                                 std::vector<std::string>& notes) {
+  Wanted wanted;
+  std::vector<std::string> sources;
+  for (const Flag& flag : all_flags()) {
+    if (flag.group != Group::container) continue;
+    const bool repeats = flag.id == FlagId::bind || flag.id == FlagId::container_env;
+    std::vector<Given> all = all_given(flag, split, environment);
+    if (!repeats && all.size() > 1) all.erase(all.begin(), all.end() - 1);
+    for (const Given& given : all) {
+      if (auto done = set(wanted, flag.id, given); !done) {
+        return std::unexpected(std::move(done.error()));
+      }
+    }
+    if (!all.empty()) sources.push_back(all.back().source);
+  }
+  if (!wanted.image.empty() || !wanted.environment.empty() || sources.empty()) return wanted;
+  notes.push_back(fmt::format("{} without effect: no --container and no --environment",
+                              fmt::join(sources, ", ")));
+  return Wanted{};
+}
+
+Result<void> complete(Wanted& wanted, const Environment& environment,
+                      std::vector<std::string>& notes) {
+  if (!wanted.environment.empty()) {
+    auto without_effect = container::apply_edf(wanted, environment, [](const std::string& path) {
+      return read_file(path, container::max_edf_bytes);
+    });
+    if (!without_effect) return std::unexpected(std::move(without_effect.error()));
+    std::ranges::move(*without_effect, std::back_inserter(notes));
+  }
+  if (wanted.empty()) return {};
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (error) return fail("the working directory", error.message(), "change to another");
+  container::settle(wanted, here.native());
+  return {};
+}
+
+std::vector<std::string> container_words(const Wanted& wanted) {
+  std::vector<std::string> words;
+  const auto add = [&](FlagId flag, const std::string& value) {
+    if (!value.empty()) words.push_back(fmt::format("{}={}", flag_of(flag).name, value));
+  };
+  const auto add_switch = [&](FlagId flag, bool on) {
+    if (on) words.emplace_back(flag_of(flag).name);
+  };
+  add(FlagId::container, wanted.image);
+  add(FlagId::container_environment, wanted.environment);
+  if (wanted.runtime != Wanted{}.runtime) add(FlagId::container_runtime, wanted.runtime);
+  for (const container::Bind& bind : wanted.binds) add(FlagId::bind, bind_word(bind));
+  add(FlagId::container_workdir, wanted.workdir);
+  add(FlagId::container_env, join(wanted.host_wins, ","));
+  add(FlagId::container_name, wanted.name);
+  add_switch(FlagId::container_root, wanted.root);
+  add_switch(FlagId::writable, wanted.writable);
+  add_switch(FlagId::no_gpu, !wanted.gpu);
+  return words;
+}
+
+}  // namespace toprun::options

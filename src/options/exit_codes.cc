@@ -1,0 +1,94 @@
+#include "options/exit_codes.h"
+
+#include <csignal>
+#include <vector>
+
+#include "base/error.h"
+#include "run/restarts.h"
+#include "scheduler/exit_codes.h"
+
+namespace toprun::options {
+namespace {
+
+std::string number(int code) {
+  return fmt::to_string(code);
+}
+
+constexpr int signal_base = 128;
+constexpr std::string_view wrong_words = "the command line is wrong, or there is no such script";
+
+const std::vector<ExitCode>& codes_of_run() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "every rank ended with 0"},
+      {"N", "the exit code of the rank that failed first"},
+      {fmt::format("{}+N", signal_base), "signal N ended that rank"},
+      {number(exit_failure),
+       "toprun itself failed: nodes did not meet, a node was lost, a port was held by another"},
+      {number(exit_usage), wrong_words},
+      {number(exit_preempted), "Slurm preempted or requeued the job"},
+      {number(run::no_restart_exit_code),
+       "a rank's own way to say: do not restart (see --max-restarts)"},
+      {number(scheduler::exit_time_limit), "the job's time limit was reached"},
+      {fmt::format("{}, {}", signal_base + SIGINT, signal_base + SIGTERM),
+       "interrupted (Ctrl-C), or told to terminate"},
+  };
+  return codes;
+}
+
+const std::vector<ExitCode>& codes_of_submit() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "submitted; with --wait or --follow, every rank ended with 0"},
+      {"N", "with --wait or --follow the job's exit code, as of toprun itself"},
+      {number(exit_failure), "Slurm refused the job or did not answer"},
+      {number(exit_usage), wrong_words},
+      {number(scheduler::exit_not_started),
+       "with --wait or --follow: not started, since a job of --after did not end as asked"},
+  };
+  return codes;
+}
+
+const std::vector<ExitCode>& codes_of_shell() {
+  static const std::vector<ExitCode> codes = {
+      {"N", "the shell's"},
+      {number(exit_failure), "Slurm refused the allocation or did not answer"},
+      {number(exit_usage), "the command line is wrong"},
+  };
+  return codes;
+}
+
+const std::vector<ExitCode>& codes_of_setup() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "submitted; with --wait, --follow or on local, built"},
+      {number(exit_failure), "it could not be built, or Slurm refused the job"},
+      {number(exit_usage), "the command line is wrong, or the folder is there already"},
+  };
+  return codes;
+}
+
+}  // namespace
+
+std::span<const ExitCode> exit_codes(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::submit:
+      return codes_of_submit();
+    case Dialect::shell:
+      return codes_of_shell();
+    case Dialect::setup:
+      return codes_of_setup();
+    case Dialect::run:
+    case Dialect::torchrun:
+      return codes_of_run();
+  }
+  return codes_of_run();
+}
+
+std::span<const ExitCode> exit_codes_of_other_verbs() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "done"},
+      {number(exit_failure), "it failed; one line on stderr says why"},
+      {number(exit_usage), "the command line or a file that it names is wrong"},
+  };
+  return codes;
+}
+
+}  // namespace toprun::options

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace toprun::options {
+
+// The options of `toprun [run]`, and of the verbs that read their command line as it does. One
+// table, from which the splitting of the command line, its parsing, the keys of toprun.toml, the
+// help and the "did you mean" are made, so that they cannot tell different stories.
+
+enum class FlagId {
+  nnodes,
+  nproc_per_node,
+  hosts,
+  host_file,
+  node_rank,
+  standalone,
+  order,
+  topology,
+  topology_required,
+  segment,
+  parallel,
+  model,
+  traffic,
+  link,
+  stable,
+  ranks_in_place,
+  via,
+  launcher,
+  ranks_per_node,
+  master_addr,
+  master_port,
+  rdzv_backend,
+  rdzv_endpoint,
+  rdzv_id,
+  rdzv_conf,
+  local_addr,
+  module,
+  no_python,
+  env,
+  venv,
+  conda,
+  modules,
+  accelerate_config,
+  before,
+  container,
+  container_runtime,
+  bind,
+  container_workdir,
+  container_env,
+  container_name,
+  container_root,
+  writable,
+  no_gpu,
+  container_environment,
+  max_restarts,
+  grow,
+  role,
+  redirects,
+  tee,
+  log_dir,
+  prefix,
+  report,
+  dry_run,
+  profile,
+  config_file,
+  no_config,
+  verbose,
+  help_short,
+  help,
+  version,
+  monitor_interval,
+  start_method,
+  event_log_handler,
+  run_path,
+  log_line_prefix_template,
+  local_ranks_filter,
+  duplicate_stdout_filters,
+  duplicate_stderr_filters,
+  logs_specs,
+  numa_binding,
+  signals_to_handle,
+  shutdown_timeout,
+  virtual_local_rank,
+  print_completion,
+  use_env,
+  gather_output,
+  fold,
+  log_max_size,
+  no_preflight,
+  node_log,
+  slurm_option,  // of sbatch and salloc, by its name
+  slurm_arg,
+  on,
+  after,
+  wait,
+  follow,
+  attach,
+  job_dry_run,
+  requirement,  // these and the following are of setup
+  import_test,
+  base_python,
+  system_site_packages,
+  upgrade_pip,
+  horovod,
+  nccl_home,
+  image_from,
+  force,
+};
+
+enum class Origin { torchrun, toprun };
+
+// Whose command line it is: that of toprun under torchrun's name, or of a verb.
+enum class Dialect { torchrun, run, submit, shell, setup };
+
+// Who knows an option.
+enum class Scope {
+  launch,      // run, and submit, which hands it on to the run that it submits
+  run,         // run alone
+  ranks,       // run, submit and shell: where ranks run
+  allocation,  // submit, shell and setup
+  nodes,       // submit and shell: setup's job has one node
+  batch,       // submit and setup
+  submit,      // submit alone
+  shell,       // shell alone
+  setup,       // setup alone
+  everyone,
+};
+
+enum class Group {
+  building,
+  allocation,
+  submission,
+  placement,
+  rendezvous,
+  program,
+  container,
+  stopping,
+  output,
+  general,
+  without_effect,  // accepted, because it changes nothing that a user can see
+  plugins,         // names Python code for the launcher to load: known, to be refused by name
+};
+
+struct Flag {
+  FlagId id;
+  std::string_view name;      // with dashes; underscores instead of the inner ones mean the same
+  char letter = 0;            // of the short form, 0 if there is none
+  std::string_view value;     // the form of its value; empty: a switch
+  std::string_view variable;  // gives the value where the command line does not; may be empty
+  Origin origin = Origin::torchrun;
+  Group group = Group::general;
+  std::string_view help;           // one sentence or two, without a full stop at the end
+  std::string_view default_value;  // for the help; empty: said in `help` or none
+  // Gives the value where neither the command line nor `variable` does. PyTorch's, not an option's:
+  // workers inherit it.
+  std::string_view older_variable = {};
+  Scope scope = Scope::launch;
+  bool value_optional = false;  // --flag or --flag=value, never --flag value
+
+  bool is_switch() const { return value.empty(); }
+};
+
+std::span<const Flag> all_flags();
+const Flag& flag_of(FlagId id);
+
+bool knows(Dialect dialect, const Flag& flag);
+
+// The variable that gives its value: shell reads salloc's in place of sbatch's. Empty: none.
+std::string variable_of(const Flag& flag, Dialect dialect);
+
+// Its name in toprun.toml: "nproc-per-node".
+std::string key_of(const Flag& flag);
+
+// The flag of exactly this name, with dashes or underscores.
+const Flag* find_flag(std::string_view name, Dialect dialect);
+// A letter that two of the dialect's flags have is the first one's: `submit -t` is sbatch's.
+const Flag* find_flag(char letter, Dialect dialect);
+
+// The words among the forms of a value, as static and c10d in "static|c10d"; FILE is none.
+std::vector<std::string_view> choices(std::string_view form);
+std::vector<std::string_view> choices(const Flag& flag);
+
+// torchrun's flags that the text is the beginning of: more than one means that it is ambiguous.
+std::vector<const Flag*> abbreviated(std::string_view text, Dialect dialect);
+
+// The name that a mistyped option most likely means, plug-ins left out.
+std::optional<std::string> nearest_flag(std::string_view name, Dialect dialect);
+
+}  // namespace toprun::options

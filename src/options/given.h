@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/environment.h"
+#include "options/split.h"
+#include "options/values.h"
+
+namespace toprun::options {
+
+Given as_given(const GivenOption& option);
+
+// What the user said of one flag: the command line's last word, else its variable's, else a
+// file's, which stands in `split` only where neither of them has the flag (config.h).
+std::optional<Given> given_of(const Flag& flag, const Split& split, const Environment& environment);
+
+// Everything that the user said of a flag that may be given several times: all of the command
+// line's words in their order, else the variable's.
+std::vector<Given> all_given(const Flag& flag, const Split& split, const Environment& environment);
+
+}  // namespace toprun::options

@@ -1,0 +1,195 @@
+#include "options/split.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace toprun::options {
+namespace {
+
+bool is_negative_number(std::string_view word) {
+  if (!word.starts_with('-')) return false;
+  word.remove_prefix(1);
+  const bool digits_only =
+      std::ranges::all_of(word, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
+  return digits_only && !word.empty() && word.back() != '.' && std::ranges::count(word, '.') <= 1;
+}
+
+bool names_a_flag(std::string_view word, Dialect dialect) {
+  const std::string_view name = word.substr(0, word.find('='));
+  if (find_flag(name, dialect) != nullptr || !abbreviated(name, dialect).empty()) return true;
+  return word[1] != '-' && find_flag(word[1], dialect) != nullptr;
+}
+
+// True for what argparse takes for a value or the script, although it may begin with a dash.
+bool is_plain_word(std::string_view word, Dialect dialect) {
+  if (!word.starts_with('-') || word == "-") return true;
+  if (names_a_flag(word, dialect)) return false;
+  return is_negative_number(word) || word.find(' ') != std::string_view::npos;
+}
+
+bool ends_the_reading(FlagId id) {
+  return id == FlagId::help || id == FlagId::help_short || id == FlagId::version ||
+         id == FlagId::print_completion;
+}
+
+std::string spelled(const Flag& flag) {
+  return flag.name.empty() ? std::string{'-', flag.letter} : std::string(flag.name);
+}
+
+std::string_view command(Dialect dialect) {
+  switch (dialect) {
+    case Dialect::torchrun:
+      return "torchrun";
+    case Dialect::run:
+      return "toprun";
+    case Dialect::submit:
+      return "toprun submit";
+    case Dialect::shell:
+      return "toprun shell";
+    case Dialect::setup:
+      return "toprun setup";
+  }
+  return "";
+}
+
+// `flag`: what `toprun run` knows by this name, or null.
+std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Dialect dialect) {
+  std::string what = fmt::format("unknown option {}", name);
+  if (flag != nullptr && dialect == Dialect::torchrun) {
+    return usage(std::move(what), "called torchrun, only torchrun's options are known",
+                 "call it toprun");
+  }
+  auto near = nearest_flag(name, dialect);
+  // mpirun's habit: -np 4.
+  if (!near && !name.starts_with("--")) {
+    const std::vector<const Flag*> longer = abbreviated(fmt::format("-{}", name), dialect);
+    if (longer.size() == 1) near = longer.front()->name;
+  }
+  if (near) {
+    return usage(std::move(what), {}, fmt::format("did you mean {}?", *near));
+  }
+  return usage(std::move(what), {}, fmt::format("{} --help lists the options", command(dialect)));
+}
+
+class Splitter {
+ public:
+  Splitter(const std::vector<std::string>& argv, std::size_t start, Dialect dialect)
+      : argv_(argv), next_(start), dialect_(dialect) {
+    out_.called_torchrun = dialect == Dialect::torchrun;
+  }
+
+  Result<Split> run() {
+    while (next_ < argv_.size() && !out_.script && !ended_) {
+      const std::string& word = argv_[next_++];
+      if (word == "--") {
+        take_script();
+      } else if (is_plain_word(word, dialect_)) {
+        --next_;
+        take_script();
+        drop_separator();
+      } else if (auto taken = word.starts_with("--") ? take_long(word) : take_short(word); !taken) {
+        return std::unexpected(std::move(taken.error()));
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void take_script() {
+    if (next_ == argv_.size()) return;
+    out_.script = argv_[next_++];
+    out_.arguments.assign(argv_.begin() + static_cast<std::ptrdiff_t>(next_), argv_.end());
+  }
+
+  // `SCRIPT -- ARGS` ends the options once more, as argparse has it; any later one is the script's.
+  void drop_separator() {
+    std::vector<std::string>& words = out_.arguments;
+    if (!words.empty() && words.front() == "--") words.erase(words.begin());
+  }
+
+  Result<const Flag*> long_flag(std::string_view name) const {
+    if (const Flag* flag = find_flag(name, dialect_)) return flag;
+    const std::vector<const Flag*> candidates = abbreviated(name, dialect_);
+    if (candidates.empty()) return unknown_option(name, find_flag(name, Dialect::run), dialect_);
+    if (candidates.size() == 1) return candidates.front();
+    std::vector<std::string> names;
+    for (const Flag* flag : candidates) names.emplace_back(flag->name);
+    return usage(fmt::format("ambiguous option {}", name), "it could be " + join(names, ", "),
+                 "spell it out");
+  }
+
+  Result<void> take_long(std::string_view word) {
+    const std::size_t equals = word.find('=');
+    const auto flag = long_flag(word.substr(0, equals));
+    if (!flag) return std::unexpected(flag.error());
+    if (equals == std::string_view::npos) return take_value_from_next(**flag);
+    if ((*flag)->is_switch()) {
+      return usage(fmt::format("{} takes no value", (*flag)->name), {},
+                   fmt::format("write {} alone", (*flag)->name));
+    }
+    return add(**flag, word.substr(equals + 1));
+  }
+
+  // A cluster of short options, of which the last may take the rest of the word as its value.
+  Result<void> take_short(std::string_view word) {
+    for (std::string_view rest = word.substr(1); !rest.empty() && !ended_;) {
+      const Flag* flag = find_flag(rest.front(), dialect_);
+      if (flag == nullptr)
+        return unknown_option(word, find_flag(rest.front(), Dialect::run), dialect_);
+      rest.remove_prefix(1);
+      if (!flag->is_switch() && !rest.empty()) {
+        return add(*flag, rest.starts_with('=') ? rest.substr(1) : rest);
+      }
+      if (auto taken = take_value_from_next(*flag); !taken) return taken;
+    }
+    return {};
+  }
+
+  Result<void> take_value_from_next(const Flag& flag) {
+    if (flag.is_switch() || flag.value_optional) return add(flag, {});
+    if (next_ == argv_.size() || !is_plain_word(argv_[next_], dialect_)) {
+      return usage(fmt::format("{} needs a value", spelled(flag)), {},
+                   fmt::format("{} {}", spelled(flag), flag.value));
+    }
+    return add(flag, argv_[next_++]);
+  }
+
+  Result<void> add(const Flag& flag, std::string_view value) {
+    out_.options.push_back({&flag, std::string(value)});
+    ended_ = ends_the_reading(flag.id);
+    return {};
+  }
+
+  const std::vector<std::string>& argv_;
+  std::size_t next_;
+  const Dialect dialect_;
+  bool ended_ = false;
+  Split out_;
+};
+
+}  // namespace
+
+Result<Split> split(const std::vector<std::string>& argv) {
+  if (is_torchrun(argv)) return Splitter(argv, 1, Dialect::torchrun).run();
+  const bool says_run = argv.size() > 1 && argv[1] == "run";
+  return Splitter(argv, says_run ? 2 : 1, Dialect::run).run();
+}
+
+bool is_torchrun(const std::vector<std::string>& argv) {
+  return !argv.empty() && argv[0].ends_with("torchrun");
+}
+
+std::string word_of(const GivenOption& option) {
+  const Flag& flag = *option.flag;
+  if (flag.is_switch() || (flag.value_optional && option.value.empty())) {
+    return std::string(flag.name);
+  }
+  return fmt::format("{}={}", flag.name, option.value);
+}
+
+Result<Split> split_verb(const std::vector<std::string>& arguments, Dialect dialect) {
+  return Splitter(arguments, 0, dialect).run();
+}
+
+}  // namespace toprun::options
