@@ -324,7 +324,7 @@ void Coordinator::part() {
   to_come_ = others_may_still_come() ? roster_.size().most - roster_.seated() : 0;
   std::vector<std::string> linked;
   for (const auto& [agent, node] : roster_.nodes()) {
-    if (node.is_linked()) linked.push_back(agent);
+    if (node->is_linked()) linked.push_back(agent);
   }
   for (const std::string& agent : linked) dismiss(*roster_.find(agent), farewell_);
   roster_.forget_the_lost();

@@ -20,7 +20,7 @@ std::optional<Roster::Place> Roster::place_of(const Join& join) const {
 
 std::optional<Refused> Roster::admit(const Join& join) {
   if (auto refused = conflict(join)) return refused;
-  Node& node = nodes_[join.agent];
+  Node& node = *nodes_.emplace(join.agent, std::make_unique<Node>()).first->second;
   node.join = join;
   node.came = ++came_;
   if (!open_ || !seat(node)) spares_[node.came] = join.agent;
@@ -86,7 +86,7 @@ void Roster::leave_seat(Node& node) {
 }
 
 Node& Roster::arrived(const std::string& agent, std::string address) {
-  Node& node = nodes_.at(agent);
+  Node& node = *nodes_.at(agent);
   node.address = std::move(address);
   node.state = node.has_seat ? NodeState::waiting : NodeState::spare;
   if (node.has_seat) ++present_;
@@ -106,18 +106,18 @@ void Roster::forget(const std::string& agent) {
 }
 
 void Roster::forget_the_lost() {
-  std::erase_if(nodes_, [](const auto& entry) { return entry.second.state == NodeState::lost; });
+  std::erase_if(nodes_, [](const auto& entry) { return entry.second->state == NodeState::lost; });
 }
 
 void Roster::open() {
   open_ = true;
   for (const auto& [came, agent] : seats_) {
-    Node& node = nodes_.at(agent);
+    Node& node = *nodes_.at(agent);
     if (node.is_linked()) node.state = NodeState::waiting;
     node.part.reset();
   }
   for (auto spare = spares_.begin(); spare != spares_.end() && seated() < size_.most;) {
-    Node& node = nodes_.at(spare->second);
+    Node& node = *nodes_.at(spare->second);
     if (!seat(node)) {
       ++spare;
       continue;
@@ -131,7 +131,7 @@ void Roster::close() {
   open_ = false;
   std::vector<Node*> unlinked;
   for (const auto& [came, agent] : seats_) {
-    if (Node& node = nodes_.at(agent); !node.is_linked()) unlinked.push_back(&node);
+    if (Node& node = *nodes_.at(agent); !node.is_linked()) unlinked.push_back(&node);
   }
   for (Node* const node : unlinked) {
     leave_seat(*node);
@@ -141,12 +141,12 @@ void Roster::close() {
 
 Node* Roster::find(const std::string& agent) {
   const auto found = nodes_.find(agent);
-  return found == nodes_.end() ? nullptr : &found->second;
+  return found == nodes_.end() ? nullptr : found->second.get();
 }
 
 const Node* Roster::find(const std::string& agent) const {
   const auto found = nodes_.find(agent);
-  return found == nodes_.end() ? nullptr : &found->second;
+  return found == nodes_.end() ? nullptr : found->second.get();
 }
 
 std::vector<std::string> Roster::members() const {
