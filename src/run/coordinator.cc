@@ -276,6 +276,8 @@ void Coordinator::end_attempt(Verdict verdict) {
   AttemptCourse& ended = course_now();
   ended.verdict = std::move(verdict);
   ended.ended = now_.wall;
+  // They were told of; their last lines would fill the memory of a job that restarts often.
+  if (course_.attempts.size() > 1) (course_.attempts.end() - 2)->verdict.exits = {};
   const Restarts::Next next = restarts_.after(ended.verdict, lived());
   course_.restarts = restarts_.count();
   interruption_.reset();
