@@ -106,9 +106,9 @@ class Roster {
   Size size_;
   bool open_ = true;
   std::unordered_map<std::string, std::unique_ptr<Node>> nodes_;
-  std::map<std::uint64_t, std::string> seats_;   // members, in the order of joining
-  std::map<std::uint64_t, std::string> spares_;  // with and without links
-  std::map<Place, std::string> places_;          // of members
+  std::map<std::uint64_t, Node*> seats_;   // members, in the order of joining
+  std::map<std::uint64_t, Node*> spares_;  // with and without links
+  std::map<Place, Node*> places_;          // of members
   int present_ = 0;
   std::uint64_t came_ = 0;
 };

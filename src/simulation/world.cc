@@ -110,11 +110,11 @@ void World::link(Agent& agent) {
   agent.begin();
 }
 
-void World::happened(const run::Event& event) {
+void World::happened(run::Event event) {
   if (const auto* left = std::get_if<run::Left>(&event)) {
     trace("root: {} left{}", left->agent, left->loss ? ": " + left->loss->words : " in good order");
   }
-  coordinator_->on(event, timeline_.moment());
+  coordinator_->on(std::move(event), timeline_.moment());
   carry_out();
 }
 
@@ -187,7 +187,8 @@ void World::act(const run::Arrange& request) {
       static_cast<std::size_t>(dice_.number(0, static_cast<int>(plan.parts.size()) - 1));
   const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 6s) : dice_.time(0ms, 20ms);
   timeline_.in(takes, [this, answer = std::move(answer)]() mutable {
-    root().process().deliver([this, answer = std::move(answer)] { happened(answer); });
+    root().process().deliver(
+        [this, answer = std::move(answer)]() mutable { happened(std::move(answer)); });
   });
 }
 

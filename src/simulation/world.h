@@ -81,7 +81,7 @@ class World {
   void link(Agent& agent);
   void strike(const Fault& fault);
   void put_in(const Fault& fault);
-  void happened(const run::Event& event);
+  void happened(run::Event event);
   void carry_out();
   void wait();
   void act(run::Send& send);
