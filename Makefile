@@ -48,10 +48,12 @@ test-newer: release  ## tests with the Slurm and Apptainer of Debian's next rele
 	  tools/newer env TOPRUN=$(TOPRUN) python3 -B tests/report.py tests/$${file}_test.py || missed=1; \
 	done; exit $$missed
 
-bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; the store beside libuv's
+bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; the store beside libuv's; the heart
 	tools/setup mpi --python
+	cmake --build build/release --target bench_run
 	python3 -B bench/launch.py
-	@missed=0; for part in topology store; do python3 -B bench/$$part.py || missed=1; done; exit $$missed
+	@missed=0; for part in topology store; do python3 -B bench/$$part.py || missed=1; done; \
+	  build/release/bench/run || missed=1; exit $$missed
 
 bench-failures: release  ## what happens when something breaks, beside torchrun; the kill matrix
 	tools/setup cluster --python

@@ -107,9 +107,9 @@ void Root::heard(const std::string& agent, const json& message) {
   if (*said) happened(run::Said{agent, **std::move(said)});
 }
 
-void Root::happened(const run::Event& event) {
+void Root::happened(run::Event event) {
   if (const auto* left = std::get_if<run::Left>(&event)) links_.erase(left->agent);
-  coordinator_.on(event, now());
+  coordinator_.on(std::move(event), now());
   carry_out();
 }
 

@@ -31,7 +31,7 @@ class Root {
  private:
   void add(const rendezvous::Join& join, std::shared_ptr<rendezvous::Link> link, run::Came came);
   void heard(const std::string& agent, const nlohmann::json& message);
-  void happened(const run::Event& event);
+  void happened(run::Event event);
   void carry_out();
   void wait();
   void look_for_the_absent();

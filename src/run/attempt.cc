@@ -56,6 +56,7 @@ void Coordinator::arrange() {
   attempt_ = {};
   attempt_.members = roster_.members();
   Arrange request{course_now().number, {}, {}};
+  request.members.reserve(attempt_.members.size());
   for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
     Node& node = *roster_.find(attempt_.members[i]);
     node.part = i;
@@ -71,12 +72,12 @@ void Coordinator::arrange() {
   actions_.emplace_back(std::move(request));
 }
 
-void Coordinator::happened(const Arranged& arranged) {
+void Coordinator::happened(Arranged& arranged) {
   if (stage_ != Stage::arranging || arranged.attempt != course_now().number) return;
   if (!arranged.arrangement) {
     return end_attempt(early(CauseKind::launcher, arranged.arrangement.error()));
   }
-  attempt_.arrangement = *arranged.arrangement;
+  attempt_.arrangement = *std::move(arranged.arrangement);
   AttemptCourse& course = course_now();
   course.phases.ordered = now_.steady;
   for (const std::size_t i : attempt_.arrangement.nodes) {
@@ -203,12 +204,12 @@ void Coordinator::start() {
   count_newcomers();  // who came while this attempt was prepared
 }
 
-void Coordinator::said_while_running(Node& node, const ToRoot& message) {
+void Coordinator::said_while_running(Node& node, ToRoot& message) {
   Conductor& conductor = *attempt_.conductor;
   const std::size_t part = *node.part;
   const bool of_this_attempt = message.attempt == course_now().number;
-  if (const auto* output = std::get_if<OutputLines>(&message.what)) {
-    actions_.emplace_back(Show{node.join.agent, node.join.host, *output});
+  if (auto* output = std::get_if<OutputLines>(&message.what)) {
+    actions_.emplace_back(Show{node.join.agent, node.join.host, std::move(*output)});
   } else if (const auto* signalled = std::get_if<Signalled>(&message.what)) {
     conductor.signalled(part, signalled->signal);
   } else if (const auto* leaving = std::get_if<Leaving>(&message.what)) {
@@ -224,8 +225,8 @@ void Coordinator::said_while_running(Node& node, const ToRoot& message) {
     return;  // a word of an attempt that is over
   } else if (const auto* started = std::get_if<Started>(&message.what)) {
     one_more_started(node, *started);
-  } else if (const auto* exit = std::get_if<agent::WorkerExit>(&message.what)) {
-    exited(part, *exit);
+  } else if (auto* exit = std::get_if<agent::WorkerExit>(&message.what)) {
+    exited(part, std::move(*exit));
   } else if (const auto* was_last = std::get_if<Gone>(&message.what)) {
     gone(node, *was_last);
   } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
@@ -304,7 +305,7 @@ void Coordinator::carry_out_orders() {
       send_members(rendezvous::Stop{order.grace, order.reason});
     }
   }
-  if (attempt_.conductor->over()) end_attempt(attempt_.conductor->verdict());
+  if (attempt_.conductor->over()) end_attempt(std::move(*attempt_.conductor).verdict());
 }
 
 void Coordinator::remind() {

@@ -49,9 +49,9 @@ std::string hang_message(const std::vector<const agent::WorkerExit*>& absent,
 
 }  // namespace
 
-void Conductor::exited(std::size_t node, agent::WorkerExit exit, SteadyTime now) {
-  exit.host = hosts_[node];
-  exits_.push_back(exit);
+void Conductor::exited(std::size_t node, agent::WorkerExit ended, SteadyTime now) {
+  ended.host = hosts_[node];
+  const agent::WorkerExit& exit = exits_.emplace_back(std::move(ended));
   if (!exit.ours) --running_[node];
   if (!exit.failed() || exit.ours || trigger_ != Trigger::none) return;
   if (!agent::tells_only_of_a_lost_peer(exit)) {
@@ -186,7 +186,19 @@ std::vector<Conductor::Order> Conductor::take_orders() {
   return std::exchange(orders_, {});
 }
 
-Verdict Conductor::verdict() const {
+Verdict Conductor::verdict() const& {
+  Verdict verdict = verdict_without_exits();
+  verdict.exits = exits_;
+  return verdict;
+}
+
+Verdict Conductor::verdict() && {
+  Verdict verdict = verdict_without_exits();
+  verdict.exits = std::move(exits_);
+  return verdict;
+}
+
+Verdict Conductor::verdict_without_exits() const {
   const agent::WorkerExit* cause = agent::root_cause(exits_);
   const bool cause_is_known = cause != nullptr && !agent::tells_only_of_a_lost_peer(*cause);
   const bool all_well = std::ranges::none_of(exits_, &agent::WorkerExit::failed);
@@ -221,7 +233,6 @@ Verdict Conductor::verdict() const {
       for (const agent::WorkerExit* exit : absent) verdict.absent.push_back(*exit);
     }
   }
-  verdict.exits = exits_;
   verdict.told_to_end = signal_ != 0 || root_is_lost_;
   return verdict;
 }

@@ -81,7 +81,8 @@ class Conductor {
   std::size_t ended_ranks() const { return exits_.size(); }
   bool over() const { return gone_count_ == hosts_.size(); }
   bool has_gone(std::size_t node) const { return gone_[node] != 0; }
-  Verdict verdict() const;
+  Verdict verdict() const&;
+  Verdict verdict() &&;
 
  private:
   enum class Trigger { none, exit, lost, failed, left, grown, signal };
@@ -89,6 +90,7 @@ class Conductor {
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason);
   void stop(Trigger trigger, std::string reason, std::chrono::milliseconds grace);
+  Verdict verdict_without_exits() const;
   // Whether the exit only shows that its worker got the job's signal too.
   bool is_of_the_signal(const agent::WorkerExit* cause) const;
 

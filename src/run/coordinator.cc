@@ -62,9 +62,9 @@ std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& jo
   return refused;
 }
 
-void Coordinator::on(const Event& event, Moment now) {
+void Coordinator::on(Event event, Moment now) {
   now_ = now;
-  std::visit([this](const auto& what) { happened(what); }, event);
+  std::visit([this](auto& what) { happened(what); }, event);
   settle();
 }
 
@@ -144,7 +144,7 @@ void Coordinator::happened(const Came& came) {
   if (stage_ == Stage::running) count_newcomers();
 }
 
-void Coordinator::happened(const Said& said) {
+void Coordinator::happened(Said& said) {
   Node* const node = roster_.find(said.agent);
   if (node == nullptr || !node->has_seat || !node->is_linked()) return;
   switch (stage_) {
@@ -167,12 +167,13 @@ void Coordinator::happened(const Said& said) {
 void Coordinator::happened(const Left& left) {
   Node* const node = roster_.find(left.agent);
   if (node == nullptr) return;
+  if (stage_ >= Stage::asking) return roster_.forget(left.agent);
   const Loss loss = left.loss.value_or(Loss{Loss::Kind::closed, "the connection was closed"});
   const std::string host = node->join.host;
   const bool was_spare = node->state == NodeState::spare;
-  if (!node->has_seat || stage_ >= Stage::asking) {
+  if (!node->has_seat) {
     roster_.forget(left.agent);
-    if (was_spare && stage_ < Stage::asking) {
+    if (was_spare) {
       tell_user(fmt::format("{} no longer waits as a spare", host));
       if (stage_ == Stage::running) count_newcomers();
     }
@@ -201,7 +202,7 @@ void Coordinator::happened(const NodeEnded& ended) {
 
 void Coordinator::happened(const EngineTold& told) {
   if (stage_ != Stage::asking) return;
-  Verdict& verdict = course_.verdict;
+  Verdict& verdict = course_now().verdict;
   // Ranks that have saved and left with 0 are no reason to leave a preempted job unfinished.
   const bool matters =
       told.stop && (verdict.exit_code != 0 || told.stop->kind == CauseKind::preempted);
@@ -211,7 +212,7 @@ void Coordinator::happened(const EngineTold& told) {
     verdict.message = told.stop->words;
     verdict.exit.reset();
     verdict.node.clear();
-    course_now().verdict = verdict;
+    take_over_verdict();
   }
   conclude();
 }
@@ -276,6 +277,8 @@ void Coordinator::end_attempt(Verdict verdict) {
   AttemptCourse& ended = course_now();
   ended.verdict = std::move(verdict);
   ended.ended = now_.wall;
+  // They were told of; their last lines would fill the memory of a job that restarts often.
+  if (course_.attempts.size() > 1) (course_.attempts.end() - 2)->verdict.exits = {};
   const Restarts::Next next = restarts_.after(ended.verdict, lived());
   course_.restarts = restarts_.count();
   interruption_.reset();
@@ -300,11 +303,18 @@ void Coordinator::end_attempt(Verdict verdict) {
 }
 
 void Coordinator::end_run() {
-  course_.verdict = course_now().verdict;
+  take_over_verdict();
   if (!may_be_the_engines(course_.verdict)) return conclude();
   stage_ = Stage::asking;
   deadline_ = now_.steady + engine_limit;
   actions_.emplace_back(AskEngine{});
+}
+
+// The run's verdict is its last attempt's. The exits, of which there may be many, stay there.
+void Coordinator::take_over_verdict() {
+  std::vector<agent::WorkerExit> exits = std::exchange(course_now().verdict.exits, {});
+  course_.verdict = course_now().verdict;
+  course_now().verdict.exits = std::move(exits);
 }
 
 void Coordinator::conclude() {
@@ -324,7 +334,7 @@ void Coordinator::part() {
   to_come_ = others_may_still_come() ? roster_.size().most - roster_.seated() : 0;
   std::vector<std::string> linked;
   for (const auto& [agent, node] : roster_.nodes()) {
-    if (node.is_linked()) linked.push_back(agent);
+    if (node->is_linked()) linked.push_back(agent);
   }
   for (const std::string& agent : linked) dismiss(*roster_.find(agent), farewell_);
   roster_.forget_the_lost();

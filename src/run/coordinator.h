@@ -41,7 +41,7 @@ class Coordinator {
 
   // Whether an agent may join; if so, its Came follows, or nothing.
   std::optional<rendezvous::Refused> admit(const rendezvous::Join& join);
-  void on(const Event& event, Moment now);
+  void on(Event event, Moment now);
   // Nothing happened until now.
   void pass(Moment now);
 
@@ -75,9 +75,9 @@ class Coordinator {
   };
 
   void happened(const Came& came);
-  void happened(const Said& said);
+  void happened(Said& said);
   void happened(const Left& left);
-  void happened(const Arranged& arranged);
+  void happened(Arranged& arranged);
   void happened(const NodeEnded& ended);
   void happened(const EngineTold& told);
   void happened(const EndTold& told);
@@ -88,6 +88,7 @@ class Coordinator {
   void gather();
   void end_attempt(Verdict verdict);
   void end_run();
+  void take_over_verdict();
   void conclude();
   void said_between_attempts(Node& node, const rendezvous::ToRoot& message);
   void end_early(Verdict verdict);
@@ -102,7 +103,7 @@ class Coordinator {
   rendezvous::StoreAddress store_address() const;
   void said_while_preparing(Node& node, const rendezvous::ToRoot& message);
   void start();
-  void said_while_running(Node& node, const rendezvous::ToRoot& message);
+  void said_while_running(Node& node, rendezvous::ToRoot& message);
   void one_more_started(Node& node, const rendezvous::Started& started);
   void exited(std::size_t part, agent::WorkerExit exit);
   void gone(Node& node, const rendezvous::Gone& gone);

@@ -175,6 +175,26 @@ TEST(Coordinator, PreparingMayTakeAsLongAsTheContainer) {
   EXPECT_EQ(run.verdict().kind, view::CauseKind::launcher);
 }
 
+// A job of 12,500 nodes that restarts a thousand times would keep millions of last words.
+TEST(Coordinator, TheExitsOfAnAttemptAreKeptUntilTheNextHasEnded) {
+  Simple run(Simple::elastic(1, 2));
+  for (int node : {0, 1}) run.come(node);
+  for (std::size_t attempt = 0; attempt < 3; ++attempt) {
+    run.all_start(2);
+    agent::WorkerExit exit;
+    exit.exit_code = 1;
+    run.say(1, exit);
+    for (int node : {0, 1}) run.say(node, Gone{});
+    const auto& attempts = run.coordinator.course().attempts;
+    EXPECT_EQ(attempts[attempt].verdict.exits.size(), 1u);
+    if (attempt > 0) {
+      EXPECT_TRUE(attempts[attempt - 1].verdict.exits.empty());
+      EXPECT_TRUE(attempts[attempt - 1].verdict.exit);
+    }
+    run.after(2s);
+  }
+}
+
 TEST(Coordinator, StrangersAndTheGoneChangeNothing) {
   Simple run(Simple::elastic(1, 2));
   run.come(0);

@@ -26,7 +26,7 @@ struct AttemptCourse {
   Verdict verdict;
 };
 
-// … and of the whole run, whose verdict is the last attempt's.
+// … and of the whole run, whose verdict is the last attempt's, but for the exits.
 struct Course {
   WallTime started{};
   WallTime ended{};

@@ -20,19 +20,19 @@ std::optional<Roster::Place> Roster::place_of(const Join& join) const {
 
 std::optional<Refused> Roster::admit(const Join& join) {
   if (auto refused = conflict(join)) return refused;
-  Node& node = nodes_[join.agent];
+  Node& node = *nodes_.emplace(join.agent, std::make_unique<Node>()).first->second;
   node.join = join;
   node.came = ++came_;
-  if (!open_ || !seat(node)) spares_[node.came] = join.agent;
+  if (!open_ || !seat(node)) spares_[node.came] = &node;
   return std::nullopt;
 }
 
 std::optional<Refused> Roster::conflict(const Join& join) const {
-  if (nodes_.contains(join.agent)) {
+  if (const Node* const same = find(join.agent)) {
     return Refused{Refusal::rank_taken,
-                   fmt::format("an agent on {} has the same id", find(join.agent)->join.host)};
+                   fmt::format("an agent on {} has the same id", same->join.host)};
   }
-  const Join* const first = seats_.empty() ? nullptr : &find(seats_.begin()->second)->join;
+  const Join* const first = seats_.empty() ? nullptr : &seats_.begin()->second->join;
   if (first != nullptr && join.nnodes != 0 && first->nnodes != 0 && join.nnodes != first->nnodes) {
     return Refused{Refusal::job,
                    fmt::format("this agent was started for {} nodes, the root agent on {} for {}",
@@ -62,13 +62,13 @@ const Node* Roster::holder_of_place_of(const Join& join) const {
   const auto place = place_of(join);
   if (!place) return nullptr;
   const auto holder = places_.find(*place);
-  return holder == places_.end() ? nullptr : find(holder->second);
+  return holder == places_.end() ? nullptr : holder->second;
 }
 
 bool Roster::seat(Node& node) {
   if (seated() == size_.most || holder_of_place_of(node.join) != nullptr) return false;
-  seats_[node.came] = node.join.agent;
-  if (const auto place = place_of(node.join)) places_[*place] = node.join.agent;
+  seats_[node.came] = &node;
+  if (const auto place = place_of(node.join)) places_[*place] = &node;
   node.has_seat = true;
   if (node.is_linked()) ++present_;
   return true;
@@ -82,11 +82,11 @@ void Roster::leave_seat(Node& node) {
   if (node.is_linked()) --present_;
   const auto place = place_of(node.join);
   const auto holder = place ? places_.find(*place) : places_.end();
-  if (holder != places_.end() && holder->second == node.join.agent) places_.erase(holder);
+  if (holder != places_.end() && holder->second == &node) places_.erase(holder);
 }
 
 Node& Roster::arrived(const std::string& agent, std::string address) {
-  Node& node = nodes_.at(agent);
+  Node& node = *nodes_.at(agent);
   node.address = std::move(address);
   node.state = node.has_seat ? NodeState::waiting : NodeState::spare;
   if (node.has_seat) ++present_;
@@ -106,18 +106,17 @@ void Roster::forget(const std::string& agent) {
 }
 
 void Roster::forget_the_lost() {
-  std::erase_if(nodes_, [](const auto& entry) { return entry.second.state == NodeState::lost; });
+  std::erase_if(nodes_, [](const auto& entry) { return entry.second->state == NodeState::lost; });
 }
 
 void Roster::open() {
   open_ = true;
-  for (const auto& [came, agent] : seats_) {
-    Node& node = nodes_.at(agent);
-    if (node.is_linked()) node.state = NodeState::waiting;
-    node.part.reset();
+  for (const auto& [came, node] : seats_) {
+    if (node->is_linked()) node->state = NodeState::waiting;
+    node->part.reset();
   }
   for (auto spare = spares_.begin(); spare != spares_.end() && seated() < size_.most;) {
-    Node& node = nodes_.at(spare->second);
+    Node& node = *spare->second;
     if (!seat(node)) {
       ++spare;
       continue;
@@ -130,38 +129,37 @@ void Roster::open() {
 void Roster::close() {
   open_ = false;
   std::vector<Node*> unlinked;
-  for (const auto& [came, agent] : seats_) {
-    if (Node& node = nodes_.at(agent); !node.is_linked()) unlinked.push_back(&node);
+  for (const auto& [came, node] : seats_) {
+    if (!node->is_linked()) unlinked.push_back(node);
   }
   for (Node* const node : unlinked) {
     leave_seat(*node);
-    spares_[node->came] = node->join.agent;
+    spares_[node->came] = node;
   }
 }
 
 Node* Roster::find(const std::string& agent) {
   const auto found = nodes_.find(agent);
-  return found == nodes_.end() ? nullptr : &found->second;
+  return found == nodes_.end() ? nullptr : found->second.get();
 }
 
 const Node* Roster::find(const std::string& agent) const {
   const auto found = nodes_.find(agent);
-  return found == nodes_.end() ? nullptr : &found->second;
+  return found == nodes_.end() ? nullptr : found->second.get();
 }
 
 std::vector<std::string> Roster::members() const {
   std::vector<std::string> agents;
   agents.reserve(seats_.size());
-  for (const auto& [came, agent] : seats_) agents.push_back(agent);
+  for (const auto& [came, node] : seats_) agents.push_back(node->join.agent);
   return agents;
 }
 
 int Roster::newcomers() const {
   std::set<Place> taken;
   int count = 0;
-  for (const auto& [came, agent] : spares_) {
+  for (const auto& [came, node] : spares_) {
     if (seated() + count == size_.most) break;
-    const Node* const node = find(agent);
     if (!node->is_linked() || holder_of_place_of(node->join) != nullptr) continue;
     const auto place = place_of(node->join);
     if (!place || taken.insert(*place).second) ++count;
@@ -171,7 +169,7 @@ int Roster::newcomers() const {
 
 std::vector<std::string> Roster::missing(const std::vector<std::string>& all) const {
   std::set<std::string_view> here;
-  for (const auto& [came, agent] : seats_) here.insert(find(agent)->join.host);
+  for (const auto& [came, node] : seats_) here.insert(node->join.host);
   std::vector<std::string> names;
   for (const std::string& name : all) {
     if (!here.contains(name)) names.push_back(name);

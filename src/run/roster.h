@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,13 +35,14 @@ struct Size {
 enum class NodeState { admitted, spare, waiting, preparing, ready, running, gone, lost, leaving };
 
 struct Node {
-  rendezvous::Join join;
-  std::string address;  // where it dialled from; empty for the root's own process
+  // First what is looked at with each message: of a hundred thousand nodes, few are in a cache.
   NodeState state = NodeState::admitted;
   bool has_seat = false;              // a member of the job; lost and leaving ones are not
   std::optional<std::size_t> part{};  // its index in the attempt that runs
   std::optional<int> leaves_by{};     // the signal by which its agent alone was told to end
   std::uint64_t came = 0;             // counts all
+  std::string address;                // where it dialled from; empty for the root's own process
+  rendezvous::Join join;
 
   bool is_linked() const {
     return state != NodeState::admitted && state != NodeState::lost && state != NodeState::leaving;
@@ -75,7 +77,7 @@ class Roster {
 
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
-  const std::unordered_map<std::string, Node>& nodes() const { return nodes_; }
+  const std::unordered_map<std::string, std::unique_ptr<Node>>& nodes() const { return nodes_; }
   // In the order of joining; with links, once closed.
   std::vector<std::string> members() const;
 
@@ -103,10 +105,10 @@ class Roster {
 
   Size size_;
   bool open_ = true;
-  std::unordered_map<std::string, Node> nodes_;
-  std::map<std::uint64_t, std::string> seats_;   // members, in the order of joining
-  std::map<std::uint64_t, std::string> spares_;  // with and without links
-  std::map<Place, std::string> places_;          // of members
+  std::unordered_map<std::string, std::unique_ptr<Node>> nodes_;
+  std::map<std::uint64_t, Node*> seats_;   // members, in the order of joining
+  std::map<std::uint64_t, Node*> spares_;  // with and without links
+  std::map<Place, Node*> places_;          // of members
   int present_ = 0;
   std::uint64_t came_ = 0;
 };

@@ -20,8 +20,9 @@ struct Verdict {
   std::optional<agent::WorkerExit>
       exit;  // for exit, signal and hang: of the rank that failed first
   std::vector<agent::WorkerExit> absent;  // for hang: the ranks that did not come to a collective
-  std::vector<agent::WorkerExit> exits;   // all that were reported
-  bool told_to_end = false;               // the job has to end, whatever else happened
+  // All that were reported; kept until the next attempt has ended.
+  std::vector<agent::WorkerExit> exits;
+  bool told_to_end = false;  // the job has to end, whatever else happened
 };
 
 }  // namespace toprun::run

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "simulation/world.h"
 
 namespace toprun::simulation {
@@ -14,32 +15,32 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr milliseconds keeper_patience{10'000};  // with an agent that does not beat
-constexpr std::size_t most_remembered = 64;
+constexpr std::size_t most_remembered = 16;
+constexpr std::string_view id_prefix = "agent";
 constexpr const char* own_error = "ValueError: a label is out of range";
 
+bool is_of_an_attempt(const rendezvous::ToRoot& message) {
+  return message.attempt && (std::holds_alternative<rendezvous::Ready>(message.what) ||
+                             std::holds_alternative<rendezvous::Gone>(message.what) ||
+                             std::holds_alternative<rendezvous::Started>(message.what) ||
+                             std::holds_alternative<rendezvous::Failed>(message.what) ||
+                             std::holds_alternative<agent::WorkerExit>(message.what));
+}
+
 }  // namespace
-
-void Process::deliver(std::function<void()> what) {
-  if (!alive_) return;
-  if (!stopped_) return what();
-  waiting_.push_back(std::move(what));
-}
-
-void Process::go_on() {
-  stopped_ = false;
-  while (alive_ && !stopped_ && !waiting_.empty()) {
-    const auto what = std::move(waiting_.front());
-    waiting_.pop_front();
-    what();
-  }
-}
 
 Agent::Agent(World& world, int index, Dice dice)
     : world_(world),
       index_(index),
-      id_(fmt::format("agent{}", index)),
+      id_(fmt::format("{}{}", id_prefix, index)),
       host_(fmt::format("n{}", index)),
       dice_(dice) {}
+
+std::optional<std::size_t> Agent::index_in(std::string_view id) {
+  if (!id.starts_with(id_prefix)) return std::nullopt;
+  const auto index = parse_int(id.substr(id_prefix.size()));
+  return index ? std::optional(static_cast<std::size_t>(*index)) : std::nullopt;
+}
 
 rendezvous::Join Agent::join() const {
   const Scenario& scenario = world_.scenario();
@@ -69,18 +70,16 @@ void Agent::begin() {
 }
 
 void Agent::on(run::PartEvent event) {
-  process_.deliver([self = shared_from_this(), event = std::move(event)] {
-    if (self->part_->over()) return;
-    self->part_->on(event, self->world_.timeline().now());
-    self->carry_out();
+  process_.deliver([this, event = std::move(event)] {
+    if (part_->over()) return;
+    part_->on(event, world_.timeline().now());
+    carry_out();
   });
 }
 
 void Agent::carry_out() {
   for (auto actions = part_->take(); !actions.empty(); actions = part_->take()) {
-    for (const run::PartAction& action : actions) {
-      std::visit([this](const auto& what) { act(what); }, action);
-    }
+    for (run::PartAction& action : actions) std::visit([this](auto& what) { act(what); }, action);
   }
   if (part_->over()) return leave();
   wait();
@@ -88,11 +87,11 @@ void Agent::carry_out() {
 
 void Agent::wait() {
   if (!part_->wake_at()) return;
-  world_.timeline().at(*part_->wake_at(), [self = shared_from_this()] {
-    self->process_.deliver([self] {
-      if (self->part_->over()) return;
-      self->part_->pass(self->world_.timeline().now());
-      self->carry_out();
+  world_.timeline().at(*part_->wake_at(), [this] {
+    process_.deliver([this] {
+      if (part_->over()) return;
+      part_->pass(world_.timeline().now());
+      carry_out();
     });
   });
 }
@@ -100,35 +99,30 @@ void Agent::wait() {
 // The process ends; the root's own does with the root.
 void Agent::leave() {
   if (is_own() || !process_.is_alive()) return;
-  world_.trace(host_ + " leaves");
+  world_.trace("{} leaves", host_);
   link_->close(Link::to_root);
   process_.die();
 }
 
-void Agent::told(const rendezvous::ToNode& message) {
-  on(run::Told{message});
+void Agent::told(rendezvous::ToNode message) {
+  on(run::Told{std::move(message)});
 }
 
 void Agent::root_lost(rendezvous::Loss loss) {
   on(run::RootLost{std::move(loss)});
 }
 
-void Agent::act(const run::Report& report) {
-  if (reported_.size() < most_remembered) reported_.push_back(report.message);
-  world_.to_root(*this, report.message);
+void Agent::act(run::Report& report) {
+  if (reported_.size() < most_remembered && is_of_an_attempt(report.message)) {
+    reported_.push_back(report.message);
+  }
+  world_.to_root(*this, std::move(report.message));
 }
 
 // What it had said in an attempt that is over comes once more, as a slow network's would.
 void Agent::say_again_what_was_old() {
   for (const rendezvous::ToRoot& message : reported_) {
-    const bool of_an_attempt = std::holds_alternative<rendezvous::Ready>(message.what) ||
-                               std::holds_alternative<rendezvous::Gone>(message.what) ||
-                               std::holds_alternative<rendezvous::Started>(message.what) ||
-                               std::holds_alternative<rendezvous::Failed>(message.what) ||
-                               std::holds_alternative<agent::WorkerExit>(message.what);
-    if (of_an_attempt && message.attempt && message.attempt < part_->assignment().attempt) {
-      world_.to_root(*this, message);
-    }
+    if (message.attempt < part_->assignment().attempt) world_.to_root(*this, message);
   }
 }
 
@@ -136,12 +130,12 @@ void Agent::act(const run::FindStore& find) {
   const int attempt = find.assignment.attempt;
   const std::string store = find.assignment.store.agent;
   const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
-  world_.timeline().in(takes, [self = shared_from_this(), attempt, store] {
-    if (self->world_.can_reach(store)) {
-      return self->on(run::StoreFound{attempt, std::string("10.0.0.1")});
+  world_.timeline().in(takes, [this, attempt, store] {
+    if (world_.can_reach(store)) {
+      return on(run::StoreFound{attempt, std::string("10.0.0.1")});
     }
-    self->world_.timeline().in(self->dice_.time(500ms, 5s), [self, attempt] {
-      self->on(run::StoreFound{attempt, fail("cannot reach the store")});
+    world_.timeline().in(dice_.time(500ms, 5s), [this, attempt] {
+      on(run::StoreFound{attempt, fail("cannot reach the store")});
     });
   });
 }
@@ -149,31 +143,34 @@ void Agent::act(const run::FindStore& find) {
 void Agent::act(const run::AwaitContainer& await) {
   const milliseconds takes =
       attempt_ >= 0 ? 0ms : world_.scenario().container_takes + dice_.time(0ms, 3s);
-  world_.timeline().in(takes, [self = shared_from_this(), attempt = await.attempt] {
+  world_.timeline().in(takes, [this, attempt = await.attempt] {
     const Result<void> failed = fail("the image is not there");
-    self->on(run::ContainerUp{attempt, self->container_fails ? failed : Result<void>{}});
+    on(run::ContainerUp{attempt, container_fails ? failed : Result<void>{}});
   });
 }
 
 void Agent::act(const run::StartWorkers& start) {
-  world_.timeline().in(dice_.time(1ms, 50ms), [self = shared_from_this(), start] {
-    self->process_.deliver([self, start] { self->start_workers(start); });
+  const rendezvous::Assignment& part = start.assignment;
+  world_.timeline().in(dice_.time(1ms, 50ms), [this, attempt = part.attempt,
+                                               first_rank = part.first_rank, count = part.nproc] {
+    process_.deliver(
+        [this, attempt, first_rank, count] { start_workers(attempt, first_rank, count); });
   });
 }
 
-void Agent::start_workers(const run::StartWorkers& start) {
+void Agent::start_workers(int attempt, int first_rank, int count) {
   if (workers_fail_to_start) return on(run::WorkersStarted{fail("no such program")});
-  world_.expect(living_workers() == 0, host_ + " starts ranks beside those of another attempt");
-  attempt_ = start.assignment.attempt;
+  world_.expect(living_workers() == 0, "{} starts ranks beside those of another attempt", host_);
+  attempt_ = attempt;
   stopping_ = false;
   ++told_;
   workers_.clear();
-  for (int i = 0; i < start.assignment.nproc; ++i) {
-    workers_.push_back({start.assignment.first_rank + i, attempt_, true,
-                        dice_.chance(world_.scenario().stubborn_percent)});
+  for (int i = 0; i < count; ++i) {
+    workers_.push_back(
+        {first_rank + i, attempt_, true, dice_.chance(world_.scenario().stubborn_percent)});
   }
-  world_.workers_started(*this, start.assignment);
-  on(run::WorkersStarted{rendezvous::Started{start.assignment.first_rank, ""}});
+  world_.workers_started(*this, attempt, first_rank, count);
+  on(run::WorkersStarted{rendezvous::Started{first_rank, ""}});
 }
 
 int Agent::living_workers() const {
@@ -199,8 +196,8 @@ void Agent::worker_ends(std::size_t worker, int attempt, int code, int signal, b
   exit.ours = ours;
   exit.ended = world_.timeline().now();
   exit.exception = std::move(exception);
-  world_.trace(fmt::format("{}: rank {} ends with {} signal {}{}", host_, exit.rank, code, signal,
-                           ours ? ", told to" : ""));
+  world_.trace("{}: rank {} ends with {} signal {}{}", host_, exit.rank, code, signal,
+               ours ? ", told to" : "");
   on(run::WorkerEnded{exit});
   if (exit.failed()) world_.peers_are_missed(attempt);
   if (living_workers() == 0) on(run::WorkersGone{});
@@ -211,8 +208,8 @@ void Agent::rank_raises(int rank, int code, milliseconds takes) {
   const int attempt = attempt_;
   const auto worker = static_cast<std::size_t>(rank);
   workers_[worker].raised = true;
-  world_.timeline().in(takes, [self = shared_from_this(), worker, code, attempt] {
-    self->worker_ends(worker, attempt, code, 0, self->stopping_, own_error);
+  world_.timeline().in(takes, [this, worker, code, attempt] {
+    worker_ends(worker, attempt, code, 0, stopping_, own_error);
   });
   world_.peers_are_missed(attempt);
 }
@@ -226,18 +223,18 @@ void Agent::peers_are_missed(int attempt) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     // It has an error of its own, or hangs.
     if (!workers_[i].alive || workers_[i].raised || dice_.chance(40)) continue;
-    world_.timeline().in(dice_.time(1ms, 3s), [self = shared_from_this(), i, attempt] {
-      self->worker_ends(i, attempt, 1, 0, self->stopping_,
-                        "RuntimeError: Connection closed by peer [10.0.0.2]:4711");
+    world_.timeline().in(dice_.time(1ms, 3s), [this, i, attempt] {
+      worker_ends(i, attempt, 1, 0, stopping_,
+                  "RuntimeError: Connection closed by peer [10.0.0.2]:4711");
     });
   }
 }
 
 void Agent::work_is_done(int attempt) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    world_.timeline().in(dice_.time(0ms, 200ms), [self = shared_from_this(), i, attempt] {
-      if (i < self->workers_.size() && self->workers_[i].raised) return;
-      self->worker_ends(i, attempt, 0, 0, false, "");
+    world_.timeline().in(dice_.time(0ms, 200ms), [this, i, attempt] {
+      if (i < workers_.size() && workers_[i].raised) return;
+      worker_ends(i, attempt, 0, 0, false, "");
     });
   }
 }
@@ -248,9 +245,9 @@ void Agent::act(const run::StopWorkers& stop) {
     const bool stubborn = workers_[i].stubborn;
     const milliseconds takes = stubborn ? stop.grace : std::min(stop.grace, dice_.time(0ms, 900ms));
     const int signal = stubborn || stop.grace == 0ms ? SIGKILL : SIGTERM;
-    world_.timeline().in(takes, [self = shared_from_this(), i, signal, attempt = attempt_] {
-      const bool raised = i < self->workers_.size() && self->workers_[i].raised;
-      self->worker_ends(i, attempt, 0, signal, true, raised ? own_error : "");
+    world_.timeline().in(takes, [this, i, signal, attempt = attempt_] {
+      const bool raised = i < workers_.size() && workers_[i].raised;
+      worker_ends(i, attempt, 0, signal, true, raised ? own_error : "");
     });
   }
   if (living_workers() == 0) on(run::WorkersGone{});
@@ -260,15 +257,14 @@ void Agent::act(const run::InterruptWorkers& interrupt) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     if (workers_[i].stubborn) continue;
     const int signal = dice_.chance(world_.scenario().graceful_percent) ? 0 : interrupt.signal;
-    world_.timeline().in(dice_.time(0ms, 900ms),
-                         [self = shared_from_this(), i, signal, attempt = attempt_] {
-                           self->worker_ends(i, attempt, 0, signal, true, "");
-                         });
+    world_.timeline().in(dice_.time(0ms, 900ms), [this, i, signal, attempt = attempt_] {
+      worker_ends(i, attempt, 0, signal, true, "");
+    });
   }
 }
 
 void Agent::act(const run::TellUser& tell) {
-  world_.trace(host_ + " says: " + tell.text);
+  world_.trace("{} says: {}", host_, tell.text);
 }
 
 void Agent::workers_die() {
@@ -283,7 +279,7 @@ void Agent::agent_dies() {
   if (!lives()) return;
   process_.die();
   if (link_) link_->break_off(Link::to_root);
-  world_.timeline().in(dice_.time(0ms, 20ms), [self = shared_from_this()] { self->workers_die(); });
+  world_.timeline().in(dice_.time(0ms, 20ms), [this] { workers_die(); });
   world_.process_ended(*this);
 }
 
@@ -313,11 +309,11 @@ void Agent::stop_for(milliseconds time) {
   process_.stop();
   if (link_) link_->cut(Link::to_root);
   const bool too_long = time >= keeper_patience;
-  world_.timeline().in(std::min(time, keeper_patience), [self = shared_from_this(), too_long] {
-    if (!self->lives()) return;
-    if (too_long) return self->agent_dies();
-    if (self->link_) self->link_->mend(Link::to_root);
-    self->process_.go_on();
+  world_.timeline().in(std::min(time, keeper_patience), [this, too_long] {
+    if (!lives()) return;
+    if (too_long) return agent_dies();
+    if (link_) link_->mend(Link::to_root);
+    process_.go_on();
   });
 }
 

@@ -1,47 +1,29 @@
 #pragma once
 
-#include <deque>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "run/node_part.h"
 #include "simulation/link.h"
+#include "simulation/process.h"
 #include "simulation/scenario.h"
 
 namespace toprun::simulation {
 
 class World;
 
-// A process that may be stopped for a while (SIGSTOP): what comes to it then waits.
-class Process {
- public:
-  void deliver(std::function<void()> what);
-  void stop() { stopped_ = true; }
-  void go_on();
-  void die() { alive_ = false; }
-  void drop() { waiting_.clear(); }
-  bool is_alive() const { return alive_; }
-  bool is_stopped() const { return stopped_; }
-
- private:
-  bool alive_ = true;
-  bool stopped_ = false;
-  std::deque<std::function<void()>> waiting_;
-};
-
 // One node's agent, its keeper and its ranks, in virtual time. The program under test is its
 // NodePart; what stands here is the machine around it.
-class Agent : public std::enable_shared_from_this<Agent> {
+class Agent {
  public:
   Agent(World& world, int index, Dice dice);
 
   rendezvous::Join join() const;
   // Links it with the root, which has admitted it; it begins once it has read that.
-  void attach(std::shared_ptr<Link> link) { link_ = std::move(link); }
+  void attach(std::unique_ptr<Link> link) { link_ = std::move(link); }
   void begin();
-  void told(const rendezvous::ToNode& message);
+  void told(rendezvous::ToNode message);
   void root_lost(rendezvous::Loss loss);
 
   // A rank raises, which its peers notice, and ends a little later.
@@ -63,6 +45,7 @@ class Agent : public std::enable_shared_from_this<Agent> {
   int index() const { return index_; }
   bool is_own() const { return index_ == 0; }
   const std::string& id() const { return id_; }
+  static std::optional<std::size_t> index_in(std::string_view id);
   const std::string& host() const { return host_; }
   bool lives() const { return process_.is_alive(); }
   bool is_over() const { return !lives() || (part_ && part_->over()); }
@@ -90,7 +73,7 @@ class Agent : public std::enable_shared_from_this<Agent> {
   void on(run::PartEvent event);
   void carry_out();
   void wait();
-  void act(const run::Report& report);
+  void act(run::Report& report);
   void act(const run::FindStore& find);
   void act(const run::AwaitContainer& await);
   void act(const run::StartWorkers& start);
@@ -103,7 +86,7 @@ class Agent : public std::enable_shared_from_this<Agent> {
   void act(const run::ShowSummary&) {}
   void act(const run::TellEndWithoutRoot&) {}
   void act(const run::TellKeeperOfSilence&) {}
-  void start_workers(const run::StartWorkers& start);
+  void start_workers(int attempt, int first_rank, int count);
   void worker_ends(std::size_t worker, int attempt, int code, int signal, bool ours,
                    std::string exception);
   void workers_die();
@@ -116,7 +99,7 @@ class Agent : public std::enable_shared_from_this<Agent> {
   Dice dice_;
   Process process_;
   std::optional<run::NodePart> part_;
-  std::shared_ptr<Link> link_;
+  std::unique_ptr<Link> link_;
   std::vector<Worker> workers_;
   int attempt_ = -1;
   int told_ = 0;  // counts the starts, so that an old timer does nothing

@@ -6,73 +6,62 @@ namespace toprun::simulation {
 
 using rendezvous::Loss;
 
-void Link::send(Direction direction, std::function<void()> arrives) {
-  last_[direction] =
-      std::max(last_[direction], timeline_.now() + dice_.time(milliseconds(0), slowest_));
-  held_[direction].push_back(std::move(arrives));
-  timeline_.at(last_[direction],
-               [self = shared_from_this(), direction] { self->hurry(direction); });
-}
-
-// Delivers the oldest, unless nothing passes.
-void Link::hurry(Direction direction) {
-  if (muted_[direction] % 2 == 1 || held_[direction].empty()) return;
-  const auto arrives = std::move(held_[direction].front());
-  held_[direction].pop_front();
-  if (over_[direction]) return;
-  ends_[direction].deliver([self = shared_from_this(), direction, arrives] {
-    if (!self->over_[direction]) arrives();
-  });
+SteadyTime Link::arrival(Direction direction) {
+  SteadyTime& last = ways_[direction].last;
+  last = std::max(last, timeline_.now() + dice_.time(milliseconds(0), slowest_));
+  return last;
 }
 
 void Link::close(Direction direction) {
   const auto other = direction == to_root ? to_node : to_root;
-  send(direction, [self = shared_from_this(), direction, other] {
-    self->end(direction, std::nullopt);
-    self->send(other, [self, other] { self->end(other, std::nullopt); });
+  send(direction, [this, direction, other] {
+    end(direction, std::nullopt);
+    send(other, [this, other] { end(other, std::nullopt); });
   });
 }
 
 void Link::break_off(Direction direction) {
   const auto other = direction == to_root ? to_node : to_root;
-  over_[other] = true;
-  send(direction, [self = shared_from_this(), direction] {
-    self->end(direction, Loss{Loss::Kind::closed, "the connection was closed"});
+  ways_[other].over = true;
+  send(direction, [this, direction] {
+    end(direction, Loss{Loss::Kind::closed, "the connection was closed"});
   });
 }
 
 void Link::fall_silent(Direction direction) {
   const auto other = direction == to_root ? to_node : to_root;
-  over_[other] = true;
-  if (muted_[direction] % 2 == 0) mute(direction);
+  ways_[other].over = true;
+  if (!is_muted(direction)) mute(direction);
 }
 
 void Link::cut(Direction direction) {
-  if (muted_[direction] % 2 == 0) mute(direction);
+  if (!is_muted(direction)) mute(direction);
 }
 
 void Link::mute(Direction direction) {
-  const int mark = ++muted_[direction];
-  timeline_.in(silence, [self = shared_from_this(), direction, mark] {
-    if (self->muted_[direction] != mark || self->over_[direction]) return;
+  const int mark = ++ways_[direction].muted;
+  timeline_.in(silence, [this, direction, mark] {
+    if (ways_[direction].muted != mark || ways_[direction].over) return;
     const auto other = direction == to_root ? to_node : to_root;
-    self->end(direction, Loss{Loss::Kind::silent, "no word for 10 s"});
-    self->send(other, [self, other] {
-      self->end(other, Loss{Loss::Kind::closed, "the connection was closed"});
+    end(direction, Loss{Loss::Kind::silent, "no word for 10 s"});
+    send(other, [this, other] {
+      end(other, Loss{Loss::Kind::closed, "the connection was closed"});
     });
   });
 }
 
 void Link::mend(Direction direction) {
-  if (muted_[direction] % 2 == 0) return;
-  ++muted_[direction];
-  for (std::size_t waiting = held_[direction].size(); waiting > 0; --waiting) hurry(direction);
+  if (!is_muted(direction)) return;
+  ++ways_[direction].muted;
+  for (Do& arrives : std::exchange(ways_[direction].held, {}))
+    deliver(direction, std::move(arrives));
 }
 
 void Link::end(Direction at_the_end_of, std::optional<Loss> loss) {
-  if (over_[at_the_end_of]) return;
-  over_[at_the_end_of] = true;
-  ends_[at_the_end_of].deliver([over = ends_[at_the_end_of].over, loss] { over(loss); });
+  if (ways_[at_the_end_of].over) return;
+  ways_[at_the_end_of].over = true;
+  End& end = ways_[at_the_end_of].end;
+  end.process.deliver([&end, loss = std::move(loss)] { end.over(loss); });
 }
 
 }  // namespace toprun::simulation

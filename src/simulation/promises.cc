@@ -10,38 +10,39 @@ using view::CauseKind;
 
 void World::check_assignment(const std::string& to, const rendezvous::Assignment& assignment) {
   Handed& handed = handed_[assignment.attempt];
-  if (handed.ranks == 0) handed.world_size = assignment.world_size;
-  expect(handed.world_size == assignment.world_size,
-         fmt::format("attempt {}: {} is told of another world size", assignment.attempt, to));
-  const bool once = handed.first_ranks.emplace(assignment.first_rank, to).second;
-  expect(once, fmt::format("attempt {}: rank {} is given twice", assignment.attempt,
-                           assignment.first_rank));
-  handed.ranks += assignment.nproc;
-  expect(handed.ranks <= handed.world_size,
-         fmt::format("attempt {}: more ranks than its world has", assignment.attempt));
+  if (handed.given.empty()) handed.given.resize(static_cast<std::size_t>(assignment.world_size));
+  expect(std::ssize(handed.given) == assignment.world_size,
+         "attempt {}: {} is told of another world size", assignment.attempt, to);
+  for (int rank = assignment.first_rank; rank < assignment.first_rank + assignment.nproc; ++rank) {
+    const bool is_one = rank >= 0 && rank < std::ssize(handed.given);
+    expect(is_one, "attempt {}: its world has no rank {}", assignment.attempt, rank);
+    if (!is_one) return;
+    expect(!handed.given[static_cast<std::size_t>(rank)], "attempt {}: rank {} is given twice",
+           assignment.attempt, rank);
+    handed.given[static_cast<std::size_t>(rank)] = true;
+  }
   const run::Node* const node = coordinator_->roster().find(to);
-  expect(node != nullptr && node->has_seat, to + " gets ranks but has no seat");
+  expect(node != nullptr && node->has_seat, "{} gets ranks but has no seat", to);
 }
 
 // No rank of an attempt starts before all nodes that the root still has are rid of those of the one
 // before.
-void World::workers_started(Agent& agent, const rendezvous::Assignment& assignment) {
-  const int attempt = assignment.attempt;
-  trace(fmt::format("{}: ranks {} to {} of attempt {} run", agent.host(), assignment.first_rank,
-                    assignment.first_rank + assignment.nproc - 1, attempt));
+void World::workers_started(Agent& agent, int attempt, int first_rank, int count) {
+  trace("{}: ranks {} to {} of attempt {} run", agent.host(), first_rank, first_rank + count - 1,
+        attempt);
   for (auto before = working_.begin(); before != working_.lower_bound(attempt); ++before) {
     for (const int index : before->second) {
       const Agent& other = *agents_[static_cast<std::size_t>(index)];
       const run::Node* const node = coordinator_->roster().find(other.id());
       expect(node == nullptr || !node->has_seat,
-             fmt::format("{} starts ranks of attempt {} while {} runs those of attempt {}",
-                         agent.host(), attempt, other.host(), before->first));
+             "{} starts ranks of attempt {} while {} runs those of attempt {}", agent.host(),
+             attempt, other.host(), before->first);
     }
   }
   working_[attempt].insert(agent.index());
   Handed& handed = handed_[attempt];
-  handed.started += assignment.nproc;
-  if (handed.started != handed.world_size || handed.disturbed) return;
+  handed.started += count;
+  if (handed.started != std::ssize(handed.given) || handed.disturbed) return;
   timeline_.in(scenario_.work, [this, attempt] {
     if (handed_[attempt].disturbed) return;
     for (const auto& one : agents_) one->work_is_done(attempt);
@@ -59,7 +60,7 @@ void World::check_attempt(const run::AttemptCourse& attempt) {
   }
   const std::string which = fmt::format("attempt {}: ", attempt.number);
   if (of_a_rank && !other_faults_) {
-    expect(first != nullptr, which + "nobody put in the cause: " + verdict.message);
+    expect(first != nullptr, "{}nobody put in the cause: {}", which, verdict.message);
     if (first == nullptr) return;
     const bool same_end = verdict.exit->ours || (verdict.exit->exit_code == first->code &&
                                                  verdict.exit->signal == first->signal);
@@ -67,16 +68,15 @@ void World::check_attempt(const run::AttemptCourse& attempt) {
     const bool alone = std::ranges::none_of(injected_, [&](const Injected& one) {
       return &one != first && one.attempt == attempt.number && one.at < first->at + slowest_exit;
     });
-    expect(
-        !alone || (same_end && verdict.node == first->host),
-        which + "the cause is said to be: " + verdict.message + ", but first was " + first->host);
+    expect(!alone || (same_end && verdict.node == first->host),
+           "{}the cause is said to be: {}, but first was {}", which, verdict.message, first->host);
   }
   expect(verdict.kind || first == nullptr || other_faults_,
-         which + "it is said to be well, but a rank failed");
+         "{}it is said to be well, but a rank failed", which);
   const bool enough = scenario_.agents >= scenario_.settings.size.least;
   if (!struck_ && enough) {
     const bool grown = verdict.kind == CauseKind::grown;
-    expect(!verdict.kind || grown, which + "nothing went wrong, but: " + verdict.message);
+    expect(!verdict.kind || grown, "{}nothing went wrong, but: {}", which, verdict.message);
   }
 }
 
@@ -84,9 +84,9 @@ void World::check_end() {
   const bool root_lives = agents_.front()->lives();
   expect(!root_lives || over_, "the root has not ended");
   for (const auto& one : agents_) {
-    expect(one->living_workers() == 0, one->host() + " has ranks left");
-    expect(one->is_over() || one->is_own() || one->link() == nullptr,
-           one->host() + "'s agent has not ended");
+    expect(one->living_workers() == 0, "{} has ranks left", one->host());
+    expect(one->is_over() || one->is_own() || one->link() == nullptr, "{}'s agent has not ended",
+           one->host());
   }
   if (!root_lives || !over_) return;
   const run::Course& course = coordinator_->course();
@@ -97,12 +97,11 @@ void World::check_end() {
          "more restarts than are allowed");
   for (const auto& one : agents_) {
     const auto ended_with = one->exit_code();
-    expect(
-        struck_ || !ended_with || *ended_with == code,
-        fmt::format("{} ends with {}, the run with {}", one->host(), ended_with.value_or(0), code));
+    expect(struck_ || !ended_with || *ended_with == code, "{} ends with {}, the run with {}",
+           one->host(), ended_with.value_or(0), code);
   }
   expect((code == 0) == !course.verdict.kind || course.verdict.told_to_end,
-         fmt::format("exit code {} with the cause \"{}\"", code, course.verdict.message));
+         "exit code {} with the cause \"{}\"", code, course.verdict.message);
   if (course.verdict.exit && course.verdict.kind == CauseKind::exit) {
     expect(code == agent::cause_code(*course.verdict.exit), "the exit code is not the cause's");
   }

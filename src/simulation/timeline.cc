@@ -3,12 +3,14 @@
 namespace toprun::simulation {
 
 bool Timeline::step(SteadyTime limit) {
-  if (queue_.empty() || queue_.top().time > limit) return false;
-  const Entry entry = queue_.top();
-  queue_.pop();
-  now_ = entry.time;
+  while (!queue_.empty() && queue_.begin()->second.empty()) queue_.erase(queue_.begin());
+  if (queue_.empty() || queue_.begin()->first > limit) return false;
+  auto& [time, due] = *queue_.begin();
+  now_ = time;
   ++steps_;
-  entry.what();
+  Do what = std::move(due.front());
+  due.pop_front();
+  what();
   return true;
 }
 

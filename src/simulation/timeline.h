@@ -1,10 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <queue>
-#include <random>
-#include <vector>
+#include <map>
+#include <utility>
 
 #include "base/clock.h"
 #include "run/events.h"
@@ -13,12 +14,12 @@ namespace toprun::simulation {
 
 using std::chrono::milliseconds;
 
+using Do = std::move_only_function<void()>;
+
 // Virtual time: what is to happen, in order. Equal times keep the order in which they were given.
 class Timeline {
  public:
-  using Do = std::function<void()>;
-
-  void at(SteadyTime time, Do what) { queue_.push({std::max(time, now_), ++given_, what}); }
+  void at(SteadyTime time, Do what) { queue_[std::max(time, now_)].push_back(std::move(what)); }
   void in(milliseconds time, Do what) { at(now_ + time, std::move(what)); }
   // The next thing; false: there is none before `limit`.
   bool step(SteadyTime limit);
@@ -27,26 +28,18 @@ class Timeline {
   std::uint64_t steps() const { return steps_; }
 
  private:
-  struct Entry {
-    SteadyTime time;
-    std::uint64_t number;
-    Do what;
-    bool operator<(const Entry& other) const {
-      return time != other.time ? time > other.time : number > other.number;
-    }
-  };
-  std::priority_queue<Entry> queue_;
+  std::map<SteadyTime, std::deque<Do>> queue_;
   SteadyTime now_ = SteadyTime() + std::chrono::hours(1);
-  std::uint64_t given_ = 0;
   std::uint64_t steps_ = 0;
 };
 
-// What a seed chooses.
+// What a seed chooses: SplitMix64 (Steele, Lea and Flood 2014), because every agent and every link
+// has dice of its own, and the state of the standard's engines is 2.5 kB.
 class Dice {
  public:
-  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+  explicit Dice(std::uint64_t seed) : state_(seed) {}
   int number(int least, int most) {
-    return least + static_cast<int>(engine_() % static_cast<std::uint64_t>(most - least + 1));
+    return least + static_cast<int>(next() % static_cast<std::uint64_t>(most - least + 1));
   }
   milliseconds time(milliseconds least, milliseconds most) {
     return milliseconds(number(static_cast<int>(least.count()), static_cast<int>(most.count())));
@@ -54,7 +47,14 @@ class Dice {
   bool chance(int percent) { return number(1, 100) <= percent; }
 
  private:
-  std::mt19937_64 engine_;
+  std::uint64_t next() {
+    std::uint64_t mixed = state_ += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    return mixed ^ (mixed >> 31);
+  }
+
+  std::uint64_t state_;
 };
 
 }  // namespace toprun::simulation

@@ -29,40 +29,30 @@ milliseconds limit_of(const Scenario& scenario) {
 World::World(Scenario scenario, bool tells)
     : scenario_(std::move(scenario)), tells_(tells), dice_(scenario_.seed * 2 + 1) {}
 
-// Agents and links hold each other.
-World::~World() {
-  for (const auto& one : agents_) {
-    if (one->link() != nullptr) one->link()->drop();
-    one->process().drop();
-    one->attach(nullptr);
-  }
-}
-
-void World::trace(const std::string& what) {
-  if (!tells_) return;
+void World::tell(const std::string& what) const {
   const auto since = timeline_.now() - SteadyTime() - std::chrono::hours(1);
   fmt::print("{:>9.3f} s  {}\n", std::chrono::duration<double>(since).count(), what);
 }
 
-void World::expect(bool holds, const std::string& promise) {
-  if (holds || !broken_.empty()) return;
-  broken_ = promise;
-  trace("BROKEN: " + promise);
+void World::was_broken(std::string promise) {
+  if (!broken_.empty()) return;
+  trace("BROKEN: {}", promise);
+  broken_ = std::move(promise);
 }
 
 Agent* World::agent(const std::string& id) const {
-  const auto found = index_.find(id);
-  return found == index_.end() ? nullptr : agents_[found->second].get();
+  const auto index = Agent::index_in(id);
+  return index && *index < agents_.size() ? agents_[*index].get() : nullptr;
 }
 
 Outcome World::play() {
   const SteadyTime began = timeline_.now();
   coordinator_.emplace(scenario_.settings, timeline_.moment());
   for (int i = 0; i < scenario_.agents; ++i) add_agent();
-  join(agents_.front());
+  join(root());
   for (std::size_t i = 1; i < agents_.size(); ++i) {
     const milliseconds late = dice_.chance(10) ? dice_.time(0s, 20s) : dice_.time(0s, 1s);
-    timeline_.in(late, [this, agent = agents_[i]] { join(agent); });
+    timeline_.in(late, [this, agent = agents_[i].get()] { join(*agent); });
   }
   carry_out();
   last_fault_ = timeline_.now();
@@ -81,53 +71,50 @@ Outcome World::play() {
 
 void World::add_agent() {
   const int index = static_cast<int>(agents_.size());
-  agents_.push_back(std::make_shared<Agent>(
+  agents_.push_back(std::make_unique<Agent>(
       *this, index, Dice(scenario_.seed * 1'000'003 + static_cast<std::uint64_t>(index))));
-  index_[agents_.back()->id()] = agents_.size() - 1;
 }
 
 // The handshake: the agent is let in or not, and its link is there a little later.
-void World::join(const std::shared_ptr<Agent>& agent) {
-  if (!agent->lives() || !root().lives() || over_) return agent->process().die();
-  root().process().deliver([this, agent] {
-    const auto refused = coordinator_->admit(agent->join());
-    trace(agent->host() + (refused ? " is refused: " + refused->text : " is admitted"));
+void World::join(Agent& agent) {
+  if (!agent.lives() || !root().lives() || over_) return agent.process().die();
+  root().process().deliver([this, &agent] {
+    const auto refused = coordinator_->admit(agent.join());
+    if (refused) {
+      trace("{} is refused: {}", agent.host(), refused->text);
+    } else {
+      trace("{} is admitted", agent.host());
+    }
     carry_out();
-    if (refused) return agent->process().die();
-    const milliseconds slowest = agent->is_own() ? 0ms : scenario_.slowest_message;
-    const auto at_the_root = [this](const std::function<void()>& what) {
-      root().process().deliver(what);
-    };
-    const auto at_the_agent = [agent](const std::function<void()>& what) {
-      agent->process().deliver(what);
-    };
-    auto link = std::make_shared<Link>(
-        timeline_, Dice(scenario_.seed + 77 * static_cast<std::uint64_t>(agent->index())), slowest,
-        Link::End{at_the_root,
-                  [this, agent](const auto& loss) {
-                    happened(run::Left{agent->id(), loss});
-                  }},
-        Link::End{at_the_agent, [agent](const auto& loss) {
-                    agent->root_lost(loss.value_or(rendezvous::Loss{}));
-                  }});
-    timeline_.in(agent->is_own() ? 0ms : dice_.time(0ms, 300ms), [this, agent, link] {
-      if (!root().lives() || over_) return agent->process().die();  // it never joins
-      root().process().deliver([this, agent, link] {
-        agent->attach(link);
-        happened(run::Came{agent->id(), agent->is_own() ? "" : "10.0.0." + agent->host(), ""});
-        if (!agent->lives()) return link->break_off(Link::to_root);
-        agent->begin();
-      });
+    if (refused) return agent.process().die();
+    timeline_.in(agent.is_own() ? 0ms : dice_.time(0ms, 300ms), [this, &agent] {
+      if (!root().lives() || over_) return agent.process().die();  // it never joins
+      root().process().deliver([this, &agent] { link(agent); });
     });
   });
 }
 
-void World::happened(const run::Event& event) {
+void World::link(Agent& agent) {
+  const milliseconds slowest = agent.is_own() ? 0ms : scenario_.slowest_message;
+  agent.attach(std::make_unique<Link>(
+      timeline_, Dice(scenario_.seed + 77 * static_cast<std::uint64_t>(agent.index())), slowest,
+      Link::End{root().process(),
+                [this, &agent](const auto& loss) {
+                  happened(run::Left{agent.id(), loss});
+                }},
+      Link::End{agent.process(), [&agent](const auto& loss) {
+                  agent.root_lost(loss.value_or(rendezvous::Loss{}));
+                }}));
+  happened(run::Came{agent.id(), agent.is_own() ? "" : "10.0.0." + agent.host(), ""});
+  if (!agent.lives()) return agent.link()->break_off(Link::to_root);
+  agent.begin();
+}
+
+void World::happened(run::Event event) {
   if (const auto* left = std::get_if<run::Left>(&event)) {
-    trace(fmt::format("root: {} left{}", left->agent,
-                      left->loss ? ": " + left->loss->words : " in good order"));
+    trace("root: {} left{}", left->agent, left->loss ? ": " + left->loss->words : " in good order");
   }
-  coordinator_->on(event, timeline_.moment());
+  coordinator_->on(std::move(event), timeline_.moment());
   carry_out();
 }
 
@@ -147,8 +134,10 @@ void World::carry_out() {
 
 void World::wait() {
   const auto at = coordinator_->wake_at();
-  if (!at) return;
+  if (!at || at == wakes_at_) return;
+  wakes_at_ = at;
   timeline_.at(*at, [this] {
+    wakes_at_.reset();
     root().process().deliver([this] {
       const auto due = coordinator_->wake_at();
       if (!due || timeline_.now() < *due) return;
@@ -158,13 +147,15 @@ void World::wait() {
   });
 }
 
-void World::act(const run::Send& send) {
+void World::act(run::Send& send) {
   Agent* const to = agent(send.agent);
   if (const auto* part = std::get_if<rendezvous::Assignment>(&send.message)) {
     check_assignment(send.agent, *part);
   }
   if (to == nullptr || to->link() == nullptr) return;
-  to->link()->send(Link::to_node, [to, message = send.message] { to->told(message); });
+  to->link()->send(Link::to_node, [to, message = std::move(send.message)]() mutable {
+    to->told(std::move(message));
+  });
 }
 
 void World::act(const run::Close& close) {
@@ -173,7 +164,7 @@ void World::act(const run::Close& close) {
 }
 
 void World::act(const run::Say& say) {
-  trace("root says: " + say.text);
+  trace("root says: {}", say.text);
 }
 
 void World::act(const run::Arrange& request) {
@@ -195,8 +186,10 @@ void World::act(const run::Arrange& request) {
   plan.store_host =
       static_cast<std::size_t>(dice_.number(0, static_cast<int>(plan.parts.size()) - 1));
   const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 6s) : dice_.time(0ms, 20ms);
-  timeline_.in(takes,
-               [this, answer] { root().process().deliver([this, answer] { happened(answer); }); });
+  timeline_.in(takes, [this, answer = std::move(answer)]() mutable {
+    root().process().deliver(
+        [this, answer = std::move(answer)]() mutable { happened(std::move(answer)); });
+  });
 }
 
 void World::act(const run::AskEngine&) {
@@ -206,7 +199,7 @@ void World::act(const run::AskEngine&) {
 }
 
 void World::act(const run::TellEnd&) {
-  trace("root: the run is over: " + coordinator_->course().verdict.message);
+  trace("root: the run is over: {}", coordinator_->course().verdict.message);
   timeline_.in(dice_.time(0s, 2s),
                [this] { root().process().deliver([this] { happened(run::EndTold{"over"}); }); });
 }
@@ -222,9 +215,9 @@ void World::act(const run::Over&) {
   });
 }
 
-void World::to_root(Agent& from, const rendezvous::ToRoot& message) {
-  from.link()->send(Link::to_root, [this, id = from.id(), message] {
-    if (root().lives() && !over_) happened(run::Said{id, message});
+void World::to_root(Agent& from, rendezvous::ToRoot message) {
+  from.link()->send(Link::to_root, [this, &from, message = std::move(message)]() mutable {
+    if (root().lives() && !over_) happened(run::Said{from.id(), std::move(message)});
   });
 }
 
@@ -258,12 +251,12 @@ void World::process_ended(Agent& agent) {
 
 void World::add_further_agent() {
   add_agent();
-  join(agents_.back());
+  join(*agents_.back());
 }
 
 void World::strike(const Fault& fault) {
   if (over_) return;
-  trace(fmt::format("FAULT: {} at n{}", name_of(fault.kind), fault.node));
+  trace("FAULT: {} at n{}", name_of(fault.kind), fault.node);
   put_in(fault);
 }
 

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "run/coordinator.h"
@@ -31,20 +34,25 @@ class World {
  public:
   // `tells`: each thing that happens is printed.
   World(Scenario scenario, bool tells);
-  ~World();
 
   Outcome play();
 
   const Scenario& scenario() const { return scenario_; }
   Timeline& timeline() { return timeline_; }
-  void trace(const std::string& what);
-  void expect(bool holds, const std::string& promise);
+  template <class... Args>
+  void trace(fmt::format_string<Args...> what, Args&&... args) {
+    if (tells_) tell(fmt::format(what, std::forward<Args>(args)...));
+  }
+  template <class... Args>
+  void expect(bool holds, fmt::format_string<Args...> promise, Args&&... args) {
+    if (!holds) was_broken(fmt::format(promise, std::forward<Args>(args)...));
+  }
 
   // What agents do.
-  void to_root(Agent& from, const rendezvous::ToRoot& message);
+  void to_root(Agent& from, rendezvous::ToRoot message);
   void malformed_from(Agent& agent);
   bool can_reach(const std::string& agent) const;
-  void workers_started(Agent& agent, const rendezvous::Assignment& assignment);
+  void workers_started(Agent& agent, int attempt, int first_rank, int count);
   void peers_are_missed(int attempt);
   void process_ended(Agent& agent);
   void workers_ended(const Agent& agent, int attempt) { working_[attempt].erase(agent.index()); }
@@ -52,9 +60,7 @@ class World {
  private:
   // The ranks that were given out in one attempt.
   struct Handed {
-    int world_size = 0;
-    std::map<int, std::string> first_ranks;  // to whom
-    int ranks = 0;
+    std::vector<bool> given;  // by rank
     int started = 0;
     bool disturbed = false;
   };
@@ -67,15 +73,18 @@ class World {
     SteadyTime at{};
   };
 
+  void tell(const std::string& what) const;
+  void was_broken(std::string promise);
   void add_agent();
   void add_further_agent();
-  void join(const std::shared_ptr<Agent>& agent);
+  void join(Agent& agent);
+  void link(Agent& agent);
   void strike(const Fault& fault);
   void put_in(const Fault& fault);
-  void happened(const run::Event& event);
+  void happened(run::Event event);
   void carry_out();
   void wait();
-  void act(const run::Send& send);
+  void act(run::Send& send);
   void act(const run::Close& close);
   void act(const run::Say& say);
   void act(const run::Arrange& arrange);
@@ -96,8 +105,7 @@ class World {
   Timeline timeline_;
   Dice dice_;
   std::optional<run::Coordinator> coordinator_;
-  std::vector<std::shared_ptr<Agent>> agents_;
-  std::map<std::string, std::size_t> index_;
+  std::vector<std::unique_ptr<Agent>> agents_;
   std::map<int, Handed> handed_;          // by attempt
   std::map<int, std::set<int>> working_;  // agents whose ranks run, by attempt
   std::vector<Injected> injected_;
@@ -105,6 +113,7 @@ class World {
   bool other_faults_ = false;  // than those of ranks
   bool struck_ = false;        // anything went wrong
   int failures_ = 0;           // attempts that a rank's failure ended, and that another followed
+  std::optional<SteadyTime> wakes_at_;  // the coordinator
   SteadyTime last_fault_{};
   bool over_ = false;
   std::string broken_;

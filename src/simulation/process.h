@@ -1,0 +1,31 @@
+#pragma once
+
+#include <deque>
+#include <utility>
+
+#include "simulation/timeline.h"
+
+namespace toprun::simulation {
+
+// A process that may be stopped for a while (SIGSTOP): what comes to it then waits.
+class Process {
+ public:
+  template <class What>
+  void deliver(What&& what) {
+    if (!alive_) return;
+    if (!stopped_) return std::forward<What>(what)();
+    waiting_.emplace_back(std::forward<What>(what));
+  }
+  void stop() { stopped_ = true; }
+  void go_on();
+  void die() { alive_ = false; }
+  bool is_alive() const { return alive_; }
+  bool is_stopped() const { return stopped_; }
+
+ private:
+  bool alive_ = true;
+  bool stopped_ = false;
+  std::deque<Do> waiting_;
+};
+
+}  // namespace toprun::simulation
