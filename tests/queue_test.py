@@ -388,19 +388,20 @@ class Words(Queue):
         self.assertIn("requeued 1 time\n", told)
 
     def test_what_waits_is_told_while_it_is_followed(self):
-        folder = self.folder()
         first = self.submit("-N4", "--exclusive", "-t", "10")
         self.in_state(first, "RUNNING")
         second = self.submit("-N4", "--exclusive", "-t", "10")
         run = self.start("ctl", TOPRUN, "logs", "-f", second)
-        said = folder / "said"
-        with said.open("wb") as copy:
-            while b"expected to start at" not in said.read_bytes():
-                copy.write(run.process.stderr.readline())
-                copy.flush()
-        self.assertRegex(said.read_text(), f"job {second}: no waiting job of its partition has a "
-                                           f"higher priority; the first of the running ones to reach "
-                                           rf"its time limit is {first} .*; expected to start at \d+-")
+        said = bytearray()
+        os.set_blocking(run.process.stderr.fileno(), False)
+
+        def is_told():
+            said.extend(run.process.stderr.read() or b"")
+            return b"expected to start at" in said
+        cluster.wait_for(is_told, "its start is told")
+        self.assertRegex(said.decode(), f"job {second}: no waiting job of its partition has a "
+                                        f"higher priority; the first of the running ones to reach "
+                                        rf"its time limit is {first} .*; expected to start at \d+-")
         run.kill_all()
 
     def failed_job(self, folder):

@@ -32,6 +32,7 @@ while True:
 """
 
 MUNGE_TTL_S = 1
+MUNGE_SOCKET = "/run/munge/munge.socket.2"  # where libmunge looks
 
 
 def twice(nodes):
@@ -225,7 +226,8 @@ class Slurm(cluster.SlurmCase):
                                    ("socket", "pid-file", "log-file", "seed-file"))))
         cluster.wait_for((folder / "socket").exists, "munged listens")
         finished = self.srun(
-            "-N2", "sh", "-c", f'test $SLURM_NODEID = 0 || sleep {MUNGE_TTL_S + 2}; exec "$@"', "-",
+            "-N2", "unshare", "--mount", "sh", "-c", f"mount --bind {folder}/socket {MUNGE_SOCKET}; "
+            f'test $SLURM_NODEID = 0 || sleep {MUNGE_TTL_S + 2}; exec "$@"', "-",
             TOPRUN, "-v", *shows("RANK"), env={"MUNGE_SOCKET": str(folder / "socket")})
         socket = f"--socket={folder}/socket"
         late = self.on("ctl", "sh", "-c",
@@ -258,6 +260,7 @@ class Slurm(cluster.SlurmCase):
             cluster.wait_for((folder / f"1.{rank}-of-2").exists, f"rank {rank} of two")
         (folder / "end").touch()
         self.assert_ok(run.wait(60))
+
     def test_one_node_keeps_to_itself(self):
         words = shows("RANK", "MASTER_ADDR", "MASTER_PORT", "SLURM_JOB_ID", then=CONNECTS)
         for name, finished, ports_are_slurms in (
