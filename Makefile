@@ -55,7 +55,7 @@ bench: release  ## a launch beside torchrun, mpirun and a bare loop; the order; 
 	@missed=0; for part in topology store; do python3 -B bench/$$part.py || missed=1; done; \
 	  build/release/bench/run || missed=1; exit $$missed
 
-bench-failures: release  ## what happens when something breaks, beside torchrun; the kill matrix
+bench-failures: release  ## what happens when something breaks, beside torchrun; the kill matrices, with one strike and with two
 	tools/setup cluster --python
 	python3 -B bench/failures.py $(FAILURES)
 

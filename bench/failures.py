@@ -4,8 +4,9 @@
 
 Two hosts, two ranks each unless a case says otherwise. TOPRUN names the binary (build/release/toprun),
 PYTHON a Python with torch (build/venv). Cases of torchrun that take minutes are cut short at a cap
-(30 s, with --full 120 s) and shown as `> 30 s`. The last case is the kill matrix: 200 cases of
-tests/kill_matrix.py, toprun alone. Exit code 1 if toprun misses a bound or a case of the matrix.
+(30 s, with --full 120 s) and shown as `> 30 s`. The last two are the kill matrices, toprun alone: 200
+cases with one strike (tests/kill_matrix.py) and 200 with two (tests/kill_twice.py). Exit code 1 if
+toprun misses a bound or a case of a matrix.
 """
 
 import argparse
@@ -26,6 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests")
 import cluster
 import kill_matrix
 import kill_scene
+import kill_twice
 from failures_lib import cases, jobs, output, restart
 
 CAP_S, FULL_CAP_S = 30, 120
@@ -109,7 +111,11 @@ CASES = (
     Case("folders", "temporary folders", cases.folders_left, (
         Figure("left", "left behind per start", exactly=0),), times=1, up=()),
 )
-MATRIX = "matrix"
+MATRIX, TWICE = "matrix", "twice"
+MATRICES = {
+    MATRIX: ("kill matrix", kill_matrix.all_cases, kill_scene.play_all),
+    TWICE: ("kill matrix, two strikes", kill_twice.all_pairs, kill_twice.play_all),
+}
 
 
 def say(text):
@@ -208,20 +214,21 @@ def rows_of(case, found, cap):
     return rows
 
 
-def play_matrix(seed):
+def play_matrix(key, seed):
     """The 200 cases; (row of the table, deviations)."""
+    name, cases_of, play_all = MATRICES[key]
     done = []
 
     def tell(result):
         done.append(result)
-        say(f"kill matrix {len(done)}: {result.case.name}: {result.problem or 'as expected'} "
+        say(f"{name} {len(done)}: {result.case.name}: {result.problem or 'as expected'} "
             f"({result.seconds:.2f} s)")
         if result.problem:
             say(result.log)
 
-    results = kill_scene.play_all(kill_matrix.all_cases(seed), MATRIX_AT_ONCE, tell)
+    results = play_all(cases_of(seed), MATRIX_AT_ONCE, tell)
     deviations = [result for result in results if result.problem]
-    row = [f"kill matrix, TOPRUN_SEED={seed}", "cases as expected", "",
+    row = [f"{name}, TOPRUN_SEED={seed}", "cases as expected", "",
            f"{len(results) - len(deviations)} of {len(results)}", "all",
            "MISSED" if deviations else "met"]
     return row, deviations
@@ -240,7 +247,7 @@ def options():
     parser.add_argument("--only", metavar="CASE,…", help="these cases instead of all")
     parser.add_argument("--json", metavar="FILE")
     args = parser.parse_args()
-    known = [*(case.key for case in CASES), MATRIX]
+    known = [*(case.key for case in CASES), *MATRICES]
     args.only = args.only.split(",") if args.only else known
     if unknown := [key for key in args.only if key not in known]:
         parser.error(f"--only: no case {', '.join(unknown)}; there are {', '.join(known)}")
@@ -259,9 +266,11 @@ def main():
         if case.key in args.only:
             found[case.key] = play(case, cap, args.full)
             rows += rows_of(case, found[case.key], cap)
-    if MATRIX in args.only:
-        row, deviations = play_matrix(seed)
-        rows.append(row)
+    for key in MATRICES:
+        if key in args.only:
+            row, found_here = play_matrix(key, seed)
+            rows.append(row)
+            deviations += found_here
     print(f"{load}, {os.getloadavg()[0]:.1f} after; * with {'='.join(OWN_STORE)}")
     print_table(rows)
     for result in deviations:

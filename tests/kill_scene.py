@@ -214,27 +214,27 @@ class Scene:
     def strike(self):
         self.struck_at = time.monotonic()
         if self.case.strike == "link down":
-            return self.strike_link()
-        self.pid = self.victim()
+            return self.strike_link(self.case)
+        self.pid = self.victim(self.case)
         with contextlib.suppress(ProcessLookupError):  # stopped by the restart already
             os.kill(self.pid, getattr(signal, self.case.strike))
 
-    def victim(self):
-        run = self.runs[self.case.node]
-        if self.case.victim == "keeper":
+    def victim(self, case):
+        run = self.runs[case.node]
+        if case.victim == "keeper":
             return run.process.pid
-        if self.case.victim == "agent":
+        if case.victim == "agent":
             return run.agent()
-        if self.case.phase == "spawning" and self.case.victim == "worker":
+        if case.phase == "spawning" and case.victim == "worker":
             return support.children(run.agent())[0]
-        return self.random.choice(sorted(self.pids(self.case.victim, self.case.node).values()))
+        return self.random.choice(sorted(self.pids(case.victim, case.node).values()))
 
-    def strike_link(self):
-        node = f"n{self.case.node}"
-        if self.case.effect == "half-open":
+    def strike_link(self, case):
+        node = f"n{case.node}"
+        if case.effect == "half-open":
             return self.hosts.lose_packets(node, STRANGER)
         self.hosts.unplug(node)
-        back_after = {"nothing": BLIP_S, "cut and back": SILENCE_S + BLIP_S}.get(self.case.effect)
+        back_after = {"nothing": BLIP_S, "cut and back": SILENCE_S + BLIP_S}.get(case.effect)
         if back_after:
             self.back = threading.Timer(back_after, self.hosts.plug, [node])
             self.back.start()
@@ -316,11 +316,15 @@ class Scene:
             return None
         return tuple(in_words(attempt["cause"]) for attempt in attempts)
 
+    def struck_nodes(self):
+        return {self.case.node}
+
     def clear(self):
         """Undoes the strike and ends what is left; what the launchers said."""
         if self.back:
             self.back.join()
-        self.hosts.repair(f"n{self.case.node}")
+        for node in self.struck_nodes():
+            self.hosts.repair(f"n{node}")
         log = []
         for node, run in self.runs.items():
             while run.processes():
@@ -380,7 +384,7 @@ class Hosts(cluster.Quick):
                        "dev", "eth0", *words)
 
 
-def play_all(cases, at_once, tell=lambda result: None):
+def play_all(cases, at_once, tell=lambda result: None, scene=Scene):
     """Plays the cases on so many clusters side by side; tell(result) after each, in any order."""
     waiting = queue.SimpleQueue()
     for case in cases:
@@ -392,7 +396,7 @@ def play_all(cases, at_once, tell=lambda result: None):
         hosts.up()
         try:
             while True:
-                result = Scene(hosts, waiting.get_nowait()).play()
+                result = scene(hosts, waiting.get_nowait()).play()
                 with lock:
                     results.append(result)
                     tell(result)
