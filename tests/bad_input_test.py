@@ -107,6 +107,13 @@ class CommandLine(support.TestCase):
         self.assertEqual((finished.code, finished.out), (2, ""))
         self.assertIn(f"{file}:2:1: host b without its place", finished.err)
 
+    def test_a_line_of_a_topology_file_that_means_too_many_hosts(self):
+        file = self.folder() / "places"
+        file.write_text("a[0-65535],b[0-65535],c[0-65535],d[0-65535],e[0-65535] /c/r/0\n")
+        finished = self.run_to_end(support.binary(), "topo", "show", "--topology", file)
+        self.assertEqual((finished.code, finished.out), (2, ""), finished)
+        self.assert_one_line(finished, rf"{file}:1:\d+: too many hosts, .*")
+
     def test_a_log_folder_that_cannot_be_written(self):
         file = self.folder() / "file"
         file.touch()

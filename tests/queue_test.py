@@ -461,6 +461,12 @@ class Words(Queue):
             self.assertIn("\x1b[32m", on_terminal(words))
             self.assertNotIn("\x1b", on_terminal(words, NO_COLOR="1"))
             self.assertNotIn("\x1b", self.toprun(*words).out)
+        self.login("scancel", job)
+        folder = self.folder()
+        for end, colour in (("true", 32), ("false", 31)):
+            words = ["submit", "--follow", "-D", str(folder), "--no-python", end]
+            self.assertRegex(on_terminal(words), rf"\x1b\[{colour}mtoprun: job \d+: (ended|failed)")
+            self.assertNotIn("\x1b", on_terminal(words, NO_COLOR="1"))
 
     def test_completion_asks_slurm(self):
         job = self.submit("-N1", "-J", "mine")

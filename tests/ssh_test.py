@@ -67,6 +67,17 @@ class Ssh(SshCase):
 
     # What a job gets.
 
+    def test_the_launchers_terminal_shows_colours(self):
+        support.needs_program("script")
+        line = shlex.join([TOPRUN, "--hosts", "n0", "--no-python", "sh", "-c", "env | grep COLOURS; exit 7"])
+        for more, words in (({"TERM": "xterm"}, "\x1b[1;31mtoprun: rank 0 on n0 ended with exit code 7\x1b[0m"),
+                            ({"TERM": "xterm", "NO_COLOR": "1"}, "toprun: rank 0 on n0 ended with exit code 7\r\n")):
+            with self.subTest(more):
+                finished = self.on("ctl", "script", "-qec", line, "/dev/null", env=self.environment(**more))
+                self.assertIn(words, finished.out)
+                self.assertNotIn("COLOURS", finished.out)  # it is no rank's
+        self.assertNotIn("\x1b", self.launch("--hosts", "n0", "--no-python", "false").err)
+
     def test_one_agent_per_host(self):
         finished = self.launch("--hosts", "n0:2,n[1-2]", *shows(
             "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE", "TOPRUN_NODE_NAME", "ON_HOST",

@@ -51,6 +51,11 @@ Look look_of(int fd, const Environment& environment) {
   return {wants_colours(environment), told ? size.ws_col : std::size_t{0}};
 }
 
+Look look_of_stderr(const Environment& environment) {
+  if (environment.non_empty(colours_variable)) return {.colour = true};
+  return look_of(STDERR_FILENO, environment);
+}
+
 std::string coloured(std::string_view text, Colour colour, const Look& look) {
   if (!look.colour || text.empty()) return std::string(text);
   return fmt::format("\x1b[{}m{}\x1b[0m", code_of(colour), text);

@@ -19,7 +19,12 @@ struct Look {
 // is not "dumb".
 bool wants_colours(const Environment& environment);
 
+// Set for an agent whose stderr a toprun elsewhere passes on to a terminal that shows colours.
+inline constexpr std::string_view colours_variable = "TOPRUN_COLOURS";
+
 Look look_of(int fd, const Environment& environment);
+// Of stderr, wherever it is shown in the end.
+Look look_of_stderr(const Environment& environment);
 
 // Colours of the meaning, not of the thing: what they mean is also said in words.
 enum class Colour { good, waiting, bad, faint };

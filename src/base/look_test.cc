@@ -20,6 +20,11 @@ TEST(Look, NoTerminalHasNeitherColourNorWidth) {
   EXPECT_EQ(coloured("x", Colour::bad, {.colour = true}), "\x1b[31mx\x1b[0m");
 }
 
+TEST(Look, WhatIsPassedOnToATerminalHasColours) {
+  EXPECT_TRUE(look_of_stderr({{"TOPRUN_COLOURS", "1"}}).colour);
+  EXPECT_EQ(look_of_stderr({{"TOPRUN_COLOURS", "1"}}).columns, 0u);
+}
+
 TEST(Look, ShortenedTextKeepsBothEnds) {
   EXPECT_EQ(both_ends("abcdefghij", 0), "abcdefghij");
   EXPECT_EQ(both_ends("abcdefghij", 10), "abcdefghij");

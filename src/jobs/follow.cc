@@ -11,6 +11,7 @@
 
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/look.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "jobs/folder_watch.h"
@@ -134,11 +135,13 @@ std::optional<int> code_in_report(const scheduler::Queue& queue, const Job& job)
 
 // Says how each ended and gives the highest code.
 int tell_the_ends(const scheduler::Queue& queue, const std::map<std::string, Job>& jobs,
-                  const Setups& setups) {
+                  const Setups& setups, const Look& look) {
   int highest = 0;
   for (const auto& [id, job] : jobs) {
     const JobEnding ending = ending_of(queue, job, setups);
-    say(fmt::format("job {}: {}", printable(id), ending.words));
+    const std::string text = "toprun: " + printable(fmt::format("job {}: {}", id, ending.words));
+    const Colour colour = ending.exit_code == 0 ? Colour::good : Colour::bad;
+    say_block(coloured(text, colour, look) + '\n');
     highest = std::max(highest, ending.exit_code);
   }
   return highest;
@@ -148,8 +151,9 @@ class Follower {
  public:
   // Without a choice only the end is waited for, and no output shown.
   Follower(std::shared_ptr<const scheduler::Queue> queue, const scheduler::JobId& id,
-           const std::optional<LogChoice>& choice, std::vector<Job> jobs, const Setups& setups)
-      : queue_(queue), id_(id), setups_(setups), jobs_(queue, id, std::move(jobs)) {
+           const std::optional<LogChoice>& choice, std::vector<Job> jobs, const Setups& setups,
+           const Look& look)
+      : queue_(queue), id_(id), setups_(setups), look_(look), jobs_(queue, id, std::move(jobs)) {
     if (choice) output_.emplace(*queue_, *choice);
   }
 
@@ -164,6 +168,7 @@ class Follower {
   std::shared_ptr<const scheduler::Queue> queue_;
   const scheduler::JobId id_;
   const Setups& setups_;
+  const Look look_;
   JobWatch jobs_;
   std::optional<JobOutput> output_;
   FolderWatch folders_;
@@ -222,14 +227,14 @@ void Follower::look_at_reports(SteadyTime now) {
 
 // Once more, after a while where a network file system may show things late. Unset: there was more.
 std::optional<int> Follower::finish() {
-  if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), setups_);
+  if (!output_) return tell_the_ends(*queue_, jobs_.jobs(), setups_, look_);
   if (!output_->is_local()) std::this_thread::sleep_for(last_words);
   const auto late = show();
   if (!late) return exit_failure;
   if (*late) return std::nullopt;
   if (!output_->show_rests()) return exit_failure;
   if (output_->files() == 0 && output_->trouble()) say(output_->trouble()->line());
-  return tell_the_ends(*queue_, jobs_.jobs(), setups_);
+  return tell_the_ends(*queue_, jobs_.jobs(), setups_, look_);
 }
 
 Result<int> follow(const std::string& text, const std::optional<LogChoice>& choice,
@@ -241,7 +246,7 @@ Result<int> follow(const std::string& text, const std::optional<LogChoice>& choi
   const std::shared_ptr<const scheduler::Queue> shared = std::move(*queue);
   auto jobs = jobs_of(*shared, text);
   if (!jobs) return std::unexpected(jobs.error());
-  return Follower(shared, *id, choice, std::move(*jobs), setups).run();
+  return Follower(shared, *id, choice, std::move(*jobs), setups, look_of_stderr(environment)).run();
 }
 
 int told(const Result<int>& code) {

@@ -108,8 +108,7 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
     if (cause->rank == one.rank) exit = &one;
   }
   say_block(view::failure_report(*cause, view::count_others(verdict.exits, exit),
-                                 job.options.log_dir.value_or(""),
-                                 look_of(STDERR_FILENO, job.environment),
+                                 job.options.log_dir.value_or(""), look_of_stderr(job.environment),
                                  node_log_path(job.options, cause->node).value_or("")));
 }
 

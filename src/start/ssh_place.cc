@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/counted.h"
+#include "base/look.h"
 #include "base/text.h"
 #include "hosts/address.h"
 #include "plan/python.h"
@@ -86,6 +87,9 @@ std::vector<plan::SshOrders> orders_for(const plan::Job& job,
     if (!value) wanted.push_back(name);
   }
   same.variables = plan::passed_variables(job.environment, wanted);
+  if (look_of_stderr(job.environment).colour) {
+    same.variables[std::string(colours_variable)] = "1";
+  }
   std::vector<plan::SshOrders> all;
   for (std::size_t i = 0; i < answered.size(); ++i) {
     place.node = static_cast<int>(i);
