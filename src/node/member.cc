@@ -147,8 +147,12 @@ void Member::locate_store(const rendezvous::Assignment& assignment) {
     return push(run::StoreFound{assignment.attempt,
                                 store.exact.empty() ? hosts::loopback().text() : store.exact});
   }
-  // The way that reached the root is the surest one to a store beside the root.
+  // The way that reached the root leads to the store beside it: one socket listens for both, and
+  // thousands of probes would be a third of all that the root does.
   if (root_address_ && store.agent == root_agent_) {
+    if (root_address_->is_v4()) {
+      return push(run::StoreFound{assignment.attempt, root_address_->text()});
+    }
     store.addresses.insert(store.addresses.begin(), root_address_->text());
   }
   std::ranges::stable_partition(store.addresses, [](const std::string& address) {

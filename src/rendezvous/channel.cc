@@ -178,17 +178,19 @@ void Channel::abandon(std::string_view last_words) {
   shut();
 }
 
-asio::awaitable<Result<void>> Channel::write_header() {
+// The header of what we send.
+std::string Channel::begin_stream() {
   std::string header(header_bytes, '\0');
   crypto_secretstream_xchacha20poly1305_init_push(
       &streams_->tx, reinterpret_cast<unsigned char*>(header.data()), streams_->tx_key.data());
-  auto written = co_await write(std::move(header));
-  co_return written;
+  return header;
 }
 
-asio::awaitable<Result<void>> Channel::write_frame(const nlohmann::json& message) {
-  std::string frame = seal(message.dump(), false);
-  auto written = co_await write(std::move(frame));
+asio::awaitable<Result<void>> Channel::write_first(std::string line,
+                                                   const nlohmann::json& message) {
+  line += begin_stream();
+  line += seal(message.dump(), false);
+  auto written = co_await write(std::move(line));
   co_return written;
 }
 
@@ -292,6 +294,7 @@ asio::awaitable<void> Channel::transmit() {
       continue;
     }
     const std::string batch = std::exchange(queue_, {});
+    said_ = std::chrono::steady_clock::now();
     const auto [error, n] = co_await asio::async_write(socket_, asio::buffer(batch), quietly);
     if (error) {
       lose({Loss::Kind::closed, reason_of(error)});
@@ -302,8 +305,8 @@ asio::awaitable<void> Channel::transmit() {
 
 asio::awaitable<void> Channel::keep_alive() {
   const auto self = shared_from_this();
+  auto due = std::chrono::steady_clock::now() + patience_.beat;
   while (!closed_) {
-    const auto due = std::chrono::steady_clock::now() + patience_.beat;
     deadline_.expires_at(due);
     co_await deadline_.async_wait(quietly);
     if (closed_) co_return;
@@ -314,7 +317,10 @@ asio::awaitable<void> Channel::keep_alive() {
       lose({Loss::Kind::silent, "no word for " + duration_text(patience_.silence)});
       co_return;
     }
-    if (!closing_) enqueue(seal({}, false));
+    // What was sent meanwhile told the other end as much as a beat.
+    const bool is_idle = now - said_ >= patience_.beat;
+    if (is_idle && !closing_) enqueue(seal({}, false));
+    due = (is_idle ? now : said_) + patience_.beat;
   }
 }
 

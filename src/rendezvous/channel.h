@@ -50,8 +50,9 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   boost::asio::awaitable<Result<std::string>> read_line(std::chrono::milliseconds first_byte);
   // Bytes that were read from the socket before it came here.
   void put_back(std::string bytes) { buffer_ = std::move(bytes); }
-  boost::asio::awaitable<Result<void>> write_header();
-  boost::asio::awaitable<Result<void>> write_frame(const nlohmann::json& message);
+  // Our key's header and the first frame, after a line in clear; all at once, because each packet
+  // costs both ends as much as the cryptography of a handshake.
+  boost::asio::awaitable<Result<void>> write_first(std::string line, const nlohmann::json& message);
   boost::asio::awaitable<Result<void>> read_header();
   boost::asio::awaitable<Result<nlohmann::json>> read_frame();
   // Whether a frame came that was made with another key: the other end has another secret.
@@ -81,6 +82,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   boost::asio::awaitable<void> receive();
   boost::asio::awaitable<void> transmit();
   boost::asio::awaitable<void> keep_alive();
+  std::string begin_stream();
   std::string seal(std::string_view plaintext, bool last);
   void enqueue(std::string frame);
   void lose(Loss loss);
@@ -97,6 +99,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   std::string buffer_;  // received, not yet used
   std::string queue_;   // sealed, not yet written
   std::chrono::steady_clock::time_point heard_;
+  std::chrono::steady_clock::time_point said_;  // what was last given to the socket
   bool first_frame_ = true;
   bool met_another_key_ = false;
   bool was_closed_unheard_ = false;

@@ -1,6 +1,7 @@
 #include "rendezvous/dial.h"
 
 #include <fmt/format.h>
+#include <sodium.h>
 
 #include <algorithm>
 #include <cstring>
@@ -72,6 +73,8 @@ struct Round {
   std::string fix;
   std::optional<Joined> joined;
 
+  // Whether it is what members meet that come first, or all at once.
+  bool passes() const { return end == End::absent || end == End::busy || end == End::closed; }
   bool settles() const { return end == End::refused || end == End::joined; }
   // How long this may go on before it is said to be somebody else; nullopt: it is not.
   std::optional<milliseconds> patience() const {
@@ -105,6 +108,8 @@ class Dialer {
   void say_waiting(const Round& round);
   // The limit, or what is left until the deadline.
   milliseconds within(milliseconds limit) const;
+  milliseconds late_answer() const;
+  milliseconds pause_for_the_busy(milliseconds pause) const;
   std::string where() const;
   std::string member_line() const;
 
@@ -115,6 +120,7 @@ class Dialer {
   Patience patience_;
   MakeJoin make_join_;
   steady_clock::time_point deadline_;
+  const steady_clock::time_point quiet_until_ = steady_clock::now() + quiet_at_first;
   steady_clock::time_point next_report_ = steady_clock::now();
   std::optional<Round::End> last_said_;
 };
@@ -122,6 +128,15 @@ class Dialer {
 milliseconds Dialer::within(milliseconds limit) const {
   const auto left = std::chrono::ceil<milliseconds>(deadline_ - steady_clock::now());
   return std::clamp(left, milliseconds(1), limit);
+}
+
+milliseconds Dialer::late_answer() const {
+  return std::chrono::duration_cast<milliseconds>(answer_per_node * root_.nodes);
+}
+
+milliseconds Dialer::pause_for_the_busy(milliseconds pause) const {
+  const auto most = std::chrono::ceil<milliseconds>(busy_retry_per_node * root_.nodes);
+  return pause + milliseconds(randombytes_uniform(static_cast<std::uint32_t>(most.count()) + 1));
 }
 
 std::string Dialer::where() const {
@@ -139,12 +154,7 @@ std::string Dialer::where() const {
 void Dialer::say_waiting(const Round& round) {
   const auto now = steady_clock::now();
   if (now < next_report_ && last_said_ && round.end <= *last_said_) return;
-  // An absent root is what every member that starts first sees: worth a word only after a while.
-  if (!last_said_ && round.end == Round::End::absent) {
-    next_report_ = now + std::chrono::seconds(2);
-    last_said_ = round.end;
-    return;
-  }
+  if (round.passes() && now < quiet_until_) return;
   next_report_ = now + report_waiting_every;
   last_said_ = round.end;
   const std::string& advice = round.fix.empty() ? root_.hint : round.fix;
@@ -174,7 +184,8 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
       co_return std::unexpected(std::move(*why));
     }
     say_waiting(result);
-    asio::steady_timer timer(io_, within(pause));
+    const bool is_overrun = result.end == Round::End::busy || result.end == Round::End::closed;
+    asio::steady_timer timer(io_, within(is_overrun ? pause_for_the_busy(pause) : pause));
     co_await timer.async_wait(quietly);
     if (steady_clock::now() >= deadline_) {
       co_return fail(fmt::format("cannot join {} within {}", where(), duration_text(join_timeout)),
@@ -258,7 +269,7 @@ std::string Dialer::member_line() const {
 asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
   const std::string mine = member_line();
   auto sent = co_await channel->write(mine);
-  auto line = co_await channel->read_line(within(patience_.first_byte));
+  auto line = co_await channel->read_line(within(patience_.first_byte + late_answer()));
   if (!line) {
     co_return Round{channel->was_closed_unheard() ? Round::End::closed : Round::End::stranger,
                     "something answers that is not a toprun root: " + line.error().why,
@@ -279,10 +290,9 @@ asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
     co_return Round{Round::End::unproved, trouble.what + ": " + trouble.why, trouble.fix, {}};
   }
   channel->key(false, *secret, theirs->line(), mine);
-  sent = co_await channel->write_header();
   const Join me = co_await make_join_(*channel);
   const nlohmann::json join = me;
-  if (sent) sent = co_await channel->write_frame(join);
+  sent = co_await channel->write_first({}, join);
   line = co_await channel->read_line(patience_.handshake);
   if (!line) co_return Round{Round::End::absent, line.error().why, {}, {}};
   if (const auto turned = TurnedAway::parse(*line)) co_return turned_away(*turned);

@@ -36,6 +36,13 @@ inline constexpr std::chrono::seconds report_waiting_every{10};
 inline constexpr std::chrono::microseconds retry_per_node{100};
 inline constexpr std::chrono::milliseconds shortest_retry{2};
 inline constexpr std::chrono::milliseconds longest_first_retry{10};
+// A busy root has as many others to answer: each comes again at a moment of its own, so late that
+// the root has half of its time for those who are there.
+inline constexpr std::chrono::microseconds busy_retry_per_node{200};
+// So much later than the first the last of them may be answered that dialled at one moment.
+inline constexpr std::chrono::microseconds answer_per_node{500};
+// What every one of thousands may meet for a moment is not worth a word before this.
+inline constexpr std::chrono::seconds quiet_at_first{2};
 std::chrono::milliseconds first_retry(int nodes);
 inline constexpr std::chrono::milliseconds longest_retry{1'000};
 // What answers may be a root's that is just ending. Where the user chose the port, no other can be

@@ -123,9 +123,7 @@ asio::awaitable<bool> Door::answer_member(Visitor visitor, std::shared_ptr<Chann
   const auto refused = decisions_.admit(*join);
   const nlohmann::json verdict = refused ? refusal(*refused) : welcome();
   std::string agreed(agreed_line);
-  sent = co_await channel->write(std::move(agreed));
-  if (sent) sent = co_await channel->write_header();
-  if (sent) sent = co_await channel->write_frame(verdict);
+  sent = co_await channel->write_first(std::move(agreed), verdict);
   if (refused) co_return false;
   // Also if writing failed: the member has been admitted, so its loss has to be noticed.
   decisions_.joined(*join, channel);

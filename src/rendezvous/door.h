@@ -30,7 +30,7 @@ struct Identity {
 // from a busy port: whoever keeps honest agents out that way has to be quicker than their
 // handshake, and these dial again. Who has had an answer is here until it closes, for `parting` at
 // most.
-inline constexpr std::size_t max_visitors = 4096;
+inline constexpr std::size_t max_visitors = 16'384;  // as the store's undecided
 
 // Answers what knocks at an agent's port in toprun's own protocol: probes anywhere, joins at the
 // root. Lives as long as its io_context; everything runs on that thread.
