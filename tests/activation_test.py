@@ -29,8 +29,8 @@ class VirtualEnvironment(support.TestCase):
         finished = self.run_to_end(support.binary(), "--venv", "no-such", folder / "s.py", cwd=folder)
         self.assertEqual((finished.code, finished.out), (1, ""))
         self.assertIn("toprun: --venv no-such on host ", finished.err)
-        self.assertIn(f"there is no {folder}/no-such/bin/python; make it: python3 -m venv",
-                      finished.err)
+        self.assertIn(f"there is no {folder}/no-such/bin/python; toprun setup --venv {folder}/no-such -r FILE "
+                      f"builds it as a job, python3 -m venv {folder}/no-such here\n", finished.err)
 
 
 class Command(support.TestCase):

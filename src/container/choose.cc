@@ -28,27 +28,22 @@ std::string remedy(const Runtime& runtime) {
                      runtime.name());
 }
 
-std::unexpected<Error> absent(const Runtime& runtime, const Here& here) {
+std::unexpected<Error> absent(const Runtime& runtime) {
   if (runtime.program().empty()) {
     return fail("--container-runtime pyxis", "this Slurm's srun has no --container-image",
                 remedy(runtime));
   }
   return fail(fmt::format("--container-runtime {}", runtime.name()),
-              fmt::format("there is no {} in PATH ({})", runtime.program(),
-                          printable(search_path(here.environment))),
-              remedy(runtime));
+              fmt::format("there is no {} in PATH", runtime.program()), remedy(runtime));
 }
 
-std::unexpected<Error> none_here(const Wanted& wanted, const std::vector<const Runtime*>& taking,
-                                 const Here& here) {
+std::unexpected<Error> none_here(const Wanted& wanted, const std::vector<const Runtime*>& taking) {
   std::vector<std::string> programs;
   for (const Runtime* runtime : taking) {
     programs.emplace_back(runtime->program().empty() ? "srun --container-image (pyxis)"
                                                      : runtime->program());
   }
-  std::string why =
-      fmt::format("none of {} is here (looked in PATH: {})", fmt::join(programs, ", "),
-                  printable(search_path(here.environment)));
+  std::string why = fmt::format("none of {} is in PATH", fmt::join(programs, ", "));
   return fail(
       fmt::format("no runtime for container image {}", printable(wanted.image)), std::move(why),
       "install one, or load one with --modules apptainer where the site has it as a module");
@@ -66,7 +61,7 @@ Result<const Runtime*> choose_named(const Wanted& wanted, const Here& here) {
   if (auto taken = runtime->accepts(wanted.image); !taken) {
     return std::unexpected(std::move(taken.error()));
   }
-  if (!here.has(*runtime)) return absent(*runtime, here);
+  if (!here.has(*runtime)) return absent(*runtime);
   return runtime;
 }
 
@@ -100,7 +95,7 @@ Result<const Runtime*> choose(const Wanted& wanted, const Environment& environme
     taking.push_back(runtime);
   }
   if (taking.empty()) return std::unexpected(std::move(*refusal));
-  return none_here(wanted, taking, here);
+  return none_here(wanted, taking);
 }
 
 }  // namespace toprun::container

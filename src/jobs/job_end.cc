@@ -72,12 +72,13 @@ JobEnding ending_of(const Queue& queue, const Job& job, const Setups& setups) {
   const KnownJob known = with_report(queue, job);
   if (code) return {*code, *code == 0 ? end_text(queue, job) : end_with_cause(queue, known)};
   if (known.report && known.report->exit_code) {
-    return {*known.report->exit_code, fmt::format("{} (by its own report: {} has forgotten it)",
-                                                  end_with_cause(queue, known), queue.engine())};
+    return {*known.report->exit_code,
+            fmt::format("{} (by its own report: {} has forgotten it)", end_with_cause(queue, known),
+                        queue.engine_in_words())};
   }
   return {exit_failure, fmt::format("ended, nobody knows how: {} has forgotten it and keeps no "
                                     "accounting",
-                                    queue.engine())};
+                                    queue.engine_in_words())};
 }
 
 }  // namespace toprun::jobs

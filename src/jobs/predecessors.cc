@@ -48,14 +48,14 @@ std::unexpected<Error> cannot_begin(const std::string& label, const After& after
   if (fate == Fate::unknown) {
     return fail(label, fmt::format("nobody knows job {}: {}", id, (*queue)->forgets(after.job)),
                 fmt::format("toprun jobs lists yours; --dependency {} leaves it to {}",
-                            dependency_text(after), (*queue)->engine()));
+                            dependency_text(after), (*queue)->engine_in_words()));
   }
   if (fate == Fate::ended) {
     return fail(
         label,
         fmt::format("nobody knows how job {} ended: {} has forgotten it, and its "
                     "files do not tell",
-                    id, (*queue)->engine()),
+                    id, (*queue)->engine_in_words()),
         fmt::format("look at it with toprun status {}; --after {}:any takes it as it is", id, id));
   }
   return fail(label, fmt::format("job {} {}", id, words_of(queue, known)),

@@ -372,7 +372,9 @@ Result<std::string> find_venv(const std::string& venv, const std::string& host) 
   const auto meant = did_you_mean(folder.filename().string(), venvs_beside(folder));
   return fail(label_of(venv, host), fmt::format("there is no {}", python),
               meant ? fmt::format("did you mean {}?", (folder.parent_path() / *meant).string())
-                    : fmt::format("make it: python3 -m venv {}", folder.string()));
+                    : fmt::format("toprun setup --venv {0} -r FILE builds it as a job, "
+                                  "python3 -m venv {0} here",
+                                  folder.string()));
 }
 
 Result<Activated> activate(const Activation& wanted, const Environment& environment,

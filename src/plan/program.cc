@@ -19,13 +19,20 @@ std::string located(const std::string& path) {
   return fmt::format("{} in {}", path, here());
 }
 
+std::string advice_on_absent(const std::string& script) {
+  if (script == "python" || script == "python3") {
+    return fmt::format("leave {} out: toprun starts Python for each rank", script);
+  }
+  return script.ends_with(".py") ? "check the path" : "toprun -h shows how to call toprun";
+}
+
 Result<void> check_script(const std::string& script) {
   if (script == "-") return {};  // Python's name for standard input
   std::error_code error;
   const auto status = std::filesystem::status(script, error);
   if (status.type() == std::filesystem::file_type::not_found) {
     return usage(fmt::format("script {}", located(script)), errno_text(ENOENT),
-                 script.ends_with(".py") ? "check the path" : "toprun -h shows how to call toprun");
+                 advice_on_absent(script));
   }
   if (status.type() == std::filesystem::file_type::none) {
     return usage(fmt::format("script {}", located(script)), error.message(), "check the path");

@@ -61,6 +61,10 @@ TEST_F(ProgramTest, Scripts) {
   EXPECT_EQ(check(Program::script, "submit"),
             "script submit in DIR: No such file or directory; toprun -h shows how to call toprun");
   EXPECT_EQ(
+      check(Program::script, "python"),
+      "script python in DIR: No such file or directory; leave python out: toprun starts Python "
+      "for each rank");
+  EXPECT_EQ(
       check(Program::script, "train.py/x"),
       "script train.py/x in DIR: No such file or directory; toprun -h shows how to call toprun");
 }

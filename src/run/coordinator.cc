@@ -361,6 +361,13 @@ Verdict Coordinator::nobody_else_came() const {
 }
 
 void Coordinator::say_who_is_missing() {
+  if (last_call_) {
+    const Size& size = roster_.size();
+    tell_user(fmt::format("{} of {}:{} nodes are here: they begin unless another joins within {}",
+                          roster_.present(), size.least, size.most,
+                          duration_text(*last_call_ - now_.steady)));
+    return;
+  }
   const std::vector<std::string> absent = roster_.missing(settings_.node_names);
   const int most = roster_.size().most;
   tell_user(fmt::format("waiting for {} of {} {}{}", most - roster_.present(), most,

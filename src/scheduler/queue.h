@@ -131,7 +131,8 @@ enum class Addressee {
 class Queue {
  public:
   virtual ~Queue() = default;
-  virtual std::string_view engine() const = 0;
+  virtual std::string_view engine() const = 0;           // "slurm", as options and JSON have it
+  virtual std::string_view engine_in_words() const = 0;  // "Slurm"
   // Jobs that wait or run, everybody's unless a user is given.
   virtual Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const = 0;
   // What is known of this one, also after its end; of an array a record per task. Empty: the engine

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "scheduler/queue.h"
+#include "scheduler/slurm_words.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -154,10 +155,14 @@ std::chrono::milliseconds slurm_answer_limit(const Environment& environment) {
 }
 
 SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& trouble) {
+  bool without_cluster = false;
   const auto ask = [&](const std::vector<std::string>& argv) -> std::string {
+    if (without_cluster) return {};
     auto answer = output_of(argv, environment, slurm_answer_limit(environment));
     if (answer) return *std::move(answer);
-    trouble.push_back(answer.error().line());
+    without_cluster = !slurm::advice_without_cluster(answer.error().why).empty();
+    trouble.push_back(without_cluster ? "nothing is known of the cluster: this host belongs to none"
+                                      : answer.error().line());
     return {};
   };
   SlurmFacts facts;

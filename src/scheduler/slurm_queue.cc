@@ -60,6 +60,7 @@ class SlurmQueue : public Queue {
       : environment_(plain(environment)), timeout_(timeout) {}
 
   std::string_view engine() const override { return "slurm"; }
+  std::string_view engine_in_words() const override { return "Slurm"; }
   Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;
   Result<std::vector<Job>> ended(std::uint32_t uid) const override;

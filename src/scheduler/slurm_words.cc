@@ -161,10 +161,11 @@ std::string_view reason_words(std::string_view reason, bool was_requeued) {
 }
 
 std::string_view advice_without_cluster(std::string_view said) {
-  if (!said.contains("Could not establish a configuration source")) return {};
+  const bool without = said.contains("Could not establish a configuration source") ||
+                       said.contains("resolve_ctls_from_dns_srv");
+  if (!without) return {};
   return "this host belongs to no cluster: log in where jobs are submitted, or set SLURM_CONF to "
-         "the "
-         "cluster's slurm.conf";
+         "the cluster's slurm.conf";
 }
 
 }  // namespace toprun::scheduler::slurm
