@@ -146,6 +146,23 @@ TEST(Joining, AMemberIsWelcomedAndHeard) {
   EXPECT_EQ((*joined)->root_agent, root.me.agent);
 }
 
+// What is sent stands for the beats of that time, and who falls silent then beats again.
+TEST(Joining, WhoSaysSomethingLives) {
+  asio::io_context io;
+  TestRoot root(io, 1);
+  auto joined = dial(io, root.port(), identity(), Secret::given("s"), join_as("a", 0));
+  ASSERT_TRUE(joined->has_value()) << (*joined).error().line();
+  auto channel = (*joined)->channel;
+  channel->start();
+  for (int i = 0; i < 20; ++i) {
+    channel->send({{"type", "hello"}});
+    io.run_for(30ms);
+  }
+  io.run_for(2 * quick().silence);
+  EXPECT_EQ(root.heard.size(), 20u);
+  EXPECT_TRUE(root.lost.empty());
+}
+
 TEST(Joining, WhatTheCloudSaysTravelsAlong) {
   asio::io_context io;
   TestRoot root(io, 3);
@@ -462,6 +479,20 @@ TEST(Joining, ABusyRootIsNotTakenForAnotherProgram) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// Of 12,000 members that came at once 10,000 told their users to choose another port.
+TEST(Joining, ABusyRootIsNotWorthAWordAtFirst) {
+  for (const std::string answer : {"toprun/1 refused busy 0.1.0\n", ""}) {
+    asio::io_context io;
+    Pretender pretender(io, answer);
+    pretender.closes = true;
+    testing::internal::CaptureStderr();
+    const auto failed =
+        dial(io, pretender.port(), identity(), Secret::given("s"), join_as("b"), false, 1s);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_FALSE(failed->has_value());
+  }
 }
 
 TEST(FindStore, TakesTheAddressWhereTheVeryAgentAnswers) {
