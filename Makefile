@@ -11,7 +11,7 @@ PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-ssh asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-ssh bench-scale asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary
 	tools/setup build
@@ -70,6 +70,9 @@ bench-container: release  ## a container start by toprun beside the runtime's ow
 bench-ssh: release  ## starting a job by ssh beside as many bare logins
 	tools/setup cluster --python
 	python3 -B bench/ssh.py
+
+bench-scale: release  ## one real root and 12,000 agents over loopback: its CPU, and how soon all hear of a death
+	python3 -B bench/scale.py
 
 dev:  ## everything, with debug information and dynamic libraries
 	tools/setup build

@@ -61,7 +61,7 @@ def agent_of(keeper):
 
 
 def run(toprun, load, agents, ending):
-    """The load's figures, the CPU seconds of the root's whole tree, and the root's peak in MiB."""
+    """The load's figures, and the resources that the root's whole tree has used."""
     port, job = free_port(), "scale"
     environment = {**os.environ, "TOPRUN_SECRET": secrets.token_hex(16)}
     rank = ["true"] if ending == "end" else ["sleep", "600"]
@@ -83,8 +83,7 @@ def run(toprun, load, agents, ending):
     code = os.waitstatus_to_exitcode(status)
     if (code == 0) != (ending == "end"):
         sys.exit(f"scale.py: the root ended with {code}\n{words[-2000:]}")
-    figures = json.loads(loaded.stdout)
-    return figures, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return json.loads(loaded.stdout), usage
 
 
 def main():
@@ -102,15 +101,16 @@ def main():
 
     print(f"{args.agents:,} agents and one root; load {os.getloadavg()[0]:.1f} on "
           f"{os.cpu_count()} CPUs")
-    print(f"{'':<9} {'joined s':>9} {'assigned':>9} {'started':>9} {'ended':>9} {'root CPU s':>11} "
-          f"{'us/agent':>9} {'MiB':>6}", flush=True)
+    print(f"{'':<9} {'joined s':>9} {'assigned':>9} {'started':>9} {'ended':>9} {'root: user':>11} "
+          f"{'kernel':>7} {'us/agent':>9} {'MiB':>6}", flush=True)
     costs = []
     for number in range(args.rounds):
-        figures, cpu, peak = run(toprun, load, args.agents, "end")
-        costs.append(cpu / args.agents * 1e6)
+        figures, usage = run(toprun, load, args.agents, "end")
+        costs.append((usage.ru_utime + usage.ru_stime) / args.agents * 1e6)
         walls = [figures[phase]["wall_s"] for phase in ("joined", "assigned", "started", "ended")]
         print(f"round {number + 1:<3} " + " ".join(f"{wall:9.2f}" for wall in walls) +
-              f" {cpu:11.2f} {costs[-1]:9.1f} {peak:6.0f}", flush=True)
+              f" {usage.ru_utime:11.2f} {usage.ru_stime:7.2f} {costs[-1]:9.1f} "
+              f"{usage.ru_maxrss / 1024:6.0f}", flush=True)
         shares = ", ".join(f"{phase} {figures[phase]['cpu_s']:.2f}"
                            for phase in ("joined", "assigned", "started", "ended"))
         print(f"          of it until all had: {shares} s", flush=True)
@@ -120,7 +120,7 @@ def main():
 
     told = []
     for number in range(args.rounds):
-        figures, _, _ = run(toprun, load, args.agents, "die")
+        figures, _ = run(toprun, load, args.agents, "die")
         told.append(figures["told"]["wall_s"])
         print(f"round {number + 1:<3} one agent dies: the last of the others is told after "
               f"{told[-1]:.3f} s, for {figures['told']['cpu_s']:.3f} s of the root's CPU", flush=True)

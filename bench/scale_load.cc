@@ -25,6 +25,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/environment.h"
@@ -137,7 +138,7 @@ class Load {
     });
     cpu_at_first_ = cpu_seconds(wanted.root_pid);
     began_ = std::chrono::steady_clock::now();
-    for (const auto& agent : agents_) asio::co_spawn(io, dial(*agent), end_of_task);
+    dial_next(0);
     io.run();
   }
 
@@ -174,6 +175,13 @@ class Load {
   const rendezvous::Secret secret;
 
  private:
+  // As fast as this process can, but each speaks as soon as it is connected, as on hosts of their
+  // own.
+  void dial_next(std::size_t index) {
+    asio::co_spawn(io, dial(*agents_[index]), end_of_task);
+    if (index + 1 < agents_.size()) asio::post(io, [this, index] { dial_next(index + 1); });
+  }
+
   asio::awaitable<void> dial(Agent& agent) {
     const rendezvous::MakeJoin make_join =
         [&agent](const rendezvous::Channel&) -> asio::awaitable<rendezvous::Join> {

@@ -117,7 +117,8 @@ asio::awaitable<bool> Door::answer_member(Visitor visitor, std::shared_ptr<Chann
   const auto frame = co_await channel->read_frame();
   if (!frame && channel->met_another_key()) co_await turn_away(channel, Turned::secret);
   if (!frame) co_return false;
-  visitors_.erase(visitor);
+  const bool is_sent_away = visitors_.erase(visitor) == 0;  // while its frame lay ready
+  if (is_sent_away) co_return false;
   const auto join = read<Join>(*frame);
   if (!join) co_return false;
   const auto refused = decisions_.admit(*join);

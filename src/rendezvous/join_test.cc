@@ -146,6 +146,23 @@ TEST(Joining, AMemberIsWelcomedAndHeard) {
   EXPECT_EQ((*joined)->root_agent, root.me.agent);
 }
 
+// What is sent stands for the beats of that time, and who falls silent then beats again.
+TEST(Joining, WhoSaysSomethingLives) {
+  asio::io_context io;
+  TestRoot root(io, 1);
+  auto joined = dial(io, root.port(), identity(), Secret::given("s"), join_as("a", 0));
+  ASSERT_TRUE(joined->has_value()) << (*joined).error().line();
+  auto channel = (*joined)->channel;
+  channel->start();
+  for (int i = 0; i < 20; ++i) {
+    channel->send({{"type", "hello"}});
+    io.run_for(30ms);
+  }
+  io.run_for(2 * quick().silence);
+  EXPECT_EQ(root.heard.size(), 20u);
+  EXPECT_TRUE(root.lost.empty());
+}
+
 TEST(Joining, WhatTheCloudSaysTravelsAlong) {
   asio::io_context io;
   TestRoot root(io, 3);
@@ -441,6 +458,40 @@ TEST(Joining, WhoMakesRoomHearsThatThePortIsBusy) {
   EXPECT_EQ(heard, "toprun/1 refused busy 0.1.0\n");
 }
 
+// Of 12,000 at once some were sent away at the moment at which their last frame was read: the root
+// took them in over a closed connection, and refused them when they dialled again.
+TEST(Joining, WhoMakesRoomHasNotJoined) {
+  constexpr int most_steps = 40;  // of the root, until it has answered
+  for (int steps = 0; steps < most_steps; ++steps) {
+    asio::io_context root_io;
+    asio::io_context member_io;
+    TestRoot root(root_io, 2, Secret::given("s"), 1);
+    tcp::acceptor beside(root_io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+    const MakeJoin make_join = [](const Channel&) -> asio::awaitable<Join> {
+      Join join = join_as("a", 0);
+      co_return join;
+    };
+    std::optional<Result<Joined>> joined;
+    asio::co_spawn(member_io,
+                   join_root(member_io, RootAddress{"127.0.0.1", {root.port()}, false, ""},
+                             identity(), Secret::given("s"), quick(), 5s, make_join),
+                   [&](const std::exception_ptr&, Result<Joined> result) { joined = result; });
+    for (int step = 0; step < steps; ++step) {
+      member_io.poll();
+      root_io.poll_one();
+    }
+    const tcp::socket next = half_done(root_io, beside.local_endpoint().port(), "toprun/");
+    root.door.visit(Fd(beside.accept().release()), "");
+    const auto limit = std::chrono::steady_clock::now() + 5s;
+    while (!joined && std::chrono::steady_clock::now() < limit) {
+      member_io.run_for(1ms);
+      root_io.poll();
+    }
+    ASSERT_TRUE(joined) << steps;
+    EXPECT_TRUE(joined->has_value()) << steps << ": " << joined->error().line();
+  }
+}
+
 // A root that is overrun is waited for, even where the user chose its port.
 TEST(Joining, ABusyRootIsNotTakenForAnotherProgram) {
   const std::pair<std::string, std::string> rows[] = {
@@ -462,6 +513,20 @@ TEST(Joining, ABusyRootIsNotTakenForAnotherProgram) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// Of 12,000 members that came at once 10,000 told their users to choose another port.
+TEST(Joining, ABusyRootIsNotWorthAWordAtFirst) {
+  for (const std::string answer : {"toprun/1 refused busy 0.1.0\n", ""}) {
+    asio::io_context io;
+    Pretender pretender(io, answer);
+    pretender.closes = true;
+    testing::internal::CaptureStderr();
+    const auto failed =
+        dial(io, pretender.port(), identity(), Secret::given("s"), join_as("b"), false, 1s);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_FALSE(failed->has_value());
+  }
 }
 
 TEST(FindStore, TakesTheAddressWhereTheVeryAgentAnswers) {

@@ -87,7 +87,8 @@ void World::join(Agent& agent) {
     }
     carry_out();
     if (refused) return agent.process().die();
-    timeline_.in(agent.is_own() ? 0ms : dice_.time(0ms, 300ms), [this, &agent] {
+    const milliseconds takes = dice_.chance(10) ? dice_.time(0s, 3s) : dice_.time(0ms, 300ms);
+    timeline_.in(agent.is_own() ? 0ms : takes, [this, &agent] {
       if (!root().lives() || over_) return agent.process().die();  // it never joins
       root().process().deliver([this, &agent] { link(agent); });
     });
