@@ -1,4 +1,4 @@
-// What the heart of a run costs: room run/ and the order of launch/, without links and without
+// What the heart of a run costs: room run/ and the order of plan/, without links and without
 // JSON.
 //
 //   run [ROUNDS]
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "launch/arrange.h"
+#include "plan/arrange.h"
 #include "run/coordinator.h"
 #include "run/node_part.h"
 #include "topology/tree.h"
@@ -78,7 +78,7 @@ class Run {
  public:
   explicit Run(const Kind& kind)
       : kind_(kind), coordinator_(settings_of(kind), now_), map_(map_of(kind)) {
-    options_.order = launch::Order::topology;
+    options_.order = plan::Order::topology;
     for (int i = 0; i < kind.agents; ++i) joins_.push_back(join_of(i));
   }
 
@@ -156,7 +156,7 @@ class Run {
     if (!request_) die("not all have joined");
     run::Arranged answer{request_->attempt, run::Arrangement{}, {}};
     costs_.root[order] += cost_of([&] {
-      answer.arrangement = launch::arrange(request_->members, options_, map_, request_->before);
+      answer.arrangement = plan::arrange(request_->members, options_, map_, request_->before);
       if (!answer.arrangement) die(answer.arrangement.error().line());
     });
     costs_.root[assign] += cost_of([&] { on(std::move(answer)); });
@@ -240,7 +240,7 @@ class Run {
   const run::Moment now_{SteadyTime() + 1h, WallTime() + 1h};
   run::Coordinator coordinator_;
   const topology::Map map_;
-  launch::Options options_;
+  plan::Options options_;
   std::vector<rendezvous::Join> joins_;
   std::vector<run::NodePart> parts_;
   std::vector<run::Send> sent_;  // not yet taken by the agents

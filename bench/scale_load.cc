@@ -83,7 +83,7 @@ struct Wanted {
 
 class Load;
 
-// A member of the job, as launch/member.cc drives one, whose workers are made up.
+// A member of the job, as node/member.cc drives one, whose workers are made up.
 class Agent {
  public:
   Agent(Load& load, int rank);
@@ -288,7 +288,7 @@ void Agent::act(const run::Report& report) {
 
 void Agent::act(const run::FindStore& find) {
   load_.reached(assigned);
-  if (find.assignment.store.agent == root_agent_) {  // as launch/member.cc does
+  if (find.assignment.store.agent == root_agent_) {  // as node/member.cc does
     return on(run::StoreFound{find.assignment.attempt, "127.0.0.1"});
   }
   load_.when_free([this, assignment = find.assignment] {
