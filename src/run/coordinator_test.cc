@@ -61,6 +61,7 @@ struct Simple {
     for (auto actions = coordinator.take(); !actions.empty(); actions = coordinator.take()) {
       for (const Action& action : actions) {
         if (const auto* send = std::get_if<Send>(&action)) sent.push_back(*send);
+        if (const auto* say = std::get_if<Say>(&action)) said.push_back(say->text);
         if (const auto* arrange = std::get_if<Arrange>(&action)) answer(*arrange);
       }
     }
@@ -91,7 +92,21 @@ struct Simple {
   Moment now{SteadyTime() + 1h, WallTime() + 1h};
   Coordinator coordinator;
   std::vector<Send> sent;
+  std::vector<std::string> said;
 };
+
+TEST(Coordinator, SaysWhenAnElasticJobBegins) {
+  Settings settings = Simple::elastic(2, 3);
+  settings.last_call = 30s;
+  Simple elastic(settings);
+  elastic.come(0);
+  elastic.after(10s);
+  EXPECT_EQ(elastic.said.back(), "waiting for 2 of 3 nodes");
+  elastic.come(1);
+  elastic.after(10s);
+  EXPECT_EQ(elastic.said.back(),
+            "2 of 2:3 nodes are here: they begin unless another joins within 20.0 s");
+}
 
 TEST(Coordinator, LeadsARunFromTheFirstToTheLast) {
   Simple run(Simple::elastic(2, 2));
