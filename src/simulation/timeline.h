@@ -26,11 +26,13 @@ class Timeline {
   SteadyTime now() const { return now_; }
   run::Moment moment() const { return {now_, WallTime(now_.time_since_epoch())}; }
   std::uint64_t steps() const { return steps_; }
+  std::uint64_t steps_of_this_instant() const { return steps_ - steps_before_; }
 
  private:
   std::map<SteadyTime, std::deque<Do>> queue_;
   SteadyTime now_ = SteadyTime() + std::chrono::hours(1);
   std::uint64_t steps_ = 0;
+  std::uint64_t steps_before_ = 0;  // before this instant
 };
 
 // What a seed chooses: SplitMix64 (Steele, Lea and Flood 2014), because every agent and every link

@@ -14,6 +14,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// Of one instant: more is a loop in which time does not pass.
+constexpr std::uint64_t steps_at_once_per_agent = 1'000;
+
 // After the last fault a run ends within this, whatever it was: some attempts of full length, with
 // all that may be waited for in each.
 milliseconds limit_of(const Scenario& scenario) {
@@ -61,7 +64,10 @@ Outcome World::play() {
     last_fault_ = std::max(last_fault_, began + fault.at + fault.lasts);
   }
   const SteadyTime limit = last_fault_ + limit_of(scenario_);
+  const std::uint64_t most_steps = steps_at_once_per_agent * (agents_.size() + 1);
   while (broken_.empty() && timeline_.step(limit)) {
+    expect(timeline_.steps_of_this_instant() <= most_steps, "time stands still: {} steps at once",
+           most_steps);
   }
   if (broken_.empty()) check_end();
   return {broken_, coordinator_->course().verdict.exit_code,
