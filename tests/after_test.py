@@ -48,7 +48,7 @@ class After(SubmitCase):
         folder = self.folder()
         finished = self.submit("--follow", "--after", "99999", "--no-python", "touch", "begun", cwd=folder)
         self.assert_not_begun(finished, r"--after 99999: nobody knows job 99999: .*; toprun jobs lists "
-                              r"yours; --dependency afterok:99999 leaves it to slurm", folder)
+                              r"yours; --dependency afterok:99999 leaves it to Slurm", folder)
         self.assertEqual(self.login("squeue", "--noheader").out, "")
 
     def test_a_job_that_slurm_has_forgotten_is_judged_by_its_own_record(self):

@@ -52,8 +52,11 @@ class Help(support.TestCase):
         self.assertIn("\n  0  ", codes)
 
     def test_a_refusal_names_the_verb_once(self):
-        self.assertEqual(self.toprun("topo", "convert").err, "toprun: topo convert: --to is required; "
-                                                             "see toprun topo convert --help\n")
+        self.assertEqual(self.toprun("cancel").err, "toprun: cancel: ID is required; see toprun cancel "
+                                                    "--help\n")
+        self.assertEqual(self.toprun("topo", "draw", "--x").err,
+                         "toprun: topo draw: The following argument was not expected: --x; see toprun "
+                         "topo draw --help\n")
 
     def test_help_verb_is_the_verbs_help(self):
         self.assertEqual(self.toprun("help").out, self.toprun("-h").out)
