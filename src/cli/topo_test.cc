@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "cli/topo_testing.h"
 #include "placement/formats.h"
 
@@ -484,6 +485,12 @@ TEST_F(Topo, Converts) {
   EXPECT_TRUE(
       run({"convert", "--topology", path, "--to", "label"}).err.contains("did you mean labels?"));
   EXPECT_EQ(run({"convert", "--topology", path}).code, exit_usage);
+  const std::string written = file("topology.conf", "");
+  const auto silent = run({"convert", "--topology", path, "-o", written});
+  EXPECT_EQ(silent.code, 0) << silent.err;
+  EXPECT_EQ(silent.out, "");
+  EXPECT_EQ(read_file(written).value_or(""),
+            run({"convert", "--topology", path, "--to", "topology.conf"}).out);
 }
 
 TEST_F(Topo, ExplainsTheOrder) {
