@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "hosts/hostlist.h"
@@ -28,8 +29,21 @@ using view::CauseKind;
 namespace {
 
 // The node's name stands in the error.
+// As a word of its own: "n2" is not named by "/tmp/n2x/a" nor by "n20".
+bool names(std::string_view text, std::string_view host) {
+  constexpr std::string_view between_words = " :;,()\"";
+  const auto stands_alone = [&](std::size_t at) {
+    const std::size_t end = at + host.size();
+    return (at == 0 || between_words.contains(text[at - 1])) &&
+           (end == text.size() || between_words.contains(text[end]));
+  };
+  std::size_t at = text.find(host);
+  while (at != std::string_view::npos && !stands_alone(at)) at = text.find(host, at + 1);
+  return at != std::string_view::npos;
+}
+
 Error named(Error error, const std::string& host) {
-  if (error.line().find(host) == std::string::npos) error.what = host + ": " + error.what;
+  if (!names(error.line(), host)) error.what = host + ": " + error.what;
   return error;
 }
 

@@ -164,6 +164,22 @@ TEST(Coordinator, AFailureOfAnEarlierAttemptEndsNothing) {
   EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
 }
 
+// A folder, or another host, whose name has this one's in it does not say where it happened.
+TEST(Coordinator, AFailureNamesItsNode) {
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"program /tmp/n12/a-n1b", "n1: program /tmp/n12/a-n1b"},
+      {"n10: no GPU", "n1: n10: no GPU"},
+      {"no GPU on n1", "no GPU on n1"},
+      {"n1: no GPU", "n1: no GPU"},
+  };
+  for (const auto& [said, told] : lines) {
+    Simple run(Simple::elastic(2, 2));
+    for (int node : {0, 1}) run.come(node);
+    run.say(1, Failed{Failing::preparing, {said, "", "", 1}});
+    EXPECT_EQ(run.verdict().message, told);
+  }
+}
+
 // … or before the loss of the store's node is noticed.
 TEST(Coordinator, AStoreThatIsOutOfReachWaitsForTheLossOfItsNode) {
   for (const bool is_lost : {true, false}) {
