@@ -58,9 +58,9 @@ class Failures:
         temporary = self.folder()
         finished = self.four(temporary, [], TOPRUN, *shows("RANK"))
         self.assert_ok(finished)
+        self.assertEqual(list(temporary.iterdir()), [])
         self.assertEqual(column(shown(finished.out), "RANK"), list("0123"))
         self.assertEqual(finished.err.count("4 ranks on 2 nodes, all ended with 0"), 1, finished)
-        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_logs_of_all_ranks(self):
         logs = self.folder()

@@ -1,10 +1,14 @@
 # ctest: TIMEOUT 240
-"""Ranks that misuse their job's store, or a store that is busy with it: the job goes on and ends as it
-should."""
+"""Clients that misuse a store, or a store that is busy: the job goes on and ends as it should."""
 
+import concurrent.futures
 import ctypes
 import os
 import pathlib
+import re
+import signal
+import socket
+import struct
 import time
 import unittest
 
@@ -14,7 +18,8 @@ SILENCE_S = 3
 QUICK = ["--rdzv-conf", f"keep_alive_interval=1,keep_alive_max_attempt={SILENCE_S}"]
 THREAD_NAME = "toprun-store"
 
-PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+PTRACE_CONT, PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 7, 17, 0x4206, 0x4207
+PTRACE_O_TRACECLONE, PTRACE_EVENT_CLONE = 8, 3
 WAIT_FOR_THREADS = 0x40000000  # __WALL
 
 # Sets 131,000 keys that are made to collide and waits until that is done.
@@ -33,27 +38,59 @@ print(store.recv(4, socket.MSG_WAITALL), flush=True)
 """
 
 
+HELLO = b"\0\xce\xf7\x85\x3c"  # of today's client
+PING = b"\x0d\x07\0\0\0"
+WATCH = b"\x07"  # of PyTorch 1.13's client, which begins without a word
+
+
+def counted(data):
+    return struct.pack("<Q", len(data)) + data
+
+
+def ptrace(request, thread, data=None):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if libc.ptrace(request, thread, None, data) != 0:
+        raise unittest.SkipTest(f"ptrace is not allowed here: {os.strerror(ctypes.get_errno())}")
+
+
 class Frozen:
     """Stops one thread of a process, as one is that the kernel gives no time or memory."""
 
     def __init__(self, thread):
-        self.libc = ctypes.CDLL(None, use_errno=True)
-        self.libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
         self.thread = thread
-        self.trace(PTRACE_SEIZE)
-        self.trace(PTRACE_INTERRUPT)
+        ptrace(PTRACE_SEIZE, thread)
+        ptrace(PTRACE_INTERRUPT, thread)
         os.waitpid(thread, WAIT_FOR_THREADS)
-
-    def trace(self, request):
-        if self.libc.ptrace(request, self.thread, None, None) != 0:
-            raise unittest.SkipTest(f"ptrace is not allowed here: {os.strerror(ctypes.get_errno())}")
 
     def await_its_end(self):
         """Until then nobody else learns that its process has ended."""
         os.waitpid(self.thread, WAIT_FOR_THREADS)
 
     def thaw(self):
-        self.libc.ptrace(PTRACE_DETACH, self.thread, None, None)
+        ptrace(PTRACE_DETACH, self.thread)
+
+
+class BeginsThreads:
+    """A process that waits for SIGCONT; it is stopped where it begins its first thread, which goes on."""
+
+    def __init__(self, pid):
+        self.pid, self.thread = pid, None
+        ptrace(PTRACE_SEIZE, pid, PTRACE_O_TRACECLONE)
+
+    def run_to_the_first_thread(self):
+        os.kill(self.pid, signal.SIGCONT)
+        while (status := os.waitpid(self.pid, WAIT_FOR_THREADS)[1]) >> 16 != PTRACE_EVENT_CLONE:
+            ptrace(PTRACE_CONT, self.pid)
+        self.thread = os.waitpid(-1, WAIT_FOR_THREADS)[0]
+        ptrace(PTRACE_CONT, self.thread)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGKILL)  # it cannot be detached from while its thread runs
+        os.waitpid(self.thread, WAIT_FOR_THREADS)
 
 
 def store_thread(agent):
@@ -103,6 +140,46 @@ class Abuse(support.TestCase):
             **support.without_torch(), "PYTHONPATH": str(support.REPOSITORY / "tests")})
         self.assert_ok(finished)
         self.assertEqual(finished.out, "b'\\x07\\x00\\x00\\x00'\n")
+
+
+class Alone(support.TestCase):
+    """`toprun store`."""
+
+    def start_server(self, port=0):
+        return self.begin(support.binary(), "store", "--port", port)
+
+    @staticmethod
+    def port_of(server):
+        return int(re.search(rb":(\d+)\n", server.process.stderr.readline())[1])
+
+    def resident_mib(self, server):
+        status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024
+
+    def test_watchers_that_read_nothing_share_what_they_are_sent(self):
+        server = self.start_server()
+        port = self.port_of(server)
+        watchers = [self.enterContext(socket.create_connection(("127.0.0.1", port))) for _ in range(150)]
+        for watcher in watchers:
+            watcher.sendall(WATCH + counted(b"key"))
+            self.assertEqual(len(watcher.recv(1)), 1)
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            client.sendall(HELLO)
+            for letter in (b"a", b"b"):
+                client.sendall(b"\x01" + counted(b"key") + counted(letter * (8 << 20)))
+            client.sendall(PING)
+            self.assertEqual(client.recv(4, socket.MSG_WAITALL), PING[1:])
+        self.assertLess(self.resident_mib(server), 256)
+
+    def test_who_comes_while_it_starts_is_served(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        server = self.begin("sh", "-c", 'kill -STOP $$; exec "$0" "$@"', support.binary(), "store", "--port", port)
+        with BeginsThreads(server.process.pid) as starter:
+            starter.run_to_the_first_thread()
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as client:
+                client.sendall(HELLO + PING)
+                self.assertEqual(client.recv(4, socket.MSG_WAITALL), PING[1:])
 
 
 if __name__ == "__main__":
