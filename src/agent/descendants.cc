@@ -10,8 +10,8 @@
 #include <set>
 
 #include "base/files.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "process/child.h"
 
 namespace toprun::agent {
 namespace {
@@ -88,7 +88,7 @@ std::vector<pid_t> descendants(pid_t root) {
 
 int signal_descendants(int signal) {
   const auto found = descendants(::getpid());
-  for (const pid_t pid : found) signal_process(pid, signal);
+  for (const pid_t pid : found) process::signal_process(pid, signal);
   return static_cast<int>(found.size());
 }
 
@@ -99,7 +99,7 @@ void notify_groups(std::span<const pid_t> leaders, int signal) {
     if (!meant || !catches(pid, signal)) continue;
     const auto parent = parent_of(pid);
     const bool by_parent = parent && told.contains(*parent) && is_copy(pid, *parent);
-    if (!by_parent) signal_process(pid, signal);
+    if (!by_parent) process::signal_process(pid, signal);
     told.insert(pid);
   }
 }

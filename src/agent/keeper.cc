@@ -22,7 +22,7 @@
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/open_files.h"
-#include "base/process.h"
+#include "process/child.h"
 
 namespace toprun::agent {
 namespace {
@@ -149,14 +149,14 @@ class Keeper {
     sigval value{};
     value.sival_int = signal;
     if (takes_queued_ && ::sigqueue(agent_, queued_signal(), value) == 0) return;
-    signal_process(agent_, signal);
+    process::signal_process(agent_, signal);
   }
 
   // Two signals may overtake each other on their way through the agent; what is shared can't.
   void rest(int signal) {
     resting_ = signal == SIGTSTP;
     if (shared != nullptr) shared->resting = resting_;
-    signal_process(agent_, signal);
+    process::signal_process(agent_, signal);
   }
 
   // The SIGTSTP has been left pending until now. A SIGCONT that came meanwhile has discarded it, as

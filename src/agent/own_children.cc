@@ -10,7 +10,7 @@
 #include "agent/children.h"
 #include "agent/descendants.h"
 #include "base/environment.h"
-#include "base/process.h"
+#include "process/child.h"
 
 namespace toprun::agent {
 namespace {
@@ -53,7 +53,7 @@ class OwnChildren : public Children {
   }
 
   void signal_groups(std::span<const pid_t> leaders, int signal) override {
-    for (const pid_t leader : leaders) signal_group(leader, signal);
+    for (const pid_t leader : leaders) process::signal_group(leader, signal);
   }
 
   void notify_groups(std::span<const pid_t> leaders, int signal) override {

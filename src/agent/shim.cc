@@ -22,7 +22,7 @@
 #include "base/console.h"
 #include "base/environment.h"
 #include "base/open_files.h"
-#include "base/process.h"
+#include "process/child.h"
 
 namespace toprun::agent {
 namespace {
@@ -163,7 +163,7 @@ class Shim {
     const int number = message.value("signal", 0);
     if (message.value("only_handlers", false)) return notify_groups(pids, number);
     for (const pid_t pid : pids) {
-      if (unreaped_.contains(pid)) signal_group(pid, number);
+      if (unreaped_.contains(pid)) process::signal_group(pid, number);
     }
   }
 

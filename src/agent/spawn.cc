@@ -13,8 +13,9 @@
 #include <optional>
 
 #include "base/fd.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "process/child.h"
+#include "process/program.h"
 
 namespace toprun::agent {
 namespace {
@@ -119,7 +120,7 @@ std::unexpected<Error> explain(const Program& program, int code, const std::stri
 }
 
 void kill_and_reap(const std::vector<pid_t>& pids) {
-  for (const pid_t pid : pids) signal_process(pid, SIGKILL);
+  for (const pid_t pid : pids) process::signal_process(pid, SIGKILL);
   for (const pid_t pid : pids) {
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
@@ -159,7 +160,7 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
     }
     return name;
   }
-  if (auto path = toprun::find_program(name, {{"PATH", path_variable}})) return *std::move(path);
+  if (auto path = process::find_program(name, {{"PATH", path_variable}})) return *std::move(path);
   return usage(fmt::format("cannot run {} on {}", name, host), "not found in PATH",
                "give its path, or ./" + name + " if it is in the current folder");
 }
@@ -184,7 +185,8 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
   std::vector<Prepared> prepared;
   prepared.reserve(programs.size());
   for (const Program& program : programs) {
-    prepared.push_back({&program, exec_pointers(program.argv), exec_pointers(program.environment)});
+    prepared.push_back({&program, process::exec_pointers(program.argv),
+                        process::exec_pointers(program.environment)});
   }
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) return fail_errno("cannot start workers on " + host);

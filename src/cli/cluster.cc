@@ -16,6 +16,7 @@
 #include "hosts/hostlist.h"
 #include "jobs/job_words.h"
 #include "placement/compact.h"
+#include "process/disk_space.h"
 #include "topology/source.h"
 
 namespace toprun::cli {
@@ -175,12 +176,12 @@ json json_of(const FileSystem& place) {
               {"shared", place.shared ? json(*place.shared) : json(nullptr)},
               {"trouble", place.trouble.empty() ? json(nullptr) : json(place.trouble)},
               {"quota", nullptr}};
-  const auto number = [&](std::uint64_t DiskSpace::*member) {
+  const auto number = [&](std::uint64_t process::DiskSpace::*member) {
     return place.space ? json((*place.space).*member) : json(nullptr);
   };
-  out["free_bytes"] = number(&DiskSpace::free_bytes);
-  out["total_bytes"] = number(&DiskSpace::total_bytes);
-  out["free_files"] = number(&DiskSpace::free_files);
+  out["free_bytes"] = number(&process::DiskSpace::free_bytes);
+  out["total_bytes"] = number(&process::DiskSpace::total_bytes);
+  out["free_files"] = number(&process::DiskSpace::free_files);
   if (place.quota) {
     out["quota"] = {{"used_bytes", place.quota->used_bytes},
                     {"limit_bytes", place.quota->limit_bytes}};

@@ -7,8 +7,10 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "process/command.h"
+#include "process/disk_space.h"
+#include "process/program.h"
 
 namespace toprun::cli {
 namespace {
@@ -44,7 +46,7 @@ std::optional<Quota> quota_of(std::string_view used, std::string_view soft, std:
 void add_space(std::vector<FileSystem>& places) {
   std::vector<std::string> paths;
   for (const FileSystem& place : places) paths.push_back(place.path);
-  auto answers = disk_space(paths, space_limit);
+  auto answers = process::disk_space(paths, space_limit);
   for (std::size_t i = 0; i < places.size(); ++i) {
     places[i].space = std::move(answers[i].space);
     places[i].trouble = std::move(answers[i].trouble);
@@ -59,19 +61,19 @@ std::string real_path(const FileSystem& place) {
 void add_quotas(std::vector<FileSystem>& places, const std::vector<Mount>& mounts,
                 const Environment& environment) {
   std::string told;
-  if (find_program("quota", environment)) {
-    const auto finished = finish({"quota", "-w", "-p"}, environment, quota_limit);
+  if (process::find_program("quota", environment)) {
+    const auto finished = process::run({"quota", "-w", "-p"}, environment, quota_limit);
     if (finished) told = finished->out;  // its code tells whether a limit is passed
   }
-  const bool has_lfs = find_program("lfs", environment).has_value();
+  const bool has_lfs = process::find_program("lfs", environment).has_value();
   for (FileSystem& place : places) {
     const Mount* const mount = mount_of(mounts, real_path(place));
     if (mount == nullptr || !place.space) continue;
     place.quota = parse_quota(told, mount->source);
     if (place.quota || !has_lfs || mount->type != lustre_type) continue;
     const auto lustre =
-        finish({"lfs", "quota", "-q", "-u", fmt::to_string(::getuid()), real_path(place)},
-               environment, quota_limit);
+        process::run({"lfs", "quota", "-q", "-u", fmt::to_string(::getuid()), real_path(place)},
+                     environment, quota_limit);
     if (lustre && lustre->code == 0) place.quota = parse_lustre_quota(lustre->out);
   }
 }

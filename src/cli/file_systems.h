@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/disk_space.h"
 #include "base/environment.h"
 #include "base/mounts.h"
+#include "process/disk_space.h"
 
 namespace toprun::cli {
 
@@ -24,7 +24,7 @@ struct FileSystem {
   std::string path;  // as the variable says
   std::string type;  // "nfs4"; empty: unknown
   std::optional<bool> shared;
-  std::optional<DiskSpace> space;
+  std::optional<process::DiskSpace> space;
   std::string trouble;  // why the space is not known
   std::optional<Quota> quota;
 };

@@ -11,11 +11,11 @@
 
 #include "base/console.h"
 #include "base/print.h"
-#include "base/process.h"
 #include "cli/parse.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
 #include "jobs/job_words.h"
+#include "process/child.h"
 #include "run/grow.h"
 
 namespace toprun::cli {
@@ -39,7 +39,7 @@ Result<void> grow_by_report(const std::string& path) {
                             hosts::host_name()),
                 fmt::format("run the same on {}", (*report)->root_host));
   }
-  if (signal_process((*report)->root_pid, run::grow_signal)) return {};
+  if (process::signal_process((*report)->root_pid, run::grow_signal)) return {};
   if (errno == ESRCH) return fail("cannot grow " + path, "the job has ended");
   return fail_errno(fmt::format("cannot signal process {} of {}", (*report)->root_pid, path));
 }

@@ -14,9 +14,9 @@
 #include <boost/version.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/build_id.h"
 #include "base/toml.h"
 #include "base/version.h"
+#include "process/build_id.h"
 
 namespace toprun::cli {
 namespace {
@@ -141,7 +141,7 @@ std::string sbom(const std::vector<Library>& libraries, std::string_view toprun_
 }
 
 std::string version_details() {
-  std::string text = fmt::format("build    {}\ncompiler {}\n", build_id(), compiler);
+  std::string text = fmt::format("build    {}\ncompiler {}\n", process::build_id(), compiler);
   for (const Library& library : linked_libraries()) {
     text += fmt::format("  {:<14} {:<10} {}\n", library.name, library.version,
                         library.package.empty()

@@ -4,7 +4,6 @@
 
 #include "base/console.h"
 #include "base/print.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "cli/parse.h"
 #include "cli/setup_contents.h"
@@ -17,6 +16,7 @@
 #include "jobs/predecessors.h"
 #include "jobs/setup_site.h"
 #include "options/split.h"
+#include "process/program.h"
 #include "scheduler/queue.h"
 
 namespace toprun::cli {
@@ -104,7 +104,7 @@ int act(const options::Split& given, const Environment& environment) {
     return 0;
   }
   const bool here =
-      options->on.empty() ? !find_program("sbatch", environment) : options->on == "local";
+      options->on.empty() ? !process::find_program("sbatch", environment) : options->on == "local";
   if (!here) return submit(*options, environment);
   if (options->job.dry_run != jobs::DryRun::no) return show_steps(*options, environment);
   return options->image_from.empty() ? build_venv(*options, environment)

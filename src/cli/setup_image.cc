@@ -5,14 +5,14 @@
 
 #include "base/console.h"
 #include "base/print.h"
-#include "base/process.h"
 #include "base/text.h"
-#include "base/watched.h"
 #include "container/choose.h"
 #include "container/node.h"
 #include "container/places.h"
 #include "jobs/setup_site.h"
 #include "plan/activation.h"
+#include "process/program.h"
+#include "process/watched.h"
 
 namespace toprun::cli {
 namespace {
@@ -33,7 +33,7 @@ Result<const Runtime*> runtime_for(const SetupOptions& options, const Environmen
   for (const char* name : {"apptainer", "singularity", "enroot"}) {
     if (is_sif == (std::string_view(name) == "enroot")) continue;
     looked.emplace_back(name);
-    if (find_program(name, environment)) return container::find_runtime(name);
+    if (process::find_program(name, environment)) return container::find_runtime(name);
   }
   return fail("--container " + options.built,
               fmt::format("there is no {} in PATH", join(looked, " and no ")),
@@ -82,7 +82,7 @@ class Build {
   Result<void> execute(const container::Command& command) {
     say(shell_quote(command.argv));
     std::deque<std::string> kept;
-    const auto code = watch(command.argv, command.environment, [&](std::string_view line) {
+    const auto code = process::watch(command.argv, command.environment, [&](std::string_view line) {
       say_block(fmt::format("{}\n", line));
       kept.emplace_back(line);
       if (kept.size() > most_lines_kept) kept.pop_front();

@@ -7,11 +7,11 @@
 #include "base/fd.h"
 #include "base/last_words.h"
 #include "base/print.h"
-#include "base/process.h"
 #include "base/text.h"
-#include "base/watched.h"
 #include "jobs/setup_site.h"
 #include "plan/python.h"
+#include "process/command.h"
+#include "process/watched.h"
 #include "setup/pip.h"
 
 namespace toprun::cli {
@@ -97,7 +97,7 @@ class Build {
     Environment environment = environment_;
     for (const auto& [name, value] : step.variables) environment.set(name, value);
     std::deque<std::string> kept;
-    const auto code = watch(step.argv, environment, [&](std::string_view line) {
+    const auto code = process::watch(step.argv, environment, [&](std::string_view line) {
       say_block(fmt::format("{}\n", line));
       kept.emplace_back(line);
       if (kept.size() > most_lines_kept) kept.pop_front();
@@ -113,7 +113,7 @@ class Build {
   }
 
   Result<void> test_imports() {
-    const auto done = finish(setup::import_command(wanted_), environment_, import_limit);
+    const auto done = process::run(setup::import_command(wanted_), environment_, import_limit);
     const std::string what = fmt::format("importing in {} on host {}", wanted_.venv, record_.host);
     if (!done) return fail(what, done.error().why);
     if (done->code != 0)
@@ -131,7 +131,7 @@ class Build {
   }
 
   // Python ended in the middle: which module it was at, and by what.
-  static std::string last_line(const Finished& done) {
+  static std::string last_line(const process::Finished& done) {
     return fmt::format("it ended with exit code {}; last it said: {}", done.code,
                        last_words(done.err));
   }

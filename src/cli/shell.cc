@@ -7,7 +7,6 @@
 
 #include "base/console.h"
 #include "base/print.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "cli/activation_check.h"
 #include "cli/parse.h"
@@ -21,6 +20,7 @@
 #include "options/run_options.h"
 #include "options/split.h"
 #include "plan/orders.h"
+#include "process/program.h"
 #include "scheduler/queue.h"
 #include "scheduler/slurm_defaults.h"
 #include "scheduler/slurm_shell.h"
@@ -133,7 +133,7 @@ int act(const options::Split& split, const Environment& environment) {
   if (const auto limit = scheduler::engine_timeout_of(clean); !limit) {
     return give_up(limit.error());
   }
-  const bool has_slurm = find_program("salloc", clean).has_value();
+  const bool has_slurm = process::find_program("salloc", clean).has_value();
   if (!has_slurm && options->dry_run == jobs::DryRun::no)
     return give_up(scheduler::no_slurm("salloc"));
   if (const auto there = check_surroundings(*options, clean); !there) {

@@ -7,13 +7,14 @@
 #include <filesystem>
 
 #include "base/console.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "container/prepare.h"
 #include "hosts/address.h"
 #include "options/container_options.h"
 #include "plan/container_plan.h"
 #include "plan/orders.h"
+#include "process/child.h"
+#include "process/program.h"
 
 namespace toprun::cli {
 namespace {
@@ -32,10 +33,11 @@ std::vector<std::string> options_for(const plan::Activation& activation) {
 
 // Returns only the reason why it could not.
 Error become(const std::vector<std::string>& argv, const Environment& environment) {
-  const auto program = find_program(argv.front(), environment);
+  const auto program = process::find_program(argv.front(), environment);
   if (!program) return {argv.front(), "there is no such program", "set SHELL"};
   const std::vector<std::string> entries = environment.entries();
-  ::execve(program->c_str(), exec_pointers(argv).data(), exec_pointers(entries).data());
+  ::execve(program->c_str(), process::exec_pointers(argv).data(),
+           process::exec_pointers(entries).data());
   return fail_errno(errno, "cannot start " + *program).error();
 }
 

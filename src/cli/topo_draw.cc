@@ -9,7 +9,6 @@
 #include "base/console.h"
 #include "base/files.h"
 #include "base/print.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
@@ -17,6 +16,7 @@
 #include "placement/cost.h"
 #include "placement/score.h"
 #include "placement/sketch.h"
+#include "process/command.h"
 #include "view/ring_dot.h"
 #include "view/ring_layout.h"
 #include "view/ring_svg.h"
@@ -51,8 +51,9 @@ Result<std::string> dot_text(const Sketch& sketch, const std::string& order, con
 // No library that draws text is small enough for each launch to carry.
 Result<std::string> png_bytes(const Sketch& sketch, const std::string& order,
                               const Environment& environment) {
-  const auto finished = finish({"rsvg-convert", "--format", "png"}, environment, converter_limit,
-                               view::ring_svg(view::ring_layout(sketch, order)));
+  const auto finished =
+      process::run({"rsvg-convert", "--format", "png"}, environment, converter_limit,
+                   view::ring_svg(view::ring_layout(sketch, order)));
   if (!finished) {
     return std::unexpected(
         Error{"a PNG cannot be made", finished.error().line(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "process/program.h"
 
 namespace toprun::container {
 namespace {
@@ -10,12 +11,13 @@ namespace {
 // What this node has, looked up once.
 struct Here {
   const Environment& environment;
-  const IsExecutable& is_executable;
+  const process::IsExecutable& is_executable;
   bool pyxis = false;
 
   bool has(const Runtime& runtime) const {
     if (runtime.program().empty()) return pyxis;
-    return find_program(std::string(runtime.program()), environment, is_executable).has_value();
+    return process::find_program(std::string(runtime.program()), environment, is_executable)
+        .has_value();
   }
 };
 
@@ -80,7 +82,7 @@ std::vector<std::string> runtime_names() {
 }
 
 Result<const Runtime*> choose(const Wanted& wanted, const Environment& environment,
-                              const IsExecutable& is_executable, bool engine_has_pyxis) {
+                              const process::IsExecutable& is_executable, bool engine_has_pyxis) {
   const Here here{environment, is_executable, engine_has_pyxis};
   if (wanted.runtime != "auto") return choose_named(wanted, here);
   std::vector<const Runtime*> taking;

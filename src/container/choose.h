@@ -6,8 +6,8 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "base/process.h"
 #include "container/runtime.h"
+#include "process/program.h"
 
 namespace toprun::container {
 
@@ -16,7 +16,7 @@ namespace toprun::container {
 // Errors: an unknown name; a runtime that does not take the image (exit_usage); none here, with
 // every place that was looked at and what to install or load.
 Result<const Runtime*> choose(const Wanted& wanted, const Environment& environment,
-                              const IsExecutable& is_executable, bool engine_has_pyxis);
+                              const process::IsExecutable& is_executable, bool engine_has_pyxis);
 
 // The runtime of exactly this name; nullptr: there is none.
 const Runtime* find_runtime(std::string_view name);

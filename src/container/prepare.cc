@@ -9,11 +9,11 @@
 
 #include "base/files.h"
 #include "base/last_words.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "container/binds.h"
 #include "container/image.h"
 #include "container/places.h"
+#include "process/command.h"
 
 namespace toprun::container {
 namespace {
@@ -180,7 +180,7 @@ Result<void> prepare(const Runtime& runtime, const Run& run, const Node& node,
   if (*state == Preparation::State::ready) return {};
   say(fmt::format("{}: making {}", preparation.what(), preparation.where()));
   for (const Command& command : preparation.commands()) {
-    const auto done = finish(command.argv, command.environment, creation_limit);
+    const auto done = process::run(command.argv, command.environment, creation_limit);
     if (!done) return std::unexpected(done.error());
     if (done->code != 0) {
       return std::unexpected(preparation.failure(command, done->code, done->err));

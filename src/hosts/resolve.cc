@@ -1,12 +1,8 @@
 #include "hosts/resolve.h"
 
 #include <ares.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,9 +12,9 @@
 #include <mutex>
 
 #include "base/clock.h"
-#include "base/fd.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "process/command.h"
+#include "process/program.h"
 
 namespace toprun::hosts {
 namespace {
@@ -27,7 +23,6 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_name_bytes = 253;  // RFC 1035 3.1, as text
-constexpr std::size_t max_getent_output_bytes = 256 << 10;
 
 // What one resolver found, or why it found nothing.
 struct Answer {
@@ -110,70 +105,13 @@ Answer ask_cares(const std::string& name, SteadyTime deadline, const Resolver& r
   return answer;
 }
 
-// Starts the program with its standard output in a pipe, nothing on its other streams and default
-// signals; gives its pid and the pipe's reading end.
-struct Child {
-  pid_t pid = -1;
-  Fd output;
-};
-Child spawn_getent(const std::string& path, const std::string& name) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
-  Fd reading(ends[0]);
-  const Fd writing(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string words[] = {"getent", "ahosts", name};
-  char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
-  Child child;
-  const int error = ::posix_spawn(&child.pid, path.c_str(), &actions, &attributes, argv, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) return {};
-  child.output = std::move(reading);
-  return child;
-}
-
-// Everything up to the end of the output; false at the deadline.
-bool read_until(int fd, SteadyTime deadline, std::string& text) {
-  char buffer[4096];
-  while (text.size() < max_getent_output_bytes) {
-    pollfd polled{fd, POLLIN, 0};
-    const int ready = ::poll(&polled, 1, milliseconds_until(deadline));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
-    const ssize_t n = ::read(fd, buffer, sizeof buffer);
-    if (n <= 0) return true;
-    text.append(buffer, static_cast<std::size_t>(n));
-  }
-  return true;
-}
-
 // Lines of getent(1): "10.0.0.1  STREAM name".
 Answer ask_getent(const std::string& path, const std::string& name, SteadyTime deadline) {
-  const Child child = spawn_getent(path, name);
-  if (child.pid < 0) return {{}, "getent does not start"};
-  std::string text;
-  const bool finished = read_until(child.output.get(), deadline, text);
-  signal_process(child.pid, SIGKILL);  // harmless after its end: it stays a zombie until waitpid
-  int status = 0;
-  while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const auto finished = process::run({path, "ahosts", name}, Environment::from(environ),
+                                     std::chrono::ceil<milliseconds>(deadline - Clock::now()));
+  if (!finished) return {{}, "getent did not answer: " + finished.error().why};
   Answer answer;
-  if (!finished) return {{}, "getent did not answer in time"};
-  for (const std::string_view line : split(text, '\n')) {
+  for (const std::string_view line : split(finished->out, '\n')) {
     const auto fields = words(line);
     if (fields.empty()) continue;
     if (const auto address = Address::parse(fields[0])) answer.addresses.push_back(*address);
@@ -205,7 +143,7 @@ Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeo
   }
   const SteadyTime start = Clock::now();
   // So that a missing getent costs no process.
-  const auto getent = find_program(resolver.getent, Environment::from(environ));
+  const auto getent = process::find_program(resolver.getent, Environment::from(environ));
   const Answer first = ask_cares(name, start + (getent ? timeout / 2 : timeout), resolver);
   if (!first.addresses.empty()) return v4_first_once_each(first.addresses);
   const std::string why = first.why.empty() ? "it has no addresses" : first.why;

@@ -7,9 +7,9 @@
 
 #include "base/console.h"
 #include "base/print.h"
-#include "base/process.h"
 #include "jobs/follow.h"
 #include "options/given.h"
+#include "process/program.h"
 #include "scheduler/slurm_script.h"
 #include "scheduler/slurm_submit.h"
 
@@ -87,7 +87,7 @@ Environment submission_environment(const Environment& environment) {
 
 Result<Prepared> prepare(SubmitOptions& options, scheduler::Purpose purpose,
                          const Environment& clean) {
-  const bool has_slurm = find_program("sbatch", clean).has_value();
+  const bool has_slurm = process::find_program("sbatch", clean).has_value();
   if (!has_slurm && options.dry_run != DryRun::client) {
     return std::unexpected(scheduler::no_slurm("sbatch"));
   }

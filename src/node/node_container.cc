@@ -18,6 +18,7 @@
 #include "base/last_words.h"
 #include "base/text.h"
 #include "base/uncaught.h"
+#include "process/child.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;
@@ -42,10 +43,6 @@ Result<std::string> make_folder(const Environment& environment) {
     return fail_errno("cannot make a folder " + path, "set TMPDIR to one that can be written");
   }
   return path;
-}
-
-int exit_code_of(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 std::string ending_words(int status) {
@@ -200,7 +197,8 @@ asio::awaitable<Result<void>> NodeContainer::make(container::Preparation& prepar
     }
     if (runtime_status_ == 0) continue;
     co_await hear_out();
-    co_return std::unexpected(preparation.failure(command, exit_code_of(runtime_status_), words_));
+    co_return std::unexpected(
+        preparation.failure(command, process::exit_code(runtime_status_), words_));
   }
   co_return preparation.completed();
 }

@@ -8,7 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "base/process.h"
+#include "process/command.h"
 #include "topology/cloud.h"
 #include "topology/nvlink.h"
 
@@ -24,7 +24,7 @@ struct NvlinkProbe::Asking {
 namespace {
 
 rendezvous::Told ask(const Environment& environment) {
-  auto text = output_of(topology::nvlink_command(), environment, topology::auto_budget);
+  auto text = process::output_of(topology::nvlink_command(), environment, topology::auto_budget);
   if (!text) return {{}, text.error().line()};
   if (text->size() > topology::max_evidence_bytes || !topology::is_plain(*text)) {
     return {{}, "nvidia-smi's answer is too long or no plain text"};

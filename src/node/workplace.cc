@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "base/process.h"
 #include "base/text.h"
 #include "container/environment.h"
 #include "plan/python.h"
+#include "process/program.h"
 
 namespace toprun::node {
 namespace {
@@ -87,7 +87,7 @@ Result<void> check_arguments(const plan::Job& job, const Sight& sight) {
 }
 
 void put_first(Environment& environment, const std::string& folder) {
-  const std::string rest = search_path(environment);
+  const std::string rest = process::search_path(environment);
   environment.set("PATH", folder + ":" + rest);
 }
 
@@ -118,7 +118,7 @@ Result<void> enter_environment(const plan::Job& job, const Sight& sight, Workpla
 
 Result<void> choose_inner_python(const plan::Job& job, const Sight& sight, Workplace& place) {
   if (!place.program.empty()) return {};
-  const IsExecutable is_executable = [&](const std::string& path) {
+  const process::IsExecutable is_executable = [&](const std::string& path) {
     const agent::Seen seen = sight.of(path);
     return seen.executable && !seen.directory;
   };

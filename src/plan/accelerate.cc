@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "base/last_words.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "plan/activation.h"
+#include "process/command.h"
 
 namespace toprun::plan {
 namespace {
@@ -82,7 +82,7 @@ Result<AccelerateSettings> accelerate_settings(const std::string& file, const st
   if (!fs::is_regular_file(file, error)) {
     return usage(what, "there is no such file", "`accelerate config --config_file FILE` makes one");
   }
-  const auto answer = finish(question(file, python, world), environment, accelerate_limit);
+  const auto answer = process::run(question(file, python, world), environment, accelerate_limit);
   if (!answer) return fail(what, answer.error().why);  // its `what` is the whole question
   if (answer->code != 0) {
     const std::string said = last_words(answer->err);

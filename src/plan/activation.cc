@@ -7,9 +7,10 @@
 #include <set>
 
 #include "base/files.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "plan/python.h"
+#include "process/command.h"
+#include "process/program.h"
 #include "setup/record.h"
 
 namespace toprun::plan {
@@ -102,8 +103,8 @@ std::string complaint(std::string_view err) {
 }
 
 std::string nearest_module(const std::string& name, const Environment& environment) {
-  const auto listed = output_of(bash(fmt::format("{}{}", define_module, list_modules), {}),
-                                environment, activation_limit);
+  const auto listed = process::output_of(bash(fmt::format("{}{}", define_module, list_modules), {}),
+                                         environment, activation_limit);
   const auto names = listed ? parse_available_modules(*listed) : std::vector<std::string>();
   const auto meant = did_you_mean(name, names);
   return meant ? fmt::format("did you mean {}?", *meant) : "`module avail` lists what there is";
@@ -113,8 +114,8 @@ Result<Environment> with_modules(const std::vector<std::string>& modules, Enviro
                                  const std::string& what) {
   if (modules.empty()) return environment;
   const auto loaded =
-      finish(bash(fmt::format("{}{}{}", quietly, define_module, load_modules), modules),
-             environment, modules_limit);
+      process::run(bash(fmt::format("{}{}{}", quietly, define_module, load_modules), modules),
+                   environment, modules_limit);
   if (!loaded) return fail(what, loaded.error().why);  // the whole script stands in its `what`
   if (loaded->code == no_module_command) {
     return fail(
@@ -133,8 +134,8 @@ Result<Environment> with_command(const std::string& command, Environment environ
                                  const std::string& host) {
   if (command.empty()) return environment;
   const std::string what = fmt::format("--before {} on host {}", printable(command), host);
-  const auto done =
-      finish(bash(fmt::format("{}{}", quietly, run_command), {command}), environment, before_limit);
+  const auto done = process::run(bash(fmt::format("{}{}", quietly, run_command), {command}),
+                                 environment, before_limit);
   if (!done) return fail(what, done.error().why);
   if (done->code == 0) return taken_over(done->out, environment);
   const std::string said = complaint(done->err);
@@ -211,8 +212,8 @@ Result<Activated> with_conda(const std::string& name, Environment environment,
   environment.unset("VIRTUAL_ENV");
   environment.unset("PYTHONHOME");
   if (const auto scripts = scripts_in(*prefix / "etc" / "conda" / "activate.d"); !scripts.empty()) {
-    const auto text = output_of(bash(fmt::format("{}{}", quietly, source_scripts), scripts),
-                                environment, activation_limit);
+    const auto text = process::output_of(
+        bash(fmt::format("{}{}", quietly, source_scripts), scripts), environment, activation_limit);
     if (!text) return fail(fmt::format("--conda {} on host {}", name, host), text.error().why);
     auto after = taken_over(*text, environment);
     if (!after) return std::unexpected(after.error());
@@ -220,7 +221,7 @@ Result<Activated> with_conda(const std::string& name, Environment environment,
   }
   Activated activated{std::move(environment), std::nullopt, "--conda", {}};
   const std::string python = (*prefix / "bin" / "python").string();
-  if (is_executable_file(python)) activated.python = python;
+  if (process::is_executable_file(python)) activated.python = python;
   return activated;
 }
 
@@ -368,7 +369,7 @@ Result<std::string> find_venv(const std::string& venv, const std::string& host) 
     return std::unexpected(
         setup::check_usable(**record, label_of(venv, host), (*record)->architecture).error());
   }
-  if (is_executable_file(python)) return python;
+  if (process::is_executable_file(python)) return python;
   const auto meant = did_you_mean(folder.filename().string(), venvs_beside(folder));
   return fail(label_of(venv, host), fmt::format("there is no {}", python),
               meant ? fmt::format("did you mean {}?", (folder.parent_path() / *meant).string())

@@ -5,13 +5,14 @@
 #include <filesystem>
 
 #include "agent/shim.h"
-#include "base/process.h"
 #include "container/binds.h"
 #include "container/choose.h"
 #include "container/environment.h"
 #include "container/image_file.h"
 #include "container/node.h"
 #include "plan/python.h"
+#include "process/command.h"
+#include "process/program.h"
 
 namespace toprun::plan {
 namespace {
@@ -90,7 +91,7 @@ Result<container::Bind> own_program() {
 
 // spank(7): the options of plugins stand in srun's own help.
 bool srun_has_pyxis(const Job& job) {
-  const auto help = output_of({"srun", "--help"}, job.environment, srun_help_limit);
+  const auto help = process::output_of({"srun", "--help"}, job.environment, srun_help_limit);
   return help && help->find("--container-image") != std::string::npos;
 }
 
@@ -116,7 +117,7 @@ Result<std::vector<container::Bind>> written_folders(const Options& options) {
 
 Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Inside& inside,
                                      const Environment& environment, const std::string& host) {
-  const auto runtime = container::choose(wanted, environment, is_executable_file, false);
+  const auto runtime = container::choose(wanted, environment, process::is_executable_file, false);
   if (!runtime) return std::unexpected(runtime.error());
   ContainerPlan plan;
   plan.runtime = *runtime;
@@ -152,7 +153,8 @@ Result<EngineContainer> plan_engine_container(const Job& job) {
   if (wanted.empty() || !in_question || job.place.engine != "slurm") return EngineContainer{};
   const bool there = srun_has_pyxis(job);
   if (!there && wanted.runtime == "auto") return EngineContainer{};  // the nodes choose
-  const auto runtime = container::choose(wanted, job.environment, is_executable_file, there);
+  const auto runtime =
+      container::choose(wanted, job.environment, process::is_executable_file, there);
   if (!runtime) return std::unexpected(runtime.error());
   const auto self = own_program();
   if (!self) return std::unexpected(self.error());

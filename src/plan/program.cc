@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "plan/python.h"
+#include "process/program.h"
 
 namespace toprun::plan {
 namespace {
@@ -47,10 +48,10 @@ Result<void> check_script(const std::string& script) {
 }
 
 Result<void> check_executable(const std::string& program, const Environment& environment) {
-  if (find_program(program, environment)) return {};
+  if (process::find_program(program, environment)) return {};
   if (program.find('/') == std::string::npos) {
     return usage(fmt::format("program {}", program),
-                 fmt::format("not in PATH={}", search_path(environment)),
+                 fmt::format("not in PATH={}", process::search_path(environment)),
                  "give its path, or drop --no-python if it is a Python script");
   }
   std::error_code error;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "process/program.h"
 
 namespace toprun::plan {
 namespace {
@@ -15,7 +16,7 @@ std::string in_directory(std::string_view directory, std::string_view name) {
 }
 
 // The first of python3 and python in the directory, or nothing.
-std::string python_in(std::string_view directory, const IsExecutable& is_executable) {
+std::string python_in(std::string_view directory, const process::IsExecutable& is_executable) {
   for (const char* name : python_names) {
     std::string candidate = in_directory(directory, name);
     if (is_executable(candidate)) return candidate;
@@ -24,8 +25,9 @@ std::string python_in(std::string_view directory, const IsExecutable& is_executa
 }
 
 Result<Python> python_of_variable(const std::string& value, const Environment& environment,
-                                  const std::string& host, const IsExecutable& is_executable) {
-  if (auto found = find_program(value, environment, is_executable)) {
+                                  const std::string& host,
+                                  const process::IsExecutable& is_executable) {
+  if (auto found = process::find_program(value, environment, is_executable)) {
     return Python{*std::move(found), "PYTHON_EXEC"};
   }
   return fail(fmt::format("PYTHON_EXEC={} on host {}", value, host), "no such program",
@@ -35,12 +37,12 @@ Result<Python> python_of_variable(const std::string& value, const Environment& e
 }  // namespace
 
 Result<Python> choose_python(const std::string& argv0, const Environment& environment,
-                             const std::string& host, const IsExecutable& is_executable) {
+                             const std::string& host, const process::IsExecutable& is_executable) {
   if (const auto exec = environment.non_empty("PYTHON_EXEC")) {
     return python_of_variable(*exec, environment, host, is_executable);
   }
   std::vector<std::string> looked;
-  const std::string called = find_program(argv0, environment, is_executable).value_or("");
+  const std::string called = process::find_program(argv0, environment, is_executable).value_or("");
   if (const std::size_t slash = called.rfind('/'); slash != std::string::npos) {
     const std::string directory = called.substr(0, slash + 1);
     if (std::string found = python_in(directory, is_executable); !found.empty()) {
@@ -58,11 +60,11 @@ Result<Python> choose_python(const std::string& argv0, const Environment& enviro
     looked.push_back(directory);
   }
   for (const char* name : python_names) {
-    if (auto found = find_program(name, environment, is_executable)) {
+    if (auto found = process::find_program(name, environment, is_executable)) {
       return Python{*std::move(found), "PATH"};
     }
   }
-  looked.push_back("PATH=" + search_path(environment));
+  looked.push_back("PATH=" + process::search_path(environment));
   return fail(fmt::format("no Python on host {}", host),
               fmt::format("no python3 or python in {}", join(looked, ", ")),
               "set PYTHON_EXEC, or give --no-python if the script is a program");

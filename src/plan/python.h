@@ -4,7 +4,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "base/process.h"
+#include "process/program.h"
 
 namespace toprun::plan {
 
@@ -17,8 +17,8 @@ struct Python {
 // we were called by (`argv0`; its links are not resolved, so that a link in a virtual environment
 // finds that environment), in $VIRTUAL_ENV/bin, in $CONDA_PREFIX/bin, in PATH. The error names
 // `host`, the name of this node, and every place looked at.
-Result<Python> choose_python(const std::string& argv0, const Environment& environment,
-                             const std::string& host,
-                             const IsExecutable& is_executable = is_executable_file);
+Result<Python> choose_python(
+    const std::string& argv0, const Environment& environment, const std::string& host,
+    const process::IsExecutable& is_executable = process::is_executable_file);
 
 }  // namespace toprun::plan

@@ -103,10 +103,10 @@ TEST(Python, ErrorsNameHostAndPlaces) {
 }
 
 TEST(Python, OnlyRegularExecutableFilesCount) {
-  EXPECT_TRUE(is_executable_file("/bin/sh"));
-  EXPECT_FALSE(is_executable_file("/bin"));
-  EXPECT_FALSE(is_executable_file("/etc/passwd"));
-  EXPECT_FALSE(is_executable_file("/nowhere"));
+  EXPECT_TRUE(process::is_executable_file("/bin/sh"));
+  EXPECT_FALSE(process::is_executable_file("/bin"));
+  EXPECT_FALSE(process::is_executable_file("/etc/passwd"));
+  EXPECT_FALSE(process::is_executable_file("/nowhere"));
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "base/process.h"
 #include "base/text.h"
+#include "process/command.h"
+#include "process/program.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -173,11 +174,11 @@ Result<MpirunCommand> find_mpirun(const Environment& environment) {
   for (const std::string_view word : words(named)) command.program.emplace_back(word);
   if (command.program.empty()) command.program = {"mpirun"};
   const std::string& program = command.program.front();
-  if (!find_program(program, environment)) {
+  if (!process::find_program(program, environment)) {
     return usage(fmt::format("no {} in PATH", program), "",
                  fmt::format("load the module that has it, or name it in {}", mpirun_variable));
   }
-  const auto printed = output_of({program, "--version"}, environment, version_limit);
+  const auto printed = process::output_of({program, "--version"}, environment, version_limit);
   if (!printed) return std::unexpected(printed.error());
   const auto kind = mpirun_in(*printed);
   if (!kind) return std::unexpected(kind.error());

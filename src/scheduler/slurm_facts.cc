@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/process.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "process/command.h"
 #include "scheduler/queue.h"
 #include "scheduler/slurm_words.h"
 
@@ -158,7 +158,7 @@ SlurmFacts ask_slurm(const Environment& environment, std::vector<std::string>& t
   bool without_cluster = false;
   const auto ask = [&](const std::vector<std::string>& argv) -> std::string {
     if (without_cluster) return {};
-    auto answer = output_of(argv, environment, slurm_answer_limit(environment));
+    auto answer = process::output_of(argv, environment, slurm_answer_limit(environment));
     if (answer) return *std::move(answer);
     without_cluster = !slurm::advice_without_cluster(answer.error().why).empty();
     trouble.push_back(without_cluster ? "nothing is known of the cluster: this host belongs to none"

@@ -2,9 +2,9 @@
 #include <chrono>
 
 #include "base/console.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "process/command.h"
 #include "scheduler/slurm.h"
 #include "scheduler/slurm_facts.h"
 #include "scheduler/slurm_jobs.h"
@@ -23,7 +23,8 @@ constexpr seconds default_slurmd_timeout{300};  // slurm.conf(5)
 constexpr seconds slack{60};                    // until slurmctld has looked at its nodes again
 
 seconds slurmd_timeout(const Environment& environment) {
-  const auto config = output_of({"scontrol", "show", "config"}, environment, engine_answer_limit);
+  const auto config =
+      process::output_of({"scontrol", "show", "config"}, environment, engine_answer_limit);
   const auto told =
       slurm::leading_number(slurm::config_value(config.value_or(""), "SlurmdTimeout"));
   return told ? seconds(*told) : default_slurmd_timeout;
@@ -36,7 +37,8 @@ void give_back(const std::string& job, bool may_run_again, const Environment& en
   const std::vector<std::string> command =
       may_run_again ? std::vector<std::string>{"scontrol", "requeue", job}
                     : std::vector<std::string>{"scancel", job};
-  [[maybe_unused]] const auto done = finish(command, environment, slurm_answer_limit(environment));
+  [[maybe_unused]] const auto done =
+      process::run(command, environment, slurm_answer_limit(environment));
 }
 
 }  // namespace
@@ -58,8 +60,8 @@ void SlurmEngine::settle_orphaned(const Environment& environment, const Pause& p
   if (!job || !index || !*index || **index < 1 || **index > last_watcher) return;
   const auto deadline = steady_clock::now() + slurmd_timeout(environment) + slack;
   do {
-    const auto answer =
-        output_of({"scontrol", "show", "job", "-o", *job}, environment, engine_answer_limit);
+    const auto answer = process::output_of({"scontrol", "show", "job", "-o", *job}, environment,
+                                           engine_answer_limit);
     if (!answer) continue;
     const BatchScript script = batch_script_in(*answer);
     if (script == BatchScript::none) return;

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/process.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "process/command.h"
 #include "scheduler/slurm.h"
 #include "scheduler/slurm_facts.h"
 #include "scheduler/slurm_jobs.h"
@@ -38,12 +38,12 @@ std::optional<Presence> SlurmEngine::presence(const Environment& environment) co
   const auto job = environment.non_empty("SLURM_JOB_ID");
   const auto step = environment.non_empty("SLURM_STEP_ID");
   if (!job || !step || environment.has("SLURM_HET_SIZE")) return std::nullopt;
-  const auto processes =
-      output_of({"sstat", "--noheader", "--parsable2", "--pidformat", "-j", *job + "." + *step},
-                environment, slurm_answer_limit(environment));
+  const auto processes = process::output_of(
+      {"sstat", "--noheader", "--parsable2", "--pidformat", "-j", *job + "." + *step}, environment,
+      slurm_answer_limit(environment));
   if (!processes) return std::nullopt;
-  const auto config =
-      output_of({"scontrol", "show", "config"}, environment, slurm_answer_limit(environment));
+  const auto config = process::output_of({"scontrol", "show", "config"}, environment,
+                                         slurm_answer_limit(environment));
   return Presence{nodes_in_sstat(*processes), !config || prolog_delays_steps(*config)};
 }
 
@@ -52,7 +52,7 @@ void SlurmEngine::end_step(const Environment& environment) const {
   const auto step = environment.non_empty("SLURM_STEP_ID");
   if (!job || !step) return;
   [[maybe_unused]] const auto done =
-      finish({"scancel", *job + "." + *step}, environment, slurm_answer_limit(environment));
+      process::run({"scancel", *job + "." + *step}, environment, slurm_answer_limit(environment));
 }
 
 }  // namespace toprun::scheduler

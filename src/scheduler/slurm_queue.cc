@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "base/last_words.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "process/command.h"
+#include "process/program.h"
 #include "scheduler/slurm_jobs.h"
 #include "scheduler/slurm_machines.h"
 #include "scheduler/slurm_patterns.h"
@@ -36,13 +37,13 @@ Environment plain(Environment environment) {
 }
 
 // The line of stderr that tells: the last one, because warnings come first.
-std::string complaint(const Finished& finished) {
+std::string complaint(const process::Finished& finished) {
   const std::string said = last_words(finished.err);
   return said.empty() ? fmt::format("exit code {}", finished.code) : said;
 }
 
 // Slurm answered by a failure.
-Error failed(std::string_view program, const Finished& finished) {
+Error failed(std::string_view program, const process::Finished& finished) {
   const std::string_view advice = slurm::advice_without_cluster(finished.err);
   return Error{
       fmt::format("cannot ask Slurm: {} failed", program), complaint(finished),
@@ -50,7 +51,7 @@ Error failed(std::string_view program, const Finished& finished) {
       exit_failure};
 }
 
-bool mentions(const Finished& finished, std::string_view words) {
+bool mentions(const process::Finished& finished, std::string_view words) {
   return lower(finished.err).contains(words);
 }
 
@@ -85,7 +86,7 @@ class SlurmQueue : public Queue {
   }
 
  private:
-  Result<Finished> ask(const std::vector<std::string>& argv) const;
+  Result<process::Finished> ask(const std::vector<std::string>& argv) const;
   Result<std::string> answer(const std::vector<std::string>& argv) const;
   Result<std::vector<Job>> queued(std::vector<std::string> argv,
                                   std::optional<std::uint32_t> uid) const;
@@ -96,8 +97,8 @@ class SlurmQueue : public Queue {
 };
 
 // A program that was started and ended, whatever its code.
-Result<Finished> SlurmQueue::ask(const std::vector<std::string>& argv) const {
-  auto finished = finish(argv, environment_, timeout_);
+Result<process::Finished> SlurmQueue::ask(const std::vector<std::string>& argv) const {
+  auto finished = process::run(argv, environment_, timeout_);
   if (finished) return finished;
   return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), finished.error().why,
               "`scontrol ping` tells whether slurmctld is up; TOPRUN_ENGINE_TIMEOUT=SECONDS waits "
@@ -230,7 +231,8 @@ std::chrono::seconds SlurmQueue::memory() const {
 }  // namespace
 
 Result<std::unique_ptr<Queue>> slurm_queue(const Environment& environment) {
-  if (!find_program("squeue", environment) || !find_program("scontrol", environment)) {
+  if (!process::find_program("squeue", environment) ||
+      !process::find_program("scontrol", environment)) {
     return nullptr;
   }
   const auto timeout = engine_timeout_of(environment);

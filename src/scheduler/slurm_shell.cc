@@ -1,7 +1,7 @@
 #include "scheduler/slurm_shell.h"
 
-#include "base/process.h"
 #include "base/text.h"
+#include "process/command.h"
 #include "scheduler/slurm_facts.h"
 #include "scheduler/slurm_script.h"
 
@@ -36,8 +36,8 @@ std::vector<std::string> attach_command(const std::string& id,
 std::optional<std::string> surrounding_job(const Environment& environment) {
   const auto id = environment.non_empty("SLURM_JOB_ID");
   if (!id) return std::nullopt;
-  const auto state = output_of({"squeue", "--noheader", "--jobs=" + *id, "-o", "%T"}, environment,
-                               slurm_answer_limit(environment));
+  const auto state = process::output_of({"squeue", "--noheader", "--jobs=" + *id, "-o", "%T"},
+                                        environment, slurm_answer_limit(environment));
   if (!state || trim(*state) != "RUNNING") return std::nullopt;
   return id;
 }

@@ -3,8 +3,8 @@
 
 #include "base/console.h"
 #include "base/files.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "process/command.h"
 #include "scheduler/slurm.h"
 #include "scheduler/slurm_facts.h"
 #include "scheduler/slurm_record.h"
@@ -36,7 +36,8 @@ std::optional<int> restarts_so_far(const Environment& environment) {
 
 std::string shown_job(const Environment& environment, std::chrono::milliseconds limit) {
   const std::string job = environment.get("SLURM_JOB_ID").value_or("");
-  return output_of({"scontrol", "show", "job", "-o", job}, environment, limit).value_or("");
+  return process::output_of({"scontrol", "show", "job", "-o", job}, environment, limit)
+      .value_or("");
 }
 
 }  // namespace
@@ -95,7 +96,7 @@ void SlurmEngine::put_back(const Environment& environment) const {
   if (!awaits_requeue(shown_job(environment, limit), *restarts)) return;
   const std::string job = environment.get("SLURM_JOB_ID").value_or("");
   say(fmt::format("job {} was preempted: it goes back into the queue", job));
-  const auto done = finish({"scontrol", "requeue", job}, environment, limit);
+  const auto done = process::run({"scontrol", "requeue", job}, environment, limit);
   if (done && done->code == 0) return;
   say(fmt::format("scontrol requeue {} failed: {}; submit the job again", job,
                   done ? printable(trim(done->err)) : done.error().why));

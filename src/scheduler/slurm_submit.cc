@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/process.h"
 #include "base/text.h"
+#include "process/command.h"
 #include "scheduler/slurm_variables.h"
 #include "scheduler/slurm_warnings.h"
 #include "scheduler/slurm_words.h"
@@ -121,9 +121,9 @@ std::string what_to_change(const std::string& said, const JobRequest& job, const
   return join(advices, "; ");
 }
 
-Result<Finished> run_sbatch(std::vector<std::string> argv, const std::string& script,
-                            const Environment& environment) {
-  auto finished = finish(argv, environment, slurm_answer_limit(environment), script);
+Result<process::Finished> run_sbatch(std::vector<std::string> argv, const std::string& script,
+                                     const Environment& environment) {
+  auto finished = process::run(argv, environment, slurm_answer_limit(environment), script);
   if (!finished) finished.error().fix = "squeue tells whether the job was submitted all the same";
   return finished;
 }
@@ -171,13 +171,15 @@ Choices choices_in(std::string_view associations) {
 Choices ask_choices(const Environment& environment) {
   auto user = environment.non_empty("USER");
   if (!user) {
-    const auto name = output_of({"id", "-un"}, environment, slurm_answer_limit(environment));
+    const auto name =
+        process::output_of({"id", "-un"}, environment, slurm_answer_limit(environment));
     if (!name) return {};
     user = trim(*name);
   }
-  const auto associations = output_of({"sacctmgr", "--noheader", "--parsable2", "show",
-                                       "associations", "user=" + *user, "format=account,qos"},
-                                      environment, slurm_answer_limit(environment));
+  const auto associations =
+      process::output_of({"sacctmgr", "--noheader", "--parsable2", "show", "associations",
+                          "user=" + *user, "format=account,qos"},
+                         environment, slurm_answer_limit(environment));
   return associations ? choices_in(*associations) : Choices{};
 }
 

@@ -7,9 +7,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/process.h"
 #include "base/testing.h"
 #include "base/text.h"
+#include "process/command.h"
+#include "process/program.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -127,7 +128,8 @@ class SshLine : public testing::TestWithParam<std::string> {
   static constexpr std::string_view orders = "the orders\n";
 
   void SetUp() override {
-    if (!find_program(GetParam(), environment())) GTEST_SKIP() << GetParam() << " is not installed";
+    if (!process::find_program(GetParam(), environment()))
+      GTEST_SKIP() << GetParam() << " is not installed";
   }
   void TearDown() override {
     for (const char* folder : {"/var/tmp", "/dev/shm", "/tmp"}) {
@@ -138,17 +140,17 @@ class SshLine : public testing::TestWithParam<std::string> {
     return {{"PATH", getenv("PATH")}, {"HOME", home_.path()}, {"LOGNAME", user_}};
   }
   // `before`: what the shell does first, in mount namespaces of its own if there is something.
-  Finished run(const std::string& before = {}) {
+  process::Finished run(const std::string& before = {}) {
     const std::string line = ssh_line({"0123456789abcdef", program.size()});
     std::vector<std::string> argv{GetParam(), "-c", line};
     if (!before.empty()) {
       argv = {"unshare", "--mount", GetParam(), "-c",
               fmt::format("{} || exit 77; {}", before, line)};
     }
-    auto finished = finish(argv, environment(), std::chrono::seconds(20),
-                           std::string(needs_program_ ? program : "") + std::string(orders));
+    auto finished = process::run(argv, environment(), std::chrono::seconds(20),
+                                 std::string(needs_program_ ? program : "") + std::string(orders));
     EXPECT_TRUE(finished) << finished.error().line();
-    return finished ? *finished : Finished{};
+    return finished ? *finished : process::Finished{};
   }
   fs::path cached() const { return home_.path() / ".cache/toprun/0123456789abcdef/toprun"; }
   std::string ran_at(const fs::path& path) const {
@@ -178,7 +180,7 @@ TEST_P(SshLine, CorruptIsReplaced) {
 
 TEST_P(SshLine, IncompleteIsNotKept) {
   needs_program_ = false;
-  const Finished finished = run();
+  const process::Finished finished = run();
   EXPECT_EQ(finished.code, 1);
   EXPECT_EQ(finished.out, fmt::format("toprun-ssh need\ntoprun-ssh refused the program came "
                                       "incomplete to {}/.cache/toprun\n",
@@ -194,7 +196,7 @@ TEST_P(SshLine, ElsewhereWhereHomeHasNoRoom) {
                     ">{0}/full",
                     home),
         fmt::format("mount -t tmpfs -o ro tmpfs {}", home)}) {
-    const Finished finished = run(before);
+    const process::Finished finished = run(before);
     if (finished.code == 77 || finished.err.starts_with("unshare")) GTEST_SKIP() << finished.err;
     EXPECT_EQ(finished.out,
               "toprun-ssh need\n" +
@@ -214,7 +216,7 @@ TEST_P(SshLine, AFolderThatSomebodyElseMadeIsPassedOver) {
 }
 
 TEST_P(SshLine, NoPlaceAtAll) {
-  const Finished finished =
+  const process::Finished finished =
       run(fmt::format("mount -t tmpfs -o noexec tmpfs {} && mount -t tmpfs -o ro tmpfs /var/tmp && "
                       "mount -t tmpfs -o ro tmpfs /dev/shm && mount -t tmpfs -o ro tmpfs /tmp",
                       home_.path().string()));

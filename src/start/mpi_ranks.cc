@@ -8,13 +8,14 @@
 
 #include "base/console.h"
 #include "base/fd.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "hosts/address.h"
 #include "plan/arrange.h"
 #include "plan/container_plan.h"
 #include "plan/spares.h"
 #include "plan/ssh_orders.h"
+#include "process/child.h"
+#include "process/program.h"
 #include "scheduler/mpirun.h"
 #include "scheduler/node_list.h"
 #include "start/step.h"
@@ -150,7 +151,7 @@ int run_mpi_ranks(const plan::Job& job) {
   if (!path) return give_up(path.error());
   std::ranges::replace(ranks->argv, std::string(host_file_word), *path);
   return run_command({ranks->argv, ranks->environment}, job, STDIN_FILENO, ranks->written,
-                     [](pid_t mpirun, int signal) { signal_process(mpirun, signal); });
+                     [](pid_t mpirun, int signal) { process::signal_process(mpirun, signal); });
 }
 
 int become_contained(const plan::Options& options, const Environment& environment) {
@@ -163,10 +164,11 @@ int become_contained(const plan::Options& options, const Environment& environmen
       plan::plan_rank(job, plan::program_of_rank(options, job.environment), job.environment, "");
   if (!plan) return give_up(plan.error());
   const auto& [argv, variables] = plan->command;
-  const auto path = find_program(argv.front(), variables);
+  const auto path = process::find_program(argv.front(), variables);
   if (!path) return give_up(fail(argv.front(), "there is no such program").error());
   const std::vector<std::string> entries = variables.entries();
-  ::execve(path->c_str(), exec_pointers(argv).data(), exec_pointers(entries).data());
+  ::execve(path->c_str(), process::exec_pointers(argv).data(),
+           process::exec_pointers(entries).data());
   return give_up(fail_errno("cannot start " + *path).error());
 }
 

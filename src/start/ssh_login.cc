@@ -12,8 +12,8 @@
 #include "base/fd.h"
 #include "base/last_words.h"
 #include "base/open_files.h"
-#include "base/process.h"
 #include "base/text.h"
+#include "process/child.h"
 
 namespace toprun::start {
 namespace asio = boost::asio;
@@ -218,7 +218,7 @@ void SshLogin::write_next() {
 void SshLogin::abandon(std::string why) {
   if (is_over() || state_ == State::waiting) return;
   if (!why.empty() && !trouble_) trouble_ = SshTrouble{std::move(why), ""};
-  signal_process(pid_, SIGTERM);  // not once it has ended and only its output is awaited
+  process::signal_process(pid_, SIGTERM);  // not once it has ended and only its output is awaited
 }
 
 void SshLogin::ended(int status) {

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "hosts/address.h"
 #include "plan/python.h"
+#include "process/program.h"
 #include "rendezvous/preamble.h"
 #include "start/step.h"
 
@@ -58,7 +59,7 @@ std::string working_directory(const Environment& environment) {
 // argv[0] as the hosts are to take it: the Python beside it counts, wherever it was found.
 std::string called_by(const plan::Job& job) {
   const std::string& word = job.options.command_line.front();
-  const std::string found = find_program(word, job.environment).value_or("");
+  const std::string found = process::find_program(word, job.environment).value_or("");
   std::error_code error;
   const auto absolute = std::filesystem::absolute(found.empty() ? word : found, error);
   return error ? word : absolute.lexically_normal().string();

@@ -15,13 +15,11 @@
 
 #include "agent/own_lines.h"
 #include "agent/workers.h"
-#include "base/build_id.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/files.h"
 #include "base/look.h"
 #include "base/open_files.h"
-#include "base/process.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
@@ -29,6 +27,8 @@
 #include "node/session.h"
 #include "plan/spares.h"
 #include "plan/ssh_orders.h"
+#include "process/build_id.h"
+#include "process/child.h"
 #include "rendezvous/preamble.h"
 #include "start/ssh_login.h"
 #include "start/ssh_place.h"
@@ -52,7 +52,7 @@ constexpr std::chrono::seconds kill_after{2};
 Result<scheduler::Binary> own_binary() {
   struct stat status {};
   if (::stat(own_program, &status) != 0) return fail_errno("cannot read toprun's program");
-  scheduler::Binary binary{build_id(), static_cast<std::size_t>(status.st_size)};
+  scheduler::Binary binary{process::build_id(), static_cast<std::size_t>(status.st_size)};
   if (!binary.id.empty()) return binary;
   return fail("toprun's program has no build id", "somebody has removed the note from it",
               "build it again");
@@ -324,7 +324,7 @@ asio::awaitable<void> SshStep::end_all() {
   while (std::ranges::any_of(logins_, [](const auto& login) { return login->pid() > 0; })) {
     if (co_await inbox_.next(patient_until)) continue;
     for (const auto& login : logins_) {
-      signal_process(login->pid(), SIGKILL);
+      process::signal_process(login->pid(), SIGKILL);
     }
     co_return;
   }

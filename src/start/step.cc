@@ -18,11 +18,11 @@
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/open_files.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "plan/container_plan.h"
 #include "plan/spares.h"
 #include "plan/ssh_orders.h"
+#include "process/child.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/mpirun.h"
 #include "scheduler/mpirun_output.h"
@@ -168,11 +168,11 @@ int follow(pid_t pid, const Fd& signals, Heard& heard,
       heard.out.pass_the_rest();
       heard.err.pass_the_rest();
       if (abandoned) return exit_failure;
-      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+      return process::exit_code(status);
     }
     pass_on(pid, signal);
     const bool ends = signal != SIGUSR1 && signal != SIGUSR2 && signal != run::grow_signal;
-    if (ends && ++seen >= impatient_after) signal_process(pid, SIGTERM);
+    if (ends && ++seen >= impatient_after) process::signal_process(pid, SIGTERM);
   }
 }
 

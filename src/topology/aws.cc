@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/process.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "process/command.h"
 #include "topology/cloud.h"
 #include "topology/position.h"
 
@@ -266,7 +266,7 @@ Result<Map> describe(const std::vector<std::string>& ids, const Environment& env
     command.emplace_back("--instance-ids");
     command.insert(command.end(), ids.begin(), ids.end());
   }
-  const auto text = output_of(command, environment, aws_timeout);
+  const auto text = process::output_of(command, environment, aws_timeout);
   if (text) return parse_aws_topology(*text, std::string(command_text));
   Error error = text.error();
   error.fix = fmt::format(

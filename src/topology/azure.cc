@@ -9,9 +9,10 @@
 #include <system_error>
 
 #include "base/files.h"
-#include "base/process.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
+#include "process/command.h"
+#include "process/program.h"
 #include "topology/ports.h"
 
 namespace toprun::topology {
@@ -88,8 +89,8 @@ Result<Map> ask_sharp(const std::string& program, std::span<const HostPorts> hos
   Environment environment = request.environment;
   if (!environment.has("SHARP_SMX_UCX_INTERFACE"))
     environment.set("SHARP_SMX_UCX_INTERFACE", device);
-  const auto ran =
-      output_of(sharp_command(program, device, guids, answer), environment, request.budget);
+  const auto ran = process::output_of(sharp_command(program, device, guids, answer), environment,
+                                      request.budget);
   auto text = ran ? read_file(answer, max_answer_bytes) : std::unexpected(ran.error());
   if (!text) {
     Error error = text.error();
@@ -106,7 +107,7 @@ Result<Map> ask_sharp(const std::string& program, std::span<const HostPorts> hos
 }  // namespace
 
 std::optional<std::string> find_sharp_cmd(const Environment& environment, const fs::path& root) {
-  if (auto found = find_program(std::string(program_name), environment)) return found;
+  if (auto found = process::find_program(std::string(program_name), environment)) return found;
   std::vector<fs::path> places;
   if (const auto folder = environment.non_empty("HPCX_SHARP_DIR")) {
     places.push_back(fs::path(*folder) / "bin");

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "base/process.h"
 #include "hosts/hostlist.h"
+#include "process/command.h"
+#include "process/program.h"
 #include "topology/hypernodes.h"
 #include "topology/k8s_labels.h"
 #include "topology/nest.h"
@@ -124,13 +125,13 @@ Result<Map> map_of_kubernetes(std::span<const DataNode> documents, const std::st
 
 bool has_kubectl(const Request& request) {
   return request.environment.non_empty("KUBERNETES_SERVICE_HOST") &&
-         find_program("kubectl", request.environment);
+         process::find_program("kubectl", request.environment);
 }
 
 Result<std::optional<Map>> read_kubectl(const Request& request) {
   const std::string command = "kubectl get nodes -o json";
-  const auto text =
-      output_of({"kubectl", "get", "nodes", "-o", "json"}, request.environment, request.budget);
+  const auto text = process::output_of({"kubectl", "get", "nodes", "-o", "json"},
+                                       request.environment, request.budget);
   if (!text) return std::unexpected(text.error());
   const auto root = parse_json(*text, command);
   if (!root) return std::unexpected(root.error());

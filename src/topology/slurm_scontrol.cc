@@ -1,7 +1,7 @@
 #include "topology/slurm_scontrol.h"
 
-#include "base/process.h"
 #include "base/text.h"
+#include "process/command.h"
 #include "topology/slurm_conf.h"
 
 namespace toprun::topology {
@@ -30,7 +30,8 @@ Result<Map> parse_scontrol_topology(std::string_view text) {
 Result<std::optional<Map>> read_scontrol_topology(const Request& request) {
   Environment environment = request.environment;
   environment.unset("SLURM_TOPO_LEN");  // it cuts every line to so many characters
-  const auto text = output_of({"scontrol", "show", "topology"}, environment, request.budget);
+  const auto text =
+      process::output_of({"scontrol", "show", "topology"}, environment, request.budget);
   if (!text) return std::unexpected(text.error());
   auto map = parse_scontrol_topology(*text);
   if (!map) return std::unexpected(map.error());

@@ -4,7 +4,7 @@
 #include <list>
 #include <span>
 
-#include "base/process.h"
+#include "process/program.h"
 #include "topology/aws.h"
 #include "topology/azure.h"
 #include "topology/cloud.h"
@@ -28,7 +28,8 @@ namespace {
 constexpr std::string_view slurm_option = "slurm";
 
 bool in_slurm(const Request& request) {
-  if (request.outside_of_jobs && find_program("scontrol", request.environment)) return true;
+  if (request.outside_of_jobs && process::find_program("scontrol", request.environment))
+    return true;
   return request.environment.non_empty("SLURM_JOB_ID").has_value() ||
          std::ranges::any_of(request.members, [](const Member& m) { return !m.address.empty(); });
 }

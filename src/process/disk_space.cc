@@ -1,4 +1,4 @@
-#include "base/disk_space.h"
+#include "process/disk_space.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -15,9 +15,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/process.h"
+#include "process/child.h"
 
-namespace toprun {
+namespace toprun::process {
 namespace {
 
 // What the child writes: less than PIPE_BUF does not fit a path, but a pipe holds 64 KiB.
@@ -105,4 +105,4 @@ std::vector<DiskAnswer> disk_space(const std::vector<std::string>& paths,
   return answers;
 }
 
-}  // namespace toprun
+}  // namespace toprun::process

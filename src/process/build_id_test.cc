@@ -1,13 +1,13 @@
-#include "base/build_id.h"
+#include "process/build_id.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "base/environment.h"
-#include "base/process.h"
+#include "process/command.h"
 
-namespace toprun {
+namespace toprun::process {
 namespace {
 
 TEST(BuildId, IsWhatReadelfShows) {
@@ -21,4 +21,4 @@ TEST(BuildId, IsWhatReadelfShows) {
 }
 
 }  // namespace
-}  // namespace toprun
+}  // namespace toprun::process

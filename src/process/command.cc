@@ -1,37 +1,24 @@
-#include "base/process.h"
+#include "process/command.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <optional>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/text.h"
+#include "process/child.h"
+#include "process/program.h"
 
-namespace toprun {
+namespace toprun::process {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct Pipe {
-  Fd read, write;
-};
-
-Result<Pipe> make_pipe() {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
-  return Pipe{Fd(ends[0]), Fd(ends[1])};
-}
 
 // A file without a name that holds the text: unlike a pipe it never makes the writer wait.
 Result<Fd> file_of(std::string_view text) {
@@ -44,35 +31,6 @@ Result<Fd> file_of(std::string_view text) {
   }
   ::lseek(file.get(), 0, SEEK_SET);
   return file;
-}
-
-// The child starts with default signals, whatever this process blocks or ignores.
-Result<pid_t> spawn(const std::string& program, std::vector<std::string> argv,
-                    const Environment& environment, const Fd& in, const Pipe& out,
-                    const Pipe& err) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, in.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.write.get(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  std::vector<std::string> entries = environment.entries();
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes,
-                                  exec_pointers(argv).data(), exec_pointers(entries).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return fail_errno(error, "cannot start " + program);
-  return pid;
 }
 
 // One stream of the child, read until its end.
@@ -138,52 +96,8 @@ bool ends_by(pid_t pid, SteadyTime deadline) {
 
 }  // namespace
 
-std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  // What exec does not change it takes as if it could.
-  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
-std::string search_path(const Environment& environment) {
-  return environment.non_empty("PATH").value_or(std::string(default_path));
-}
-
-bool is_executable_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         ::access(path.c_str(), X_OK) == 0;
-}
-
-std::optional<std::string> find_program(const std::string& name, const Environment& environment,
-                                        const IsExecutable& is_executable) {
-  if (name.empty()) return std::nullopt;
-  if (name.find('/') != std::string::npos) {
-    return is_executable(name) ? std::optional(name) : std::nullopt;
-  }
-  const std::string path = search_path(environment);
-  for (std::string_view folder : split(path, ':')) {
-    if (folder.empty()) folder = ".";
-    std::string candidate = fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
-    if (is_executable(candidate)) return candidate;
-  }
-  return std::nullopt;
-}
-
-bool signal_process(pid_t pid, int signal) {
-  errno = ESRCH;
-  return pid > 0 && ::kill(pid, signal) == 0;
-}
-
-bool signal_group(pid_t leader, int signal) {
-  errno = ESRCH;
-  return leader > 1 && ::kill(-leader, signal) == 0;
-}
-
-Result<Finished> finish(const std::vector<std::string>& argv, const Environment& environment,
-                        std::chrono::milliseconds timeout, std::string_view input) {
+Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
+                     std::chrono::milliseconds timeout, std::string_view input) {
   const auto program = find_program(argv[0], environment);
   if (!program) {
     return fail("cannot run " + quoted(argv), argv[0].find('/') == std::string::npos
@@ -196,7 +110,12 @@ Result<Finished> finish(const std::vector<std::string>& argv, const Environment&
   if (!out_pipe) return std::unexpected(out_pipe.error());
   auto err_pipe = make_pipe();
   if (!err_pipe) return std::unexpected(err_pipe.error());
-  const auto pid = spawn(*program, argv, environment, *in, *out_pipe, *err_pipe);
+  const auto pid = start(*program, argv, environment,
+                         {.in = in->get(),
+                          .out = out_pipe->write.get(),
+                          .err = err_pipe->write.get(),
+                          .signals = Start::Signals::all_default,
+                          .own_group = true});
   if (!pid) return std::unexpected(pid.error());
   out_pipe->write.reset();
   err_pipe->write.reset();
@@ -211,17 +130,14 @@ Result<Finished> finish(const std::vector<std::string>& argv, const Environment&
   // Also after a good end: what the command left in its group has no business here any more. The
   // group cannot be another's, because its leader is not reaped yet.
   signal_group(*pid, SIGKILL);
-  int status = 0;
-  while (::waitpid(*pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int code = exit_code(await_end(*pid));
   if (!trouble.empty()) return fail(quoted(argv) + " failed", trouble);
-  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return Finished{code, std::move(out.text), std::move(err.text)};
 }
 
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout) {
-  auto finished = finish(argv, environment, timeout);
+  auto finished = run(argv, environment, timeout);
   if (!finished) return std::unexpected(std::move(finished.error()));
   if (finished->code == 0) return std::move(finished->out);
   const std::string_view err = finished->err;
@@ -232,4 +148,4 @@ Result<std::string> output_of(const std::vector<std::string>& argv, const Enviro
                                    : fmt::format("exit code {}", finished->code));
 }
 
-}  // namespace toprun
+}  // namespace toprun::process

@@ -1,4 +1,4 @@
-#include "base/process.h"
+#include "process/command.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -8,8 +8,10 @@
 #include <fstream>
 
 #include "base/testing.h"
+#include "process/child.h"
+#include "process/program.h"
 
-namespace toprun {
+namespace toprun::process {
 namespace {
 
 using namespace std::chrono_literals;
@@ -28,12 +30,12 @@ TEST(Process, WaitsForACommandThatClosedItsOutputs) {
 
 TEST(Process, GivesTheCodeAndBothStreamsOfACommandThatFailed) {
   const std::string input(1 << 20, 'x');  // more than a pipe holds
-  const auto finished = finish({"sh", "-c", "wc -c; echo no >&2; exit 7"}, path, 60s, input);
+  const auto finished = run({"sh", "-c", "wc -c; echo no >&2; exit 7"}, path, 60s, input);
   ASSERT_TRUE(finished);
   EXPECT_EQ(finished->out, "1048576\n");
   EXPECT_EQ(finished->err, "no\n");
   EXPECT_EQ(finished->code, 7);
-  EXPECT_EQ(finish({"sh", "-c", "kill -9 $$"}, path, 60s)->code, 137);
+  EXPECT_EQ(run({"sh", "-c", "kill -9 $$"}, path, 60s)->code, 137);
 }
 
 TEST(Process, SaysWhyACommandFailed) {
@@ -101,4 +103,4 @@ TEST(Process, SignalsReachNoMoreThanOneProcessOrGroup) {
 }
 
 }  // namespace
-}  // namespace toprun
+}  // namespace toprun::process

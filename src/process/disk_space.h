@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace toprun {
+namespace toprun::process {
 
 struct DiskSpace {
   std::string real_path;  // without links
@@ -27,4 +27,4 @@ struct DiskAnswer {
 std::vector<DiskAnswer> disk_space(const std::vector<std::string>& paths,
                                    std::chrono::milliseconds timeout);
 
-}  // namespace toprun
+}  // namespace toprun::process

@@ -1,4 +1,4 @@
-#include "base/build_id.h"
+#include "process/build_id.h"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace toprun {
+namespace toprun::process {
 namespace {
 
 constexpr std::size_t note_alignment = 4;
@@ -56,4 +56,4 @@ std::string build_id() {
   return text;
 }
 
-}  // namespace toprun
+}  // namespace toprun::process

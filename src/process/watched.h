@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 
-namespace toprun {
+namespace toprun::process {
 
 // Runs a command to its end, as long as it takes, in this process group, with nothing to read. Each
 // line that it writes to stdout or stderr, which are one to it, is given to `on_line` as it comes,
@@ -17,4 +17,4 @@ namespace toprun {
 Result<int> watch(const std::vector<std::string>& argv, const Environment& environment,
                   const std::function<void(std::string_view line)>& on_line);
 
-}  // namespace toprun
+}  // namespace toprun::process

@@ -1,8 +1,8 @@
-#include "base/watched.h"
+#include "process/watched.h"
 
 #include <gtest/gtest.h>
 
-namespace toprun {
+namespace toprun::process {
 namespace {
 
 const Environment environment{{"PATH", "/usr/bin:/bin"}};
@@ -38,4 +38,4 @@ TEST(Watch, AnEndlessLineComesInParts) {
 }
 
 }  // namespace
-}  // namespace toprun
+}  // namespace toprun::process

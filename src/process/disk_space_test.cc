@@ -1,11 +1,11 @@
-#include "base/disk_space.h"
+#include "process/disk_space.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "base/testing.h"
 
-namespace toprun {
+namespace toprun::process {
 namespace {
 
 using namespace std::chrono_literals;
@@ -32,4 +32,4 @@ TEST(DiskSpace, DoesNotWaitLongerThanItsLimit) {
 }
 
 }  // namespace
-}  // namespace toprun
+}  // namespace toprun::process

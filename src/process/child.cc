@@ -1,0 +1,112 @@
+#include "process/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace toprun::process {
+
+std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  out.reserve(words.size() + 1);
+  // What exec does not change it takes as if it could.
+  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+std::initializer_list<int> terminal_signals() {
+  static constexpr std::initializer_list<int> signals = {SIGINT, SIGQUIT, SIGTSTP};
+  return signals;
+}
+
+Result<pid_t> start(const std::string& program, const std::vector<std::string>& argv,
+                    const Environment& environment, const Start& how) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (const auto& [ours, theirs] :
+       {std::pair{how.in, STDIN_FILENO}, {how.out, STDOUT_FILENO}, {how.err, STDERR_FILENO}}) {
+    if (ours >= 0) posix_spawn_file_actions_adddup2(&actions, ours, theirs);
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  short flags = 0;
+  sigset_t defaults;
+  if (how.signals == Start::Signals::all_default) {
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    flags |= POSIX_SPAWN_SETSIGMASK;
+    sigfillset(&defaults);
+  } else {
+    sigemptyset(&defaults);
+    for (const int signal : terminal_signals()) sigaddset(&defaults, signal);
+  }
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  if (how.signals != Start::Signals::as_ours) flags |= POSIX_SPAWN_SETSIGDEF;
+  posix_spawnattr_setpgroup(&attributes, 0);
+  if (how.own_group) flags |= POSIX_SPAWN_SETPGROUP;
+  posix_spawnattr_setflags(&attributes, flags);
+  const std::vector<std::string> entries = environment.entries();
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes,
+                                  exec_pointers(argv).data(), exec_pointers(entries).data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return fail_errno(error, "cannot start " + program);
+  return pid;
+}
+
+int await_end(pid_t pid) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+int exit_code(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool signal_process(pid_t pid, int signal) {
+  errno = ESRCH;
+  return pid > 0 && ::kill(pid, signal) == 0;
+}
+
+bool signal_group(pid_t leader, int signal) {
+  errno = ESRCH;
+  return leader > 1 && ::kill(-leader, signal) == 0;
+}
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail_errno("cannot make a pipe");
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
+void read_lines(int fd, std::size_t most_bytes,
+                const std::function<void(std::string_view line)>& on_line) {
+  std::string unfinished;
+  for (;;) {
+    std::array<char, 4096> buffer;
+    const ssize_t n = ::read(fd, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    unfinished.append(buffer.data(), static_cast<std::size_t>(n));
+    for (std::size_t end; (end = unfinished.find('\n')) != std::string::npos;) {
+      on_line(std::string_view(unfinished).substr(0, end));
+      unfinished.erase(0, end + 1);
+    }
+    if (unfinished.size() < most_bytes) continue;
+    on_line(unfinished);
+    unfinished.clear();
+  }
+  if (!unfinished.empty()) on_line(unfinished);
+}
+
+}  // namespace toprun::process
