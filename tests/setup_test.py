@@ -5,6 +5,7 @@ virtual cluster's real Slurm."""
 import hashlib
 import http.server
 import json
+import os
 import pathlib
 import signal
 import threading
@@ -156,6 +157,14 @@ class Local(support.TestCase):
                                    r"since \S+ has not ended, or was ended in the middle; build it anew "
                                    r"by toprun setup\n")
         self.assert_ok(self.setup("--venv", "env", "demo"))
+
+    def test_one_whose_command_alone_was_told_to_end_is_incomplete_too(self):
+        run = self.start("--venv", "env", "slow")
+        wait_for(lambda: (self.work / "slow").exists(), "the import test", LIMIT_S)
+        for child in support.children(run.process.pid):
+            os.kill(child, signal.SIGTERM)
+        self.assertEqual(run.wait(LIMIT_S).code, -signal.SIGTERM)
+        self.assertEqual(record_of(self.work / "env")["state"], "building")
 
     def test_a_broken_record_is_one_line(self):
         (self.work / "env").mkdir()

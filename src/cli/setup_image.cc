@@ -11,6 +11,7 @@
 #include "container/places.h"
 #include "jobs/setup_site.h"
 #include "plan/activation.h"
+#include "process/child.h"
 #include "process/program.h"
 #include "process/watched.h"
 
@@ -91,6 +92,7 @@ class Build {
         fmt::format("{} {} on host {}", command.argv[0], command.argv[1], record_.host);
     if (!code) return fail(what, code.error().line());
     if (*code == 0) return {};
+    process::end_as_told(*code);
     return std::unexpected(explained(what, command.argv[0], {kept.begin(), kept.end()}, *code));
   }
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "jobs/setup_site.h"
 #include "plan/python.h"
+#include "process/child.h"
 #include "process/command.h"
 #include "process/watched.h"
 #include "setup/pip.h"
@@ -105,6 +106,7 @@ class Build {
     const std::string what = fmt::format("{} on host {}", step.what, record_.host);
     if (!code) return fail(what, code.error().line());
     if (*code == 0) return {};
+    process::end_as_told(*code);
     const std::string said = setup::pips_words({kept.begin(), kept.end()});
     const std::string last = kept.empty() ? "" : printable(trim(kept.back()));
     return fail(what,
@@ -116,6 +118,7 @@ class Build {
     const auto done = process::run(setup::import_command(wanted_), environment_, import_limit);
     const std::string what = fmt::format("importing in {} on host {}", wanted_.venv, record_.host);
     if (!done) return fail(what, done.error().why);
+    process::end_as_told(done->code);
     if (done->code != 0)
       return fail(what, last_line(*done),
                   "leave it out of --import, or load what it needs by --modules");

@@ -73,6 +73,12 @@ int exit_code(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void end_as_told(int exit_code) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    if (exit_code == 128 + signal) ::raise(signal);
+  }
+}
+
 bool signal_process(pid_t pid, int signal) {
   errno = ESRCH;
   return pid > 0 && ::kill(pid, signal) == 0;

@@ -39,6 +39,10 @@ int await_end(pid_t pid);
 // 128+n if signal n ended it, as shells have it.
 int exit_code(int status);
 
+// Ends this process too where SIGTERM, SIGINT or SIGHUP ended a command: whoever sent it (scancel,
+// a user) meant both, and our own signal may still be under way.
+void end_as_told(int exit_code);
+
 // kill(2) for one process or for the group of one leader. False: not sent, errno says why. Ids that
 // kill(2) takes for several groups or for every process (0, -1, and group 1) are refused, so that
 // an id that was reset after its process was reaped reaches nobody. The only calls of kill(2).
