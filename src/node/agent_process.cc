@@ -92,6 +92,7 @@ rendezvous::Join introduce(const Session& session) {
   join.local_rank = job.place.local_rank;
   join.task = job.place.task;
   join.role = job.options.role;
+  join.max_restarts = job.options.max_restarts;
   if (job.several_processes()) join.addresses = own_addresses(job);
   join.store_port = session.port;
   join.location = job.place.location;
