@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_name_bytes = 253;  // RFC 1035 3.1, as text
 constexpr std::size_t max_getent_output_bytes = 256 << 10;
+constexpr milliseconds thread_margin{500};  // for a thread that keeps to its time to say so
 
 // What one resolver found, or why it found nothing.
 struct Answer {
@@ -146,7 +147,7 @@ Child spawn_getent(const std::string& path, const std::string& name) {
   return child;
 }
 
-// Everything up to the end of the output; false at the deadline.
+// Everything up to the end of the output; false at the deadline, and where it is too much.
 bool read_until(int fd, SteadyTime deadline, std::string& text) {
   char buffer[4096];
   while (text.size() < max_getent_output_bytes) {
@@ -158,7 +159,7 @@ bool read_until(int fd, SteadyTime deadline, std::string& text) {
     if (n <= 0) return true;
     text.append(buffer, static_cast<std::size_t>(n));
   }
-  return true;
+  return false;
 }
 
 // Lines of getent(1): "10.0.0.1  STREAM name".
@@ -167,7 +168,8 @@ Answer ask_getent(const std::string& path, const std::string& name, SteadyTime d
   if (child.pid < 0) return {{}, "getent does not start"};
   std::string text;
   const bool finished = read_until(child.output.get(), deadline, text);
-  signal_process(child.pid, SIGKILL);  // harmless after its end: it stays a zombie until waitpid
+  // One that has ended may have been reaped by another, and its number be somebody else's.
+  if (!finished) signal_process(child.pid, SIGKILL);
   int status = 0;
   while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -213,6 +215,17 @@ Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeo
   const Answer second = ask_getent(*getent, name, start + timeout);
   if (second.addresses.empty()) return fail(what, why + "; " + second.why);
   return v4_first_once_each(second.addresses);
+}
+
+boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(Pool& pool, std::string name,
+                                                                    milliseconds timeout) {
+  using Found = Result<std::vector<Address>>;
+  if (const auto literal = Address::parse(name)) co_return std::vector{*literal};
+  std::function<Found()> work = [name, timeout] { return resolve(name, timeout); };
+  auto found = co_await pool.answer<Found>(std::move(work), timeout + thread_margin);
+  if (found) co_return *std::move(found);
+  co_return fail(fmt::format("cannot resolve host name \"{}\"", name),
+                 "the resolver hangs, or a file system with its files");
 }
 
 bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> local,
