@@ -91,11 +91,11 @@ sigset_t stop_signal() {
 // In a process of its own: a file system that hangs must not keep the exit code.
 void remove_in_time(const char* folder) {
   const pid_t pid = ::fork();
-  if (pid == 0) {
+  if (pid <= 0) {  // where the system gives no process, here after all
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
-    ::_exit(0);
   }
+  if (pid == 0) ::_exit(0);
   const auto deadline = steady_clock::now() + removal_limit;
   while (pid > 0 && ::waitpid(pid, nullptr, WNOHANG) == 0) {
     if (steady_clock::now() >= deadline) {
