@@ -202,13 +202,7 @@ void Member::act(const run::StartWorkers& wanted) {
 }
 
 asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
-  auto planned = co_await plan(wanted);
-  Result<rendezvous::Started> started = std::unexpected(Error());
-  if (planned) {
-    started = co_await start(wanted.assignment, *std::move(planned));
-  } else {
-    started = std::unexpected(std::move(planned.error()));
-  }
+  auto started = co_await start(std::move(wanted));
   if (started && session_.paused) workers_->pause(true);
   push(run::WorkersStarted{std::move(started)});
 }
@@ -236,14 +230,15 @@ asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
       "see which file system hangs: that of the program, of --log-dir, of TMPDIR or /tmp");
 }
 
-asio::awaitable<Result<rendezvous::Started>> Member::start(rendezvous::Assignment assignment,
-                                                           WorkPlan plan) {
+asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wanted) {
   const plan::Job& job = session_.job;
-  logs_ = std::move(plan.logs);
-  plans_ = std::move(plan.workers);
+  auto planned = co_await plan(wanted);
+  if (!planned) co_return std::unexpected(std::move(planned.error()));
+  logs_ = std::move(planned->logs);
+  plans_ = std::move(planned->workers);
   exits_.clear();
-  if (!console_) choose_console(assignment, std::move(plan.node_log));
-  plan.output.console = console_;
+  if (!console_) choose_console(wanted.assignment, std::move(planned->node_log));
+  planned->output.console = console_;
   workers_ = std::make_unique<agent::Workers>(session_.io, children(), job.place.node_name, plans_,
                                               agent::Workers::Observer{
                                                   [this](const agent::WorkerExit& exit) {
@@ -252,7 +247,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(rendezvous::Assignmen
                                                   },
                                                   [this] { push(run::WorkersGone{last_words()}); },
                                               },
-                                              std::move(plan.output));
+                                              std::move(planned->output));
   Result<void> started;
   if (session_.container) {
     started = co_await workers_->start_beside(session_.pool);

@@ -59,8 +59,7 @@ class Member {
   std::shared_ptr<agent::Children> children();
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
-  boost::asio::awaitable<Result<rendezvous::Started>> start(rendezvous::Assignment assignment,
-                                                            WorkPlan plan);
+  boost::asio::awaitable<Result<rendezvous::Started>> start(run::StartWorkers wanted);
   rendezvous::Gone last_words() const;
   run::Course course_without_root() const;
   boost::asio::awaitable<void> pass_on_the_error_file() const;
