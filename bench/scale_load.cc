@@ -189,8 +189,8 @@ class Load {
       co_return join;
     };
     const rendezvous::RootAddress where{"127.0.0.1", {wanted.port}, false, {}, wanted.agents};
-    auto joined =
-        co_await rendezvous::join_root(io, where, agent.identity(), secret, {}, limit, make_join);
+    auto joined = co_await rendezvous::join_root(pool_, where, agent.identity(), secret, {}, limit,
+                                                 make_join);
     if (!joined) ::die(joined.error().line());
     agent.begin(std::move(*joined));
   }
@@ -217,6 +217,7 @@ class Load {
     }
   }
 
+  Pool pool_{io};
   std::vector<std::unique_ptr<Agent>> agents_;
   asio::steady_timer next_;
   asio::steady_timer overdue_;

@@ -127,6 +127,35 @@ class ByHand(cluster.TestCase):
                 root = ended[int(endpoint[1])]
                 self.assertEqual("--node-rank" in root.err, ranks in ("00", "55"), root)
 
+    def test_two_that_disagree_about_restarts(self):
+        meet = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "n0:29400"]
+        root = self.start("n0", TOPRUN, "--nnodes", "2", *meet, "--max-restarts", "3", *cluster.shows("RANK"))
+        other = self.start("n1", TOPRUN, "--nnodes", "2", *meet, "--max-restarts", "1", *cluster.shows("RANK"))
+        refused = other.wait(SOON_S)
+        self.assertEqual(refused.code, 1, refused)
+        self.assert_one_line(refused, "refused by .* n0.*: n1 was started with --max-restarts 1, the root agent on n0 "
+                                      "with 3: give all nodes the same")
+        # The first goes on waiting for one that agrees.
+        agreed = self.start("n1", TOPRUN, "--nnodes", "2", *meet, "--max-restarts", "3", *cluster.shows("RANK"))
+        self.assert_ok(agreed.wait(SOON_S))
+        finished = root.wait(SOON_S)
+        self.assert_ok(finished)
+        self.assertIn("toprun: refused an agent on n1: n1 was started with --max-restarts 1", finished.err)
+
+    def test_a_late_one_that_disagrees_about_restarts(self):
+        folder = self.folder()
+        words = ["--rdzv-backend", "c10d", "--rdzv-endpoint", "n0:29400", "--rdzv-conf", "last_call_timeout=1",
+                 "--no-python", "sh", "-c", f">{folder}/began; while [ ! -e {folder}/end ]; do sleep 0.1; done"]
+        root = self.start("n0", TOPRUN, "--nnodes", "1:2", "--max-restarts", "3", *words)
+        self.wait_for_files(folder, 1)
+        late = self.start("n1", TOPRUN, "--nnodes", "1:2", "--max-restarts", "1", *words)
+        self.assertIn(b"waiting as a spare", late.process.stderr.readline())
+        (folder / "end").touch()
+        late.wait(SOON_S)
+        finished = root.wait(SOON_S)
+        self.assert_ok(finished)
+        self.assertIn("toprun: n1 came with --max-restarts 1; the 3 of the root agent on n0 counts", finished.err)
+
     def test_two_of_one_host(self):
         runs = [self.start("n0", TOPRUN, "--nnodes", "2", "--rdzv-backend", "c10d", "--rdzv-endpoint",
                            "n0:29400", "--node-rank", "0", *cluster.shows("RANK")) for _ in range(2)]

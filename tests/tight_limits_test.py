@@ -4,6 +4,7 @@ an abort."""
 
 import os
 import pathlib
+import resource
 import shutil
 import unittest
 
@@ -11,6 +12,25 @@ import support
 
 JOB = ["--nproc-per-node", "2", "--no-python", "true"]
 NOBODY = "4711"  # root is free of the limit on processes
+
+
+# Of many on one node: each holds its connection to the store until all have come. Perl, because a
+# thousand Pythons take a minute to start.
+RANKS = 1_500
+ONE_OF_MANY = r"""
+use Socket;
+socket(my $store, PF_INET, SOCK_STREAM, 0) or die "no socket: $!";
+connect($store, sockaddr_in($ENV{MASTER_PORT}, inet_aton("127.0.0.1"))) or die "no store: $!";
+sub text { pack("Q<", length $_[0]) . $_[0] }
+sub answer { my $bytes = ""; while (length $bytes < $_[0]) {
+  sysread($store, $bytes, $_[0] - length $bytes, length $bytes) or die "no answer: $!" } $bytes }
+syswrite $store, pack("C L<", 0, 0x3C85F7CE) . pack("C", 4) . text("n") . pack("q<", 1);
+my $count = unpack("q<", answer(8));
+syswrite $store, pack("C", 1) . text("all") . text("yes") if $count == $ENV{WORLD_SIZE};
+syswrite $store, pack("C Q<", 6, 1) . text("all");
+answer(1);
+if ($ENV{RANK} == 0) { open(my $limits, "/proc/self/limits"); print grep /open files/, <$limits> }
+"""
 
 
 class TightLimits(support.TestCase):
@@ -36,6 +56,16 @@ class TightLimits(support.TestCase):
                 if finished.code != 0:
                     self.assertIn("Too many open files", finished.err)
         self.assertEqual(set(codes), {0, 1})  # or the limits tried are none
+
+    def test_ranks_whose_pipes_and_connections_are_more_than_open_files(self):
+        support.needs_program("perl")
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        if hard != resource.RLIM_INFINITY and hard < 4 * RANKS:
+            raise unittest.SkipTest(f"no more than {hard} open files are allowed here")
+        finished = self.start("ulimit -S -n 1024", "--nproc-per-node", RANKS, "--no-python", "perl", "-e", ONE_OF_MANY)
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"Max open files +1024 ")  # the ranks' own is as it was
+        self.assertNotIn("Too many open files", finished.err)
 
     def test_processes(self):
         support.needs_root()

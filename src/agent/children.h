@@ -30,14 +30,17 @@ class Children {
 
   virtual ~Children() = default;
 
-  // Called when reap() may have news, from start() to unwatch().
+  // Called when reap() may have news, from watch() to unwatch().
   std::function<void()> on_change;
 
   // Called after each program that start() has started: a thousand take their time.
   std::function<void()> on_progress;
 
   // Starts all or none, as spawn(); each program's argv[0] is looked up where it is to run.
+  // Nothing else may be asked meanwhile.
   virtual Result<std::vector<pid_t>> start(std::vector<Program> programs) = 0;
+  // After start(), on the event loop's thread.
+  virtual void watch() = 0;
   virtual void unwatch() = 0;
   // Every process that ended since the last call, adopted ones included.
   virtual Reaped reap() = 0;

@@ -35,6 +35,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds look_interval{1000};
 constexpr milliseconds kill_interval{5};
 constexpr std::chrono::seconds unkillable_limit{15};
+constexpr std::chrono::seconds removal_limit{2};
+constexpr milliseconds removal_look_interval{1};
 
 struct Shared {
   char folder[PATH_MAX];      // written by the agent, read by the keeper after the agent's death
@@ -84,6 +86,25 @@ sigset_t stop_signal() {
   ::signal(SIGTTOU, SIG_IGN);  // or a terminal with `stty tostop` would stop a background group
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::_exit(agent(heartbeat_fd));
+}
+
+// In a process of its own: a file system that hangs must not keep the exit code.
+void remove_in_time(const char* folder) {
+  const pid_t pid = ::fork();
+  if (pid <= 0) {  // where the system gives no process, here after all
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  }
+  if (pid == 0) ::_exit(0);
+  const auto deadline = steady_clock::now() + removal_limit;
+  while (pid > 0 && ::waitpid(pid, nullptr, WNOHANG) == 0) {
+    if (steady_clock::now() >= deadline) {
+      process::signal_process(pid, SIGKILL);
+      return;
+    }
+    const timespec pause{0, std::chrono::nanoseconds(removal_look_interval).count()};
+    ::nanosleep(&pause, nullptr);
+  }
 }
 
 struct Descriptors {
@@ -224,10 +245,7 @@ class Keeper {
       const timespec pause{0, std::chrono::nanoseconds(kill_interval).count()};
       ::nanosleep(&pause, nullptr);
     }
-    if (shared != nullptr && shared->folder[0] != '\0') {
-      std::error_code ignored;
-      std::filesystem::remove_all(shared->folder, ignored);
-    }
+    if (shared != nullptr && shared->folder[0] != '\0') remove_in_time(shared->folder);
   }
 
   const pid_t agent_;

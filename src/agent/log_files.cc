@@ -2,9 +2,15 @@
 
 #include "agent/private_folder.h"
 #include "base/console.h"
-#include "base/fd.h"
 
 namespace toprun::agent {
+
+Result<Fd> open_log(const std::string& path) {
+  // Readable as well: a line that does not fit any more is moved to the next file.
+  Fd file = open_without_links(path);
+  if (file) return file;
+  return fail_errno("cannot write the log file " + path, "choose another folder with --log-dir");
+}
 
 LogFiles::LogFiles(boost::asio::io_context& io, std::optional<std::uint64_t> max_bytes,
                    std::function<void()> roomy)
@@ -19,16 +25,13 @@ LogFiles::~LogFiles() {
   writer_->abandon();
 }
 
-Result<LogFiles::File> LogFiles::open(const std::string& path) {
-  // Readable as well: a line that does not fit any more is moved to the next file.
-  Fd file = open_without_links(path);
-  if (!file) {
-    return fail_errno("cannot write the log file " + path, "choose another folder with --log-dir");
-  }
-  State& state = files_[file.get()];
+Result<LogFiles::File> LogFiles::open(const std::string& path, const std::shared_ptr<Fd>& opened) {
+  Result<Fd> file = opened ? std::move(*opened) : open_log(path);
+  if (!file) return std::unexpected(file.error());
+  State& state = files_[file->get()];
   state = {path, std::nullopt, true};
   if (max_bytes_) state.rotation.emplace(*max_bytes_);
-  return file.release();
+  return file->release();
 }
 
 void LogFiles::write(File file, std::string_view bytes) {

@@ -12,8 +12,12 @@
 #include "agent/rotation.h"
 #include "agent/writer.h"
 #include "base/error.h"
+#include "base/fd.h"
 
 namespace toprun::agent {
+
+// Created, or truncated if it is there. Blocks.
+Result<Fd> open_log(const std::string& path);
 
 // The log files of one attempt, written on one thread. A disk that is full is said once; the job
 // goes on, and so do the logs once there is space.
@@ -29,8 +33,8 @@ class LogFiles {
   LogFiles(const LogFiles&) = delete;
   LogFiles& operator=(const LogFiles&) = delete;
 
-  // Created, or truncated if it is there.
-  Result<File> open(const std::string& path);
+  // `opened`: what open_log() gave for it; null: it is opened here.
+  Result<File> open(const std::string& path, const std::shared_ptr<Fd>& opened);
   void write(File file, std::string_view bytes);
   void close(File file);
   bool room() const { return writer_->room(); }

@@ -164,7 +164,7 @@ Result<void> Output::Impl::watch(Stream& stream) {
 
 Result<void> Output::Impl::open_files(const StreamPlan& stream_plan, Stream& stream) {
   if (stream_plan.file) {
-    const auto file = files->open(*stream_plan.file);
+    const auto file = files->open(*stream_plan.file, stream_plan.opened);
     if (!file) return std::unexpected(file.error());
     stream.file = *file;
   }
@@ -172,7 +172,7 @@ Result<void> Output::Impl::open_files(const StreamPlan& stream_plan, Stream& str
   if (filtered.path.empty()) return {};
   auto& opened = filtered_files[stream.is_err];
   if (!opened) {  // torchrun's is there too even if no stream is filtered
-    const auto file = files->open(filtered.path);
+    const auto file = files->open(filtered.path, filtered.opened);
     if (!file) return std::unexpected(file.error());
     opened = *file;
   }

@@ -21,6 +21,7 @@ namespace toprun::agent {
 struct StreamPlan {
   bool console = true;              // shown
   std::optional<std::string> file;  // and/or to this file, created or truncated, byte for byte
+  std::shared_ptr<Fd> opened = {};  // it, where it was opened by then (open_log())
   std::string prefix;               // put before every line that is shown or filtered; may be empty
   int colour = 0;                   // of the prefix, on a console that shows colours; any ≥ 0
   int rank = 0;                     // named by the label of a folded line
@@ -32,6 +33,7 @@ struct StreamPlan {
 struct FilteredFile {
   std::string path;
   std::vector<std::string> needles;
+  std::shared_ptr<Fd> opened = {};
 };
 
 // What the workers of one node have in common.

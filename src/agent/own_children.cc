@@ -28,11 +28,12 @@ class OwnChildren : public Children {
     child_signal_.add(SIGCHLD, failed);  // before there is anybody to end
     if (failed) return fail("cannot watch for SIGCHLD on " + host_, failed.message());
     become_subreaper();
-    auto pids = spawn(programs, inherited_, host_, on_progress);
-    if (!pids) return pids;
+    return spawn(programs, inherited_, host_, on_progress);
+  }
+
+  void watch() override {
     watching_ = std::make_shared<OwnChildren*>(this);
     await();
-    return pids;
   }
 
   void unwatch() override {
@@ -44,9 +45,8 @@ class OwnChildren : public Children {
     Reaped reaped;
     for (;;) {
       int status = 0;
-      const pid_t pid = ::waitpid(-1, &status, WNOHANG);
-      if (pid < 0 && errno == EINTR) continue;
-      if (pid < 0) reaped.childless = true;  // ECHILD
+      const pid_t pid = process::reap_any(status);
+      if (pid < 0) reaped.childless = true;
       if (pid <= 0) return reaped;
       reaped.ended.push_back({pid, status});
     }
@@ -81,7 +81,7 @@ class OwnChildren : public Children {
   const Inherited inherited_;
   const std::string host_;
   boost::asio::signal_set child_signal_;
-  std::shared_ptr<OwnChildren*> watching_;  // from start() to unwatch()
+  std::shared_ptr<OwnChildren*> watching_;  // from watch() to unwatch()
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ class OwnChildrenTest : public testing::Test {
     children_->on_change = [this] { ++changes_; };
     const auto pids = children_->start({program});
     ASSERT_TRUE(pids);
+    children_->watch();
     siginfo_t info{};
     ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pids->front()), &info, WEXITED | WNOWAIT), 0);
   }

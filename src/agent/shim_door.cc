@@ -14,13 +14,6 @@ namespace toprun::agent {
 ShimDoor::ShimDoor(std::string path, Fd listening)
     : path_(std::move(path)), listening_(std::move(listening)) {}
 
-ShimDoor::ShimDoor(ShimDoor&& other) noexcept
-    : path_(std::exchange(other.path_, {})), listening_(std::move(other.listening_)) {}
-
-ShimDoor::~ShimDoor() {
-  if (!path_.empty()) ::unlink(path_.c_str());
-}
-
 Result<ShimDoor> ShimDoor::open(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -9,15 +9,11 @@
 
 namespace toprun::agent {
 
-// The socket at which an agent waits for the shim of its container. It is open to one only; the
-// file goes away with the object.
+// The socket at which an agent waits for the shim of its container. It is open to one only. Its
+// file stays: it goes with the folder that was made for it.
 class ShimDoor {
  public:
   static Result<ShimDoor> open(const std::string& path);
-  ~ShimDoor();
-  ShimDoor(ShimDoor&& other) noexcept;
-  ShimDoor(const ShimDoor&) = delete;
-  ShimDoor& operator=(const ShimDoor&) = delete;
 
   int descriptor() const { return listening_.get(); }
   // The first to come, if it is of our user, or root: in a user namespace of its own, or started by

@@ -9,23 +9,23 @@
 namespace toprun::agent {
 using nlohmann::json;
 
-ShimLink::ShimLink(boost::asio::io_context& io, Fd connection, std::string host)
-    : host_(std::move(host)), socket_(io, connection.release()) {}
-
-Result<std::shared_ptr<ShimLink>> ShimLink::greet(boost::asio::io_context& io, Fd connection,
-                                                  std::string host) {
-  std::shared_ptr<ShimLink> link(new ShimLink(io, std::move(connection), std::move(host)));
-  auto hello = receive_frame(link->socket_.native_handle());
+Result<ShimFrame> ShimLink::hear_hello(const Fd& connection, const std::string& host) {
+  auto hello = receive_frame(connection.get());
   if (!hello) return std::unexpected(hello.error());
-  if (!*hello) return fail("container on " + link->host_, "its shim ended at once");
-  const auto entries = (*hello)->message.value("environment", std::vector<std::string>());
+  if (!*hello) return fail("container on " + host, "its shim ended at once");
+  return **std::move(hello);
+}
+
+ShimLink::ShimLink(boost::asio::io_context& io, Fd connection, const ShimFrame& hello,
+                   std::string host)
+    : host_(std::move(host)), socket_(io, connection.release()) {
+  const auto entries = hello.message.value("environment", std::vector<std::string>());
   for (const std::string& entry : entries) {
     const std::size_t equals = entry.find('=');
     if (equals != std::string::npos) {
-      link->environment_.set(entry.substr(0, equals), entry.substr(equals + 1));
+      environment_.set(entry.substr(0, equals), entry.substr(equals + 1));
     }
   }
-  return link;
 }
 
 Result<void> ShimLink::enter(const std::string& folder) {
@@ -59,12 +59,16 @@ Result<std::vector<pid_t>> ShimLink::start(std::vector<Program> programs) {
           descriptors);
   }
   childless_ = false;
-  auto answer = ask({{"order", "start"}, {"host", host_ + " in the container"}}, "pids");
+  auto answer =
+      ask({{"order", "start"}, {"host", host_ + " in the container"}}, "pids", shim_start_limit);
   if (!answer) return std::unexpected(std::move(answer.error()));
   auto pids = answer->get<std::vector<pid_t>>();
   running_.insert(pids.begin(), pids.end());
-  if (!std::exchange(watched_, true)) await();
   return pids;
+}
+
+void ShimLink::watch() {
+  if (!std::exchange(watched_, true)) await();
 }
 
 void ShimLink::close() {
@@ -89,25 +93,31 @@ Children::Reaped ShimLink::reap() {
 }
 
 void ShimLink::signal_groups(std::span<const pid_t> leaders, int signal) {
-  order({{"order", "signal"},
-         {"pids", std::vector(leaders.begin(), leaders.end())},
-         {"signal", signal}});
+  order_signal({{"order", "signal"},
+                {"pids", std::vector(leaders.begin(), leaders.end())},
+                {"signal", signal}});
 }
 
 void ShimLink::notify_groups(std::span<const pid_t> leaders, int signal) {
-  order({{"order", "signal"},
-         {"pids", std::vector(leaders.begin(), leaders.end())},
-         {"signal", signal},
-         {"only_handlers", true}});
+  order_signal({{"order", "signal"},
+                {"pids", std::vector(leaders.begin(), leaders.end())},
+                {"signal", signal},
+                {"only_handlers", true}});
 }
 
 void ShimLink::signal_all(int signal) {
-  order({{"order", "signal_all"}, {"signal", signal}});
+  order_signal({{"order", "signal_all"}, {"signal", signal}});
 }
 
 std::vector<std::string> ShimLink::describe_all() {
-  const auto answer = ask({{"order", "describe"}}, "left");
+  if (lost_ || !takes_more(socket_.native_handle())) return {};
+  const auto answer = ask({{"order", "describe"}}, "left", shim_words_limit);
   return answer ? answer->get<std::vector<std::string>>() : std::vector<std::string>();
+}
+
+// A shim that takes none has hundreds of them before it: it is frozen, and its ranks with it.
+void ShimLink::order_signal(const json& message) {
+  if (!lost_ && takes_more(socket_.native_handle())) order(message);
 }
 
 void ShimLink::order(const json& message, std::span<const int> descriptors) {
@@ -116,13 +126,14 @@ void ShimLink::order(const json& message, std::span<const int> descriptors) {
 }
 
 // Sends an order and waits for its answer; what the shim says meanwhile of ranks is kept.
-Result<json> ShimLink::ask(const json& message, const char* answer) {
+Result<json> ShimLink::ask(const json& message, const char* answer,
+                           std::chrono::milliseconds limit) {
   const auto gone = [this] {
     return fail("container on " + host_, "its shim does not answer", "see what the runtime said");
   };
   order(message);
   while (!lost_) {
-    auto frame = receive_frame(socket_.native_handle());
+    auto frame = receive_frame(socket_.native_handle(), limit);
     if (!frame || !*frame) {
       lose();
       break;

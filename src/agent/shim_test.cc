@@ -32,7 +32,9 @@ class ShimTest : public testing::Test {
     const ShimDoor door = *ShimDoor::open(root_ / "shim");
     shim_ = ::fork();
     if (shim_ == 0) ::_exit(run_shim(root_ / "shim"));
-    link_ = *ShimLink::greet(io_, *door.admit(patience), "n1");
+    Fd connection = *door.admit(patience);
+    const ShimFrame hello = *ShimLink::hear_hello(connection, "n1");
+    link_ = std::make_shared<ShimLink>(io_, std::move(connection), hello, "n1");
   }
   void TearDown() override {
     link_.reset();
@@ -118,6 +120,19 @@ TEST_F(ShimTest, RanksOfAShimThatWasKilledAreReportedAsKilled) {
   const auto again = link_->look({"/"});
   ASSERT_FALSE(again);
   EXPECT_NE(again.error().line().find("does not answer"), std::string::npos);
+}
+
+// A8: the event loop's thread gives these orders.
+TEST_F(ShimTest, WhatIsFrozenHoldsNobodyUp) {
+  ::kill(shim_, SIGSTOP);
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 5'000; ++i) {
+    link_->signal_all(SIGKILL);
+    link_->signal_groups({}, SIGKILL);
+  }
+  EXPECT_TRUE(link_->describe_all().empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
+  ::kill(shim_, SIGCONT);
 }
 
 TEST_F(ShimTest, LeavesNothingBehindWhenItsAgentIsGone) {

@@ -114,6 +114,10 @@ bool readable_within(int socket, std::chrono::milliseconds limit) {
   return ready_within(socket, POLLIN, limit);
 }
 
+bool takes_more(int socket) {
+  return ready_within(socket, POLLOUT, std::chrono::milliseconds(0));
+}
+
 Result<void> send_frame(int socket, const json& message, std::span<const int> descriptors) {
   std::vector<std::uint8_t> bytes(sizeof(std::uint32_t));
   json::to_cbor(message, bytes);
@@ -127,7 +131,8 @@ Result<void> send_frame(int socket, const json& message, std::span<const int> de
   return write_all(socket, bytes, descriptors);
 }
 
-Result<std::optional<ShimFrame>> receive_frame(int socket) {
+Result<std::optional<ShimFrame>> receive_frame(int socket, std::chrono::milliseconds limit) {
+  if (!readable_within(socket, limit)) return fail_errno(ETIMEDOUT, std::string(what));
   ShimFrame frame;
   std::array<std::uint8_t, sizeof(std::uint32_t)> prefix{};
   const ssize_t n = read_all(socket, prefix, &frame.descriptors);

@@ -26,13 +26,16 @@ struct ShimFrame {
 
 // Frames on a connected stream socket: u32 length in network order, then CBOR (RFC 8949), which
 // takes environments in any encoding; descriptors come beside the length (SCM_RIGHTS, unix(7)).
-// Both calls block, for shim_frame_limit at most.
+// Both calls block, for shim_frame_limit at most between two bytes.
 Result<void> send_frame(int socket, const nlohmann::json& message,
                         std::span<const int> descriptors = {});
-// nullopt: the other side is gone.
-Result<std::optional<ShimFrame>> receive_frame(int socket);
+// nullopt: the other side is gone. `limit`: for the first byte.
+Result<std::optional<ShimFrame>> receive_frame(int socket,
+                                               std::chrono::milliseconds limit = shim_frame_limit);
 
 // Whether something, be it the end, is there to be received within `limit`.
 bool readable_within(int socket, std::chrono::milliseconds limit);
+// Whether a small frame can be sent without a wait.
+bool takes_more(int socket);
 
 }  // namespace toprun::agent

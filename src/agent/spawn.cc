@@ -167,6 +167,7 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
 
 Result<void> find_programs(std::span<Program> programs, const std::string& host) {
   for (Program& program : programs) {
+    if (!program.path.empty()) continue;
     constexpr std::string_view variable = "PATH=";
     const auto entry = std::ranges::find_if(
         program.environment, [&](const std::string& text) { return text.starts_with(variable); });

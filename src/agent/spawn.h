@@ -23,7 +23,7 @@ inline constexpr int exec_failed = 127;
 // A program to start in a session and process group of its own, which gets SIGKILL when the thread
 // that started it ends.
 struct Program {
-  std::string path = {};  // as find_programs() gives it
+  std::string path = {};  // as find_programs() gives it, where it is not there already
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // NAME=VALUE
   int stdin_fd = -1;

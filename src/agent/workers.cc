@@ -28,6 +28,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds kill_interval{20};
 // A dead worker whose last output finds no room on the console is reported after this all the same.
 constexpr milliseconds blocked_output_limit{50};
+// Longer than children may take by their own limits.
+constexpr std::chrono::minutes start_limit{1};
 // How long an outsider may hold a pipe after all our processes are gone.
 constexpr milliseconds held_pipe_limit{200};
 // Destruction waits so long for what it killed.
@@ -99,8 +101,15 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   boost::asio::steady_timer files_timer;
   bool flushed = false;  // gone, but for those
 
-  Result<void> start();
-  Result<std::vector<Program>> prepare(std::vector<Output::Ends>& ends, int null_fd);
+  // What children are started with, while they are.
+  struct Launch {
+    Fd null;
+    std::vector<Output::Ends> ends;
+    std::vector<Program> programs;
+  };
+  Result<Launch> prepare();
+  Result<std::vector<Program>> programs_with(std::vector<Output::Ends>& ends, int null_fd);
+  Result<void> begin(const Result<std::vector<pid_t>>& pids, Launch launch);
   void stop(milliseconds grace);
   void signal_groups(int signal);
   std::vector<pid_t> alive() const;
@@ -129,51 +138,50 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   }
 };
 
-Result<std::vector<Program>> Workers::Impl::prepare(std::vector<Output::Ends>& ends, int null_fd) {
+Result<std::vector<Program>> Workers::Impl::programs_with(std::vector<Output::Ends>& ends,
+                                                          int null_fd) {
   std::vector<Program> programs;
   programs.reserve(workers.size());
   for (const Worker& worker : workers) {
     const WorkerPlan& plan = worker.plan;
     auto pipes = output.add(plan.out, plan.err);
     if (!pipes) return std::unexpected(pipes.error());
-    programs.push_back({{},
-                        plan.argv,
-                        plan.environment.entries(),
-                        plan.inherit_stdin ? STDIN_FILENO : null_fd,
-                        pipes->out.get(),
-                        pipes->err.get(),
-                        affinity_mask(plan.cpus),
-                        plan.kept_fds});
+    programs.push_back({plan.program, plan.argv, plan.environment.entries(),
+                        plan.inherit_stdin ? STDIN_FILENO : null_fd, pipes->out.get(),
+                        pipes->err.get(), affinity_mask(plan.cpus), plan.kept_fds});
     ends.push_back(std::move(*pipes));
   }
   return programs;
 }
 
-Result<void> Workers::Impl::start() {
+Result<Workers::Impl::Launch> Workers::Impl::prepare() {
   const bool needs_null = std::any_of(workers.begin(), workers.end(), [](const Worker& worker) {
     return !worker.plan.inherit_stdin;
   });
-  Fd null;  // an empty root has none, and where stdin is inherited nobody misses it
+  Launch launch;  // an empty root has no /dev/null, and where stdin is inherited nobody misses it
   if (needs_null) {
-    null = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (!null) return fail_errno("cannot open /dev/null on " + host);
+    launch.null = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!launch.null) return fail_errno("cannot open /dev/null on " + host);
   }
-  std::vector<Output::Ends> ends;
-  auto programs = prepare(ends, null.get());
+  auto programs = programs_with(launch.ends, launch.null.get());
   if (!programs) return std::unexpected(programs.error());
-
+  launch.programs = *std::move(programs);
   children->on_change = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->on_children();
   };
   started = steady_clock::now();
-  const auto pids = children->start(*std::move(programs));
+  return launch;
+}
+
+Result<void> Workers::Impl::begin(const Result<std::vector<pid_t>>& pids, Launch launch) {
   if (!pids) return std::unexpected(pids.error());
   for (std::size_t i = 0; i < workers.size(); ++i) {
     workers[i].pid = (*pids)[i];
     workers[i].alive = true;
   }
-  ends.clear();
+  launch.ends.clear();
   phase = Phase::running;
+  children->watch();
   output.start();
   return {};
 }
@@ -187,7 +195,7 @@ std::vector<pid_t> Workers::Impl::alive() const {
 }
 
 void Workers::Impl::signal_groups(int signal) {
-  children->signal_groups(alive(), signal);
+  if (const auto pids = alive(); !pids.empty()) children->signal_groups(pids, signal);
 }
 
 void Workers::Impl::stop(milliseconds grace) {
@@ -417,7 +425,24 @@ Workers::~Workers() {
 }
 
 Result<void> Workers::start() {
-  return impl_->start();
+  auto launch = impl_->prepare();
+  if (!launch) return std::unexpected(launch.error());
+  const auto pids = impl_->children->start(std::move(launch->programs));
+  return impl_->begin(pids, *std::move(launch));
+}
+
+boost::asio::awaitable<Result<void>> Workers::start_beside(Pool& pool) {
+  using Pids = Result<std::vector<pid_t>>;
+  const auto impl = impl_;
+  auto prepared = impl->prepare();
+  if (!prepared) co_return std::unexpected(prepared.error());
+  const auto launch = std::make_shared<Impl::Launch>(*std::move(prepared));
+  std::function<Pids()> work = [children = impl->children, launch] {
+    return children->start(std::move(launch->programs));
+  };
+  const auto pids = co_await pool.answer<Pids>(std::move(work), start_limit);
+  if (!pids) co_return fail("workers on " + impl->host, "what is to start them does not answer");
+  co_return impl->begin(*pids, std::move(*launch));
 }
 
 void Workers::forward(int signal) {

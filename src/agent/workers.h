@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "agent/children.h"
@@ -13,6 +14,7 @@
 #include "agent/output.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "base/pool.h"
 
 namespace toprun::agent {
 
@@ -20,8 +22,9 @@ struct WorkerPlan {
   int rank = 0;
   int local_rank = 0;
   std::vector<std::string>
-      argv;                 // argv[0] is searched in the environment's PATH if it has no slash
-  Environment environment;  // complete
+      argv;                  // argv[0] is searched in the environment's PATH if it has no slash
+  Environment environment;   // complete
+  std::string program = {};  // the file that argv[0] means there, where it was looked up by then
   StreamPlan out;
   StreamPlan err;
   std::string error_file;      // TORCHELASTIC_ERROR_FILE, read when the worker failed; may be empty
@@ -63,6 +66,9 @@ class Workers {
 
   // Starts all or none: if one cannot be started, those already started are killed and reaped.
   Result<void> start();
+  // The same for children whose start() may block (a container's shim): on the pool. Until then
+  // nothing is passed on.
+  boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
   // Passes a signal on to every worker's process group; an exit by it does not count as ours.
   void forward(int signal);
   // As forward(), but only to processes that have a handler for it.

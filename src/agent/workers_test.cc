@@ -91,7 +91,9 @@ class AnyWorkersTest : public testing::Test {
       inherited_.restore();  // as a runtime is started
       ::_exit(run_shim(root_ / "shim"));
     }
-    shim_link_ = *ShimLink::greet(io_, *door.admit(patience), "n1");
+    Fd connection = *door.admit(patience);
+    const ShimFrame hello = *ShimLink::hear_hello(connection, "n1");
+    shim_link_ = std::make_shared<ShimLink>(io_, std::move(connection), hello, "n1");
   }
   std::string host() const { return in_shim_ ? "n1 in the container" : "n1"; }
   bool nobody_is_left() const {
@@ -239,6 +241,35 @@ TEST_P(WorkersTest, StartAllOrNoneWhenExecFails) {
                         script, host()));
   EXPECT_EQ(started.error().exit_code, exit_usage);
   EXPECT_TRUE(nobody_is_left());
+}
+
+// A8: a container that is frozen may take seconds to answer.
+TEST_P(WorkersTest, AreStartedBesideTheLoop) {
+  add("echo hello");
+  workers_ = std::make_unique<Workers>(
+      io_, children(), "n1", plans_,
+      Workers::Observer{[this](const WorkerExit& exit) { exits_[exit.rank] = exit; },
+                        [this] { gone_ = true; }},
+      output_plan());
+  Pool pool(io_);
+  std::optional<Result<void>> started;
+  boost::asio::co_spawn(io_, workers_->start_beside(pool),
+                        [&](const std::exception_ptr&, Result<void> result) { started = result; });
+  if (in_shim_) ::kill(shim_, SIGSTOP);
+  const auto until = std::chrono::steady_clock::now() + 200ms;
+  bool beat = false;
+  boost::asio::steady_timer beats(io_, 20ms);
+  beats.async_wait([&](const boost::system::error_code&) { beat = true; });
+  run_until([&] { return std::chrono::steady_clock::now() > until && (started || in_shim_); });
+  EXPECT_TRUE(beat);
+  EXPECT_EQ(started.has_value(), !in_shim_);
+  workers_->pause(true);  // not yet told to a shim that is being asked
+  workers_->pause(false);
+  if (in_shim_) ::kill(shim_, SIGCONT);
+  run_until([&] { return started && gone_; });
+  ASSERT_TRUE(*started);
+  EXPECT_EQ(exits_[0].exit_code, 0);
+  EXPECT_EQ(file("out"), "hello\n");
 }
 
 TEST_P(WorkersTest, StopsThoseThatHeedAndThoseThatDoNot) {

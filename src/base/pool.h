@@ -38,6 +38,8 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
+  boost::asio::io_context& io() const { return io_; }
+
   // Calls `work` on a thread, then `done` with its answer. False if too many wait already: neither
   // is called then.
   template <class T>

@@ -23,6 +23,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_name_bytes = 253;  // RFC 1035 3.1, as text
+constexpr milliseconds thread_margin{500};   // for a thread that keeps to its time to say so
 
 // What one resolver found, or why it found nothing.
 struct Answer {
@@ -151,6 +152,17 @@ Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeo
   const Answer second = ask_getent(*getent, name, start + timeout);
   if (second.addresses.empty()) return fail(what, why + "; " + second.why);
   return v4_first_once_each(second.addresses);
+}
+
+boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(Pool& pool, std::string name,
+                                                                    milliseconds timeout) {
+  using Found = Result<std::vector<Address>>;
+  if (const auto literal = Address::parse(name)) co_return std::vector{*literal};
+  std::function<Found()> work = [name, timeout] { return resolve(name, timeout); };
+  auto found = co_await pool.answer<Found>(std::move(work), timeout + thread_margin);
+  if (found) co_return *std::move(found);
+  co_return fail(fmt::format("cannot resolve host name \"{}\"", name),
+                 "the resolver hangs, or a file system with its files");
 }
 
 bool resolves_to_one_of(const std::string& name, std::span<const LocalAddress> local,

@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include <boost/asio/awaitable.hpp>
+
 #include "base/error.h"
+#include "base/pool.h"
 #include "hosts/address.h"
 
 namespace toprun::hosts {
@@ -20,10 +23,15 @@ struct Resolver {
 
 // The addresses of a name, literals included, IPv4 first, without duplicates: c-ares (hosts file
 // and DNS), then `getent ahosts` where it exists. Gives up after `timeout`, of which c-ares gets at
-// most half where getent can still be asked. Blocks; any thread may call it, but meanwhile nobody
-// may reap children that are not his: getent is one. Error: the name and the resolvers' reasons.
+// most half where getent can still be asked. Blocks; any thread may call
+// it. Error: the name and the resolvers' reasons.
 Result<std::vector<Address>> resolve(const std::string& name, std::chrono::milliseconds timeout,
                                      const Resolver& resolver = {});
+
+// As resolve(), on a thread of the pool's, so that nobody is held up: not by a server that does not
+// answer, nor by a file system that hangs with the files that tell where to ask.
+boost::asio::awaitable<Result<std::vector<Address>>> resolve_beside(
+    Pool& pool, std::string name, std::chrono::milliseconds timeout);
 
 // Whether peers can reach this host by `name`: it resolves, to no loopback address (Debian's
 // 127.0.1.1, which Gloo would bind and announce), and to one of `local` that is not a loopback one.

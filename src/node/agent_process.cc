@@ -35,6 +35,10 @@ using rendezvous::Secret;
 namespace {
 
 constexpr std::chrono::milliseconds own_name_limit{2'000};
+constexpr std::chrono::milliseconds look_limit{2'000};
+// Munge's own library gives up on a munged that does not answer after some 10 s.
+constexpr std::chrono::seconds secret_limit{15};
+constexpr std::chrono::seconds end_step_limit{10};
 constexpr std::chrono::milliseconds word_limit{2'000};  // to find the root, only to tell it why not
 constexpr std::chrono::seconds between_rival_looks{2};
 constexpr int last_watcher = 3;  // the nodes 1 … 3 look whether the root is there
@@ -46,29 +50,31 @@ bool is_own(const hosts::Address& address) {
 }
 
 // Whether the root is, or may be, on this very host; which may not be able to resolve its own name.
-bool root_is_here(const plan::Job& job) {
-  if (!job.other_root_hosts.empty()) return true;
-  const auto addresses = hosts::resolve(job.root_host, own_name_limit);
-  if (!addresses) return lower(job.root_host) == lower(hosts::host_name());
-  return std::ranges::any_of(*addresses, is_own);
+asio::awaitable<bool> root_is_here(Session& session) {
+  const plan::Job& job = session.job;
+  if (!job.other_root_hosts.empty()) co_return true;
+  const auto addresses =
+      co_await hosts::resolve_beside(session.pool, job.root_host, own_name_limit);
+  if (!addresses) co_return lower(job.root_host) == lower(hosts::host_name());
+  co_return std::ranges::any_of(*addresses, is_own);
 }
 
 // Addresses at which peers may reach this host, without the one that leads to the root.
-std::vector<std::string> own_addresses(const plan::Job& job) {
+asio::awaitable<std::vector<std::string>> own_addresses(Session& session) {
   std::vector<std::string> texts;
   const auto add = [&](const hosts::Address& address) {
     if (address.is_loopback() || address.is_link_local()) return;
     if (std::ranges::find(texts, address.text()) == texts.end()) texts.push_back(address.text());
   };
-  if (job.options.local_addr) {
-    if (const auto named = hosts::resolve(*job.options.local_addr, own_name_limit)) {
-      for (const hosts::Address& address : *named) add(address);
-    }
+  const auto& named = session.job.options.local_addr;
+  if (named) {
+    const auto found = co_await hosts::resolve_beside(session.pool, *named, own_name_limit);
+    if (found) std::ranges::for_each(*found, add);
   }
   if (const auto own = hosts::local_addresses()) {
     for (const hosts::LocalAddress& local : *own) add(local.address);
   }
-  return texts;
+  co_return texts;
 }
 
 // What the pod's specification tells of the node that it is on.
@@ -79,7 +85,38 @@ std::optional<rendezvous::KubeNode> kube_node(const plan::Job& job) {
   return node;
 }
 
-rendezvous::Join introduce(const Session& session) {
+// What this node's files tell of it.
+struct Sights {
+  std::optional<rendezvous::KubeNode> kube;
+  std::optional<std::string> ports;
+  std::optional<rendezvous::Evidence> evidence;
+};
+
+Sights look_around(const plan::Job& job, bool fit) {
+  Sights seen;
+  if (job.locates()) seen.kube = kube_node(job);
+  if (job.locates() && topology::needs_ports(job.options.topology)) {
+    seen.ports = topology::ports_text(topology::read_ports());
+  }
+  if (job.options.preflight && fit) seen.evidence = examine(job);
+  return seen;
+}
+
+// Without what a file server that hangs does not tell.
+asio::awaitable<Sights> look_around_beside(Session& session) {
+  std::function<Sights()> look = [job = session.shared_job, fit = !session.unfit] {
+    return look_around(*job, fit);
+  };
+  auto seen = co_await session.pool.answer<Sights>(std::move(look), look_limit);
+  if (seen) co_return *std::move(seen);
+  say(
+      fmt::format("{}: a file system hangs, so this node joins without a look at its script and "
+                  "environment",
+                  session.job.place.node_name));
+  co_return Sights();
+}
+
+asio::awaitable<rendezvous::Join> introduce(Session& session) {
   const plan::Job& job = session.job;
   rendezvous::Join join;
   join.agent = session.identity.agent;
@@ -92,16 +129,16 @@ rendezvous::Join introduce(const Session& session) {
   join.local_rank = job.place.local_rank;
   join.task = job.place.task;
   join.role = job.options.role;
-  if (job.several_processes()) join.addresses = own_addresses(job);
+  join.max_restarts = job.options.max_restarts;
+  if (job.several_processes()) join.addresses = co_await own_addresses(session);
   join.store_port = session.port;
   join.location = job.place.location;
   join.location_pattern = job.place.location_pattern;
-  if (job.locates()) join.kube = kube_node(job);
-  if (job.locates() && topology::needs_ports(job.options.topology)) {
-    join.ports = topology::ports_text(topology::read_ports());
-  }
-  if (job.options.preflight && !session.unfit) join.evidence = examine(job);
-  return join;
+  Sights seen = co_await look_around_beside(session);
+  join.kube = std::move(seen.kube);
+  join.ports = std::move(seen.ports);
+  join.evidence = std::move(seen.evidence);
+  co_return join;
 }
 
 // Until it has joined, a signal ends an agent at once: nothing has been started yet.
@@ -121,7 +158,7 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
   constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   while (root.is_gathering()) {
     const auto there = co_await rendezvous::who_listens(
-        session.io, job.root_host, job.ports.front(), session.identity, job.patience);
+        session.pool, job.root_host, job.ports.front(), session.identity, job.patience);
     const bool rival = there && there->role == rendezvous::Role::root &&
                        there->job == session.identity.job && there->agent != session.identity.agent;
     if (rival && root.is_gathering()) {
@@ -144,11 +181,10 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
     co_await session.last_words();
     co_return session.unfit->exit_code;
   }
-  end_at_signals(session);
   const CloudProbe cloud(session.io, session.job);
-  const NvlinkProbe nvlink(session.io, session.job);
+  const NvlinkProbe nvlink(session.pool, session.job);
   // Before the root takes in anybody: it is the first member of its own job.
-  rendezvous::Join own = introduce(session);
+  rendezvous::Join own = co_await introduce(session);
   own.cloud = co_await cloud.answer();
   own.nvlink = co_await nvlink.answer();
   Root root(session, std::move(secret));
@@ -163,9 +199,10 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   // What other nodes' workers printed (--gather-output) stands before the run's end.
   [[maybe_unused]] const bool all_shown = co_await session.flushed();
   // First of all: an engine may end all at once as soon as the first process has ended.
-  tell_the_end(session.job, record);
+  co_await root.tell_the_end(record);
   session.ended_with = record.verdict.exit_code;
   co_await root.farewell();
+  co_await member.clear_up();
   if (session.container) co_await session.container->end();
   // Links and timers may still call the root: it has to outlive the event loop.
   co_await session.last_words();
@@ -181,7 +218,7 @@ asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Lin
   co_await closed->async_wait(quietly);
 }
 
-// A few of the nodes look, and end all others too, if there are any.
+// A few of the nodes look.
 std::optional<Error> root_has_ended(const plan::Job& job, PresenceWatch& presence) {
   const int index = job.place.my_node.value_or(0);
   const bool looks = index > 0 && index <= last_watcher && job.place.local_rank.value_or(0) == 0;
@@ -190,19 +227,28 @@ std::optional<Error> root_has_ended(const plan::Job& job, PresenceWatch& presenc
   if (!looks || !listed) return std::nullopt;
   presence.look_if_due();
   if (!presence.has_ended(job.root_host)) return std::nullopt;
-  if (job.nnodes > last_watcher + 1 || job.place.local_rank) scheduler::end_step(job.environment);
   return Error{fmt::format("{} has ended before this node, {}, could join", job.root_host,
                            job.place.node_name),
                "the root agent was to be there, and the engine has no process of the run there",
                "look above for what it said; is toprun there too?", exit_failure};
 }
 
+// … and end all others too, if there are any.
+asio::awaitable<void> end_the_others(Session& session) {
+  const plan::Job& job = session.job;
+  if (job.nnodes <= last_watcher + 1 && !job.place.local_rank) co_return;
+  std::function<bool()> end = [own = session.shared_job] {
+    scheduler::end_step(own->environment);
+    return true;
+  };
+  co_await session.pool.answer<bool>(std::move(end), end_step_limit);
+}
+
 asio::awaitable<int> be_member(Session& session, Secret secret) {
   const plan::Job& job = session.job;
   session.door.become_agent();
-  end_at_signals(session);
   const CloudProbe cloud(session.io, job);
-  const NvlinkProbe nvlink(session.io, job);
+  const NvlinkProbe nvlink(session.pool, job);
   rendezvous::RootAddress where{job.root_host, job.ports,           job.port_is_ours_to_choose, {},
                                 job.nnodes,    job.other_root_hosts};
   if (job.place.task && !job.place.root_candidates.empty()) {
@@ -217,7 +263,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   std::string root_agent;
   const rendezvous::MakeJoin make_join =
       [&](const rendezvous::Channel& channel) -> asio::awaitable<rendezvous::Join> {
-    rendezvous::Join join = introduce(session);
+    rendezvous::Join join = co_await introduce(session);
     sockaddr_storage storage{};
     const auto local = channel.local();
     std::memcpy(&storage, local.data(), local.size());
@@ -226,15 +272,21 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
     join.nvlink = co_await nvlink.answer();
     co_return join;
   };
-  PresenceWatch presence(session.io, job);
-  where.hopeless = [&] { return root_has_ended(job, presence); };
+  PresenceWatch presence(session.pool, job);
+  bool root_ended = false;
+  where.hopeless = [&] {
+    auto why = root_has_ended(job, presence);
+    root_ended = why.has_value();
+    return why;
+  };
   // Where the others are started by hand this one's user is told at once, and waits for nobody.
   const bool by_hand = session.unfit && !job.others_come();
   if (by_hand) say(session.unfit->line());
   const auto limit = by_hand ? word_limit : job.join_timeout;
-  auto joined = co_await rendezvous::join_root(session.io, where, session.identity,
+  auto joined = co_await rendezvous::join_root(session.pool, where, session.identity,
                                                std::move(secret), job.patience, limit, make_join);
   if (!joined) {
+    if (root_ended) co_await end_the_others(session);
     const Error& error = session.unfit ? *session.unfit : joined.error();
     if (!by_hand) say(error.line());
     co_await session.last_words();
@@ -243,6 +295,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   Member member(session, joined->channel, joined->root, joined->root_agent);
   joined->channel->start();
   const int exit_code = co_await member.run();
+  co_await member.clear_up();
   if (session.container) co_await session.container->end();
   co_await part(session.io, joined->channel);
   co_await session.last_words();
@@ -278,22 +331,61 @@ struct Place {
 
 // Binds the port and decides who is root: whoever is told to be, else the first to bind the job's
 // port on the host that owns the endpoint's address.
-Result<Place> take_place(Session& session) {
+asio::awaitable<Result<Place>> take_place(Session& session) {
   const plan::Job& job = session.job;
   if (!job.several_processes()) {
     auto listening = session.listen(true, false);
-    if (!listening) return std::unexpected(listening.error());
-    return Place{true, true};
+    if (!listening) co_return std::unexpected(listening.error());
+    co_return Place{true, true};
   }
-  const bool here = root_is_here(job);
+  const bool here = co_await root_is_here(session);
   if (job.is_root.value_or(here)) {
     auto listening = session.listen(true, here);
-    if (listening) return Place{true, here};
-    if (job.is_root) return std::unexpected(listening.error());
+    if (listening) co_return Place{true, here};
+    if (job.is_root) co_return std::unexpected(listening.error());
   }
   auto listening = session.listen(false, here);
-  if (!listening) return std::unexpected(listening.error());
-  return Place{false, here};
+  if (!listening) co_return std::unexpected(listening.error());
+  co_return Place{false, here};
+}
+
+asio::awaitable<Result<Secret>> choose_secret(Session& session, const plan::Orders& orders,
+                                              bool root) {
+  std::function<Result<Secret>()> choose = [job = session.shared_job, given = orders.secret, root] {
+    return rendezvous::choose_secret(job->environment, given, job->place.engine == "slurm", root,
+                                     job->name);
+  };
+  auto chosen = co_await session.pool.answer<Result<Secret>>(std::move(choose), secret_limit);
+  if (chosen) co_return *std::move(chosen);
+  co_return fail("the secret of the job",
+                 fmt::format("not there within {} s", secret_limit.count()),
+                 "see whether munge, or the file system of TOPRUN_SECRET_FILE, hangs");
+}
+
+asio::awaitable<int> give_up(Session& session, const Error& error) {
+  say(error.line());
+  co_await session.last_words();
+  co_return error.exit_code;
+}
+
+asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
+  const plan::Job& job = session.job;
+  end_at_signals(session);
+  const auto place = co_await take_place(session);
+  if (!place) {
+    const Error& error = session.unfit ? *session.unfit : place.error();
+    co_return co_await give_up(session, error);
+  }
+  auto secret = co_await choose_secret(session, orders, place->is_root);
+  if (!secret) co_return co_await give_up(session, secret.error());
+  tell_the_trust(session, *secret, place->is_root);
+  if (!session.unfit && job.in_container() && job.place.stance != scheduler::Stance::in_place) {
+    session.container = std::make_unique<NodeContainer>(session.pool, session.shared_job,
+                                                        [&session] { session.show_life(); });
+    asio::co_spawn(session.io, session.container->bring_up(), end_of_task);
+  }
+  if (place->is_root) co_return co_await be_root(session, *std::move(secret), place->owns_endpoint);
+  co_return co_await be_member(session, *std::move(secret));
 }
 
 }  // namespace
@@ -301,27 +393,8 @@ Result<Place> take_place(Session& session) {
 int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd) {
   Session session(job, heartbeat_fd);
   if (orders.from_launcher) session.follow_launcher();
-  const auto place = take_place(session);
-  if (!place) {
-    const Error& error = session.unfit ? *session.unfit : place.error();
-    say(error.line());
-    return error.exit_code;
-  }
-  auto secret = rendezvous::choose_secret(job.environment, orders.secret,
-                                          job.place.engine == "slurm", place->is_root, job.name);
-  if (!secret) {
-    say(secret.error().line());
-    return secret.error().exit_code;
-  }
-  tell_the_trust(session, *secret, place->is_root);
   int exit_code = exit_failure;
-  if (!session.unfit && job.in_container() && job.place.stance != scheduler::Stance::in_place) {
-    session.container = std::make_unique<NodeContainer>(session.io, job);
-    asio::co_spawn(session.io, session.container->bring_up(), end_of_task);
-  }
-  asio::co_spawn(session.io,
-                 place->is_root ? be_root(session, std::move(*secret), place->owns_endpoint)
-                                : be_member(session, std::move(*secret)),
+  asio::co_spawn(session.io, take_part(session, orders),
                  [&](const std::exception_ptr& error, int code) {
                    if (error) std::rethrow_exception(error);
                    exit_code = code;

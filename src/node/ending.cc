@@ -3,13 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <filesystem>
-
-#include <nlohmann/json.hpp>
-
 #include "base/console.h"
-#include "base/files.h"
-#include "base/trust.h"
 #include "hosts/address.h"
 #include "node/node_log.h"
 
@@ -54,6 +48,8 @@ view::AttemptRecord record_of(const run::AttemptCourse& course) {
   return attempt;
 }
 
+}  // namespace
+
 view::RunRecord record_of(const plan::Job& job, const run::Course& course) {
   view::RunRecord record;
   record.job = job.name;
@@ -66,32 +62,6 @@ view::RunRecord record_of(const plan::Job& job, const run::Course& course) {
   for (const run::AttemptCourse& attempt : course.attempts)
     record.attempts.push_back(record_of(attempt));
   return record;
-}
-
-std::string text_of(const view::RunRecord& record) {
-  return view::report_json(record).dump(2) + '\n';
-}
-
-// A pipe or a device, which can only be written once.
-bool is_special(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
-}
-
-void write_report(const std::string& path, const view::RunRecord& record) {
-  const std::string text = text_of(record);
-  if (!is_special(path) && replace_file(path, text)) return;
-  if (auto written = write_through(path, text); !written) say(written.error().line());
-}
-
-}  // namespace
-
-void keep_the_report(const plan::Job& job, const run::Course& course) {
-  if (!job.options.report || is_special(*job.options.report)) return;
-  view::RunRecord record = record_of(job, course);
-  record.running_at = std::chrono::system_clock::now();
-  // What keeps it from being written is said once, at the end.
-  (void)replace_file(*job.options.report, text_of(record));
 }
 
 std::string summary(const plan::Job& job, const run::Course& course) {
@@ -110,13 +80,6 @@ void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt) {
   say_block(view::failure_report(*cause, view::count_others(verdict.exits, exit),
                                  job.options.log_dir.value_or(""), look_of_stderr(job.environment),
                                  node_log_path(job.options, cause->node).value_or("")));
-}
-
-void tell_the_end(const plan::Job& job, const run::Course& course) {
-  if (!course.attempts.empty()) tell_the_failure(job, course.attempts.back());
-  const view::RunRecord record = record_of(job, course);
-  if (job.options.report) write_report(*job.options.report, record);
-  say_block(view::last_line(record));
 }
 
 }  // namespace toprun::node

@@ -4,21 +4,17 @@
 
 #include "plan/job.h"
 #include "run/record.h"
+#include "view/report.h"
 
 namespace toprun::node {
 
 // Prints the report of a failed attempt.
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt);
 
-// Writes --report's file, if it was asked for, while the run goes on: the last attempt may not have
-// ended.
-void keep_the_report(const plan::Job& job, const run::Course& course);
+// What --report's file tells of a run that is over, or goes on.
+view::RunRecord record_of(const plan::Job& job, const run::Course& course);
 
 // The run's last line, with its line end.
 std::string summary(const plan::Job& job, const run::Course& course);
-
-// Prints what the user has to know at the end of a run: the last attempt's failure if there is one
-// and the run's last line; writes --report's file.
-void tell_the_end(const plan::Job& job, const run::Course& course);
 
 }  // namespace toprun::node

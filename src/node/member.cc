@@ -26,6 +26,11 @@ using std::chrono::milliseconds;
 
 namespace {
 
+// How long folders and files may take before ranks are started, and what is done with them after
+// the run; after that a file system counts as one that hangs.
+constexpr std::chrono::seconds files_limit{20};
+constexpr std::chrono::seconds clearing_limit{2};
+
 run::SignalMeaning meaning_of(int signal, const plan::Options& options) {
   if (asks_to_grow(signal, options)) return run::SignalMeaning::grow;
   return is_notice(signal, options) ? run::SignalMeaning::notice : run::SignalMeaning::end;
@@ -116,8 +121,17 @@ asio::awaitable<int> Member::run() {
   root_->on_message = {};
   root_->on_lost = {};
   root_->on_closed = {};
-  if (part_.exit_code() != 0) pass_on_the_error_file();
   co_return part_.exit_code();
+}
+
+asio::awaitable<void> Member::clear_up() {
+  if (part_.exit_code() != 0) co_await pass_on_the_error_file();
+  std::function<bool()> remove = [logs = std::exchange(logs_, nullptr)]() mutable {
+    logs.reset();
+    return true;
+  };
+  // What a file system that hangs does not remove now the keeper tries once more.
+  co_await session_.pool.answer<bool>(std::move(remove), clearing_limit);
 }
 
 void Member::carry_out() {
@@ -184,51 +198,69 @@ asio::awaitable<void> Member::await_container(int attempt) {
 }
 
 void Member::act(const run::StartWorkers& wanted) {
-  auto started = start(wanted);
+  asio::co_spawn(session_.io, begin(wanted), end_of_task);
+}
+
+asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
+  auto started = co_await start(std::move(wanted));
   if (started && session_.paused) workers_->pause(true);
   push(run::WorkersStarted{std::move(started)});
 }
 
-Result<rendezvous::Started> Member::start(const run::StartWorkers& wanted) {
+asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
   const plan::Job& job = session_.job;
-  if (auto made = make_logs(wanted.assignment.run_id); !made) {
-    return std::unexpected(made.error());
-  }
-  const Workplace place = session_.container ? session_.container->workplace() : on_the_host(job);
-  auto plan = plan_work(job, place, wanted.assignment, wanted.master_addr, session_.route, *logs_);
-  if (!plan) return std::unexpected(plan.error());
-  plan_ = std::move(*plan);
+  WorkRequest request{session_.shared_job,
+                      session_.container ? session_.container->workplace() : on_the_host(job),
+                      std::move(wanted.assignment),
+                      std::move(wanted.master_addr),
+                      session_.route,
+                      logs_,
+                      {},
+                      {}};
+  if (session_.container) request.container_folder = session_.container->folder();
+  if (!console_) request.node_log = node_log_path(job.options, job.place.node_name);
+  std::function<Result<WorkPlan>()> work = [request = std::move(request)] {
+    return plan_work(request);
+  };
+  auto planned = co_await session_.pool.answer<Result<WorkPlan>>(std::move(work), files_limit);
+  if (planned) co_return *std::move(planned);
+  co_return fail(
+      fmt::format("{}: the folders and files of its ranks", job.place.node_name),
+      fmt::format("not there after {} s", files_limit.count()),
+      "see which file system hangs: that of the program, of --log-dir, of TMPDIR or /tmp");
+}
+
+asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wanted) {
+  const plan::Job& job = session_.job;
+  auto planned = co_await plan(wanted);
+  if (!planned) co_return std::unexpected(std::move(planned.error()));
+  logs_ = std::move(planned->logs);
+  plans_ = std::move(planned->workers);
   exits_.clear();
-  if (!console_) choose_console(wanted.assignment);
-  plan_.output.console = console_;
-  workers_ =
-      std::make_unique<agent::Workers>(session_.io, children(), job.place.node_name, plan_.workers,
-                                       agent::Workers::Observer{
-                                           [this](const agent::WorkerExit& exit) {
-                                             exits_.push_back(exit);
-                                             push(run::WorkerEnded{exit});
-                                           },
-                                           [this] { push(run::WorkersGone{last_words()}); },
-                                       },
-                                       plan_.output);
-  if (auto started = workers_->start(); !started) return std::unexpected(started.error());
+  if (!console_) choose_console(wanted.assignment, std::move(planned->node_log));
+  planned->output.console = console_;
+  workers_ = std::make_unique<agent::Workers>(session_.io, children(), job.place.node_name, plans_,
+                                              agent::Workers::Observer{
+                                                  [this](const agent::WorkerExit& exit) {
+                                                    exits_.push_back(exit);
+                                                    push(run::WorkerEnded{exit});
+                                                  },
+                                                  [this] { push(run::WorkersGone{last_words()}); },
+                                              },
+                                              std::move(planned->output));
+  Result<void> started;
+  if (session_.container) {
+    started = co_await workers_->start_beside(session_.pool);
+  } else {
+    started = workers_->start();
+  }
+  if (!started) co_return std::unexpected(started.error());
   rendezvous::Started news;
-  if (!plan_.workers.empty()) news.first_rank = rank_told_to(plan_.workers.front());
+  if (!plans_.empty()) news.first_rank = rank_told_to(plans_.front());
   // Of ranks in place each has a folder of its own.
   const bool in_place = job.place.stance == scheduler::Stance::in_place;
   if (logs_->kept() && !in_place) news.logs = logs_->folder();
-  return news;
-}
-
-Result<void> Member::make_logs(const std::string& run_id) {
-  if (logs_) return {};
-  const plan::Job& job = session_.job;
-  auto logs = session_.container && !job.options.log_dir
-                  ? agent::Logs::within(session_.container->folder())
-                  : agent::Logs::create(job.options.log_dir, run_id, job.environment);
-  if (!logs) return std::unexpected(logs.error());
-  logs_.emplace(std::move(*logs));
-  return {};
+  co_return news;
 }
 
 std::shared_ptr<agent::Children> Member::children() {
@@ -239,7 +271,7 @@ std::shared_ptr<agent::Children> Member::children() {
   return own;
 }
 
-void Member::choose_console(const rendezvous::Assignment& assignment) {
+void Member::choose_console(const rendezvous::Assignment& assignment, Fd node_log) {
   console_ = session_.terminal;
   if (root_address_ && session_.job.options.gather_output) {
     const auto deliver = [root = root_](bool is_err, std::string lines) {
@@ -251,13 +283,10 @@ void Member::choose_console(const rendezvous::Assignment& assignment) {
         agent::Relay::credit_among(static_cast<std::size_t>(assignment.group_world_size)));
     console_ = relay_;
   }
-  const auto path = node_log_path(session_.job.options, session_.job.place.node_name);
-  if (!path) return;
-  // What cannot be opened is said where launch() opens it for the agent's own lines.
-  if (auto file = open_node_log(*path)) {
-    console_ =
-        std::make_shared<agent::CopyingConsole>(session_.io, console_, *std::move(file), *path);
-  }
+  if (!node_log) return;
+  console_ = std::make_shared<agent::CopyingConsole>(
+      session_.io, console_, std::move(node_log),
+      *node_log_path(session_.job.options, session_.job.place.node_name));
 }
 
 rendezvous::Gone Member::last_words() const {
@@ -334,14 +363,17 @@ run::Course Member::course_without_root() const {
 }
 
 // As torchrun: whoever started this launcher, another one perhaps, may have named a file for it.
-void Member::pass_on_the_error_file() const {
+asio::awaitable<void> Member::pass_on_the_error_file() const {
   const auto target = session_.job.environment.non_empty("TORCHELASTIC_ERROR_FILE");
   const agent::WorkerExit* const cause = agent::root_cause(exits_);
-  if (!target || cause == nullptr || !cause->error_file) return;
-  const auto worker =
-      std::ranges::find(plan_.workers, cause->local_rank, &agent::WorkerPlan::local_rank);
-  const auto copied = agent::copy_error_file(worker->error_file, *cause, *target);
-  if (!copied) say(copied.error().line());
+  if (!target || cause == nullptr || !cause->error_file) co_return;
+  const auto worker = std::ranges::find(plans_, cause->local_rank, &agent::WorkerPlan::local_rank);
+  std::function<Result<void>()> copy = [from = worker->error_file, exit = *cause, to = *target] {
+    return agent::copy_error_file(from, exit, to);
+  };
+  const auto copied = co_await session_.pool.answer<Result<void>>(std::move(copy), clearing_limit);
+  if (!copied) say(fmt::format("cannot write {}: its file system hangs", *target));
+  if (copied && !*copied) say(copied->error().line());
 }
 
 }  // namespace toprun::node

@@ -30,6 +30,8 @@ class Member {
 
   // Until the root says that the run is over, or is lost; the exit code.
   boost::asio::awaitable<int> run();
+  // After that: passes on why a worker failed, and removes what nobody is to find.
+  boost::asio::awaitable<void> clear_up();
 
  private:
   void heard(const nlohmann::json& message);
@@ -53,13 +55,14 @@ class Member {
   void locate_store(const rendezvous::Assignment& assignment);
   boost::asio::awaitable<void> find_store(int attempt, rendezvous::StoreAddress store);
   boost::asio::awaitable<void> await_container(int attempt);
-  void choose_console(const rendezvous::Assignment& assignment);
-  Result<void> make_logs(const std::string& run_id);
+  void choose_console(const rendezvous::Assignment& assignment, Fd node_log);
   std::shared_ptr<agent::Children> children();
-  Result<rendezvous::Started> start(const run::StartWorkers& start);
+  boost::asio::awaitable<void> begin(run::StartWorkers wanted);
+  boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
+  boost::asio::awaitable<Result<rendezvous::Started>> start(run::StartWorkers wanted);
   rendezvous::Gone last_words() const;
   run::Course course_without_root() const;
-  void pass_on_the_error_file() const;
+  boost::asio::awaitable<void> pass_on_the_error_file() const;
 
   Session& session_;
   std::shared_ptr<rendezvous::Link> root_;
@@ -69,10 +72,10 @@ class Member {
   run::NodePart part_;
   std::shared_ptr<agent::Console> console_;  // of all attempts
   std::shared_ptr<agent::Relay> relay_;      // the same, where the root's terminal is meant
-  std::optional<agent::Logs> logs_;          // of all attempts
-  WorkPlan plan_;
+  std::shared_ptr<agent::Logs> logs_;        // of all attempts
+  std::vector<agent::WorkerPlan> plans_;     // of the workers that were started last
   std::unique_ptr<agent::Workers> workers_;
-  std::vector<agent::WorkerExit> exits_;  // of the workers that were started last
+  std::vector<agent::WorkerExit> exits_;  // theirs
 };
 
 }  // namespace toprun::node

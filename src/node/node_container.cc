@@ -36,6 +36,9 @@ constexpr std::chrono::seconds admission_limit{5};
 constexpr std::chrono::seconds clearing_limit{2};  // a runtime that is interrupted clears up
 constexpr std::chrono::seconds death_limit{4};
 constexpr milliseconds last_words_limit{500};
+constexpr milliseconds look_interval{200};  // for who is left, beside each child's own end
+constexpr std::chrono::seconds files_limit{20};
+constexpr std::chrono::seconds removal_limit{2};
 
 Result<std::string> make_folder(const Environment& environment) {
   std::string path = environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun_XXXXXX";
@@ -52,14 +55,19 @@ std::string ending_words(int status) {
 
 }  // namespace
 
-NodeContainer::NodeContainer(asio::io_context& io, const plan::Job& job)
-    : io_(io),
-      job_(job),
+NodeContainer::NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job,
+                             std::function<void()> show_life)
+    : pool_(pool),
+      io_(pool.io()),
+      shared_job_(std::move(job)),
+      job_(*shared_job_),
+      show_life_(std::move(show_life)),
       began_(steady_clock::now()),
-      runtime_output_(io),
-      child_signal_(io),
-      event_(io),
-      settled_(io, SteadyTime::max()),
+      ground_(std::make_shared<Ground>(Ground{shared_job_, {}, {}, {}, {}})),
+      runtime_output_(io_),
+      child_signal_(io_),
+      event_(io_),
+      settled_(io_, SteadyTime::max()),
       next_progress_(began_ + first_progress) {}
 
 NodeContainer::~NodeContainer() {
@@ -68,32 +76,26 @@ NodeContainer::~NodeContainer() {
   const auto began = steady_clock::now();
   while (!nothing_left() && steady_clock::now() < began + death_limit) {
     if (steady_clock::now() > began + clearing_limit) agent::signal_descendants(SIGKILL);
+    show_life_();
     const timespec pause{0, 2'000'000};
     ::nanosleep(&pause, nullptr);
   }
-  door_.reset();
-  if (folder_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-  agent::keeper_removes("");
+}
+
+template <class T>
+asio::awaitable<Result<T>> NodeContainer::beside(std::function<Result<T>()> work) {
+  auto answer = co_await pool_.answer<Result<T>>(std::move(work), files_limit);
+  if (answer) co_return *std::move(answer);
+  co_return fail(fmt::format("container on {}", job_.place.node_name),
+                 fmt::format("no answer from its files within {} s", files_limit.count()),
+                 "see which file system hangs: that of TMPDIR, of the image, of --bind");
 }
 
 asio::awaitable<void> NodeContainer::bring_up() {
-  Result<void> done = prepare();
+  Result<void> done = co_await prepare();
   if (done) done = co_await create();
   if (done) done = co_await await_shim();
-  if (done) {
-    auto place = in_the_container(job_, plan_.run.workdir, *shim_);
-    if (place) {
-      workplace_ = *std::move(place);
-      if (job_.options.verbose > 0) {
-        say(fmt::format("program in the container on {}: {} ({})", job_.place.node_name,
-                        workplace_.program.front(), workplace_.program_reason));
-      }
-    } else {
-      done = std::unexpected(std::move(place.error()));
-    }
-  }
+  if (done) done = co_await look_inside();
   outcome_ = std::move(done);
   settled_.cancel();
 }
@@ -103,24 +105,48 @@ asio::awaitable<Result<void>> NodeContainer::up() {
   co_return *outcome_;
 }
 
-// All that needs no waiting, up to the command line.
-Result<void> NodeContainer::prepare() {
-  auto folder = make_folder(job_.environment);
+// All up to the command line; blocks.
+Result<void> NodeContainer::lay(Ground& ground) {
+  const plan::Job& job = *ground.job;
+  auto folder = make_folder(job.environment);
   if (!folder) return std::unexpected(folder.error());
-  folder_ = *std::move(folder);
-  agent::keeper_removes(folder_);
-  auto plan = plan::plan_container(job_, folder_);
+  ground.folder = *std::move(folder);
+  agent::keeper_removes(ground.folder);
+  auto plan = plan::plan_container(job, ground.folder);
   if (!plan) return std::unexpected(plan.error());
-  plan_ = *std::move(plan);
-  for (const std::string& note : plan_.runtime->notes(plan_.run)) say(note);
-  auto door = agent::ShimDoor::open(fmt::format("{}/{}", folder_, plan::shim_socket_name));
+  ground.plan = *std::move(plan);
+  for (const std::string& note : ground.plan.runtime->notes(ground.plan.run)) say(note);
+  auto door = agent::ShimDoor::open(fmt::format("{}/{}", ground.folder, plan::shim_socket_name));
   if (!door) return std::unexpected(door.error());
-  door_.emplace(*std::move(door));
+  ground.door.emplace(*std::move(door));
+  ground.preparation.emplace(*ground.plan.runtime, ground.plan.run, ground.plan.node,
+                             job.environment);
+  return {};
+}
+
+asio::awaitable<Result<void>> NodeContainer::prepare() {
+  std::function<Result<void>()> work = [ground = ground_] { return lay(*ground); };
+  auto laid = co_await beside<void>(std::move(work));
+  if (!laid) co_return laid;
   boost::system::error_code failed;
   child_signal_.add(SIGCHLD, failed);
-  if (failed) return fail("cannot watch for SIGCHLD", failed.message());
+  if (failed) co_return fail("cannot watch for SIGCHLD", failed.message());
   agent::become_subreaper();
-  return {};
+  co_return Result<void>();
+}
+
+asio::awaitable<Result<void>> NodeContainer::look_inside() {
+  std::function<Result<Workplace>()> work = [ground = ground_, shim = shim_] {
+    return in_the_container(*ground->job, ground->plan.run.workdir, *shim);
+  };
+  auto place = co_await beside<Workplace>(std::move(work));
+  if (!place) co_return std::unexpected(std::move(place.error()));
+  workplace_ = *std::move(place);
+  if (job_.options.verbose > 0) {
+    say(fmt::format("program in the container on {}: {} ({})", job_.place.node_name,
+                    workplace_.program.front(), workplace_.program_reason));
+  }
+  co_return Result<void>();
 }
 
 Result<void> NodeContainer::spawn(const container::Command& command) {
@@ -163,32 +189,40 @@ void NodeContainer::show(std::string_view words) {
   if (words_.size() > most_words_kept) words_.erase(0, words_.size() - most_words_kept);
   if (job_.options.verbose == 0) return;
   for (const std::string_view line : split(trim(words), '\n')) {
-    say(fmt::format("{}: {}", plan_.runtime->name(), printable(trim(line))));
+    say(fmt::format("{}: {}", ground_->plan.runtime->name(), printable(trim(line))));
   }
 }
 
 // What is kept on this node, or on all, is made by one of those who need it.
 asio::awaitable<Result<void>> NodeContainer::create() {
   using State = container::Preparation::State;
-  container::Preparation preparation(*plan_.runtime, plan_.run, plan_.node, job_.environment);
-  Result<State> state = preparation.try_begin();
+  const std::function<Result<State>()> begin = [ground = ground_] {
+    return ground->preparation->try_begin();
+  };
+  Result<State> state = co_await beside<State>(begin);
   while (state && *state == State::wait) {
-    if (auto on = goes_on(preparation.what()); !on) co_return on;
+    if (auto on = goes_on(ground_->preparation->what()); !on) co_return on;
     tell_progress("waits for another process that makes");
     event_.expires_after(container::lock_interval);
     co_await event_.async_wait(quietly);
-    state = preparation.try_begin();
+    state = co_await beside<State>(begin);
   }
   if (!state) co_return std::unexpected(state.error());
   if (*state == State::ready) co_return Result<void>{};
-  Result<void> made = co_await make(preparation);
+  Result<void> made = co_await make();
   co_return made;
 }
 
-asio::awaitable<Result<void>> NodeContainer::make(container::Preparation& preparation) {
+asio::awaitable<Result<void>> NodeContainer::make() {
+  const container::Preparation& preparation = *ground_->preparation;
   say(fmt::format("{}: making {}", preparation.what(), preparation.where()));
-  const std::vector<container::Command> commands = preparation.commands();
-  for (const container::Command& command : commands) {
+  using Commands = std::vector<container::Command>;
+  std::function<Result<Commands>()> list = [ground = ground_]() -> Result<Commands> {
+    return ground->preparation->commands();
+  };
+  const auto commands = co_await beside<Commands>(std::move(list));
+  if (!commands) co_return std::unexpected(commands.error());
+  for (const container::Command& command : *commands) {
     if (auto started = spawn(command); !started) co_return started;
     while (!runtime_ended()) {
       if (auto on = goes_on(preparation.what()); !on) co_return on;
@@ -200,13 +234,18 @@ asio::awaitable<Result<void>> NodeContainer::make(container::Preparation& prepar
     co_return std::unexpected(
         preparation.failure(command, process::exit_code(runtime_status_), words_));
   }
-  co_return preparation.completed();
+  std::function<Result<void>()> complete = [ground = ground_] {
+    return ground->preparation->completed();
+  };
+  auto completed = co_await beside<void>(std::move(complete));
+  co_return completed;
 }
 
 asio::awaitable<Result<void>> NodeContainer::await_shim() {
-  if (auto started = spawn(plan_.command); !started) co_return started;
+  if (auto started = spawn(ground_->plan.command); !started) co_return started;
   const std::string what = fmt::format("container on {}", job_.place.node_name);
-  while (!agent::readable_within(door_->descriptor(), milliseconds(0))) {
+  auto& door = ground_->door;
+  while (!agent::readable_within(ground_->door->descriptor(), milliseconds(0))) {
     if (runtime_ended()) {
       co_await hear_out();
       co_return std::unexpected(explain(what));
@@ -215,16 +254,20 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
     tell_progress("starts");
     co_await next_event(next_progress_);
   }
-  auto connection = door_->admit(admission_limit);
+  auto connection = door->admit(admission_limit);  // which is there: it does not wait
   if (!connection) co_return std::unexpected(connection.error());
-  auto shim = agent::ShimLink::greet(io_, *std::move(connection), job_.place.node_name);
-  if (!shim) co_return std::unexpected(explain(what));
-  shim_ = *std::move(shim);
-  door_.reset();
+  const auto shared = std::make_shared<Fd>(*std::move(connection));
+  std::function<Result<agent::ShimFrame>()> hear = [shared, host = job_.place.node_name] {
+    return agent::ShimLink::hear_hello(*shared, host);
+  };
+  const auto hello = co_await beside<agent::ShimFrame>(std::move(hear));
+  if (!hello) co_return std::unexpected(explain(what));
+  shim_ = std::make_shared<agent::ShimLink>(io_, std::move(*shared), *hello, job_.place.node_name);
+  door.reset();
   if (job_.options.verbose > 0) {
     const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_);
     say(fmt::format("container on {} is up after {} ms ({})", job_.place.node_name, took.count(),
-                    plan_.runtime->name()));
+                    ground_->plan.runtime->name()));
   }
   co_return Result<void>{};
 }
@@ -244,9 +287,9 @@ asio::awaitable<void> NodeContainer::next_event(SteadyTime limit) {
     if (!error) event_.cancel();
   });
   asio::posix::stream_descriptor door(io_);
-  if (door_) {
+  if (ground_->door) {
     boost::system::error_code ignored;
-    door.assign(::fcntl(door_->descriptor(), F_DUPFD_CLOEXEC, 0), ignored);
+    door.assign(::fcntl(ground_->door->descriptor(), F_DUPFD_CLOEXEC, 0), ignored);
     door.async_wait(asio::posix::stream_descriptor::wait_read,
                     [this](const boost::system::error_code& error) {
                       if (!error) event_.cancel();
@@ -273,12 +316,13 @@ bool NodeContainer::runtime_ended() {
 }
 
 Error NodeContainer::explain(const std::string& what) const {
-  if (auto known = plan_.runtime->explain(words_, plan_.run, plan_.node)) return *std::move(known);
+  if (auto known = ground_->plan.runtime->explain(words_, ground_->plan.run, ground_->plan.node))
+    return *std::move(known);
   const std::string said = last_words(words_, lines_shown);
   return {what,
-          fmt::format("{} {}{}", plan_.runtime->name(), ending_words(runtime_status_),
+          fmt::format("{} {}{}", ground_->plan.runtime->name(), ending_words(runtime_status_),
                       said.empty() ? "" : ": " + said),
-          "try it by hand: " + shell_quote(plan_.command.argv)};
+          "try it by hand: " + shell_quote(ground_->plan.command.argv)};
 }
 
 void NodeContainer::tell_progress(std::string_view does) {
@@ -287,17 +331,24 @@ void NodeContainer::tell_progress(std::string_view does) {
   next_progress_ = now + progress_interval;
   const std::string said = last_words(words_, lines_shown);
   say(fmt::format("{}: {} {} the container, since {} s{}", job_.place.node_name,
-                  plan_.runtime->name(), does,
+                  ground_->plan.runtime->name(), does,
                   std::chrono::duration_cast<std::chrono::seconds>(now - began_).count(),
                   said.empty() ? "" : ": " + said));
 }
 
 // Collects what has ended; true if no child is left.
 bool NodeContainer::nothing_left() {
-  for (;;) {
-    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
-    if (pid < 0 && errno == EINTR) continue;
-    if (pid <= 0) return pid < 0;
+  int status = 0;
+  pid_t pid = 0;
+  do {
+    pid = process::reap_any(status);
+  } while (pid > 0);
+  return pid < 0;
+}
+
+asio::awaitable<void> NodeContainer::until_nothing_is_left(SteadyTime deadline) {
+  while (!nothing_left() && steady_clock::now() < deadline) {
+    co_await next_event(std::min(deadline, steady_clock::now() + look_interval));
   }
 }
 
@@ -307,10 +358,19 @@ asio::awaitable<void> NodeContainer::end() {
   event_.cancel();
   co_await up();
   if (shim_) shim_->close();
-  const auto deadline = steady_clock::now() + container_end_limit;
-  while (!nothing_left() && steady_clock::now() < deadline) {
-    co_await next_event(deadline);
+  co_await until_nothing_is_left(steady_clock::now() + container_end_limit);
+  if (!nothing_left()) {
+    agent::signal_descendants(SIGKILL);
+    co_await until_nothing_is_left(steady_clock::now() + death_limit);
   }
+  std::function<bool()> remove = [folder = ground_->folder] {
+    std::error_code ignored;
+    if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+    if (!folder.empty()) agent::keeper_removes("");
+    return true;
+  };
+  // What a file system that hangs does not remove now the keeper tries once more.
+  co_await pool_.answer<bool>(std::move(remove), removal_limit);
 }
 
 }  // namespace toprun::node

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "agent/shim_door.h"
 #include "agent/shim_link.h"
 #include "base/clock.h"
+#include "base/pool.h"
 #include "container/prepare.h"
 #include "node/workplace.h"
 #include "plan/container_plan.h"
@@ -31,11 +33,13 @@ inline constexpr std::chrono::seconds container_end_limit{10};
 //       \--the runtime ends, or container_start_limit--> failed
 //
 // In a process that has no other children of its own meanwhile, but for those that are waited for
-// by process id.
+// by process id. Files are looked at, and the shim is asked, on the pool.
 class NodeContainer {
  public:
-  NodeContainer(boost::asio::io_context& io, const plan::Job& job);
-  ~NodeContainer();  // kills whatever is left
+  // `show_life`: what the keeper is to hear now and then while the loop does not run.
+  NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job, std::function<void()> show_life);
+  // Kills whatever is left, within death_limit; the folder then is the keeper's to remove.
+  ~NodeContainer();
   NodeContainer(const NodeContainer&) = delete;
   NodeContainer& operator=(const NodeContainer&) = delete;
 
@@ -43,37 +47,53 @@ class NodeContainer {
   boost::asio::awaitable<void> bring_up();
   // Until it is up or failed; why it failed.
   boost::asio::awaitable<Result<void>> up();
-  // Also of one that is still being started, which then fails.
+  // Also of one that is still being started, which then fails. Removes the folder.
   boost::asio::awaitable<void> end();
 
   // Once it is up:
   std::shared_ptr<agent::ShimLink> shim() const { return shim_; }
   const Workplace& workplace() const { return workplace_; }
   // Seen inside at the same path; goes away with the object.
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return ground_->folder; }
 
  private:
-  Result<void> prepare();
+  // What it stands on; threads of the pool may hold it longer than this lives.
+  struct Ground {
+    std::shared_ptr<const plan::Job> job;
+    std::string folder;  // seen inside at the same path
+    plan::ContainerPlan plan;
+    std::optional<agent::ShimDoor> door;
+    std::optional<container::Preparation> preparation;  // of what this holds
+  };
+  using GroundPtr = std::shared_ptr<Ground>;
+  static Result<void> lay(Ground& ground);
+
+  template <class T>
+  boost::asio::awaitable<Result<T>> beside(std::function<Result<T>()> work);
+  boost::asio::awaitable<Result<void>> prepare();
   Result<void> spawn(const container::Command& command);
   boost::asio::awaitable<Result<void>> create();
-  boost::asio::awaitable<Result<void>> make(container::Preparation& preparation);
+  boost::asio::awaitable<Result<void>> make();
   boost::asio::awaitable<Result<void>> await_shim();
+  boost::asio::awaitable<Result<void>> look_inside();
   boost::asio::awaitable<void> next_event(SteadyTime limit);
   boost::asio::awaitable<void> listen_to_runtime();
   void show(std::string_view words);
   Result<void> goes_on(const std::string& what) const;
   boost::asio::awaitable<void> hear_out();
+  boost::asio::awaitable<void> until_nothing_is_left(SteadyTime deadline);
   bool runtime_ended();
   Error explain(const std::string& what) const;
   void tell_progress(std::string_view does);
   bool nothing_left();
 
+  Pool& pool_;
   boost::asio::io_context& io_;
+  const std::shared_ptr<const plan::Job> shared_job_;
   const plan::Job& job_;
+  const std::function<void()> show_life_;
   const SteadyTime began_;
-  std::string folder_;
-  plan::ContainerPlan plan_;
-  std::optional<agent::ShimDoor> door_;
+  const GroundPtr ground_;
   boost::asio::posix::stream_descriptor runtime_output_;
   boost::asio::signal_set child_signal_;
   boost::asio::steady_timer event_;    // expires or is cancelled: look what is new

@@ -3,8 +3,6 @@
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -14,9 +12,13 @@
 
 namespace toprun::node {
 namespace asio = boost::asio;
+using std::chrono::steady_clock;
+
+// nvidia-smi is killed after topology::auto_budget; in a driver that hangs it may not die of that.
+constexpr std::chrono::milliseconds answer_limit = topology::auto_budget + std::chrono::seconds(1);
 
 struct NvlinkProbe::Asking {
-  explicit Asking(asio::io_context& io) : over(io, SteadyTime::max()) {}
+  explicit Asking(asio::io_context& io) : over(io, steady_clock::now() + answer_limit) {}
   asio::steady_timer over;
   std::optional<rendezvous::Told> told;
 };
@@ -34,27 +36,25 @@ rendezvous::Told ask(const Environment& environment) {
 
 }  // namespace
 
-NvlinkProbe::NvlinkProbe(asio::io_context& io, const plan::Job& job) {
+NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
   if (!job.locates() || !topology::may_have_nvlink_domain()) return;
-  asking_ = std::make_shared<Asking>(io);
-  thread_ = std::thread(
-      [asking = asking_, environment = job.environment, work = asio::make_work_guard(io)] {
-        rendezvous::Told told = ask(environment);
-        asio::post(work.get_executor(), [asking, told = std::move(told)]() mutable {
-          asking->told = std::move(told);
-          asking->over.cancel();
-        });
-      });
-}
-
-NvlinkProbe::~NvlinkProbe() {
-  if (thread_.joinable()) thread_.join();
+  asking_ = std::make_shared<Asking>(pool.io());
+  const bool asked =
+      pool.run<rendezvous::Told>([environment = job.environment] { return ask(environment); },
+                                 [asking = asking_](rendezvous::Told told) {
+                                   asking->told = std::move(told);
+                                   asking->over.cancel();
+                                 });
+  if (!asked) asking_.reset();
 }
 
 asio::awaitable<std::optional<rendezvous::Told>> NvlinkProbe::answer() const {
   if (!asking_) co_return std::nullopt;
   constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-  while (!asking_->told) co_await asking_->over.async_wait(quietly);
+  while (!asking_->told && steady_clock::now() < asking_->over.expiry()) {
+    co_await asking_->over.async_wait(quietly);
+  }
+  if (!asking_->told) co_return rendezvous::Told{{}, "nvidia-smi does not end: its driver hangs"};
   co_return asking_->told;
 }
 

@@ -1,12 +1,8 @@
 #include "node/presence_watch.h"
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
-
 #include "scheduler/engine.h"
 
 namespace toprun::node {
-namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
 struct PresenceWatch::Looking {
@@ -24,8 +20,8 @@ bool is_one_step(const plan::Job& job) {
 
 }  // namespace
 
-PresenceWatch::PresenceWatch(asio::io_context& io, const plan::Job& job)
-    : io_(io),
+PresenceWatch::PresenceWatch(Pool& pool, const plan::Job& job)
+    : pool_(pool),
       job_(job),
       looking_(std::make_shared<Looking>(Looking{
           {}, Attendance(steady_clock::now() + slowest_begin + job.nnodes * more_per_node)})),
@@ -33,24 +29,18 @@ PresenceWatch::PresenceWatch(asio::io_context& io, const plan::Job& job)
   if (!is_one_step(job)) looking_->state = Looking::State::over;
 }
 
-PresenceWatch::~PresenceWatch() {
-  if (thread_.joinable()) thread_.join();
-}
-
 void PresenceWatch::look_if_due() {
   const auto now = steady_clock::now();
   if (looking_->state != Looking::State::resting || now < next_look_) return;
-  if (thread_.joinable()) thread_.join();  // it has answered
   next_look_ = now + between_presence_looks + job_.nnodes * more_per_node;
-  looking_->state = Looking::State::asking;
-  thread_ = std::thread(
-      [looking = looking_, environment = job_.environment, work = asio::make_work_guard(io_)] {
-        auto presence = scheduler::presence(environment);
-        asio::post(work.get_executor(), [looking, presence = std::move(presence)] {
-          looking->state = presence ? Looking::State::resting : Looking::State::over;
-          if (presence) looking->attendance.look(*presence, steady_clock::now());
-        });
+  using Presence = std::optional<scheduler::Presence>;
+  const bool asked = pool_.run<Presence>(
+      [environment = job_.environment] { return scheduler::presence(environment); },
+      [looking = looking_](const Presence& presence) {
+        looking->state = presence ? Looking::State::resting : Looking::State::over;
+        if (presence) looking->attendance.look(*presence, steady_clock::now());
       });
+  if (asked) looking_->state = Looking::State::asking;
 }
 
 bool PresenceWatch::has_ended(const std::string& node) const {

@@ -59,9 +59,10 @@ run::EngineTold why_stopped(const Environment& environment) {
 
 Root::Root(Session& session, rendezvous::Secret secret)
     : session_(session),
-      job_(std::make_shared<const plan::Job>(session.job)),
+      job_(session.shared_job),
       coordinator_(settings_of(session.job, session.terminal->shows_colours(false)), now()),
-      presence_(session.io, session.job),
+      presence_(session.pool, session.job),
+      report_(session.pool, session.job.options.report),
       timer_(session.io),
       stage_(session.io, SteadyTime::max()) {
   carry_out();
@@ -155,6 +156,14 @@ asio::awaitable<run::Course> Root::run() {
   co_return coordinator_.course();
 }
 
+asio::awaitable<void> Root::tell_the_end(run::Course record) {
+  if (!record.attempts.empty()) tell_the_failure(session_.job, record.attempts.back());
+  view::RunRecord last = record_of(session_.job, record);
+  const std::string line = view::last_line(last);
+  co_await report_.finish(std::move(last));
+  say_block(line);
+}
+
 asio::awaitable<void> Root::farewell() {
   constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   happened(run::EndTold{summary(session_.job, coordinator_.course())});
@@ -176,7 +185,8 @@ void Root::act(const run::Say& what) {
 }
 
 void Root::act(const run::Arrange& request) {
-  if (!job_->locates()) {  // then nothing blocks
+  const bool reads = job_->locates() || !job_->options.order_file.empty();
+  if (!reads) {  // then nothing blocks
     return asio::post(session_.io, [this, request] { happened(arranged(*job_, request)); });
   }
   session_.pool.run<run::Arranged>([job = job_, request] { return arranged(*job, request); },
@@ -197,7 +207,10 @@ void Root::act(const run::TellFailure& tell) {
 }
 
 void Root::act(const run::KeepRecord&) {
-  keep_the_report(session_.job, coordinator_.course());
+  if (!session_.job.options.report) return;
+  view::RunRecord record = record_of(session_.job, coordinator_.course());
+  record.running_at = std::chrono::system_clock::now();
+  report_.keep(std::move(record));
 }
 
 void Root::act(const run::AskEngine&) {

@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "node/presence_watch.h"
+#include "node/report_file.h"
 #include "node/session.h"
 #include "rendezvous/link.h"
 #include "rendezvous/secret.h"
@@ -25,6 +26,9 @@ class Root {
   std::shared_ptr<rendezvous::Link> admit_own(const rendezvous::Join& join);
   // The whole run; the record of how it went is complete then, and all members wait for a farewell.
   boost::asio::awaitable<run::Course> run();
+  // Tells the user: the last attempt's failure if there is one, and the run's last line; writes
+  // --report's file.
+  boost::asio::awaitable<void> tell_the_end(run::Course record);
   boost::asio::awaitable<void> farewell();
   bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
 
@@ -51,6 +55,7 @@ class Root {
   const std::shared_ptr<const plan::Job> job_;  // of threads that may outlive the session
   run::Coordinator coordinator_;
   PresenceWatch presence_;
+  ReportFile report_;
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer stage_;  // its end wakes run() and farewell()

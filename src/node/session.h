@@ -57,6 +57,8 @@ class Session {
   const std::size_t open_files;  // how many this process may have
   boost::asio::io_context io;
   Pool pool;  // for what may block
+  const std::shared_ptr<const plan::Job>
+      shared_job;  // of the pool's work, which may outlive all this
   const plan::Job& job;
   rendezvous::Identity identity;
   rendezvous::Door door;

@@ -5,11 +5,14 @@
 #include <algorithm>
 
 #include "agent/environment.h"
+#include "agent/log_files.h"
+#include "agent/spawn.h"
 #include "base/console.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "hosts/resolve.h"
 #include "node/binding.h"
+#include "node/node_log.h"
 #include "node/streams.h"
 #include "plan/container_plan.h"
 
@@ -49,12 +52,60 @@ std::string signal_list(const std::vector<int>& signals) {
   return join(names, ",");
 }
 
+Result<std::shared_ptr<agent::Logs>> make_logs(const WorkRequest& request) {
+  if (request.logs) return request.logs;
+  const plan::Job& job = *request.job;
+  auto logs =
+      request.container_folder && !job.options.log_dir
+          ? agent::Logs::within(*request.container_folder)
+          : agent::Logs::create(job.options.log_dir, request.assignment.run_id, job.environment);
+  if (!logs) return std::unexpected(logs.error());
+  return std::make_shared<agent::Logs>(*std::move(logs));
+}
+
+// In a container the shim looks them up.
+Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
+  if (request.container_folder) return {};
+  for (agent::WorkerPlan& worker : plan.workers) {
+    auto found = agent::find_program(worker.argv.at(0), worker.environment.get("PATH").value_or(""),
+                                     request.job->place.node_name);
+    if (!found) return std::unexpected(std::move(found.error()));
+    worker.program = *std::move(found);
+  }
+  return {};
+}
+
+Result<void> open_file(const std::string& path, std::shared_ptr<Fd>& opened) {
+  if (path.empty()) return {};
+  auto file = agent::open_log(path);
+  if (!file) return std::unexpected(file.error());
+  opened = std::make_shared<Fd>(*std::move(file));
+  return {};
+}
+
+Result<void> open_files(WorkPlan& plan) {
+  for (agent::WorkerPlan& worker : plan.workers) {
+    for (agent::StreamPlan* const stream : {&worker.out, &worker.err}) {
+      if (auto done = open_file(stream->file.value_or(""), stream->opened); !done) return done;
+    }
+  }
+  for (agent::FilteredFile* const file : {&plan.output.filtered_out, &plan.output.filtered_err}) {
+    if (auto done = open_file(file->path, file->opened); !done) return done;
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<WorkPlan> plan_work(const plan::Job& job, const Workplace& place,
-                           const rendezvous::Assignment& assignment, const std::string& master_addr,
-                           const std::optional<hosts::Address>& route, const agent::Logs& logs) {
+Result<WorkPlan> plan_work(const WorkRequest& request) {
+  const plan::Job& job = *request.job;
+  const Workplace& place = request.place;
+  const rendezvous::Assignment& assignment = request.assignment;
+  auto made = make_logs(request);
+  if (!made) return std::unexpected(made.error());
   WorkPlan plan;
+  plan.logs = *std::move(made);
+  const agent::Logs& logs = *plan.logs;
   plan.output = output_plan(job.options, logs, assignment.attempt);
   agent::WorkerFacts facts;
   facts.local_world_size = assignment.local_world_size;
@@ -63,7 +114,7 @@ Result<WorkPlan> plan_work(const plan::Job& job, const Workplace& place,
   facts.group_world_size = assignment.group_world_size;
   facts.role = job.options.role;
   facts.role_world_size = assignment.role_world_size;
-  facts.master_addr = master_addr;
+  facts.master_addr = request.master_addr;
   facts.master_port = assignment.store.port;
   facts.max_restarts = job.options.max_restarts;
   facts.restart_count = assignment.restarts;
@@ -71,7 +122,7 @@ Result<WorkPlan> plan_work(const plan::Job& job, const Workplace& place,
   facts.node_name = job.place.node_name;
   facts.location = assignment.location;
   facts.attempt = assignment.attempt;
-  facts.gloo_interface = gloo_interface(job, route);
+  facts.gloo_interface = gloo_interface(job, request.route);
   facts.signals_to_handle = signal_list(job.options.signals_to_handle.value);
   if (assignment.first_rank == 0 && assignment.attempt == 0 &&
       agent::sets_omp_num_threads(place.environment, assignment.local_world_size)) {
@@ -114,6 +165,11 @@ Result<WorkPlan> plan_work(const plan::Job& job, const Workplace& place,
     }
     plan.workers.push_back(std::move(worker));
   }
+  if (auto found = find_programs(request, plan); !found) return std::unexpected(found.error());
+  if (auto opened = open_files(plan); !opened) return std::unexpected(opened.error());
+  // What cannot be opened is said where launch() opens it for the agent's own lines.
+  auto node_log = request.node_log ? open_node_log(*request.node_log) : Fd();
+  if (node_log) plan.node_log = *std::move(node_log);
   return plan;
 }
 

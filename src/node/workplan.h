@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "agent/logs.h"
 #include "agent/workers.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "hosts/address.h"
 #include "node/workplace.h"
 #include "plan/job.h"
@@ -14,17 +16,31 @@
 
 namespace toprun::node {
 
+// What one attempt's work is planned by. It owns all of that: a thread that hangs may outlive the
+// agent.
+struct WorkRequest {
+  std::shared_ptr<const plan::Job> job;
+  Workplace place;
+  rendezvous::Assignment assignment;
+  std::string master_addr;
+  // This host's address on the way to the root, for GLOO_SOCKET_IFNAME.
+  std::optional<hosts::Address> route;
+  std::shared_ptr<agent::Logs> logs;            // of all attempts; null: they are made
+  std::optional<std::string> container_folder;  // where there is a container: seen inside too
+  std::optional<std::string> node_log;          // is opened
+};
+
 // What this node's workers are and where their output goes in one attempt.
 struct WorkPlan {
   std::vector<agent::WorkerPlan> workers;
   agent::OutputPlan output;  // all but the console
+  std::shared_ptr<agent::Logs> logs;
+  Fd node_log;
 };
 
-// Each worker's command, environment, streams and files. Makes the attempt's log folders; says in
-// the first attempt what it sets on the user's behalf. `route`: this host's address on the way to
-// the root, for GLOO_SOCKET_IFNAME.
-Result<WorkPlan> plan_work(const plan::Job& job, const Workplace& place,
-                           const rendezvous::Assignment& assignment, const std::string& master_addr,
-                           const std::optional<hosts::Address>& route, const agent::Logs& logs);
+// Each worker's command, environment, streams and files, which are open. Makes the attempt's log
+// folders; says in the first attempt what it sets on the user's behalf. Blocks: names are looked
+// up, files are made, programs may be asked.
+Result<WorkPlan> plan_work(const WorkRequest& request);
 
 }  // namespace toprun::node

@@ -8,8 +8,41 @@
 
 #include <array>
 #include <cerrno>
+#include <map>
+#include <mutex>
+#include <optional>
 
 namespace toprun::process {
+namespace {
+
+// Whoever reaps all children meets commands too, perhaps before start() knows their numbers.
+struct Commands {
+  std::mutex mutex;
+  int starting = 0;
+  std::map<pid_t, std::optional<int>> running;  // with its status: reaped by another thread
+  std::map<pid_t, int> unknown;                 // reaped while some were starting
+};
+Commands& commands() {
+  static Commands all;
+  return all;
+}
+
+void begin_to_start() {
+  const std::lock_guard lock(commands().mutex);
+  ++commands().starting;
+}
+
+void end_to_start(std::optional<pid_t> pid) {
+  Commands& all = commands();
+  const std::lock_guard lock(all.mutex);
+  if (pid) {
+    const auto reaped = all.unknown.find(*pid);
+    all.running[*pid] = reaped == all.unknown.end() ? std::nullopt : std::optional(reaped->second);
+  }
+  if (--all.starting == 0) all.unknown.clear();
+}
+
+}  // namespace
 
 std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
@@ -54,8 +87,10 @@ Result<pid_t> start(const std::string& program, const std::vector<std::string>& 
   posix_spawnattr_setflags(&attributes, flags);
   const std::vector<std::string> entries = environment.entries();
   pid_t pid = -1;
+  begin_to_start();
   const int error = ::posix_spawn(&pid, program.c_str(), &actions, &attributes,
                                   exec_pointers(argv).data(), exec_pointers(entries).data());
+  end_to_start(error == 0 ? std::optional(pid) : std::nullopt);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail_errno(error, "cannot start " + program);
@@ -63,10 +98,38 @@ Result<pid_t> start(const std::string& program, const std::vector<std::string>& 
 }
 
 int await_end(pid_t pid) {
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  siginfo_t ended{};
+  while (::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
   }
+  Commands& all = commands();
+  const std::lock_guard lock(all.mutex);
+  const auto command = all.running.extract(pid);
+  if (command && command.mapped()) return *command.mapped();
+  int status = 0;
+  ::waitpid(pid, &status, WNOHANG);
   return status;
+}
+
+void signal_command(pid_t pid, int signal) {
+  const std::lock_guard lock(commands().mutex);
+  const auto command = commands().running.find(pid);
+  if (command != commands().running.end() && !command->second) signal_group(pid, signal);
+}
+
+pid_t reap_any(int& status) {
+  Commands& all = commands();
+  const std::lock_guard lock(all.mutex);
+  for (;;) {
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid <= 0) return pid;
+    const auto command = all.running.find(pid);
+    if (command == all.running.end()) {
+      if (all.starting > 0) all.unknown[pid] = status;
+      return pid;
+    }
+    command->second = status;
+  }
 }
 
 int exit_code(int status) {

@@ -29,12 +29,20 @@ struct Start {
 // The signals that a terminal sends to all processes in its foreground.
 std::initializer_list<int> terminal_signals();
 
-// Starts a program, a path, and does not wait for it.
+// Starts a program, a path, as a command: await_end() has to be called once. Any thread may.
 Result<pid_t> start(const std::string& program, const std::vector<std::string>& argv,
                     const Environment& environment, const Start& how);
 
-// Waits for the end of this child and gives its status, as waitpid(2) has it.
+// Waits for the command's end and gives its status, as waitpid(2) has it.
 int await_end(pid_t pid);
+
+// Sends the signal to the command's process group unless it was reaped: its number may be another's
+// then.
+void signal_command(pid_t pid, int signal);
+
+// Reaps one child that has ended, for whoever reaps all: a command's status is kept for await_end().
+// Its pid; 0 if none has ended, -1 if there are none.
+pid_t reap_any(int& status);
 
 // 128+n if signal n ended it, as shells have it.
 int exit_code(int status);

@@ -127,9 +127,8 @@ Result<Finished> run(const std::vector<std::string>& argv, const Environment& en
   if (trouble.empty() && !ends_by(*pid, deadline)) {
     trouble = fmt::format("still running after {}", duration_text(timeout));
   }
-  // Also after a good end: what the command left in its group has no business here any more. The
-  // group cannot be another's, because its leader is not reaped yet.
-  signal_group(*pid, SIGKILL);
+  // Also after a good end: what the command left in its group has no business here any more.
+  signal_command(*pid, SIGKILL);
   const int code = exit_code(await_end(*pid));
   if (!trouble.empty()) return fail(quoted(argv) + " failed", trouble);
   return Finished{code, std::move(out.text), std::move(err.text)};

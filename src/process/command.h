@@ -21,7 +21,7 @@ struct Finished {
 
 // Runs a command to its end. The program is looked up in the environment's PATH, `input` is its
 // whole stdin, it gets a process group of its own and is killed with it after `timeout`. Blocks;
-// reaps only the process it started. Error: not found, time-out, too much output.
+// any thread may call it. Error: not found, time-out, too much output.
 Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
                      std::chrono::milliseconds timeout, std::string_view input = {});
 

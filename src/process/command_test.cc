@@ -94,13 +94,5 @@ TEST(Process, OnePathIsSearchedWhereNoneIsSet) {
   EXPECT_EQ(looked({{"PATH", "/a::/b/"}}), "/a/tool ./tool /b/tool ");
 }
 
-// With signal 0 nobody is harmed should one of them go out.
-TEST(Process, SignalsReachNoMoreThanOneProcessOrGroup) {
-  for (const pid_t pid : {-1, 0, -7}) EXPECT_FALSE(signal_process(pid, 0)) << pid;
-  for (const pid_t leader : {1, 0, -1, -7}) EXPECT_FALSE(signal_group(leader, 0)) << leader;
-  EXPECT_TRUE(signal_process(::getpid(), 0));
-  EXPECT_TRUE(signal_group(::getpgrp(), 0));
-}
-
 }  // namespace
 }  // namespace toprun::process

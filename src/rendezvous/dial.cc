@@ -27,6 +27,7 @@ namespace {
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr milliseconds connect_limit{3'000};
 constexpr milliseconds resolve_limit{2'000};
+constexpr milliseconds munge_limit{5'000};  // within the root's patience with a handshake
 
 tcp::endpoint endpoint_of(const hosts::Address& address, int port) {
   const sockaddr_storage storage = address.with_port(port);
@@ -89,9 +90,10 @@ constexpr std::string_view choose_another_port =
 
 class Dialer {
  public:
-  Dialer(asio::io_context& io, RootAddress root, Identity identity, Secret secret,
-         Patience patience, MakeJoin make_join)
-      : io_(io),
+  Dialer(Pool& pool, RootAddress root, Identity identity, Secret secret, Patience patience,
+         MakeJoin make_join)
+      : pool_(pool),
+        io_(pool.io()),
         root_(std::move(root)),
         identity_(std::move(identity)),
         secret_(std::move(secret)),
@@ -104,6 +106,7 @@ class Dialer {
   asio::awaitable<Round> round();
   asio::awaitable<Round> round_at(const std::string& host);
   asio::awaitable<Round> knock(std::shared_ptr<Channel> channel);
+  asio::awaitable<Result<std::string>> check(std::string root_proof);
   Round turned_away(const TurnedAway& turned) const;
   void say_waiting(const Round& round);
   // The limit, or what is left until the deadline.
@@ -113,6 +116,7 @@ class Dialer {
   std::string where() const;
   std::string member_line() const;
 
+  Pool& pool_;
   asio::io_context& io_;
   RootAddress root_;
   Identity identity_;
@@ -207,7 +211,7 @@ asio::awaitable<Round> Dialer::round() {
 }
 
 asio::awaitable<Round> Dialer::round_at(const std::string& host) {
-  const auto addresses = hosts::resolve(host, within(resolve_limit));
+  const auto addresses = co_await hosts::resolve_beside(pool_, host, within(resolve_limit));
   if (!addresses) co_return Round{Round::End::unknown, addresses.error().line(), {}, {}};
   Round most{Round::End::absent, "nobody listens there", {}, {}};
   for (const int port : root_.ports) {
@@ -266,6 +270,18 @@ std::string Dialer::member_line() const {
       .line();
 }
 
+// Munge is another process, which may be stopped.
+asio::awaitable<Result<std::string>> Dialer::check(std::string root_proof) {
+  if (secret_.origin() != Secret::Origin::munge) co_return secret_.against(root_proof);
+  std::function<Result<std::string>()> work = [secret = secret_, root_proof] {
+    return secret.against(root_proof);
+  };
+  auto checked = co_await pool_.answer<Result<std::string>>(std::move(work), munge_limit);
+  if (checked) co_return *std::move(checked);
+  co_return fail("cannot read the root agent's munge credential", "munge does not answer",
+                 "check that munge runs on this node");
+}
+
 asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
   const std::string mine = member_line();
   auto sent = co_await channel->write(mine);
@@ -284,7 +300,7 @@ asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
                     std::string(choose_another_port),
                     {}};
   }
-  const auto secret = secret_.against(theirs->proof);
+  const auto secret = co_await check(theirs->proof);
   if (!secret) {
     const Error& trouble = secret.error();
     co_return Round{Round::End::unproved, trouble.what + ": " + trouble.why, trouble.fix, {}};
@@ -343,10 +359,10 @@ milliseconds first_retry(int nodes) {
                     shortest_retry, longest_first_retry);
 }
 
-asio::awaitable<Result<Joined>> join_root(asio::io_context& io, RootAddress root, Identity identity,
+asio::awaitable<Result<Joined>> join_root(Pool& pool, RootAddress root, Identity identity,
                                           Secret secret, Patience patience,
                                           milliseconds join_timeout, MakeJoin make_join) {
-  Dialer dialer(io, std::move(root), std::move(identity), std::move(secret), patience,
+  Dialer dialer(pool, std::move(root), std::move(identity), std::move(secret), patience,
                 std::move(make_join));
   auto result = co_await dialer.run(join_timeout);
   co_return result;
@@ -369,14 +385,13 @@ asio::awaitable<Result<hosts::Address>> find_store(asio::io_context& io, StoreAd
       "check the firewall between the nodes, or name a reachable address with --local-addr there");
 }
 
-asio::awaitable<std::optional<Preamble>> who_listens(asio::io_context& io, std::string host,
-                                                     int port, Identity identity,
-                                                     Patience patience) {
-  const auto addresses = hosts::resolve(host, resolve_limit);
+asio::awaitable<std::optional<Preamble>> who_listens(Pool& pool, std::string host, int port,
+                                                     Identity identity, Patience patience) {
+  const auto addresses = co_await hosts::resolve_beside(pool, host, resolve_limit);
   if (!addresses) co_return std::nullopt;
   const std::function<asio::awaitable<std::optional<Preamble>>(std::size_t)> attempt =
-      [&](std::size_t i) { return probe(io, (*addresses)[i], port, identity, patience); };
-  auto found = co_await race<Preamble>(io, addresses->size(), attempt);
+      [&](std::size_t i) { return probe(pool.io(), (*addresses)[i], port, identity, patience); };
+  auto found = co_await race<Preamble>(pool.io(), addresses->size(), attempt);
   if (!found) co_return std::nullopt;
   co_return found->second;
 }

@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "base/error.h"
+#include "base/pool.h"
 #include "hosts/address.h"
 #include "rendezvous/channel.h"
 #include "rendezvous/door.h"
@@ -64,10 +65,10 @@ using MakeJoin = std::function<boost::asio::awaitable<Join>(const Channel&)>;
 
 // Connects to the root until `join_timeout`, says why it waits, and is admitted or refused. Only
 // who has shown to have the job's secret counts as the root: whatever else answers, and be it
-// toprun's own words, may be another user's program that sits on the port.
-boost::asio::awaitable<Result<Joined>> join_root(boost::asio::io_context& io, RootAddress root,
-                                                 Identity identity, Secret secret,
-                                                 Patience patience,
+// toprun's own words, may be another user's program that sits on the port. Names are looked up, and
+// munge is asked, on the pool.
+boost::asio::awaitable<Result<Joined>> join_root(Pool& pool, RootAddress root, Identity identity,
+                                                 Secret secret, Patience patience,
                                                  std::chrono::milliseconds join_timeout,
                                                  MakeJoin make_join);
 
@@ -77,8 +78,7 @@ boost::asio::awaitable<Result<hosts::Address>> find_store(boost::asio::io_contex
                                                           Patience patience);
 
 // Whose toprun answers at one of the host's addresses; nullopt if none of this job does.
-boost::asio::awaitable<std::optional<Preamble>> who_listens(boost::asio::io_context& io,
-                                                            std::string host, int port,
+boost::asio::awaitable<std::optional<Preamble>> who_listens(Pool& pool, std::string host, int port,
                                                             Identity identity, Patience patience);
 
 }  // namespace toprun::rendezvous

@@ -105,8 +105,9 @@ std::optional<Result<Joined>> dial(asio::io_context& io, std::vector<int> ports,
                                    std::chrono::milliseconds timeout = 5s) {
   const auto result = std::make_shared<std::optional<Result<Joined>>>();
   const MakeJoin make_join = [join](const Channel&) -> asio::awaitable<Join> { co_return join; };
+  Pool pool(io);
   asio::co_spawn(io,
-                 join_root(io, RootAddress{"127.0.0.1", std::move(ports), by_engine, ""},
+                 join_root(pool, RootAddress{"127.0.0.1", std::move(ports), by_engine, ""},
                            std::move(me), std::move(secret), quick(), timeout, make_join),
                  [result](const std::exception_ptr&, Result<Joined> joined) {
                    result->emplace(std::move(joined));
@@ -407,10 +408,11 @@ std::string probe_line() {
 TEST(Joining, WhoHasItsAnswerKeepsNoDescriptor) {
   asio::io_context io;
   TestRoot root(io, 2);
+  Pool pool(io);
   const std::size_t before = open_descriptors();
   for (int i = 0; i < 20; ++i) {
     std::optional<std::optional<Preamble>> heard;
-    asio::co_spawn(io, who_listens(io, "127.0.0.1", root.port(), identity(), Patience()),
+    asio::co_spawn(io, who_listens(pool, "127.0.0.1", root.port(), identity(), Patience()),
                    [&](const std::exception_ptr&, auto answer) { heard.emplace(answer); });
     run_until(io, [&] { return heard.has_value(); });
     ASSERT_TRUE(*heard);
@@ -472,9 +474,10 @@ TEST(Joining, WhoMakesRoomHasNotJoined) {
       co_return join;
     };
     std::optional<Result<Joined>> joined;
+    Pool pool(member_io);
     asio::co_spawn(member_io,
-                   join_root(member_io, RootAddress{"127.0.0.1", {root.port()}, false, ""},
-                             identity(), Secret::given("s"), quick(), 5s, make_join),
+                   join_root(pool, RootAddress{"127.0.0.1", {root.port()}, false, ""}, identity(),
+                             Secret::given("s"), quick(), 5s, make_join),
                    [&](const std::exception_ptr&, Result<Joined> result) { joined = result; });
     for (int step = 0; step < steps; ++step) {
       member_io.poll();

@@ -2,6 +2,8 @@
 
 #include <sodium.h>
 
+#include <limits>
+
 namespace toprun::rendezvous {
 namespace {
 
@@ -112,6 +114,7 @@ void to_json(nlohmann::json& json, const Join& join) {
   put(json, "node_index", join.node_index);
   put(json, "local_rank", join.local_rank);
   put(json, "task", join.task);
+  put(json, "max_restarts", join.max_restarts);
   put(json, "location", join.location);
   put(json, "location_pattern", join.location_pattern);
   put(json, "cloud", join.cloud);
@@ -134,6 +137,7 @@ void from_json(const nlohmann::json& json, Join& join) {
   take_number(json, "node_index", most_nodes, join.node_index);
   take_number(json, "local_rank", most_slots, join.local_rank);
   take_number(json, "task", most_ranks, join.task);
+  take_number(json, "max_restarts", std::numeric_limits<int>::max(), join.max_restarts);
   take(json, "location", join.location);
   take(json, "location_pattern", join.location_pattern);
   take(json, "cloud", join.cloud);

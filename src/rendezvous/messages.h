@@ -62,6 +62,7 @@ struct Join {
   std::optional<int> local_rank;  // ranks in place: it will become this rank of its node
   std::optional<int> task;        // … its number among all, where the engine numbers no nodes
   std::string role = "default";
+  std::optional<int> max_restarts;     // by its options; a toprun before this does not say
   std::vector<std::string> addresses;  // that peers may reach it at, best first
   int store_port = 0;
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR

@@ -58,7 +58,12 @@ Coordinator::Coordinator(Settings settings, Moment now)
 
 std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& join) {
   auto refused = roster_.admit(join);
-  if (refused) tell_user(fmt::format("refused an agent on {}: {}", join.host, refused->text));
+  if (refused) {
+    tell_user(fmt::format("refused an agent on {}: {}", join.host, refused->text));
+  } else if (const auto* other = roster_.at_odds_about_restarts(join)) {
+    tell_user(fmt::format("{} came with --max-restarts {}; the {} of the root agent on {} counts",
+                          join.host, *join.max_restarts, *other->max_restarts, other->host));
+  }
   return refused;
 }
 

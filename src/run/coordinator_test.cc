@@ -32,10 +32,11 @@ struct Simple {
     return settings;
   }
 
-  void admit(int node) {
+  void admit(int node, std::optional<int> max_restarts = {}) {
     rendezvous::Join join;
     join.agent = id(node);
     join.host = "n" + std::to_string(node);
+    join.max_restarts = max_restarts;
     EXPECT_FALSE(coordinator.admit(join));
   }
   void come(int node) {
@@ -162,6 +163,18 @@ TEST(Coordinator, AFailureOfAnEarlierAttemptEndsNothing) {
   run.say(0, Failed{Failing::finding_store, {"cannot reach n1", "", "", 1}}, 0);
   run.after(6s);
   EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
+}
+
+// A12: an early one is refused (roster_test), a late one is taken with a word.
+TEST(Coordinator, SaysWhoseRestartsCountToALateOne) {
+  Simple run(Simple::elastic(1, 2));
+  run.admit(0, 3);
+  run.on(Came{Simple::id(0), "", ""});
+  run.after(6s);
+  run.all_start(1);
+  run.admit(1, 1);
+  run.settle();
+  EXPECT_EQ(run.said.back(), "n1 came with --max-restarts 1; the 3 of the root agent on n0 counts");
 }
 
 // A folder, or another host, whose name has this one's in it does not say where it happened.

@@ -45,6 +45,12 @@ std::optional<Refused> Roster::conflict(const Join& join) const {
                                "have several: add --ranks-in-place",
                                alone.host)};
   }
+  if (const Join* const other = begun_ ? nullptr : at_odds_about_restarts(join)) {
+    return Refused{Refusal::job,
+                   fmt::format("{} was started with --max-restarts {}, the root agent on {} with "
+                               "{}: give all nodes the same",
+                               join.host, *join.max_restarts, other->host, *other->max_restarts)};
+  }
   if (size_.repairable) return std::nullopt;
   if (const Node* const holder = holder_of_place_of(join)) {
     return Refused{Refusal::rank_taken,
@@ -56,6 +62,12 @@ std::optional<Refused> Roster::conflict(const Join& join) const {
                    fmt::format("the job has all of its {} nodes already", size_.most)};
   }
   return std::nullopt;
+}
+
+const Join* Roster::at_odds_about_restarts(const Join& join) const {
+  if (seats_.empty() || !join.max_restarts) return nullptr;
+  const Join& first = seats_.begin()->second->join;
+  return first.max_restarts && first.max_restarts != join.max_restarts ? &first : nullptr;
 }
 
 const Node* Roster::holder_of_place_of(const Join& join) const {
@@ -128,6 +140,7 @@ void Roster::open() {
 
 void Roster::close() {
   open_ = false;
+  begun_ = true;
   std::vector<Node*> unlinked;
   for (const auto& [came, node] : seats_) {
     if (!node->is_linked()) unlinked.push_back(node);

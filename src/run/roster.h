@@ -74,6 +74,8 @@ class Roster {
   // Who has a seat but no link yet loses it.
   void close();
   bool is_open() const { return open_; }
+  // The first member, whose --max-restarts counts, if this one names another number.
+  const rendezvous::Join* at_odds_about_restarts(const rendezvous::Join& join) const;
 
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
@@ -105,6 +107,7 @@ class Roster {
 
   Size size_;
   bool open_ = true;
+  bool begun_ = false;  // it was closed once: who comes now comes late
   std::unordered_map<std::string, std::unique_ptr<Node>> nodes_;
   std::map<std::uint64_t, Node*> seats_;   // members, in the order of joining
   std::map<std::uint64_t, Node*> spares_;  // with and without links

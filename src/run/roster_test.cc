@@ -19,6 +19,12 @@ Join agent(std::string host, std::optional<int> rank = {}, int nnodes = 2) {
   return join;
 }
 
+Join restarting(std::string host, std::optional<int> rank, std::optional<int> max_restarts) {
+  Join join = agent(std::move(host), rank);
+  join.max_restarts = max_restarts;
+  return join;
+}
+
 Join in_place(std::string host, int local_rank) {
   Join join = agent(std::move(host), {}, 0);
   join.local_rank = local_rank;
@@ -62,15 +68,40 @@ TEST(Roster, RefusesByName) {
       {agent("b", 0), Refusal::rank_taken},
       {agent("b", 1, 3), Refusal::job},
       {in_place("b", 0), Refusal::job},
+      {restarting("b", 1, 0), Refusal::job},
   };
   for (const Case& one : cases) {
     Roster roster = fixed(2);
-    ASSERT_FALSE(come(roster, agent("a", 0)));
+    ASSERT_FALSE(come(roster, restarting("a", 0, 3)));
     const auto refused = come(roster, one.second);
     ASSERT_TRUE(refused);
     EXPECT_EQ(refused->code, one.expected) << refused->text;
     EXPECT_EQ(roster.present(), 1);
   }
+}
+
+TEST(Roster, SaysWhoIsAtOddsAboutRestarts) {
+  Roster roster({2, 2, true});
+  ASSERT_FALSE(come(roster, restarting("a", 0, 3)));
+  const auto refused = come(roster, restarting("b", 1, 1));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->text,
+            "b was started with --max-restarts 1, the root agent on a with 3: give all nodes the "
+            "same");
+  // One that does not say may come.
+  EXPECT_FALSE(come(roster, restarting("b", 1, {})));
+}
+
+// A spare, or one in the place of a lost node: to refuse it would cost the job more than it does.
+TEST(Roster, TakesLateOnesWhateverTheirRestarts) {
+  Roster roster({1, 2, true});
+  ASSERT_FALSE(come(roster, restarting("a", 0, 3)));
+  roster.close();
+  const Join late = restarting("b", 1, 1);
+  EXPECT_FALSE(come(roster, late));
+  ASSERT_NE(roster.at_odds_about_restarts(late), nullptr);
+  roster.open();
+  EXPECT_FALSE(come(roster, restarting("c", 2, 0)));
 }
 
 TEST(Roster, WishesForOneRankDoNotClash) {

@@ -92,7 +92,7 @@ Server::Loop::Loop(Fd listener, Fd epoll, Fd event, Clients clients, const Limit
 
 Server::Loop::~Loop() {
   command([this] { stopping_ = true; });
-  thread_.join();
+  if (thread_.joinable()) thread_.join();  // the system may have given none
   while (!connections_.empty()) close(*connections_.back());
   work_off_due();
 }

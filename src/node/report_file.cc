@@ -1,0 +1,101 @@
+#include "node/report_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/clock.h"
+#include "base/console.h"
+#include "base/files.h"
+#include "base/trust.h"
+
+namespace toprun::node {
+namespace asio = boost::asio;
+using std::chrono::steady_clock;
+
+struct ReportFile::State {
+  State(Pool& threads, std::optional<std::string> file)
+      : pool(threads), path(std::move(file)), rests(threads.io(), SteadyTime::max()) {}
+
+  Pool& pool;
+  const std::optional<std::string> path;
+  bool writing = false;
+  std::optional<view::RunRecord> next;
+  asio::steady_timer rests;  // cancelled when nothing is being written any more
+};
+
+namespace {
+
+std::string text_of(const view::RunRecord& record) {
+  return view::report_json(record).dump(2) + '\n';
+}
+
+// A pipe or a device, which can only be written once.
+bool is_special(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+}
+
+Result<void> write_last(const std::string& path, const view::RunRecord& record) {
+  const std::string text = text_of(record);
+  if (!is_special(path) && replace_file(path, text)) return {};
+  return write_through(path, text);
+}
+
+}  // namespace
+
+ReportFile::ReportFile(Pool& pool, std::optional<std::string> path)
+    : state_(std::make_shared<State>(pool, std::move(path))) {}
+
+void ReportFile::keep(view::RunRecord record) {
+  if (!state_->path) return;
+  if (state_->writing) {
+    state_->next = std::move(record);
+  } else {
+    write(state_, std::move(record));
+  }
+}
+
+void ReportFile::write(const std::shared_ptr<State>& state, view::RunRecord record) {
+  state->writing = state->pool.run<bool>(
+      [path = *state->path, record = std::move(record)] {
+        // What keeps it from being written is said once, at the end.
+        return !is_special(path) && replace_file(path, text_of(record)).has_value();
+      },
+      [state](bool) {
+        state->writing = false;
+        if (auto next = std::exchange(state->next, std::nullopt)) {
+          write(state, *std::move(next));
+        } else {
+          state->rests.cancel();
+        }
+      });
+}
+
+asio::awaitable<void> ReportFile::finish(view::RunRecord record) {
+  if (!state_->path) co_return;
+  state_->next.reset();
+  const SteadyTime deadline = steady_clock::now() + report_limit;
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  while (state_->writing && steady_clock::now() < deadline) {
+    state_->rests.expires_at(deadline);
+    co_await state_->rests.async_wait(quietly);
+  }
+  const std::string path = *state_->path;
+  if (!state_->writing) {
+    std::function<Result<void>()> work = [path, record = std::move(record)] {
+      return write_last(path, record);
+    };
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
+    const auto written = co_await state_->pool.answer<Result<void>>(std::move(work), left);
+    if (written && !*written) say(written->error().line());
+    if (written) co_return;
+  }
+  say(fmt::format("cannot write {}: not done after {} s; nobody reads it, or its file system hangs",
+                  path, report_limit.count()));
+}
+
+}  // namespace toprun::node
