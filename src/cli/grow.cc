@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
-
 #include "base/console.h"
 #include "base/print.h"
 #include "base/process.h"
@@ -20,6 +18,10 @@
 
 namespace toprun::cli {
 namespace {
+
+using options::Call;
+using options::Command;
+using options::FlagId;
 
 using scheduler::JobState;
 
@@ -62,16 +64,9 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
 }  // namespace
 
 int run_grow(const std::vector<std::string>& arguments, const Environment& environment) {
-  std::string job;
-  CLI::App app(
-      "Takes the nodes that wait into a job that runs with --nnodes MIN:MAX --grow on-signal; all "
-      "its workers start again.",
-      "toprun grow");
-  app.add_option("JOB", job, "its id as `toprun jobs` shows it, or the file of its --report")
-      ->required()
-      ->type_name("ID|FILE");
-  app.footer("Example: toprun grow 17");
-  if (const auto code = parse(app, arguments)) return *code;
+  const auto call = call_of(Command::grow, arguments, environment);
+  if (!call) return call.error();
+  const std::string job = call->operand();
   std::error_code error;
   const auto done =
       std::filesystem::exists(job, error) ? grow_by_report(job) : grow_by_id(job, environment);

@@ -11,7 +11,6 @@
 #include "cli/setup_image.h"
 #include "cli/setup_options.h"
 #include "cli/setup_venv.h"
-#include "config/config.h"
 #include "container/image.h"
 #include "jobs/job_submission.h"
 #include "jobs/predecessors.h"
@@ -82,7 +81,7 @@ int show_steps(const SetupOptions& options, const Environment& environment) {
 }
 
 int act(const options::Split& given, const Environment& environment) {
-  if (const auto there = jobs::enter_directory(given, options::Dialect::setup); !there) {
+  if (const auto there = jobs::enter_directory(given, options::Command::setup); !there) {
     return give_up(there.error());
   }
   const auto settled = jobs::settle_predecessors(given, environment);
@@ -114,11 +113,8 @@ int act(const options::Split& given, const Environment& environment) {
 }  // namespace
 
 int run_setup(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(options::Dialect::setup, arguments);
-  if (!split) return split.error();
-  const auto whole = config::with_config(*split, options::Dialect::setup, environment);
-  if (!whole) return give_up(whole.error());
-  return act(whole->split, whole->environment);
+  const auto call = call_of(options::Command::setup, arguments, environment);
+  return call ? act(call->split, call->environment) : call.error();
 }
 
 }  // namespace toprun::cli

@@ -14,7 +14,7 @@ namespace toprun::cli {
 namespace {
 
 const options::Flag& flag(std::string_view name) {
-  return *options::find_flag(name, options::Dialect::setup);
+  return *options::find_flag(name, options::Command::setup);
 }
 
 std::vector<std::string> all_of(const options::Split& split, std::string_view name) {

@@ -12,7 +12,6 @@
 #include "cli/activation_check.h"
 #include "cli/parse.h"
 #include "cli/shell_entry.h"
-#include "config/config.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
 #include "jobs/job_options.h"
@@ -172,14 +171,10 @@ int enter(const std::string& shell, const options::Split& split, const Environme
 }  // namespace
 
 int run_shell(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(options::Dialect::shell, arguments);
-  if (!split) return split.error();
-  if (const auto shell = environment.non_empty(plan::entered_shell_variable)) {
-    return enter(*shell, *split, environment);
-  }
-  const auto whole = config::with_config(*split, options::Dialect::shell, environment);
-  if (!whole) return give_up(whole.error());
-  return act(whole->split, whole->environment);
+  const auto call = call_of(options::Command::shell, arguments, environment);
+  if (!call) return call.error();
+  const auto shell = environment.non_empty(plan::entered_shell_variable);
+  return shell ? enter(*shell, call->split, environment) : act(call->split, call->environment);
 }
 
 }  // namespace toprun::cli

@@ -68,7 +68,7 @@ Result<void> check_hidden(const std::vector<std::string>& hidden,
 
 int act(const options::Split& given, const std::vector<std::string>& hidden,
         const std::vector<std::string>& arguments, const Environment& environment) {
-  if (const auto there = jobs::enter_directory(given, options::Dialect::submit); !there) {
+  if (const auto there = jobs::enter_directory(given, options::Command::submit); !there) {
     return give_up(there.error());
   }
   auto awaited = jobs::after_setup(given, environment);
@@ -112,12 +112,10 @@ int act(const options::Split& given, const std::vector<std::string>& hidden,
 }  // namespace
 
 int run_submit(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(options::Dialect::submit, arguments);
-  if (!split) return split.error();
-  auto whole = config::with_config(*split, options::Dialect::submit, environment);
-  if (!whole) return give_up(whole.error());
-  const auto hidden = config::hide_secrets(whole->split.options, whole->environment);
-  return act(whole->split, hidden, arguments, whole->environment);
+  auto call = call_of(options::Command::submit, arguments, environment);
+  if (!call) return call.error();
+  const auto hidden = config::hide_secrets(call->split.options, call->environment);
+  return act(call->split, hidden, arguments, call->environment);
 }
 
 }  // namespace toprun::cli

@@ -131,9 +131,7 @@ Result<Wanted> container_options(const Split& split, const Environment& environm
   std::vector<std::string> sources;
   for (const Flag& flag : all_flags()) {
     if (flag.group != Group::container) continue;
-    const bool repeats = flag.id == FlagId::bind || flag.id == FlagId::container_env;
-    std::vector<Given> all = all_given(flag, split, environment);
-    if (!repeats && all.size() > 1) all.erase(all.begin(), all.end() - 1);
+    const std::vector<Given> all = all_given(flag, split, environment);
     for (const Given& given : all) {
       if (auto done = set(wanted, flag.id, given); !done) {
         return std::unexpected(std::move(done.error()));

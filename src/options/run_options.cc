@@ -176,12 +176,10 @@ Result<void> check_event_log_handler(const Flag& flag, const Given& given) {
 Result<void> set_links(PlanOptions& plan, const Given& given) {
   auto text = text_of(given);
   if (!text) return std::unexpected(std::move(text.error()));
-  plan.links = {*std::move(text)};
+  plan.links.push_back(*std::move(text));
   return {};
 }
 
-// One case per flag and no default, so that the compiler misses a flag that stands in the table
-// only.
 Result<void> set(Options& options, Switches& switches, FlagId flag, const Given& given,
                  const IsFile& is_file) {
   switch (flag) {
@@ -330,23 +328,7 @@ Result<void> set(Options& options, Switches& switches, FlagId flag, const Given&
     case FlagId::help:
     case FlagId::version:
     case FlagId::print_completion:
-    case FlagId::slurm_option:  // these and the following are no options of run, see job_options.cc
-    case FlagId::slurm_arg:
-    case FlagId::on:
-    case FlagId::after:
-    case FlagId::wait:
-    case FlagId::follow:
-    case FlagId::attach:
-    case FlagId::job_dry_run:
-    case FlagId::requirement:  // these and the following are of setup, see setup_options.cc
-    case FlagId::import_test:
-    case FlagId::base_python:
-    case FlagId::system_site_packages:
-    case FlagId::upgrade_pip:
-    case FlagId::horovod:
-    case FlagId::nccl_home:
-    case FlagId::image_from:
-    case FlagId::force:
+    default:  // no option of run
       return {};
   }
   return {};
@@ -395,7 +377,7 @@ Options defaults(const Split& split, const std::vector<std::string>& argv) {
 std::vector<std::string> option_variables(const Environment& environment) {
   std::vector<std::string> names;
   for (const Flag& flag : all_flags()) {
-    if (!knows(Dialect::run, flag) || flag.variable.empty()) continue;
+    if (!knows(Command::run, flag) || flag.variable.empty()) continue;
     if (environment.has(flag.variable)) names.emplace_back(flag.variable);
   }
   return names;
@@ -530,13 +512,13 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   RunOptions out{defaults(split, argv), {}};
   Switches switches;
   for (const Flag& flag : all_flags()) {
-    if (!knows(Dialect::run, flag)) continue;
-    const auto given = given_of(flag, split, environment);
-    if (!given) continue;
-    if (auto done = set(out.options, switches, flag.id, *given, is_file); !done) {
-      return std::unexpected(std::move(done.error()));
+    if (!knows(Command::run, flag)) continue;
+    for (const Given& given : all_given(flag, split, environment)) {
+      if (auto done = set(out.options, switches, flag.id, given, is_file); !done) {
+        return std::unexpected(std::move(done.error()));
+      }
+      if (auto note = note_on(flag, given)) out.notes.push_back(std::move(*note));
     }
-    if (auto note = note_on(flag, *given)) out.notes.push_back(std::move(*note));
   }
   settle_logs(out.options, switches);
   std::ranges::move(switches.notes, std::back_inserter(out.notes));
