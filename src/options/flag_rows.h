@@ -38,6 +38,24 @@ constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_v
           group, help, default_value, {},    launches};
 }
 
+// Of the options that a launch is made of.
+constexpr Flag torchrun(FlagId id, std::string_view name, char letter, std::string_view value,
+                        std::string_view variable, Group group, Setter set, std::string_view help,
+                        std::string_view default_value = {}, std::string_view older_variable = {}) {
+  Flag flag =
+      torchrun(id, name, letter, value, variable, group, help, default_value, older_variable);
+  flag.set = set;
+  return flag;
+}
+
+constexpr Flag ours(FlagId id, std::string_view name, char letter, std::string_view value,
+                    std::string_view variable, Group group, Setter set, std::string_view help,
+                    std::string_view default_value = {}) {
+  Flag flag = ours(id, name, letter, value, variable, group, help, default_value);
+  flag.set = set;
+  return flag;
+}
+
 constexpr Flag only(Commands commands, Flag flag) {
   flag.known_to = commands;
   return flag;

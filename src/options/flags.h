@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace toprun::options {
 
 // The options of toprun and of all its verbs. One table, from which the splitting of the command
@@ -188,6 +190,12 @@ enum class Group {
   plugins,         // names Python code for the launcher to load: known, to be refused by name
 };
 
+struct Flag;
+struct Given;
+struct RunDraft;
+// Puts what was given of the option into what a launch is made of (run_draft.h).
+using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Given& given);
+
 struct Flag {
   FlagId id;
   std::string_view name;      // with dashes; underscores instead of the inner ones mean the same
@@ -209,6 +217,7 @@ struct Flag {
   // Keys, blanks between: those that say the same in another way or go only without it. Who gives
   // one of them has spoken about the other.
   std::string_view rivals = {};
+  Setter set = nullptr;  // null: a launch learns of it otherwise, or not at all
 
   bool is_switch() const { return value.empty(); }
 };
