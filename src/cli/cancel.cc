@@ -10,14 +10,12 @@
 #include "base/print.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "jobs/job_words.h"
 
 namespace toprun::cli {
 namespace {
 
 using options::Call;
-using options::Command;
 using options::FlagId;
 
 using scheduler::Addressee;
@@ -114,14 +112,10 @@ Result<std::string> signal_of(const std::string& text) {
 
 }  // namespace
 
-int run_cancel(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::cancel, arguments, environment);
-  if (!call) return call.error();
-  const std::string given = call->text(FlagId::signal).value_or("");
+Result<int> run_cancel(const options::Call& call) {
+  const std::string given = call.text(FlagId::signal).value_or("");
   const auto signal = given.empty() ? Result<std::string>() : signal_of(given);
-  if (!signal) return give_up(signal.error());
-  const auto cancelled = cancel(*call, *signal);
-  return cancelled ? *cancelled : give_up(cancelled.error());
+  return signal ? cancel(call, *signal) : std::unexpected(signal.error());
 }
 
 }  // namespace toprun::cli

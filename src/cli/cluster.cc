@@ -10,7 +10,6 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/file_systems.h"
-#include "cli/parse.h"
 #include "hosts/hostlist.h"
 #include "jobs/job_words.h"
 #include "placement/compact.h"
@@ -19,8 +18,6 @@
 namespace toprun::cli {
 namespace {
 
-using options::Call;
-using options::Command;
 using options::FlagId;
 
 using nlohmann::json;
@@ -228,7 +225,9 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
   return {};
 }
 
-Result<int> print_cluster(const Call& call) {
+}  // namespace
+
+Result<int> run_cluster(const options::Call& call) {
   const Environment& environment = call.environment;
   Picture picture;
   // First, while this process has one thread.
@@ -252,8 +251,6 @@ Result<int> print_cluster(const Call& call) {
   return printed == 0 ? code : printed;
 }
 
-}  // namespace
-
 std::vector<PartitionView> views_of(const Machines& machines) {
   std::vector<PartitionView> views;
   for (const Partition& partition : machines.partitions) {
@@ -269,13 +266,6 @@ std::vector<PartitionView> views_of(const Machines& machines) {
   std::ranges::stable_partition(
       views, [](const PartitionView& view) { return view.partition.is_default; });
   return views;
-}
-
-int run_cluster(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::cluster, arguments, environment);
-  if (!call) return call.error();
-  const auto printed = print_cluster(*call);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

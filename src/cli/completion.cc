@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/candidates.h"
 #include "cli/help.h"
-#include "cli/parse.h"
 #include "cli/verbs.h"
 #include "options/command_lines.h"
 #include "options/values.h"
@@ -130,18 +129,20 @@ std::string completion(std::string_view shell, bool called_torchrun, std::string
   return bash_script(command, ask("\"${1/#\\~/$HOME}\""));
 }
 
-int run_completion(const std::vector<std::string>& arguments, const Environment&) {
+std::optional<int> answer_shell(const std::vector<std::string>& arguments) {
   const Words words = arguments;
-  if (!words.empty() && words[0] == words_of_toprun) return answer(words.subspan(1));
-  if (!words.empty() && words[0] == words_of_torchrun) {
-    return print_candidates(command_text(Command::torchrun), words.subspan(1));
-  }
-  const auto split = parse(Command::completion, arguments);
-  if (!split) return split.error();
-  const options::Operand& operand = options::line_of(Command::completion).operands.front();
-  const auto shell = options::parse_choice({std::string(operand.name), split->arguments.front()},
+  if (words.empty()) return std::nullopt;
+  if (words[0] == words_of_toprun) return answer(words.subspan(1));
+  if (words[0] != words_of_torchrun) return std::nullopt;
+  return print_candidates(command_text(Command::torchrun), words.subspan(1));
+}
+
+Result<int> run_completion(const options::Call& call) {
+  const options::Operand& operand = options::line_of(call.command).operands.front();
+  const auto shell = options::parse_choice({std::string(operand.name), call.operand()},
                                            options::choices(operand.form));
-  return shell ? print(completion(*shell, false, {})) : give_up(shell.error());
+  if (!shell) return std::unexpected(shell.error());
+  return print(completion(*shell, false, {}));
 }
 
 }  // namespace toprun::cli

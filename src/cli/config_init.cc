@@ -10,13 +10,11 @@
 #include "base/files.h"
 #include "base/print.h"
 #include "cli/config_draft.h"
-#include "cli/parse.h"
 #include "config/config_search.h"
 
 namespace toprun::cli {
 namespace {
 
-using options::Command;
 using options::FlagId;
 
 struct InitOptions {
@@ -78,12 +76,10 @@ int init(const InitOptions& options, const Environment& environment) {
 
 }  // namespace
 
-int run_config_init(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::config_init, arguments, environment);
-  if (!call) return call.error();
-  const InitOptions options{call->text(FlagId::output).value_or(std::string(config::config_name)),
-                            call->has(FlagId::force)};
-  return init(options, environment);
+Result<int> run_config_init(const options::Call& call) {
+  const InitOptions options{call.text(FlagId::output).value_or(std::string(config::config_name)),
+                            call.has(FlagId::force)};
+  return init(options, call.environment);
 }
 
 }  // namespace toprun::cli

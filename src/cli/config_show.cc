@@ -7,7 +7,6 @@
 
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "config/config.h"
 #include "jobs/job_options.h"
 #include "jobs/job_words.h"
@@ -185,36 +184,31 @@ std::string text_of(const Picture& picture) {
   return text + jobs::columns_text(files, {});
 }
 
-int show(const std::string& verb, const options::Split& given, const Environment& environment) {
+Result<int> show(const std::string& verb, const options::Call& call) {
   Picture picture;
   picture.verb = verb;
-  const bool as_json =
-      options::given_of(options::flag_of(options::FlagId::json, options::Command::config_show),
-                        given, environment)
-          .has_value();
   // What is said of files means the same to the verb; --json does not.
-  options::Split split;
-  std::ranges::copy_if(given.options, std::back_inserter(split.options),
-                       [](const auto& option) { return is_about_config(*option.flag); });
-  const auto whole = take(picture, std::move(split), environment);
-  if (!whole) return give_up(whole.error());
-  const int printed = as_json ? print_bytes(json_of(picture)) : print(text_of(picture));
-  const auto checked = check(*whole, verb, environment);
-  return checked ? printed : give_up(checked.error());
+  options::Split split = call.split;
+  std::erase_if(split.options, [](const auto& option) { return !is_about_config(*option.flag); });
+  const auto whole = take(picture, std::move(split), call.environment);
+  if (!whole) return std::unexpected(whole.error());
+  const int printed =
+      call.has(options::FlagId::json) ? print_bytes(json_of(picture)) : print(text_of(picture));
+  if (const auto checked = check(*whole, verb, call.environment); !checked) {
+    return std::unexpected(checked.error());
+  }
+  return printed;
 }
 
 }  // namespace
 
-int run_config_show(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(options::Command::config_show, arguments);
-  if (!split) return split.error();
-  const std::string verb = split->arguments.empty() ? "run" : split->arguments.front();
-  const auto known =
-      options::choices(options::line_of(options::Command::config_show).operands.front().form);
+Result<int> run_config_show(const options::Call& call) {
+  const std::string verb = call.split.arguments.empty() ? "run" : call.operand();
+  const auto known = options::choices(options::line_of(call.command).operands.front().form);
   if (const auto chosen = options::parse_choice({"VERB", verb}, known); !chosen) {
-    return give_up(chosen.error());
+    return std::unexpected(chosen.error());
   }
-  return show(verb, *split, environment);
+  return show(verb, call);
 }
 
 }  // namespace toprun::cli

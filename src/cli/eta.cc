@@ -7,15 +7,12 @@
 #include "base/console.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "jobs/job_words.h"
 #include "jobs/waiting.h"
 
 namespace toprun::cli {
 namespace {
 
-using options::Call;
-using options::Command;
 using options::FlagId;
 
 using nlohmann::json;
@@ -50,7 +47,9 @@ json json_of(const scheduler::Queue& queue, const Job& job, const std::vector<Jo
   return out;
 }
 
-Result<int> print_eta(const Call& call) {
+}  // namespace
+
+Result<int> run_eta(const options::Call& call) {
   const Environment& environment = call.environment;
   const std::string id = call.operand();
   const auto queue = scheduler::find_queue(environment);
@@ -78,15 +77,6 @@ Result<int> print_eta(const Call& call) {
   }
   if (text.empty()) say("no job of yours waits");
   return print(text);
-}
-
-}  // namespace
-
-int run_eta(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::eta, arguments, environment);
-  if (!call) return call.error();
-  const auto printed = print_eta(*call);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

@@ -10,7 +10,6 @@
 #include "base/console.h"
 #include "base/print.h"
 #include "base/process.h"
-#include "cli/parse.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
 #include "jobs/job_words.h"
@@ -18,10 +17,6 @@
 
 namespace toprun::cli {
 namespace {
-
-using options::Call;
-using options::Command;
-using options::FlagId;
 
 using scheduler::JobState;
 
@@ -63,14 +58,12 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
 
 }  // namespace
 
-int run_grow(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::grow, arguments, environment);
-  if (!call) return call.error();
-  const std::string job = call->operand();
+Result<int> run_grow(const options::Call& call) {
+  const std::string job = call.operand();
   std::error_code error;
   const auto done =
-      std::filesystem::exists(job, error) ? grow_by_report(job) : grow_by_id(job, environment);
-  if (!done) return give_up(done.error());
+      std::filesystem::exists(job, error) ? grow_by_report(job) : grow_by_id(job, call.environment);
+  if (!done) return std::unexpected(done.error());
   say(fmt::format("asked {} to take in the nodes that wait", job));
   return 0;
 }

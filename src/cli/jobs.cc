@@ -7,7 +7,6 @@
 #include "base/console.h"
 #include "base/look.h"
 #include "base/print.h"
-#include "cli/parse.h"
 #include "jobs/job_words.h"
 #include "jobs/recent.h"
 
@@ -15,7 +14,6 @@ namespace toprun::cli {
 namespace {
 
 using options::Call;
-using options::Command;
 using options::FlagId;
 
 constexpr std::size_t most_ended = 20;
@@ -64,16 +62,10 @@ Result<int> print_recent(const Call& call) {
 
 }  // namespace
 
-int run_jobs(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::jobs, arguments, environment);
-  if (!call) return call.error();
-  if (call->has(FlagId::all) && call->has(FlagId::recent)) {
-    return give_up(
-        usage("--recent with --all", "what others' jobs said is theirs", "give one of them")
-            .error());
-  }
-  const auto printed = call->has(FlagId::recent) ? print_recent(*call) : print_jobs(*call);
-  return printed ? *printed : give_up(printed.error());
+Result<int> run_jobs(const options::Call& call) {
+  if (!call.has(FlagId::recent)) return print_jobs(call);
+  if (!call.has(FlagId::all)) return print_recent(call);
+  return usage("--recent with --all", "what others' jobs said is theirs", "give one of them");
 }
 
 }  // namespace toprun::cli

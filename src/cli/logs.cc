@@ -3,7 +3,6 @@
 #include "base/console.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "jobs/follow.h"
 #include "jobs/job_words.h"
 #include "jobs/log_tail.h"
@@ -13,7 +12,6 @@ namespace toprun::cli {
 namespace {
 
 using options::Call;
-using options::Command;
 using options::FlagId;
 
 using scheduler::Job;
@@ -184,19 +182,14 @@ Result<LogsOptions> options_of(const Call& call) {
 
 }  // namespace
 
-int run_logs(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::logs, arguments, environment);
-  if (!call) return call.error();
-  const auto read = options_of(*call);
-  if (!read) return give_up(read.error());
-  const LogsOptions& options = *read;
-  if (options.choice.rank && !options.choice.node.empty()) {
-    return give_up(
-        usage("--rank with --node", "a rank is on one node", "give one of them").error());
+Result<int> run_logs(const options::Call& call) {
+  const auto options = options_of(call);
+  if (!options) return std::unexpected(options.error());
+  if (options->choice.rank && !options->choice.node.empty()) {
+    return usage("--rank with --node", "a rank is on one node", "give one of them");
   }
-  const auto shown =
-      options.follow ? follow_or_show(options, environment) : show_logs(options, environment);
-  return shown ? *shown : give_up(shown.error());
+  return options->follow ? follow_or_show(*options, call.environment)
+                         : show_logs(*options, call.environment);
 }
 
 }  // namespace toprun::cli

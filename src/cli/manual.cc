@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/help.h"
-#include "cli/parse.h"
 #include "cli/verbs.h"
 #include "options/command_lines.h"
 
@@ -24,8 +23,7 @@ std::string manual_head() {
 
 }  // namespace
 
-int run_man(const std::vector<std::string>& arguments, const Environment&) {
-  if (const auto split = parse(Command::man, arguments); !split) return split.error();
+Result<int> run_man(const options::Call&) {
   std::string page = manual_head();
   for (const options::CommandLine& line : options::command_lines()) {
     if (line.command == Command::torchrun) continue;
@@ -34,21 +32,18 @@ int run_man(const std::vector<std::string>& arguments, const Environment&) {
   return print(page);
 }
 
-int run_help(const std::vector<std::string>& arguments, const Environment&) {
-  const auto split = parse(Command::help, arguments);
-  if (!split) return split.error();
-  const std::vector<std::string>& names = split->arguments;
+Result<int> run_help(const options::Call& call) {
+  const std::vector<std::string>& names = call.split.arguments;
   if (names.empty()) return print(short_help(Command::run));
   if (names[0] == "run") return print(full_help(Command::run));
   const auto asked = find_verb(names);
   if (asked && asked->verb->run == nullptr && !asked->arguments.empty()) {
-    return refuse_words(*asked);
+    return answer_for(*asked);
   }
   if (asked) return print(full_help(asked->verb->command));
   const auto meant = nearest_verb(names[0]);
-  return give_up(usage("help " + names[0], "there is no such verb",
-                       meant ? fmt::format("did you mean {}?", *meant) : "see toprun -h")
-                     .error());
+  return usage("help " + names[0], "there is no such verb",
+               meant ? fmt::format("did you mean {}?", *meant) : "see toprun -h");
 }
 
 }  // namespace toprun::cli

@@ -6,7 +6,6 @@
 #include "base/print.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "cli/setup_contents.h"
 #include "cli/setup_image.h"
 #include "cli/setup_options.h"
@@ -112,9 +111,8 @@ int act(const options::Split& given, const Environment& environment) {
 
 }  // namespace
 
-int run_setup(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(options::Command::setup, arguments, environment);
-  return call ? act(call->split, call->environment) : call.error();
+Result<int> run_setup(const options::Call& call) {
+  return act(call.split, call.environment);
 }
 
 }  // namespace toprun::cli

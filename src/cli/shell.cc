@@ -10,7 +10,6 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "cli/activation_check.h"
-#include "cli/parse.h"
 #include "cli/shell_entry.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
@@ -170,11 +169,9 @@ int enter(const std::string& shell, const options::Split& split, const Environme
 
 }  // namespace
 
-int run_shell(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(options::Command::shell, arguments, environment);
-  if (!call) return call.error();
-  const auto shell = environment.non_empty(plan::entered_shell_variable);
-  return shell ? enter(*shell, call->split, environment) : act(call->split, call->environment);
+Result<int> run_shell(const options::Call& call) {
+  const auto shell = call.environment.non_empty(plan::entered_shell_variable);
+  return shell ? enter(*shell, call.split, call.environment) : act(call.split, call.environment);
 }
 
 }  // namespace toprun::cli

@@ -10,7 +10,6 @@
 #include "base/look.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "jobs/job_words.h"
 #include "jobs/known_job.h"
 #include "jobs/waiting.h"
@@ -18,8 +17,6 @@
 namespace toprun::cli {
 namespace {
 
-using options::Call;
-using options::Command;
 using options::FlagId;
 
 using nlohmann::json;
@@ -191,7 +188,9 @@ std::string json_text(const Queue* queue, const std::vector<jobs::KnownJob>& all
   return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-Result<int> print_status(const Call& call) {
+}  // namespace
+
+Result<int> run_status(const options::Call& call) {
   const auto id = scheduler::parse_job_id(call.operand());
   if (!id) return std::unexpected(id.error());
   const jobs::FoundQueue queue = scheduler::find_queue(call.environment);
@@ -207,15 +206,6 @@ Result<int> print_status(const Call& call) {
     text += text_of(engine, known, look);
   }
   return print(text);
-}
-
-}  // namespace
-
-int run_status(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::status, arguments, environment);
-  if (!call) return call.error();
-  const auto printed = print_status(*call);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

@@ -9,7 +9,6 @@
 #include "base/console.h"
 #include "base/open_files.h"
 #include "base/print.h"
-#include "cli/parse.h"
 #include "hosts/address.h"
 #include "options/given.h"
 #include "store/server.h"
@@ -68,11 +67,9 @@ Result<StoreOptions> options_of(const options::Split& split) {
 
 }  // namespace
 
-int run_store(const std::vector<std::string>& arguments, const Environment&) {
-  const auto split = parse(Command::store, arguments);
-  if (!split) return split.error();
-  auto options = options_of(*split);
-  if (!options) return give_up(options.error());
+Result<int> run_store(const options::Call& call) {
+  auto options = options_of(call.split);
+  if (!options) return std::unexpected(options.error());
   options->limits.undecided = store::undecided_among(raise_open_files());
   // Blocked before the server's thread starts, so that only sigwait() below takes them.
   sigset_t ends;
@@ -82,16 +79,10 @@ int run_store(const std::vector<std::string>& arguments, const Environment&) {
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
 
   auto listener = hosts::listen_on(options->port);
-  if (!listener) {
-    say(listener.error().line());
-    return listener.error().exit_code;
-  }
+  if (!listener) return std::unexpected(listener.error());
   const int port = hosts::port_of(*listener);
   auto server = store::Server::start(std::move(*listener), store::Clients::served, options->limits);
-  if (!server) {
-    say(server.error().line());
-    return server.error().exit_code;
-  }
+  if (!server) return std::unexpected(server.error());
   say(fmt::format("store: listening on {}:{}", hosts::host_name(), port));
   int signal = 0;
   ::sigwait(&ends, &signal);

@@ -1,14 +1,11 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun store`, with the arguments after the verb: a PyTorch TCPStore server until SIGINT or
-// SIGTERM, which are its normal end. Returns the exit code.
-int run_store(const std::vector<std::string>& arguments, const Environment& environment);
+// SIGTERM, which are its normal end.
+Result<int> run_store(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -8,7 +8,6 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/activation_check.h"
-#include "cli/parse.h"
 #include "config/config.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
@@ -111,11 +110,11 @@ int act(const options::Split& given, const std::vector<std::string>& hidden,
 
 }  // namespace
 
-int run_submit(const std::vector<std::string>& arguments, const Environment& environment) {
-  auto call = call_of(options::Command::submit, arguments, environment);
-  if (!call) return call.error();
-  const auto hidden = config::hide_secrets(call->split.options, call->environment);
-  return act(call->split, hidden, arguments, call->environment);
+Result<int> run_submit(const options::Call& call) {
+  options::Split split = call.split;
+  Environment environment = call.environment;
+  const auto hidden = config::hide_secrets(split.options, environment);
+  return act(split, hidden, call.words, environment);
 }
 
 }  // namespace toprun::cli

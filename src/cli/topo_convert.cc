@@ -7,7 +7,6 @@
 #include "base/files.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "cli/topo_job.h"
 #include "hosts/hostlist.h"
 #include "placement/convert.h"
@@ -16,7 +15,6 @@ namespace toprun::cli {
 namespace {
 
 using options::Call;
-using options::Command;
 using options::FlagId;
 
 // --to, or what the file's name says.
@@ -46,7 +44,9 @@ Result<int> write(const std::optional<std::string>& file, const std::string& tex
   return 0;
 }
 
-Result<int> print_converted(const Call& call) {
+}  // namespace
+
+Result<int> run_topo_convert(const options::Call& call) {
   const auto form = chosen_form(call);
   if (!form) return std::unexpected(form.error());
   auto job = find_job(call);
@@ -62,15 +62,6 @@ Result<int> print_converted(const Call& call) {
                     hosts::compress_hostlist(converted.left_out)));
   }
   return *written;
-}
-
-}  // namespace
-
-int run_topo_convert(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::topo_convert, arguments, environment);
-  if (!call) return call.error();
-  const auto printed = print_converted(*call);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

@@ -9,7 +9,6 @@
 #include "base/print.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
 #include "options/plan_options.h"
@@ -24,7 +23,6 @@ namespace toprun::cli {
 namespace {
 
 using options::Call;
-using options::Command;
 using options::FlagId;
 
 constexpr std::chrono::seconds converter_limit{60};
@@ -206,7 +204,9 @@ Result<Sketch> sketch_of(const Call& call, const Job& job, const Drawn& drawn,
   return sketch;
 }
 
-Result<int> make_picture(const Call& call) {
+}  // namespace
+
+Result<int> run_topo_draw(const options::Call& call) {
   const auto format = format_of(call);
   if (!format) return std::unexpected(format.error());
   const auto plan = options::parse_plan(options::plan_options(call));
@@ -226,15 +226,6 @@ Result<int> make_picture(const Call& call) {
     return std::unexpected(written.error());
   }
   return 0;
-}
-
-}  // namespace
-
-int run_topo_draw(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::topo_draw, arguments, environment);
-  if (!call) return call.error();
-  const auto made = make_picture(*call);
-  return made ? *made : give_up(made.error());
 }
 
 }  // namespace toprun::cli

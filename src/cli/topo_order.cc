@@ -3,7 +3,6 @@
 #include "base/console.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
 #include "config/config_file.h"
@@ -18,7 +17,6 @@ namespace toprun::cli {
 namespace {
 
 using options::Call;
-using options::Command;
 using options::FlagId;
 
 Result<const placement::Format*> chosen_format(const Call& call) {
@@ -94,7 +92,9 @@ options::PlanOptions asked_plan(const Call& call) {
   return plan;
 }
 
-Result<int> print_order(const Call& call) {
+}  // namespace
+
+Result<int> run_topo_order(const options::Call& call) {
   const auto format = chosen_format(call);
   if (!format) return std::unexpected(format.error());
   const auto plan = options::parse_order_plan(asked_plan(call));
@@ -120,15 +120,6 @@ Result<int> print_order(const Call& call) {
     say(fmt::format("left out: {}", hosts::compress_hostlist(placed->spare)));
   }
   return 0;
-}
-
-}  // namespace
-
-int run_topo_order(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::topo_order, arguments, environment);
-  if (!call) return call.error();
-  const auto printed = print_order(*call);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

@@ -3,7 +3,6 @@
 #include "base/console.h"
 #include "base/files.h"
 #include "base/print.h"
-#include "cli/parse.h"
 #include "cli/topo_job.h"
 #include "options/plan_options.h"
 #include "options/values.h"
@@ -14,7 +13,6 @@ namespace toprun::cli {
 namespace {
 
 using options::Call;
-using options::Command;
 using options::FlagId;
 
 Result<placement::Terms> terms_of(const Call& call, const Job& job) {
@@ -54,7 +52,9 @@ Result<GroupParts> group_parts(const options::PlanOptions& options, const Job& j
                     std::move(table->warnings)};
 }
 
-Result<int> print_score(const Call& call) {
+}  // namespace
+
+Result<int> run_topo_score(const options::Call& call) {
   const auto job = find_job(call);
   if (!job) return std::unexpected(job.error());
   auto terms = terms_of(call, *job);
@@ -71,15 +71,6 @@ Result<int> print_score(const Call& call) {
         "--link LEVEL=GBPS tells otherwise");
   }
   return code;
-}
-
-}  // namespace
-
-int run_topo_score(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::topo_score, arguments, environment);
-  if (!call) return call.error();
-  const auto printed = print_score(*call);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

@@ -1,18 +1,14 @@
 #include "cli/topo_show.h"
 
 #include "base/print.h"
-#include "cli/parse.h"
 #include "cli/topo_job.h"
 #include "placement/outline.h"
 
 namespace toprun::cli {
-namespace {
 
-using options::Call;
-using options::Command;
 using options::FlagId;
 
-Result<int> print_tree(const Call& call) {
+Result<int> run_topo_show(const options::Call& call) {
   auto job = find_job(call);
   if (!job) return std::unexpected(job.error());
   const auto placed = placement::place(job->hosts, std::move(job->map));
@@ -21,15 +17,6 @@ Result<int> print_tree(const Call& call) {
   const int code = print(placement::outline_text(*placed, !call.has(FlagId::all)));
   say_what_is_unknown(placed->source, placed->warnings);
   return code;
-}
-
-}  // namespace
-
-int run_topo_show(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto call = call_of(Command::topo_show, arguments, environment);
-  if (!call) return call.error();
-  const auto printed = print_tree(*call);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

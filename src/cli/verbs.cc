@@ -27,6 +27,7 @@
 #include "cli/topo_score.h"
 #include "cli/topo_show.h"
 #include "cli/version.h"
+#include "config/config.h"
 #include "config/config_file.h"
 #include "options/command_lines.h"
 #include "options/split.h"
@@ -35,6 +36,7 @@ namespace toprun::cli {
 namespace {
 
 using options::Command;
+using options::FlagId;
 
 constexpr std::array verbs = {
     Verb{Command::submit, "SCRIPT ...", "write a batch job and submit it", run_submit},
@@ -78,6 +80,29 @@ std::vector<std::string> names_of(std::string_view family) {
   return names;
 }
 
+// -h and --help end the reading of a command line.
+std::optional<int> answer_help(const options::Split& split, Command command) {
+  if (split.options.empty()) return std::nullopt;
+  const FlagId last = split.options.back().flag->id;
+  if (last == FlagId::help_short) return print(short_help(command));
+  return last == FlagId::help ? std::optional(print(full_help(command))) : std::nullopt;
+}
+
+Result<int> run(const AskedVerb& asked, const Environment& environment) {
+  const Verb& verb = *asked.verb;
+  if (verb.run == nullptr) return answer_for(asked);
+  const std::vector<std::string> words(asked.arguments.begin(), asked.arguments.end());
+  if (verb.command == Command::completion) {
+    if (const auto code = answer_shell(words)) return *code;
+  }
+  const auto split = options::split_verb(words, verb.command);
+  if (!split) return std::unexpected(split.error());
+  if (const auto code = answer_help(*split, verb.command)) return *code;
+  auto whole = config::with_config(*split, verb.command, environment);
+  if (!whole) return std::unexpected(whole.error());
+  return verb.run({verb.command, std::move(whole->split), std::move(whole->environment), words});
+}
+
 }  // namespace
 
 std::vector<const Verb*> verbs_of(std::string_view family) {
@@ -103,26 +128,24 @@ std::optional<AskedVerb> find_verb(std::span<const std::string> words) {
   return found;
 }
 
-int refuse_words(const AskedVerb& family) {
+Result<int> answer_for(const AskedVerb& family) {
   const std::string name(name_of(*family.verb));
   const std::vector<std::string> known = names_of(name);
   if (family.arguments.empty()) {
-    return give_up(
-        usage(name, "it needs a verb", fmt::format("there are {}", join(known, ", "))).error());
+    return usage(name, "it needs a verb", fmt::format("there are {}", join(known, ", ")));
   }
   const std::string& word = family.arguments.front();
   if (word == "-h" || word == "--help") return print(full_help(family.verb->command));
-  return give_up(usage(fmt::format("{} {}", name, word), "there is no such verb",
-                       config::nearest_or_all(word, known))
-                     .error());
+  return usage(fmt::format("{} {}", name, word), "there is no such verb",
+               config::nearest_or_all(word, known));
 }
 
 std::optional<int> run_verb(const std::vector<std::string>& argv, const Environment& environment) {
   if (argv.empty() || options::is_torchrun(argv)) return std::nullopt;
   const auto asked = find_verb(std::span(argv).subspan(1));
   if (!asked) return std::nullopt;
-  if (asked->verb->run == nullptr) return refuse_words(*asked);
-  return asked->verb->run({asked->arguments.begin(), asked->arguments.end()}, environment);
+  const auto code = run(*asked, environment);
+  return code ? *code : give_up(code.error());
 }
 
 std::optional<std::string> nearest_verb(std::string_view name) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "options/flags.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
@@ -17,9 +17,9 @@ struct Verb {
   options::Command command;
   std::string_view usage;  // what follows the name in the list of the help
   std::string_view help;
-  // `arguments` are those behind the name. Data goes to stdout, the rest to stderr, an error in one
-  // line. Returns the exit code. Null: it has verbs of its own, as topo.
-  int (*run)(const std::vector<std::string>& arguments, const Environment& environment);
+  // Data goes to stdout, the rest to stderr. Returns the exit code. Null: it has verbs of its own,
+  // as topo.
+  Result<int> (*run)(const options::Call& call);
 };
 
 // The verbs of a verb, as topo's; of an empty name those that stand as the first word.
@@ -40,7 +40,7 @@ std::optional<AskedVerb> find_verb(std::span<const std::string> words);
 std::optional<int> run_verb(const std::vector<std::string>& argv, const Environment& environment);
 // For a verb with verbs of its own, where the words behind it name none of them: its help, or what
 // is wrong. Returns the exit code.
-int refuse_words(const AskedVerb& family);
+Result<int> answer_for(const AskedVerb& family);
 // The verb that a mistyped word most likely means.
 std::optional<std::string> nearest_verb(std::string_view name);
 

@@ -234,7 +234,9 @@ std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment) {
   WithConfig out{split, environment};
-  if (!options::knows(command, options::flag_of(options::FlagId::no_config))) return out;
+  const bool has_files = options::knows(command, options::flag_of(options::FlagId::no_config)) &&
+                         command != options::Command::config_show;
+  if (!has_files) return out;
   const auto reads = reads_config(split, environment);
   if (!reads) return std::unexpected(reads.error());
   if (!*reads) return out;

@@ -61,7 +61,8 @@ std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options
 
 // Finds and reads the files, says on stderr which of them are ignored and why, and puts what they
 // give before the options of the command line; with --verbose says what that is. All that reads
-// `split` then treats both alike. Nothing is read for a command that knows no --no-config.
+// `split` then treats both alike. Nothing is read for a command that knows no --no-config, nor
+// for config show, which tells what files would give to another.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 

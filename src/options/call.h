@@ -15,6 +15,7 @@ struct Call {
   Command command;
   Split split;
   Environment environment;
+  std::vector<std::string> words = {};  // as they were typed
 
   // What counts of an option; nullopt: nobody says anything.
   std::optional<Given> given(FlagId id) const;
