@@ -85,7 +85,7 @@ int act(const options::Split& given, const Environment& environment) {
   }
   const auto settled = jobs::settle_predecessors(given, environment);
   if (!settled) return give_up(settled.error());
-  auto options = setup_options(settled->split, environment);
+  auto options = setup_options({options::Command::setup, settled->split, environment});
   if (!options) return give_up(options.error());
   for (const std::string& note : settled->notes) options->job.notes.push_back(note);
   if (const auto made = make_absolute(*options); !made) return give_up(made.error());

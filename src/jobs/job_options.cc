@@ -21,19 +21,6 @@ using scheduler::JobRequest;
 
 constexpr std::string_view default_log_dir = "logs";
 
-// Letters of sbatch whose options have a name here.
-struct Letter {
-  char letter;
-  std::string_view name;
-};
-constexpr std::array letters = {
-    Letter{'A', "--account"},    Letter{'a', "--array"},         Letter{'b', "--begin"},
-    Letter{'C', "--constraint"}, Letter{'c', "--cpus-per-task"}, Letter{'D', "--chdir"},
-    Letter{'d', "--dependency"}, Letter{'e', "--error"},         Letter{'G', "--gpus"},
-    Letter{'J', "--job-name"},   Letter{'N', "--nodes"},         Letter{'o', "--output"},
-    Letter{'p', "--partition"},  Letter{'q', "--qos"},           Letter{'t', "--time"},
-    Letter{'w', "--nodelist"},   Letter{'x', "--exclude"}};
-
 // What would make sbatch do something else than submit the script and print its number.
 constexpr std::array<std::string_view, 9> not_for_scripts = {
     "--wrap", "--quiet", "-Q", "--parsable", "--test-only", "--wait", "-W", "--help", "--version"};
@@ -99,6 +86,15 @@ std::string with_equals(std::string word) {
   return word;
 }
 
+// sbatch's long name of a letter; empty: it has none here.
+std::string_view name_of_letter(char letter) {
+  if (letter == 'e') return "--error";  // not its letter here, see -e K=V
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.id == options::FlagId::slurm_option && flag.letter == letter) return flag.name;
+  }
+  return {};
+}
+
 Result<void> check_raw(const std::string& word, const std::string& label,
                        options::Command command) {
   if (!word.starts_with('-') || word.size() < 2) {
@@ -110,8 +106,7 @@ Result<void> check_raw(const std::string& word, const std::string& label,
   }
   std::string_view known;
   if (const options::Flag* flag = options::find_flag(name, command)) known = flag->name;
-  const auto letter = std::ranges::find(letters, word[1], &Letter::letter);
-  if (word[1] != '-' && letter != letters.end()) known = letter->name;
+  if (word[1] != '-') known = name_of_letter(word[1]);
   if (known.empty()) return {};
   return usage(label, "toprun knows this one itself", fmt::format("say {}", known));
 }
