@@ -2,7 +2,6 @@
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 

@@ -39,7 +39,6 @@ endfunction()
 find_path(fmt_INCLUDE fmt/format.h)
 find_path(nlohmann_INCLUDE nlohmann/json.hpp)
 find_path(toml_INCLUDE toml++/toml.h)
-find_path(cli11_INCLUDE CLI/CLI.hpp)
 toprun_compilers_file(libc_FILE libc.a)
 toprun_compilers_file(libstdcxx_FILE libstdc++.a)
 # The names are those of the table in src/cli/libraries.cc.
@@ -49,4 +48,4 @@ toprun_linked_packages(
   c-ares "${cares_LIBRARY}" libmunge "${munge_LIBRARY}" yaml-cpp "${yaml-cpp_LIBRARY}"
   PCRE2 "${pcre2-8_LIBRARY}" fmt "${fmt_INCLUDE}/fmt/format.h"
   nlohmann-json "${nlohmann_INCLUDE}/nlohmann/json.hpp" toml++ "${toml_INCLUDE}/toml++/toml.h"
-  CLI11 "${cli11_INCLUDE}/CLI/CLI.hpp" glibc "${libc_FILE}" libstdc++ "${libstdcxx_FILE}")
+  glibc "${libc_FILE}" libstdc++ "${libstdcxx_FILE}")

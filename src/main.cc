@@ -31,8 +31,6 @@ int main(int argc, char** argv) {
   // The wheel's script `torchrun`, which can only exec us by our own name.
   const auto called_as = environment.non_empty("TOPRUN_CALLED_AS");
   if (called_as && !words.empty()) words[0] = *called_as;
-  if (const cli::Verb* verb = cli::asked_verb(words)) {
-    return verb->run({words.begin() + 2, words.end()}, environment);
-  }
+  if (const auto code = cli::run_verb(words, environment)) return *code;
   return cli::run(words, environment);
 }

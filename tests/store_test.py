@@ -83,11 +83,11 @@ class StoreTest(support.TestCase):
 
     def test_bad_options_are_named(self):
         for words, said in {
-            ("--port", "65536"): "--port 65536: not a port",
-            ("--port", "x"): "--port x: not a port",
-            ("--max-key", "0"): "--max-key 0: not a positive number",
-            ("--max-memory", "4T"): "--max-memory 4T: not a positive number",
-            ("--max-backlog", "99999999999G"): "--max-backlog 99999999999G: not a positive number",
+            ("--port", "65536"): "--port 65536: must be a number from 0 to 65535",
+            ("--port", "x"): "--port x: must be a number from 0 to 65535",
+            ("--max-key", "0"): "--max-key 0: must be a number of bytes",
+            ("--max-memory", "4T"): "--max-memory 4T: must be a number of bytes",
+            ("--max-backlog", "99999999999G"): "--max-backlog 99999999999G: must be a number of bytes",
             ("--nonsense",): "--nonsense",
         }.items():
             with self.subTest(words=words):

@@ -6,26 +6,20 @@
 #include <array>
 #include <map>
 
-#include <CLI/CLI.hpp>
-
 #include "base/console.h"
 #include "base/print.h"
 #include "base/signals.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "jobs/job_words.h"
 
 namespace toprun::cli {
 namespace {
 
+using options::Call;
+using options::FlagId;
+
 using scheduler::Addressee;
 using scheduler::Job;
-
-struct CancelOptions {
-  std::vector<std::string> ids;
-  std::string signal;
-  bool dry_run = false;
-};
 
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
 // first.
@@ -75,12 +69,12 @@ std::map<Addressee, std::vector<std::string>> by_addressee(const scheduler::Queu
   return out;
 }
 
-Result<int> cancel(const CancelOptions& options, const Environment& environment) {
-  const auto queue = scheduler::find_queue(environment);
+Result<int> cancel(const Call& call, const std::string& signal) {
+  const auto queue = scheduler::find_queue(call.environment);
   if (!queue) return std::unexpected(queue.error());
   std::vector<std::string> good;
   int code = 0;
-  for (const std::string& id : options.ids) {
+  for (const std::string& id : call.split.arguments) {
     if (const auto checked = check(**queue, id); checked) {
       good.push_back(id);
     } else {
@@ -88,17 +82,17 @@ Result<int> cancel(const CancelOptions& options, const Environment& environment)
     }
   }
   if (good.empty()) return code;
-  for (const auto& [addressee, ids] : by_addressee(**queue, good, options.signal)) {
-    const auto command = (*queue)->cancel_command(ids, options.signal, addressee);
-    if (options.dry_run) {
+  for (const auto& [addressee, ids] : by_addressee(**queue, good, signal)) {
+    const auto command = (*queue)->cancel_command(ids, signal, addressee);
+    if (call.has(FlagId::dry_run)) {
       const int printed = print_bytes(shell_quote(command) + '\n');
       if (printed != 0) return printed;
       continue;
     }
     const auto done = (*queue)->execute(command);
     if (!done) return refused(**queue, ids, done.error());
-    say(options.signal.empty() ? fmt::format("told to end: {}", join(ids, ", "))
-                               : fmt::format("sent {} to {}", options.signal, join(ids, ", ")));
+    say(signal.empty() ? fmt::format("told to end: {}", join(ids, ", "))
+                       : fmt::format("sent {} to {}", signal, join(ids, ", ")));
   }
   return code;
 }
@@ -118,29 +112,10 @@ Result<std::string> signal_of(const std::string& text) {
 
 }  // namespace
 
-int run_cancel(const std::vector<std::string>& arguments, const Environment& environment) {
-  CancelOptions options;
-  CLI::App app("Ends jobs that wait or run, or sends them a signal.", "toprun cancel");
-  app.add_option("ID", options.ids,
-                 "as `toprun jobs` shows it: 17, 12_3 for an array's task, 12_[4-9] for several")
-      ->required()
-      ->type_name("ID");
-  app.add_option("-s,--signal", options.signal,
-                 "send this signal to the job's processes instead of ending it")
-      ->type_name("SIGNAL");
-  app.add_flag("--dry-run", options.dry_run, "print the command and do not run it");
-  app.footer(
-      "Examples:\n"
-      "  toprun cancel 17 12_3\n"
-      "  toprun cancel --signal USR1 17  # the ranks' handlers run, the job goes on");
-  if (const auto code = parse(app, arguments)) return *code;
-  if (!options.signal.empty()) {
-    auto signal = signal_of(options.signal);
-    if (!signal) return give_up(signal.error());
-    options.signal = *std::move(signal);
-  }
-  const auto cancelled = cancel(options, environment);
-  return cancelled ? *cancelled : give_up(cancelled.error());
+Result<int> run_cancel(const options::Call& call) {
+  const std::string given = call.text(FlagId::signal).value_or("");
+  const auto signal = given.empty() ? Result<std::string>() : signal_of(given);
+  return signal ? cancel(call, *signal) : std::unexpected(signal.error());
 }
 
 }  // namespace toprun::cli

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun cancel ID...`: ends jobs, or sends them a signal.
-int run_cancel(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_cancel(const options::Call& call);
 
 }  // namespace toprun::cli

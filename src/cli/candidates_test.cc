@@ -11,7 +11,7 @@ using Kind = Wanted::Kind;
 using Words = std::vector<std::string>;
 
 Wanted in_submit(const Words& words) {
-  return wanted(command_text(options::Dialect::submit), words);
+  return wanted(command_text(options::Command::submit), words);
 }
 
 Wanted in_logs(const Words& words) {

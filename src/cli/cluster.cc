@@ -4,15 +4,12 @@
 #include <array>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/file_systems.h"
-#include "cli/parse.h"
-#include "cli/topo_job.h"
 #include "hosts/hostlist.h"
 #include "jobs/job_words.h"
 #include "placement/compact.h"
@@ -22,6 +19,8 @@
 namespace toprun::cli {
 namespace {
 
+using options::FlagId;
+
 using nlohmann::json;
 using scheduler::ClusterNode;
 using scheduler::Machines;
@@ -30,11 +29,6 @@ using scheduler::Partition;
 constexpr std::chrono::hours short_limit{2};  // a partition for tests ends jobs by then
 constexpr std::array test_names = {"debug",       "test",  "short",  "devel",
                                    "interactive", "quick", "express"};
-
-struct ClusterOptions {
-  std::string topology = "auto";
-  bool json = false;
-};
 
 // All that is shown.
 struct Picture {
@@ -215,11 +209,10 @@ std::string text_of(const Picture& picture) {
 
 // On a login node nothing but the engine knows where the nodes are.
 std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& nodes,
-                                              const ClusterOptions& options,
+                                              const std::string& topology,
                                               const std::string& engine,
                                               const Environment& environment) {
-  topology::Request request{
-      options.topology == "auto" ? engine : options.topology, {}, environment};
+  topology::Request request{topology == "auto" ? engine : topology, {}, environment};
   std::vector<std::string> idle;
   for (const ClusterNode& node : nodes) {
     if (!node.idle) continue;
@@ -233,7 +226,10 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
   return {};
 }
 
-Result<int> print_cluster(const ClusterOptions& options, const Environment& environment) {
+}  // namespace
+
+Result<int> run_cluster(const options::Call& call) {
+  const Environment& environment = call.environment;
   Picture picture;
   // First, while this process has one thread.
   picture.file_systems = file_systems(environment);
@@ -247,14 +243,14 @@ Result<int> print_cluster(const ClusterOptions& options, const Environment& envi
     } else {
       picture.engine = (*queue)->engine();
       picture.partitions = views_of(*machines);
-      picture.compact = compact_of(machines->nodes, options, picture.engine, environment);
+      picture.compact = compact_of(machines->nodes, call.text(FlagId::topology).value_or("auto"),
+                                   picture.engine, environment);
     }
   }
-  const int printed = options.json ? print_bytes(json_of(picture)) : print(text_of(picture));
+  const int printed =
+      call.has(FlagId::json) ? print_bytes(json_of(picture)) : print(text_of(picture));
   return printed == 0 ? code : printed;
 }
-
-}  // namespace
 
 std::vector<PartitionView> views_of(const Machines& machines) {
   std::vector<PartitionView> views;
@@ -271,23 +267,6 @@ std::vector<PartitionView> views_of(const Machines& machines) {
   std::ranges::stable_partition(
       views, [](const PartitionView& view) { return view.partition.is_default; });
   return views;
-}
-
-int run_cluster(const std::vector<std::string>& arguments, const Environment& environment) {
-  ClusterOptions options;
-  CLI::App app(
-      "Partitions with their limits and what is free in them, the largest sets of idle nodes that "
-      "are close to each other, and file systems with their space.",
-      "toprun cluster");
-  app.add_option("--topology", options.topology,
-                 "where the nodes are: auto (the engine's own plan) or a file, as in toprun topo")
-      ->type_name("auto|FILE");
-  app.add_flag("--json", options.json, "one JSON object, toprun.cluster/1");
-  app.footer("Example: toprun cluster");
-  if (const auto code = parse(app, arguments)) return *code;
-  if (const auto code = fill_as_launched(app, environment, job_flags)) return *code;
-  const auto printed = print_cluster(options, environment);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

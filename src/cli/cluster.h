@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "base/environment.h"
+#include "options/call.h"
 #include "scheduler/queue.h"
 
 namespace toprun::cli {
 
 // `toprun cluster`: which queue and which disk can be used now.
-int run_cluster(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_cluster(const options::Call& call);
 
 // What is free in one partition.
 struct PartitionView {

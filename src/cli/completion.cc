@@ -6,19 +6,18 @@
 #include <filesystem>
 #include <set>
 
-#include <CLI/CLI.hpp>
-
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/candidates.h"
 #include "cli/help.h"
-#include "cli/parse.h"
 #include "cli/verbs.h"
-#include "options/flags.h"
+#include "options/command_lines.h"
+#include "options/values.h"
 
 namespace toprun::cli {
 namespace {
 
+using options::Command;
 using Words = std::span<const std::string>;
 
 constexpr std::string_view words_of_toprun = "--words";
@@ -69,12 +68,10 @@ std::string fish_script(std::string_view command, const std::string& ask) {
 }
 
 std::string tcsh_script(std::string_view command, bool called_torchrun) {
-  std::vector<options::CommandText> commands = {
-      command_text(called_torchrun ? options::Dialect::torchrun : options::Dialect::run)};
-  if (!called_torchrun) {
-    for (const options::Dialect dialect :
-         {options::Dialect::submit, options::Dialect::shell, options::Dialect::setup}) {
-      commands.push_back(command_text(dialect));
+  std::vector<options::CommandText> commands;
+  for (const options::CommandLine& line : options::command_lines()) {
+    if ((line.command == Command::torchrun) == called_torchrun) {
+      commands.push_back(command_text(line.command));
     }
   }
   std::set<std::string> names;
@@ -94,26 +91,29 @@ std::string tcsh_script(std::string_view command, bool called_torchrun) {
                      values);
 }
 
-// What the first word may be besides a script.
-int print_verbs(std::string_view typed) {
+// A verb's name, of those of `family`, with what it does.
+int print_verbs(std::string_view family, std::string_view typed) {
   std::vector<options::CommandText::Row> rows;
-  for (const Verb& verb : all_verbs()) {
-    rows.push_back({std::string(verb.name), std::string(verb.help)});
+  for (const Verb* verb : verbs_of(family)) {
+    rows.push_back({std::string(last_word_of(*verb)), std::string(verb->help)});
   }
   return print(candidate_lines(rows, {}, typed));
 }
 
-int answer(const std::vector<std::string>& words, const Environment& environment) {
-  const Verb* const verb = words.size() < 2 ? nullptr : find_verb(words[0]);
-  if (verb != nullptr) {
-    std::vector<std::string> rest = {std::string(ask_for_completion)};
-    rest.insert(rest.end(), words.begin() + 1, words.end());
-    return verb->run(rest, environment);
+int answer(Words words) {
+  if (words.empty()) return 0;
+  const auto asked = find_verb(words.first(words.size() - 1));
+  if (asked && asked->verb->run == nullptr) {
+    const std::string_view family = options::line_of(asked->verb->command).name;
+    return asked->arguments.empty() ? print_verbs(family, words.back()) : 0;
   }
-  if (words.size() == 1 && !words[0].starts_with('-')) return print_verbs(words[0]);
-  const Words all = words;
+  if (asked) {
+    return print_candidates(command_text(asked->verb->command),
+                            words.last(asked->arguments.size() + 1));
+  }
+  if (words.size() == 1 && !words[0].starts_with('-')) return print_verbs("", words[0]);
   const bool says_run = words.size() > 1 && words[0] == "run";
-  return print_candidates(command_text(options::Dialect::run), all.subspan(says_run ? 1 : 0));
+  return print_candidates(command_text(Command::run), words.subspan(says_run ? 1 : 0));
 }
 
 }  // namespace
@@ -129,32 +129,20 @@ std::string completion(std::string_view shell, bool called_torchrun, std::string
   return bash_script(command, ask("\"${1/#\\~/$HOME}\""));
 }
 
-int run_completion(const std::vector<std::string>& arguments, const Environment& environment) {
-  if (!arguments.empty() && arguments[0] == words_of_toprun) {
-    return answer({arguments.begin() + 1, arguments.end()}, environment);
-  }
-  if (!arguments.empty() && arguments[0] == words_of_torchrun) {
-    return print_candidates(command_text(options::Dialect::torchrun), Words(arguments).subspan(1));
-  }
-  std::string shell;
-  const options::Flag& flag = options::flag_of(options::FlagId::print_completion);
-  CLI::App app("Prints what makes a shell complete toprun's verbs, options, jobs and partitions.",
-               "toprun completion");
-  app.add_option("SHELL", shell, "bash, zsh, fish or tcsh")
-      ->required()
-      ->type_name(std::string(flag.value));
-  app.footer(
-      "Examples:\n"
-      "  eval \"$(toprun completion bash)\"  # in ~/.bashrc\n"
-      "  eval \"$(toprun completion zsh)\"  # in ~/.zshrc, after compinit\n"
-      "  toprun completion fish > ~/.config/fish/completions/toprun.fish  # once\n");
-  if (const auto code = parse(app, arguments)) return *code;
-  const auto words = options::choices(flag);
-  if (std::ranges::find(words, shell) == words.end()) {
-    return give_up(
-        usage("completion " + shell, "no such shell", "there are bash, zsh, fish, tcsh").error());
-  }
-  return print(completion(shell, false, {}));
+std::optional<int> answer_shell(const std::vector<std::string>& arguments) {
+  const Words words = arguments;
+  if (words.empty()) return std::nullopt;
+  if (words[0] == words_of_toprun) return answer(words.subspan(1));
+  if (words[0] != words_of_torchrun) return std::nullopt;
+  return print_candidates(command_text(Command::torchrun), words.subspan(1));
+}
+
+Result<int> run_completion(const options::Call& call) {
+  const options::Operand& operand = options::line_of(call.command).operands.front();
+  const auto shell = options::parse_choice({std::string(operand.name), call.operand()},
+                                           options::choices(operand.form));
+  if (!shell) return std::unexpected(shell.error());
+  return print(completion(*shell, false, {}));
 }
 
 }  // namespace toprun::cli

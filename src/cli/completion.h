@@ -3,9 +3,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
@@ -17,6 +16,8 @@ std::string completion(std::string_view shell, bool called_torchrun, std::string
 
 // The verb: `completion SHELL`, and `completion --words [WORD...]` (`--torchrun-words`), by which
 // the scripts ask.
-int run_completion(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_completion(const options::Call& call);
+// What toprun's own scripts ask in place of a user. nullopt: it is a user who speaks.
+std::optional<int> answer_shell(const std::vector<std::string>& arguments);
 
 }  // namespace toprun::cli

@@ -5,21 +5,20 @@
 
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
-
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/print.h"
 #include "cli/config_draft.h"
-#include "cli/parse.h"
 #include "config/config_search.h"
 
 namespace toprun::cli {
 namespace {
 
+using options::FlagId;
+
 struct InitOptions {
-  std::string output{config::config_name};
+  std::string output;
   bool force = false;
 };
 
@@ -77,16 +76,10 @@ int init(const InitOptions& options, const Environment& environment) {
 
 }  // namespace
 
-int run_config_init(const std::vector<std::string>& arguments, const Environment& environment) {
-  InitOptions options;
-  CLI::App app("Writes a toprun.toml with what the engine says of its partitions, GPUs and limits.",
-               "toprun config init");
-  app.add_option("--output", options.output, "the file, or - for stdout (default: toprun.toml)")
-      ->type_name("FILE");
-  app.add_flag("--force", options.force, "replace a file that is there");
-  app.footer("Example: toprun config init");
-  if (const auto code = parse(app, arguments)) return *code;
-  return init(options, environment);
+Result<int> run_config_init(const options::Call& call) {
+  const InitOptions options{call.text(FlagId::output).value_or(std::string(config::config_name)),
+                            call.has(FlagId::force)};
+  return init(options, call.environment);
 }
 
 }  // namespace toprun::cli

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun config init`: a toprun.toml to begin with, made of what the engine says of itself.
-int run_config_init(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_config_init(const options::Call& call);
 
 }  // namespace toprun::cli

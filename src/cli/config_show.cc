@@ -1,18 +1,16 @@
 #include "cli/config_show.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "config/config.h"
 #include "jobs/job_options.h"
 #include "jobs/job_words.h"
+#include "options/command_lines.h"
 #include "options/given.h"
 #include "options/run_options.h"
 
@@ -21,14 +19,6 @@ namespace {
 
 using nlohmann::json;
 using State = config::ConfigPlaceLooked::State;
-
-struct ShowOptions {
-  std::string verb = "run";
-  std::optional<std::string> profile;
-  std::optional<std::string> file;
-  bool none = false;
-  bool json = false;
-};
 
 struct Row {
   std::string key;
@@ -45,24 +35,15 @@ struct Picture {
   std::vector<Row> rows;
 };
 
-options::Dialect dialect_of(std::string_view verb) {
-  if (verb == "submit") return options::Dialect::submit;
-  if (verb == "setup") return options::Dialect::setup;
-  return verb == "shell" ? options::Dialect::shell : options::Dialect::run;
-}
-
-// The command line on which the verb would be told the same about its configuration.
-Result<options::Split> split_for(const ShowOptions& options) {
-  std::vector<std::string> words;
-  if (options.profile) words.push_back("--profile=" + *options.profile);
-  if (options.file) words.push_back("--config-file=" + *options.file);
-  if (options.none) words.push_back("--no-config");
-  return options::split_verb(words, dialect_of(options.verb));
+options::Command dialect_of(std::string_view verb) {
+  if (verb == "submit") return options::Command::submit;
+  if (verb == "setup") return options::Command::setup;
+  return verb == "shell" ? options::Command::shell : options::Command::run;
 }
 
 // One row for each place that says something about the option.
 void add_rows(std::vector<Row>& rows, const options::Flag& flag, const options::Split& split,
-              options::Dialect dialect, const Environment& environment) {
+              options::Command command, const Environment& environment) {
   const std::size_t before = rows.size();
   for (const options::GivenOption& option : split.options) {
     if (option.flag != &flag || option.origin.empty()) continue;
@@ -73,7 +54,7 @@ void add_rows(std::vector<Row>& rows, const options::Flag& flag, const options::
     }
   }
   if (rows.size() > before) return;
-  if (const auto set = config::variable_for(flag, dialect, environment)) {
+  if (const auto set = config::variable_for(flag, command, environment)) {
     rows.push_back(
         {options::key_of(flag), {set->value.empty() ? "true" : set->value}, "variable", set->name});
   } else if (!flag.default_value.empty()) {
@@ -105,7 +86,7 @@ bool is_about_config(const options::Flag& flag) {
 
 Result<options::Split> take(Picture& picture, options::Split split,
                             const Environment& environment) {
-  const options::Dialect dialect = dialect_of(picture.verb);
+  const options::Command command = dialect_of(picture.verb);
   const auto reads = config::reads_config(split, environment);
   if (!reads) return std::unexpected(reads.error());
   picture.reads = *reads;
@@ -118,12 +99,12 @@ Result<options::Split> take(Picture& picture, options::Split split,
     auto profile = config::choose_profile(picture.config, split, environment);
     if (!profile) return std::unexpected(std::move(profile.error()));
     picture.profile = *std::move(profile);
-    auto options = config::options_of(picture.config, picture.profile, split, dialect, environment);
+    auto options = config::options_of(picture.config, picture.profile, split, command, environment);
     std::ranges::move(options, std::back_inserter(split.options));
   }
   for (const options::Flag& flag : options::all_flags()) {
-    if (flag.name.empty() || !options::knows(dialect, flag) || is_about_config(flag)) continue;
-    add_rows(picture.rows, flag, split, dialect, environment);
+    if (flag.name.empty() || !options::knows(command, flag) || is_about_config(flag)) continue;
+    add_rows(picture.rows, flag, split, command, environment);
   }
   return split;
 }
@@ -203,37 +184,31 @@ std::string text_of(const Picture& picture) {
   return text + jobs::columns_text(files, {});
 }
 
-int show(const ShowOptions& options, const Environment& environment) {
+Result<int> show(const std::string& verb, const options::Call& call) {
   Picture picture;
-  picture.verb = options.verb;
-  const auto split = split_for(options);
-  if (!split) return give_up(split.error());
-  const auto whole = take(picture, *split, environment);
-  if (!whole) return give_up(whole.error());
-  const int printed = options.json ? print_bytes(json_of(picture)) : print(text_of(picture));
-  const auto checked = check(*whole, options.verb, environment);
-  return checked ? printed : give_up(checked.error());
+  picture.verb = verb;
+  // What is said of files means the same to the verb; --json does not.
+  options::Split split = call.split;
+  std::erase_if(split.options, [](const auto& option) { return !is_about_config(*option.flag); });
+  const auto whole = take(picture, std::move(split), call.environment);
+  if (!whole) return std::unexpected(whole.error());
+  const int printed =
+      call.has(options::FlagId::json) ? print_bytes(json_of(picture)) : print(text_of(picture));
+  if (const auto checked = check(*whole, verb, call.environment); !checked) {
+    return std::unexpected(checked.error());
+  }
+  return printed;
 }
 
 }  // namespace
 
-int run_config_show(const std::vector<std::string>& arguments, const Environment& environment) {
-  ShowOptions options;
-  CLI::App app("What a verb takes from files and variables, and from where.", "toprun config show");
-  app.add_option("VERB", options.verb, "run, submit, shell or setup (default: run)")
-      ->type_name("run|submit|shell|setup");
-  app.add_option("--profile", options.profile, "as with that profile")->type_name("PROFILE");
-  app.add_option("--config-file", options.file, "as with this file in place of all others")
-      ->type_name("FILE");
-  app.add_flag("--no-config", options.none, "as without any file");
-  app.add_flag("--json", options.json, "one JSON object, toprun.config/1");
-  app.footer("Example: toprun config show submit --profile debug");
-  if (const auto code = parse(app, arguments)) return *code;
-  constexpr std::array<std::string_view, 4> verbs = {"run", "submit", "shell", "setup"};
-  if (const auto verb = options::parse_choice({"VERB", options.verb}, verbs); !verb) {
-    return give_up(verb.error());
+Result<int> run_config_show(const options::Call& call) {
+  const std::string verb = call.split.arguments.empty() ? "run" : call.operand();
+  const auto known = options::choices(options::line_of(call.command).operands.front().form);
+  if (const auto chosen = options::parse_choice({"VERB", verb}, known); !chosen) {
+    return std::unexpected(chosen.error());
   }
-  return show(options, environment);
+  return show(verb, call);
 }
 
 }  // namespace toprun::cli

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun config show`: what a verb would take from files and variables, and from where.
-int run_config_show(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_config_show(const options::Call& call);
 
 }  // namespace toprun::cli

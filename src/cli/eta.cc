@@ -2,27 +2,22 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/console.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "jobs/job_words.h"
 #include "jobs/waiting.h"
 
 namespace toprun::cli {
 namespace {
 
+using options::FlagId;
+
 using nlohmann::json;
 using scheduler::Job;
 using scheduler::JobState;
-
-struct EtaOptions {
-  std::string id;
-  bool json = false;
-};
 
 Result<std::vector<Job>> asked_for(const scheduler::Queue& queue, const std::string& text) {
   return text.empty() ? queue.jobs(::getuid()) : jobs::jobs_of(queue, text);
@@ -52,13 +47,17 @@ json json_of(const scheduler::Queue& queue, const Job& job, const std::vector<Jo
   return out;
 }
 
-Result<int> print_eta(const EtaOptions& options, const Environment& environment) {
+}  // namespace
+
+Result<int> run_eta(const options::Call& call) {
+  const Environment& environment = call.environment;
+  const std::string id = call.operand();
   const auto queue = scheduler::find_queue(environment);
   if (!queue) return std::unexpected(queue.error());
-  const auto jobs = asked_for(**queue, options.id);
+  const auto jobs = asked_for(**queue, id);
   if (!jobs) return std::unexpected(jobs.error());
-  const auto starts = (*queue)->starts(options.id.empty() ? std::optional<std::uint32_t>(::getuid())
-                                                          : std::nullopt);
+  const auto starts =
+      (*queue)->starts(id.empty() ? std::optional<std::uint32_t>(::getuid()) : std::nullopt);
   if (!starts) return std::unexpected(starts.error());
   const auto all = (*queue)->jobs(std::nullopt);
   if (!all) return std::unexpected(all.error());
@@ -66,32 +65,18 @@ Result<int> print_eta(const EtaOptions& options, const Environment& environment)
   std::string text;
   json list = json::array();
   for (const Job& job : *jobs) {
-    if (options.id.empty() && job.state != JobState::pending) continue;
+    if (id.empty() && job.state != JobState::pending) continue;
     const auto lines = jobs::lines_of(jobs::waiting(**queue, job, *starts, *all, now), job, now);
     text += text_of(**queue, job, lines);
     list.push_back(json_of(**queue, job, *starts, lines));
   }
-  if (options.json) {
+  if (call.has(FlagId::json)) {
     const json document = {
         {"schema", "toprun.eta/1"}, {"engine", (*queue)->engine()}, {"jobs", std::move(list)}};
     return print_bytes(document.dump(2, ' ', false, json::error_handler_t::replace) + '\n');
   }
   if (text.empty()) say("no job of yours waits");
   return print(text);
-}
-
-}  // namespace
-
-int run_eta(const std::vector<std::string>& arguments, const Environment& environment) {
-  EtaOptions options;
-  CLI::App app("When waiting jobs are expected to start, and what keeps them waiting.",
-               "toprun eta");
-  app.add_option("ID", options.id, "one job; without it all of yours that wait")->type_name("ID");
-  app.add_flag("--json", options.json, "one JSON object, toprun.eta/1");
-  app.footer("Example: toprun eta 17");
-  if (const auto code = parse(app, arguments)) return *code;
-  const auto printed = print_eta(options, environment);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun eta [ID]`: when waiting jobs are expected to start, and what keeps them waiting.
-int run_eta(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_eta(const options::Call& call);
 
 }  // namespace toprun::cli

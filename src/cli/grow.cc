@@ -7,11 +7,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
-
 #include "base/console.h"
 #include "base/print.h"
-#include "cli/parse.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
 #include "jobs/job_words.h"
@@ -61,21 +58,12 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
 
 }  // namespace
 
-int run_grow(const std::vector<std::string>& arguments, const Environment& environment) {
-  std::string job;
-  CLI::App app(
-      "Takes the nodes that wait into a job that runs with --nnodes MIN:MAX --grow on-signal; all "
-      "its workers start again.",
-      "toprun grow");
-  app.add_option("JOB", job, "its id as `toprun jobs` shows it, or the file of its --report")
-      ->required()
-      ->type_name("ID|FILE");
-  app.footer("Example: toprun grow 17");
-  if (const auto code = parse(app, arguments)) return *code;
+Result<int> run_grow(const options::Call& call) {
+  const std::string job = call.operand();
   std::error_code error;
   const auto done =
-      std::filesystem::exists(job, error) ? grow_by_report(job) : grow_by_id(job, environment);
-  if (!done) return give_up(done.error());
+      std::filesystem::exists(job, error) ? grow_by_report(job) : grow_by_id(job, call.environment);
+  if (!done) return std::unexpected(done.error());
   say(fmt::format("asked {} to take in the nodes that wait", job));
   return 0;
 }

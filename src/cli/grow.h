@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun grow JOB`: an elastic job takes in the nodes that wait.
-int run_grow(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_grow(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -2,18 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/verbs.h"
+#include "options/command_lines.h"
 #include "options/exit_codes.h"
+#include "placement/convert.h"
+#include "placement/formats.h"
 
 namespace toprun::cli {
 namespace {
 
 using Row = options::CommandText::Row;
+using Table = options::CommandText::Table;
+
+constexpr std::size_t most_short_examples = 6;
 
 struct Heading {
   options::Group group;
@@ -31,15 +38,16 @@ constexpr std::array headings = {
     Heading{options::Group::container, "In a container"},
     Heading{options::Group::stopping, "Restarts, signals and the end"},
     Heading{options::Group::output, "Output"},
+    Heading{options::Group::of_verb, "Options"},
     Heading{options::Group::general, "General"},
     Heading{options::Group::without_effect, "Accepted without effect"},
     Heading{options::Group::plugins, "Refused: they name Python code for the launcher"},
 };
 
-options::CommandText::Option option_of(const options::Flag& flag, options::Dialect dialect) {
+options::CommandText::Option option_of(const options::Flag& flag, options::Command command) {
   options::CommandText::Option option;
   // A letter that two options have is the first one's.
-  if (flag.letter != 0 && options::find_flag(flag.letter, dialect) == &flag) {
+  if (flag.letter != 0 && options::find_flag(flag.letter, command) == &flag) {
     option.names.push_back({'-', flag.letter});
   }
   if (!flag.name.empty()) option.names.emplace_back(flag.name);
@@ -49,30 +57,41 @@ options::CommandText::Option option_of(const options::Flag& flag, options::Diale
   return option;
 }
 
-std::string with_default_and_variable(const options::Flag& flag, options::Dialect dialect) {
+std::string with_default_and_variable(const options::Flag& flag, options::Command command) {
   std::string out(flag.help);
   std::string_view default_value = flag.default_value;
-  if (dialect == options::Dialect::torchrun && flag.id == options::FlagId::nproc_per_node)
+  if (command == options::Command::torchrun && flag.id == options::FlagId::nproc_per_node)
     default_value = "1";
+  if (flag.repeatable) out += "; may be given several times";
   if (!default_value.empty()) out += fmt::format(" (default: {})", default_value);
   if (!flag.older_variable.empty()) {
     out += fmt::format(" [{}, {}]", flag.variable, flag.older_variable);
   } else if (!flag.variable.empty()) {
-    out += fmt::format(" [{}]", options::variable_of(flag, dialect));
+    out += fmt::format(" [{}]", options::variable_of(flag, command));
   }
   return out;
 }
 
-std::vector<options::CommandText::Options> options_of(options::Dialect dialect) {
+// What starts or submits has many options; those of other verbs stand together.
+bool has_sections(options::Command command) {
+  return options::ends_at_first_operand(command);
+}
+
+std::vector<options::CommandText::Options> options_of(options::Command command) {
   std::vector<options::CommandText::Options> sections;
   for (const Heading& heading : headings) {
-    options::CommandText::Options section{std::string(heading.title), {}};
+    std::vector<options::CommandText::Option> options;
     for (const options::Flag& flag : options::all_flags()) {
-      if (flag.group != heading.group || !options::knows(dialect, flag)) continue;
-      section.options.push_back(option_of(flag, dialect));
-      section.options.back().text = with_default_and_variable(flag, dialect);
+      if (flag.group != heading.group || !options::knows(command, flag)) continue;
+      options.push_back(option_of(flag, command));
+      options.back().text = with_default_and_variable(flag, command);
     }
-    if (!section.options.empty()) sections.push_back(std::move(section));
+    if (options.empty()) continue;
+    if (sections.empty() || has_sections(command)) {
+      const auto title = has_sections(command) ? heading.title : "Options";
+      sections.push_back({std::string(title), {}});
+    }
+    std::ranges::move(options, std::back_inserter(sections.back().options));
   }
   return sections;
 }
@@ -87,236 +106,140 @@ const std::vector<Row>& pythons() {
   return rows;
 }
 
-const std::vector<Row>& run_examples() {
-  static const std::vector<Row> rows = {
-      {"toprun train.py --epochs 3", "one process per GPU of this machine"},
-      {"toprun --nproc-per-node 4 train.py", "four processes here"},
-      {"srun -N 8 toprun train.py", "eight nodes, ranks in network order"},
-      {"toprun submit --nodes 8 train.py", "the same as a job of Slurm's"},
-      {"toprun --hosts a,b[3-9] train.py", "on these hosts, started by ssh"},
-      {"toprun --container pytorch.sif train.py", "in a container on each node"},
-  };
-  return rows;
+// "[--] SCRIPT [ARGUMENTS...]", "[ID]", "ID...".
+std::string words_of(const options::Operand& operand) {
+  if (operand.count == options::Operand::Count::script) {
+    return fmt::format("[--] {} [ARGUMENTS...]", operand.name);
+  }
+  const std::string word = fmt::format("{}{}", operand.name, operand.repeats() ? "..." : "");
+  return operand.is_required() ? word : fmt::format("[{}]", word);
 }
 
-const std::vector<Row>& further_run_examples() {
-  static const std::vector<Row> rows = {
-      {"toprun --via mpirun --hosts a,b train.py", "on these hosts, started by mpirun"},
-      {"toprun -m package.train", "a module instead of a file"},
-      {"toprun --no-python ./program", "a program that is not Python"},
-      {"toprun --nnodes 2 --node-rank R --rdzv-backend c10d --rdzv-endpoint HOST train.py",
-       "by hand, the same line on every node; R is 0, 1 and so on"},
-  };
-  return rows;
+bool is_family(options::Command command) {
+  return command == options::Command::topo || command == options::Command::config;
 }
 
-const std::vector<Row>& torchrun_examples() {
-  static const std::vector<Row> rows = {
-      {"torchrun --nproc-per-node 4 train.py", "four processes here"},
-      {"torchrun --nnodes 2 --node-rank R --master-addr HOST --master-port 29500 train.py",
-       "the same line on both nodes; R is 0 and 1"},
-  };
-  return rows;
+std::string words_of(const options::CommandLine& line) {
+  if (is_family(line.command)) return "VERB [OPTIONS]";
+  std::string out = "[OPTIONS]";
+  for (const options::Operand& operand : line.operands) out += ' ' + words_of(operand);
+  return out;
 }
 
-const std::vector<Row>& submit_examples() {
-  static const std::vector<Row> rows = {
-      {"toprun submit -N 8 --gpus-per-node 8 -t 2:00:00 train.py --epochs 3",
-       "eight nodes for two hours"},
-      {"toprun submit --dry-run -N 8 train.py", "the exact script, and why it says what it says"},
-      {"id=$(toprun submit -N 1 prepare.py)", "the job's id, for the next line"},
-      {"toprun submit --after $id -N 8 train.py", "begins when that job has ended with 0"},
-      {"toprun submit --array 0-4 --wait train.py",
-       "five worlds; leaves with the highest exit code"},
-  };
-  return rows;
-}
-
-const std::vector<Row>& shell_examples() {
-  static const std::vector<Row> rows = {
-      {"toprun shell -N 2 --gpus-per-node 4 -t 60", "then, in it: toprun train.py"},
-      {"toprun shell -q debug -A NAME --gres gpu:2 -c 40", "one node, by Slurm's own words"},
-      {"toprun shell --attach 1234", "on the first node of a job that runs"},
-  };
-  return rows;
-}
-
-const std::vector<Row>& setup_examples() {
-  static const std::vector<Row> rows = {
-      {"toprun setup -C a100 --modules python/3.11.2,cuda/12.4 --venv env torch",
-       "as a job on such a node, with these modules"},
-      {"toprun submit --after setup --venv env -N 4 train.py", "waits for it; the same modules"},
-      {"toprun setup --follow --venv env -r requirements.txt", "shows what pip prints"},
-      {"toprun setup --on local --venv env -r requirements.txt", "here, not as a job"},
-      {"toprun setup --container t.sif --from docker://pytorch/pytorch", "an image, by Apptainer"},
-  };
-  return rows;
-}
-
-constexpr std::string_view setup_grammar =
-    "Options stand before the first PACKAGE, which is anything that pip installs. They may be "
-    "written with underscores. A variable in brackets gives the value where the command line does "
-    "not. pip takes its index and proxies from its own variables and pip.conf.";
-constexpr std::string_view shell_grammar =
-    "Long options may be written with underscores. A variable in brackets gives the value where "
-    "the command line does not.";
-constexpr std::string_view script_grammar =
-    "Long options may be written with underscores, and torchrun's own be shortened while they stay "
-    "unambiguous. A variable in brackets gives the value where the command line does not. "
-    "Everything after SCRIPT is passed to it as it is; a script named like a verb is ./topo or -- "
-    "topo.";
-constexpr std::string_view file_grammar =
-    "What neither the command line nor a variable gives comes from toprun.toml: of this folder or "
-    "the nearest above, of the user, of the system. toprun config show tells.";
-
-std::vector<Row> verb_rows() {
-  std::vector<Row> rows = {{"[run] SCRIPT ...", "start SCRIPT in every process on every node"}};
-  for (const Verb& verb : all_verbs()) {
-    rows.push_back(
-        {std::string(trim(fmt::format("{} {}", verb.name, verb.usage))), std::string(verb.help)});
+std::vector<Row> verb_rows(std::string_view family) {
+  std::vector<Row> rows;
+  for (const Verb* verb : verbs_of(family)) {
+    rows.push_back({std::string(trim(fmt::format("{} {}", last_word_of(*verb), verb->usage))),
+                    std::string(verb->help)});
   }
   return rows;
 }
 
-// What the texts of one dialect do not share with the others'.
-struct About {
-  std::string_view command;
-  std::string_view words;
-  std::string_view summary;
-  const std::vector<Row>& (*examples)();
-  std::string_view grammar;
-  std::span<const std::string_view> most_used;
-};
-
-constexpr std::string_view script_words = "[OPTIONS] [--] SCRIPT [ARGUMENTS...]";
-constexpr std::array<std::string_view, 6> most_used_of_run = {
-    "--nproc-per-node", "--nnodes", "--order", "--log-dir", "--dry-run", "--verbose"};
-constexpr std::array<std::string_view, 9> most_used_of_submit = {
-    "--nodes", "--gpus-per-node", "--time",   "--partition", "--account",
-    "--after", "--log-dir",       "--follow", "--dry-run"};
-constexpr std::array<std::string_view, 9> most_used_of_setup = {
-    "--venv",      "--requirement", "--modules", "--import", "--time",
-    "--partition", "--constraint",  "--follow",  "--dry-run"};
-constexpr std::array<std::string_view, 7> most_used_of_shell = {
-    "--nodes", "--gpus-per-node", "--time", "--partition", "--account", "--attach", "--dry-run"};
-
-constexpr About about_run = {"toprun",
-                             script_words,
-                             "Starts a distributed PyTorch job; takes every option of torchrun.",
-                             run_examples,
-                             script_grammar,
-                             most_used_of_run};
-constexpr About about_torchrun = {
-    "torchrun",
-    script_words,
-    "This is toprun under torchrun's name: torchrun's options only, and no verbs.",
-    torchrun_examples,
-    script_grammar,
-    most_used_of_run};
-constexpr About about_submit = {
-    "toprun submit",
-    script_words,
-    "Writes a batch script that runs SCRIPT with toprun, keeps it beside the logs and submits it. "
-    "Every option of toprun run goes into the script's last line.",
-    submit_examples,
-    script_grammar,
-    most_used_of_submit};
-constexpr About about_shell = {
-    "toprun shell",
-    "[OPTIONS]",
-    "A shell on the first node of an allocation, in which toprun uses all of its nodes.",
-    shell_examples,
-    shell_grammar,
-    most_used_of_shell};
-constexpr About about_setup = {
-    "toprun setup",
-    "[OPTIONS] [PACKAGE...]",
-    "Builds a virtual environment or an image as a job on a node that is to use it.",
-    setup_examples,
-    setup_grammar,
-    most_used_of_setup};
-
-const About& about_of(options::Dialect dialect) {
-  switch (dialect) {
-    case options::Dialect::setup:
-      return about_setup;
-    case options::Dialect::torchrun:
-      return about_torchrun;
-    case options::Dialect::run:
-      return about_run;
-    case options::Dialect::submit:
-      return about_submit;
-    case options::Dialect::shell:
-      return about_shell;
+std::vector<Table> tables_before(const options::CommandLine& line) {
+  if (line.command == options::Command::run) {
+    Table verbs{"Verbs", verb_rows("")};
+    verbs.rows.insert(verbs.rows.begin(),
+                      {"[run] SCRIPT ...", "start SCRIPT in every process on every node"});
+    return {std::move(verbs)};
   }
-  return about_run;
+  if (is_family(line.command)) {
+    return {
+        {fmt::format("Verbs (toprun help {} VERB tells more)", line.name), verb_rows(line.name)}};
+  }
+  Table operands{"Arguments", {}};
+  for (const options::Operand& operand : line.operands) {
+    if (operand.help.empty()) continue;
+    operands.rows.push_back({std::string(operand.name), std::string(operand.help)});
+  }
+  if (operands.rows.empty()) return {};
+  return {std::move(operands)};
 }
 
-options::CommandText::Table exit_code_table(options::Dialect dialect) {
-  options::CommandText::Table table{"Exit codes", {}};
-  for (const options::ExitCode& row : options::exit_codes(dialect)) {
-    table.rows.push_back({row.code, std::string(row.meaning)});
+template <class Form>
+Table forms_table(std::string_view title, std::span<const Form> forms) {
+  Table table{std::string(title), {}};
+  for (const Form& form : forms) {
+    table.rows.push_back({std::string(form.name), std::string(form.help)});
   }
   return table;
 }
 
+std::vector<Table> tables_after(options::Command command) {
+  using options::Command;
+  if (is_family(command)) return {};
+  std::vector<Table> tables;
+  if (has_sections(command) && command != Command::shell) {
+    tables.push_back({"Which Python", pythons()});
+  }
+  if (command == Command::topo_order) {
+    tables.push_back(forms_table("Formats", placement::formats()));
+  }
+  if (command == Command::topo_convert) {
+    tables.push_back(forms_table("Forms", placement::network_forms()));
+  }
+  Table codes{"Exit codes", {}};
+  for (const options::ExitCode& row : options::exit_codes(command)) {
+    codes.rows.push_back({row.code, std::string(row.meaning)});
+  }
+  tables.push_back(std::move(codes));
+  return tables;
+}
+
+// The names of the verbs as the form of a value, from which completion knows them.
+std::string verb_form(std::string_view family) {
+  std::vector<std::string_view> names;
+  if (family.empty()) names.emplace_back("run");
+  for (const Verb* verb : verbs_of(family)) names.push_back(last_word_of(*verb));
+  return fmt::format("{}", fmt::join(names, "|"));
+}
+
+std::vector<std::string> forms_of(const options::CommandLine& line) {
+  if (line.command == options::Command::help) return {verb_form("")};
+  if (is_family(line.command)) return {verb_form(line.name)};
+  std::vector<std::string> forms;
+  for (const options::Operand& operand : line.operands) forms.emplace_back(operand.form);
+  return forms;
+}
+
 }  // namespace
 
-options::CommandText command_text(options::Dialect dialect) {
-  const About& about = about_of(dialect);
-  options::CommandText text{std::string(about.command),
-                            std::string(about.words),
-                            std::string(about.summary),
-                            about.examples(),
-                            {std::string(about.grammar)},
-                            {},
-                            options_of(dialect),
-                            {},
-                            {}};
-  if (about.words == script_words) text.positionals = {"SCRIPT"};
-  if (dialect == options::Dialect::setup) text.positionals = {"PACKAGE"};
-  if (dialect == options::Dialect::run) {
-    const auto& further = further_run_examples();
-    text.examples.insert(text.examples.end(), further.begin(), further.end());
-    text.before.push_back({"Verbs", verb_rows()});
-  }
-  if (dialect != options::Dialect::torchrun) text.notes.emplace_back(file_grammar);
-  if (dialect != options::Dialect::shell) text.after.push_back({"Which Python", pythons()});
-  text.after.push_back(exit_code_table(dialect));
-  return text;
+options::CommandText command_text(options::Command command) {
+  const options::CommandLine& line = options::line_of(command);
+  return {options::full_name(line),
+          words_of(line),
+          std::string(line.summary),
+          line.examples,
+          {line.notes.begin(), line.notes.end()},
+          tables_before(line),
+          options_of(command),
+          tables_after(command),
+          forms_of(line)};
 }
 
-std::string short_help(options::Dialect dialect) {
-  const About& about = about_of(dialect);
-  options::CommandText text{std::string(about.command),
-                            std::string(about.words),
-                            std::string(about.summary),
-                            about.examples(),
-                            {},
-                            {},
-                            {},
-                            {},
-                            {}};
+std::string short_help(options::Command command) {
+  const options::CommandLine& line = options::line_of(command);
+  const bool is_run = command == options::Command::run;
+  options::CommandText text;
+  text.name = options::full_name(line);
+  text.words = words_of(line);
   std::string out = options::usage_line(text);
-  if (dialect == options::Dialect::run) out += "       toprun VERB [OPTIONS]\n";
-  out += options::paragraph(about.summary) + "\nExamples:\n" +
-         options::examples_table(about.examples());
+  if (is_run) out += "       toprun VERB [OPTIONS]\n";
+  const auto examples =
+      std::span(line.examples).first(std::min(line.examples.size(), most_short_examples));
+  out += options::paragraph(line.summary) + "\nExamples:\n" + options::examples_table(examples);
   std::vector<Row> rows;
-  for (const std::string_view name : about.most_used) {
-    const options::Flag* const flag = options::find_flag(name, dialect);
+  for (const std::string_view name : line.most_used) {
+    const options::Flag* const flag = options::find_flag(name, command);
     if (flag == nullptr) continue;
-    rows.push_back({options::left_side(option_of(*flag, dialect)), std::string(flag->help)});
+    rows.push_back({options::left_side(option_of(*flag, command)), std::string(flag->help)});
   }
   out += "\nMost used:\n" + options::table(rows);
-  if (dialect == options::Dialect::run) {
-    const std::vector<Row> verbs = verb_rows();
-    out += "\nVerbs (toprun help VERB tells more):\n" + options::table(std::span(verbs).subspan(1));
-  }
-  return out + fmt::format("\n{} --help has everything.\n", about.command);
+  if (is_run) out += "\nVerbs (toprun help VERB tells more):\n" + options::table(verb_rows(""));
+  return out + fmt::format("\n{} --help has everything.\n", text.name);
 }
 
-std::string full_help(options::Dialect dialect) {
-  return options::plain_text(command_text(dialect));
+std::string full_help(options::Command command) {
+  return options::plain_text(command_text(command));
 }
 
 std::string version_text() {

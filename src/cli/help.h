@@ -8,12 +8,12 @@
 namespace toprun::cli {
 
 // What -h, --help and --version print: whole lines of at most help_columns columns, about the
-// options that the dialect knows.
-std::string short_help(options::Dialect dialect);
-std::string full_help(options::Dialect dialect);
+// options that the command knows.
+std::string short_help(options::Command command);
+std::string full_help(options::Command command);
 std::string version_text();
 
 // All that there is to tell of the command.
-options::CommandText command_text(options::Dialect dialect);
+options::CommandText command_text(options::Command command);
 
 }  // namespace toprun::cli

@@ -4,14 +4,17 @@
 
 #include "base/text.h"
 #include "cli/verbs.h"
+#include "options/command_lines.h"
 #include "options/flags.h"
 
 namespace toprun::cli {
 namespace {
 
-constexpr std::array dialects = {options::Dialect::run, options::Dialect::torchrun,
-                                 options::Dialect::submit, options::Dialect::shell,
-                                 options::Dialect::setup};
+std::vector<options::Command> commands() {
+  std::vector<options::Command> all;
+  for (const options::CommandLine& line : options::command_lines()) all.push_back(line.command);
+  return all;
+}
 
 // As fmt counts columns, which UTF-8's continuing bytes take none of.
 std::ptrdiff_t columns(std::string_view line) {
@@ -20,8 +23,8 @@ std::ptrdiff_t columns(std::string_view line) {
 
 TEST(Help, IsNeverTooWideAndEndsItsLastLine) {
   EXPECT_EQ(options::help_columns, 80);
-  for (const options::Dialect dialect : dialects) {
-    for (const std::string& text : {short_help(dialect), full_help(dialect)}) {
+  for (const options::Command command : commands()) {
+    for (const std::string& text : {short_help(command), full_help(command)}) {
       ASSERT_TRUE(text.ends_with('\n'));
       for (const std::string_view line : split(text, '\n')) {
         EXPECT_LE(columns(line), options::help_columns) << line;
@@ -32,12 +35,12 @@ TEST(Help, IsNeverTooWideAndEndsItsLastLine) {
 }
 
 TEST(Help, NamesEveryFlagAndVariableThatIsKnownAndNoOther) {
-  for (const options::Dialect dialect : dialects) {
-    const std::string text = full_help(dialect);
+  for (const options::Command command : commands()) {
+    const std::string text = full_help(command);
     for (const options::Flag& flag : options::all_flags()) {
       if (flag.name.empty()) continue;
-      const bool expected = options::knows(dialect, flag);
-      if (!expected && options::find_flag(flag.name, dialect) != nullptr)
+      const bool expected = options::knows(command, flag);
+      if (!expected && options::find_flag(flag.name, command) != nullptr)
         continue;  // another's of this name
       const std::string name = fmt::format("\n  {}", flag.name);
       const std::string after_letter = fmt::format("-{}, {}", flag.letter, flag.name);
@@ -46,7 +49,7 @@ TEST(Help, NamesEveryFlagAndVariableThatIsKnownAndNoOther) {
                 expected)
           << flag.name;
       if (!flag.variable.empty()) {
-        EXPECT_EQ(text.find(fmt::format("[{}", options::variable_of(flag, dialect))) != text.npos,
+        EXPECT_EQ(text.find(fmt::format("[{}", options::variable_of(flag, command))) != text.npos,
                   expected)
             << flag.variable;
       }
@@ -55,23 +58,24 @@ TEST(Help, NamesEveryFlagAndVariableThatIsKnownAndNoOther) {
 }
 
 TEST(Help, ShortHelpHasExamplesAndVerbsAndFitsAScreen) {
-  const std::string text = short_help(options::Dialect::run);
+  const std::string text = short_help(options::Command::run);
   EXPECT_NE(text.find("srun -N 8 toprun train.py"), text.npos);
-  for (const Verb& verb : all_verbs()) {
-    EXPECT_NE(text.find(fmt::format("\n  {}", verb.name)), text.npos) << verb.name;
+  for (const Verb* verb : verbs_of("")) {
+    EXPECT_NE(text.find(fmt::format("\n  {}", last_word_of(*verb))), text.npos)
+        << last_word_of(*verb);
   }
   EXPECT_LE(std::ranges::count(text, '\n'), 48);
 }
 
 TEST(Help, ALetterIsShownBesideOneOptionOnly) {
-  const std::string text = full_help(options::Dialect::submit);
+  const std::string text = full_help(options::Command::submit);
   EXPECT_NE(text.find("  -t, --time TIME"), text.npos);
   EXPECT_NE(text.find("\n  --tee STREAMS"), text.npos);
-  EXPECT_NE(full_help(options::Dialect::run).find("  -t, --tee STREAMS"), text.npos);
+  EXPECT_NE(full_help(options::Command::run).find("  -t, --tee STREAMS"), text.npos);
 }
 
 TEST(Help, TellsEveryExitCode) {
-  const std::string text = full_help(options::Dialect::run);
+  const std::string text = full_help(options::Command::run);
   const std::string codes = text.substr(text.find("\nExit codes:\n"));
   for (const char* code : {"0", "N", "128+N", "1", "2", "75", "93", "124", "130, 143"}) {
     EXPECT_NE(codes.find(fmt::format("\n  {} ", code)), codes.npos) << code;

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun jobs`: what waits and runs in the engine's queue, the caller's own unless --all is given.
-int run_jobs(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_jobs(const options::Call& call);
 
 }  // namespace toprun::cli

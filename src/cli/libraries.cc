@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 
-#include <CLI/Version.hpp>
 #include <boost/version.hpp>
 #include <nlohmann/json.hpp>
 
@@ -62,7 +61,6 @@ std::vector<Library> stated() {
       {"fmt", fmts, "MIT", "https://fmt.dev", {}},
       {"nlohmann-json", json, "MIT", "https://json.nlohmann.me", {}},
       {"toml++", toml, "MIT", "https://marzer.github.io/tomlplusplus", {}},
-      {"CLI11", CLI11_VERSION, "BSD-3-Clause", "https://github.com/CLIUtils/CLI11", {}},
       {"glibc",
        gnu_get_libc_version(),
        "LGPL-2.1-or-later",

@@ -1,11 +1,8 @@
 #include "cli/logs.h"
 
-#include <CLI/CLI.hpp>
-
 #include "base/console.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "jobs/follow.h"
 #include "jobs/job_words.h"
 #include "jobs/log_tail.h"
@@ -13,6 +10,9 @@
 
 namespace toprun::cli {
 namespace {
+
+using options::Call;
+using options::FlagId;
 
 using scheduler::Job;
 
@@ -169,37 +169,27 @@ Result<int> follow_or_show(const LogsOptions& options, const Environment& enviro
                 : show_what_is_left(options, *id, environment);
 }
 
+Result<LogsOptions> options_of(const Call& call) {
+  LogsOptions options{call.operand(), call.has(FlagId::follow), {}};
+  if (const auto given = call.given(FlagId::rank)) {
+    const auto rank = options::parse_number(*given, 0, std::numeric_limits<int>::max());
+    if (!rank) return std::unexpected(rank.error());
+    options.choice.rank = *rank;
+  }
+  options.choice.node = call.text(FlagId::node).value_or("");
+  return options;
+}
+
 }  // namespace
 
-int run_logs(const std::vector<std::string>& arguments, const Environment& environment) {
-  LogsOptions options;
-  CLI::App app("What a job has printed: each host's file, then what only the engine's has.",
-               "toprun logs");
-  app.add_option("ID", options.id, "as `toprun jobs` shows it: 17, or 12_3 for an array's task")
-      ->required()
-      ->type_name("ID");
-  app.add_flag("-f,--follow", options.follow,
-               "show more as it comes, until the job ends; the exit code is the job's");
-  app.add_option("--rank", options.choice.rank,
-                 "only this rank's own files (--redirects or --tee keep them)")
-      ->type_name("RANK")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--node", options.choice.node, "only this host's output")->type_name("HOST");
-  app.footer(
-      "Examples:\n"
-      "  toprun logs -f 17  # until the job ends\n"
-      "  toprun logs --rank 3 17  # one rank's files\n"
-      "Lines of several hosts begin with the host's name.\n"
-      "Exit codes:\n"
-      "  N  with -f the job's exit code, as of toprun itself");
-  if (const auto code = parse(app, arguments)) return *code;
-  if (options.choice.rank && !options.choice.node.empty()) {
-    return give_up(
-        usage("--rank with --node", "a rank is on one node", "give one of them").error());
+Result<int> run_logs(const options::Call& call) {
+  const auto options = options_of(call);
+  if (!options) return std::unexpected(options.error());
+  if (options->choice.rank && !options->choice.node.empty()) {
+    return usage("--rank with --node", "a rank is on one node", "give one of them");
   }
-  const auto shown =
-      options.follow ? follow_or_show(options, environment) : show_logs(options, environment);
-  return shown ? *shown : give_up(shown.error());
+  return options->follow ? follow_or_show(*options, call.environment)
+                         : show_logs(*options, call.environment);
 }
 
 }  // namespace toprun::cli

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun logs ID`: what a job has printed, with -f until its end.
-int run_logs(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_logs(const options::Call& call);
 
 }  // namespace toprun::cli

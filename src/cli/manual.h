@@ -1,17 +1,14 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // The verb `man`: the manual page of toprun and all of its verbs, in the macros of man(7), made of
 // what their help is made of.
-int run_man(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_man(const options::Call& call);
 
 // The verb `help [VERB [VERB]]`: what VERB --help prints; without one, the short help.
-int run_help(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_help(const options::Call& call);
 
 }  // namespace toprun::cli

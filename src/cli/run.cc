@@ -59,14 +59,14 @@ Result<void> check_verb(const options::Split& split, const std::vector<std::stri
 // What answers by a text alone. nullopt: the command line asks for a run.
 std::optional<int> answer(const options::Split& split, const std::vector<std::string>& argv) {
   if (split.options.empty()) return std::nullopt;
-  const options::Dialect dialect =
-      split.called_torchrun ? options::Dialect::torchrun : options::Dialect::run;
+  const options::Command command =
+      split.called_torchrun ? options::Command::torchrun : options::Command::run;
   const options::GivenOption& last = split.options.back();
   switch (last.flag->id) {
     case options::FlagId::help_short:
-      return print(short_help(dialect));
+      return print(short_help(command));
     case options::FlagId::help:
-      return print(full_help(dialect));
+      return print(full_help(command));
     case options::FlagId::version:
       return print(version_text() + (says_verbose(argv) ? version_details() : ""));
     case options::FlagId::print_completion:
@@ -79,9 +79,9 @@ std::optional<int> answer(const options::Split& split, const std::vector<std::st
 Result<int> launch(const options::Split& split, const std::vector<std::string>& argv,
                    const Environment& environment) {
   if (const auto known = check_verb(split, argv); !known) return std::unexpected(known.error());
-  const options::Dialect dialect =
-      split.called_torchrun ? options::Dialect::torchrun : options::Dialect::run;
-  const auto whole = config::with_config(split, dialect, environment);
+  const options::Command command =
+      split.called_torchrun ? options::Command::torchrun : options::Command::run;
+  const auto whole = config::with_config(split, command, environment);
   if (!whole) return std::unexpected(whole.error());
   const auto words = config::words_with_config(argv, whole->split);
   auto parsed = options::run_options(whole->split, words, whole->environment, is_file);

@@ -5,12 +5,10 @@
 #include "base/console.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "cli/setup_contents.h"
 #include "cli/setup_image.h"
 #include "cli/setup_options.h"
 #include "cli/setup_venv.h"
-#include "config/config.h"
 #include "container/image.h"
 #include "jobs/job_submission.h"
 #include "jobs/predecessors.h"
@@ -82,12 +80,12 @@ int show_steps(const SetupOptions& options, const Environment& environment) {
 }
 
 int act(const options::Split& given, const Environment& environment) {
-  if (const auto there = jobs::enter_directory(given, options::Dialect::setup); !there) {
+  if (const auto there = jobs::enter_directory(given, options::Command::setup); !there) {
     return give_up(there.error());
   }
   const auto settled = jobs::settle_predecessors(given, environment);
   if (!settled) return give_up(settled.error());
-  auto options = setup_options(settled->split, environment);
+  auto options = setup_options({options::Command::setup, settled->split, environment});
   if (!options) return give_up(options.error());
   for (const std::string& note : settled->notes) options->job.notes.push_back(note);
   if (const auto made = make_absolute(*options); !made) return give_up(made.error());
@@ -113,12 +111,8 @@ int act(const options::Split& given, const Environment& environment) {
 
 }  // namespace
 
-int run_setup(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(options::Dialect::setup, arguments);
-  if (!split) return split.error();
-  const auto whole = config::with_config(*split, options::Dialect::setup, environment);
-  if (!whole) return give_up(whole.error());
-  return act(whole->split, whole->environment);
+Result<int> run_setup(const options::Call& call) {
+  return act(call.split, call.environment);
 }
 
 }  // namespace toprun::cli

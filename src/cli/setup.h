@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun setup`: builds an environment as a job, or here.
-int run_setup(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_setup(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "options/given.h"
 #include "options/run_options.h"
 #include "options/values.h"
 #include "setup/record.h"
@@ -13,28 +12,13 @@
 namespace toprun::cli {
 namespace {
 
-const options::Flag& flag(std::string_view name) {
-  return *options::find_flag(name, options::Dialect::setup);
-}
+using options::Call;
+using options::FlagId;
 
-std::vector<std::string> all_of(const options::Split& split, std::string_view name) {
+std::vector<std::string> values_of(const Call& call, FlagId id) {
   std::vector<std::string> values;
-  for (const options::GivenOption& option : split.options) {
-    if (option.flag == &flag(name)) values.push_back(option.value);
-  }
+  for (options::Given& given : call.all(id)) values.push_back(std::move(given.value));
   return values;
-}
-
-std::string text_of(const options::Split& split, std::string_view name,
-                    const Environment& environment) {
-  const auto given = options::given_of(flag(name), split, environment);
-  return given ? given->value : "";
-}
-
-Result<bool> is_on(const options::Split& split, std::string_view name,
-                   const Environment& environment) {
-  const auto given = options::given_of(flag(name), split, environment);
-  return given ? options::parse_switch(*given) : Result<bool>(false);
 }
 
 Result<std::vector<std::string>> packages_of(const options::Split& split) {
@@ -56,16 +40,17 @@ bool is_for_the_build(const options::Flag& flag) {
          flag.id == options::FlagId::verbose;
 }
 
-void add_words(SetupOptions& options, const options::Split& split) {
+void add_words(SetupOptions& options, const Call& call, const options::Given& target) {
   scheduler::JobRequest& request = options.job.request;
   request.verb = "setup";
-  request.run_options = {"--on=local", std::string(flag("--no-config").name)};
-  for (const options::GivenOption& option : split.options) {
+  request.run_options = {"--on=local", "--no-config"};
+  for (const options::GivenOption& option : call.split.options) {
     if (is_for_the_build(*option.flag)) request.run_options.push_back(options::word_of(option));
   }
-  const std::string_view target = options.image_from.empty() ? "--venv" : "--container";
-  const bool by_variable = all_of(split, target).empty();
-  if (by_variable) request.run_options.push_back(fmt::format("{}={}", target, options.built));
+  if (target.from_variable) {
+    const std::string_view name = options.image_from.empty() ? "--venv" : "--container";
+    request.run_options.push_back(fmt::format("{}={}", name, options.built));
+  }
   request.program = options.wanted.packages;
   if (request.find("--job-name") != nullptr) return;
   const std::string name = std::filesystem::path(options.built + "/").parent_path().filename();
@@ -73,23 +58,7 @@ void add_words(SetupOptions& options, const options::Split& split) {
                          {"--job-name", "setup-" + name, "what it builds"});
 }
 
-Result<void> take_switches(SetupOptions& options, const options::Split& split,
-                           const Environment& environment) {
-  struct Switch {
-    std::string_view name;
-    bool& value;
-  };
-  for (const Switch& each :
-       {Switch{"--system-site-packages", options.wanted.system_site_packages},
-        Switch{"--upgrade-pip", options.wanted.upgrade_pip}, Switch{"--force", options.force}}) {
-    const auto on = is_on(split, each.name, environment);
-    if (!on) return std::unexpected(on.error());
-    each.value = *on;
-  }
-  return {};
-}
-
-Result<void> take_horovod(SetupOptions& options, const options::Split& split) {
+Result<void> take_horovod(SetupOptions& options, const Call& call) {
   struct Kind {
     std::string_view name;
     setup::Horovod kind;
@@ -97,9 +66,9 @@ Result<void> take_horovod(SetupOptions& options, const options::Split& split) {
   constexpr std::array kinds = {Kind{"nccl", setup::Horovod::nccl}, Kind{"", setup::Horovod::nccl},
                                 Kind{"gloo", setup::Horovod::gloo},
                                 Kind{"mpi", setup::Horovod::mpi}};
-  for (const std::string& name : all_of(split, "--horovod")) {
-    const auto kind = std::ranges::find(kinds, name, &Kind::name);
-    if (kind == kinds.end()) return usage("--horovod=" + name, "must be nccl, gloo or mpi", {});
+  if (const auto name = call.text(FlagId::horovod)) {
+    const auto kind = std::ranges::find(kinds, *name, &Kind::name);
+    if (kind == kinds.end()) return usage("--horovod=" + *name, "must be nccl, gloo or mpi", {});
     options.wanted.horovod = kind->kind;
   }
   if (options.wanted.horovod != setup::Horovod::none || options.wanted.nccl_home.empty()) return {};
@@ -107,14 +76,16 @@ Result<void> take_horovod(SetupOptions& options, const options::Split& split) {
 }
 
 // What files and variables say of --venv is for the other verbs too: --from decides.
-Result<void> take_target(SetupOptions& options, const options::Split& split,
-                         const Environment& environment) {
-  options.image_from = text_of(split, "--from", environment);
-  options.built =
-      text_of(split, options.image_from.empty() ? "--venv" : "--container", environment);
-  if (options.image_from.empty()) options.wanted.venv = options.built;
-  if (!options.built.empty()) return {};
-  if (options.image_from.empty()) {
+Result<options::Given> take_target(SetupOptions& options, const Call& call) {
+  options.image_from = call.text(FlagId::image_from).value_or("");
+  const bool is_image = !options.image_from.empty();
+  const auto target = call.given(is_image ? FlagId::container : FlagId::venv);
+  if (target && !target->value.empty()) {
+    options.built = target->value;
+    if (!is_image) options.wanted.venv = options.built;
+    return *target;
+  }
+  if (!is_image) {
     return usage("nothing to build", "no --venv is given", "as in toprun setup --venv env torch");
   }
   return usage("--from " + options.image_from, "no --container says which file to make of it",
@@ -136,8 +107,8 @@ Result<void> check_image(const SetupOptions& options) {
                "build them with --venv, in a command of their own");
 }
 
-Result<void> take_imports(SetupOptions& options, const options::Split& split) {
-  for (const std::string& list : all_of(split, "--import")) {
+Result<void> take_imports(SetupOptions& options, const Call& call) {
+  for (const std::string& list : values_of(call, FlagId::import_test)) {
     for (const std::string_view name : toprun::split(list, ',')) {
       const bool is_name = !name.empty() && name.find_first_of(" -/'\"") == name.npos;
       if (!is_name) return usage("--import " + list, "must be modules with commas between", {});
@@ -149,35 +120,37 @@ Result<void> take_imports(SetupOptions& options, const options::Split& split) {
 
 }  // namespace
 
-Result<SetupOptions> setup_options(const options::Split& split, const Environment& environment) {
+Result<SetupOptions> setup_options(const Call& call) {
   SetupOptions out;
-  auto job = jobs::setup_job_options(split, environment);
+  auto job = jobs::setup_job_options(call.split, call.environment);
   if (!job) return std::unexpected(job.error());
   out.job = *std::move(job);
-  if (const auto on = options::given_of(flag("--on"), split, environment)) {
+  if (const auto on = call.given(FlagId::on)) {
     if (on->value != "slurm" && on->value != "local") {
       return usage(on->label(), "toprun builds on slurm or local", "say one of them");
     }
     out.on = on->value;
   }
-  auto done = take_target(out, split, environment);
-  if (!done) return std::unexpected(done.error());
-  auto packages = packages_of(split);
+  const auto target = take_target(out, call);
+  if (!target) return std::unexpected(target.error());
+  auto packages = packages_of(call.split);
   if (!packages) return std::unexpected(packages.error());
   out.wanted.packages = *std::move(packages);
-  out.wanted.requirement_files = all_of(split, "--requirement");
-  out.wanted.python = text_of(split, "--python", environment);
-  out.wanted.nccl_home = text_of(split, "--nccl-home", environment);
-  done = take_switches(out, split, environment);
-  if (done) done = take_imports(out, split);
-  if (done) done = take_horovod(out, split);
+  out.wanted.requirement_files = values_of(call, FlagId::requirement);
+  out.wanted.python = call.text(FlagId::base_python).value_or("");
+  out.wanted.nccl_home = call.text(FlagId::nccl_home).value_or("");
+  out.wanted.system_site_packages = call.has(FlagId::system_site_packages);
+  out.wanted.upgrade_pip = call.has(FlagId::upgrade_pip);
+  out.force = call.has(FlagId::force);
+  auto done = take_imports(out, call);
+  if (done) done = take_horovod(out, call);
   if (done) done = check_image(out);
   if (!done) return std::unexpected(done.error());
-  auto activation = options::activation_options(split, environment);
+  auto activation = options::activation_options(call.split, call.environment);
   if (!activation) return std::unexpected(activation.error());
   out.activation.modules = std::move(activation->modules);
   out.activation.variables = std::move(activation->variables);
-  add_words(out, split);
+  add_words(out, call, *target);
   return out;
 }
 

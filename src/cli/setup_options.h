@@ -6,7 +6,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "jobs/job_options.h"
-#include "options/split.h"
+#include "options/call.h"
 #include "plan/activation.h"
 #include "setup/build.h"
 
@@ -26,6 +26,6 @@ struct SetupOptions {
 
 // What the command line says. Its job's last line is `toprun setup --on=local` with the same. Pure.
 // Error (exit 2): nothing to build, a word that pip would take for an option.
-Result<SetupOptions> setup_options(const options::Split& split, const Environment& environment);
+Result<SetupOptions> setup_options(const options::Call& call);
 
 }  // namespace toprun::cli

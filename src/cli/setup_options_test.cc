@@ -9,9 +9,9 @@ namespace {
 
 Result<SetupOptions> setup(const std::vector<std::string>& words,
                            const Environment& environment = {}) {
-  const auto split = options::split_verb(words, options::Dialect::setup);
+  const auto split = options::split_verb(words, options::Command::setup);
   if (!split) return std::unexpected(split.error());
-  return setup_options(*split, environment);
+  return setup_options({options::Command::setup, *split, environment});
 }
 
 TEST(SetupOptions, AreTheJobsLastLine) {

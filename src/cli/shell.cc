@@ -9,9 +9,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/activation_check.h"
-#include "cli/parse.h"
 #include "cli/shell_entry.h"
-#include "config/config.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
 #include "jobs/job_options.h"
@@ -171,15 +169,9 @@ int enter(const std::string& shell, const options::Split& split, const Environme
 
 }  // namespace
 
-int run_shell(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(options::Dialect::shell, arguments);
-  if (!split) return split.error();
-  if (const auto shell = environment.non_empty(plan::entered_shell_variable)) {
-    return enter(*shell, *split, environment);
-  }
-  const auto whole = config::with_config(*split, options::Dialect::shell, environment);
-  if (!whole) return give_up(whole.error());
-  return act(whole->split, whole->environment);
+Result<int> run_shell(const options::Call& call) {
+  const auto shell = call.environment.non_empty(plan::entered_shell_variable);
+  return shell ? enter(*shell, call.split, call.environment) : act(call.split, call.environment);
 }
 
 }  // namespace toprun::cli

@@ -1,14 +1,11 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun shell`: an interactive allocation, or with --attach a shell in a job that runs. Returns
 // the shell's exit code.
-int run_shell(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_shell(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -4,20 +4,20 @@
 
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/counted.h"
 #include "base/look.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/parse.h"
 #include "jobs/job_words.h"
 #include "jobs/known_job.h"
 #include "jobs/waiting.h"
 
 namespace toprun::cli {
 namespace {
+
+using options::FlagId;
 
 using nlohmann::json;
 using scheduler::Job;
@@ -26,11 +26,6 @@ using scheduler::Queue;
 
 constexpr std::size_t label_width = 11;
 constexpr std::size_t most_nodes_shown = 32;
-
-struct StatusOptions {
-  std::string id;
-  bool json = false;
-};
 
 std::string row(std::string_view label, std::string_view text) {
   if (text.empty()) return {};
@@ -193,38 +188,24 @@ std::string json_text(const Queue* queue, const std::vector<jobs::KnownJob>& all
   return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-Result<int> print_status(const StatusOptions& options, const Environment& environment) {
-  const auto id = scheduler::parse_job_id(options.id);
+}  // namespace
+
+Result<int> run_status(const options::Call& call) {
+  const auto id = scheduler::parse_job_id(call.operand());
   if (!id) return std::unexpected(id.error());
-  const jobs::FoundQueue queue = scheduler::find_queue(environment);
+  const jobs::FoundQueue queue = scheduler::find_queue(call.environment);
   const auto all = jobs::find_known(*id, queue);
   if (!all) return std::unexpected(all.error());
   if (all->empty()) return std::unexpected(unknown(*id, queue));
   const Queue* const engine = queue ? queue->get() : nullptr;
-  if (options.json) return print_bytes(json_text(engine, *all));
-  const Look look = look_of(STDOUT_FILENO, environment);
+  if (call.has(FlagId::json)) return print_bytes(json_text(engine, *all));
+  const Look look = look_of(STDOUT_FILENO, call.environment);
   std::string text;
   for (const jobs::KnownJob& known : *all) {
     if (!text.empty()) text += '\n';
     text += text_of(engine, known, look);
   }
   return print(text);
-}
-
-}  // namespace
-
-int run_status(const std::vector<std::string>& arguments, const Environment& environment) {
-  StatusOptions options;
-  CLI::App app("What is known of one job: its state and why, its nodes and ranks, its files.",
-               "toprun status");
-  app.add_option("ID", options.id, "as `toprun jobs` shows it: 17, or 12_3 for an array's task")
-      ->required()
-      ->type_name("ID");
-  app.add_flag("--json", options.json, "one JSON object, toprun.status/1");
-  app.footer("Example: toprun status 17");
-  if (const auto code = parse(app, arguments)) return *code;
-  const auto printed = print_status(options, environment);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun status ID`: all that is known of one job, the engine's part and the run's own report.
-int run_status(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_status(const options::Call& call);
 
 }  // namespace toprun::cli

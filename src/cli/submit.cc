@@ -8,7 +8,6 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/activation_check.h"
-#include "cli/parse.h"
 #include "config/config.h"
 #include "container/image_file.h"
 #include "hosts/address.h"
@@ -68,7 +67,7 @@ Result<void> check_hidden(const std::vector<std::string>& hidden,
 
 int act(const options::Split& given, const std::vector<std::string>& hidden,
         const std::vector<std::string>& arguments, const Environment& environment) {
-  if (const auto there = jobs::enter_directory(given, options::Dialect::submit); !there) {
+  if (const auto there = jobs::enter_directory(given, options::Command::submit); !there) {
     return give_up(there.error());
   }
   auto awaited = jobs::after_setup(given, environment);
@@ -111,13 +110,11 @@ int act(const options::Split& given, const std::vector<std::string>& hidden,
 
 }  // namespace
 
-int run_submit(const std::vector<std::string>& arguments, const Environment& environment) {
-  const auto split = parse(options::Dialect::submit, arguments);
-  if (!split) return split.error();
-  auto whole = config::with_config(*split, options::Dialect::submit, environment);
-  if (!whole) return give_up(whole.error());
-  const auto hidden = config::hide_secrets(whole->split.options, whole->environment);
-  return act(whole->split, hidden, arguments, whole->environment);
+Result<int> run_submit(const options::Call& call) {
+  options::Split split = call.split;
+  Environment environment = call.environment;
+  const auto hidden = config::hide_secrets(split.options, environment);
+  return act(split, hidden, call.words, environment);
 }
 
 }  // namespace toprun::cli

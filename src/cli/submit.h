@@ -1,14 +1,11 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun submit`: writes a batch script, keeps it beside the logs, submits it and prints the job's
 // id. Returns the exit code; with --wait the job's.
-int run_submit(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_submit(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -106,7 +106,7 @@ const std::vector<Case>& cases() {
 }
 
 Result<std::string> script_of(const Case& each) {
-  const auto split = options::split_verb(each.words, options::Dialect::submit);
+  const auto split = options::split_verb(each.words, options::Command::submit);
   if (!split) return std::unexpected(split.error());
   auto options = jobs::submit_options(*split, each.words, each.environment,
                                       [](const std::string&) { return true; });

@@ -4,15 +4,13 @@
 #include <array>
 #include <filesystem>
 
-#include <CLI/CLI.hpp>
-
 #include "base/console.h"
 #include "base/files.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
-#include "options/values.h"
+#include "options/plan_options.h"
 #include "placement/cost.h"
 #include "placement/score.h"
 #include "placement/sketch.h"
@@ -23,6 +21,9 @@
 
 namespace toprun::cli {
 namespace {
+
+using options::Call;
+using options::FlagId;
 
 constexpr std::chrono::seconds converter_limit{60};
 
@@ -74,15 +75,6 @@ constexpr std::array formats = {
     DrawnFormat{"dot", dot_text},
 };
 
-struct DrawOptions {
-  JobOptions job;
-  WishOptions wishes;
-  std::optional<std::string> format;
-  std::optional<std::string> file;
-  std::optional<std::string> groups;
-  std::string order = "topology";
-};
-
 template <class Table>
 std::string names_in(const Table& table) {
   std::vector<std::string> names;
@@ -90,12 +82,14 @@ std::string names_in(const Table& table) {
   return join(names, ", ");
 }
 
-Result<const DrawnFormat*> format_of(const DrawOptions& options) {
-  std::string name = options.format.value_or("svg");
-  std::string option = fmt::format("--format {}", name);
-  if (options.file && !options.format) {
-    option = fmt::format("-o {}", *options.file);
-    const std::string suffix = std::filesystem::path(*options.file).extension();
+Result<const DrawnFormat*> format_of(const Call& call) {
+  const auto given = call.given(FlagId::format);
+  const auto file = call.text(FlagId::output);
+  std::string name = call.text(FlagId::format).value_or("svg");
+  std::string option = given ? given->label() : "";
+  if (file && !given) {
+    option = fmt::format("-o {}", *file);
+    const std::string suffix = std::filesystem::path(*file).extension();
     name = suffix.empty() ? suffix : suffix.substr(1);
   }
   const auto row = std::ranges::find(formats, name, &DrawnFormat::name);
@@ -121,14 +115,12 @@ Result<Drawn> drawn_as_listed(const std::string& file, const Job& job) {
   return Drawn{*std::move(placed), "the order of " + file};
 }
 
-Result<void> check_wishes(const DrawOptions& options) {
-  const WishOptions& wishes = options.wishes;
-  const std::array given = {std::pair{"--segment", wishes.segment > 1},
-                            std::pair{"--nnodes", wishes.nodes > 0},
-                            std::pair{"--stable", wishes.before.has_value()}};
-  for (const auto& [name, is_given] : given) {
-    if (!is_given) continue;
-    return usage(fmt::format("{} with --order {}", name, options.order),
+// What a file or a variable says of a launch's order may go beside another one.
+Result<void> check_wishes(const Call& call, const std::string& order) {
+  for (const FlagId id : {FlagId::segment, FlagId::wanted_nodes, FlagId::earlier_order}) {
+    const auto given = call.given(id);
+    if (!given || !given->is_typed()) continue;
+    return usage(fmt::format("{} with --order {}", given->source, order),
                  "only the topology order respects it", "leave one of them out");
   }
   return {};
@@ -139,22 +131,28 @@ std::string words_of(const DrawnOrder& order, std::size_t segment) {
                       : fmt::format("{}, segments of {}", order.words, segment);
 }
 
-Result<Drawn> draw_order(const DrawOptions& options, const Job& job,
-                         const std::optional<placement::Plan>& plan) {
-  const auto row = std::ranges::find(orders, options.order, &DrawnOrder::name);
-  const bool by_topology = row != orders.end() && row->order == placement::Order::topology;
-  if (!by_topology) {
-    if (const auto checked = check_wishes(options); !checked) {
-      return std::unexpected(checked.error());
-    }
-    if (row == orders.end()) return drawn_as_listed(options.order, job);
-  }
-  auto wishes = wishes_of(options.wishes, by_topology ? plan : std::nullopt);
+Result<Drawn> drawn_by_topology(const Call& call, const Job& job,
+                                const std::optional<placement::Plan>& plan) {
+  auto wishes = wishes_of(call, plan);
   if (!wishes) return std::unexpected(wishes.error());
-  wishes->order = row->order;
-  auto placed = placement::place(job.hosts, job.map, *wishes);
+  const std::size_t segment = wishes->segment;
+  auto placed = placement::place(job.hosts, job.map, *std::move(wishes));
   if (!placed) return std::unexpected(placed.error());
-  return Drawn{*std::move(placed), words_of(*row, options.wishes.segment)};
+  return Drawn{*std::move(placed), words_of(orders.front(), segment)};
+}
+
+Result<Drawn> draw_order(const Call& call, const Job& job,
+                         const std::optional<placement::Plan>& plan) {
+  const std::string order = call.text(FlagId::drawn_order).value_or("topology");
+  if (order == orders.front().name) return drawn_by_topology(call, job, plan);
+  if (const auto checked = check_wishes(call, order); !checked) {
+    return std::unexpected(checked.error());
+  }
+  const auto row = std::ranges::find(orders, order, &DrawnOrder::name);
+  if (row == orders.end()) return drawn_as_listed(order, job);
+  auto placed = placement::place(job.hosts, job.map, {.order = row->order});
+  if (!placed) return std::unexpected(placed.error());
+  return Drawn{*std::move(placed), std::string(row->words)};
 }
 
 std::vector<int> processes_of(const placement::Placement& placement) {
@@ -164,19 +162,20 @@ std::vector<int> processes_of(const placement::Placement& placement) {
 }
 
 // The groups that colours tell apart; nothing without --parallel.
-Result<std::optional<placement::Teams>> teams_of(const DrawOptions& options, const Job& job,
+Result<std::optional<placement::Teams>> teams_of(const Call& call, const Job& job,
                                                  const placement::Placement& drawn,
                                                  const std::optional<placement::Plan>& plan) {
+  const auto groups = call.text(FlagId::groups);
   if (!plan) {
-    if (!options.groups) return std::nullopt;
+    if (!groups) return std::nullopt;
     return usage("--groups", "it chooses among the groups of --parallel, which is not given",
                  "add --parallel tp=8,pp=4 or leave it out");
   }
   std::optional<placement::Kind> kind;
-  if (options.groups) {
-    kind = placement::find_kind(*options.groups);
+  if (groups) {
+    kind = placement::find_kind(*groups);
     if (!kind) {
-      return usage(fmt::format("--groups {}", *options.groups), "there is no such kind",
+      return usage(fmt::format("--groups {}", *groups), "there is no such kind",
                    "there are tp, cp, ep, etp, dp, edp and pp");
     }
   }
@@ -187,17 +186,17 @@ Result<std::optional<placement::Teams>> teams_of(const DrawOptions& options, con
   return teams;
 }
 
-Result<Sketch> sketch_of(const DrawOptions& options, const Job& job, const Drawn& drawn,
+Result<Sketch> sketch_of(const Call& call, const Job& job, const Drawn& drawn,
                          const std::optional<placement::Plan>& plan) {
   const auto tree = placement::place(job.hosts, job.map);
   if (!tree) return std::unexpected(tree.error());
-  const auto teams = teams_of(options, job, drawn.placement, plan);
+  const auto teams = teams_of(call, job, drawn.placement, plan);
   if (!teams) return std::unexpected(teams.error());
   Sketch sketch =
       placement::sketch(*tree, drawn.placement, teams->has_value() ? &**teams : nullptr);
-  const auto told = options::parse_links(options.wishes.plan);
+  const auto told = options::parse_links(options::plan_options(call));
   if (!told) return std::unexpected(told.error());
-  const auto links = placement::links_of(job.map, *told, options.job.nproc_per_node);
+  const auto links = placement::links_of(job.map, *told, job.nproc_per_node);
   if (!links) return std::unexpected(links.error());
   if (!placement::all_links_assumed(*links)) {
     sketch.step_seconds =
@@ -206,62 +205,28 @@ Result<Sketch> sketch_of(const DrawOptions& options, const Job& job, const Drawn
   return sketch;
 }
 
-Result<int> make_picture(const DrawOptions& options, const Environment& environment) {
-  const auto format = format_of(options);
+}  // namespace
+
+Result<int> run_topo_draw(const options::Call& call) {
+  const auto format = format_of(call);
   if (!format) return std::unexpected(format.error());
-  const auto plan = options::parse_plan(options.wishes.plan);
+  const auto plan = options::parse_plan(options::plan_options(call));
   if (!plan) return std::unexpected(plan.error());
-  const auto job = find_job(options.job, environment);
+  const auto job = find_job(call);
   if (!job) return std::unexpected(job.error());
-  const auto drawn = draw_order(options, *job, *plan);
+  const auto drawn = draw_order(call, *job, *plan);
   if (!drawn) return std::unexpected(drawn.error());
-  const auto sketch = sketch_of(options, *job, *drawn, *plan);
+  const auto sketch = sketch_of(call, *job, *drawn, *plan);
   if (!sketch) return std::unexpected(sketch.error());
-  const auto picture = (*format)->text(*sketch, drawn->words, environment);
+  const auto picture = (*format)->text(*sketch, drawn->words, call.environment);
   if (!picture) return std::unexpected(picture.error());
   say_what_is_unknown(drawn->placement.source, drawn->placement.warnings);
-  if (!options.file) return print_bytes(*picture);
-  if (auto written = replace_file(*options.file, *picture); !written) {
+  const auto file = call.text(FlagId::output);
+  if (!file) return print_bytes(*picture);
+  if (auto written = replace_file(*file, *picture); !written) {
     return std::unexpected(written.error());
   }
   return 0;
-}
-
-}  // namespace
-
-int run_topo_draw(const std::vector<std::string>& arguments, const Environment& environment) {
-  DrawOptions options;
-  CLI::App app("A picture of the network's domains and of the ring that the nodes' order makes.",
-               "toprun topo draw");
-  add_job_options(app, options.job);
-  add_processes_option(app, options.job);
-  app.add_option("--order", options.order,
-                 "topology (unless given), given, name, torchrun, or a file with host names: whose "
-                 "ring is drawn")
-      ->type_name("topology|given|name|torchrun|FILE");
-  add_wish_options(app, options.wishes);
-  app.add_option("--groups", options.groups,
-                 "which groups of --parallel have a colour each: tp, cp, ep, etp, dp, edp or pp; "
-                 "the costliest that leave a node unless given")
-      ->type_name("KIND");
-  app.add_option("-o,--output", options.file, "a file: .svg, .png (by rsvg-convert) or .dot")
-      ->type_name("FILE");
-  app.add_option("--format", options.format,
-                 "svg (unless given), png, or dot for Graphviz; goes before the file's suffix")
-      ->type_name("svg|png|dot");
-  app.footer(
-      "Examples:\n"
-      "  toprun topo draw --topology racks.txt -o ring.svg\n"
-      "  toprun topo draw --topology racks.txt --nproc-per-node 8 --parallel tp=8,pp=4 -o "
-      "ring.png\n"
-      "  toprun topo draw --topology racks.txt --order given --format dot | dot -Tpdf > ring.pdf");
-  if (const auto code = parse(app, arguments)) return *code;
-  if (const auto code = fill_as_launched(app, environment, rank_flags)) return *code;
-  if (options.order == "topology") {
-    if (const auto code = fill_wishes_as_launched(app, environment, options.wishes)) return *code;
-  }
-  const auto made = make_picture(options, environment);
-  return made ? *made : give_up(made.error());
 }
 
 }  // namespace toprun::cli

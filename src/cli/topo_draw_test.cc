@@ -27,7 +27,7 @@ TEST_F(Topo, DrawRefusesWhatItCannotDraw) {
       {{"--format", "jpg"}, "--format jpg: jpg is no form of a picture; there are svg, png, dot"},
       {{"--order", "best"}, "there are topology, given, name, torchrun"},
       {{"--order", "name", "--segment", "2"}, "only the topology order respects it"},
-      {{"--nproc-per-node", "0"}, "see toprun topo draw --help"},
+      {{"--nproc-per-node", "0"}, "--nproc-per-node 0: must be a number from 1"},
   };
   for (const auto& [options, text] : rows) {
     std::vector<std::string> arguments = {"draw", "--topology", path};

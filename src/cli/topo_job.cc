@@ -1,14 +1,16 @@
 #include "cli/topo_job.h"
 
-#include <CLI/CLI.hpp>
+#include <malloc.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <memory>
 
 #include "base/console.h"
 #include "base/name_index.h"
-#include "base/print.h"
 #include "base/text.h"
-#include "config/config.h"
+#include "hosts/host_file.h"
 #include "hosts/hostlist.h"
-#include "options/given.h"
 #include "options/values.h"
 #include "scheduler/slurm_variables.h"
 #include "topology/source.h"
@@ -16,53 +18,81 @@
 namespace toprun::cli {
 namespace {
 
-// The list of hosts that the user or Slurm gives, and where it comes from.
-struct HostList {
-  std::string text;
-  std::string source;
-};
+using options::Command;
+using options::FlagId;
 
-std::optional<HostList> host_list(const JobOptions& options, const Environment& environment) {
-  if (options.hosts) return HostList{*options.hosts, "--hosts"};
-  for (const char* variable : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}) {
-    const bool of_step = std::string_view(variable).contains("STEP");
-    if (of_step && scheduler::slurm::in_shell_step(environment)) continue;
-    if (auto list = environment.non_empty(variable)) return HostList{*list, variable};
+// A launch's list may say how many processes a host runs and who logs in there: "a:4,me@b".
+Result<std::vector<placement::Host>> named_hosts(const options::Given& given, int nproc) {
+  const auto named = hosts::parse_hosts(given.value, given.source);
+  if (!named) return std::unexpected(named.error());
+  std::vector<placement::Host> hosts;
+  for (const hosts::NamedHost& host : *named) {
+    hosts.push_back({host.name, host.slots.value_or(nproc)});
   }
-  return std::nullopt;
-}
-
-Result<std::vector<std::string>> expand(const HostList& list) {
-  auto hosts = hosts::expand_hostlist(list.text);
-  if (!hosts) {
-    Error error = hosts.error();
-    error.what = fmt::format("{}: {}", list.source, error.what);
-    return std::unexpected(error);
-  }
-  const auto name_at = [&](std::size_t i) -> std::string_view { return (*hosts)[i]; };
-  NameIndex seen;
-  seen.expect(hosts->size());
-  for (std::size_t i = 0; i < hosts->size(); ++i) {
-    if (!seen.add(name_at(i), i, name_at).second) {
-      return usage(fmt::format("{}: host {} stands twice in the list", list.source, name_at(i)), {},
-                   "name each host once");
-    }
-  }
-  if (hosts->empty()) return usage(list.source + ": the list names no host");
   return hosts;
 }
 
+// A host list, which may be much longer than a launch's.
+Result<std::vector<placement::Host>> listed_hosts(const options::Given& given, int nproc) {
+  auto names = hosts::expand_hostlist(given.value);
+  if (!names) {
+    Error error = names.error();
+    error.what = fmt::format("{}: {}", given.source, error.what);
+    return std::unexpected(error);
+  }
+  if (names->empty()) return usage(given.source + ": the list names no host");
+  const auto name_at = [&](std::size_t i) -> std::string_view { return (*names)[i]; };
+  NameIndex seen;
+  seen.expect(names->size());
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    if (!seen.add(name_at(i), i, name_at).second) {
+      return usage(fmt::format("{}: host {} stands twice in the list", given.source, name_at(i)),
+                   {}, "name each host once");
+    }
+  }
+  std::vector<placement::Host> hosts;
+  hosts.reserve(names->size());
+  for (std::string& name : *names) hosts.push_back({std::move(name), nproc});
+  return hosts;
+}
+
+// Those that the user or Slurm names; none: nobody does.
+Result<std::vector<placement::Host>> hosts_of(const options::Call& call, int nproc) {
+  if (const auto given = call.given(FlagId::hosts)) {
+    const bool as_a_launch = given->value.find_first_of(":@") != std::string::npos;
+    return as_a_launch ? named_hosts(*given, nproc) : listed_hosts(*given, nproc);
+  }
+  for (const char* variable : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST"}) {
+    const bool of_step = std::string_view(variable).contains("STEP");
+    if (of_step && scheduler::slurm::in_shell_step(call.environment)) continue;
+    if (auto list = call.environment.non_empty(variable)) {
+      return listed_hosts({variable, *list, true}, nproc);
+    }
+  }
+  return std::vector<placement::Host>();
+}
+
+// "gpu" in a variable or a file is a number on the launch's nodes only.
+Result<int> processes_of(const options::Call& call) {
+  if (!options::knows(call.command, options::flag_of(FlagId::nproc_per_node, Command::topo_order)))
+    return 1;
+  const auto given = call.given(FlagId::nproc_per_node);
+  const bool is_for_launches = given && !given->is_typed() && !parse_int(given->value);
+  if (!given || is_for_launches) return 1;
+  return options::parse_number(*given, 1, options::max_processes_per_node);
+}
+
 // Only this node's own environment is at hand, so only one member comes with an address.
-topology::Request request_for(const std::vector<std::string>& hosts, const std::string& topology,
-                              const Environment& environment) {
+topology::Request request_for(const std::vector<placement::Host>& hosts,
+                              const std::string& topology, const Environment& environment) {
   topology::Request request{topology, {}, environment};
   request.outside_of_jobs = !environment.non_empty("SLURM_JOB_ID");
   request.members.reserve(hosts.size());
   const std::string own = environment.get("SLURMD_NODENAME").value_or("");
-  for (const std::string& host : hosts) {
+  for (const placement::Host& host : hosts) {
     topology::Member& member = request.members.emplace_back();
-    member.name = host;
-    if (host == own) {
+    member.name = host.name;
+    if (host.name == own) {
       member.address = environment.get("SLURM_TOPOLOGY_ADDR").value_or("");
       member.pattern = environment.get("SLURM_TOPOLOGY_ADDR_PATTERN").value_or("");
     }
@@ -70,89 +100,49 @@ topology::Request request_for(const std::vector<std::string>& hosts, const std::
   return request;
 }
 
-// A value that only a launch can make something of, as "gpu" processes per node.
-bool is_for_launches(const options::Flag& flag, const std::string& value) {
-  return flag.id == options::FlagId::nproc_per_node && !parse_int(value);
-}
-
-Result<void> fill(CLI::App& app, const Environment& environment,
-                  std::span<const options::FlagId> ids) {
-  options::Split given;
-  for (const options::FlagId id : ids) {
-    const options::Flag& flag = options::flag_of(id);
-    const CLI::Option* option = app.get_option(std::string(flag.name));
-    for (const std::string& value : option->results()) given.options.push_back({&flag, value});
+// A network of 100,000 hosts is half a million small blocks of memory, and the process ends with
+// what it prints: memory comes in one large step, in huge pages where the kernel has them, and none
+// of it goes back before. That saves a third of the time, most of it the kernel's.
+void take_memory_in_a_large_step() {
+  constexpr std::size_t step_bytes = 128 << 20;  // addresses, not memory: it comes when it is used
+  constexpr std::size_t huge_page_bytes = 2 << 20;
+  constexpr int never_bytes = 1 << 30;
+  ::mallopt(M_TOP_PAD, step_bytes);
+  ::mallopt(M_TRIM_THRESHOLD, never_bytes);
+  ::mallopt(M_MMAP_THRESHOLD, never_bytes);
+  ::mallopt(M_MXFAST, 0);  // no lists that each large block would go through
+  void* const step = std::malloc(step_bytes);
+  void* first = step;
+  std::size_t left = step_bytes;
+  if (std::align(huge_page_bytes, left - huge_page_bytes, first, left) != nullptr) {
+    ::madvise(first, left, MADV_HUGEPAGE);
   }
-  const auto whole = config::with_config(given, options::Dialect::run, environment);
-  if (!whole) return std::unexpected(whole.error());
-  for (const options::FlagId id : ids) {
-    const options::Flag& flag = options::flag_of(id);
-    CLI::Option* option = app.get_option(std::string(flag.name));
-    if (option->count() > 0) continue;
-    bool any = false;
-    for (const options::Given& value : options::all_given(flag, whole->split, whole->environment)) {
-      if (is_for_launches(flag, value.value)) continue;
-      option->add_result(value.value);
-      any = true;
-    }
-    if (any) option->run_callback();
-  }
-  return {};
+  std::free(step);
 }
 
 }  // namespace
 
-void add_job_options(CLI::App& app, JobOptions& options) {
-  app.add_option(
-         "--topology", options.topology,
-         "auto, slurm, k8s, name:REGEX, or a file: lines HOST /cluster/rack/HOST, TOML, JSON, "
-         "YAML, topology.conf, topology.yaml (FILE:NAME takes one of its topologies), a dump of "
-         "ibnetdiscover; - is standard input")
-      ->type_name("FILE|SOURCE");
-  app.add_option("--hosts", options.hosts,
-                 "the job's hosts, as in n[0-3,7]; else the Slurm allocation's, else the file's")
-      ->type_name("LIST");
-}
-
-void add_processes_option(CLI::App& app, JobOptions& options) {
-  app.add_option("--nproc-per-node,--nproc_per_node", options.nproc_per_node,
-                 "processes per node, 1 unless given")
-      ->type_name("N")
-      ->check(CLI::Range(1, options::max_processes_per_node));
-}
-
-std::optional<int> fill_as_launched(CLI::App& app, const Environment& environment,
-                                    std::span<const options::FlagId> flags) {
-  try {
-    const auto filled = fill(app, environment, flags);
-    return filled ? std::nullopt : std::optional(give_up(filled.error()));
-  } catch (const CLI::ParseError& error) {
-    return give_up(usage(app.get_name(), error.what(), "a variable or a file says so").error());
-  }
-}
-
-Result<Job> find_job(const JobOptions& options, const Environment& environment) {
-  std::vector<std::string> names;
-  if (const auto list = host_list(options, environment)) {
-    auto hosts = expand(*list);
-    if (!hosts) return std::unexpected(hosts.error());
-    names = *std::move(hosts);
-  }
-  auto map = topology::locate(request_for(names, options.topology, environment));
+Result<Job> find_job(const options::Call& call) {
+  take_memory_in_a_large_step();
+  Job job;
+  job.topology = call.text(FlagId::topology).value_or("auto");
+  const auto processes = processes_of(call);
+  if (!processes) return std::unexpected(processes.error());
+  job.nproc_per_node = *processes;
+  auto hosts = hosts_of(call, *processes);
+  if (!hosts) return std::unexpected(hosts.error());
+  job.hosts = *std::move(hosts);
+  auto map = topology::locate(request_for(job.hosts, job.topology, call.environment));
   if (!map) return std::unexpected(map.error());
-  if (names.empty()) {
-    for (const auto& entry : map->hosts) names.push_back(entry.host);
+  job.map = *std::move(map);
+  if (job.hosts.empty()) {
+    for (const auto& entry : job.map.hosts) job.hosts.push_back({entry.host, *processes});
   }
-  if (names.empty()) {
-    return usage("no hosts are known",
-                 map->warnings.empty() ? "this is no Slurm job and no topology file is given"
-                                       : map->warnings.front(),
-                 "give --hosts LIST or --topology FILE");
-  }
-  Job job{{}, *std::move(map)};
-  job.hosts.reserve(names.size());
-  for (std::string& name : names) job.hosts.push_back({std::move(name), options.nproc_per_node});
-  return job;
+  if (!job.hosts.empty()) return job;
+  return usage("no hosts are known",
+               job.map.warnings.empty() ? "this is no Slurm job and no topology file is given"
+                                        : job.map.warnings.front(),
+               "give --hosts LIST or --topology FILE");
 }
 
 void say_what_is_unknown(const std::string& source, const std::vector<std::string>& warnings) {

@@ -1,14 +1,13 @@
 #include "cli/topo_order.h"
 
-#include <CLI/CLI.hpp>
-
 #include "base/console.h"
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
+#include "config/config_file.h"
 #include "hosts/hostlist.h"
-#include "options/values.h"
+#include "options/plan_options.h"
 #include "placement/explain.h"
 #include "placement/formats.h"
 #include "placement/groups.h"
@@ -17,35 +16,27 @@
 namespace toprun::cli {
 namespace {
 
-struct OrderOptions {
-  JobOptions job;
-  WishOptions wishes;
-  std::optional<std::string> format;
-  bool json = false;
-  bool explain = false;
-  std::string explained_host;  // empty: all
-};
+using options::Call;
+using options::FlagId;
 
-Result<const placement::Format*> chosen_format(const OrderOptions& options) {
-  if (!options.format) {
-    return options.json ? placement::find_format("json") : &placement::formats().front();
+Result<const placement::Format*> chosen_format(const Call& call) {
+  const auto given = call.given(FlagId::format);
+  const bool as_json = call.has(FlagId::json);
+  if (!given) return placement::find_format(as_json ? "json" : "table");
+  if (as_json && given->value != "json") {
+    return usage(fmt::format("--json and {}", given->label()), "only one form can be printed",
+                 "leave one of them out");
   }
-  if (options.json && options.format != "json") {
-    return usage(fmt::format("--json and --format {}", *options.format),
-                 "only one form can be printed", "leave one of them out");
-  }
-  if (const auto* format = placement::find_format(*options.format)) return format;
+  if (const auto* format = placement::find_format(given->value)) return format;
   std::vector<std::string> names;
   for (const placement::Format& format : placement::formats()) names.emplace_back(format.name);
-  const auto meant = did_you_mean(*options.format, names);
-  return usage(fmt::format("--format {}", *options.format), "there is no such form",
-               meant ? fmt::format("did you mean {}?", *meant)
-                     : fmt::format("there are {}", join(names, ", ")));
+  return usage(given->label(), "there is no such form",
+               config::nearest_or_all(given->value, names));
 }
 
-Result<void> check_length(const placement::Format& format, const Job& job,
-                          const JobOptions& options) {
-  const auto ranks = job.hosts.size() * static_cast<std::size_t>(options.nproc_per_node);
+Result<void> check_length(const placement::Format& format, const Job& job) {
+  std::size_t ranks = 0;
+  for (const placement::Host& host : job.hosts) ranks += static_cast<std::size_t>(host.nproc);
   if (!format.line_per_rank || ranks <= placement::max_rank_lines) return {};
   return usage(fmt::format("--format {}", format.name),
                fmt::format("{} ranks, at most {} can be listed", ranks, placement::max_rank_lines),
@@ -74,13 +65,13 @@ Result<std::optional<std::size_t>> position_of(const std::string& host,
                meant ? fmt::format("did you mean {}?", *meant) : "topo order lists them");
 }
 
-Result<void> add_explanation(const OrderOptions& options, placement::Placement& placement) {
-  if (!options.explain) return {};
-  const auto position = position_of(options.explained_host, placement);
+Result<void> add_explanation(const Call& call, const Job& job, std::size_t segment,
+                             placement::Placement& placement) {
+  const auto host = call.text(FlagId::explain);
+  if (!host) return {};
+  const auto position = position_of(*host, placement);
   if (!position) return std::unexpected(position.error());
-  placement::explain(
-      placement,
-      {.topology = options.job.topology, .segment = options.wishes.segment, .node = *position});
+  placement::explain(placement, {.topology = job.topology, .segment = segment, .node = *position});
   return {};
 }
 
@@ -93,21 +84,31 @@ int print_explanation(std::string_view format, const placement::Placement& place
   return 0;
 }
 
-Result<int> print_order(const OrderOptions& options, const Environment& environment) {
-  const auto format = chosen_format(options);
+// What a file or a variable says of links is of use with --parallel only.
+options::PlanOptions asked_plan(const Call& call) {
+  options::PlanOptions plan = options::plan_options(call);
+  const auto link = call.given(FlagId::link);
+  if (!plan.parallel && link && !link->is_typed()) plan.links.clear();
+  return plan;
+}
+
+}  // namespace
+
+Result<int> run_topo_order(const options::Call& call) {
+  const auto format = chosen_format(call);
   if (!format) return std::unexpected(format.error());
-  const auto plan = options::parse_order_plan(options.wishes.plan);
+  const auto plan = options::parse_order_plan(asked_plan(call));
   if (!plan) return std::unexpected(plan.error());
-  auto job = find_job(options.job, environment);
+  auto job = find_job(call);
   if (!job) return std::unexpected(job.error());
-  if (auto fits = check_length(**format, *job, options.job); !fits) {
+  if (auto fits = check_length(**format, *job); !fits) {
     return std::unexpected(fits.error());
   }
-  const auto wishes = wishes_of(options.wishes, *plan);
+  const auto wishes = wishes_of(call, *plan);
   if (!wishes) return std::unexpected(wishes.error());
   auto placed = placement::place(job->hosts, std::move(job->map), *wishes);
   if (!placed) return std::unexpected(placed.error());
-  if (auto added = add_explanation(options, *placed); !added) {
+  if (auto added = add_explanation(call, *job, wishes->segment, *placed); !added) {
     return std::unexpected(added.error());
   }
   if (const int code = print_bytes((*format)->text(*placed)); code != 0) return code;
@@ -119,50 +120,6 @@ Result<int> print_order(const OrderOptions& options, const Environment& environm
     say(fmt::format("left out: {}", hosts::compress_hostlist(placed->spare)));
   }
   return 0;
-}
-
-std::string format_names() {
-  std::vector<std::string> names;
-  for (const placement::Format& format : placement::formats()) names.emplace_back(format.name);
-  return join(names, "|");
-}
-
-std::string footer() {
-  std::string text = "Formats:\n";
-  for (const placement::Format& format : placement::formats()) {
-    text += fmt::format("  {:<12}{}\n", format.name, format.help);
-  }
-  return text +
-         "Examples:\n"
-         "  toprun topo order --topology racks.txt --hosts 'n[0-7]' --nproc-per-node 8\n"
-         "  toprun topo order --nproc-per-node 8 --format slurm > order\n"
-         "  SLURM_HOSTFILE=order srun -n 64 ./program  # ranks in that order";
-}
-
-}  // namespace
-
-int run_topo_order(const std::vector<std::string>& arguments, const Environment& environment) {
-  OrderOptions options;
-  CLI::App app("The job's nodes in topology order, with their ranks and what the order saves.",
-               "toprun topo order");
-  add_job_options(app, options.job);
-  add_processes_option(app, options.job);
-  add_wish_options(app, options.wishes);
-  app.add_option("--format", options.format, "one of the formats below, table unless given")
-      ->type_name(format_names());
-  app.add_flag("--json", options.json, "the same as --format json");
-  const auto* explain =
-      app.add_option("--explain", options.explained_host,
-                     "say why each node is where it is, or the one HOST of the job")
-          ->type_name("HOST")
-          ->expected(0, 1);
-  app.footer(footer());
-  if (const auto code = parse(app, arguments)) return *code;
-  if (const auto code = fill_as_launched(app, environment, rank_flags)) return *code;
-  if (const auto code = fill_wishes_as_launched(app, environment, options.wishes)) return *code;
-  options.explain = explain->count() > 0;
-  const auto printed = print_order(options, environment);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

@@ -1,7 +1,5 @@
 #include "cli/topo_score.h"
 
-#include <CLI/CLI.hpp>
-
 #include "base/console.h"
 #include "base/files.h"
 #include "base/print.h"
@@ -14,30 +12,25 @@
 namespace toprun::cli {
 namespace {
 
-struct ScoreOptions {
-  JobOptions job;
-  options::PlanOptions plan;
-  std::optional<std::string> size;
-  std::optional<std::string> order_file;
-  bool json = false;
-};
+using options::Call;
+using options::FlagId;
 
-Result<placement::Terms> terms_of(const ScoreOptions& options, const topology::Map& map) {
+Result<placement::Terms> terms_of(const Call& call, const Job& job) {
   placement::Terms terms;
-  const auto told = options::parse_links(options.plan);
+  const auto told = options::parse_links(options::plan_options(call));
   if (!told) return std::unexpected(told.error());
-  auto links = placement::links_of(map, *told, options.job.nproc_per_node);
+  auto links = placement::links_of(job.map, *told, job.nproc_per_node);
   if (!links) return std::unexpected(links.error());
   terms.links = *std::move(links);
-  if (options.size) {
-    const auto bytes = options::parse_size({"--size", *options.size});
+  if (const auto size = call.given(FlagId::message_size)) {
+    const auto bytes = options::parse_size(*size);
     if (!bytes) return std::unexpected(bytes.error());
     terms.message_bytes = static_cast<double>(*bytes);
   }
-  if (options.order_file) {
-    auto text = read_file(*options.order_file);
+  if (const auto file = call.text(FlagId::scored_order)) {
+    auto text = read_file(*file);
     if (!text) return usage("--order: " + text.error().what, text.error().why);
-    terms.listed = {*options.order_file, *std::move(text)};
+    terms.listed = {*file, *std::move(text)};
   }
   return terms;
 }
@@ -59,16 +52,18 @@ Result<GroupParts> group_parts(const options::PlanOptions& options, const Job& j
                     std::move(table->warnings)};
 }
 
-Result<int> print_score(const ScoreOptions& options, const Environment& environment) {
-  const auto job = find_job(options.job, environment);
+}  // namespace
+
+Result<int> run_topo_score(const options::Call& call) {
+  const auto job = find_job(call);
   if (!job) return std::unexpected(job.error());
-  auto terms = terms_of(options, job->map);
+  auto terms = terms_of(call, *job);
   if (!terms) return std::unexpected(terms.error());
   const auto score = placement::score(job->hosts, job->map, *std::move(terms));
   if (!score) return std::unexpected(score.error());
-  const auto groups = group_parts(options.plan, *job);
+  const auto groups = group_parts(options::plan_options(call), *job);
   if (!groups) return std::unexpected(groups.error());
-  if (options.json) return print_bytes(placement::score_json(*score, groups->json));
+  if (call.has(FlagId::json)) return print_bytes(placement::score_json(*score, groups->json));
   const int code = print(placement::score_text(*score) + groups->text);
   say_what_is_unknown(score->source, groups->text.empty() ? score->warnings : groups->warnings);
   if (!score->levels.empty() && placement::all_links_assumed(score->terms.links)) {
@@ -76,31 +71,6 @@ Result<int> print_score(const ScoreOptions& options, const Environment& environm
         "--link LEVEL=GBPS tells otherwise");
   }
   return code;
-}
-
-}  // namespace
-
-int run_topo_score(const std::vector<std::string>& arguments, const Environment& environment) {
-  ScoreOptions options;
-  CLI::App app("What the order of the nodes costs: as given, by name, torchrun's and toprun's own.",
-               "toprun topo score");
-  add_job_options(app, options.job);
-  add_processes_option(app, options.job);
-  options::add_plan_options(app, options.plan);
-  app.add_option("--size", options.size, "bytes on each node, as in 16M; 64M unless given")
-      ->type_name("SIZE");
-  app.add_option("--order", options.order_file,
-                 "a file with host names, one or a list per line: scores that order too")
-      ->type_name("FILE");
-  app.add_flag("--json", options.json, "one JSON object, toprun.topo_score/1");
-  constexpr std::array flags = {options::FlagId::topology, options::FlagId::nproc_per_node,
-                                options::FlagId::link,     options::FlagId::parallel,
-                                options::FlagId::model,    options::FlagId::traffic};
-  app.footer("Example: toprun topo score --topology racks.txt --hosts 'n[0-7]' --link rack=400");
-  if (const auto code = parse(app, arguments)) return *code;
-  if (const auto code = fill_as_launched(app, environment, flags)) return *code;
-  const auto printed = print_score(options, environment);
-  return printed ? *printed : give_up(printed.error());
 }
 
 }  // namespace toprun::cli

@@ -1,5 +1,3 @@
-#include "cli/topo.h"
-
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
@@ -254,9 +252,18 @@ TEST_F(Topo, TakesWhatALaunchWouldTake) {
   const Environment gpus = {{"TOPRUN_TOPOLOGY", racks}, {"PET_NPROC_PER_NODE", "gpu"}};
   EXPECT_EQ(run({"order", "--format", "hostfile"}, gpus).out,
             "n1 slots=1\nn3 slots=1\nn0 slots=1\nn2 slots=1\n");
+  // Hosts with their own number of processes, and links that only --parallel would use.
+  const Environment hosts = {
+      {"TOPRUN_TOPOLOGY", racks}, {"TOPRUN_HOSTS", "n0,n1:4,me@n2"}, {"TOPRUN_LINK", "rack=400"}};
+  EXPECT_EQ(run({"order", "--format", "hostfile"}, hosts).out,
+            "n1 slots=4\nn0 slots=1\nn2 slots=1\n");
+  // What this verb has for itself under a launch's name is not the launch's.
+  file("toprun/toprun.toml", "topology = '" + racks + "'\nstable = true\nnnodes = 2\n");
+  EXPECT_EQ(run({"order", "--format", "hosts"}, configured).out, "n1\nn3\nn0\nn2\n");
+  EXPECT_EQ(run({"order", "--no-config"}, configured).code, exit_usage);
   const auto wrong = run({"order"}, {{"TOPRUN_TOPOLOGY", racks}, {"TOPRUN_SEGMENT", "0"}});
   EXPECT_EQ(wrong.code, exit_usage);
-  EXPECT_TRUE(wrong.err.contains("--segment")) << wrong.err;
+  EXPECT_TRUE(wrong.err.contains("TOPRUN_SEGMENT=0: must be a number from 1")) << wrong.err;
 }
 
 TEST_F(Topo, HelpsOnStdout) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/testing.h"
-#include "cli/topo.h"
+#include "cli/verbs.h"
 
 // What the tests of `toprun topo` share.
 namespace toprun::cli {
@@ -32,7 +32,9 @@ class Topo : public ::testing::Test {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     Outcome outcome;
-    outcome.code = run_topo(arguments, env);
+    std::vector<std::string> argv = {"toprun", "topo"};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    outcome.code = run_verb(argv, env).value();
     outcome.out = testing::internal::GetCapturedStdout();
     outcome.err = testing::internal::GetCapturedStderr();
     return outcome;

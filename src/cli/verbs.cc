@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 
+#include "base/print.h"
 #include "base/text.h"
 #include "cli/cancel.h"
 #include "cli/cluster.h"
 #include "cli/completion.h"
-#include "cli/config_verb.h"
+#include "cli/config_init.h"
+#include "cli/config_show.h"
 #include "cli/eta.h"
 #include "cli/grow.h"
+#include "cli/help.h"
 #include "cli/jobs.h"
 #include "cli/logs.h"
 #include "cli/manual.h"
@@ -18,52 +21,135 @@
 #include "cli/status.h"
 #include "cli/store.h"
 #include "cli/submit.h"
-#include "cli/topo.h"
+#include "cli/topo_convert.h"
+#include "cli/topo_draw.h"
+#include "cli/topo_order.h"
+#include "cli/topo_score.h"
+#include "cli/topo_show.h"
 #include "cli/version.h"
+#include "config/config.h"
+#include "config/config_file.h"
+#include "options/command_lines.h"
 #include "options/split.h"
 
 namespace toprun::cli {
 namespace {
 
+using options::Command;
+using options::FlagId;
+
 constexpr std::array verbs = {
-    Verb{"submit", "SCRIPT ...", "write a batch job and submit it", run_submit},
-    Verb{"shell", "", "an interactive allocation", run_shell},
-    Verb{"setup", "[PACKAGE...]", "build an environment or an image as a job", run_setup},
-    Verb{"jobs", "", "your jobs that wait and run, and why they wait", run_jobs},
-    Verb{"status", "ID", "what is known of one job", run_status},
-    Verb{"logs", "ID", "what a job has printed; -f until its end", run_logs},
-    Verb{"eta", "[ID]", "when waiting jobs are expected to start", run_eta},
-    Verb{"cancel", "ID...", "end jobs, or send them a signal", run_cancel},
-    Verb{"grow", "ID", "take the nodes that wait into an elastic job", run_grow},
-    Verb{"cluster", "", "partitions, free nodes and GPUs, file systems", run_cluster},
-    Verb{"topo", "VERB ...", "show, order, draw or score a network's nodes", run_topo},
-    Verb{"config", "VERB", "what toprun.toml says; write one", run_config},
-    Verb{"store", "", "serve PyTorch's TCPStore alone", run_store},
-    Verb{"completion", "SHELL", "what makes a shell complete all this", run_completion},
-    Verb{"man", "", "the manual page", run_man},
-    Verb{"help", "[VERB]", "what a verb does and takes", run_help},
-    Verb{"version", "", "which toprun this is, and what is linked in", run_version},
+    Verb{Command::submit, "SCRIPT ...", "write a batch job and submit it", run_submit},
+    Verb{Command::shell, "", "an interactive allocation", run_shell},
+    Verb{Command::setup, "[PACKAGE...]", "build an environment or an image as a job", run_setup},
+    Verb{Command::jobs, "", "your jobs that wait and run, and why they wait", run_jobs},
+    Verb{Command::status, "ID", "what is known of one job", run_status},
+    Verb{Command::logs, "ID", "what a job has printed; -f until its end", run_logs},
+    Verb{Command::eta, "[ID]", "when waiting jobs are expected to start", run_eta},
+    Verb{Command::cancel, "ID...", "end jobs, or send them a signal", run_cancel},
+    Verb{Command::grow, "ID", "take the nodes that wait into an elastic job", run_grow},
+    Verb{Command::cluster, "", "partitions, free nodes and GPUs, file systems", run_cluster},
+    Verb{Command::topo, "VERB ...", "show, order, draw or score a network's nodes", nullptr},
+    Verb{Command::topo_show, "", "the domains of the network and the nodes in them", run_topo_show},
+    Verb{Command::topo_order, "",
+         "the nodes in the order that toprun gives them, for people and programs", run_topo_order},
+    Verb{Command::topo_draw, "", "a picture of the domains and of the ring through them",
+         run_topo_draw},
+    Verb{Command::topo_score, "", "what this order and others cost", run_topo_score},
+    Verb{Command::topo_convert, "", "the network in the words of Slurm or Kubernetes",
+         run_topo_convert},
+    Verb{Command::config, "VERB", "what toprun.toml says; write one", nullptr},
+    Verb{Command::config_show, "", "what counts, and which file or variable says it",
+         run_config_show},
+    Verb{Command::config_init, "", "write a toprun.toml with this cluster's partitions and GPUs",
+         run_config_init},
+    Verb{Command::store, "", "serve PyTorch's TCPStore alone", run_store},
+    Verb{Command::completion, "SHELL", "what makes a shell complete all this", run_completion},
+    Verb{Command::man, "", "the manual page", run_man},
+    Verb{Command::help, "[VERB]", "what a verb does and takes", run_help},
+    Verb{Command::version, "", "which toprun this is, and what is linked in", run_version},
 };
+
+std::string_view name_of(const Verb& verb) {
+  return options::line_of(verb.command).name;
+}
+
+std::vector<std::string> names_of(std::string_view family) {
+  std::vector<std::string> names;
+  for (const Verb* verb : verbs_of(family)) names.emplace_back(last_word_of(*verb));
+  return names;
+}
+
+// -h and --help end the reading of a command line.
+std::optional<int> answer_help(const options::Split& split, Command command) {
+  if (split.options.empty()) return std::nullopt;
+  const FlagId last = split.options.back().flag->id;
+  if (last == FlagId::help_short) return print(short_help(command));
+  return last == FlagId::help ? std::optional(print(full_help(command))) : std::nullopt;
+}
+
+Result<int> run(const AskedVerb& asked, const Environment& environment) {
+  const Verb& verb = *asked.verb;
+  if (verb.run == nullptr) return answer_for(asked);
+  const std::vector<std::string> words(asked.arguments.begin(), asked.arguments.end());
+  if (verb.command == Command::completion) {
+    if (const auto code = answer_shell(words)) return *code;
+  }
+  const auto split = options::split_verb(words, verb.command);
+  if (!split) return std::unexpected(split.error());
+  if (const auto code = answer_help(*split, verb.command)) return *code;
+  auto whole = config::with_config(*split, verb.command, environment);
+  if (!whole) return std::unexpected(whole.error());
+  return verb.run({verb.command, std::move(whole->split), std::move(whole->environment), words});
+}
 
 }  // namespace
 
-std::span<const Verb> all_verbs() {
-  return verbs;
+std::vector<const Verb*> verbs_of(std::string_view family) {
+  std::vector<const Verb*> found;
+  for (const Verb& verb : verbs) {
+    const auto name = words(name_of(verb));
+    if (name.size() == 1 ? family.empty() : name.front() == family) found.push_back(&verb);
+  }
+  return found;
 }
 
-const Verb* find_verb(std::string_view name) {
-  const auto verb = std::ranges::find(verbs, name, &Verb::name);
-  return verb == verbs.end() ? nullptr : &*verb;
+std::string_view last_word_of(const Verb& verb) {
+  return words(name_of(verb)).back();
 }
 
-const Verb* asked_verb(const std::vector<std::string>& argv) {
-  return argv.size() > 1 && !options::is_torchrun(argv) ? find_verb(argv[1]) : nullptr;
+std::optional<AskedVerb> find_verb(std::span<const std::string> words) {
+  std::optional<AskedVerb> found;
+  for (const Verb& verb : verbs) {
+    const auto name = toprun::words(name_of(verb));
+    if (name.size() > words.size() || !std::ranges::equal(name, words.first(name.size()))) continue;
+    found = {&verb, words.subspan(name.size())};  // topo order stands behind topo
+  }
+  return found;
+}
+
+Result<int> answer_for(const AskedVerb& family) {
+  const std::string name(name_of(*family.verb));
+  const std::vector<std::string> known = names_of(name);
+  if (family.arguments.empty()) {
+    return usage(name, "it needs a verb", fmt::format("there are {}", join(known, ", ")));
+  }
+  const std::string& word = family.arguments.front();
+  if (word == "-h" || word == "--help") return print(full_help(family.verb->command));
+  return usage(fmt::format("{} {}", name, word), "there is no such verb",
+               config::nearest_or_all(word, known));
+}
+
+std::optional<int> run_verb(const std::vector<std::string>& argv, const Environment& environment) {
+  if (argv.empty() || options::is_torchrun(argv)) return std::nullopt;
+  const auto asked = find_verb(std::span(argv).subspan(1));
+  if (!asked) return std::nullopt;
+  const auto code = run(*asked, environment);
+  return code ? *code : give_up(code.error());
 }
 
 std::optional<std::string> nearest_verb(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Verb& verb : verbs) names.emplace_back(verb.name);
-  return did_you_mean(name, names);
+  return did_you_mean(name, names_of(""));
 }
 
 }  // namespace toprun::cli

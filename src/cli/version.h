@@ -1,13 +1,10 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "base/environment.h"
+#include "options/call.h"
 
 namespace toprun::cli {
 
 // `toprun version [-v|--sbom]`.
-int run_version(const std::vector<std::string>& arguments, const Environment& environment);
+Result<int> run_version(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -1,7 +1,6 @@
 #include "config/config.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/console.h"
 #include "base/secrets.h"
@@ -14,36 +13,15 @@
 namespace toprun::config {
 namespace {
 
-// An option, and those that say the same in another way or go only without it: who gives one of
-// them has spoken about the other.
-struct Rivals {
-  std::string_view key;
-  std::array<std::string_view, 5> others;
-};
-constexpr std::array rivals = {
-    Rivals{"hosts", {"hostfile", "standalone", "node-rank", "rdzv-endpoint", "master-addr"}},
-    Rivals{"hostfile", {"standalone", "node-rank", "rdzv-endpoint", "master-addr"}},
-    Rivals{"standalone", {"nnodes", "nodes", "node-rank", "rdzv-endpoint", "master-addr"}},
-    Rivals{"nodes", {"nnodes"}},
-    Rivals{"gpus-per-node", {"gpus", "gres"}},
-    Rivals{"gpus", {"gres"}},
-    Rivals{"parallel", {"order", "segment"}},
-    Rivals{"venv", {"conda"}},
-    Rivals{"module", {"no-python"}},
-};
-
-bool are_rivals(std::string_view a, std::string_view b) {
-  return std::ranges::any_of(rivals, [&](const Rivals& row) {
-    const auto names = [&](std::string_view other) {
-      return std::ranges::find(row.others, other) != row.others.end();
-    };
-    return (row.key == a && names(b)) || (row.key == b && names(a));
-  });
+bool names(std::string_view keys, std::string_view key) {
+  const auto each = words(keys);
+  return std::ranges::find(each, key) != each.end();
 }
 
 // What somebody stronger has said already.
 struct Said {
   std::string key;
+  std::string_view rivals;
   std::string value;
   std::string variable = {};  // of -e
   bool is_on = true;          // false: that the option is not to be given
@@ -56,38 +34,39 @@ bool goes_with_all(std::string_view key, std::string_view value) {
   return key == "gres" && scheduler::gpus_in_gres(value) == 0;
 }
 
-bool decides(const Said& said, const ConfigEntry& entry) {
+// `flag`: of the entry.
+bool decides(const Said& said, const ConfigEntry& entry, const options::Flag& flag) {
   if (said.key == entry.key) return said.variable == entry.variable;
   if (!said.is_on || entry.values.empty()) return false;
   if (goes_with_all(said.key, said.value)) return false;
   if (goes_with_all(entry.key, entry.values.front())) return false;
-  return are_rivals(said.key, entry.key);
+  return names(said.rivals, entry.key) || names(flag.rivals, said.key);
 }
 
 std::string variable_in(const options::Flag& flag, const std::string& value) {
   return flag.id == options::FlagId::env ? value.substr(0, value.find('=')) : "";
 }
 
-std::optional<Said> said_by_variable(const options::Flag& flag, options::Dialect dialect,
+std::optional<Said> said_by_variable(const options::Flag& flag, options::Command command,
                                      const Environment& environment) {
-  const auto set = variable_for(flag, dialect, environment);
+  const auto set = variable_for(flag, command, environment);
   if (!set) return std::nullopt;
   const bool may_be_off = flag.is_switch() && flag.id != options::FlagId::slurm_option;
   const bool is_on = !may_be_off || options::parse_switch({set->name, set->value}).value_or(true);
-  return Said{options::key_of(flag), set->value, {}, is_on};
+  return Said{options::key_of(flag), flag.rivals, set->value, {}, is_on};
 }
 
-std::vector<Said> said_by_call(const options::Split& split, options::Dialect dialect,
+std::vector<Said> said_by_call(const options::Split& split, options::Command command,
                                const Environment& environment) {
   std::vector<Said> said;
   for (const options::GivenOption& option : split.options) {
-    if (option.flag->name.empty()) continue;
-    said.push_back(
-        {options::key_of(*option.flag), option.value, variable_in(*option.flag, option.value)});
+    if (option.flag->name.empty() || option.flag->group == options::Group::of_verb) continue;
+    said.push_back({options::key_of(*option.flag), option.flag->rivals, option.value,
+                    variable_in(*option.flag, option.value)});
   }
   for (const options::Flag& flag : options::all_flags()) {
-    if (flag.name.empty() || !options::knows(dialect, flag)) continue;
-    if (auto one = said_by_variable(flag, dialect, environment)) said.push_back(*std::move(one));
+    if (flag.name.empty() || !options::knows(command, flag)) continue;
+    if (auto one = said_by_variable(flag, command, environment)) said.push_back(*std::move(one));
   }
   return said;
 }
@@ -125,8 +104,8 @@ std::unexpected<Error> no_such_profile(const Config& config, const std::string& 
 }
 
 // A job runs on the nodes that its engine gives, whatever hosts a project has without one.
-bool is_for(options::Dialect dialect, options::FlagId id) {
-  return dialect != options::Dialect::submit ||
+bool is_for(options::Command command, options::FlagId id) {
+  return command != options::Command::submit ||
          (id != options::FlagId::hosts && id != options::FlagId::host_file);
 }
 
@@ -153,9 +132,9 @@ void tell_ignored(const Config& config) {
 }  // namespace
 
 // sbatch takes a switch's variable for given once it is there, whatever its value.
-std::optional<SetVariable> variable_for(const options::Flag& flag, options::Dialect dialect,
+std::optional<SetVariable> variable_for(const options::Flag& flag, options::Command command,
                                         const Environment& environment) {
-  const std::string variable = options::variable_of(flag, dialect);
+  const std::string variable = options::variable_of(flag, command);
   if (flag.id == options::FlagId::slurm_option && (flag.is_switch() || flag.value_optional)) {
     if (variable.empty() || !environment.has(variable)) return std::nullopt;
     return SetVariable{variable, {}};
@@ -192,18 +171,21 @@ Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
 
 std::vector<options::GivenOption> options_of(const Config& config,
                                              const std::optional<ChosenProfile>& profile,
-                                             const options::Split& split, options::Dialect dialect,
+                                             const options::Split& split, options::Command command,
                                              const Environment& environment) {
-  std::vector<Said> said = said_by_call(split, dialect, environment);
+  std::vector<Said> said = said_by_call(split, command, environment);
   std::vector<options::GivenOption> options;
   for (const Layer& layer : layers_of(config, profile)) {
     std::vector<Said> by_this;
     for (const ConfigEntry& entry : *layer.table) {
-      const options::Flag* flag = options::find_flag("--" + entry.key, dialect);
-      if (flag == nullptr || !is_for(dialect, flag->id)) continue;
-      if (std::ranges::any_of(said, [&](const Said& one) { return decides(one, entry); })) continue;
+      const options::Flag* flag = options::find_flag("--" + entry.key, command);
+      if (flag == nullptr || flag->group == options::Group::of_verb) continue;
+      if (!is_for(command, flag->id)) continue;
+      if (std::ranges::any_of(said, [&](const Said& one) { return decides(one, entry, *flag); }))
+        continue;
       const bool is_on = !entry.values.empty();
-      by_this.push_back({entry.key, is_on ? entry.values.front() : "", entry.variable, is_on});
+      by_this.push_back(
+          {entry.key, flag->rivals, is_on ? entry.values.front() : "", entry.variable, is_on});
       const std::string origin =
           topology::at_line(*layer.label, static_cast<std::size_t>(entry.line));
       for (const std::string& value : entry.values) options.push_back({flag, value, origin});
@@ -249,9 +231,12 @@ std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options
   return hidden;
 }
 
-Result<WithConfig> with_config(const options::Split& split, options::Dialect dialect,
+Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment) {
   WithConfig out{split, environment};
+  const bool has_files = options::knows(command, options::flag_of(options::FlagId::no_config)) &&
+                         command != options::Command::config_show;
+  if (!has_files) return out;
   const auto reads = reads_config(split, environment);
   if (!reads) return std::unexpected(reads.error());
   if (!*reads) return out;
@@ -262,7 +247,7 @@ Result<WithConfig> with_config(const options::Split& split, options::Dialect dia
   tell_ignored(*config);
   const auto profile = choose_profile(*config, split, environment);
   if (!profile) return std::unexpected(profile.error());
-  auto options = options_of(*config, *profile, split, dialect, environment);
+  auto options = options_of(*config, *profile, split, command, environment);
   if (is_verbose(split.options) || is_verbose(options)) tell(options);
   hide_secrets(options, out.environment);
   out.split.options.insert(out.split.options.begin(), std::make_move_iterator(options.begin()),

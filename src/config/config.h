@@ -22,8 +22,8 @@ struct SetVariable {
   std::string value;
 };
 
-// The variable that gives this option its value in this call, as the dialect reads it. Pure.
-std::optional<SetVariable> variable_for(const options::Flag& flag, options::Dialect dialect,
+// The variable that gives this option its value in this call, as the command reads it. Pure.
+std::optional<SetVariable> variable_for(const options::Flag& flag, options::Command command,
                                         const Environment& environment);
 
 // --profile, else its variable, else the strongest file's default-profile. Pure. Error (exit 2): no
@@ -33,13 +33,13 @@ Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
                                                     const Environment& environment);
 
 // The options that files give to this call: those that neither the command line nor a variable
-// gives, and that the dialect knows. Pure. Of the files' tables, profiles go before what stands
+// gives, and that the command knows. Pure. Of the files' tables, profiles go before what stands
 // outside of them, and then the stronger file before the weaker. The strongest that has a key
 // decides about it; `env` is decided about variable by variable. Two options that say one thing in
 // two ways, as hosts and hostfile, count as one key between tables.
 std::vector<options::GivenOption> options_of(const Config& config,
                                              const std::optional<ChosenProfile>& profile,
-                                             const options::Split& split, options::Dialect dialect,
+                                             const options::Split& split, options::Command command,
                                              const Environment& environment);
 
 // Whether this call reads configuration at all: not under torchrun's name, not with --no-config,
@@ -61,8 +61,9 @@ std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options
 
 // Finds and reads the files, says on stderr which of them are ignored and why, and puts what they
 // give before the options of the command line; with --verbose says what that is. All that reads
-// `split` then treats both alike.
-Result<WithConfig> with_config(const options::Split& split, options::Dialect dialect,
+// `split` then treats both alike. Nothing is read for a command that knows no --no-config, nor
+// for config show, which tells what files would give to another.
+Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 
 // As a file would write it, secrets left out: "true" of a switch.

@@ -15,37 +15,30 @@ namespace {
 
 using topology::at;
 
-constexpr std::array dialects = {options::Dialect::run, options::Dialect::submit,
-                                 options::Dialect::shell, options::Dialect::setup};
 constexpr std::string_view profile_key = "profile";
 constexpr std::string_view default_profile_key = "default-profile";
 
-// What one call means and no project: what it prints instead of running, which job it is about,
-// where configuration comes from, which of several nodes this is.
-constexpr std::array of_one_call = {
-    options::FlagId::help,      options::FlagId::version,     options::FlagId::print_completion,
-    options::FlagId::dry_run,   options::FlagId::job_dry_run, options::FlagId::attach,
-    options::FlagId::after,     options::FlagId::profile,     options::FlagId::config_file,
-    options::FlagId::no_config, options::FlagId::node_rank,   options::FlagId::force,
-    options::FlagId::image_from};
-
-bool is_of_one_call(const options::Flag& flag) {
-  return flag.group == options::Group::plugins ||
-         std::ranges::find(of_one_call, flag.id) != of_one_call.end();
+bool is_key(const options::Flag& flag) {
+  return !flag.name.empty() && !flag.of_one_call && flag.group != options::Group::of_verb;
 }
 
+// The option of this key, or the one of this name that no file gives.
 const options::Flag* flag_for(std::string_view key) {
-  for (const options::Dialect dialect : dialects) {
-    if (const options::Flag* flag = options::find_flag(fmt::format("--{}", key), dialect))
-      return flag;
+  std::string name = fmt::format("--{}", key);
+  std::ranges::replace(name, '_', '-');
+  const options::Flag* found = nullptr;
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.name != name) continue;
+    if (is_key(flag)) return &flag;
+    found = &flag;
   }
-  return nullptr;
+  return found;
 }
 
 std::vector<std::string> all_keys() {
   std::vector<std::string> keys = {std::string(profile_key), std::string(default_profile_key)};
   for (const options::Flag& flag : options::all_flags()) {
-    if (!flag.name.empty() && !is_of_one_call(flag)) keys.push_back(options::key_of(flag));
+    if (is_key(flag)) keys.push_back(options::key_of(flag));
   }
   return keys;
 }
@@ -58,14 +51,6 @@ std::optional<std::string> nearest_key(std::string_view key) {
     if (key.size() >= least_beginning && whole.starts_with(key)) return whole;
   }
   return did_you_mean(key, keys);
-}
-
-// May be given several times, each with a value of its own.
-bool is_repeatable(const options::Flag& flag) {
-  constexpr std::array flags = {options::FlagId::env,           options::FlagId::modules,
-                                options::FlagId::slurm_arg,     options::FlagId::bind,
-                                options::FlagId::container_env, options::FlagId::requirement};
-  return std::ranges::find(flags, flag.id) != flags.end();
 }
 
 // One value holds several, separated by commas.
@@ -191,7 +176,7 @@ Result<void> Reader::take(ConfigTable& table, const toml::key& key, const toml::
                      ? fmt::format("did you mean {}?", *near)
                      : "keys are long options without dashes: toprun --help, toprun submit --help");
   }
-  if (is_of_one_call(*flag)) {
+  if (!is_key(*flag)) {
     return usage(where(key.source()), fmt::format("{} is no key of a file", name),
                  fmt::format("say {} on the command line", flag->name));
   }
@@ -246,7 +231,7 @@ Values Reader::values_of(const options::Flag& flag, const toml::node& node) {
     if (!text) return std::unexpected(std::move(text.error()));
     return std::vector{*std::move(text)};
   }
-  if (!is_repeatable(flag) && !is_list(flag)) {
+  if (!flag.repeatable && !is_list(flag)) {
     return refuse(flag, node, fmt::format("write one value: {}", flag.value));
   }
   std::vector<std::string> values;
@@ -255,7 +240,7 @@ Values Reader::values_of(const options::Flag& flag, const toml::node& node) {
     if (!text) return std::unexpected(std::move(text.error()));
     values.push_back(doubles_commas(flag) ? with_doubled_commas(*text) : *std::move(text));
   }
-  if (is_repeatable(flag) || values.empty()) return values;
+  if (flag.repeatable || values.empty()) return values;
   return std::vector{join(values, ",")};
 }
 

@@ -23,10 +23,10 @@ Config config_of(const std::vector<Text>& texts) {
   return config;
 }
 
-options::Split split_of(std::string_view line, options::Dialect dialect) {
+options::Split split_of(std::string_view line, options::Command command) {
   std::vector<std::string> argv;
   for (const std::string_view word : words(line)) argv.emplace_back(word);
-  auto split = options::split_verb(argv, dialect);
+  auto split = options::split_verb(argv, command);
   EXPECT_TRUE(split) << split.error().line();
   return *split;
 }
@@ -34,14 +34,14 @@ options::Split split_of(std::string_view line, options::Dialect dialect) {
 // The words that files add to a call, with their origins.
 std::string added(const std::vector<Text>& texts, std::string_view line,
                   const Environment& environment = {},
-                  options::Dialect dialect = options::Dialect::run) {
+                  options::Command command = options::Command::run) {
   const Config config = config_of(texts);
-  const options::Split split = split_of(line, dialect);
+  const options::Split split = split_of(line, command);
   const auto profile = choose_profile(config, split, environment);
   if (!profile) return profile.error().line();
   std::vector<std::string> all;
   for (const options::GivenOption& option :
-       options_of(config, *profile, split, dialect, environment)) {
+       options_of(config, *profile, split, command, environment)) {
     all.push_back(fmt::format("{} ({})", options::word_of(option), option.origin));
   }
   return join(all, ", ");
@@ -112,49 +112,49 @@ TEST(Config, WhoSaysOneThingHasSpokenAboutItsRivals) {
     std::string file;
     std::string_view line;
     Environment environment;
-    options::Dialect dialect;
+    options::Command command;
     std::string_view added;
   };
   const Row rows[] = {
-      {"hostfile = '/h'", "--hosts a s", {}, options::Dialect::run, ""},
-      {"hosts = 'a'", "s", {{"TOPRUN_HOSTFILE", "/h"}}, options::Dialect::run, ""},
-      {"conda = 'c'", "--venv e s", {}, options::Dialect::run, ""},
-      {"nodes = 8", "--nnodes 4 s", {}, options::Dialect::submit, ""},
-      {"nnodes = 8", "--nodes 4 s", {}, options::Dialect::submit, ""},
-      {"gpus-per-node = 8", "--gpus 4 s", {}, options::Dialect::submit, ""},
-      {"gpus-per-node = 8", "--gres gpu:4,nic:1 s", {}, options::Dialect::submit, ""},
+      {"hostfile = '/h'", "--hosts a s", {}, options::Command::run, ""},
+      {"hosts = 'a'", "s", {{"TOPRUN_HOSTFILE", "/h"}}, options::Command::run, ""},
+      {"conda = 'c'", "--venv e s", {}, options::Command::run, ""},
+      {"nodes = 8", "--nnodes 4 s", {}, options::Command::submit, ""},
+      {"nnodes = 8", "--nodes 4 s", {}, options::Command::submit, ""},
+      {"gpus-per-node = 8", "--gpus 4 s", {}, options::Command::submit, ""},
+      {"gpus-per-node = 8", "--gres gpu:4,nic:1 s", {}, options::Command::submit, ""},
       {"gpus-per-node = 8",
        "--gres nic:1 s",
        {},
-       options::Dialect::submit,
+       options::Command::submit,
        "--gpus-per-node=8 (f:1)"},
-      {"gres = 'gpu:2'", "--gpus-per-node 8", {}, options::Dialect::shell, ""},
-      {"parallel = 'tp=8'", "--order name s", {}, options::Dialect::run, ""},
+      {"gres = 'gpu:2'", "--gpus-per-node 8", {}, options::Command::shell, ""},
+      {"parallel = 'tp=8'", "--order name s", {}, options::Command::run, ""},
       {"parallel = 'tp=8'",
        "--order topology s",
        {},
-       options::Dialect::run,
+       options::Command::run,
        "--parallel=tp=8 (f:1)"},
       {"order = 'topology'",
        "--parallel tp=8 s",
        {},
-       options::Dialect::run,
+       options::Command::run,
        "--order=topology (f:1)"},
-      {"order = 'name'", "--parallel tp=8 s", {}, options::Dialect::run, ""},
-      {"nnodes = 8", "--standalone s", {}, options::Dialect::run, ""},
-      {"standalone = true", "--rdzv-endpoint h s", {}, options::Dialect::run, ""},
-      {"hosts = 'a'", "--node-rank 0 --master-addr h s", {}, options::Dialect::run, ""},
-      {"hosts = 'a'", "--nnodes 1 s", {}, options::Dialect::run, "--hosts=a (f:1)"},
-      {"nnodes = 8", "s", {{"PET_STANDALONE", "0"}}, options::Dialect::run, "--nnodes=8 (f:1)"},
+      {"order = 'name'", "--parallel tp=8 s", {}, options::Command::run, ""},
+      {"nnodes = 8", "--standalone s", {}, options::Command::run, ""},
+      {"standalone = true", "--rdzv-endpoint h s", {}, options::Command::run, ""},
+      {"hosts = 'a'", "--node-rank 0 --master-addr h s", {}, options::Command::run, ""},
+      {"hosts = 'a'", "--nnodes 1 s", {}, options::Command::run, "--hosts=a (f:1)"},
+      {"nnodes = 8", "s", {{"PET_STANDALONE", "0"}}, options::Command::run, "--nnodes=8 (f:1)"},
       // In one table they stand as they are: the checks of a command line are theirs too.
       {"hosts = 'a'\nhostfile = '/h'",
        "s",
        {},
-       options::Dialect::run,
+       options::Command::run,
        "--hostfile=/h (f:2), --hosts=a (f:1)"},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(added({{"f", row.file}}, row.line, row.environment, row.dialect), row.added)
+    EXPECT_EQ(added({{"f", row.file}}, row.line, row.environment, row.command), row.added)
         << row.file << ' ' << row.line;
   }
   EXPECT_EQ(added({{"p", "venv = '/e'"}, {"u", "conda = 'c'"}}, "s"), "--venv=/e (p:1)");
@@ -163,20 +163,20 @@ TEST(Config, WhoSaysOneThingHasSpokenAboutItsRivals) {
 
 TEST(Config, EachVerbTakesTheKeysThatItKnows) {
   const std::vector<Text> file = {{"f", "nodes = 2\ntee = 3\nverbose = true\nwait = true"}};
-  EXPECT_EQ(added(file, "s", {}, options::Dialect::run), "--tee=3 (f:2), --verbose (f:3)");
-  EXPECT_EQ(added(file, "s", {}, options::Dialect::submit),
+  EXPECT_EQ(added(file, "s", {}, options::Command::run), "--tee=3 (f:2), --verbose (f:3)");
+  EXPECT_EQ(added(file, "s", {}, options::Command::submit),
             "--nodes=2 (f:1), --tee=3 (f:2), --verbose (f:3), --wait (f:4)");
-  EXPECT_EQ(added(file, "", {}, options::Dialect::shell), "--nodes=2 (f:1), --verbose (f:3)");
-  EXPECT_EQ(added({{"f", "hosts = 'a'"}}, "s", {}, options::Dialect::submit), "");
+  EXPECT_EQ(added(file, "", {}, options::Command::shell), "--nodes=2 (f:1), --verbose (f:3)");
+  EXPECT_EQ(added({{"f", "hosts = 'a'"}}, "s", {}, options::Command::submit), "");
 }
 
 TEST(Config, SlurmsOwnVariablesGoBeforeAFile) {
   const std::vector<Text> file = {{"f", "partition = 'p'\nexclusive = true"}};
   const Environment environment = {{"SBATCH_PARTITION", "x"}, {"SBATCH_EXCLUSIVE", ""}};
-  EXPECT_EQ(added(file, "s", environment, options::Dialect::submit), "");
-  EXPECT_EQ(added(file, "", environment, options::Dialect::shell),
+  EXPECT_EQ(added(file, "s", environment, options::Command::submit), "");
+  EXPECT_EQ(added(file, "", environment, options::Command::shell),
             "--exclusive (f:2), --partition=p (f:1)");
-  EXPECT_EQ(added(file, "", {{"SALLOC_PARTITION", "x"}}, options::Dialect::shell),
+  EXPECT_EQ(added(file, "", {{"SALLOC_PARTITION", "x"}}, options::Command::shell),
             "--exclusive (f:2)");
 }
 
@@ -202,7 +202,7 @@ TEST(Config, WhoReadsNone) {
        "them out"},
   };
   for (const Row& row : rows) {
-    const auto reads = reads_config(split_of(row.line, options::Dialect::run), row.environment);
+    const auto reads = reads_config(split_of(row.line, options::Command::run), row.environment);
     EXPECT_EQ(!reads ? reads.error().line() : *reads ? "yes" : "no", row.expected);
   }
   const auto torchrun = options::split({"torchrun", "s"});
@@ -210,9 +210,9 @@ TEST(Config, WhoReadsNone) {
 }
 
 TEST(Config, SecretsTravelInTheEnvironment) {
-  const options::Split split = split_of("s", options::Dialect::run);
+  const options::Split split = split_of("s", options::Command::run);
   auto options = options_of(config_of({{"f", "env = { HF_TOKEN = 'x', A = '1' }"}}), std::nullopt,
-                            split, options::Dialect::run, {});
+                            split, options::Command::run, {});
   Environment environment = {{"HF_TOKEN", "old"}};
   hide_secrets(options, environment);
   ASSERT_EQ(options.size(), 2u);
@@ -232,23 +232,23 @@ TEST(Config, SecretsAreNotShown) {
       {"fold = true", "true"}};
   for (const auto& [text, shown] : rows) {
     const auto options =
-        options_of(config_of({{"f", text}}), std::nullopt, split_of("s", options::Dialect::run),
-                   options::Dialect::run, {});
+        options_of(config_of({{"f", text}}), std::nullopt, split_of("s", options::Command::run),
+                   options::Command::run, {});
     EXPECT_EQ(shown_value(options.at(0)), shown);
   }
 }
 
 // Files' options in front of the line's own, as with_config() puts them there.
-options::Split with_file(const std::string& text, std::string_view line, options::Dialect dialect) {
-  options::Split split = split_of(line, dialect);
-  const auto options = options_of(config_of({{"f", text}}), std::nullopt, split, dialect, {});
+options::Split with_file(const std::string& text, std::string_view line, options::Command command) {
+  options::Split split = split_of(line, command);
+  const auto options = options_of(config_of({{"f", text}}), std::nullopt, split, command, {});
   split.options.insert(split.options.begin(), options.begin(), options.end());
   return split;
 }
 
 TEST(Config, AgentsGetTheWordsThatFilesGave) {
   const options::Split split =
-      with_file("tee = 3\nfold = true", "--role r s.py a", options::Dialect::run);
+      with_file("tee = 3\nfold = true", "--role r s.py a", options::Command::run);
   EXPECT_EQ(join(words_with_config({"toprun", "--role", "r", "s.py", "a"}, split), " "),
             "toprun --fold --tee=3 --role r s.py a");
   EXPECT_EQ(join(words_with_config({"toprun", "run", "--role", "r", "s.py", "a"}, split), " "),
@@ -271,7 +271,7 @@ TEST(Config, ErrorsNameTheFilesLine) {
   };
   for (const Row& row : rows) {
     const auto options =
-        options::run_options(with_file(row.text, "s.py", options::Dialect::run), {"toprun", "s.py"},
+        options::run_options(with_file(row.text, "s.py", options::Command::run), {"toprun", "s.py"},
                              {}, [](const std::string&) { return true; });
     ASSERT_FALSE(options) << row.text;
     EXPECT_TRUE(options.error().line().starts_with(row.error)) << options.error().line();
@@ -281,7 +281,7 @@ TEST(Config, ErrorsNameTheFilesLine) {
 
 TEST(Config, AFilesNodeCountIsNotTheCommandLines) {
   const auto options =
-      options::run_options(with_file("nnodes = 1", "s.py", options::Dialect::run),
+      options::run_options(with_file("nnodes = 1", "s.py", options::Command::run),
                            {"toprun", "s.py"}, {}, [](const std::string&) { return true; });
   ASSERT_TRUE(options);
   EXPECT_EQ(options->options.nnodes.value, 1);

@@ -21,19 +21,6 @@ using scheduler::JobRequest;
 
 constexpr std::string_view default_log_dir = "logs";
 
-// Letters of sbatch whose options have a name here.
-struct Letter {
-  char letter;
-  std::string_view name;
-};
-constexpr std::array letters = {
-    Letter{'A', "--account"},    Letter{'a', "--array"},         Letter{'b', "--begin"},
-    Letter{'C', "--constraint"}, Letter{'c', "--cpus-per-task"}, Letter{'D', "--chdir"},
-    Letter{'d', "--dependency"}, Letter{'e', "--error"},         Letter{'G', "--gpus"},
-    Letter{'J', "--job-name"},   Letter{'N', "--nodes"},         Letter{'o', "--output"},
-    Letter{'p', "--partition"},  Letter{'q', "--qos"},           Letter{'t', "--time"},
-    Letter{'w', "--nodelist"},   Letter{'x', "--exclude"}};
-
 // What would make sbatch do something else than submit the script and print its number.
 constexpr std::array<std::string_view, 9> not_for_scripts = {
     "--wrap", "--quiet", "-Q", "--parsable", "--test-only", "--wait", "-W", "--help", "--version"};
@@ -70,14 +57,14 @@ std::optional<JobOption> from_variable(const options::Flag& flag, const std::str
 }
 
 Result<void> add_slurm_options(JobRequest& request, const options::Split& split,
-                               options::Dialect dialect, const Environment& environment) {
+                               options::Command command, const Environment& environment) {
   for (const options::Flag& flag : options::all_flags()) {
-    if (flag.id != options::FlagId::slurm_option || !options::knows(dialect, flag)) continue;
+    if (flag.id != options::FlagId::slurm_option || !options::knows(command, flag)) continue;
     const options::GivenOption* given = last_of(split, flag);
     if (given == nullptr) {
       // salloc reads its variables itself.
-      if (dialect == options::Dialect::shell) continue;
-      if (auto set = from_variable(flag, options::variable_of(flag, dialect), environment)) {
+      if (command == options::Command::shell) continue;
+      if (auto set = from_variable(flag, options::variable_of(flag, command), environment)) {
         request.options.push_back(*std::move(set));
       }
       continue;
@@ -99,8 +86,17 @@ std::string with_equals(std::string word) {
   return word;
 }
 
+// sbatch's long name of a letter; empty: it has none here.
+std::string_view name_of_letter(char letter) {
+  if (letter == 'e') return "--error";  // not its letter here, see -e K=V
+  for (const options::Flag& flag : options::all_flags()) {
+    if (flag.id == options::FlagId::slurm_option && flag.letter == letter) return flag.name;
+  }
+  return {};
+}
+
 Result<void> check_raw(const std::string& word, const std::string& label,
-                       options::Dialect dialect) {
+                       options::Command command) {
   if (!word.starts_with('-') || word.size() < 2) {
     return usage(label, "is no option of sbatch", "write it as --slurm-arg=--nice=100");
   }
@@ -109,21 +105,20 @@ Result<void> check_raw(const std::string& word, const std::string& label,
     return usage(label, "toprun writes the script and reads what sbatch answers", "leave it out");
   }
   std::string_view known;
-  if (const options::Flag* flag = options::find_flag(name, dialect)) known = flag->name;
-  const auto letter = std::ranges::find(letters, word[1], &Letter::letter);
-  if (word[1] != '-' && letter != letters.end()) known = letter->name;
+  if (const options::Flag* flag = options::find_flag(name, command)) known = flag->name;
+  if (word[1] != '-') known = name_of_letter(word[1]);
   if (known.empty()) return {};
   return usage(label, "toprun knows this one itself", fmt::format("say {}", known));
 }
 
 Result<void> add_raw_options(JobRequest& request, const options::Split& split,
-                             options::Dialect dialect) {
+                             options::Command command) {
   for (const options::GivenOption& given : split.options) {
     if (given.flag->id != options::FlagId::slurm_arg) continue;
     std::string word = with_equals(given.value);
     const std::string label =
         given.origin.empty() ? "--slurm-arg=" + word : options::as_given(given).label();
-    if (auto fine = check_raw(word, label, dialect); !fine) return fine;
+    if (auto fine = check_raw(word, label, command); !fine) return fine;
     request.raw_options.push_back(std::move(word));
   }
   return {};
@@ -163,13 +158,13 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
   return {};
 }
 
-Result<DryRun> dry_run_of(const options::Split& split, options::Dialect dialect) {
+Result<DryRun> dry_run_of(const options::Split& split, options::Command command) {
   const options::GivenOption* given =
       last_of(split, options::flag_of(options::FlagId::job_dry_run));
   if (given == nullptr) return DryRun::no;
   if (given->value.empty() || given->value == "client") return DryRun::client;
-  if (given->value == "server" && dialect == options::Dialect::submit) return DryRun::server;
-  return usage("--dry-run=" + given->value, dialect == options::Dialect::submit
+  if (given->value == "server" && command == options::Command::submit) return DryRun::server;
+  return usage("--dry-run=" + given->value, command == options::Command::submit
                                                 ? "must be client or server"
                                                 : "salloc has no test: only client is possible");
 }
@@ -187,7 +182,7 @@ void add_run_words(JobRequest& request, const options::Split& split) {
     const options::FlagId id = option.flag->id;
     const bool names_the_jobs_folder =
         id == options::FlagId::log_dir && option.value != options::null_device;
-    if (!options::knows(options::Dialect::run, *option.flag) || names_the_jobs_folder) continue;
+    if (!options::knows(options::Command::run, *option.flag) || names_the_jobs_folder) continue;
     if (!is_about_config(id)) request.run_options.push_back(options::word_of(option));
   }
 }
@@ -250,13 +245,13 @@ bool keeps_rank_files(const plan::Options& run, const options::Split& split) {
          !run.duplicate_stderr_filters.empty() || !run.tee.empty() || !run.redirects.empty();
 }
 
-Result<SubmitOptions> common_options(const options::Split& split, options::Dialect dialect,
+Result<SubmitOptions> common_options(const options::Split& split, options::Command command,
                                      const Environment& environment) {
   SubmitOptions out;
-  auto done = add_slurm_options(out.request, split, dialect, environment);
-  if (done) done = add_raw_options(out.request, split, dialect);
+  auto done = add_slurm_options(out.request, split, command, environment);
+  if (done) done = add_raw_options(out.request, split, command);
   if (!done) return std::unexpected(std::move(done.error()));
-  const auto dry_run = dry_run_of(split, dialect);
+  const auto dry_run = dry_run_of(split, command);
   if (!dry_run) return std::unexpected(dry_run.error());
   out.dry_run = *dry_run;
   out.verbose = is_given(split, options::FlagId::verbose);
@@ -273,7 +268,7 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   if (on != nullptr && on->value != "slurm") {
     return usage(options::as_given(*on).label(), "toprun submits to slurm", "say --on slurm");
   }
-  auto out = common_options(split, options::Dialect::submit, environment);
+  auto out = common_options(split, options::Command::submit, environment);
   if (!out) return out;
   auto run = options::run_options(split, arguments, environment, is_file);
   if (!run) return std::unexpected(std::move(run.error()));
@@ -307,7 +302,7 @@ Result<SubmitOptions> submit_options(const options::Split& split,
 
 Result<SubmitOptions> setup_job_options(const options::Split& split,
                                         const Environment& environment) {
-  auto out = common_options(split, options::Dialect::setup, environment);
+  auto out = common_options(split, options::Command::setup, environment);
   if (!out) return out;
   if (auto added = add_dependencies(out->request, split); !added) {
     return std::unexpected(added.error());
@@ -326,7 +321,7 @@ Result<SubmitOptions> shell_options(const options::Split& split, const Environme
     return usage("toprun shell " + *split.script, "a shell takes no script",
                  "run it in the shell, or say toprun submit");
   }
-  auto out = common_options(split, options::Dialect::shell, environment);
+  auto out = common_options(split, options::Command::shell, environment);
   if (!out) return out;
   if (const options::GivenOption* attach =
           last_of(split, options::flag_of(options::FlagId::attach))) {

@@ -10,13 +10,13 @@ namespace {
 
 Result<SubmitOptions> submit(const std::vector<std::string>& words,
                              const Environment& environment = {}) {
-  const auto split = options::split_verb(words, options::Dialect::submit);
+  const auto split = options::split_verb(words, options::Command::submit);
   if (!split) return std::unexpected(split.error());
   return submit_options(*split, words, environment, [](const std::string&) { return true; });
 }
 
 Result<SubmitOptions> shell(const std::vector<std::string>& words) {
-  const auto split = options::split_verb(words, options::Dialect::shell);
+  const auto split = options::split_verb(words, options::Command::shell);
   if (!split) return std::unexpected(split.error());
   return shell_options(*split, {});
 }
@@ -25,7 +25,7 @@ Result<SubmitOptions> shell(const std::vector<std::string>& words) {
 options::Split with_file(const std::string& text, std::string_view line) {
   std::vector<std::string> argv;
   for (const std::string_view word : words(line)) argv.emplace_back(word);
-  const auto split = options::split_verb(argv, options::Dialect::submit);
+  const auto split = options::split_verb(argv, options::Command::submit);
   auto file = config::parse_config(text, {"f", "/project", "/home/ada"});
   EXPECT_TRUE(split && file);
   config::Config config;
@@ -33,7 +33,7 @@ options::Split with_file(const std::string& text, std::string_view line) {
   const auto profile = config::choose_profile(config, *split, {});
   EXPECT_TRUE(profile);
   auto out = *split;
-  const auto added = config::options_of(config, *profile, *split, options::Dialect::submit, {});
+  const auto added = config::options_of(config, *profile, *split, options::Command::submit, {});
   out.options.insert(out.options.begin(), added.begin(), added.end());
   return out;
 }

@@ -49,8 +49,8 @@ void keep_script(const std::string& script, const fs::path& folder) {
 
 }  // namespace
 
-Result<void> enter_directory(const options::Split& split, options::Dialect dialect) {
-  const options::Flag* chdir = options::find_flag("--chdir", dialect);
+Result<void> enter_directory(const options::Split& split, options::Command command) {
+  const options::Flag* chdir = options::find_flag("--chdir", command);
   const auto folder = options::given_of(*chdir, split, Environment());
   if (!folder || folder->value.empty()) return {};
   std::error_code error;

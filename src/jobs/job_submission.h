@@ -13,7 +13,7 @@ namespace toprun::jobs {
 // What submit and setup share between their options and the engine's answer.
 
 // From here on relative paths are the job's: --chdir's.
-Result<void> enter_directory(const options::Split& split, options::Dialect dialect);
+Result<void> enter_directory(const options::Split& split, options::Command command);
 
 // Makes the request's folder, log directory and toprun absolute.
 Result<void> settle_paths(scheduler::JobRequest& request);

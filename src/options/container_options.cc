@@ -9,7 +9,7 @@
 #include "container/edf.h"
 #include "container/image.h"
 #include "options/given.h"
-#include "options/values.h"
+#include "options/run_draft.h"
 
 namespace toprun::options {
 namespace {
@@ -21,6 +21,12 @@ constexpr std::size_t max_container_name = 128;
 bool is_word_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
+
+std::string bind_word(const container::Bind& bind) {
+  return fmt::format("{}:{}:{}", bind.source, bind.target, bind.read_only ? "ro" : "rw");
+}
+
+}  // namespace
 
 Result<std::string> parse_image_option(const Given& given) {
   const auto image = container::parse_image(given.value);
@@ -48,7 +54,7 @@ Result<std::string> parse_container_name(const Given& given) {
                   max_container_name));
 }
 
-Result<void> add_names(Wanted& wanted, const Given& given) {
+Result<void> add_container_variables(RunDraft& draft, const Flag&, const Given& given) {
   for (const std::string_view name : toprun::split(given.value, ',')) {
     const std::string_view stem = name.ends_with('*') ? name.substr(0, name.size() - 1) : name;
     const bool good = !stem.empty() && !(stem.front() >= '0' && stem.front() <= '9') &&
@@ -57,91 +63,38 @@ Result<void> add_names(Wanted& wanted, const Given& given) {
       return usage(given.label(), fmt::format("'{}' is no name of a variable", printable(name)),
                    name.contains('=') ? "to set one say -e" : "");
     }
-    wanted.host_wins.emplace_back(name);
+    draft.container.host_wins.emplace_back(name);
   }
   return {};
 }
 
-Result<void> add_binds(Wanted& wanted, const Given& given) {
+Result<void> add_binds(RunDraft& draft, const Flag&, const Given& given) {
   for (const std::string_view text : toprun::split(given.value, ',')) {
     auto bind = container::parse_bind(text);
     if (!bind) return usage(given.label(), bind.error().why, bind.error().fix);
-    wanted.binds.push_back(*std::move(bind));
+    draft.container.binds.push_back(*std::move(bind));
   }
   return {};
 }
-
-Result<void> take(std::string& target, Result<std::string> parsed) {
-  if (!parsed) return std::unexpected(std::move(parsed.error()));
-  target = *std::move(parsed);
-  return {};
-}
-
-Result<void> take(bool& target, const Result<bool>& parsed) {
-  if (!parsed) return std::unexpected(parsed.error());
-  target = *parsed;
-  return {};
-}
-
-Result<std::string> parse_not_empty(const Given& given) {
-  if (!given.value.empty()) return given.value;
-  return usage(given.label(), "must not be empty");
-}
-
-Result<void> set(Wanted& wanted, FlagId flag, const Given& given) {
-  switch (flag) {
-    case FlagId::container:
-      return take(wanted.image, parse_image_option(given));
-    case FlagId::container_environment:
-      return take(wanted.environment, parse_not_empty(given));
-    case FlagId::container_runtime:
-      return take(wanted.runtime, parse_choice(given, choices(flag_of(flag))));
-    case FlagId::bind:
-      return add_binds(wanted, given);
-    case FlagId::container_workdir:
-      return take(wanted.workdir, parse_workdir(given));
-    case FlagId::container_env:
-      return add_names(wanted, given);
-    case FlagId::container_name:
-      return take(wanted.name, parse_container_name(given));
-    case FlagId::container_root:
-      return take(wanted.root, parse_switch(given));
-    case FlagId::writable:
-      return take(wanted.writable, parse_switch(given));
-    case FlagId::no_gpu: {
-      bool off = false;
-      auto taken = take(off, parse_switch(given));
-      wanted.gpu = !off;
-      return taken;
-    }
-    default:
-      return {};
-  }
-}
-
-std::string bind_word(const container::Bind& bind) {
-  return fmt::format("{}:{}:{}", bind.source, bind.target, bind.read_only ? "ro" : "rw");
-}
-
-}  // namespace
 
 Result<Wanted> container_options(const Split& split, const Environment& environment,
                                  std::vector<std::string>& notes) {
-  Wanted wanted;
+  RunDraft draft;
   std::vector<std::string> sources;
   for (const Flag& flag : all_flags()) {
     if (flag.group != Group::container) continue;
-    const bool repeats = flag.id == FlagId::bind || flag.id == FlagId::container_env;
-    std::vector<Given> all = all_given(flag, split, environment);
-    if (!repeats && all.size() > 1) all.erase(all.begin(), all.end() - 1);
+    const std::vector<Given> all = all_given(flag, split, environment);
     for (const Given& given : all) {
-      if (auto done = set(wanted, flag.id, given); !done) {
+      if (auto done = flag.set(draft, flag, given); !done) {
         return std::unexpected(std::move(done.error()));
       }
     }
     if (!all.empty()) sources.push_back(all.back().source);
   }
-  if (!wanted.image.empty() || !wanted.environment.empty() || sources.empty()) return wanted;
+  Wanted& wanted = draft.container;
+  if (!wanted.image.empty() || !wanted.environment.empty() || sources.empty()) {
+    return std::move(wanted);
+  }
   notes.push_back(fmt::format("{} without effect: no --container and no --environment",
                               fmt::join(sources, ", ")));
   return Wanted{};

@@ -65,30 +65,42 @@ const std::vector<ExitCode>& codes_of_setup() {
   return codes;
 }
 
-}  // namespace
-
-std::span<const ExitCode> exit_codes(Dialect dialect) {
-  switch (dialect) {
-    case Dialect::submit:
-      return codes_of_submit();
-    case Dialect::shell:
-      return codes_of_shell();
-    case Dialect::setup:
-      return codes_of_setup();
-    case Dialect::run:
-    case Dialect::torchrun:
-      return codes_of_run();
-  }
-  return codes_of_run();
-}
-
-std::span<const ExitCode> exit_codes_of_other_verbs() {
+const std::vector<ExitCode>& codes_of_others() {
   static const std::vector<ExitCode> codes = {
       {"0", "done"},
       {number(exit_failure), "it failed; one line on stderr says why"},
       {number(exit_usage), "the command line or a file that it names is wrong"},
   };
   return codes;
+}
+
+const std::vector<ExitCode>& codes_of_logs() {
+  static const std::vector<ExitCode> codes = [] {
+    std::vector<ExitCode> all = codes_of_others();
+    all.insert(all.begin(), {"N", "with -f the job's exit code, as of toprun itself"});
+    return all;
+  }();
+  return codes;
+}
+
+}  // namespace
+
+std::span<const ExitCode> exit_codes(Command command) {
+  switch (command) {
+    case Command::run:
+    case Command::torchrun:
+      return codes_of_run();
+    case Command::submit:
+      return codes_of_submit();
+    case Command::shell:
+      return codes_of_shell();
+    case Command::setup:
+      return codes_of_setup();
+    case Command::logs:
+      return codes_of_logs();
+    default:
+      return codes_of_others();
+  }
 }
 
 }  // namespace toprun::options

@@ -15,8 +15,6 @@ struct ExitCode {
   std::string_view meaning;
 };
 
-std::span<const ExitCode> exit_codes(Dialect dialect);
-// Of the verbs that run nothing: jobs, topo …
-std::span<const ExitCode> exit_codes_of_other_verbs();
+std::span<const ExitCode> exit_codes(Command command);
 
 }  // namespace toprun::options

@@ -1,16 +1,20 @@
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace toprun::options {
 
-// The options of `toprun [run]`, and of the verbs that read their command line as it does. One
-// table, from which the splitting of the command line, its parsing, the keys of toprun.toml, the
-// help and the "did you mean" are made, so that they cannot tell different stories.
+// The options of toprun and of all its verbs. One table, from which the splitting of the command
+// line, its parsing, the keys of toprun.toml, help, manual page, completion and the "did you mean"
+// are made, so that they cannot tell different stories.
 
 enum class FlagId {
   nnodes,
@@ -110,26 +114,65 @@ enum class FlagId {
   nccl_home,
   image_from,
   force,
+  json,  // these and the following are of the verbs that start nothing
+  all,
+  recent,
+  rank,
+  node,
+  signal,
+  wanted_nodes,
+  earlier_order,
+  drawn_order,
+  scored_order,
+  message_size,
+  format,
+  explain,
+  groups,
+  form,
+  output,
+  port,
+  store_limit,  // by its name
+  bill_of_materials,
 };
 
 enum class Origin { torchrun, toprun };
 
 // Whose command line it is: that of toprun under torchrun's name, or of a verb.
-enum class Dialect { torchrun, run, submit, shell, setup };
-
-// Who knows an option.
-enum class Scope {
-  launch,      // run, and submit, which hands it on to the run that it submits
-  run,         // run alone
-  ranks,       // run, submit and shell: where ranks run
-  allocation,  // submit, shell and setup
-  nodes,       // submit and shell: setup's job has one node
-  batch,       // submit and setup
-  submit,      // submit alone
-  shell,       // shell alone
-  setup,       // setup alone
-  everyone,
+enum class Command {
+  torchrun,
+  run,
+  submit,
+  shell,
+  setup,
+  jobs,
+  status,
+  logs,
+  eta,
+  cancel,
+  grow,
+  cluster,
+  topo,
+  topo_show,
+  topo_order,
+  topo_draw,
+  topo_score,
+  topo_convert,
+  config,
+  config_show,
+  config_init,
+  store,
+  completion,
+  man,
+  help,
+  version,
 };
+
+// A set of commands.
+using Commands = std::uint32_t;
+template <std::same_as<Command>... Some>
+constexpr Commands of(Some... commands) {
+  return ((Commands{1} << static_cast<int>(commands)) | ...);
+}
 
 enum class Group {
   building,
@@ -141,10 +184,17 @@ enum class Group {
   container,
   stopping,
   output,
+  of_verb,  // means one call of a verb that starts nothing: no file gives it
   general,
   without_effect,  // accepted, because it changes nothing that a user can see
   plugins,         // names Python code for the launcher to load: known, to be refused by name
 };
+
+struct Flag;
+struct Given;
+struct RunDraft;
+// Puts what was given of the option into what a launch is made of (run_draft.h).
+using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Given& given);
 
 struct Flag {
   FlagId id;
@@ -159,36 +209,45 @@ struct Flag {
   // Gives the value where neither the command line nor `variable` does. PyTorch's, not an option's:
   // workers inherit it.
   std::string_view older_variable = {};
-  Scope scope = Scope::launch;
-  bool value_optional = false;  // --flag or --flag=value, never --flag value
+  Commands known_to = 0;
+  // --flag or --flag=value; --flag value only where a verb takes no other words.
+  bool value_optional = false;
+  bool repeatable = false;   // may be given several times, each with a value of its own
+  bool of_one_call = false;  // means one call and no project: no key of toprun.toml
+  // Keys, blanks between: those that say the same in another way or go only without it. Who gives
+  // one of them has spoken about the other.
+  std::string_view rivals = {};
+  Setter set = nullptr;  // null: a launch learns of it otherwise, or not at all
 
   bool is_switch() const { return value.empty(); }
 };
 
 std::span<const Flag> all_flags();
 const Flag& flag_of(FlagId id);
+// As the command has it: setup's --venv is not that of the others.
+const Flag& flag_of(FlagId id, Command command);
 
-bool knows(Dialect dialect, const Flag& flag);
+bool knows(Command command, const Flag& flag);
 
 // The variable that gives its value: shell reads salloc's in place of sbatch's. Empty: none.
-std::string variable_of(const Flag& flag, Dialect dialect);
+std::string variable_of(const Flag& flag, Command command);
 
 // Its name in toprun.toml: "nproc-per-node".
 std::string key_of(const Flag& flag);
 
 // The flag of exactly this name, with dashes or underscores.
-const Flag* find_flag(std::string_view name, Dialect dialect);
-// A letter that two of the dialect's flags have is the first one's: `submit -t` is sbatch's.
-const Flag* find_flag(char letter, Dialect dialect);
+const Flag* find_flag(std::string_view name, Command command);
+// A letter that two of the command's flags have is the first one's: `submit -t` is sbatch's.
+const Flag* find_flag(char letter, Command command);
 
 // The words among the forms of a value, as static and c10d in "static|c10d"; FILE is none.
 std::vector<std::string_view> choices(std::string_view form);
 std::vector<std::string_view> choices(const Flag& flag);
 
 // torchrun's flags that the text is the beginning of: more than one means that it is ambiguous.
-std::vector<const Flag*> abbreviated(std::string_view text, Dialect dialect);
+std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
 // The name that a mistyped option most likely means, plug-ins left out.
-std::optional<std::string> nearest_flag(std::string_view name, Dialect dialect);
+std::optional<std::string> nearest_flag(std::string_view name, Command command);
 
 }  // namespace toprun::options

@@ -5,34 +5,56 @@
 #include <array>
 #include <set>
 
+#include "base/text.h"
+#include "options/command_lines.h"
+
 namespace toprun::options {
 namespace {
 
 TEST(Flags, AreFoundByEitherSpelling) {
-  EXPECT_EQ(find_flag("--rdzv_conf", Dialect::run), &flag_of(FlagId::rdzv_conf));
-  EXPECT_EQ(find_flag("--rdzv-conf", Dialect::run), &flag_of(FlagId::rdzv_conf));
-  EXPECT_EQ(find_flag("--order", Dialect::run), &flag_of(FlagId::order));
-  EXPECT_EQ(find_flag("--order", Dialect::torchrun), nullptr);
-  EXPECT_EQ(find_flag('t', Dialect::torchrun), &flag_of(FlagId::tee));
-  EXPECT_EQ(find_flag('v', Dialect::torchrun), nullptr);
+  EXPECT_EQ(find_flag("--rdzv_conf", Command::run), &flag_of(FlagId::rdzv_conf));
+  EXPECT_EQ(find_flag("--rdzv-conf", Command::run), &flag_of(FlagId::rdzv_conf));
+  EXPECT_EQ(find_flag("--order", Command::run), &flag_of(FlagId::order));
+  EXPECT_EQ(find_flag("--order", Command::torchrun), nullptr);
+  EXPECT_EQ(find_flag('t', Command::torchrun), &flag_of(FlagId::tee));
+  EXPECT_EQ(find_flag('v', Command::torchrun), nullptr);
   for (const char* none : {"", "-", "--", "--tee3", "tee"})
-    EXPECT_EQ(find_flag(none, Dialect::run), nullptr);
+    EXPECT_EQ(find_flag(none, Command::run), nullptr);
 }
 
-constexpr std::array dialects = {Dialect::torchrun, Dialect::run, Dialect::submit, Dialect::shell,
-                                 Dialect::setup};
+constexpr std::array commands = {Command::torchrun, Command::run, Command::submit, Command::shell,
+                                 Command::setup};
 
 TEST(Flags, NamesAndVariablesAreUniqueAndSoAreLettersButForSbatchs) {
-  for (const Dialect dialect : dialects) {
+  for (const CommandLine& line : command_lines()) {
+    const Command command = line.command;
     std::set<std::string_view> names;
     std::set<std::string_view> variables;
     std::set<char> letters;
     for (const Flag& flag : all_flags()) {
-      if (!knows(dialect, flag)) continue;
+      if (!knows(command, flag)) continue;
       EXPECT_TRUE(flag.name.empty() || names.insert(flag.name).second) << flag.name;
       EXPECT_TRUE(flag.variable.empty() || variables.insert(flag.variable).second) << flag.variable;
       if (flag.letter == 0 || letters.insert(flag.letter).second) continue;
-      EXPECT_EQ(find_flag(flag.letter, dialect)->id, FlagId::slurm_option) << flag.letter;
+      EXPECT_EQ(find_flag(flag.letter, command)->id, FlagId::slurm_option) << flag.letter;
+    }
+  }
+}
+
+TEST(Flags, AVerbsOwnAreReadByItOnly) {
+  for (const Flag& flag : all_flags()) {
+    if (flag.group != Group::of_verb) continue;
+    EXPECT_TRUE(flag.variable.empty()) << flag.name;
+    EXPECT_FALSE(knows(Command::run, flag)) << flag.name;
+  }
+}
+
+TEST(Flags, RivalsAreKeys) {
+  for (const Flag& flag : all_flags()) {
+    for (const std::string_view key : words(flag.rivals)) {
+      const bool is_known = std::ranges::any_of(
+          commands, [&](Command command) { return find_flag(fmt::format("--{}", key), command); });
+      EXPECT_TRUE(is_known) << key;
     }
   }
 }
@@ -51,37 +73,37 @@ TEST(Flags, VariablesFollowTheName) {
 TEST(Flags, AVerbKnowsItsOwn) {
   struct Case {
     std::string_view name;
-    std::vector<Dialect> known_to;
+    std::vector<Command> known_to;
   };
   const std::vector<Case> cases = {
-      {"--tee", {Dialect::torchrun, Dialect::run, Dialect::submit}},
-      {"--order", {Dialect::run, Dialect::submit}},
-      {"--partition", {Dialect::submit, Dialect::shell, Dialect::setup}},
-      {"--nodes", {Dialect::submit, Dialect::shell}},
-      {"--after", {Dialect::submit, Dialect::setup}},
-      {"--venv", {Dialect::run, Dialect::submit, Dialect::shell, Dialect::setup}},
-      {"--conda", {Dialect::run, Dialect::submit, Dialect::shell}},
-      {"--import", {Dialect::setup}},
-      {"--array", {Dialect::submit}},
-      {"--attach", {Dialect::shell}},
-      {"--print-completion", {Dialect::torchrun, Dialect::run}},
+      {"--tee", {Command::torchrun, Command::run, Command::submit}},
+      {"--order", {Command::run, Command::submit}},
+      {"--partition", {Command::submit, Command::shell, Command::setup}},
+      {"--nodes", {Command::submit, Command::shell}},
+      {"--after", {Command::submit, Command::setup}},
+      {"--venv", {Command::run, Command::submit, Command::shell, Command::setup}},
+      {"--conda", {Command::run, Command::submit, Command::shell}},
+      {"--import", {Command::setup}},
+      {"--array", {Command::submit}},
+      {"--attach", {Command::shell}},
+      {"--print-completion", {Command::torchrun, Command::run}},
       {"--help",
-       {Dialect::torchrun, Dialect::run, Dialect::submit, Dialect::shell, Dialect::setup}},
-      {"--dry-run", {Dialect::run, Dialect::submit, Dialect::shell, Dialect::setup}},
+       {Command::torchrun, Command::run, Command::submit, Command::shell, Command::setup}},
+      {"--dry-run", {Command::run, Command::submit, Command::shell, Command::setup}},
   };
   for (const auto& [name, known_to] : cases) {
-    std::vector<Dialect> found;
-    for (const Dialect dialect : dialects) {
-      if (find_flag(name, dialect) != nullptr) found.push_back(dialect);
+    std::vector<Command> found;
+    for (const Command command : commands) {
+      if (find_flag(name, command) != nullptr) found.push_back(command);
     }
     EXPECT_EQ(found, known_to) << name;
   }
 }
 
 TEST(Flags, OnlyTorchrunsAreShortened) {
-  EXPECT_EQ(abbreviated("--red", Dialect::submit), std::vector{&flag_of(FlagId::redirects)});
-  EXPECT_TRUE(abbreviated("--part", Dialect::submit).empty());
-  EXPECT_TRUE(abbreviated("--red", Dialect::shell).empty());
+  EXPECT_EQ(abbreviated("--red", Command::submit), std::vector{&flag_of(FlagId::redirects)});
+  EXPECT_TRUE(abbreviated("--part", Command::submit).empty());
+  EXPECT_TRUE(abbreviated("--red", Command::shell).empty());
 }
 
 TEST(Flags, OlderVariablesStandBehindOneOfTheName) {
@@ -106,8 +128,8 @@ TEST(Flags, AMistypedOneIsFound) {
       {"--n", std::nullopt},
   };
   for (const auto& [name, expected] : cases)
-    EXPECT_EQ(nearest_flag(name, Dialect::run), expected) << name;
-  EXPECT_EQ(nearest_flag("--ordr", Dialect::torchrun), std::nullopt);
+    EXPECT_EQ(nearest_flag(name, Command::run), expected) << name;
+  EXPECT_EQ(nearest_flag("--ordr", Command::torchrun), std::nullopt);
 }
 
 TEST(Flags, ChoicesAreTheWordsOfTheValue) {

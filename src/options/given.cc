@@ -25,7 +25,7 @@ std::optional<Given> given_of(const Flag& flag, const Split& split,
 std::vector<Given> all_given(const Flag& flag, const Split& split, const Environment& environment) {
   std::vector<Given> all;
   for (const GivenOption& option : split.options) {
-    if (option.flag == &flag) all.push_back(as_given(option));
+    if (option.flag == &flag && flag.repeatable) all.push_back(as_given(option));
   }
   if (!all.empty()) return all;
   const auto given = given_of(flag, split, environment);

@@ -15,8 +15,8 @@ Given as_given(const GivenOption& option);
 // file's, which stands in `split` only where neither of them has the flag (config.h).
 std::optional<Given> given_of(const Flag& flag, const Split& split, const Environment& environment);
 
-// Everything that the user said of a flag that may be given several times: all of the command
-// line's words in their order, else the variable's.
+// The same of a flag that may be given several times: all of the command line's words in their
+// order, else the variable's. Of any other at most one.
 std::vector<Given> all_given(const Flag& flag, const Split& split, const Environment& environment);
 
 }  // namespace toprun::options

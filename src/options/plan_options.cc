@@ -1,7 +1,5 @@
 #include "options/plan_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include "base/text.h"
 #include "options/values.h"
 
@@ -38,23 +36,11 @@ Result<void> check_alone(const PlanOptions& options) {
 
 }  // namespace
 
-void add_plan_options(CLI::App& app, PlanOptions& options) {
-  app.add_option("--parallel", options.parallel,
-                 "sizes of the parallel groups, as in tp=8,cp=2,pp=4 with ep, etp, dp, order=...: "
-                 "the costliest traffic stays nearest")
-      ->type_name("tp=N,pp=N,...");
-  app.add_option("--model", options.model,
-                 "parameters of the model, as in 70B, from which the traffic of --parallel follows")
-      ->type_name("PARAMETERS");
-  app.add_option("--traffic", options.traffic,
-                 "bytes that each rank sends per step, as in dp=2G,tp=512M; goes before --model")
-      ->type_name("KIND=SIZE,...");
-  app.add_option("--link", options.links,
-                 "LEVEL=GBPS[:US]: what one domain's uplink carries in each direction, and the "
-                 "microseconds that it adds; host=GBPS: each host's adapters; commas between, or "
-                 "repeated")
-      ->type_name("LEVEL=GBPS,...")
-      ->allow_extra_args(false);
+PlanOptions plan_options(const Call& call) {
+  PlanOptions out{
+      call.text(FlagId::parallel), call.text(FlagId::model), call.text(FlagId::traffic), {}};
+  for (Given& link : call.all(FlagId::link)) out.links.push_back(std::move(link.value));
+  return out;
 }
 
 Result<placement::LinksByLevel> parse_links(const PlanOptions& options) {

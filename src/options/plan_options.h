@@ -5,11 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "options/call.h"
 #include "placement/plan.h"
-
-namespace CLI {
-class App;
-}
 
 namespace toprun::options {
 
@@ -21,8 +18,7 @@ struct PlanOptions {
   std::vector<std::string> links;
 };
 
-// Adds --parallel, --model, --traffic and --link.
-void add_plan_options(CLI::App& app, PlanOptions& options);
+PlanOptions plan_options(const Call& call);
 
 // What --link tells. Errors (usage): those of parse_link(); a level twice.
 Result<placement::LinksByLevel> parse_links(const PlanOptions& options);

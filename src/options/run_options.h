@@ -1,17 +1,15 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/environment.h"
 #include "base/error.h"
+#include "options/run_draft.h"
 #include "options/split.h"
 #include "plan/options.h"
 
 namespace toprun::options {
-
-using IsFile = std::function<bool(const std::string& path)>;
 
 struct RunOptions {
   plan::Options options;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "options/command_lines.h"
 
 namespace toprun::options {
 namespace {
@@ -15,16 +16,16 @@ bool is_negative_number(std::string_view word) {
   return digits_only && !word.empty() && word.back() != '.' && std::ranges::count(word, '.') <= 1;
 }
 
-bool names_a_flag(std::string_view word, Dialect dialect) {
+bool names_a_flag(std::string_view word, Command command) {
   const std::string_view name = word.substr(0, word.find('='));
-  if (find_flag(name, dialect) != nullptr || !abbreviated(name, dialect).empty()) return true;
-  return word[1] != '-' && find_flag(word[1], dialect) != nullptr;
+  if (find_flag(name, command) != nullptr || !abbreviated(name, command).empty()) return true;
+  return word[1] != '-' && find_flag(word[1], command) != nullptr;
 }
 
 // True for what argparse takes for a value or the script, although it may begin with a dash.
-bool is_plain_word(std::string_view word, Dialect dialect) {
+bool is_plain_word(std::string_view word, Command command) {
   if (!word.starts_with('-') || word == "-") return true;
-  if (names_a_flag(word, dialect)) return false;
+  if (names_a_flag(word, command)) return false;
   return is_negative_number(word) || word.find(' ') != std::string_view::npos;
 }
 
@@ -37,69 +38,87 @@ std::string spelled(const Flag& flag) {
   return flag.name.empty() ? std::string{'-', flag.letter} : std::string(flag.name);
 }
 
-std::string_view command(Dialect dialect) {
-  switch (dialect) {
-    case Dialect::torchrun:
-      return "torchrun";
-    case Dialect::run:
-      return "toprun";
-    case Dialect::submit:
-      return "toprun submit";
-    case Dialect::shell:
-      return "toprun shell";
-    case Dialect::setup:
-      return "toprun setup";
-  }
-  return "";
-}
-
 // `flag`: what `toprun run` knows by this name, or null.
-std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Dialect dialect) {
+std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Command command) {
   std::string what = fmt::format("unknown option {}", name);
-  if (flag != nullptr && dialect == Dialect::torchrun) {
+  if (flag != nullptr && command == Command::torchrun) {
     return usage(std::move(what), "called torchrun, only torchrun's options are known",
                  "call it toprun");
   }
-  auto near = nearest_flag(name, dialect);
+  auto near = nearest_flag(name, command);
   // mpirun's habit: -np 4.
   if (!near && !name.starts_with("--")) {
-    const std::vector<const Flag*> longer = abbreviated(fmt::format("-{}", name), dialect);
+    const std::vector<const Flag*> longer = abbreviated(fmt::format("-{}", name), command);
     if (longer.size() == 1) near = longer.front()->name;
   }
   if (near) {
     return usage(std::move(what), {}, fmt::format("did you mean {}?", *near));
   }
-  return usage(std::move(what), {}, fmt::format("{} --help lists the options", command(dialect)));
+  return usage(std::move(what), {},
+               fmt::format("{} --help lists the options", full_name(line_of(command))));
+}
+
+// "cancel: ID is required; see toprun cancel --help".
+std::unexpected<Error> wrong_operands(const CommandLine& line, std::string why) {
+  return usage(std::string(line.name), std::move(why),
+               fmt::format("see {} --help", full_name(line)));
 }
 
 class Splitter {
  public:
-  Splitter(const std::vector<std::string>& argv, std::size_t start, Dialect dialect)
-      : argv_(argv), next_(start), dialect_(dialect) {
-    out_.called_torchrun = dialect == Dialect::torchrun;
+  Splitter(const std::vector<std::string>& argv, std::size_t start, Command command)
+      : argv_(argv), next_(start), command_(command), line_(line_of(command)) {
+    out_.called_torchrun = command == Command::torchrun;
   }
 
   Result<Split> run() {
-    while (next_ < argv_.size() && !out_.script && !ended_) {
+    while (next_ < argv_.size() && !ended_) {
       const std::string& word = argv_[next_++];
       if (word == "--") {
-        take_script();
-      } else if (is_plain_word(word, dialect_)) {
+        take_operand();
+        take_rest();
+      } else if (is_plain_word(word, command_)) {
         --next_;
-        take_script();
+        take_operand();
+        if (!ends_at_first_operand(command_)) continue;
+        take_rest();
         drop_separator();
       } else if (auto taken = word.starts_with("--") ? take_long(word) : take_short(word); !taken) {
         return std::unexpected(std::move(taken.error()));
       }
     }
+    if (auto fits = check_operands(); !fits) return std::unexpected(std::move(fits.error()));
     return std::move(out_);
   }
 
  private:
-  void take_script() {
+  void take_operand() {
     if (next_ == argv_.size()) return;
-    out_.script = argv_[next_++];
-    out_.arguments.assign(argv_.begin() + static_cast<std::ptrdiff_t>(next_), argv_.end());
+    const std::string& word = argv_[next_++];
+    if (ends_at_first_operand(command_)) {
+      out_.script = word;
+    } else {
+      out_.arguments.push_back(word);
+    }
+  }
+
+  void take_rest() {
+    out_.arguments.insert(out_.arguments.end(), argv_.begin() + static_cast<std::ptrdiff_t>(next_),
+                          argv_.end());
+    next_ = argv_.size();
+  }
+
+  Result<void> check_operands() const {
+    if (ended_ || ends_at_first_operand(command_)) return {};
+    const std::size_t given = out_.arguments.size();
+    const auto& operands = line_.operands;
+    if (given < operands.size() && operands[given].is_required()) {
+      return wrong_operands(line_, fmt::format("{} is required", operands[given].name));
+    }
+    const bool repeats = !operands.empty() && operands.back().repeats();
+    if (given <= operands.size() || repeats) return {};
+    return wrong_operands(line_,
+                          fmt::format("nothing is known of {}", out_.arguments[operands.size()]));
   }
 
   // `SCRIPT -- ARGS` ends the options once more, as argparse has it; any later one is the script's.
@@ -109,9 +128,9 @@ class Splitter {
   }
 
   Result<const Flag*> long_flag(std::string_view name) const {
-    if (const Flag* flag = find_flag(name, dialect_)) return flag;
-    const std::vector<const Flag*> candidates = abbreviated(name, dialect_);
-    if (candidates.empty()) return unknown_option(name, find_flag(name, Dialect::run), dialect_);
+    if (const Flag* flag = find_flag(name, command_)) return flag;
+    const std::vector<const Flag*> candidates = abbreviated(name, command_);
+    if (candidates.empty()) return unknown_option(name, find_flag(name, Command::run), command_);
     if (candidates.size() == 1) return candidates.front();
     std::vector<std::string> names;
     for (const Flag* flag : candidates) names.emplace_back(flag->name);
@@ -134,9 +153,9 @@ class Splitter {
   // A cluster of short options, of which the last may take the rest of the word as its value.
   Result<void> take_short(std::string_view word) {
     for (std::string_view rest = word.substr(1); !rest.empty() && !ended_;) {
-      const Flag* flag = find_flag(rest.front(), dialect_);
+      const Flag* flag = find_flag(rest.front(), command_);
       if (flag == nullptr)
-        return unknown_option(word, find_flag(rest.front(), Dialect::run), dialect_);
+        return unknown_option(word, find_flag(rest.front(), Command::run), command_);
       rest.remove_prefix(1);
       if (!flag->is_switch() && !rest.empty()) {
         return add(*flag, rest.starts_with('=') ? rest.substr(1) : rest);
@@ -146,9 +165,14 @@ class Splitter {
     return {};
   }
 
+  // An optional value stands behind = where the next word may be something else.
+  bool may_be_value_next() const {
+    return flag_takes_next_ && next_ < argv_.size() && is_plain_word(argv_[next_], command_);
+  }
+
   Result<void> take_value_from_next(const Flag& flag) {
-    if (flag.is_switch() || flag.value_optional) return add(flag, {});
-    if (next_ == argv_.size() || !is_plain_word(argv_[next_], dialect_)) {
+    if (flag.is_switch() || (flag.value_optional && !may_be_value_next())) return add(flag, {});
+    if (next_ == argv_.size() || !is_plain_word(argv_[next_], command_)) {
       return usage(fmt::format("{} needs a value", spelled(flag)), {},
                    fmt::format("{} {}", spelled(flag), flag.value));
     }
@@ -163,7 +187,9 @@ class Splitter {
 
   const std::vector<std::string>& argv_;
   std::size_t next_;
-  const Dialect dialect_;
+  const Command command_;
+  const CommandLine& line_;
+  const bool flag_takes_next_ = line_.operands.empty() && !ends_at_first_operand(command_);
   bool ended_ = false;
   Split out_;
 };
@@ -171,9 +197,9 @@ class Splitter {
 }  // namespace
 
 Result<Split> split(const std::vector<std::string>& argv) {
-  if (is_torchrun(argv)) return Splitter(argv, 1, Dialect::torchrun).run();
+  if (is_torchrun(argv)) return Splitter(argv, 1, Command::torchrun).run();
   const bool says_run = argv.size() > 1 && argv[1] == "run";
-  return Splitter(argv, says_run ? 2 : 1, Dialect::run).run();
+  return Splitter(argv, says_run ? 2 : 1, Command::run).run();
 }
 
 bool is_torchrun(const std::vector<std::string>& argv) {
@@ -188,8 +214,8 @@ std::string word_of(const GivenOption& option) {
   return fmt::format("{}={}", flag.name, option.value);
 }
 
-Result<Split> split_verb(const std::vector<std::string>& arguments, Dialect dialect) {
-  return Splitter(arguments, 0, dialect).run();
+Result<Split> split_verb(const std::vector<std::string>& arguments, Command command) {
+  return Splitter(arguments, 0, command).run();
 }
 
 }  // namespace toprun::options

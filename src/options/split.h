@@ -23,7 +23,7 @@ struct Split {
   bool called_torchrun = false;
   std::vector<GivenOption> options;  // in the order given
   std::optional<std::string> script;
-  std::vector<std::string> arguments;  // the script's
+  std::vector<std::string> arguments;  // the script's; of a verb without one, its operands
 };
 
 // The option as one word of a command line: "--tee=3", "--prefix".
@@ -45,7 +45,8 @@ Result<Split> split(const std::vector<std::string>& argv);
 // Whether it is called by torchrun's name.
 bool is_torchrun(const std::vector<std::string>& argv);
 
-// What stands behind a verb that has options, script and arguments as `run` has them.
-Result<Split> split_verb(const std::vector<std::string>& arguments, Dialect dialect);
+// What stands behind a verb. Of submit as of `run`; setup's first package stands for the script.
+// Other verbs' operands may stand anywhere among the options; error (exit 2): too few or too many.
+Result<Split> split_verb(const std::vector<std::string>& arguments, Command command);
 
 }  // namespace toprun::options

@@ -200,8 +200,8 @@ TEST(Split, TheSeedsCommandLines) {
 }
 
 TEST(Split, AVerbWithAScriptHasTheGrammarOfRunAndItsOwnOptions) {
-  const auto told = [](const std::vector<std::string>& words, Dialect dialect) -> std::string {
-    const auto result = split_verb(words, dialect);
+  const auto told = [](const std::vector<std::string>& words, Command command) -> std::string {
+    const auto result = split_verb(words, command);
     if (!result) return result.error().line();
     std::string out;
     for (const GivenOption& option : result->options) {
@@ -211,23 +211,80 @@ TEST(Split, AVerbWithAScriptHasTheGrammarOfRunAndItsOwnOptions) {
   };
   struct Line {
     std::vector<std::string> words;
-    Dialect dialect;
+    Command command;
     std::string_view expected;
   };
   const std::vector<Line> lines = {
-      {{"-N2", "-t3", "a.py", "-x"}, Dialect::submit, "--nodes=2 --time=3 | a.py"},
-      {{"-t3", "a.py"}, Dialect::run, "--tee=3 | a.py"},
-      {{"--max-rest=2", "a.py"}, Dialect::submit, "--max-restarts=2 | a.py"},
-      {{"--exclusive", "a.py"}, Dialect::submit, "--exclusive= | a.py"},
-      {{"--exclusive=user", "a.py"}, Dialect::submit, "--exclusive=user | a.py"},
-      {{"--signal", "USR1@60", "a.py"}, Dialect::submit, "--signal=USR1@60 | a.py"},
-      {{"--signal", "USR1", "a.py"}, Dialect::run, "--signals-to-handle=USR1 | a.py"},
-      {{"--nodes", "2", "a.py"}, Dialect::run, "unknown option --nodes; did you mean --nnodes?"},
+      {{"-N2", "-t3", "a.py", "-x"}, Command::submit, "--nodes=2 --time=3 | a.py"},
+      {{"-t3", "a.py"}, Command::run, "--tee=3 | a.py"},
+      {{"--max-rest=2", "a.py"}, Command::submit, "--max-restarts=2 | a.py"},
+      {{"--exclusive", "a.py"}, Command::submit, "--exclusive= | a.py"},
+      {{"--exclusive=user", "a.py"}, Command::submit, "--exclusive=user | a.py"},
+      {{"--signal", "USR1@60", "a.py"}, Command::submit, "--signal=USR1@60 | a.py"},
+      {{"--signal", "USR1", "a.py"}, Command::run, "--signals-to-handle=USR1 | a.py"},
+      {{"--nodes", "2", "a.py"}, Command::run, "unknown option --nodes; did you mean --nnodes?"},
       {{"--tee", "3"},
-       Dialect::shell,
+       Command::shell,
        "unknown option --tee; toprun shell --help lists the options"},
   };
-  for (const auto& [words, dialect, expected] : lines) EXPECT_EQ(told(words, dialect), expected);
+  for (const auto& [words, command, expected] : lines) EXPECT_EQ(told(words, command), expected);
+}
+
+TEST(Split, AVerbsOperandsStandAmongItsOptions) {
+  using Words = std::vector<std::string>;
+  struct Line {
+    Command command;
+    Words words;
+    Words operands;
+    Words options;  // as single words
+  };
+  const std::vector<Line> cases = {
+      {Command::logs, {"17", "-f"}, {"17"}, {"--follow"}},
+      {Command::logs, {"--rank", "-1", "17"}, {"17"}, {"--rank=-1"}},
+      {Command::cancel, {"1", "-sUSR1", "2_[3-4]"}, {"1", "2_[3-4]"}, {"--signal=USR1"}},
+      {Command::cancel, {"--", "-1", "--signal"}, {"-1", "--signal"}, {}},
+      {Command::jobs, {"-ar"}, {}, {"--all", "--recent"}},
+      {Command::eta, {}, {}, {}},
+      {Command::topo_order, {"--explain", "n5", "--json"}, {}, {"--explain=n5", "--json"}},
+      {Command::topo_order, {"--explain", "--json"}, {}, {"--explain", "--json"}},
+      {Command::topo_order, {"--nproc_per_node=2"}, {}, {"--nproc-per-node=2"}},
+      {Command::topo_draw, {"-o", "-"}, {}, {"--output=-"}},
+      {Command::grow, {"--help"}, {}, {"--help"}},
+  };
+  for (const Line& each : cases) {
+    const auto split = split_verb(each.words, each.command);
+    ASSERT_TRUE(split) << split.error().line();
+    Words options;
+    for (const GivenOption& option : split->options) options.push_back(word_of(option));
+    EXPECT_EQ(split->arguments, each.operands) << testing::PrintToString(each.words);
+    EXPECT_EQ(options, each.options) << testing::PrintToString(each.words);
+    EXPECT_FALSE(split->script);
+  }
+}
+
+TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
+  struct Refused {
+    Command command;
+    std::vector<std::string> words;
+    std::string line;
+  };
+  const std::vector<Refused> cases = {
+      {Command::cancel, {}, "cancel: ID is required; see toprun cancel --help"},
+      {Command::status, {"1", "2"}, "status: nothing is known of 2; see toprun status --help"},
+      {Command::topo_show, {"x"}, "topo show: nothing is known of x; see toprun topo show --help"},
+      {Command::topo_draw,
+       {"--x"},
+       "unknown option --x; toprun topo draw --help lists the options"},
+      {Command::jobs, {"--recnt"}, "unknown option --recnt; did you mean --recent?"},
+      {Command::jobs, {"--json=1"}, "--json takes no value; write --json alone"},
+      {Command::store, {"--port"}, "--port needs a value; --port PORT"},
+  };
+  for (const Refused& each : cases) {
+    const auto split = split_verb(each.words, each.command);
+    ASSERT_FALSE(split) << each.line;
+    EXPECT_EQ(split.error().line(), each.line);
+    EXPECT_EQ(split.error().exit_code, exit_usage);
+  }
 }
 
 }  // namespace

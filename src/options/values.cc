@@ -346,7 +346,7 @@ Result<std::string> parse_prefix_template(const Given& given) {
 }
 
 Result<std::uint64_t> parse_size(const Given& given) {
-  constexpr std::string_view units = "KMG";
+  constexpr std::string_view units = "kKmMgG";
   constexpr int unit_bits = 10;
   std::string_view digits = given.value;
   const std::string_view spelled_out = "iB";
@@ -357,7 +357,7 @@ Result<std::uint64_t> parse_size(const Given& given) {
   int shift = 0;
   if (const std::size_t unit = digits.empty() ? units.npos : units.find(digits.back());
       unit != units.npos) {
-    shift = unit_bits * (static_cast<int>(unit) + 1);
+    shift = unit_bits * (static_cast<int>(unit) / 2 + 1);
     digits.remove_suffix(1);
   }
   const auto number = parse_int(digits);

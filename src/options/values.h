@@ -21,6 +21,7 @@ struct Given {
   bool from_variable = false;
   std::string key = {};  // of toprun.toml: "nnodes"; empty: it is from no file
 
+  bool is_typed() const { return source.starts_with('-'); }  // on the command line
   // "--nnodes 0", "PET_NNODES=0" or "toprun.toml:3: nnodes = 0".
   std::string label() const;
 };
@@ -71,7 +72,7 @@ Result<std::vector<int>> parse_local_ranks(const Given& given);
 Result<std::vector<std::string>> parse_filters(const Given& given);
 // A template as Python's string.Template reads it, with ${NAME} for its $NAME and $ for its $$.
 Result<std::string> parse_prefix_template(const Given& given);
-// Bytes, with K, M or G (or KiB, MiB or GiB) for 2^10, 2^20 or 2^30 of them.
+// Bytes, with K, M or G (or KiB, MiB or GiB; k, m, g) for 2^10, 2^20 or 2^30 of them.
 Result<std::uint64_t> parse_size(const Given& given);
 
 // Names of signals that a process may pass on, with or without SIG, separated by commas; each

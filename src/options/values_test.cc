@@ -254,8 +254,8 @@ TEST(Values, Size) {
       {"1", 1},           {"500", 500},       {"4K", 4096},
       {"64M", 64u << 20}, {"3G", 3ull << 30}, {"16MiB", 16u << 20}};
   for (const auto& [text, bytes] : good) EXPECT_EQ(parse_size(given(text)), bytes) << text;
-  for (const char* bad : {"", "0", "-1", "x", "K", "1.5G", "1KB", "1k", "1 K", "1iB", "iB",
-                          "9999999999G", "99999999999999999999"}) {
+  for (const char* bad : {"", "0", "-1", "x", "K", "1.5G", "1KB", "1 K", "1iB", "iB", "9999999999G",
+                          "99999999999999999999"}) {
     EXPECT_FALSE(parse_size(given(bad))) << bad;
   }
 }

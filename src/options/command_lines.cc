@@ -1,0 +1,278 @@
+#include "options/command_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace toprun::options {
+namespace {
+
+using Count = Operand::Count;
+
+constexpr Operand script = {"SCRIPT", Count::script, "SCRIPT", ""};
+constexpr Operand one_job = {"ID", Count::one, "ID",
+                             "As `toprun jobs` shows it: 17, or 12_3 for an array's task"};
+
+constexpr std::string_view setup_grammar =
+    "Options stand before the first PACKAGE, which is anything that pip installs. They may be "
+    "written with underscores. A variable in brackets gives the value where the command line does "
+    "not. pip takes its index and proxies from its own variables and pip.conf.";
+constexpr std::string_view shell_grammar =
+    "Long options may be written with underscores. A variable in brackets gives the value where "
+    "the command line does not.";
+constexpr std::string_view script_grammar =
+    "Long options may be written with underscores, and torchrun's own be shortened while they stay "
+    "unambiguous. A variable in brackets gives the value where the command line does not. "
+    "Everything after SCRIPT is passed to it as it is; a script named like a verb is ./topo or -- "
+    "topo.";
+constexpr std::string_view file_grammar =
+    "What neither the command line nor a variable gives comes from toprun.toml: of this folder or "
+    "the nearest above, of the user, of the system. toprun config show tells.";
+constexpr std::string_view launch_grammar =
+    "What is not given is taken as a launch from here would take it: from the variable in "
+    "brackets, else from toprun.toml. --topology - reads standard input.";
+constexpr std::string_view unnamed_hosts =
+    "Without --hosts they are the Slurm job's hosts, else all that the topology knows.";
+
+const std::vector<CommandLine>& lines_of_launchers() {
+  static const std::vector<CommandLine> lines = {
+      {Command::run,
+       "",
+       "Starts a distributed PyTorch job; takes every option of torchrun.",
+       {{"toprun train.py --epochs 3", "one process per GPU of this machine"},
+        {"toprun --nproc-per-node 4 train.py", "four processes here"},
+        {"srun -N 8 toprun train.py", "eight nodes, ranks in network order"},
+        {"toprun submit --nodes 8 train.py", "the same as a job of Slurm's"},
+        {"toprun --hosts a,b[3-9] train.py", "on these hosts, started by ssh"},
+        {"toprun --container pytorch.sif train.py", "in a container on each node"},
+        {"toprun --via mpirun --hosts a,b train.py", "on these hosts, started by mpirun"},
+        {"toprun -m package.train", "a module instead of a file"},
+        {"toprun --no-python ./program", "a program that is not Python"},
+        {"toprun --nnodes 2 --node-rank R --rdzv-backend c10d --rdzv-endpoint HOST train.py",
+         "by hand, the same line on every node; R is 0, 1 and so on"}},
+       {script},
+       {script_grammar, file_grammar},
+       {"--nproc-per-node", "--nnodes", "--order", "--log-dir", "--dry-run", "--verbose"}},
+      {Command::torchrun,
+       "torchrun",
+       "This is toprun under torchrun's name: torchrun's options only, and no verbs.",
+       {{"torchrun --nproc-per-node 4 train.py", "four processes here"},
+        {"torchrun --nnodes 2 --node-rank R --master-addr HOST --master-port 29500 train.py",
+         "the same line on both nodes; R is 0 and 1"}},
+       {script},
+       {script_grammar},
+       {"--nproc-per-node", "--nnodes", "--order", "--log-dir", "--dry-run", "--verbose"}},
+      {Command::submit,
+       "submit",
+       "Writes a batch script that runs SCRIPT with toprun, keeps it beside the logs and submits "
+       "it. Every option of toprun run goes into the script's last line.",
+       {{"toprun submit -N 8 --gpus-per-node 8 -t 2:00:00 train.py --epochs 3",
+         "eight nodes for two hours"},
+        {"toprun submit --dry-run -N 8 train.py", "the exact script, and why it says what it says"},
+        {"id=$(toprun submit -N 1 prepare.py)", "the job's id, for the next line"},
+        {"toprun submit --after $id -N 8 train.py", "begins when that job has ended with 0"},
+        {"toprun submit --array 0-4 --wait train.py",
+         "five worlds; leaves with the highest exit code"}},
+       {script},
+       {script_grammar, file_grammar},
+       {"--nodes", "--gpus-per-node", "--time", "--partition", "--account", "--after", "--log-dir",
+        "--follow", "--dry-run"}},
+      {Command::shell,
+       "shell",
+       "A shell on the first node of an allocation, in which toprun uses all of its nodes.",
+       {{"toprun shell -N 2 --gpus-per-node 4 -t 60", "then, in it: toprun train.py"},
+        {"toprun shell -q debug -A NAME --gres gpu:2 -c 40", "one node, by Slurm's own words"},
+        {"toprun shell --attach 1234", "on the first node of a job that runs"}},
+       {},
+       {shell_grammar, file_grammar},
+       {"--nodes", "--gpus-per-node", "--time", "--partition", "--account", "--attach",
+        "--dry-run"}},
+      {Command::setup,
+       "setup",
+       "Builds a virtual environment or an image as a job on a node that is to use it.",
+       {{"toprun setup -C a100 --modules python/3.11.2,cuda/12.4 --venv env torch",
+         "as a job on such a node, with these modules"},
+        {"toprun submit --after setup --venv env -N 4 train.py", "waits for it; the same modules"},
+        {"toprun setup --follow --venv env -r requirements.txt", "shows what pip prints"},
+        {"toprun setup --on local --venv env -r requirements.txt", "here, not as a job"},
+        {"toprun setup --container t.sif --from docker://pytorch/pytorch",
+         "an image, by Apptainer"}},
+       {{"PACKAGE", Count::any, "PACKAGE", ""}},
+       {setup_grammar, file_grammar},
+       {"--venv", "--requirement", "--modules", "--import", "--time", "--partition", "--constraint",
+        "--follow", "--dry-run"}},
+  };
+  return lines;
+}
+
+const std::vector<CommandLine>& lines_about_jobs() {
+  static const std::vector<CommandLine> lines = {
+      {Command::jobs,
+       "jobs",
+       "The jobs that wait and run, your own, and why they wait.",
+       {{"toprun jobs --all", ""}, {"toprun jobs --recent", "what has ended, and why"}}},
+      {Command::status,
+       "status",
+       "What is known of one job: its state and why, its nodes and ranks, its files.",
+       {{"toprun status 17", ""}},
+       {one_job}},
+      {Command::logs,
+       "logs",
+       "What a job has printed: each host's file, then what only the engine's has.",
+       {{"toprun logs -f 17", "until the job ends"},
+        {"toprun logs --rank 3 17", "one rank's files"}},
+       {one_job},
+       {"Lines of several hosts begin with the host's name."}},
+      {Command::eta,
+       "eta",
+       "When waiting jobs are expected to start, and what keeps them waiting.",
+       {{"toprun eta 17", ""}},
+       {{"ID", Count::at_most_one, "ID", "One job; without it all of yours that wait"}}},
+      {Command::cancel,
+       "cancel",
+       "Ends jobs that wait or run, or sends them a signal.",
+       {{"toprun cancel 17 12_3", ""},
+        {"toprun cancel --signal USR1 17", "the ranks' handlers run, the job goes on"}},
+       {{"ID", Count::some, "ID",
+         "As `toprun jobs` shows it: 17, 12_3 for an array's task, 12_[4-9] for several"}}},
+      {Command::grow,
+       "grow",
+       "Takes the nodes that wait into a job that runs with --nnodes MIN:MAX --grow on-signal; all "
+       "its workers start again.",
+       {{"toprun grow 17", ""}},
+       {{"JOB", Count::one, "ID|FILE",
+         "Its id as `toprun jobs` shows it, or the file of its --report"}}},
+      {Command::cluster,
+       "cluster",
+       "Partitions with their limits and what is free in them, the largest sets of idle nodes that "
+       "are close to each other, and file systems with their space.",
+       {{"toprun cluster", ""}},
+       {},
+       {launch_grammar}},
+  };
+  return lines;
+}
+
+const std::vector<CommandLine>& lines_about_networks() {
+  static const std::vector<CommandLine> lines = {
+      {Command::topo,
+       "topo",
+       "What the network looks like, which order toprun gives the nodes, and what it costs.",
+       {{"toprun topo show --topology racks.txt", "the domains of a file"}},
+       {{"VERB", Count::one, "", ""}}},
+      {Command::topo_show,
+       "topo show",
+       "The domains of the network, how many nodes each holds, and what is not known.",
+       {{"toprun topo show --topology racks.txt", ""}},
+       {},
+       {launch_grammar, unnamed_hosts}},
+      {Command::topo_order,
+       "topo order",
+       "The job's nodes in topology order, with their ranks and what the order saves.",
+       {{"toprun topo order --topology racks.txt --hosts 'n[0-7]' --nproc-per-node 8", ""},
+        {"toprun topo order --nproc-per-node 8 --format slurm > order", ""},
+        {"SLURM_HOSTFILE=order srun -n 64 ./program", "ranks in that order"}},
+       {},
+       {launch_grammar, unnamed_hosts}},
+      {Command::topo_draw,
+       "topo draw",
+       "A picture of the network's domains and of the ring that the nodes' order makes.",
+       {{"toprun topo draw --topology racks.txt -o ring.svg", ""},
+        {"toprun topo draw --topology racks.txt --nproc-per-node 8 --parallel tp=8,pp=4 -o "
+         "ring.png",
+         ""},
+        {"toprun topo draw --topology racks.txt --order given --format dot | dot -Tpdf > ring.pdf",
+         ""}},
+       {},
+       {launch_grammar, unnamed_hosts}},
+      {Command::topo_score,
+       "topo score",
+       "What the order of the nodes costs: as given, by name, torchrun's and toprun's own.",
+       {{"toprun topo score --topology racks.txt --hosts 'n[0-7]' --link rack=400", ""}},
+       {},
+       {launch_grammar, unnamed_hosts}},
+      {Command::topo_convert,
+       "topo convert",
+       "The network as Slurm or Kubernetes describes one.",
+       {{"toprun topo convert --topology fabric.txt -o topology.conf", ""},
+        {"toprun topo convert --topology racks.txt --to labels | kubectl apply -f -", ""}},
+       {},
+       {launch_grammar, unnamed_hosts}},
+  };
+  return lines;
+}
+
+const std::vector<CommandLine>& lines_about_toprun() {
+  static const std::vector<CommandLine> lines = {
+      {Command::config,
+       "config",
+       "What toprun.toml and variables say.",
+       {{"toprun config show submit", "every value that a submission takes"}},
+       {{"VERB", Count::one, "", ""}}},
+      {Command::config_show,
+       "config show",
+       "What a verb takes from files and variables, and from where.",
+       {{"toprun config show submit --profile debug", ""}},
+       {{"VERB", Count::at_most_one, "run|submit|shell|setup", "One of these; run unless given"}}},
+      {Command::config_init,
+       "config init",
+       "Writes a toprun.toml with what the engine says of its partitions, GPUs and limits.",
+       {{"toprun config init", ""}}},
+      {Command::store,
+       "store",
+       "A server for PyTorch's TCPStore, alone.",
+       {{"toprun store --port 29500 --max-memory 1G", ""}},
+       {},
+       {"Numbers of bytes may end in K, M or G."}},
+      {Command::completion,
+       "completion",
+       "Prints what makes a shell complete toprun's verbs, options, jobs and partitions.",
+       {{"eval \"$(toprun completion bash)\"", "in ~/.bashrc"},
+        {"eval \"$(toprun completion zsh)\"", "in ~/.zshrc, after compinit"},
+        {"toprun completion fish > ~/.config/fish/completions/toprun.fish", "once"}},
+       {{"SHELL", Count::one, "bash|zsh|fish|tcsh", "One of these"}}},
+      {Command::man,
+       "man",
+       "Prints the manual page of toprun and all of its verbs.",
+       {{"toprun man | man -l -", "read it"},
+        {"toprun man > ~/.local/share/man/man1/toprun.1", "then: man toprun"}}},
+      {Command::help,
+       "help",
+       "What toprun or one of its verbs does and takes.",
+       {{"toprun help submit", "as toprun submit --help"}, {"toprun help topo order", ""}},
+       {{"VERB", Count::any, "", "A verb, and of topo and config one of theirs"}}},
+      {Command::version, "version", "Says which toprun this is.", {{"toprun version -v", ""}}},
+  };
+  return lines;
+}
+
+}  // namespace
+
+std::span<const CommandLine> command_lines() {
+  static const std::vector<CommandLine> all = [] {
+    std::vector<CommandLine> lines;
+    for (const auto* part : {&lines_of_launchers(), &lines_about_jobs(), &lines_about_networks(),
+                             &lines_about_toprun()}) {
+      lines.insert(lines.end(), part->begin(), part->end());
+    }
+    return lines;
+  }();
+  return all;
+}
+
+const CommandLine& line_of(Command command) {
+  return *std::ranges::find(command_lines(), command, &CommandLine::command);
+}
+
+std::string full_name(const CommandLine& line) {
+  if (line.command == Command::torchrun) return "torchrun";
+  return line.name.empty() ? "toprun" : fmt::format("toprun {}", line.name);
+}
+
+bool ends_at_first_operand(Command command) {
+  const Commands those =
+      of(Command::torchrun, Command::run, Command::submit, Command::shell, Command::setup);
+  return (those & of(command)) != 0;
+}
+
+}  // namespace toprun::options

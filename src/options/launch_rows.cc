@@ -1,0 +1,342 @@
+#include <array>
+#include <limits>
+
+#include "options/flag_rows.h"
+#include "options/run_draft.h"
+
+namespace toprun::options {
+namespace {
+
+using container::Wanted;
+using plan::Activation;
+using plan::Options;
+
+constexpr Flag container(FlagId id, std::string_view name, std::string_view value,
+                         std::string_view variable, Setter set, std::string_view help,
+                         std::string_view default_value = {}) {
+  return only(ranks,
+              ours(id, name, 0, value, variable, Group::container, set, help, default_value));
+}
+
+// torchrun's names, short forms, values and variables: torch/distributed/run.py of PyTorch 2.14.
+constexpr std::array rows = {
+    torchrun(
+        FlagId::nnodes, "--nnodes", 0, "N|MIN:MAX", "PET_NNODES", Group::placement, set_nodes,
+        "Number of nodes; with MIN:MAX the job starts with at least MIN and takes in up to MAX",
+        "all nodes of the job step or allocation, else 1"),
+    torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N|cpu|gpu|auto", "PET_NPROC_PER_NODE",
+             Group::placement, put<&Options::nproc_per_node, parse_processes_per_node>,
+             "Processes per node: a number, one per CPU, one per GPU, or one per GPU where there "
+             "are GPUs and per CPU where not",
+             "the node's GPUs or tasks in the job, else its visible GPUs, else 1"),
+    only(costs, torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N", "PET_NPROC_PER_NODE",
+                         Group::placement, "Processes per node", "1")),
+    also(networks,
+         against("hostfile standalone node-rank rdzv-endpoint master-addr",
+                 ours(FlagId::hosts, "--hosts", 0, "LIST", "TOPRUN_HOSTS", Group::placement,
+                      put<&Options::hosts, not_empty>,
+                      "These hosts, as in a,b[3-9]:4 where :4 is the number of processes; a launch "
+                      "starts on them by ssh"))),
+    against("standalone node-rank rdzv-endpoint master-addr",
+            ours(FlagId::host_file, "--hostfile", 0, "FILE", "TOPRUN_HOSTFILE", Group::placement,
+                 put<&Options::host_file, not_empty>,
+                 "The same from a file: Open MPI's or DeepSpeed's `host slots=N`, or only names")),
+    of_one_call(torchrun(FlagId::node_rank, "--node-rank", 0, "N", "PET_NODE_RANK",
+                         Group::placement, set_node_rank,
+                         "This node's place among the nodes; fixes the order unless --order is "
+                         "given too. With c10d two nodes may give the same, which is then ignored. "
+                         "Taken from the variable it says only which node this is")),
+    against("nnodes nodes node-rank rdzv-endpoint master-addr",
+            torchrun(FlagId::standalone, "--standalone", 0, "", "PET_STANDALONE", Group::placement,
+                     set_standalone,
+                     "Run on this node only, also in a job of several; the options of the "
+                     "rendezvous and --node-rank are then ignored")),
+    ours(FlagId::order, "--order", 0, "topology|name|scheduler|given|file:PATH", "TOPRUN_ORDER",
+         Group::placement, set_order, "Which node gets which ranks; the file has one host per line",
+         "topology where it is known, else the scheduler's, else by name"),
+    also(networks | of(Command::cluster),
+         ours(FlagId::topology, "--topology", 0,
+              "auto|slurm|k8s|gcp|oci|aws|azure|nvlink|name:REGEX|FILE", "TOPRUN_TOPOLOGY",
+              Group::placement, set_topology,
+              "What tells where the nodes are: Slurm, Kubernetes' labels, a cloud, nvidia-smi, the "
+              "nodes' names, or a file: lines `host /cluster/rack/host`, TOML, JSON, YAML, "
+              "topology.conf, topology.yaml (or one topology in it: FILE:NAME), what kubectl or "
+              "ibnetdiscover printed",
+              "auto")),
+    ours(FlagId::topology_required, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
+         Group::placement, put<&Options::topology_required, parse_switch>,
+         "Fail unless the place of every node is known"),
+    also(orders,
+         ours(FlagId::segment, "--segment", 0, "N", "TOPRUN_SEGMENT", Group::placement,
+              put<&Options::segment, number<1, max_nodes>>,
+              "Keep groups of N nodes, as of one NVLink domain, inside one domain of the network",
+              "1")),
+    also(costs, against("order segment",
+                        ours(FlagId::parallel, "--parallel", 0, "tp=N,pp=N,...", "TOPRUN_PARALLEL",
+                             Group::placement, put<&PlanOptions::parallel, not_empty>,
+                             "Sizes of the parallel groups (tp, cp, ep, etp, dp, pp, order=...): "
+                             "the nodes stand so that the costliest traffic stays nearest"))),
+    also(costs, ours(FlagId::model, "--model", 0, "PARAMETERS", "TOPRUN_MODEL", Group::placement,
+                     put<&PlanOptions::model, not_empty>,
+                     "Size of the model, as in 70B, from which the traffic of --parallel follows")),
+    also(costs,
+         ours(FlagId::traffic, "--traffic", 0, "KIND=SIZE,...", "TOPRUN_TRAFFIC", Group::placement,
+              put<&PlanOptions::traffic, not_empty>,
+              "Bytes that each rank sends per step, as in dp=2G,tp=512M; goes before --model")),
+    also(
+        costs,
+        repeatable(ours(
+            FlagId::link, "--link", 0, "LEVEL=GBPS,...", "TOPRUN_LINK", Group::placement, add_links,
+            "LEVEL=GBPS[:US]: what one domain's uplink carries in each direction, as in "
+            "rack=400, and the microseconds that it adds; host=3200: each node's adapters"))),
+    ours(FlagId::stable, "--stable", 0, "", "TOPRUN_STABLE", Group::placement,
+         put<&Options::stable, parse_switch>,
+         "After a loss of nodes the others keep their ranks where that can be; a new node takes a "
+         "free place near it"),
+    torchrun(FlagId::virtual_local_rank, "--virtual-local-rank", 0, "", "PET_VIRTUAL_LOCAL_RANK",
+             Group::placement, put<&Options::virtual_local_rank, parse_switch>,
+             "Every worker gets LOCAL_RANK=0 and sees one GPU only, by CUDA_VISIBLE_DEVICES"),
+    torchrun(FlagId::numa_binding, "--numa-binding", 0, "node|socket|exclusive|core-complex", "",
+             Group::placement, put<&Options::numa_binding, parse_numa_binding>,
+             "Bind worker I to CPUs near GPU I: those of its NUMA node, of its socket, a share of "
+             "its NUMA node of its own, or cores that share a cache"),
+    ours(FlagId::ranks_in_place, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE",
+         Group::placement, put<&Options::ranks_in_place, parse_switch>,
+         "This process is for one rank, not for a node: join the others and start the script once. "
+         "A Slurm step with more tasks than nodes does so by itself; where no engine is known, "
+         "RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR say which rank"),
+    ours(FlagId::via, "--via", 0, "mpirun", "TOPRUN_VIA", Group::placement,
+         put<&Options::via, one_of>,
+         "Start one agent per node by one mpirun (Open MPI, MPICH, Intel MPI) on the hosts of "
+         "--hosts, --hostfile or the Slurm job",
+         "srun in Slurm, else ssh"),
+    ours(FlagId::launcher, "--launcher", 0, "mpirun", "TOPRUN_LAUNCHER", Group::placement,
+         put<&Options::launcher, one_of>,
+         "Let mpirun start every rank by itself, in toprun's order of nodes: for Horovod and "
+         "backend='mpi'"),
+    ours(FlagId::ranks_per_node, "--ranks-per-node", 0, "N", "TOPRUN_RANKS_PER_NODE",
+         Group::placement, set_ranks_per_node, "Ranks on each node, with --launcher mpirun",
+         "as --nproc-per-node"),
+
+    torchrun(FlagId::master_addr, "--master-addr", 0, "HOST", "PET_MASTER_ADDR", Group::rendezvous,
+             put<&Options::master_addr, parse_host>,
+             "Host of the node with rank 0, for the static backend",
+             "found by the engine; 127.0.0.1 on one node"),
+    torchrun(FlagId::master_port, "--master-port", 0, "PORT", "PET_MASTER_PORT", Group::rendezvous,
+             put<&Options::master_port, number<0, max_port>>, "Port on that host",
+             "the kernel's choice on one node; by job and step in Slurm, else 29500"),
+    torchrun(FlagId::rdzv_endpoint, "--rdzv-endpoint", 0, "HOST[:PORT]", "PET_RDZV_ENDPOINT",
+             Group::rendezvous, unless_empty<put<&Options::rdzv_endpoint, parse_endpoint>>,
+             "Where the nodes meet; an IPv6 address stands in brackets"),
+    torchrun(FlagId::rdzv_backend, "--rdzv-backend", 0, "static|c10d", "PET_RDZV_BACKEND",
+             Group::rendezvous, put<&Options::rdzv_backend, parse_backend>,
+             "How torchrun would meet; here it sets the default port (29400 for c10d) and who may "
+             "be the root",
+             "static"),
+    torchrun(FlagId::rdzv_id, "--rdzv-id", 0, "ID", "PET_RDZV_ID", Group::rendezvous,
+             unless_empty<put<&Options::rdzv_id, as_it_is>>,
+             "Name of the job, which all its nodes must share", "none"),
+    torchrun(FlagId::rdzv_conf, "--rdzv-conf", 0, "K=V,...", "PET_RDZV_CONF", Group::rendezvous,
+             set_rendezvous_settings,
+             "Settings of the rendezvous, such as is_host=1 or join_timeout=600 (seconds)"),
+    torchrun(FlagId::local_addr, "--local-addr", 0, "HOST", "PET_LOCAL_ADDR", Group::rendezvous,
+             unless_empty<put<&Options::local_addr, parse_host>>,
+             "Address at which other nodes reach this one", "found by the route to them"),
+
+    against("no-python", torchrun(FlagId::module, "--module", 'm', "", "PET_MODULE", Group::program,
+                                  put<&RunDraft::module, parse_switch>,
+                                  "SCRIPT is a Python module, as with `python -m`")),
+    torchrun(FlagId::no_python, "--no-python", 0, "", "PET_NO_PYTHON", Group::program,
+             put<&RunDraft::no_python, parse_switch>,
+             "SCRIPT is a program to run as it is, looked up in PATH"),
+    repeatable(
+        only(starting, ours(FlagId::env, "--env", 'e', "K[=V]", "", Group::program, add_variable,
+                            "Set a variable on every node; K alone takes its value from here"))),
+    against("conda", only(ranks, ours(FlagId::venv, "--venv", 0, "DIR", "TOPRUN_VENV",
+                                      Group::program, put<&Activation::venv, not_empty>,
+                                      "Run in this virtual environment, with its Python"))),
+    only(ranks, ours(FlagId::conda, "--conda", 0, "NAME|DIR", "TOPRUN_CONDA", Group::program,
+                     put<&Activation::conda, not_empty>,
+                     "Run in this conda environment, with its Python")),
+    repeatable(only(
+        starting,
+        ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES", Group::program,
+             add_modules,
+             "Load these environment modules first (Environment Modules, Lmod), and no others"))),
+    ours(FlagId::accelerate_config, "--accelerate-config", 0, "FILE", "TOPRUN_ACCELERATE_CONFIG",
+         Group::program, put<&Options::accelerate_config, not_empty>,
+         "Give the ranks the settings of this file of Hugging Face's accelerate, as its own "
+         "launcher would; who runs where stays toprun's affair"),
+    only(starting, ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
+                        put<&Activation::before, not_empty>,
+                        "Run this in bash on every node, after --modules, and take its environment "
+                        "over, as in 'source /opt/site/env.sh'")),
+    torchrun(FlagId::role, "--role", 0, "NAME", "PET_ROLE", Group::program,
+             put<&Options::role, as_it_is>,
+             "Name of this group of workers, also in the prefix of their lines", "default"),
+    torchrun(FlagId::run_path, "--run-path", 0, "", "PET_RUN_PATH", Group::program,
+             put<&RunDraft::run_path, parse_switch>,
+             "SCRIPT is a path for Python to run, also with -m or --no-python: the default"),
+    ours(FlagId::no_preflight, "--no-preflight", 0, "", "TOPRUN_NO_PREFLIGHT", Group::program,
+         put<&Options::preflight, off_switch>,
+         "Start without looking for what will fail in a minute"),
+
+    container(FlagId::container, "--container", "IMAGE", "TOPRUN_CONTAINER",
+              put<&Wanted::image, parse_image_option>,
+              "Run in a container of this image: a .sif, .sqsh or .tar file, a folder (./NAME) or "
+              "a reference, as docker://pytorch/pytorch:latest"),
+    container(FlagId::container_environment, "--environment", "NAME|FILE", "TOPRUN_ENVIRONMENT",
+              put<&Wanted::environment, not_empty>,
+              "The same from an environment definition file (EDF) of CSCS, with its mounts and "
+              "variables; a NAME is looked up in $EDF_PATH, else in ~/.edf"),
+    container(
+        FlagId::container_runtime, "--container-runtime",
+        "auto|pyxis|enroot|apptainer|singularity|podman|docker", "TOPRUN_CONTAINER_RUNTIME",
+        put<&Wanted::runtime, one_of>,
+        "What runs it; auto takes the first that takes the image and is here. Of pyxis, enroot, "
+        "singularity and docker the argument vector was checked against its grammar, never run",
+        "auto"),
+    repeatable(container(FlagId::bind, "--bind", "SRC[:DST[:ro|rw]],...", "TOPRUN_BIND", add_binds,
+                         "Show this folder of the host inside, at its own path or at DST. The "
+                         "current folder is there without it")),
+    container(FlagId::container_workdir, "--container-workdir", "DIR", "TOPRUN_CONTAINER_WORKDIR",
+              put<&Wanted::workdir, parse_workdir>, "Where the ranks begin inside",
+              "the current folder"),
+    repeatable(container(
+        FlagId::container_env, "--container-env", "NAME,...", "TOPRUN_CONTAINER_ENV",
+        add_container_variables,
+        "Variables whose value is the host's although the image sets them too, as NCCL_*")),
+    container(FlagId::container_name, "--container-name", "NAME", "TOPRUN_CONTAINER_NAME",
+              put<&Wanted::name, parse_container_name>,
+              "Keep the container under this name on each node, and use it again the next time"),
+    container(FlagId::container_root, "--container-root", "", "TOPRUN_CONTAINER_ROOT",
+              put<&Wanted::root, parse_switch>, "Be root inside"),
+    container(FlagId::writable, "--writable", "", "TOPRUN_WRITABLE",
+              put<&Wanted::writable, parse_switch>,
+              "Allow changes in the image's own folders; without a name they are lost at the end"),
+    container(FlagId::no_gpu, "--no-gpu", "", "TOPRUN_NO_GPU", put<&Wanted::gpu, off_switch>,
+              "Give the container no GPUs although the node has some"),
+
+    torchrun(FlagId::max_restarts, "--max-restarts", 0, "N", "PET_MAX_RESTARTS", Group::stopping,
+             put<&Options::max_restarts, number<0, std::numeric_limits<int>::max()>>,
+             "How often to start all workers again after a failure; a rank that exits with 93 ends "
+             "the job all the same",
+             "0"),
+    ours(FlagId::grow, "--grow", 0, "at-restart|now|on-signal", "TOPRUN_GROW", Group::stopping,
+         set_grow,
+         "With --nnodes MIN:MAX, when a node that comes later is taken in, for which all workers "
+         "start again: at the next restart, at once as torchrun does, or when you say so by "
+         "`toprun grow JOB`",
+         "at-restart"),
+    torchrun(
+        FlagId::signals_to_handle, "--signals-to-handle", 0, "LIST", "PET_SIGNALS_TO_HANDLE",
+        Group::stopping, put<&Options::signals_to_handle, parse_signals>,
+        "Signals that are passed on to the workers and then end the run, as in SIGTERM,SIGUSR1",
+        "SIGTERM,SIGINT,SIGHUP,SIGQUIT"),
+    torchrun(
+        FlagId::shutdown_timeout, "--shutdown-timeout", 0, "SECONDS", "PET_SHUTDOWN_TIMEOUT",
+        Group::stopping, set_shutdown_timeout,
+        "How long workers that were told to end may take before they are killed; 0 kills at once",
+        "30", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"),
+
+    also(of(Command::setup),
+         torchrun(FlagId::log_dir, "--log-dir", 0, "DIR", "PET_LOG_DIR", Group::output, set_log_dir,
+                  "Keep the workers' output and error files below DIR, laid out as torchrun does")),
+    torchrun(FlagId::redirects, "--redirects", 'r', "STREAMS", "PET_REDIRECTS", Group::output,
+             put<&Options::redirects, parse_streams>,
+             "Write streams to files instead: 0 none, 1 stdout, 2 stderr, 3 both, or by local rank "
+             "as in 0:3,1:1",
+             "0"),
+    torchrun(FlagId::tee, "--tee", 't', "STREAMS", "PET_TEE", Group::output,
+             put<&Options::tee, parse_streams>,
+             "Write streams to files as well as here: 0 none, 1 stdout, 2 stderr, 3 both, or by "
+             "local rank as in 0:3,1:1",
+             "0"),
+    torchrun(FlagId::log_line_prefix_template, "--log-line-prefix-template", 0, "TEXT",
+             "PET_LOG_LINE_PREFIX_TEMPLATE", Group::output,
+             put<&Options::prefix_template, parse_prefix_template>,
+             "What stands before a tee'd line, with ${role_name}, ${local_rank}, ${rank} and "
+             "${hostname}",
+             "[${role_name}${local_rank}]:", "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"),
+    torchrun(FlagId::local_ranks_filter, "--local-ranks-filter", 0, "LIST",
+             "PET_LOCAL_RANKS_FILTER", Group::output,
+             unless_empty<put<&Options::local_ranks_filter, parse_local_ranks>>,
+             "Show the output of these local ranks only, as in 0,3; files are not affected"),
+    torchrun(FlagId::duplicate_stdout_filters, "--duplicate-stdout-filters", 0, "LIST",
+             "PET_DUPLICATE_STDOUT_FILTERS", Group::output,
+             put<&Options::duplicate_stdout_filters, parse_filters>,
+             "Write tee'd lines that hold one of these texts also to one file for all ranks; a "
+             "double comma stands for one in a text"),
+    torchrun(FlagId::duplicate_stderr_filters, "--duplicate-stderr-filters", 0, "LIST",
+             "PET_DUPLICATE_STDERR_FILTERS", Group::output,
+             put<&Options::duplicate_stderr_filters, parse_filters>, "The same for stderr"),
+    ours(FlagId::gather_output, "--gather-output", 0, "", "TOPRUN_GATHER_OUTPUT", Group::output,
+         put<&Options::gather_output, parse_switch>,
+         "Show the output of all nodes where the root runs"),
+    ours(FlagId::fold, "--fold", 0, "", "TOPRUN_FOLD", Group::output,
+         put<&Options::fold, parse_switch>,
+         "Show a line that many ranks print once, with the ranks before it"),
+    ours(FlagId::log_max_size, "--log-max-size", 0, "SIZE", "TOPRUN_LOG_MAX_SIZE", Group::output,
+         put<&Options::log_max_bytes, parse_size>,
+         "Begin a new log file before one grows above SIZE bytes, as in 500K, 64M or 2G"),
+    ours(FlagId::prefix, "--prefix", 0, "", "TOPRUN_PREFIX", Group::output,
+         put<&Options::prefix, parse_switch>, "Put role and local rank before every line"),
+    ours(FlagId::node_log, "--node-log", 0, "DIR", "TOPRUN_NODE_LOG", Group::output,
+         put<&Options::node_log, not_empty>,
+         "Every node also appends what it shows here to DIR/HOST.out"),
+    ours(FlagId::report, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
+         put<&Options::report, not_empty>,
+         "Write what happens to FILE as JSON, anew at every phase, complete at the end"),
+
+    of_one_call(only(of(Command::run), ours(FlagId::dry_run, "--dry-run", 0, "", "", Group::general,
+                                            put<&Options::dry_run, parse_switch>,
+                                            "Print what would be run, and run nothing"))),
+    also(networks | of(Command::cluster, Command::config_show),
+         of_one_call(only(
+             starting,
+             ours(FlagId::profile, "--profile", 0, "PROFILE", "TOPRUN_PROFILE", Group::general,
+                  "Take also what [profile.NAME] of toprun.toml says", "its default-profile")))),
+    also(networks | of(Command::cluster, Command::config_show),
+         of_one_call(only(starting, ours(FlagId::config_file, "--config-file", 0, "FILE",
+                                         "TOPRUN_CONFIG_FILE", Group::general,
+                                         "Read this file in place of the project's toprun.toml, "
+                                         "the user's and the system's")))),
+    also(
+        networks | of(Command::cluster, Command::config_show),
+        of_one_call(only(starting, ours(FlagId::no_config, "--no-config", 0, "", "TOPRUN_NO_CONFIG",
+                                        Group::general, "Read no toprun.toml at all")))),
+    only(starting, ours(FlagId::verbose, "--verbose", 'v', "", "", Group::general,
+                        "Say what was decided and why")),
+    of_one_call(
+        only(of(Command::run),
+             torchrun(FlagId::print_completion, "--print-completion", 0, "bash|zsh|fish|tcsh", "",
+                      Group::general, "Print what makes that shell complete these options"))),
+    only(starting, torchrun(FlagId::help_short, "", 'h', "", "", Group::general, "The short help")),
+    of_one_call(
+        only(starting, torchrun(FlagId::help, "--help", 0, "", "", Group::general, "This help"))),
+    of_one_call(only(of(Command::run), ours(FlagId::version, "--version", 0, "", "", Group::general,
+                                            "Which toprun this is"))),
+
+    torchrun(FlagId::monitor_interval, "--monitor-interval", 0, "SECONDS", "PET_MONITOR_INTERVAL",
+             Group::without_effect, check_interval, "toprun learns of a worker's end at once"),
+    torchrun(FlagId::start_method, "--start-method", 0, "spawn|fork|forkserver", "PET_START_METHOD",
+             Group::without_effect, check_choice,
+             "toprun starts every worker as a program of its own"),
+    torchrun(FlagId::use_env, "--use-env", 0, "", "", Group::without_effect,
+             "LOCAL_RANK always goes to the workers by the environment"),
+    torchrun(FlagId::event_log_handler, "--event-log-handler", 0, "null|console",
+             "PET_EVENT_LOG_HANDLER", Group::without_effect, check_event_log_handler,
+             "toprun's --report FILE tells what happened", "null"),
+
+    of_one_call(torchrun(FlagId::logs_specs, "--logs-specs", 0, "NAME", "", Group::plugins,
+                         refuse_plugin, "--log-dir, --tee and --redirects say what goes where")),
+
+};
+
+}  // namespace
+
+std::span<const Flag> launch_rows() {
+  return rows;
+}
+
+}  // namespace toprun::options

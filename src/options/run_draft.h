@@ -1,0 +1,118 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "container/container.h"
+#include "options/flags.h"
+#include "options/plan_options.h"
+#include "options/values.h"
+#include "plan/options.h"
+
+namespace toprun::options {
+
+using IsFile = std::function<bool(const std::string& path)>;
+
+// A launch's options while they are read, one after another, by the setters of their rows.
+struct RunDraft {
+  plan::Options options = {};
+  // What is looked at only together with other options, or said.
+  container::Wanted container = {};
+  PlanOptions plan = {};
+  bool module = false;
+  bool no_python = false;
+  bool run_path = false;
+  std::string standalone_source = {};
+  bool keeps_no_logs = false;
+  std::vector<std::string> notes = {};
+  IsFile is_file = {};
+};
+
+template <class T>
+plan::Options& owner_of(RunDraft& draft, T plan::Options::*) {
+  return draft.options;
+}
+template <class T>
+plan::Activation& owner_of(RunDraft& draft, T plan::Activation::*) {
+  return draft.options.activation;
+}
+template <class T>
+container::Wanted& owner_of(RunDraft& draft, T container::Wanted::*) {
+  return draft.container;
+}
+template <class T>
+PlanOptions& owner_of(RunDraft& draft, T PlanOptions::*) {
+  return draft.plan;
+}
+template <class T>
+RunDraft& owner_of(RunDraft& draft, T RunDraft::*) {
+  return draft;
+}
+
+template <class T, class U>
+void assign(T& target, const Given&, U value) {
+  target = static_cast<T>(std::move(value));
+}
+template <class T, class U>
+void assign(plan::Setting<T>& target, const Given& given, U value) {
+  target.source = given.source;
+  target.value = std::move(value);
+}
+
+// Stores in this member what this parser makes of the value.
+template <auto member, auto parse>
+Result<void> put(RunDraft& draft, const Flag& flag, const Given& given) {
+  auto parsed = [&] {
+    if constexpr (requires { parse(flag, given); }) {
+      return parse(flag, given);
+    } else {
+      return parse(given);
+    }
+  }();
+  if (!parsed) return std::unexpected(std::move(parsed.error()));
+  assign(owner_of(draft, member).*member, given, *std::move(parsed));
+  return {};
+}
+
+// Nothing in quotes means not given, as scripts with unset variables have it.
+template <Setter set>
+Result<void> unless_empty(RunDraft& draft, const Flag& flag, const Given& given) {
+  return given.value.empty() ? Result<void>() : set(draft, flag, given);
+}
+
+template <int least, int most>
+Result<int> number(const Given& given) {
+  return parse_number(given, least, most);
+}
+Result<std::string> as_it_is(const Given& given);
+Result<std::string> not_empty(const Given& given);
+Result<bool> off_switch(const Given& given);
+// One of the words in the form of its value.
+Result<std::string> one_of(const Flag& flag, const Given& given);
+Result<std::string> parse_image_option(const Given& given);
+Result<std::string> parse_workdir(const Given& given);
+Result<std::string> parse_container_name(const Given& given);
+
+Result<void> set_nodes(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_node_rank(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_ranks_per_node(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_standalone(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_order(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_topology(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_links(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_rendezvous_settings(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_variable(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_modules(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_grow(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_binds(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_container_variables(RunDraft& draft, const Flag& flag, const Given& given);
+// Of what has no effect: it may still be wrong.
+Result<void> check_interval(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> check_choice(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> refuse_plugin(RunDraft& draft, const Flag& flag, const Given& given);
+
+}  // namespace toprun::options
