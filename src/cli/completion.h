@@ -1,8 +1,9 @@
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "options/call.h"
 

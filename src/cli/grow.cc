@@ -8,7 +8,6 @@
 #include <filesystem>
 
 #include "base/console.h"
-#include "base/print.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
 #include "jobs/job_words.h"

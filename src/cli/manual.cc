@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/print.h"
-#include "base/text.h"
 #include "base/version.h"
 #include "cli/help.h"
 #include "cli/verbs.h"

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "base/environment.h"
 #include "base/error.h"
 #include "jobs/job_options.h"
 #include "options/call.h"

@@ -8,7 +8,6 @@
 
 #include "base/console.h"
 #include "base/open_files.h"
-#include "base/print.h"
 #include "hosts/address.h"
 #include "options/given.h"
 #include "store/server.h"

@@ -1,7 +1,6 @@
 #include "config/config_file.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "base/toml.h"

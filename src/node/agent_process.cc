@@ -351,6 +351,7 @@ asio::awaitable<Result<Place>> take_place(Session& session) {
 
 asio::awaitable<Result<Secret>> choose_secret(Session& session, const plan::Orders& orders,
                                               bool root) {
+  if (!session.job.several_processes()) co_return Secret::given(rendezvous::random_hex(32));
   std::function<Result<Secret>()> choose = [job = session.shared_job, given = orders.secret, root] {
     return rendezvous::choose_secret(job->environment, given, job->place.engine == "slurm", root,
                                      job->name);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/text.h"
 #include "options/container_options.h"
 #include "options/given.h"
 #include "options/run_draft.h"

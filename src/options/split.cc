@@ -118,7 +118,7 @@ class Splitter {
     const bool repeats = !operands.empty() && operands.back().repeats();
     if (given <= operands.size() || repeats) return {};
     return wrong_operands(line_,
-                          fmt::format("nothing is known of {}", out_.arguments[operands.size()]));
+                          fmt::format("{} is a word too many", out_.arguments[operands.size()]));
   }
 
   // `SCRIPT -- ARGS` ends the options once more, as argparse has it; any later one is the script's.

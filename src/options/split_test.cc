@@ -270,8 +270,8 @@ TEST(Split, AVerbRefusesWhatItDoesNotKnow) {
   };
   const std::vector<Refused> cases = {
       {Command::cancel, {}, "cancel: ID is required; see toprun cancel --help"},
-      {Command::status, {"1", "2"}, "status: nothing is known of 2; see toprun status --help"},
-      {Command::topo_show, {"x"}, "topo show: nothing is known of x; see toprun topo show --help"},
+      {Command::status, {"1", "2"}, "status: 2 is a word too many; see toprun status --help"},
+      {Command::topo_show, {"x"}, "topo show: x is a word too many; see toprun topo show --help"},
       {Command::topo_draw,
        {"--x"},
        "unknown option --x; toprun topo draw --help lists the options"},

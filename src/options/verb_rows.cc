@@ -17,7 +17,7 @@ constexpr Flag json(Command command, std::string_view help) {
 
 constexpr Flag limit(std::string_view name, std::string_view unit, std::string_view help,
                      std::string_view default_value) {
-  return own(of(Command::store), FlagId::store_limit, name, 0, unit, help, default_value);
+  return own(of(Command::store), FlagId::unasked, name, 0, unit, help, default_value);
 }
 
 // Of the verbs that start nothing. What they share with a launch stands among its rows.
