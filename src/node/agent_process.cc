@@ -353,7 +353,8 @@ asio::awaitable<Result<Secret>> choose_secret(Session& session, const plan::Orde
                                               bool root) {
   if (!session.job.several_processes()) co_return Secret::given(rendezvous::random_hex(32));
   std::function<Result<Secret>()> choose = [job = session.shared_job, given = orders.secret, root] {
-    return rendezvous::choose_secret(job->environment, given, job->place.engine == "slurm", root,
+    return rendezvous::choose_secret(job->environment, given,
+                                     job->place.engine == scheduler::EngineKind::slurm, root,
                                      job->name);
   };
   auto chosen = co_await session.pool.answer<Result<Secret>>(std::move(choose), secret_limit);

@@ -14,8 +14,9 @@ namespace {
 
 // All that is waited for has to be of the one step that the engine tells of.
 bool is_one_step(const plan::Job& job) {
-  const std::string& engine = job.place.engine;
-  return job.place.started_together && (engine == "slurm" || engine == "manual");
+  using enum scheduler::EngineKind;
+  const auto engine = job.place.engine;
+  return job.place.started_together && (engine == slurm || engine == manual);
 }
 
 }  // namespace

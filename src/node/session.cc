@@ -32,7 +32,7 @@ constexpr std::size_t max_launcher_line_bytes = 1024;
 constexpr std::size_t door_share = 4;  // at most so small a part of the open files is visitors'
 
 bool by_ssh(const plan::Job& job) {
-  return job.place.engine == "ssh";
+  return job.place.engine == scheduler::EngineKind::ssh;
 }
 
 }  // namespace

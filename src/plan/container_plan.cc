@@ -150,7 +150,8 @@ Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) 
 Result<EngineContainer> plan_engine_container(const Job& job) {
   const container::Wanted& wanted = job.options.container;
   const bool in_question = wanted.runtime == "auto" || wanted.runtime == "pyxis";
-  if (wanted.empty() || !in_question || job.place.engine != "slurm") return EngineContainer{};
+  if (wanted.empty() || !in_question || job.place.engine != scheduler::EngineKind::slurm)
+    return EngineContainer{};
   const bool there = srun_has_pyxis(job);
   if (!there && wanted.runtime == "auto") return EngineContainer{};  // the nodes choose
   const auto runtime =

@@ -23,7 +23,7 @@ class ContainerPlanTest : public testing::Test {
     fs::current_path(root_ / "here");
     job_.environment = {{"PATH", (root_ / "bin").string()}, {"OWN", "mine"}, {"SHELL", "/bin/zsh"}};
     job_.place.node_name = "n1";
-    job_.place.engine = "slurm";
+    job_.place.engine = scheduler::EngineKind::slurm;
     job_.options.container.image = "localhost/image:latest";
     job_.options.program = Program::executable;
     job_.options.script = "true";

@@ -259,7 +259,7 @@ void choose_limits(Job& job) {
     const auto found = job.options.rdzv_conf.find(name);
     return found == job.options.rdzv_conf.end() ? std::optional<std::string>() : found->second;
   };
-  if (job.place.engine == "ssh") job.last_call = ssh_last_call;
+  if (job.place.engine == scheduler::EngineKind::ssh) job.last_call = ssh_last_call;
   if (const auto timeout = seconds(conf("join_timeout"))) job.join_timeout = *timeout;
   if (const auto timeout = seconds(conf("last_call_timeout"))) job.last_call = *timeout;
   const auto interval = seconds(conf("keep_alive_interval"));
@@ -300,7 +300,7 @@ void unset_option_variables(Job& job) {
   }
   for (const char* name : variables_of_one_node) job.environment.unset(name);
   // An agent's workers are no ranks of MPI's, and must not all take themselves for the same one.
-  if (job.place.engine == "mpi" && job.place.stance != Stance::in_place) {
+  if (job.place.engine == scheduler::EngineKind::mpi && job.place.stance != Stance::in_place) {
     for (const std::string& name : scheduler::mpi_variables(job.environment)) {
       job.environment.unset(name);
     }

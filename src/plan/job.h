@@ -66,7 +66,7 @@ struct Job {
   }
   // The hosts that ssh reaches count GPUs and find Python by themselves; this one may lack both.
   bool starts_by_ssh() const {
-    return place.engine == "ssh" && place.stance == scheduler::Stance::starter;
+    return place.engine == scheduler::EngineKind::ssh && place.stance == scheduler::Stance::starter;
   }
 };
 

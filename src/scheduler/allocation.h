@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace toprun::scheduler {
@@ -15,6 +16,10 @@ enum class Stance {
   starter,   // in a batch script or an allocation's shell: start one agent per node first
 };
 
+// Who started this process, or will start the agents.
+enum class EngineKind { local, manual, mpi, slurm, ssh };
+std::string_view name_of(EngineKind kind);  // "slurm"
+
 struct Node {
   std::string name;  // as the engine names it
   // Processes that the user asked the engine for on this node; in_place: those that it started.
@@ -24,7 +29,7 @@ struct Node {
 
 // One engine's view of where this process runs. Every fact says where it came from.
 struct Allocation {
-  std::string engine;  // "local", "manual", "mpi", "slurm" or "ssh"
+  EngineKind engine = EngineKind::local;
   Stance stance = Stance::single;
   int node_count = 1;             // nodes of this launch, at least 1
   bool nodes_estimated = false;   // node_count is not sure, and others may estimate otherwise

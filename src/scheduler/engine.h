@@ -89,7 +89,7 @@ using Pause = std::function<bool(std::chrono::milliseconds)>;
 class Engine {
  public:
   virtual ~Engine() = default;
-  virtual std::string_view name() const = 0;
+  virtual EngineKind kind() const = 0;
   virtual Result<std::optional<Allocation>> detect(const Environment& environment,
                                                    const Hints& hints) const = 0;
   // Only for an allocation whose stance is `starter`.

@@ -43,9 +43,14 @@ Result<void> check_node_rank(const Allocation& allocation, const Hints& hints) {
 
 }  // namespace
 
+std::string_view name_of(EngineKind kind) {
+  constexpr std::string_view names[] = {"local", "manual", "mpi", "slurm", "ssh"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
 Result<AgentCommand> Engine::agent_command(const Environment&, const Allocation&,
                                            const AgentRequest&) const {
-  return fail(fmt::format("{} starts no agents", name()));
+  return fail(fmt::format("{} starts no agents", name_of(kind())));
 }
 
 std::optional<Stop> Engine::why_stopped(const Environment&) const {
@@ -96,7 +101,8 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints) {
     auto found = engine->detect(environment, hints);
     if (!found) return std::unexpected(std::move(found.error()));
     if (!*found) continue;
-    const bool knows_its_world = (*found)->engine != "slurm" && (*found)->engine != "local";
+    const bool knows_its_world =
+        (*found)->engine != EngineKind::slurm && (*found)->engine != EngineKind::local;
     if (!knows_its_world && !wants_single(hints)) {
       if (const auto checked = check_foreign_worlds(environment); !checked) {
         return std::unexpected(checked.error());
@@ -115,12 +121,8 @@ Result<Allocation> detect(const Environment& environment, const Hints& hints) {
 
 Result<AgentCommand> agent_command(const Environment& environment, const Allocation& allocation,
                                    const AgentRequest& request) {
-  for (const Engine* engine : engines()) {
-    if (engine->name() == allocation.engine) {
-      return engine->agent_command(environment, allocation, request);
-    }
-  }
-  return fail(fmt::format("there is no engine \"{}\"", allocation.engine));
+  const auto engine = std::ranges::find(engines(), allocation.engine, &Engine::kind);
+  return (*engine)->agent_command(environment, allocation, request);
 }
 
 void settle_orphaned(const Environment& environment, const Pause& pause) {

@@ -53,7 +53,7 @@ std::string with_own_step(const Hints& hints) {
   Environment environment = one_each;
   environment.set("TOPRUN_STEP", "1");
   const auto found = detect(environment, hints);
-  return found ? found->engine : found.error().line();
+  return found ? std::string(name_of(found->engine)) : found.error().line();
 }
 
 // "engine stance NODE_COUNT my_node", or the error's line.
@@ -61,8 +61,9 @@ std::string outcome(const Environment& environment, const Hints& hints) {
   constexpr const char* stances[] = {"single", "agent", "in_place", "starter"};
   const auto found = detect(environment, hints);
   if (!found) return found.error().line();
-  return fmt::format("{} {} {} {}", found->engine, stances[static_cast<int>(found->stance)],
-                     found->node_count, found->my_node ? fmt::format("{}", *found->my_node) : "-");
+  return fmt::format("{} {} {} {}", name_of(found->engine),
+                     stances[static_cast<int>(found->stance)], found->node_count,
+                     found->my_node ? fmt::format("{}", *found->my_node) : "-");
 }
 
 TEST(Detect, OutsideAnEngine) {

@@ -102,7 +102,7 @@ Result<Allocation> in_place_by_variables(const Environment& environment, const H
     return std::unexpected(contradiction({fmt::to_string(*rank), fmt::to_string(*size)}));
   }
   Allocation allocation;
-  allocation.engine = "manual";
+  allocation.engine = EngineKind::manual;
   allocation.stance = Stance::in_place;
   allocation.node_count_source = "WORLD_SIZE";
   allocation.nodes_estimated = true;

@@ -14,7 +14,7 @@ Result<std::optional<Allocation>> LocalEngine::detect(const Environment& environ
   auto note = check_inherited_world(environment, hints);
   if (!note) return std::unexpected(std::move(note.error()));
   Allocation allocation;
-  allocation.engine = name();
+  allocation.engine = kind();
   allocation.node_count_source = hints.standalone ? "--standalone"
                                  : hints.nnodes   ? hints.nnodes_source
                                                   : "default";

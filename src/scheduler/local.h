@@ -7,7 +7,7 @@ namespace toprun::scheduler {
 // Nobody but the user started us: one node, this one. Always answers.
 class LocalEngine final : public Engine {
  public:
-  std::string_view name() const override { return "local"; }
+  EngineKind kind() const override { return EngineKind::local; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
 };

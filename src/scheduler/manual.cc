@@ -109,7 +109,7 @@ Result<std::optional<Allocation>> ManualEngine::detect(const Environment& enviro
   const bool told_to_meet = on_command_line(hints.endpoint_source);
   if (in_slurm && (!told_to_meet || environment.has(slurm::own_step_variable))) return std::nullopt;
   Allocation allocation;
-  allocation.engine = name();
+  allocation.engine = kind();
   allocation.stance = Stance::agent;
   allocation.node_count = *hints.nnodes;
   allocation.node_count_source = hints.nnodes_source;

@@ -19,7 +19,7 @@ namespace toprun::scheduler {
 //   | any other number           | error                                                      |
 class ManualEngine final : public Engine {
  public:
-  std::string_view name() const override { return "manual"; }
+  EngineKind kind() const override { return EngineKind::manual; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
 };

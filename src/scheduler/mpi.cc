@@ -72,7 +72,7 @@ std::string words_for(Stance stance) {
 Allocation allocation_of(const Environment& environment, const MpiWorld& world,
                          const Hints& hints) {
   Allocation allocation;
-  allocation.engine = "mpi";
+  allocation.engine = EngineKind::mpi;
   allocation.started_together = true;
   allocation.stance = stance_of(world, hints);
   allocation.node_count = hints.nnodes && !world.nodes ? *hints.nnodes : node_count(world);
@@ -201,7 +201,7 @@ Result<Allocation> starter(const Environment& environment, const Hints& hints) {
   auto allocation = hints.hosts.empty() ? unnamed_hosts(environment, hints) : named_hosts(hints);
   if (!allocation) return allocation;
   if (allocation->nodes.empty()) allocation->nodes = {{allocation->node_name, std::nullopt}};
-  allocation->engine = "mpi";
+  allocation->engine = EngineKind::mpi;
   allocation->stance = Stance::starter;
   allocation->node_name = hints.host_name;
   allocation->my_node.reset();

@@ -16,7 +16,7 @@ namespace toprun::scheduler {
 //   | several on a node, or --ranks-in-place  | in_place |
 class MpiEngine final : public Engine {
  public:
-  std::string_view name() const override { return "mpi"; }
+  EngineKind kind() const override { return EngineKind::mpi; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
   // One mpirun for all nodes; it runs `mpirun --version` to know how to speak to it.

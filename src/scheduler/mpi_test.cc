@@ -64,7 +64,7 @@ std::string outcome(const Environment& environment, const Hints& hints) {
   constexpr const char* stances[] = {"single", "agent", "in_place", "starter"};
   const auto found = detect(environment, hints);
   if (!found) return found.error().line();
-  return fmt::format("{} {} {} node {} task {} of {} at {}", found->engine,
+  return fmt::format("{} {} {} node {} task {} of {} at {}", name_of(found->engine),
                      stances[static_cast<int>(found->stance)], found->node_count,
                      found->my_node.value_or(-1), found->task.value_or(-1), found->tasks,
                      join(found->root_candidates, " "));
@@ -176,7 +176,7 @@ std::string started(const Environment& environment, const Hints& hints) {
   const auto found = detect(environment, hints);
   if (!found) return found.error().line();
   if (found->stance != Stance::starter) return outcome(environment, hints);
-  return fmt::format("{} starts {} of {}", found->engine, found->node_count,
+  return fmt::format("{} starts {} of {}", name_of(found->engine), found->node_count,
                      node_list_text(found->nodes));
 }
 

@@ -55,7 +55,7 @@ Result<Slots> in_place_slots(const Allocation& allocation, const SlotsRequest& r
   if (wanted && *wanted != tasks && *wanted != 1) {
     return usage(fmt::format("{} {}", request.source, wish),
                  fmt::format("{} started {} tasks on this node, and each becomes one rank",
-                             allocation.engine, tasks),
+                             name_of(allocation.engine), tasks),
                  "drop the option, or start one task per node (srun --ntasks-per-node=1)");
   }
   return Slots{tasks, "tasks started on this node"};
@@ -73,8 +73,9 @@ Result<Slots> slots_here(const Environment& environment, const Allocation& alloc
   if (given->count > 0) return Slots{given->count, given->source};
   const auto here = static_cast<std::size_t>(allocation.my_node.value_or(0));
   if (here < allocation.nodes.size() && allocation.nodes[here].slots) {
-    return Slots{*allocation.nodes[here].slots,
-                 allocation.engine == "ssh" ? "the list of hosts" : "tasks per node of the job"};
+    return Slots{*allocation.nodes[here].slots, allocation.engine == EngineKind::ssh
+                                                    ? "the list of hosts"
+                                                    : "tasks per node of the job"};
   }
   if (request.visible.count > 0) return Slots{request.visible.count, request.visible.source};
   return Slots{1, "no GPU and no other request"};

@@ -27,7 +27,7 @@ SlotsRequest torchrun(SlotsRequest request) {
 
 Allocation agent(std::optional<int> tasks_of_job = std::nullopt) {
   Allocation allocation;
-  allocation.engine = "slurm";
+  allocation.engine = EngineKind::slurm;
   allocation.stance = Stance::agent;
   allocation.nodes = {{"n0", 77}, {"n1", tasks_of_job}};
   allocation.node_count = 2;

@@ -23,7 +23,7 @@ Result<Allocation> common_facts(const Environment& environment, const Hints& hin
   const auto job = slurm::job_id(environment);
   if (!job) return std::unexpected(job.error());
   Allocation allocation;
-  allocation.engine = "slurm";
+  allocation.engine = EngineKind::slurm;
   allocation.port = slurm_port(*job, step ? step->id : 0);
   const auto cluster = environment.non_empty("SLURM_CLUSTER_NAME");
   allocation.job = fmt::format("slurm.{}{}.{}", cluster ? *cluster + "." : "", *job,

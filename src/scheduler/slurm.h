@@ -8,7 +8,7 @@ namespace toprun::scheduler {
 // program of Slurm's is needed to detect it; starting agents needs srun.
 class SlurmEngine final : public Engine {
  public:
-  std::string_view name() const override { return "slurm"; }
+  EngineKind kind() const override { return EngineKind::slurm; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
   // One srun for all nodes. Its step gets every CPU and GPU that the job has on each node, whatever

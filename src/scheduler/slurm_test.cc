@@ -27,7 +27,7 @@ std::string text(Stance stance) {
 std::string outcome(const Environment& environment, const Hints& hints) {
   const auto found = detect(environment, hints);
   if (!found) return found.error().line();
-  EXPECT_EQ(found->engine, "slurm");
+  EXPECT_EQ(found->engine, EngineKind::slurm);
   EXPECT_FALSE(found->reasons.empty());
   return fmt::format("{} {} {}", text(found->stance), found->node_count,
                      found->my_node ? fmt::format("{}", *found->my_node) : "-");

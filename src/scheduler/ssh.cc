@@ -121,7 +121,7 @@ Result<std::optional<Allocation>> SshEngine::detect(const Environment& environme
   }
   auto allocation = told ? agent(environment) : starter(hints);
   if (!allocation) return std::unexpected(std::move(allocation.error()));
-  allocation->engine = name();
+  allocation->engine = kind();
   allocation->port = ssh_port;
   return std::move(*allocation);
 }

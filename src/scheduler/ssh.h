@@ -16,7 +16,7 @@ namespace toprun::scheduler {
 //   | hosts                                    | starter |
 class SshEngine final : public Engine {
  public:
-  std::string_view name() const override { return "ssh"; }
+  EngineKind kind() const override { return EngineKind::ssh; }
   Result<std::optional<Allocation>> detect(const Environment& environment,
                                            const Hints& hints) const override;
 };

@@ -28,7 +28,7 @@ Hints named(std::vector<Node> nodes) {
 TEST(Ssh, TheLauncherStartsAgents) {
   const auto found = detect({}, named({{"a", 4}, {"b", std::nullopt, "me@b"}}));
   ASSERT_TRUE(found) << found.error().line();
-  EXPECT_EQ(found->engine, "ssh");
+  EXPECT_EQ(found->engine, EngineKind::ssh);
   EXPECT_EQ(found->stance, Stance::starter);
   EXPECT_EQ(found->node_count, 2);
   EXPECT_EQ(found->node_count_source, "--hosts");
@@ -41,7 +41,7 @@ TEST(Ssh, AnAgentIsWhatItIsTold) {
   for (const auto& [name, value] : variables_of(place)) environment.set(name, value);
   const auto found = detect(environment, {});
   ASSERT_TRUE(found) << found.error().line();
-  EXPECT_EQ(found->engine, "ssh");
+  EXPECT_EQ(found->engine, EngineKind::ssh);
   EXPECT_EQ(found->stance, Stance::agent);
   EXPECT_EQ(found->node_count, 3);
   EXPECT_EQ(found->my_node, 2);
@@ -101,7 +101,7 @@ TEST(Ssh, HostsFromAVariableYieldToTheCommandLine) {
   Hints hints = named({{"a", {}}, {"b", {}}});
   hints.hosts_source = "TOPRUN_HOSTS";
   hints.standalone = true;
-  EXPECT_EQ(detect({}, hints)->engine, "local");
+  EXPECT_EQ(detect({}, hints)->engine, EngineKind::local);
 }
 
 TEST(Ssh, Command) {

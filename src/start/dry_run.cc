@@ -53,7 +53,7 @@ Result<std::string> describe(const plan::Job& job) {
   const auto line = [&](std::string_view label, const std::string& value) {
     text += fmt::format("{:<12} {}\n", label, value);
   };
-  line("engine", fmt::format("{}: {}", job.place.engine, words_for(job.place.stance)));
+  line("engine", fmt::format("{}: {}", name_of(job.place.engine), words_for(job.place.stance)));
   if (!job.options.activation.before.empty()) {
     line("before", job.options.activation.before + " (by bash on every node; not run now)");
   }

@@ -48,7 +48,7 @@ std::vector<std::string> variables_for_agents(const plan::Job& job) {
   std::vector<std::string> names;
   for (const auto& [name, value] : plan::passed_variables(job.environment, wanted))
     names.push_back(name);
-  if (job.place.engine == "mpi") names.emplace_back(secret_variable);
+  if (job.place.engine == scheduler::EngineKind::mpi) names.emplace_back(secret_variable);
   return names;
 }
 
@@ -259,7 +259,9 @@ int run_command(const scheduler::AgentCommand& command, const plan::Job& job, in
   agent::become_subreaper();  // of the logins that an mpirun may leave behind
   Heard heard{
       Overheard(STDOUT_FILENO, written == Written::tagged, written),
-      Overheard(STDERR_FILENO, job.place.engine == "mpi" || written == Written::tagged, written)};
+      Overheard(STDERR_FILENO,
+                job.place.engine == scheduler::EngineKind::mpi || written == Written::tagged,
+                written)};
   const auto pid =
       start(command, job.inherited, stdin_fd, heard.out.writing(), heard.err.writing());
   if (!pid) {
