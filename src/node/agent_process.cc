@@ -351,7 +351,11 @@ asio::awaitable<Result<Place>> take_place(Session& session) {
 
 asio::awaitable<Result<Secret>> choose_secret(Session& session, const plan::Orders& orders,
                                               bool root) {
-  if (!session.job.several_processes()) co_return Secret::given(rendezvous::random_hex(32));
+  const bool reads_a_file =
+      session.job.environment.non_empty(rendezvous::secret_file_variable).has_value();
+  if (!session.job.several_processes() && !reads_a_file) {
+    co_return Secret::given(rendezvous::random_hex(32));
+  }
   std::function<Result<Secret>()> choose = [job = session.shared_job, given = orders.secret, root] {
     return rendezvous::choose_secret(job->environment, given,
                                      job->place.engine == scheduler::EngineKind::slurm, root,

@@ -156,7 +156,7 @@ Result<Secret> choose_secret(const Environment& environment,
                              const std::optional<std::string>& launched_with, bool slurm, bool root,
                              std::string_view job) {
   if (const auto text = environment.non_empty("TOPRUN_SECRET")) return Secret::given(*text);
-  if (const auto path = environment.non_empty("TOPRUN_SECRET_FILE")) {
+  if (const auto path = environment.non_empty(secret_file_variable)) {
     auto text = secret_in(*path);
     if (!text) return std::unexpected(std::move(text.error()));
     return Secret::given(*std::move(text));

@@ -49,6 +49,8 @@ class Secret {
   Munge munge_;
 };
 
+inline constexpr const char* secret_file_variable = "TOPRUN_SECRET_FILE";
+
 // The rule of who trusts whom, in this order: TOPRUN_SECRET, TOPRUN_SECRET_FILE, `launched_with`
 // (what our launcher wrote to our standard input), munge in a Slurm job where its socket exists,
 // the job's id.
