@@ -93,7 +93,11 @@ asio::awaitable<Result<T>> NodeContainer::beside(std::function<Result<T>()> work
 
 asio::awaitable<void> NodeContainer::bring_up() {
   Result<void> done = co_await prepare();
-  if (done) done = co_await create();
+  if (done) {
+    done = co_await create();
+    Result<void> released = co_await release();
+    if (done) done = std::move(released);
+  }
   if (done) done = co_await await_shim();
   if (done) done = co_await look_inside();
   outcome_ = std::move(done);
@@ -211,6 +215,16 @@ asio::awaitable<Result<void>> NodeContainer::create() {
   if (*state == State::ready) co_return Result<void>{};
   Result<void> made = co_await make();
   co_return made;
+}
+
+// Others wait for what was made, not for the end of the run in it.
+asio::awaitable<Result<void>> NodeContainer::release() {
+  std::function<Result<void>()> work = [ground = ground_]() -> Result<void> {
+    ground->preparation.reset();
+    return {};
+  };
+  auto released = co_await beside<void>(std::move(work));
+  co_return released;
 }
 
 asio::awaitable<Result<void>> NodeContainer::make() {

@@ -74,6 +74,7 @@ class NodeContainer {
   Result<void> spawn(const container::Command& command);
   boost::asio::awaitable<Result<void>> create();
   boost::asio::awaitable<Result<void>> make();
+  boost::asio::awaitable<Result<void>> release();
   boost::asio::awaitable<Result<void>> await_shim();
   boost::asio::awaitable<Result<void>> look_inside();
   boost::asio::awaitable<void> next_event(SteadyTime limit);
