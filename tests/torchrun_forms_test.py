@@ -174,6 +174,12 @@ def is_own(host):
     return host in (socket.gethostname(), socket.getfqdn())
 
 
+def is_taken(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
 def run_theirs(stages):
     jobs = [[str(stage.folder), stage.environment, stage.agents, LIMIT_S] for stage in stages]
     done = subprocess.run([support.python(), "-c", THEIRS], input=json.dumps(jobs), text=True,
@@ -189,6 +195,9 @@ class Forms(support.TestCase):
             run = self.begin("env", "-i", *(f"{name}={value}" for name, value in stage.environment.items()),
                              *command, *words, cwd=stage.folder)
             runs.append(run)
+            if stage.c10d and len(stage.agents) > 1:  # who comes first is node 0
+                support.wait_until(lambda: run.process.poll() is not None or is_taken(stage.port), LIMIT_S,
+                                   "the first agent")
         ended = [run.wait(LIMIT_S) for run in runs]
         stage.codes = [finished.code for finished in ended]
         for number, finished in enumerate(ended):
