@@ -40,8 +40,8 @@ int await_end(pid_t pid);
 // then.
 void signal_command(pid_t pid, int signal);
 
-// Reaps one child that has ended, for whoever reaps all: a command's status is kept for await_end().
-// Its pid; 0 if none has ended, -1 if there are none.
+// Reaps one child that has ended, for whoever reaps all: a command's status is kept for
+// await_end(). Its pid; 0 if none has ended, -1 if there are none.
 pid_t reap_any(int& status);
 
 // 128+n if signal n ended it, as shells have it.
