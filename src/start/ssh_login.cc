@@ -74,16 +74,17 @@ void SshLogin::start(const std::vector<std::string>& argv, const Environment& en
   };
   auto pipes = make_pipes();
   if (!pipes) return give_up(pipes.error());
-  const auto path =
-      agent::find_program(argv.front(), environment.get("PATH").value_or(""), std::string(here));
-  if (!path) return give_up(path.error());
-  agent::Program program{*path,
+  agent::Program program{{},
                          argv,
                          environment.entries(),
                          pipes->in_read.get(),
                          pipes->out_write.get(),
                          pipes->err_write.get()};
-  const auto pids = agent::spawn(std::span(&program, 1), inherited, std::string(here));
+  const std::span one(&program, 1);
+  if (auto found = agent::find_programs(one, std::string(here)); !found) {
+    return give_up(found.error());
+  }
+  const auto pids = agent::spawn(one, inherited, std::string(here));
   if (!pids) return give_up(pids.error());
   pid_ = pids->front();
   in_.assign(pipes->in_write.release());

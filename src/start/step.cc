@@ -59,12 +59,13 @@ void write_line(const Fd& pipe, const std::string& line) {
 
 Result<pid_t> start(const scheduler::AgentCommand& command, const agent::Inherited& inherited,
                     int stdin_fd, int stdout_fd, int stderr_fd) {
-  const std::string path_variable = command.environment.get("PATH").value_or("");
-  auto path = agent::find_program(command.argv.front(), path_variable, "this node");
-  if (!path) return std::unexpected(path.error());
-  agent::Program program{*path,    command.argv, command.environment.entries(),
+  agent::Program program{{},       command.argv, command.environment.entries(),
                          stdin_fd, stdout_fd,    stderr_fd};
-  auto pids = agent::spawn(std::span(&program, 1), inherited, "this node");
+  const std::span one(&program, 1);
+  if (auto found = agent::find_programs(one, "this node"); !found) {
+    return std::unexpected(found.error());
+  }
+  auto pids = agent::spawn(one, inherited, "this node");
   if (!pids) return std::unexpected(pids.error());
   return pids->front();
 }
