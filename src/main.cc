@@ -10,7 +10,7 @@
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "plan/ssh_orders.h"
-#include "scheduler/ssh.h"
+#include "scheduler/ssh/ssh.h"
 
 int main(int argc, char** argv) {
   using namespace toprun;

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "agent/tail.h"
 #include "base/text.h"
+#include "output/tail.h"
 
 namespace toprun::agent {
 namespace {
@@ -231,7 +231,7 @@ std::optional<ErrorFile> parse_error_file(const std::string& text, const std::st
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains("message")) return std::nullopt;
   const auto& outer = json["message"];
-  ErrorFile file{shown_line(path, longest_message_bytes), {}, std::nullopt};
+  ErrorFile file{output::shown_line(path, longest_message_bytes), {}, std::nullopt};
   std::optional<std::int64_t> seconds;
   if (outer.is_string()) {
     file.message = outer;
@@ -243,7 +243,7 @@ std::optional<ErrorFile> parse_error_file(const std::string& text, const std::st
     }
   }
   if (file.message.size() > longest_message_bytes) {
-    file.message = shown_line(file.message, longest_message_bytes);
+    file.message = output::shown_line(file.message, longest_message_bytes);
   }
   if (seconds) {
     const WallTime stamped{std::chrono::seconds(*seconds)};

@@ -51,8 +51,8 @@ int agent_with_workers(int heartbeat_fd, const Inherited& inherited, const std::
                "(setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/grandchild; exec sleep 1000' &); "
                "exec sleep 1000"};
   plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root}};
-  OutputPlan output;
-  output.console = std::make_shared<Terminal>(io, ConsoleDescriptors{}, false);
+  output::OutputPlan output;
+  output.console = std::make_shared<output::Terminal>(io, output::ConsoleDescriptors{}, false);
   Workers workers(io, own_children(io, inherited, "n1"), "n1", {plan}, {{}, [&] { io.stop(); }},
                   output);
   boost::asio::signal_set signals(io, SIGTERM, SIGUSR1);

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "agent/keeper.h"
-#include "agent/private_folder.h"
+#include "base/private_folder.h"
 
 namespace toprun::agent {
 namespace {

@@ -11,11 +11,11 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/oom.h"
-#include "agent/tail.h"
 #include "base/console.h"
 #include "base/files.h"
 #include "base/pool.h"
 #include "base/text.h"
+#include "output/tail.h"
 
 namespace toprun::agent {
 namespace {
@@ -67,7 +67,7 @@ std::optional<ErrorFile> read_error_file(const std::string& path, SteadyTime sta
 
 struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   Impl(boost::asio::io_context& context, std::shared_ptr<Children> where, std::string host_name,
-       std::vector<WorkerPlan> plans, Observer callbacks, OutputPlan output_plan)
+       std::vector<WorkerPlan> plans, Observer callbacks, output::OutputPlan output_plan)
       : children(std::move(where)),
         host(std::move(host_name)),
         observer(std::move(callbacks)),
@@ -84,7 +84,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   const std::string host;
   Observer observer;
   std::vector<Worker> workers;
-  Output output;
+  output::Output output;
   OomWatch oom;
   Phase phase = Phase::idle;
   bool stopping = false;
@@ -104,11 +104,11 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   // What children are started with, while they are.
   struct Launch {
     Fd null;
-    std::vector<Output::Ends> ends;
+    std::vector<output::Output::Ends> ends;
     std::vector<Program> programs;
   };
   Result<Launch> prepare();
-  Result<std::vector<Program>> programs_with(std::vector<Output::Ends>& ends, int null_fd);
+  Result<std::vector<Program>> programs_with(std::vector<output::Output::Ends>& ends, int null_fd);
   Result<void> begin(const Result<std::vector<pid_t>>& pids, Launch launch);
   void stop(milliseconds grace);
   void signal_groups(int signal);
@@ -138,7 +138,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   }
 };
 
-Result<std::vector<Program>> Workers::Impl::programs_with(std::vector<Output::Ends>& ends,
+Result<std::vector<Program>> Workers::Impl::programs_with(std::vector<output::Output::Ends>& ends,
                                                           int null_fd) {
   std::vector<Program> programs;
   programs.reserve(workers.size());
@@ -209,7 +209,7 @@ void Workers::Impl::stop(milliseconds grace) {
     for (std::size_t i = 0; i < workers.size(); ++i) {
       if (!workers[i].alive) continue;
       output.drain(i);
-      workers[i].exit.exception = last_exception(output.tail(i));
+      workers[i].exit.exception = output::last_exception(output.tail(i));
       workers[i].exit.ours = true;
     }
     signal_groups(SIGTERM);
@@ -273,9 +273,10 @@ void Workers::Impl::describe(std::size_t index) {
   exit.pid = worker.pid;
   exit.program = worker.plan.argv.front();
   if (!exit.failed()) return;
-  if (!exit.ours) exit.exception = last_exception(output.tail(index));
+  if (!exit.ours) exit.exception = output::last_exception(output.tail(index));
   if (!exit.ours && exit.signal == SIGKILL) exit.kernel_evidence = oom.evidence(worker.pid);
-  exit.last_output = last_lines(output.tail(index), last_output_lines, last_output_line_bytes);
+  exit.last_output =
+      output::last_lines(output.tail(index), last_output_lines, last_output_line_bytes);
 }
 
 void Workers::Impl::report(std::size_t index) {
@@ -416,7 +417,7 @@ void Workers::Impl::destroy() {
 }
 
 Workers::Workers(boost::asio::io_context& io, std::shared_ptr<Children> children, std::string host,
-                 std::vector<WorkerPlan> plans, Observer observer, OutputPlan output)
+                 std::vector<WorkerPlan> plans, Observer observer, output::OutputPlan output)
     : impl_(std::make_shared<Impl>(io, std::move(children), std::move(host), std::move(plans),
                                    std::move(observer), std::move(output))) {}
 

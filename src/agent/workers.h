@@ -11,10 +11,10 @@
 
 #include "agent/children.h"
 #include "agent/exit.h"
-#include "agent/output.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/pool.h"
+#include "output/output.h"
 
 namespace toprun::agent {
 
@@ -25,8 +25,8 @@ struct WorkerPlan {
       argv;                  // argv[0] is searched in the environment's PATH if it has no slash
   Environment environment;   // complete
   std::string program = {};  // the file that argv[0] means there, where it was looked up by then
-  StreamPlan out;
-  StreamPlan err;
+  output::StreamPlan out;
+  output::StreamPlan err;
   std::string error_file;      // TORCHELASTIC_ERROR_FILE, read when the worker failed; may be empty
   bool inherit_stdin = false;  // else /dev/null
   std::vector<int> kept_fds;   // besides stdin, stdout and stderr
@@ -59,7 +59,7 @@ class Workers {
   };
 
   Workers(boost::asio::io_context& io, std::shared_ptr<Children> children, std::string host,
-          std::vector<WorkerPlan> plans, Observer observer, OutputPlan output);
+          std::vector<WorkerPlan> plans, Observer observer, output::OutputPlan output);
   ~Workers();  // kills and reaps whatever is left; no more callbacks
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

@@ -60,9 +60,9 @@ class AnyWorkersTest : public testing::Test {
     plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root_.string()}};
     plans_.push_back(std::move(plan));
   }
-  OutputPlan output_plan() {
-    OutputPlan plan;
-    plan.console = std::make_shared<Terminal>(io_, console_, false);
+  output::OutputPlan output_plan() {
+    output::OutputPlan plan;
+    plan.console = std::make_shared<output::Terminal>(io_, console_, false);
     return plan;
   }
   Result<void> start() {
@@ -126,7 +126,7 @@ class AnyWorkersTest : public testing::Test {
 
   const TemporaryFolder folder_;
   const fs::path root_ = folder_.path();
-  ConsoleDescriptors console_;
+  output::ConsoleDescriptors console_;
   boost::asio::io_context io_;
   const Inherited inherited_ = Inherited::capture();
   std::vector<WorkerPlan> plans_;

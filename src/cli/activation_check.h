@@ -6,7 +6,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "plan/activation.h"
-#include "scheduler/slurm_job.h"
+#include "scheduler/slurm/job.h"
 
 namespace toprun::cli {
 

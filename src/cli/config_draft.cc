@@ -7,7 +7,7 @@
 #include "base/counted.h"
 #include "base/text.h"
 #include "jobs/job_words.h"
-#include "scheduler/slurm_defaults.h"
+#include "scheduler/slurm/defaults.h"
 
 namespace toprun::cli {
 namespace {

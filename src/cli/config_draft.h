@@ -5,8 +5,8 @@
 
 #include "cli/cluster.h"
 #include "scheduler/queue.h"
-#include "scheduler/slurm_facts.h"
-#include "scheduler/slurm_submit.h"
+#include "scheduler/slurm/facts.h"
+#include "scheduler/slurm/submit.h"
 
 namespace toprun::cli {
 

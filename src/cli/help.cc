@@ -11,8 +11,8 @@
 #include "cli/verbs.h"
 #include "options/command_lines.h"
 #include "options/exit_codes.h"
-#include "placement/convert.h"
-#include "placement/formats.h"
+#include "view/convert.h"
+#include "view/formats.h"
 
 namespace toprun::cli {
 namespace {
@@ -172,10 +172,10 @@ std::vector<Table> tables_after(options::Command command) {
     tables.push_back({"Which Python", pythons()});
   }
   if (command == Command::topo_order) {
-    tables.push_back(forms_table("Formats", placement::formats()));
+    tables.push_back(forms_table("Formats", view::formats()));
   }
   if (command == Command::topo_convert) {
-    tables.push_back(forms_table("Forms", placement::network_forms()));
+    tables.push_back(forms_table("Forms", view::network_forms()));
   }
   Table codes{"Exit codes", {}};
   for (const options::ExitCode& row : options::exit_codes(command)) {

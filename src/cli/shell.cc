@@ -20,9 +20,9 @@
 #include "plan/orders.h"
 #include "process/program.h"
 #include "scheduler/queue.h"
-#include "scheduler/slurm_defaults.h"
-#include "scheduler/slurm_shell.h"
-#include "scheduler/slurm_submit.h"
+#include "scheduler/slurm/defaults.h"
+#include "scheduler/slurm/shell.h"
+#include "scheduler/slurm/submit.h"
 #include "scheduler/terminal_command.h"
 
 namespace toprun::cli {

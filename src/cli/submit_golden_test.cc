@@ -8,8 +8,8 @@
 #include "base/files.h"
 #include "base/version.h"
 #include "jobs/job_options.h"
-#include "scheduler/slurm_defaults.h"
-#include "scheduler/slurm_script.h"
+#include "scheduler/slurm/defaults.h"
+#include "scheduler/slurm/script.h"
 
 // The scripts of submit_golden/NAME.sbatch, each from a command line and a cluster.
 // TOPRUN_WRITE_GOLDEN=1 writes them anew; tests/submit_test.py has bash and shellcheck read them.

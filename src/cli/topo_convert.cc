@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/topo_job.h"
 #include "hosts/hostlist.h"
-#include "placement/convert.h"
+#include "view/convert.h"
 
 namespace toprun::cli {
 namespace {
@@ -23,13 +23,13 @@ std::string name_of_form(const Call& call) {
   return std::filesystem::path(call.text(FlagId::output).value_or("")).filename().string();
 }
 
-Result<const placement::NetworkForm*> chosen_form(const Call& call) {
+Result<const view::NetworkForm*> chosen_form(const Call& call) {
   const std::string name = name_of_form(call);
-  const auto forms = placement::network_forms();
-  const auto found = std::ranges::find(forms, name, &placement::NetworkForm::name);
+  const auto forms = view::network_forms();
+  const auto found = std::ranges::find(forms, name, &view::NetworkForm::name);
   if (found != forms.end()) return &*found;
   std::vector<std::string> names;
-  for (const placement::NetworkForm& form : forms) names.emplace_back(form.name);
+  for (const view::NetworkForm& form : forms) names.emplace_back(form.name);
   const auto meant = did_you_mean(name, names);
   const std::string there_are = fmt::format("there are {}", join(names, ", "));
   if (!call.has(FlagId::form)) return usage("no form given", {}, "give --to FORM: " + there_are);
@@ -53,7 +53,7 @@ Result<int> run_topo_convert(const options::Call& call) {
   if (!job) return std::unexpected(job.error());
   const auto placed = placement::place(job->hosts, std::move(job->map));
   if (!placed) return std::unexpected(placed.error());
-  const placement::Converted converted = (*form)->convert(*placed);
+  const view::Converted converted = (*form)->convert(*placed);
   const auto written = write(call.text(FlagId::output), converted.text);
   if (!written) return std::unexpected(written.error());
   say_what_is_unknown(placed->source, placed->warnings);

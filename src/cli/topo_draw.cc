@@ -13,11 +13,11 @@
 #include "options/plan_options.h"
 #include "placement/cost.h"
 #include "placement/score.h"
-#include "placement/sketch.h"
 #include "process/command.h"
 #include "view/ring_dot.h"
 #include "view/ring_layout.h"
 #include "view/ring_svg.h"
+#include "view/sketch.h"
 
 namespace toprun::cli {
 namespace {
@@ -39,7 +39,7 @@ constexpr std::array orders = {
     DrawnOrder{"torchrun", "torchrun's order", placement::Order::torchrun},
 };
 
-using Sketch = placement::Sketch;
+using Sketch = view::Sketch;
 
 Result<std::string> svg_text(const Sketch& sketch, const std::string& order, const Environment&) {
   return view::ring_svg(view::ring_layout(sketch, order));
@@ -192,8 +192,7 @@ Result<Sketch> sketch_of(const Call& call, const Job& job, const Drawn& drawn,
   if (!tree) return std::unexpected(tree.error());
   const auto teams = teams_of(call, job, drawn.placement, plan);
   if (!teams) return std::unexpected(teams.error());
-  Sketch sketch =
-      placement::sketch(*tree, drawn.placement, teams->has_value() ? &**teams : nullptr);
+  Sketch sketch = view::sketch(*tree, drawn.placement, teams->has_value() ? &**teams : nullptr);
   const auto told = options::parse_links(options::plan_options(call));
   if (!told) return std::unexpected(told.error());
   const auto links = placement::links_of(job.map, *told, job.nproc_per_node);

@@ -12,7 +12,7 @@
 #include "hosts/host_file.h"
 #include "hosts/hostlist.h"
 #include "options/values.h"
-#include "scheduler/slurm_variables.h"
+#include "scheduler/slurm/variables.h"
 #include "topology/source.h"
 
 namespace toprun::cli {

@@ -8,10 +8,10 @@
 #include "config/config_file.h"
 #include "hosts/hostlist.h"
 #include "options/plan_options.h"
-#include "placement/explain.h"
-#include "placement/formats.h"
 #include "placement/groups.h"
 #include "topology/match.h"
+#include "view/explain.h"
+#include "view/formats.h"
 
 namespace toprun::cli {
 namespace {
@@ -19,27 +19,27 @@ namespace {
 using options::Call;
 using options::FlagId;
 
-Result<const placement::Format*> chosen_format(const Call& call) {
+Result<const view::Format*> chosen_format(const Call& call) {
   const auto given = call.given(FlagId::format);
   const bool as_json = call.has(FlagId::json);
-  if (!given) return placement::find_format(as_json ? "json" : "table");
+  if (!given) return view::find_format(as_json ? "json" : "table");
   if (as_json && given->value != "json") {
     return usage(fmt::format("--json and {}", given->label()), "only one form can be printed",
                  "leave one of them out");
   }
-  if (const auto* format = placement::find_format(given->value)) return format;
+  if (const auto* format = view::find_format(given->value)) return format;
   std::vector<std::string> names;
-  for (const placement::Format& format : placement::formats()) names.emplace_back(format.name);
+  for (const view::Format& format : view::formats()) names.emplace_back(format.name);
   return usage(given->label(), "there is no such form",
                config::nearest_or_all(given->value, names));
 }
 
-Result<void> check_length(const placement::Format& format, const Job& job) {
+Result<void> check_length(const view::Format& format, const Job& job) {
   std::size_t ranks = 0;
   for (const placement::Host& host : job.hosts) ranks += static_cast<std::size_t>(host.nproc);
-  if (!format.line_per_rank || ranks <= placement::max_rank_lines) return {};
+  if (!format.line_per_rank || ranks <= view::max_rank_lines) return {};
   return usage(fmt::format("--format {}", format.name),
-               fmt::format("{} ranks, at most {} can be listed", ranks, placement::max_rank_lines),
+               fmt::format("{} ranks, at most {} can be listed", ranks, view::max_rank_lines),
                "give fewer --hosts or a smaller --nproc-per-node");
 }
 
@@ -71,13 +71,13 @@ Result<void> add_explanation(const Call& call, const Job& job, std::size_t segme
   if (!host) return {};
   const auto position = position_of(*host, placement);
   if (!position) return std::unexpected(position.error());
-  placement::explain(placement, {.topology = job.topology, .segment = segment, .node = *position});
+  view::explain(placement, {.topology = job.topology, .segment = segment, .node = *position});
   return {};
 }
 
 // Below the table on stdout; JSON has it inside; the other forms' stdout is for programs.
 int print_explanation(std::string_view format, const placement::Placement& placement) {
-  const std::string text = placement::explanation_text(placement);
+  const std::string text = view::explanation_text(placement);
   if (format == "json" || text.empty()) return 0;
   if (format == "table") return print("Why\n" + text);
   for (const std::string_view line : split(trim(text), '\n')) say(std::string(line));

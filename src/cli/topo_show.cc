@@ -2,7 +2,7 @@
 
 #include "base/print.h"
 #include "cli/topo_job.h"
-#include "placement/outline.h"
+#include "view/outline.h"
 
 namespace toprun::cli {
 
@@ -13,8 +13,8 @@ Result<int> run_topo_show(const options::Call& call) {
   if (!job) return std::unexpected(job.error());
   const auto placed = placement::place(job->hosts, std::move(job->map));
   if (!placed) return std::unexpected(placed.error());
-  if (call.has(FlagId::json)) return print_bytes(placement::outline_json(*placed));
-  const int code = print(placement::outline_text(*placed, !call.has(FlagId::all)));
+  if (call.has(FlagId::json)) return print_bytes(view::outline_json(*placed));
+  const int code = print(view::outline_text(*placed, !call.has(FlagId::all)));
   say_what_is_unknown(placed->source, placed->warnings);
   return code;
 }

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/topo_testing.h"
-#include "placement/formats.h"
+#include "view/formats.h"
 
 namespace toprun::cli {
 namespace {
@@ -286,7 +286,7 @@ TEST_F(Topo, HelpsOnStdout) {
 
 TEST_F(Topo, HelpNamesEveryFormat) {
   const auto outcome = run({"order", "--help"});
-  for (const placement::Format& format : placement::formats()) {
+  for (const view::Format& format : view::formats()) {
     EXPECT_NE(outcome.out.find(fmt::format("\n  {} ", format.name)), std::string::npos)
         << format.name;
   }

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "options/given.h"
 #include "plan/orders.h"
-#include "scheduler/slurm_facts.h"
+#include "scheduler/slurm/facts.h"
 #include "topology/position.h"
 
 namespace toprun::config {

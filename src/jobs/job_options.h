@@ -7,7 +7,7 @@
 #include "jobs/job_end.h"
 #include "options/split.h"
 #include "plan/options.h"
-#include "scheduler/slurm_job.h"
+#include "scheduler/slurm/job.h"
 
 namespace toprun::jobs {
 

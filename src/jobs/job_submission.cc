@@ -10,8 +10,8 @@
 #include "jobs/follow.h"
 #include "options/given.h"
 #include "process/program.h"
-#include "scheduler/slurm_script.h"
-#include "scheduler/slurm_submit.h"
+#include "scheduler/slurm/script.h"
+#include "scheduler/slurm/submit.h"
 
 namespace toprun::jobs {
 namespace {

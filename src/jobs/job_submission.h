@@ -5,8 +5,8 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "jobs/job_options.h"
-#include "scheduler/slurm_defaults.h"
-#include "scheduler/slurm_facts.h"
+#include "scheduler/slurm/defaults.h"
+#include "scheduler/slurm/facts.h"
 
 namespace toprun::jobs {
 

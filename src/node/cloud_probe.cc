@@ -6,8 +6,8 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/uncaught.h"
-#include "topology/cloud.h"
-#include "topology/metadata.h"
+#include "topology/cloud/cloud.h"
+#include "topology/cloud/metadata.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;

@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "agent/private_folder.h"
+#include "base/private_folder.h"
 
 namespace toprun::node {
 
 Result<void> keep_redirected(plan::Job& job) {
   const bool is_starter = job.place.stance == scheduler::Stance::starter;
   if (is_starter || job.options.log_dir || job.options.redirects.empty()) return {};
-  const std::string folder = agent::new_temporary_folder(job.environment, "toprun-logs");
+  const std::string folder = new_temporary_folder(job.environment, "toprun-logs");
   if (folder.empty()) {
     return usage("cannot make a folder for logs", "neither TMPDIR nor /tmp can be written to",
                  "name one with --log-dir");

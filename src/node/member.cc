@@ -7,7 +7,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 
-#include "agent/copying_console.h"
 #include "agent/error_file.h"
 #include "agent/keeper.h"
 #include "base/console.h"
@@ -16,6 +15,7 @@
 #include "node/ending.h"
 #include "node/node_log.h"
 #include "node/notice.h"
+#include "output/copying_console.h"
 #include "rendezvous/dial.h"
 
 namespace toprun::node {
@@ -278,13 +278,13 @@ void Member::choose_console(const rendezvous::Assignment& assignment, Fd node_lo
       root->send(rendezvous::to_wire(
           rendezvous::ToRoot{std::nullopt, rendezvous::OutputLines{is_err, std::move(lines)}}));
     };
-    relay_ = agent::Relay::create(
+    relay_ = output::Relay::create(
         session_.io, deliver, assignment.colours,
-        agent::Relay::credit_among(static_cast<std::size_t>(assignment.group_world_size)));
+        output::Relay::credit_among(static_cast<std::size_t>(assignment.group_world_size)));
     console_ = relay_;
   }
   if (!node_log) return;
-  console_ = std::make_shared<agent::CopyingConsole>(
+  console_ = std::make_shared<output::CopyingConsole>(
       session_.io, console_, std::move(node_log),
       *node_log_path(session_.job.options, session_.job.place.node_name));
 }

@@ -7,12 +7,12 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "agent/relay.h"
 #include "agent/workers.h"
 #include "hosts/address.h"
 #include "node/inbox.h"
 #include "node/session.h"
 #include "node/workplan.h"
+#include "output/relay.h"
 #include "rendezvous/link.h"
 #include "run/node_part.h"
 #include "run/record.h"
@@ -70,10 +70,10 @@ class Member {
   std::string root_agent_;
   Inbox<run::PartEvent> inbox_;
   run::NodePart part_;
-  std::shared_ptr<agent::Console> console_;  // of all attempts
-  std::shared_ptr<agent::Relay> relay_;      // the same, where the root's terminal is meant
-  std::shared_ptr<agent::Logs> logs_;        // of all attempts
-  std::vector<agent::WorkerPlan> plans_;     // of the workers that were started last
+  std::shared_ptr<output::Console> console_;  // of all attempts
+  std::shared_ptr<output::Relay> relay_;      // the same, where the root's terminal is meant
+  std::shared_ptr<agent::Logs> logs_;         // of all attempts
+  std::vector<agent::WorkerPlan> plans_;      // of the workers that were started last
   std::unique_ptr<agent::Workers> workers_;
   std::vector<agent::WorkerExit> exits_;  // theirs
 };

@@ -7,7 +7,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "process/command.h"
-#include "topology/cloud.h"
+#include "topology/cloud/cloud.h"
 #include "topology/nvlink.h"
 
 namespace toprun::node {

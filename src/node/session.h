@@ -10,8 +10,6 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "agent/console.h"
-#include "agent/own_lines.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -19,6 +17,8 @@
 #include "hosts/address.h"
 #include "node/node_container.h"
 #include "node/received_signals.h"
+#include "output/console.h"
+#include "output/own_lines.h"
 #include "plan/job.h"
 #include "rendezvous/door.h"
 #include "store/server.h"
@@ -66,8 +66,8 @@ class Session {
   int port = 0;
   const WallTime began = std::chrono::system_clock::now();
   // This process's own stdout and stderr.
-  std::shared_ptr<agent::Terminal> terminal;
-  agent::OwnLines own_lines{io, *terminal};
+  std::shared_ptr<output::Terminal> terminal;
+  output::OwnLines own_lines{io, *terminal};
   // The address of this host that the root, or at the root its members, reach it at.
   std::optional<hosts::Address> route;
   // Of this node, if the ranks run in one.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/display.h"
+#include "output/display.h"
 
 namespace toprun::node {
 namespace {
@@ -24,26 +24,26 @@ std::string template_of(const plan::Options& options) {
   return options.gather_output && !is_own ? "[${role_name}${rank}]:" : options.prefix_template;
 }
 
-agent::FilteredFile filtered_file(const std::vector<std::string>& needles, std::string path) {
+output::FilteredFile filtered_file(const std::vector<std::string>& needles, std::string path) {
   if (needles.empty()) return {};
   return {std::move(path), needles};
 }
 
 }  // namespace
 
-agent::StreamPlan stream_plan(const plan::Options& options, const agent::WorkerFacts& worker,
-                              plan::StreamSet stream, const std::string& log,
-                              std::string_view hostname) {
+output::StreamPlan stream_plan(const plan::Options& options, const agent::WorkerFacts& worker,
+                               plan::StreamSet stream, const std::string& log,
+                               std::string_view hostname) {
   const bool redirected = (options.redirects.of(worker.local_rank) & stream) != 0;
   const bool teed = (options.tee.of(worker.local_rank) & stream) != 0;
   const bool shown = let_through(options, worker.local_rank);
-  agent::StreamPlan plan;
+  output::StreamPlan plan;
   plan.console = (!redirected || teed) && shown;
   plan.filtered = teed && shown;  // torchrun's too are lines of the console
   if ((redirected || teed) && !log.empty()) plan.file = log;
   if (teed || options.prefix) {
-    plan.prefix = agent::expand_prefix(template_of(options),
-                                       {options.role, worker.local_rank, worker.rank, hostname});
+    plan.prefix = output::expand_prefix(template_of(options),
+                                        {options.role, worker.local_rank, worker.rank, hostname});
   }
   plan.as_terminal = plan.console && !teed && plan.prefix.empty() && !options.fold &&
                      worker.local_rank == first_shown(options);
@@ -53,8 +53,8 @@ agent::StreamPlan stream_plan(const plan::Options& options, const agent::WorkerF
   return plan;
 }
 
-agent::OutputPlan output_plan(const plan::Options& options, const agent::Logs& logs, int attempt) {
-  agent::OutputPlan plan;
+output::OutputPlan output_plan(const plan::Options& options, const agent::Logs& logs, int attempt) {
+  output::OutputPlan plan;
   plan.fold = options.fold;
   plan.log_max_bytes = options.log_max_bytes;
   plan.filtered_out =

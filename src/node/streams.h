@@ -5,7 +5,7 @@
 
 #include "agent/environment.h"
 #include "agent/logs.h"
-#include "agent/output.h"
+#include "output/output.h"
 #include "plan/options.h"
 
 namespace toprun::node {
@@ -15,11 +15,11 @@ inline constexpr plan::StreamSet stderr_stream = 2;
 
 // Where one stream of a worker goes. `log`: its log file, should it get one; empty if none are
 // kept.
-agent::StreamPlan stream_plan(const plan::Options& options, const agent::WorkerFacts& worker,
-                              plan::StreamSet stream, const std::string& log,
-                              std::string_view hostname);
+output::StreamPlan stream_plan(const plan::Options& options, const agent::WorkerFacts& worker,
+                               plan::StreamSet stream, const std::string& log,
+                               std::string_view hostname);
 
 // What all workers of a node have in common, but for the console.
-agent::OutputPlan output_plan(const plan::Options& options, const agent::Logs& logs, int attempt);
+output::OutputPlan output_plan(const plan::Options& options, const agent::Logs& logs, int attempt);
 
 }  // namespace toprun::node

@@ -45,7 +45,7 @@ TEST(StreamPlan, IsTorchruns) {
     options.local_ranks_filter = c.filter;
     agent::WorkerFacts worker;
     worker.local_rank = c.local_rank;
-    const agent::StreamPlan plan = stream_plan(options, worker, c.stream, "/log", "h");
+    const output::StreamPlan plan = stream_plan(options, worker, c.stream, "/log", "h");
     EXPECT_EQ(plan.console, c.console) << c.name;
     EXPECT_EQ(plan.file.value_or(""), c.file ? "/log" : "") << c.name;
     EXPECT_EQ(plan.filtered, c.filtered) << c.name;
@@ -85,7 +85,7 @@ TEST(StreamPlan, TakesPrefixRankAndColourFromTheOptions) {
   worker.rank = 9;
   worker.local_rank = 1;
   worker.group_rank = 4;
-  agent::StreamPlan plan = stream_plan(options, worker, stdout_stream, "", "n4");
+  output::StreamPlan plan = stream_plan(options, worker, stdout_stream, "", "n4");
   EXPECT_EQ(plan.prefix, "n4/9:");
   EXPECT_EQ(plan.rank, 9);
   EXPECT_EQ(plan.colour, 1);
@@ -115,7 +115,7 @@ TEST(OutputPlan, HasAFilteredFilePerAttempt) {
   options.fold = true;
   options.log_max_bytes = 1000;
   options.duplicate_stderr_filters = {"error"};
-  const agent::OutputPlan plan = output_plan(options, *logs, 2);
+  const output::OutputPlan plan = output_plan(options, *logs, 2);
   EXPECT_TRUE(plan.fold);
   EXPECT_EQ(plan.log_max_bytes, 1000u);
   EXPECT_EQ(plan.filtered_out.path, "");

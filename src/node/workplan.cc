@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "agent/environment.h"
-#include "agent/log_files.h"
 #include "agent/spawn.h"
 #include "base/console.h"
 #include "base/signals.h"
@@ -14,6 +13,7 @@
 #include "node/binding.h"
 #include "node/node_log.h"
 #include "node/streams.h"
+#include "output/log_files.h"
 #include "plan/container_plan.h"
 
 namespace toprun::node {
@@ -77,7 +77,7 @@ Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
 
 Result<void> open_file(const std::string& path, std::shared_ptr<Fd>& opened) {
   if (path.empty()) return {};
-  auto file = agent::open_log(path);
+  auto file = output::open_log(path);
   if (!file) return std::unexpected(file.error());
   opened = std::make_shared<Fd>(*std::move(file));
   return {};
@@ -85,11 +85,11 @@ Result<void> open_file(const std::string& path, std::shared_ptr<Fd>& opened) {
 
 Result<void> open_files(WorkPlan& plan) {
   for (agent::WorkerPlan& worker : plan.workers) {
-    for (agent::StreamPlan* const stream : {&worker.out, &worker.err}) {
+    for (output::StreamPlan* const stream : {&worker.out, &worker.err}) {
       if (auto done = open_file(stream->file.value_or(""), stream->opened); !done) return done;
     }
   }
-  for (agent::FilteredFile* const file : {&plan.output.filtered_out, &plan.output.filtered_err}) {
+  for (output::FilteredFile* const file : {&plan.output.filtered_out, &plan.output.filtered_err}) {
     if (auto done = open_file(file->path, file->opened); !done) return done;
   }
   return {};

@@ -33,7 +33,7 @@ struct WorkRequest {
 // What this node's workers are and where their output goes in one attempt.
 struct WorkPlan {
   std::vector<agent::WorkerPlan> workers;
-  agent::OutputPlan output;  // all but the console
+  output::OutputPlan output;  // all but the console
   std::shared_ptr<agent::Logs> logs;
   Fd node_log;
 };

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "scheduler/slots.h"
-#include "topology/file.h"
+#include "scheduler/mpi/slots.h"
+#include "topology/files/file.h"
 #include "topology/source.h"
 
 namespace toprun::options {

@@ -20,9 +20,9 @@
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 #include "scheduler/gpus.h"
-#include "scheduler/mpi_world.h"
-#include "scheduler/slots.h"
-#include "scheduler/ssh.h"
+#include "scheduler/mpi/slots.h"
+#include "scheduler/mpi/world.h"
+#include "scheduler/ssh/ssh.h"
 
 namespace toprun::plan {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "hosts/address.h"
-#include "scheduler/mpi_world.h"
+#include "scheduler/mpi/world.h"
 
 namespace toprun::plan {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/environment.h"
 #include "base/error.h"
-#include "scheduler/pmi.h"
+#include "scheduler/mpi/pmi.h"
 
 namespace toprun::plan {
 

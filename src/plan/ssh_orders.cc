@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "hosts/address.h"
 #include "plan/orders.h"
-#include "scheduler/ssh.h"
+#include "scheduler/ssh/ssh.h"
 
 namespace toprun::plan {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "scheduler/allocation.h"
-#include "scheduler/pmi.h"
+#include "scheduler/mpi/pmi.h"
 
 namespace toprun::scheduler {
 

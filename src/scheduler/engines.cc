@@ -2,9 +2,9 @@
 #include "scheduler/engine.h"
 #include "scheduler/local.h"
 #include "scheduler/manual.h"
-#include "scheduler/mpi.h"
-#include "scheduler/slurm.h"
-#include "scheduler/ssh.h"
+#include "scheduler/mpi/mpi.h"
+#include "scheduler/slurm/slurm.h"
+#include "scheduler/ssh/ssh.h"
 
 namespace toprun::scheduler {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/slurm_variables.h"
+#include "scheduler/slurm/variables.h"
 
 namespace toprun::scheduler {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "scheduler/exit_codes.h"
-#include "scheduler/slurm_queue.h"
+#include "scheduler/slurm/queue.h"
 
 namespace toprun::scheduler {
 namespace {

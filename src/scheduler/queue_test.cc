@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "scheduler/slurm_words.h"
+#include "scheduler/slurm/words.h"
 
 namespace toprun::scheduler {
 namespace {

@@ -16,7 +16,7 @@
 #include "plan/container_plan.h"
 #include "plan/job.h"
 #include "scheduler/engine.h"
-#include "scheduler/ssh.h"
+#include "scheduler/ssh/ssh.h"
 #include "start/dry_run.h"
 #include "start/mpi_ranks.h"
 #include "start/ssh_step.h"

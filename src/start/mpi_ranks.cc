@@ -16,7 +16,7 @@
 #include "plan/ssh_orders.h"
 #include "process/child.h"
 #include "process/program.h"
-#include "scheduler/mpirun.h"
+#include "scheduler/mpi/mpirun.h"
 #include "scheduler/node_list.h"
 #include "start/step.h"
 #include "topology/source.h"

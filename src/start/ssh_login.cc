@@ -52,7 +52,7 @@ void keep_end(std::string& kept, std::string_view bytes) {
 
 }  // namespace
 
-SshLogin::SshLogin(asio::io_context& io, agent::Terminal& terminal, std::string name,
+SshLogin::SshLogin(asio::io_context& io, output::Terminal& terminal, std::string name,
                    std::function<Bytes()> program, std::function<void()> changed)
     : terminal_(terminal),
       name_(std::move(name)),

@@ -13,12 +13,12 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "agent/console.h"
 #include "agent/inherited.h"
-#include "agent/lines.h"
 #include "base/environment.h"
 #include "base/error.h"
-#include "scheduler/ssh.h"
+#include "output/console.h"
+#include "output/lines.h"
+#include "scheduler/ssh/ssh.h"
 
 namespace toprun::start {
 
@@ -41,7 +41,7 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   using Bytes = std::shared_ptr<const std::string>;
 
   // `program`: what a host gets that asks for it. `changed` is called at every change of state.
-  SshLogin(boost::asio::io_context& io, agent::Terminal& terminal, std::string name,
+  SshLogin(boost::asio::io_context& io, output::Terminal& terminal, std::string name,
            std::function<Bytes()> program, std::function<void()> changed);
 
   void start(const std::vector<std::string>& argv, const Environment& environment,
@@ -73,7 +73,7 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
     bool is_err;
     bool open = false;
     bool waits = false;  // for the terminal to take what was read
-    agent::Lines lines;
+    output::Lines lines;
     std::array<char, 16 * 1024> buffer;
   };
 
@@ -90,7 +90,7 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   void await_drained();
   void end();
 
-  agent::Terminal& terminal_;
+  output::Terminal& terminal_;
   const std::string name_;
   const std::function<Bytes()> program_;
   const std::function<void()> changed_;

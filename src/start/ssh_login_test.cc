@@ -20,7 +20,7 @@ int abandon_one_that_has_ended() {
     for (;;) ::pause();
   }
   boost::asio::io_context io;
-  agent::Terminal terminal(io, agent::ConsoleDescriptors{}, false);
+  output::Terminal terminal(io, output::ConsoleDescriptors{}, false);
   const auto login = std::make_shared<SshLogin>(
       io, terminal, "n1", [] { return SshLogin::Bytes(); }, [] {});
   // As ssh with ControlPersist: what it leaves behind keeps its outputs open.

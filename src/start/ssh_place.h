@@ -5,7 +5,7 @@
 
 #include "plan/job.h"
 #include "plan/ssh_orders.h"
-#include "scheduler/ssh.h"
+#include "scheduler/ssh/ssh.h"
 
 namespace toprun::start {
 

@@ -13,7 +13,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 
-#include "agent/own_lines.h"
 #include "agent/workers.h"
 #include "base/clock.h"
 #include "base/console.h"
@@ -25,6 +24,7 @@
 #include "hosts/hostlist.h"
 #include "node/inbox.h"
 #include "node/session.h"
+#include "output/own_lines.h"
 #include "plan/spares.h"
 #include "plan/ssh_orders.h"
 #include "process/build_id.h"
@@ -103,8 +103,8 @@ class SshStep {
   const plan::Job& job_;
   const SshCommands commands_;
   asio::io_context io_{1};
-  agent::Terminal terminal_;
-  agent::OwnLines own_lines_{io_, terminal_};
+  output::Terminal terminal_;
+  output::OwnLines own_lines_{io_, terminal_};
   asio::signal_set signals_;
   asio::steady_timer beat_;
   node::Inbox<Event> inbox_;
@@ -120,7 +120,7 @@ class SshStep {
 SshStep::SshStep(const plan::Job& job, SshCommands commands)
     : job_(job),
       commands_(std::move(commands)),
-      terminal_(io_, agent::ConsoleDescriptors{}, wants_colours(job.environment)),
+      terminal_(io_, output::ConsoleDescriptors{}, wants_colours(job.environment)),
       signals_(io_),
       beat_(io_),
       inbox_(io_) {

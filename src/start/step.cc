@@ -24,8 +24,8 @@
 #include "plan/ssh_orders.h"
 #include "process/child.h"
 #include "rendezvous/preamble.h"
-#include "scheduler/mpirun.h"
-#include "scheduler/mpirun_output.h"
+#include "scheduler/mpi/mpirun.h"
+#include "scheduler/mpi/mpirun_output.h"
 
 namespace toprun::start {
 namespace {

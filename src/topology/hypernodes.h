@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "topology/data_tree.h"
+#include "topology/files/data_tree.h"
 #include "topology/k8s_labels.h"
 
 namespace toprun::topology {

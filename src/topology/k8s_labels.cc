@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
-#include "topology/cloud.h"
+#include "topology/cloud/cloud.h"
 #include "topology/match.h"
 #include "topology/nest.h"
 

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "topology/k8s_file.h"
+#include "topology/files/k8s_file.h"
 #include "topology/k8s_labels.h"
 
 // The injected forms, then the document that a file or kubectl gives.

@@ -10,8 +10,8 @@
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "topology/fabric.h"
-#include "topology/slurm_conf.h"
-#include "topology/slurm_lines.h"
+#include "topology/slurm/conf.h"
+#include "topology/slurm/lines.h"
 
 namespace toprun::topology {
 namespace {

@@ -9,9 +9,9 @@
 namespace toprun::view {
 namespace {
 
-using placement::Frame;
-using placement::Sketch;
-using placement::Step;
+using view::Frame;
+using view::Sketch;
+using view::Step;
 
 std::string label_of(const std::vector<std::string>& lines) {
   std::string label;
@@ -57,7 +57,7 @@ class Dot {
   }
 
   void add_unit(std::size_t i) {
-    const placement::Unit& unit = sketch_.units[i];
+    const view::Unit& unit = sketch_.units[i];
     add("  u{} [label=\"{}\"{}{}];\n", i, label_of(lines_of(sketch_, unit)),
         unit.unknown ? ", style=\"filled,dashed\"" : "", sketch_.start == i ? ", penwidth=3" : "");
   }

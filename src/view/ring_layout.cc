@@ -14,9 +14,9 @@
 namespace toprun::view {
 namespace {
 
-using placement::Frame;
-using placement::Sketch;
-using placement::Unit;
+using view::Frame;
+using view::Sketch;
+using view::Unit;
 
 constexpr double canvas_margin = 24;
 constexpr double left_margin = 30;   // of a frame: the way for lines that leave it
@@ -290,7 +290,7 @@ Rect bounds_of(const Text& text) {
   return {text.at.x - moved, text.at.y - height, width, height * 1.3};
 }
 
-RingLayout ring_layout(const placement::Sketch& sketch, const std::string& order) {
+RingLayout ring_layout(const view::Sketch& sketch, const std::string& order) {
   return Builder(sketch, order).run();
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "placement/sketch.h"
+#include "view/sketch.h"
 
 namespace toprun::view {
 
@@ -95,6 +95,6 @@ struct RingLayout {
 };
 
 // `order`: what order it is, in words, as "topology order".
-RingLayout ring_layout(const placement::Sketch& sketch, const std::string& order);
+RingLayout ring_layout(const view::Sketch& sketch, const std::string& order);
 
 }  // namespace toprun::view

@@ -9,11 +9,11 @@
 namespace toprun::view {
 namespace {
 
-using placement::Frame;
 using placement::Host;
 using placement::Order;
-using placement::Sketch;
 using topology::Path;
+using view::Frame;
+using view::Sketch;
 
 // A network in which node i is where `path` says.
 template <class PathOf>
@@ -25,7 +25,7 @@ Sketch sketch_of(std::vector<std::string> levels, std::size_t nodes, PathOf path
     hosts.push_back({fmt::format("{}{}", prefix, i), 8});
     map.hosts.push_back({hosts.back().name, {path_of(i), "here", {}}});
   }
-  return placement::sketch(*place(hosts, map), *place(hosts, map, wishes));
+  return view::sketch(*place(hosts, map), *place(hosts, map, wishes));
 }
 
 std::string number(std::string_view prefix, std::size_t i) {
@@ -218,7 +218,7 @@ TEST(RingLayout, AllStepsAreDrawnAloneOrInBundles) {
     std::size_t arrive = 0;
     std::size_t steps = 0;
     for (const Line& line : ring_layout(sketch, "").lines) arrive += line.arrow ? line.count : 0;
-    for (const placement::Step& step : sketch.steps) steps += step.count;
+    for (const view::Step& step : sketch.steps) steps += step.count;
     EXPECT_EQ(arrive, steps);
   }
 }
@@ -266,7 +266,7 @@ TEST(RingLayout, PicturesOfTwoOrdersHaveTheSameBoxes) {
 TEST(RingLayout, LongHostNamesLoseTheirDomainFirst) {
   const auto shown = [](const std::string& host) {
     const Sketch sketch =
-        placement::sketch(*placement::place({{host, 1}}, {}), *placement::place({{host, 1}}, {}));
+        view::sketch(*placement::place({{host, 1}}, {}), *placement::place({{host, 1}}, {}));
     return ring_layout(sketch, "").units[0].lines[0].text;
   };
   EXPECT_EQ(shown("gpu7.example.org"), "gpu7.example.org");

@@ -10,7 +10,7 @@
 namespace toprun::view {
 namespace {
 
-using placement::Step;
+using view::Step;
 
 constexpr double beside = 14;      // from a box to the line in the gap before it
 constexpr double first_lane = 6;   // above a row of boxes
@@ -159,7 +159,7 @@ class Lanes {
 
 }  // namespace
 
-std::vector<Line> routes(const placement::Sketch& sketch, const std::vector<Trunk>& trunks,
+std::vector<Line> routes(const view::Sketch& sketch, const std::vector<Trunk>& trunks,
                          const std::vector<Stop>& stops) {
   const Router router(trunks, stops);
   const auto is_long = [&](const Step& step) { return !router.is_short(step); };

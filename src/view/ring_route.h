@@ -41,7 +41,7 @@ struct Stop {
 };
 
 // `trunks`: each behind its parent; the first is the whole picture's. `stops`: as sketch.units.
-std::vector<Line> routes(const placement::Sketch& sketch, const std::vector<Trunk>& trunks,
+std::vector<Line> routes(const view::Sketch& sketch, const std::vector<Trunk>& trunks,
                          const std::vector<Stop>& stops);
 
 }  // namespace toprun::view

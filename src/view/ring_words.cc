@@ -10,9 +10,9 @@
 namespace toprun::view {
 namespace {
 
-using placement::Frame;
-using placement::Sketch;
-using placement::Unit;
+using view::Frame;
+using view::Sketch;
+using view::Unit;
 
 constexpr std::size_t unit_columns = 22;
 constexpr std::size_t folded_unit_columns = 18;  // where no unit lists its hosts
@@ -22,7 +22,7 @@ constexpr std::size_t source_columns = 90;
 constexpr std::size_t about_columns = 300;
 constexpr std::size_t most_detailed_units = 64;  // with more, no unit lists its hosts
 
-std::string run_text(const placement::Run& run) {
+std::string run_text(const view::Run& run) {
   return run.count == 1 ? fmt::format("{}", run.first)
                         : fmt::format("{}–{}", run.first, run.first + run.count - 1);
 }
@@ -154,7 +154,7 @@ std::vector<std::string> lines_of(const Sketch& sketch, const Unit& unit) {
 
 std::string about(const Sketch& sketch, const Unit& unit) {
   const std::string name = clean_text(unit.name);
-  const std::string ranks = ranks_of(unit, placement::max_runs);
+  const std::string ranks = ranks_of(unit, view::max_runs);
   const std::string text = unit.hosts.empty()
                                ? fmt::format("{}: {}", name, ranks)
                                : fmt::format("{}: {}, {}, {}", name, size_of(sketch, unit), ranks,

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "output/console.h"
+#include "output/fold.h"
+
+namespace toprun::output {
+
+// Shows the lines of several ranks folded on a console, stdout and stderr apart, and keeps the time
+// for it.
+class Folding {
+ public:
+  Folding(boost::asio::io_context& io, std::shared_ptr<Console> console);
+
+  // A rank's stream; each once, before its first line.
+  void join(bool is_err, int rank) { fold(is_err).join(rank); }
+  void leave(bool is_err, int rank);
+  void add(bool is_err, int rank, std::string_view lines);
+
+ private:
+  Fold& fold(bool is_err) { return is_err ? err_ : out_; }
+  void show(bool is_err);
+  void run_timer();
+
+  std::shared_ptr<Console> console_;
+  Fold out_;
+  Fold err_;
+  boost::asio::steady_timer timer_;
+  bool timer_runs_ = false;
+  std::shared_ptr<Folding*> self_;  // so that a timer's handler knows whether this is still there
+};
+
+}  // namespace toprun::output

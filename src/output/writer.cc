@@ -1,0 +1,229 @@
+#include "output/writer.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <boost/asio/post.hpp>
+
+#include "base/quiet_thread.h"
+
+namespace toprun::output {
+namespace {
+
+constexpr std::size_t bytes_per_write = 1u << 16;
+constexpr std::chrono::milliseconds flush_look{1};
+
+// Errors after which nothing written there can ever arrive.
+bool is_final(int code) {
+  return code == EPIPE || code == EBADF || code == EIO || code == ENXIO;
+}
+
+bool contains(const std::vector<int>& fds, int fd) {
+  return std::ranges::find(fds, fd) != fds.end();
+}
+
+}  // namespace
+
+std::shared_ptr<Writer> Writer::create(boost::asio::io_context& io, Observer observer,
+                                       Limits limits) {
+  return std::shared_ptr<Writer>(new Writer(io, std::move(observer), limits));
+}
+
+Writer::Writer(boost::asio::io_context& io, Observer observer, Limits limits)
+    : io_(io), observer_(std::move(observer)), limits_(limits) {}
+
+Writer::~Writer() {
+  for (const Chunk& chunk : queue_) {
+    if (chunk.close) ::close(chunk.fd);
+  }
+}
+
+void Writer::write(int fd, std::string bytes) {
+  if (!bytes.empty()) put({fd, false, std::move(bytes), {}});
+}
+
+bool Writer::offer(int fd, std::string bytes, std::size_t most_bytes) {
+  std::unique_lock lock(mutex_);
+  if (ending_ || pending_bytes_ > most_bytes) return false;
+  enqueue({fd, false, std::move(bytes), {}}, std::move(lock));
+  return true;
+}
+
+void Writer::run(int fd, std::function<int(int)> action) {
+  put({fd, false, {}, std::move(action)});
+}
+
+void Writer::close(int fd) {
+  put({fd, true, {}, {}});
+}
+
+void Writer::put(Chunk chunk) {
+  enqueue(std::move(chunk), std::unique_lock(mutex_));
+}
+
+void Writer::enqueue(Chunk chunk, std::unique_lock<std::mutex> lock) {
+  pending_bytes_ += chunk.bytes.size();
+  ++pending_chunks_;
+  crowded_ = crowded_ || pending_bytes_ > limits_.high_bytes;
+  const bool asleep = queue_.empty();
+  queue_.push_back(std::move(chunk));
+  if (!thread_.joinable() && !start()) return write_queue(lock);
+  lock.unlock();  // or the thread would wake up only to wait for it
+  if (asleep) wake_.notify_one();
+}
+
+// False: the system gives no thread.
+bool Writer::start() {
+  // The thread holds the writer, so that a write that hangs outlives whoever gave up on it.
+  auto thread = quiet_thread([self = shared_from_this()] { self->work(); });
+  if (thread) thread_ = std::move(*thread);
+  return thread.has_value();
+}
+
+bool Writer::room() const {
+  const std::lock_guard lock(mutex_);
+  return !crowded_;
+}
+
+bool Writer::idle() {
+  const std::lock_guard lock(mutex_);
+  idle_awaited_ = !is_idle();
+  return !idle_awaited_;
+}
+
+// Whoever dies may hold the lock, so nobody may wait for it.
+bool Writer::flush(SteadyTime deadline) {
+  for (;;) {
+    if (const std::unique_lock lock(mutex_, std::try_to_lock); lock && pending_chunks_ == 0) {
+      return true;
+    }
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(flush_look);
+  }
+}
+
+// What failed has to be told before anybody may leave.
+bool Writer::is_idle() const {
+  return pending_chunks_ == 0 && untold_failures_ == 0;
+}
+
+void Writer::abandon() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    observer_ = {};
+    wake_.notify_one();
+  }
+  if (thread_.joinable()) thread_.detach();
+}
+
+void Writer::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+    if (ending_) return;
+    write_queue(lock);
+  }
+}
+
+void Writer::write_queue(std::unique_lock<std::mutex>& lock) {
+  std::vector<Chunk> chunks;
+  chunks.swap(queue_);
+  lock.unlock();
+  write_out(chunks);
+  lock.lock();
+  for (const Chunk& chunk : chunks) pending_bytes_ -= chunk.bytes.size();
+  pending_chunks_ -= chunks.size();
+  const bool relieved = crowded_ && pending_bytes_ < limits_.low_bytes;
+  if (relieved) crowded_ = false;
+  const bool awaited = idle_awaited_ && is_idle();
+  if (awaited) idle_awaited_ = false;
+  if ((!relieved && !awaited) || ending_) return;
+  boost::asio::post(io_, [self = weak_from_this()] {
+    const auto writer = self.lock();
+    if (!writer) return;
+    const auto roomy = writer->observer_.roomy;  // it may end in abandon()
+    if (roomy) roomy();
+  });
+}
+
+// Neighbours for the same descriptor go out in one write, up to bytes_per_write.
+void Writer::write_out(const std::vector<Chunk>& chunks) {
+  std::string joined;
+  for (std::size_t i = 0; i < chunks.size();) {
+    const Chunk& first = chunks[i];
+    if (!first.is_text()) {
+      act(first);
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    joined.clear();
+    while (end < chunks.size() && chunks[end].fd == first.fd && chunks[end].is_text() &&
+           first.bytes.size() + joined.size() + chunks[end].bytes.size() <= bytes_per_write) {
+      if (joined.empty()) joined = first.bytes;
+      joined += chunks[end++].bytes;
+    }
+    write_all(first.fd, end == i + 1 ? first.bytes : joined);
+    i = end;
+  }
+}
+
+void Writer::act(const Chunk& chunk) {
+  if (chunk.action) {
+    if (const int code = chunk.action(chunk.fd)) report(chunk.fd, code);
+    return;
+  }
+  ::close(chunk.fd);
+  std::erase(failed_, chunk.fd);
+  std::erase(dead_, chunk.fd);
+}
+
+void Writer::write_all(int fd, std::string_view bytes) {
+  if (contains(dead_, fd)) return;
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+    if (n > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+      continue;
+    }
+    const int code = n == 0 ? EIO : errno;
+    if (code == EINTR) continue;
+    if (code == EAGAIN) {  // whoever started us left the descriptor non-blocking
+      pollfd waiting{fd, POLLOUT, 0};
+      ::poll(&waiting, 1, -1);
+      continue;
+    }
+    report(fd, code);
+    return;
+  }
+}
+
+void Writer::report(int fd, int code) {
+  if (is_final(code) && !contains(dead_, fd)) dead_.push_back(fd);
+  if (contains(failed_, fd)) return;
+  failed_.push_back(fd);
+  const std::lock_guard lock(mutex_);
+  if (ending_) return;
+  ++untold_failures_;
+  boost::asio::post(io_, [self = weak_from_this(), fd, code] {
+    if (const auto writer = self.lock()) writer->tell(fd, code);
+  });
+}
+
+void Writer::tell(int fd, int code) {
+  const auto [roomy, failed] = observer_;  // either may end in abandon()
+  if (failed) failed(fd, code);
+  bool awaited = false;
+  {
+    const std::lock_guard lock(mutex_);
+    --untold_failures_;
+    awaited = idle_awaited_ && is_idle() && !ending_;
+    if (awaited) idle_awaited_ = false;
+  }
+  if (awaited && roomy) roomy();
+}
+
+}  // namespace toprun::output

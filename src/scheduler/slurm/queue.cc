@@ -1,0 +1,243 @@
+#include "scheduler/slurm/queue.h"
+
+#include <algorithm>
+
+#include "base/last_words.h"
+#include "base/text.h"
+#include "process/command.h"
+#include "process/program.h"
+#include "scheduler/slurm/jobs.h"
+#include "scheduler/slurm/machines.h"
+#include "scheduler/slurm/patterns.h"
+#include "scheduler/slurm/record.h"
+#include "scheduler/slurm/script.h"
+#include "scheduler/slurm/warnings.h"
+#include "scheduler/slurm/words.h"
+
+namespace toprun::scheduler {
+namespace {
+
+constexpr std::chrono::seconds default_memory{300};  // slurm.conf(5), MinJobAge
+
+// Users' own defaults for these programs would change what they print.
+constexpr std::string_view own_defaults[] = {"SQUEUE_", "SACCT_",       "SCANCEL_",
+                                             "SINFO_",  "SCONTROL_ALL", "SLURM_TIME_FORMAT"};
+
+Environment plain(Environment environment) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : environment.variables()) {
+    const std::string_view text = name;
+    if (std::ranges::any_of(own_defaults, [&](auto start) { return text.starts_with(start); })) {
+      names.push_back(name);
+    }
+  }
+  for (const std::string& name : names) environment.unset(name);
+  environment.set("SLURM_TIME_FORMAT", "%s");
+  return environment;
+}
+
+// The line of stderr that tells: the last one, because warnings come first.
+std::string complaint(const process::Finished& finished) {
+  const std::string said = last_words(finished.err);
+  return said.empty() ? fmt::format("exit code {}", finished.code) : said;
+}
+
+// Slurm answered by a failure.
+Error failed(std::string_view program, const process::Finished& finished) {
+  const std::string_view advice = slurm::advice_without_cluster(finished.err);
+  return Error{
+      fmt::format("cannot ask Slurm: {} failed", program), complaint(finished),
+      advice.empty() ? "`scontrol ping` tells whether slurmctld is up" : std::string(advice),
+      exit_failure};
+}
+
+bool mentions(const process::Finished& finished, std::string_view words) {
+  return lower(finished.err).contains(words);
+}
+
+class SlurmQueue : public Queue {
+ public:
+  SlurmQueue(const Environment& environment, std::chrono::milliseconds timeout)
+      : environment_(plain(environment)), timeout_(timeout) {}
+
+  std::string_view engine() const override { return "slurm"; }
+  std::string_view engine_in_words() const override { return "Slurm"; }
+  Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
+  Result<std::vector<Job>> find(const JobId& id) const override;
+  Result<std::vector<Job>> ended(std::uint32_t uid) const override;
+  Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
+  bool is_run_by_toprun(const JobId& id) const override;
+  std::vector<std::string> cancel_command(const std::vector<std::string>& ids,
+                                          const std::string& signal,
+                                          Addressee addressee) const override;
+  Result<void> execute(const std::vector<std::string>& command) const override;
+  Result<Machines> machines() const override;
+  std::string reason_words(const Job& job) const override {
+    return std::string(slurm::reason_words(job.reason, job.restarts > 0));
+  }
+  std::string state_words(std::string_view state_word) const override {
+    const slurm::State* const state = slurm::find_state(state_word);
+    return state == nullptr ? std::string() : std::string(state->words);
+  }
+  std::chrono::seconds memory() const override;
+  std::string forgets(const JobId& id) const override;
+  std::string expand(std::string_view pattern, const Job& job) const override {
+    return slurm::expand(pattern, job);
+  }
+
+ private:
+  Result<process::Finished> ask(const std::vector<std::string>& argv) const;
+  Result<std::string> answer(const std::vector<std::string>& argv) const;
+  Result<std::vector<Job>> queued(std::vector<std::string> argv,
+                                  std::optional<std::uint32_t> uid) const;
+  Result<std::vector<Job>> find_in_accounting(const std::string& id) const;
+
+  const Environment environment_;
+  const std::chrono::milliseconds timeout_;
+};
+
+// A program that was started and ended, whatever its code.
+Result<process::Finished> SlurmQueue::ask(const std::vector<std::string>& argv) const {
+  auto finished = process::run(argv, environment_, timeout_);
+  if (finished) return finished;
+  return fail(fmt::format("cannot ask Slurm: {} failed", argv[0]), finished.error().why,
+              "`scontrol ping` tells whether slurmctld is up; TOPRUN_ENGINE_TIMEOUT=SECONDS waits "
+              "longer");
+}
+
+Result<std::string> SlurmQueue::answer(const std::vector<std::string>& argv) const {
+  auto finished = ask(argv);
+  if (!finished) return std::unexpected(finished.error());
+  if (finished->code == 0) {
+    pass_on_warnings(finished->err);
+    return std::move(finished->out);
+  }
+  return std::unexpected(failed(argv[0], *finished));
+}
+
+Result<std::vector<Job>> SlurmQueue::queued(std::vector<std::string> argv,
+                                            std::optional<std::uint32_t> uid) const {
+  argv.insert(argv.end(), {"-o", slurm::squeue_format()});
+  if (uid) argv.insert(argv.end(), {"-u", fmt::to_string(*uid)});
+  const auto text = answer(argv);
+  if (!text) return std::unexpected(text.error());
+  return slurm::parse_squeue(*text);
+}
+
+Result<std::vector<Job>> SlurmQueue::jobs(std::optional<std::uint32_t> uid) const {
+  return queued({"squeue", "-h"}, uid);
+}
+
+Result<std::vector<Job>> SlurmQueue::starts(std::optional<std::uint32_t> uid) const {
+  return queued({"squeue", "-h", "--start"}, uid);
+}
+
+// The archive where there is one, else what slurmctld still remembers.
+Result<std::vector<Job>> SlurmQueue::ended(std::uint32_t uid) const {
+  std::vector<std::string> argv =
+      slurm::sacct_options({"-S", "now-7days", "-u", fmt::to_string(uid)});
+  argv.insert(argv.begin(), "sacct");
+  const auto archived = ask(argv);
+  std::vector<Job> jobs;
+  if (archived && archived->code == 0) {
+    jobs = slurm::parse_sacct(archived->out);
+  } else {
+    const auto told = answer({"scontrol", "show", "job", "-o"});
+    if (!told) return std::unexpected(told.error());
+    jobs = slurm::parse_show_job(*told);
+  }
+  std::erase_if(jobs, [&](const Job& job) { return job.uid != uid || !has_ended(job.state); });
+  return jobs;
+}
+
+// First slurmctld, which knows most, then the archive. Neither knowing the job is no error.
+Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
+  const bool one_task = !id.task.empty() && !id.task.starts_with('[');
+  const std::string asked = one_task ? id.text : id.number;
+  const auto shown = ask({"scontrol", "show", "job", "-o", asked});
+  if (!shown) return std::unexpected(shown.error());
+  if (shown->code == 0) {
+    pass_on_warnings(shown->err);
+    auto jobs = slurm::parse_show_job(shown->out);
+    if (!jobs.empty()) return jobs;
+  } else if (!mentions(*shown, "invalid job id")) {
+    return std::unexpected(failed("scontrol", *shown));
+  }
+  auto archived = find_in_accounting(asked);
+  // Clusters without accounting are common: there the job is just not known.
+  return archived ? std::move(*archived) : std::vector<Job>();
+}
+
+Result<std::vector<Job>> SlurmQueue::find_in_accounting(const std::string& id) const {
+  std::vector<std::string> argv = slurm::sacct_options({"-j", id});
+  argv.insert(argv.begin(), "sacct");
+  const auto told = answer(argv);
+  if (!told) return std::unexpected(told.error());
+  return slurm::parse_sacct(*told);
+}
+
+std::string SlurmQueue::forgets(const JobId& id) const {
+  const auto archived = find_in_accounting(id.number);
+  if (archived) return "neither slurmctld nor the accounting knows such a job";
+  return fmt::format(
+      "Slurm has no such job; it forgets jobs {} s after their end, and there is no "
+      "accounting here ({})",
+      memory().count(), archived.error().why);
+}
+
+bool SlurmQueue::is_run_by_toprun(const JobId& id) const {
+  const auto script = ask({"scontrol", "write", "batch_script", id.text, "-"});
+  return script && script->code == 0 && is_written_by_toprun(script->out);
+}
+
+std::vector<std::string> SlurmQueue::cancel_command(const std::vector<std::string>& ids,
+                                                    const std::string& signal,
+                                                    Addressee addressee) const {
+  std::vector<std::string> command = {"scancel"};
+  if (addressee == Addressee::batch_script) command.emplace_back("--batch");
+  if (!signal.empty()) command.insert(command.end(), {"--signal", signal});
+  command.insert(command.end(), ids.begin(), ids.end());
+  return command;
+}
+
+Result<void> SlurmQueue::execute(const std::vector<std::string>& command) const {
+  const auto finished = ask(command);
+  if (!finished) return std::unexpected(finished.error());
+  if (finished->code == 0 && trim(finished->err).empty()) return {};
+  const bool denied = mentions(*finished, "permission denied");
+  if (finished->code == 0 && !denied && !mentions(*finished, "error")) {
+    pass_on_warnings(finished->err);
+    return {};
+  }
+  return fail(fmt::format("{} failed", command[0]), complaint(*finished),
+              denied ? "only its owner and Slurm's operators may do that" : "");
+}
+
+Result<Machines> SlurmQueue::machines() const {
+  const auto partitions = answer({"scontrol", "show", "partition", "-o"});
+  if (!partitions) return std::unexpected(partitions.error());
+  const auto nodes = answer({"scontrol", "-d", "show", "node", "-o"});
+  if (!nodes) return std::unexpected(nodes.error());
+  return Machines{slurm::parse_partitions(*partitions), slurm::parse_nodes(*nodes)};
+}
+
+std::chrono::seconds SlurmQueue::memory() const {
+  const auto text = answer({"scontrol", "show", "config"});
+  if (!text) return default_memory;
+  const auto seconds = slurm::leading_number(slurm::config_value(*text, "MinJobAge"));
+  return seconds && *seconds > 0 ? std::chrono::seconds(*seconds) : default_memory;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Queue>> slurm_queue(const Environment& environment) {
+  if (!process::find_program("squeue", environment) ||
+      !process::find_program("scontrol", environment)) {
+    return nullptr;
+  }
+  const auto timeout = engine_timeout_of(environment);
+  if (!timeout) return std::unexpected(timeout.error());
+  return std::make_unique<SlurmQueue>(environment, *timeout);
+}
+
+}  // namespace toprun::scheduler

@@ -1,0 +1,155 @@
+#include "scheduler/ssh/ssh.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/counted.h"
+#include "base/text.h"
+#include "scheduler/node_list.h"
+
+namespace toprun::scheduler {
+namespace {
+
+constexpr const char* job_variable = "TOPRUN_SSH_JOB";
+constexpr const char* nodes_variable = "TOPRUN_SSH_NODES";  // "a=4,b"
+constexpr const char* node_variable = "TOPRUN_SSH_NODE";
+constexpr const char* root_variable = "TOPRUN_SSH_ROOT";
+constexpr const char* root_address_variable = "TOPRUN_SSH_ROOT_ADDRESS";
+
+constexpr int ssh_port = 29500;
+
+// No single quote, backslash, exclamation mark or line end: so sh, csh and fish alike hand it on as
+// it is. `h` and `n` are the program's id and size.
+constexpr std::string_view script =
+    R"sh(u=${LOGNAME:-$(id -u)}; w=; )sh"
+    R"sh(s() { echo "toprun-ssh $*"; }; )sh"
+    R"sh(size() { [ "$(wc -c <"$1")" -eq $n ]; }; )sh"
+    R"sh(own() { if [ -h "$d" ]; then return 1; fi; [ -O "$d" ] && [ -O "$d/$h" ] && { chmod 700 "$d" "$d/$h" 2>/dev/null || :; }; }; )sh"
+    R"sh(go() { s run ${SSH_CONNECTION:-- - - -} "$1"; TOPRUN_STEP=ssh; export TOPRUN_STEP; exec "$1"; }; )sh"
+    R"sh(set -- "${XDG_CACHE_HOME:-$HOME/.cache}/toprun" "/var/tmp/toprun-$u" "/dev/shm/toprun-$u" "/tmp/toprun-$u"; )sh"
+    R"sh(for d; do f=$d/$h/toprun; [ -x "$f" ] && own && [ -O "$f" ] && size "$f" && go "$f"; done; )sh"
+    R"sh(for d; do f=$d/$h/toprun; )sh"
+    R"sh(if [ -h "$d" ]; then w="$w; $d: is a link"; continue; fi; )sh"
+    R"sh(e=$(mkdir -p "$d/$h" 2>&1) || { w="$w; $d: ${e##*: }"; continue; }; )sh"
+    R"sh(own || { w="$w; $d: not owned by this user"; continue; }; )sh"
+    R"sh(t=$f.$(uname -n).$$; )sh"
+    R"sh(e=$({ head -c $n /dev/zero >"$t"; } 2>&1) || { w="$w; $d: ${e##*: }"; rm -f "$t"; continue; }; )sh"
+    R"sh(chmod 700 "$t"; [ -x "$t" ] || { w="$w; $d: mounted noexec"; rm -f "$t"; continue; }; )sh"
+    R"sh(s need; head -c $n >"$t"; size "$t" || { rm -f "$t"; s refused "the program came incomplete to $d"; exit 1; }; )sh"
+    R"sh(find "$d" -maxdepth 1 -name "????????????????*" -mtime +30 -exec rm -rf {} + 2>/dev/null; )sh"
+    R"sh(mv -f "$t" "$f" && go "$f"; w="$w; $d: cannot be written"; done; )sh"
+    R"sh(s refused "${w#; }"; exit 1)sh";
+
+Result<int> index_in(const Environment& environment, const char* variable, std::size_t nodes) {
+  const auto index = parse_int(environment.get(variable).value_or(""));
+  if (index && *index >= 0 && *index < static_cast<std::int64_t>(nodes)) {
+    return static_cast<int>(*index);
+  }
+  return fail(fmt::format("{}=\"{}\"", variable, environment.get(variable).value_or("")),
+              "not one of the launch's nodes", "only toprun --hosts sets it");
+}
+
+Result<Allocation> agent(const Environment& environment) {
+  Allocation allocation;
+  auto nodes = parse_node_list(nodes_variable, environment.get(nodes_variable).value_or(""));
+  if (!nodes) return std::unexpected(std::move(nodes.error()));
+  allocation.nodes = *std::move(nodes);
+  const auto node = index_in(environment, node_variable, allocation.nodes.size());
+  if (!node) return std::unexpected(node.error());
+  const auto root = index_in(environment, root_variable, allocation.nodes.size());
+  if (!root) return std::unexpected(root.error());
+  allocation.stance = Stance::agent;
+  allocation.node_count = static_cast<int>(allocation.nodes.size());
+  allocation.node_count_source = "hosts that answered";
+  allocation.my_node = *node;
+  allocation.node_name = allocation.nodes[static_cast<std::size_t>(*node)].name;
+  allocation.job = environment.get(job_variable).value_or("");
+  allocation.root_node = *root;
+  allocation.root_address = environment.get(root_address_variable).value_or("");
+  allocation.started_by_toprun = true;
+  allocation.reasons.push_back(fmt::format("agent of {}: started by ssh", allocation.node_name));
+  return allocation;
+}
+
+Result<void> check_contradictions(const Hints& hints) {
+  const auto refuse = [&](std::string_view option, std::string_view why) {
+    return usage(fmt::format("{} with {}", option, hints.hosts_source), std::string(why),
+                 "drop one of them");
+  };
+  if (hints.standalone) return refuse("--standalone", "it is for this host only");
+  if (hints.ranks_in_place) return refuse("--ranks-in-place", "ssh starts one agent per host");
+  if (hints.node_rank) return refuse("--node-rank", "the list says which node is which");
+  if (on_command_line(hints.endpoint_source)) {
+    return refuse(hints.endpoint_source, "the agents find each other");
+  }
+  return {};
+}
+
+Result<Allocation> starter(const Hints& hints) {
+  Allocation allocation;
+  const int listed = static_cast<int>(hints.hosts.size());
+  const auto count = hints.use_of(listed);
+  if (!count) {
+    return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
+                 fmt::format("{} names {}", hints.hosts_source, counted(listed, "host")));
+  }
+  allocation.stance = Stance::starter;
+  allocation.nodes = hints.hosts;
+  allocation.node_count = *count;
+  allocation.node_count_source = hints.nnodes ? hints.nnodes_source : hints.hosts_source;
+  allocation.node_name = hints.host_name;
+  allocation.reasons.push_back(
+      fmt::format("starts one agent per host of {} by ssh", hints.hosts_source));
+  return allocation;
+}
+
+}  // namespace
+
+bool is_ssh_agent(const Environment& environment) {
+  return environment.has(nodes_variable);
+}
+
+Result<std::optional<Allocation>> SshEngine::detect(const Environment& environment,
+                                                    const Hints& hints) const {
+  const bool told = is_ssh_agent(environment);
+  const bool named = !hints.hosts.empty() && hints.via.empty();
+  // What stands on the command line goes before hosts from a variable.
+  const bool overruled = wants_single(hints) && !on_command_line(hints.hosts_source);
+  if (!told && (!named || overruled)) return std::nullopt;
+  if (const auto checked = told ? Result<void>() : check_contradictions(hints); !checked) {
+    return std::unexpected(checked.error());
+  }
+  auto allocation = told ? agent(environment) : starter(hints);
+  if (!allocation) return std::unexpected(std::move(allocation.error()));
+  allocation->engine = kind();
+  allocation->port = ssh_port;
+  return std::move(*allocation);
+}
+
+std::map<std::string, std::string> variables_of(const SshPlace& place) {
+  return {{job_variable, place.job},
+          {nodes_variable, node_list_text(place.nodes)},
+          {node_variable, fmt::format("{}", place.node)},
+          {root_variable, fmt::format("{}", place.root)},
+          {root_address_variable, place.root_address}};
+}
+
+std::vector<std::string> ssh_command(const Environment& environment, const std::string& login,
+                                     const std::string& line) {
+  std::vector<std::string> argv;
+  const std::string program = environment.non_empty(ssh_program_variable).value_or("ssh");
+  for (const std::string_view word : words(program)) argv.emplace_back(word);
+  for (const std::string& option :
+       {std::string("BatchMode=yes"), fmt::format("ConnectTimeout={}", ssh_connect_limit_s),
+        std::string("ServerAliveInterval=5"), std::string("ServerAliveCountMax=3")}) {
+    argv.insert(argv.end(), {"-o", option});
+  }
+  argv.insert(argv.end(), {"-T", "--", login, line});
+  return argv;
+}
+
+std::string ssh_line(const Binary& binary) {
+  return fmt::format("exec sh -c 'h={}; n={}; {}'", binary.id, binary.bytes, script);
+}
+
+}  // namespace toprun::scheduler

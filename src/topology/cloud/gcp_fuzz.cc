@@ -1,0 +1,12 @@
+#include <cstdint>
+#include <cstdlib>
+
+#include "topology/cloud/gcp.h"
+
+// What is accepted names a domain, and no more of them than a network may have levels.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace toprun::topology;
+  const auto path = parse_gcp_physical_host({reinterpret_cast<const char*>(data), size});
+  if (path && (!path->known() || path->size() > max_levels)) std::abort();
+  return 0;
+}

@@ -1,0 +1,138 @@
+#include "topology/cloud/metadata.h"
+
+#include <memory>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+
+#include "base/text.h"
+
+namespace toprun::topology {
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using asio::ip::tcp;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+constexpr unsigned http_1_1 = 11;
+
+using Request = http::request<http::empty_body>;
+using Centiseconds = std::chrono::duration<std::int64_t, std::centi>;
+using Answer = http::response_parser<http::string_body>;
+
+std::string text_of(const tcp::endpoint& server) {
+  const std::string address = server.address().to_string();
+  return server.port() == 80 ? address : fmt::format("{}:{}", address, server.port());
+}
+
+Request request_for(const Question& question, const tcp::endpoint& server) {
+  Request request(question.put ? http::verb::put : http::verb::get, question.path, http_1_1);
+  request.set(http::field::host, text_of(server));
+  for (const auto& [name, value] : question.headers) request.set(name, value);
+  request.keep_alive(false);
+  request.prepare_payload();  // a PUT without a body says so
+  return request;
+}
+
+std::string words_for(const beast::error_code& error) {
+  if (error == http::error::body_limit) {
+    return fmt::format("the answer is longer than {} KiB", max_metadata_body_bytes >> 10);
+  }
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+    return fmt::format("the answer's header is longer than {} KiB",
+                       max_metadata_header_bytes >> 10);
+  }
+  if (error == http::error::end_of_stream) return "the connection was closed without an answer";
+  if (error == http::error::partial_message) return "the answer breaks off";
+  const bool of_http =
+      error.category() == http::make_error_code(http::error::end_of_stream).category();
+  return of_http ? "what answers there speaks no HTTP" : lower(error.message());
+}
+
+// One question to one server, and what can be said of its failure.
+class Conversation {
+ public:
+  Conversation(tcp::endpoint server, Question question, SteadyTime deadline)
+      : server_(server), question_(std::move(question)), deadline_(deadline) {}
+
+  asio::awaitable<Result<std::optional<std::string>>> run() {
+    if (steady_clock::now() >= deadline_) co_return failure("no time was left to ask");
+    const auto executor = co_await asio::this_coro::executor;
+    const auto socket = std::make_shared<tcp::socket>(executor);
+    asio::steady_timer limit(executor, deadline_);
+    limit.async_wait([socket](const boost::system::error_code& error) {
+      boost::system::error_code ignored;
+      if (!error) socket->close(ignored);
+    });
+    Answer answer;
+    const beast::error_code error = co_await exchange(*socket, answer);
+    if (error && steady_clock::now() >= deadline_) {
+      const auto waited = std::chrono::round<Centiseconds>(deadline_ - began_);
+      co_return failure("no answer within " + duration_text(waited));
+    }
+    if (error) co_return failure(words_for(error));
+    co_return body_of(answer);
+  }
+
+ private:
+  asio::awaitable<beast::error_code> exchange(tcp::socket& socket, Answer& answer) {
+    const auto [refused] = co_await socket.async_connect(server_, quietly);
+    if (refused) co_return refused;
+    Request request = request_for(question_, server_);
+    const auto [unsent, sent_bytes] = co_await http::async_write(socket, request, quietly);
+    if (unsent) co_return unsent;
+    answer.header_limit(static_cast<std::uint32_t>(max_metadata_header_bytes));
+    answer.body_limit(max_metadata_body_bytes);
+    // Room for the header and what arrives with it: the limits above are met first.
+    beast::flat_buffer buffer(2 * max_metadata_header_bytes);
+    const auto [error, bytes] = co_await http::async_read(socket, buffer, answer, quietly);
+    co_return error;
+  }
+
+  Result<std::optional<std::string>> body_of(Answer& answer) const {
+    const unsigned status = answer.get().result_int();
+    if (status == 200) return std::move(answer.get().body());
+    if (status == 404) return std::nullopt;
+    const auto name = http::obsolete_reason(answer.get().result());
+    return failure(
+        fmt::format("it answered {} {}", status, std::string_view(name.data(), name.size())));
+  }
+
+  std::unexpected<Error> failure(std::string why) const {
+    return fail(fmt::format("metadata server {}: {} {}", text_of(server_),
+                            question_.put ? "PUT" : "GET", question_.path),
+                std::move(why));
+  }
+
+  const tcp::endpoint server_;
+  const Question question_;
+  const SteadyTime began_ = steady_clock::now();
+  const SteadyTime deadline_;
+};
+
+}  // namespace
+
+tcp::endpoint metadata_server() {
+  return {asio::ip::make_address_v4("169.254.169.254"), 80};
+}
+
+asio::awaitable<Result<std::optional<std::string>>> ask(tcp::endpoint server, Question question,
+                                                        SteadyTime deadline) {
+  Conversation conversation(server, std::move(question), deadline);
+  auto answer = co_await conversation.run();
+  co_return answer;
+}
+
+}  // namespace toprun::topology

@@ -1,0 +1,160 @@
+#include "topology/files/file_format.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "topology/cloud/aws.h"
+#include "topology/infiniband/ibnetdiscover.h"
+#include "topology/slurm/conf.h"
+#include "topology/slurm/yaml.h"
+
+namespace toprun::topology {
+namespace {
+
+// Calls `take` with each line, trimmed, and where it begins, until that says to stop.
+template <class Take>
+void for_each_line(std::string_view text, const Take& take) {
+  for (std::size_t start = 0; start < std::min(text.size(), max_preamble_bytes);) {
+    const std::size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view line = trim(text.substr(start, end - start));
+    if (!line.empty() && !line.starts_with('#') && !take(line, start)) return;
+    start = end + 1;
+  }
+}
+
+bool is_bare_key(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || c == '.' || c == '"' || c == '\'';
+  });
+}
+
+bool is_json(std::string_view line) {
+  if (line.starts_with('{')) return true;
+  if (!line.starts_with('[')) return false;
+  const std::string_view inner = trim(line.substr(1));
+  return inner.empty() || inner.starts_with('{') || inner == "]";  // "[[…]]", "[…]" are TOML's
+}
+
+bool is_yaml(std::string_view line) {
+  constexpr std::array keys = {
+      "hosts:", "domains:", "levels:", "links:", "apiVersion:", "kind:", "items:"};
+  return looks_like_yaml(line) ||
+         std::ranges::any_of(keys, [&](const char* key) { return line.starts_with(key); });
+}
+
+// A table's heading, or KEY = VALUE.
+bool is_toml(std::string_view line) {
+  if (line.starts_with('[')) {
+    const std::size_t first = line.find_first_not_of('[');
+    const std::size_t end = line.find(']');
+    return first != line.npos && end != line.npos && end > first &&
+           std::ranges::all_of(split(line.substr(first, end - first), ','),
+                               [](auto key) { return is_bare_key(trim(key)); });
+  }
+  return line.contains('=') && is_bare_key(trim(line.substr(0, line.find('='))));
+}
+
+// "HOST /cluster/rack/HOST", perhaps with a rank before it, or a table's heading. A word with a
+// colon at its end is a program's name before what it complains of.
+bool is_host_line(std::string_view line) {
+  const std::vector<std::string_view> columns = words(line);
+  if (columns.size() < 2 || columns[0].ends_with(':')) return false;
+  if (lower(columns[0]) == "rank" && lower(columns[1]) == "hostname") return true;
+  return columns[1].starts_with('/') || (columns.size() == 3 && columns[2].starts_with('/'));
+}
+
+struct Look {
+  FileFormat format;
+  bool (*is)(std::string_view line);
+};
+
+// In the order in which a line is asked about: later ones take more.
+constexpr std::array<Look, 6> looks = {{
+    {FileFormat::slurm_conf, looks_like_slurm_conf},
+    {FileFormat::ibnetdiscover, looks_like_ibnetdiscover},
+    {FileFormat::json, is_json},
+    {FileFormat::yaml, is_yaml},
+    {FileFormat::lines, is_host_line},
+    {FileFormat::toml, is_toml},
+}};
+
+// The first line with the look of a form that `fits`.
+template <class Fits>
+std::optional<Recognised> first_look(std::string_view text, const Fits& fits) {
+  std::optional<Recognised> found;
+  for_each_line(text, [&](std::string_view line, std::size_t start) {
+    const auto look = std::ranges::find_if(
+        looks, [&](const Look& one) { return fits(one.format) && one.is(line); });
+    if (look != looks.end()) found = Recognised{look->format, start};
+    return look == looks.end();
+  });
+  return found;
+}
+
+std::optional<FileFormat> by_name(std::string_view path) {
+  if (path.ends_with(".toml")) return FileFormat::toml;
+  if (path.ends_with(".json")) return FileFormat::json;
+  if (path.ends_with(".yaml") || path.ends_with(".yml")) return FileFormat::yaml;
+  return std::nullopt;
+}
+
+// Other programs' outputs.
+struct Useless {
+  bool (*is)(std::string_view line);
+  std::string_view what;
+  std::string_view fix;
+};
+
+constexpr std::string_view give_a_fabric = "give the whole output of `ibnetdiscover`";
+constexpr std::string_view give_a_network =
+    "give what is between hosts: a topology.conf, the output of `ibnetdiscover`, or lines of HOST "
+    "/cluster/rack/HOST";
+
+constexpr std::array<Useless, 5> useless = {{
+    {is_node_list, "a list of a fabric's nodes, without the cables", give_a_fabric},
+    {[](std::string_view line) { return line.contains("==(") && line.contains(")==>"); },
+     "the output of iblinkinfo", give_a_fabric},
+    {[](std::string_view line) { return line.starts_with("NodeName=") && line.contains("Arch="); },
+     "the output of `scontrol show nodes`, which says nothing of the network",
+     "give the output of `scontrol show topology`"},
+    {[](std::string_view line) {
+       return line.starts_with("<?xml") || line.starts_with("<topology") ||
+              line.starts_with("Machine (");
+     },
+     "what is inside of one host", give_a_network},
+    {[](std::string_view line) { return words(line).size() > 1 && words(line)[0] == "GPU0"; },
+     "what is inside of one host", give_a_network},
+}};
+
+}  // namespace
+
+Recognised recognise(std::string_view path, std::string_view text) {
+  const auto named = by_name(path);
+  auto found = first_look(text, [&](FileFormat format) { return !named || format == *named; });
+  // What a library's parser says of a file that its name claims for it is the better advice.
+  if (!found) return {named.value_or(FileFormat::lines), 0};
+  if (found->format == FileFormat::json && looks_like_aws_topology(text.substr(found->start))) {
+    found->format = FileFormat::aws;
+  }
+  // What stands before may belong to these forms, whose first lines have no look of their own.
+  const bool anything_goes =
+      found->format == FileFormat::toml || found->format == FileFormat::lines;
+  if (anything_goes || (named && *named == FileFormat::yaml)) found->start = 0;
+  return *found;
+}
+
+std::optional<Error> known_but_useless(std::string_view file, std::string_view text) {
+  std::optional<Error> error;
+  for_each_line(text, [&](std::string_view line, std::size_t) {
+    const auto found =
+        std::ranges::find_if(useless, [&](const Useless& one) { return one.is(line); });
+    if (found == useless.end()) return true;
+    error = usage(fmt::format("{} is {}", file, found->what), {}, std::string(found->fix)).error();
+    return false;
+  });
+  return error;
+}
+
+}  // namespace toprun::topology

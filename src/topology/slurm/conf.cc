@@ -1,0 +1,287 @@
+#include "topology/slurm/conf.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "hosts/hostlist.h"
+#include "topology/slurm/lines.h"
+#include "topology/slurm/tree.h"
+#include "topology/slurm/yaml.h"
+#include "topology/tally.h"
+#include "topology/torus.h"
+
+namespace toprun::topology {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> known_keys = {
+    "switchname", "switches",  "nodes",           "linkspeed",  "level",       "blockname",
+    "blockindex", "blocksize", "aggregatedblock", "blocksizes", "blocklevels", "ringname",
+    "torusname",  "dims",      "placementdims",   "anchors"};
+
+using Pair = SlurmLine::Pair;
+
+class Reader {
+ public:
+  explicit Reader(const IncludeReader& include) : include_(include) {}
+
+  Result<void> read(std::string_view text, const std::string& file, int depth) {
+    const auto lines = parse_slurm_lines(text, file);
+    if (!lines) return std::unexpected(lines.error());
+    for (const SlurmLine& line : *lines) {
+      auto taken = line.include().empty() ? take(line, file) : take_include(line, file, depth);
+      if (!taken) return taken;
+    }
+    return {};
+  }
+
+  Result<Map> finish(const std::string& source) {
+    if (!rings_.empty()) return with_warnings(map_of_rings(source, rings_));
+    if (!switches_.empty() && !blocks_.empty()) {
+      return usage(blocks_.front().where, "switches and blocks in one topology",
+                   fmt::format("remove one of the two kinds, the first switch is at {}",
+                               switches_.front().evidence));
+    }
+    if (blocks_.empty() && switches_.empty()) return Map{};
+    if (!blocks_.empty()) {
+      std::ranges::move(groups_of_sizes(blocks_, sizes_, sizes_where_),
+                        std::back_inserter(groups_));
+      return with_warnings(
+          map_of_blocks(source, blocks_, groups_, sizes_.empty() ? 0 : std::ranges::min(sizes_)));
+    }
+    return with_warnings(map_of_switches(source, switches_));
+  }
+
+ private:
+  static std::unexpected<Error> refuse(const std::string& file, const SlurmLine& line,
+                                       std::size_t offset, std::string why, std::string fix = {}) {
+    return usage(at(file, line.where(offset)), std::move(why), std::move(fix));
+  }
+
+  Result<void> take_include(const SlurmLine& line, const std::string& file, int depth) {
+    if (depth == max_include_depth || ++includes_ > max_includes) {
+      return refuse(file, line, 0,
+                    fmt::format("more than {} levels of Include, or more than {} in all",
+                                max_include_depth, max_includes),
+                    "does a file include itself?");
+    }
+    const auto text = include_(line.include());
+    if (!text) return refuse(file, line, 0, text.error().line());
+    return read(*text, line.include(), depth + 1);
+  }
+
+  Result<void> take(const SlurmLine& line, const std::string& file) {
+    bool any_known = false;
+    for (const Pair& pair : line.pairs()) {
+      if (std::ranges::find(known_keys, pair.key) != known_keys.end()) {
+        any_known = true;
+      } else if (unknown_++ == 0) {
+        const auto meant = did_you_mean(pair.key, known_keys);
+        first_unknown_ =
+            fmt::format("{}: unknown key {} is ignored{}", at(file, line.where(pair.key_offset)),
+                        pair.key, meant ? fmt::format("; did you mean {}?", *meant) : "");
+      }
+    }
+    if (!any_known) return {};
+    if (const Pair* name = line.find("switchname")) return take_switch(line, file, *name);
+    if (const Pair* name = line.find("blockname")) return take_block(line, file, *name);
+    if (const Pair* name = line.find("aggregatedblock")) return take_group(line, file, *name);
+    if (const Pair* name = line.find("ringname")) return take_ring(line, file, *name);
+    if (const Pair* name = line.find("torusname")) return take_torus(line, file, *name);
+    if (const Pair* sizes = line.find("blocksizes")) return take_sizes(line, file, *sizes);
+    if (line.find("blocklevels")) return {};  // 23.11 only: sizes relative to a size it never names
+    return refuse(file, line, line.pairs().front().key_offset,
+                  "the line names no switch and no block", "see man topology.conf");
+  }
+
+  // The hosts or switches of a value; `budget` is how many more the whole text may have.
+  Result<std::vector<std::string>> names(const SlurmLine& line, const std::string& file,
+                                         const Pair* list, std::size_t& budget) {
+    if (!list || list->value == "(null)") return std::vector<std::string>{};
+    auto hosts = hosts::parse_hostlist(list->value, budget);
+    if (!hosts) {
+      return refuse(file, line, list->value_offset + hosts.error().column - 1, hosts.error().why,
+                    hosts.error().fix);
+    }
+    budget -= hosts->size();
+    return *std::move(hosts);
+  }
+
+  Result<void> check_name(const SlurmLine& line, const std::string& file, const Pair& name) {
+    if (name.value.empty() || name.value.find_first_of("[],{}") != std::string::npos) {
+      return refuse(file, line, name.value_offset,
+                    fmt::format("'{}' is no name of one switch or block", name.value),
+                    "give each its own line");
+    }
+    return {};
+  }
+
+  static std::optional<std::size_t> parse_level(std::string_view text) {
+    const auto level = parse_int(text);
+    if (!level || *level < 0 || *level >= static_cast<std::int64_t>(max_levels)) return {};
+    return static_cast<std::size_t>(*level);
+  }
+
+  Result<void> take_switch(const SlurmLine& line, const std::string& file, const Pair& name) {
+    if (auto checked = check_name(line, file, name); !checked) return checked;
+    const Pair* nodes_value = line.find("nodes");
+    const Pair* children_value = line.find("switches");
+    // scontrol repeats all nodes below a switch that has children; in topology.conf Slurm ignores
+    // the children of a line that has both.
+    if (nodes_value && children_value) {
+      if (line.find("level")) {
+        nodes_value = nullptr;
+      } else {
+        children_value = nullptr;
+        both_.add(
+            fmt::format("{} (switch {}): it has nodes, so its Switches are ignored, as Slurm does",
+                        at_line(file, line.where(0).line), name.value));
+      }
+    }
+    auto nodes = names(line, file, nodes_value, nodes_left_);
+    if (!nodes) return std::unexpected(nodes.error());
+    auto children = names(line, file, children_value, links_left_);
+    if (!children) return std::unexpected(children.error());
+    if (nodes->empty() && children->empty()) {
+      neither_.add(fmt::format("{} (switch {}): it has neither nodes nor switches",
+                               at_line(file, line.where(0).line), name.value));
+    }
+    const Pair* level = line.find("level");
+    switches_.push_back({name.value, *std::move(nodes), *std::move(children),
+                         at(file, line.where(name.key_offset)),
+                         at_line(file, line.where(name.key_offset).line),
+                         level ? parse_level(level->value) : std::nullopt});
+    return {};
+  }
+
+  Result<void> take_block(const SlurmLine& line, const std::string& file, const Pair& name) {
+    if (auto checked = check_name(line, file, name); !checked) return checked;
+    auto nodes = names(line, file, line.find("nodes"), nodes_left_);
+    if (!nodes) return std::unexpected(nodes.error());
+    blocks_.push_back({name.value, *std::move(nodes), at(file, line.where(name.key_offset)),
+                       at_line(file, line.where(name.key_offset).line)});
+    return {};
+  }
+
+  Result<void> take_ring(const SlurmLine& line, const std::string& file, const Pair& name) {
+    if (auto checked = check_name(line, file, name); !checked) return checked;
+    auto nodes = names(line, file, line.find("nodes"), nodes_left_);
+    if (!nodes) return std::unexpected(nodes.error());
+    rings_.push_back({name.value, *std::move(nodes), at(file, line.where(name.key_offset)),
+                      at_line(file, line.where(name.key_offset).line)});
+    return {};
+  }
+
+  // scontrol names a torus' nodes, but not where each is.
+  Result<void> take_torus(const SlurmLine& line, const std::string& file, const Pair& name) {
+    return refuse(file, line, name.key_offset,
+                  fmt::format("where in torus {} a node is, is not told here", name.value),
+                  "give topology.yaml, or what `scontrol show topoconf` prints");
+  }
+
+  Result<void> take_group(const SlurmLine& line, const std::string& file, const Pair& list) {
+    auto blocks = names(line, file, &list, links_left_);
+    if (!blocks) return std::unexpected(blocks.error());
+    const Pair* size = line.find("blocksize");
+    const auto nodes = size ? parse_int(size->value) : std::nullopt;
+    if (!nodes || *nodes < 1) {
+      return refuse(file, line, size ? size->value_offset : list.key_offset,
+                    "AggregatedBlock needs BlockSize=, a number of at least 1");
+    }
+    groups_.push_back({static_cast<std::size_t>(*nodes), *std::move(blocks),
+                       at(file, line.where(list.key_offset))});
+    return {};
+  }
+
+  Result<void> take_sizes(const SlurmLine& line, const std::string& file, const Pair& list) {
+    std::size_t offset = list.value_offset;
+    sizes_where_ = at(file, line.where(list.key_offset));
+    for (const std::string_view text : split(list.value, ',')) {
+      const auto size = parse_int(text);
+      if (!size || *size < 1 || sizes_.size() == max_levels) {
+        return refuse(file, line, offset,
+                      fmt::format("BlockSizes needs 1 to {} numbers of at least 1", max_levels),
+                      "as in BlockSizes=18,36,72");
+      }
+      sizes_.push_back(static_cast<std::size_t>(*size));
+      offset += text.size() + 1;
+    }
+    return {};
+  }
+
+  Result<Map> with_warnings(Result<Map> map) {
+    if (!map) return map;
+    for (const Tally* tally : {&both_, &neither_}) {
+      if (tally->count > 0) map->warnings.push_back(tally->text("lines"));
+    }
+    if (unknown_ > 1) first_unknown_ += fmt::format(" ({} such keys)", unknown_);
+    if (unknown_ > 0) map->warnings.push_back(first_unknown_);
+    return map;
+  }
+
+  const IncludeReader& include_;
+  std::vector<Switch> switches_;
+  std::vector<Block> blocks_;
+  std::vector<BlockGroup> groups_;
+  std::vector<Ring> rings_;
+  std::vector<std::size_t> sizes_;
+  std::string sizes_where_;
+  Tally both_, neither_;
+  std::size_t unknown_ = 0;  // keys
+  std::string first_unknown_;
+  int includes_ = 0;
+  std::size_t nodes_left_ = hosts::max_hosts;
+  std::size_t links_left_ = max_links;
+};
+
+Result<Map> read_slurm_conf_file(const fs::path& path) {
+  const auto text = read_file(path);
+  if (!text) return std::unexpected(text.error());
+  return parse_slurm_conf(*text, path.string(), includes_below(path.parent_path()));
+}
+
+}  // namespace
+
+Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
+                             const IncludeReader& include) {
+  Reader reader(include);
+  if (auto read = reader.read(text, file, 0); !read) return std::unexpected(read.error());
+  return reader.finish(file);
+}
+
+bool looks_like_slurm_conf(std::string_view text) {
+  for (const std::string_view line : split(text, '\n')) {
+    const std::string_view content = trim(line);
+    if (content.empty() || content.starts_with('#')) continue;
+    const std::string key = lower(trim(content.substr(0, content.find('='))));
+    if (key.starts_with("include ") || key.starts_with("include\t")) return true;
+    return std::ranges::find(known_keys, key) != known_keys.end() && key != "nodes" &&
+           key != "level" && key != "dims" && key != "anchors";
+  }
+  return false;
+}
+
+IncludeReader includes_below(const fs::path& folder) {
+  return [folder](const std::string& name) { return read_file(folder / name); };
+}
+
+Result<std::optional<Map>> read_slurm_conf(const Request& request) {
+  const auto slurm_conf = request.environment.non_empty("SLURM_CONF");
+  const fs::path folder = slurm_conf ? fs::path(*slurm_conf).parent_path() : "/etc/slurm";
+  std::error_code ignored;
+  const bool yaml = fs::exists(folder / "topology.yaml", ignored);
+  if (!yaml && !fs::exists(folder / "topology.conf", ignored)) return std::nullopt;
+  // Slurm tells a node its place in the default topology.
+  const bool told = std::ranges::any_of(
+      request.members, [](const Member& member) { return !member.address.empty(); });
+  auto map = yaml ? read_slurm_yaml_file(folder / "topology.yaml", {.only_default = told})
+                  : read_slurm_conf_file(folder / "topology.conf");
+  if (!map) return std::unexpected(map.error());
+  if (map->hosts.empty()) return std::nullopt;
+  map->source = "slurm";
+  return *std::move(map);
+}
+
+}  // namespace toprun::topology

@@ -1,0 +1,395 @@
+#include "topology/slurm/yaml.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "hosts/hostlist.h"
+#include "topology/files/data_tree.h"
+#include "topology/files/k8s_file.h"
+#include "topology/files/plain_file.h"
+#include "topology/nest.h"
+#include "topology/slurm/conf.h"
+#include "topology/slurm/tree.h"
+#include "topology/tally.h"
+#include "topology/torus.h"
+
+namespace toprun::topology {
+namespace {
+
+using Kind = DataNode::Kind;
+
+constexpr std::string_view see = "see man topology.yaml";
+
+bool is_true(const DataNode& node) {
+  const std::string text = lower(node.text);
+  return text == "true" || text == "yes" || text == "on" || text == "1";
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& file) : file_(file) {}
+
+  Result<Map> run(const DataNode& root, const TopologyChoice& choice) {
+    if (root.kind == Kind::empty) return Map{};
+    if (root.kind != Kind::list) {
+      return refuse(root.where, "a list of topologies is expected: - topology: NAME",
+                    std::string(see));
+    }
+    const auto topologies = choose(root, choice);
+    if (!topologies) return std::unexpected(topologies.error());
+    Map all;
+    for (const DataNode* topology : *topologies) {
+      auto map = read(*topology);
+      if (!map) return map;
+      map->source = topology->find("topology")->text;
+      join(all, *std::move(map));
+    }
+    std::ranges::move(warnings_, std::back_inserter(all.warnings));
+    if (all.hosts.empty()) std::ranges::move(nobody_, std::back_inserter(all.warnings));
+    if (unknown_keys_.count > 0) all.warnings.push_back(unknown_keys_.text("keys"));
+    return all;
+  }
+
+ private:
+  std::unexpected<Error> refuse(Position where, std::string why, std::string fix = {}) const {
+    return usage(at(file_, where), std::move(why), std::move(fix));
+  }
+
+  // Counts keys other than these.
+  void check_keys(const DataNode& table, std::initializer_list<std::string_view> known) {
+    for (const DataNode::Key& key : table.keys) {
+      if (std::ranges::find(known, key.name) != known.end()) continue;
+      unknown_keys_.add(
+          fmt::format("{}: unknown key {} is ignored", at(file_, key.where), key.name));
+    }
+  }
+
+  // Adds what another topology of the cluster tells. In a contradiction what is known stays.
+  void join(Map& all, Map more) {
+    if (all.levels.empty() || more.levels.empty()) {
+      all = *merge(std::move(all), std::move(more));
+      return;
+    }
+    std::vector<std::string> warnings = more.warnings;
+    auto nested = nest(all, std::move(more));
+    if (nested) {
+      all = *std::move(nested);
+      return;
+    }
+    std::ranges::move(warnings, std::back_inserter(warnings_));
+    warnings_.push_back(fmt::format("{}: {}: {}; {} goes first and is taken", file_,
+                                    nested.error().what, nested.error().why, all.source));
+  }
+
+  // The topologies that are wanted, that first which Slurm uses unless a partition names another.
+  Result<std::vector<const DataNode*>> choose(const DataNode& root, const TopologyChoice& choice) {
+    std::vector<const DataNode*> all;
+    bool has_default = false;
+    for (const DataNode& entry : root.items) {
+      const DataNode* name = entry.kind == Kind::table ? entry.find("topology") : nullptr;
+      if (!name || name->kind != Kind::text) {
+        return refuse(entry.where, "an entry that names no topology",
+                      "write - topology: NAME, and its tree, block, ring, torus3d or flat below");
+      }
+      const DataNode* mark = entry.find("cluster_default");
+      const bool first = mark && is_true(*mark) && !has_default;
+      has_default = has_default || first;
+      all.insert(first ? all.begin() : all.end(), &entry);
+    }
+    if (choice.name) return by_name(root, all, *choice.name);
+    if (choice.only_default && all.size() > 1) all.resize(1);
+    return all;
+  }
+
+  Result<std::vector<const DataNode*>> by_name(const DataNode& root,
+                                               const std::vector<const DataNode*>& all,
+                                               const std::string& name) const {
+    std::vector<std::string> names;
+    for (const DataNode* entry : all) names.push_back(entry->find("topology")->text);
+    const auto found = std::ranges::find(names, name);
+    if (found != names.end())
+      return std::vector{all[static_cast<std::size_t>(found - names.begin())]};
+    return refuse(root.where, fmt::format("there is no topology {}", name),
+                  fmt::format("there are {}", fmt::join(names, ", ")));
+  }
+
+  Result<Map> read(const DataNode& entry) {
+    const std::string& name = entry.find("topology")->text;
+    check_keys(entry, {"topology", "cluster_default", "tree", "block", "flat", "ring", "torus3d"});
+    std::vector<const DataNode::Key*> kinds;
+    bool any_empty = false;
+    for (const DataNode::Key& key : entry.keys) {
+      for (const std::string_view kind : {"tree", "block", "flat", "ring", "torus3d"}) {
+        const DataNode* value = key.name == kind ? entry.find(kind) : nullptr;
+        if (!value) continue;
+        // `scontrol show topoconf` of 26.05 names them all, those that it is not of with "{}".
+        const bool empty = value->kind == Kind::table && value->keys.empty();
+        any_empty = any_empty || empty;
+        if (!empty) kinds.push_back(&key);
+      }
+    }
+    if (kinds.empty() && any_empty) return placing_nobody(entry.where, name, "empty");
+    if (kinds.empty()) {
+      return refuse(
+          entry.where,
+          fmt::format("topology {} has neither tree, block, ring, torus3d nor flat", name),
+          std::string(see));
+    }
+    if (kinds.size() > 1) {
+      return refuse(
+          kinds[1]->where,
+          fmt::format("topology {} is both {} and {}", name, kinds[0]->name, kinds[1]->name),
+          "remove one of the two");
+    }
+    const DataNode& value = *entry.find(kinds[0]->name);
+    if (kinds[0]->name == "tree") return read_tree(value);
+    if (kinds[0]->name == "block") return read_blocks(value);
+    if (kinds[0]->name == "ring") return read_rings(value);
+    if (kinds[0]->name == "torus3d") return read_toruses(value);
+    return placing_nobody(kinds[0]->where, name, "flat");
+  }
+
+  Map placing_nobody(Position where, const std::string& name, std::string_view how) {
+    nobody_.push_back(fmt::format("{}: topology {} is {}, it places no host",
+                                  at_line(file_, where.line), name, how));
+    return {};
+  }
+
+  // The list behind a key of a table; every item is a table that has the key `name`.
+  Result<const DataNode*> list_of(const DataNode& table, std::string_view key,
+                                  std::string_view name) {
+    const DataNode* list = table.kind == Kind::table ? table.find(key) : nullptr;
+    if (!list || list->kind != Kind::list) {
+      return refuse(list ? list->where : table.where, fmt::format("a list of {} is expected", key),
+                    std::string(see));
+    }
+    for (const DataNode& item : list->items) {
+      const DataNode* named = item.kind == Kind::table ? item.find(name) : nullptr;
+      if (named && named->kind == Kind::text &&
+          named->text.find_first_of("[],{}") == std::string::npos) {
+        continue;
+      }
+      return refuse(named ? named->where : item.where,
+                    fmt::format("one of {} without the name of one {}", key, name),
+                    fmt::format("write {}: NAME", name));
+    }
+    return list;
+  }
+
+  // The hosts or switches that a key names, in one host list or in several.
+  Result<std::vector<std::string>> names(const DataNode& table, std::string_view key,
+                                         std::size_t& budget) {
+    std::vector<std::string> all;
+    const DataNode* value = table.find(key);
+    if (!value) return all;
+    if (value->kind == Kind::table) {
+      return refuse(value->where, fmt::format("{} is a host list", key), "as in n[0-3]");
+    }
+    const std::span<const DataNode> lists =
+        value->kind == Kind::list ? std::span(value->items) : std::span(value, 1);
+    for (const DataNode& list : lists) {
+      auto hosts = hosts::parse_hostlist(list.text, budget);
+      if (!hosts) {
+        return refuse(list.where,
+                      fmt::format("host list '{}', column {}: {}", list.text.substr(0, 60),
+                                  hosts.error().column, hosts.error().why),
+                      hosts.error().fix);
+      }
+      budget -= hosts->size();
+      std::ranges::move(*hosts, std::back_inserter(all));
+    }
+    return all;
+  }
+
+  Result<Map> read_tree(const DataNode& tree) {
+    const auto list = list_of(tree, "switches", "switch");
+    if (!list) return std::unexpected(list.error());
+    check_keys(tree, {"switches"});
+    std::vector<Switch> switches;
+    for (const DataNode& item : (*list)->items) {
+      check_keys(item, {"switch", "children", "nodes"});
+      auto nodes = names(item, "nodes", nodes_left_);
+      if (!nodes) return std::unexpected(nodes.error());
+      auto children = names(item, "children", links_left_);
+      if (!children) return std::unexpected(children.error());
+      const std::string& name = item.find("switch")->text;
+      if (!nodes->empty() && !children->empty()) {
+        children->clear();
+        warnings_.push_back(
+            fmt::format("{} (switch {}): it has nodes, so its children are ignored, as Slurm does",
+                        at_line(file_, item.where.line), name));
+      }
+      switches.push_back({name, *std::move(nodes), *std::move(children), at(file_, item.where),
+                          at_line(file_, item.where.line)});
+    }
+    return map_of_switches(file_, switches);
+  }
+
+  Result<Map> read_blocks(const DataNode& block) {
+    const auto list = list_of(block, "blocks", "block");
+    if (!list) return std::unexpected(list.error());
+    check_keys(block, {"block_sizes", "blocks"});
+    std::vector<Block> blocks;
+    for (const DataNode& item : (*list)->items) {
+      check_keys(item, {"block", "nodes"});
+      auto nodes = names(item, "nodes", nodes_left_);
+      if (!nodes) return std::unexpected(nodes.error());
+      blocks.push_back({item.find("block")->text, *std::move(nodes), at(file_, item.where),
+                        at_line(file_, item.where.line)});
+    }
+    std::vector<std::size_t> sizes;
+    Position where = block.where;
+    if (const DataNode* value = block.find("block_sizes")) {
+      where = value->where;
+      auto read = read_sizes(*value);
+      if (!read) return std::unexpected(read.error());
+      sizes = *std::move(read);
+    }
+    return map_of_blocks(file_, blocks, groups_of_sizes(blocks, sizes, at(file_, where)),
+                         sizes.empty() ? 0 : std::ranges::min(sizes));
+  }
+
+  Result<Map> read_rings(const DataNode& ring) {
+    const auto list = list_of(ring, "rings", "ring");
+    if (!list) return std::unexpected(list.error());
+    check_keys(ring, {"rings"});
+    std::vector<Ring> rings;
+    for (const DataNode& item : (*list)->items) {
+      check_keys(item, {"ring", "nodes"});
+      auto nodes = names(item, "nodes", nodes_left_);
+      if (!nodes) return std::unexpected(nodes.error());
+      rings.push_back({item.find("ring")->text, *std::move(nodes), at(file_, item.where),
+                       at_line(file_, item.where.line)});
+    }
+    return map_of_rings(file_, rings);
+  }
+
+  Result<Map> read_toruses(const DataNode& torus3d) {
+    const DataNode* first = torus3d.find("toruses");
+    const bool by_kind = first && !first->items.empty() && first->items[0].find("torus");
+    const std::string_view name_key = by_kind ? "torus" : "name";
+    const auto list = list_of(torus3d, "toruses", name_key);
+    if (!list) return std::unexpected(list.error());
+    check_keys(torus3d, {"toruses"});
+    std::vector<Torus> toruses;
+    for (const DataNode& item : (*list)->items) {
+      check_keys(item, {name_key, "dims", "nodes", "regions", "placements"});
+      auto torus = read_torus(item, name_key);
+      if (!torus) return std::unexpected(torus.error());
+      toruses.push_back(*std::move(torus));
+    }
+    return map_of_toruses(file_, toruses);
+  }
+
+  Result<Torus> read_torus(const DataNode& item, std::string_view name_key) {
+    const auto dims = coordinates(item, "dims", 1);
+    if (!dims) return std::unexpected(dims.error());
+    Torus torus{item.find(name_key)->text, *dims, {}};
+    const DataNode* regions = item.find("regions");
+    if (!regions) {
+      auto region = read_region(item, {}, *dims);
+      if (!region) return std::unexpected(region.error());
+      torus.regions.push_back(*std::move(region));
+    }
+    for (std::size_t i = 0; regions && i < regions->items.size(); ++i) {
+      const DataNode& one = regions->items[i];
+      check_keys(one, {"anchor", "dims", "nodes"});
+      const auto anchor = coordinates(one, "anchor", 0);
+      if (!anchor) return std::unexpected(anchor.error());
+      const auto size = coordinates(one, "dims", 1);
+      if (!size) return std::unexpected(size.error());
+      auto region = read_region(one, *anchor, *size);
+      if (!region) return std::unexpected(region.error());
+      torus.regions.push_back(*std::move(region));
+    }
+    return torus;
+  }
+
+  Result<TorusRegion> read_region(const DataNode& item, const Coordinates& anchor,
+                                  const Coordinates& dims) {
+    auto nodes = names(item, "nodes", nodes_left_);
+    if (!nodes) return std::unexpected(nodes.error());
+    return TorusRegion{anchor, dims, *std::move(nodes), at(file_, item.where),
+                       at_line(file_, item.where.line)};
+  }
+
+  // {x: 4, y: 4, z: 8}; three numbers of at least `least`.
+  Result<Coordinates> coordinates(const DataNode& table, std::string_view key, int least) const {
+    constexpr std::array<std::string_view, 3> axes = {"x", "y", "z"};
+    const DataNode* value = table.find(key);
+    Coordinates read{};
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      const DataNode* number = value ? value->find(axes[axis]) : nullptr;
+      const auto extent = number ? parse_int(number->text) : std::nullopt;
+      if (!extent || *extent < least || *extent > std::numeric_limits<std::uint16_t>::max()) {
+        return refuse(value ? value->where : table.where,
+                      fmt::format("{} has to be a table of x, y and z", key),
+                      fmt::format("as in {}: {{x: 4, y: 4, z: 8}}", key));
+      }
+      read[axis] = static_cast<std::uint16_t>(*extent);
+    }
+    return read;
+  }
+
+  Result<std::vector<std::size_t>> read_sizes(const DataNode& value) const {
+    std::vector<std::size_t> sizes;
+    for (const DataNode& item : value.items) {
+      const auto size = parse_int(item.text);
+      if (item.kind != Kind::text || !size || *size < 1) break;
+      sizes.push_back(static_cast<std::size_t>(*size));
+    }
+    if (value.kind == Kind::list && sizes.size() == value.items.size() &&
+        sizes.size() <= max_levels) {
+      return sizes;
+    }
+    return refuse(
+        value.where,
+        fmt::format("block_sizes is a list of up to {} numbers of at least 1", max_levels),
+        "as in block_sizes: [18, 36]");
+  }
+
+  const std::string& file_;
+  std::vector<std::string> warnings_;
+  std::vector<std::string> nobody_;  // topologies that place no host
+  Tally unknown_keys_;
+  std::size_t nodes_left_ = hosts::max_hosts;
+  std::size_t links_left_ = max_links;
+};
+
+}  // namespace
+
+Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
+                             const TopologyChoice& choice) {
+  const auto root = parse_yaml(text, file);
+  if (!root) return std::unexpected(root.error());
+  return Reader(file).run(*root, choice);
+}
+
+Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
+                            const std::vector<Member>& members, const TopologyChoice& choice) {
+  const auto documents = parse_yaml_documents(text, file);
+  if (!documents) return std::unexpected(documents.error());
+  if (documents->empty()) return Map{};
+  if (is_kubernetes(documents->front())) return map_of_kubernetes(*documents, file, members);
+  if (documents->size() > 1) {
+    return usage(at(file, (*documents)[1].where), "a second document in one file",
+                 "give each its own file");
+  }
+  const DataNode& root = documents->front();
+  return root.kind == Kind::table ? map_of_plain(root, file) : Reader(file).run(root, choice);
+}
+
+Result<Map> read_slurm_yaml_file(const std::filesystem::path& path, const TopologyChoice& choice) {
+  const auto text = read_file(path, max_yaml_bytes);
+  if (!text) return std::unexpected(text.error());
+  return parse_slurm_yaml(*text, path.string(), choice);
+}
+
+bool looks_like_yaml(std::string_view line) {
+  return line.starts_with("---") || line.starts_with("%YAML") || line.starts_with("- ");
+}
+
+}  // namespace toprun::topology
