@@ -45,7 +45,7 @@ void write_all(int fd, std::string_view text) {
 
 // All that toprun itself says goes through these two, which make it harmless to a terminal: names,
 // reasons and refusals come from other hosts, files and strangers. What ranks print goes elsewhere
-// (agent/console.h), byte for byte.
+// (output/console.h), byte for byte.
 void say(std::string_view text) {
   say_block(fmt::format("toprun: {}\n", printable(text)));
 }

@@ -10,13 +10,13 @@
 namespace toprun::topology {
 
 // The forms that a topology file may have:
-//   topology.conf  SwitchName=, BlockName= … (slurm_conf.h); the saved output of `scontrol show
+//   topology.conf  SwitchName=, BlockName= … (slurm/conf.h); the saved output of `scontrol show
 //                  topology` too, and what `sharp_cmd topology` writes (ports.h)
 //   ibnetdiscover  vendid=0x…, Switch 65 "S-…" (ibnetdiscover.h), also with -g, -f or -p
 //   AWS            a JSON object with "Instances" (aws.h)
 //   JSON           { or [ (json_file.h)
 //   YAML           "---", "- topology: …", hosts: …: a list is Slurm's topology.yaml or the output
-//                  of `scontrol show topoconf` (slurm_yaml.h), a table our own (plain_file.h) or
+//                  of `scontrol show topoconf` (slurm/yaml.h), a table our own (plain_file.h) or
 //                  objects of Kubernetes (k8s_file.h)
 //   TOML           [NAME] or KEY = … (toml_file.h)
 //   lines          "HOST /cluster/rack/HOST" (lines_file.h)

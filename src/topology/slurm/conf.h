@@ -38,7 +38,7 @@ bool looks_like_slurm_conf(std::string_view text);
 // Reads included files; relative paths are below the including file's folder, as in Slurm.
 IncludeReader includes_below(const std::filesystem::path& folder);
 
-// topology.yaml (slurm_yaml.h) beside the file that $SLURM_CONF names, else in /etc/slurm; without
+// topology.yaml (yaml.h) beside the file that $SLURM_CONF names, else in /etc/slurm; without
 // one topology.conf there, which Slurm ignores beside a topology.yaml; nullopt without either.
 Result<std::optional<Map>> read_slurm_conf(const Request& request);
 

@@ -4,7 +4,7 @@
 
 namespace toprun::topology {
 
-// What `scontrol show topology` printed (shapes: slurm_conf.h). A text without switches and blocks
+// What `scontrol show topology` printed (shapes: conf.h). A text without switches and blocks
 // ("No topology information available", a flat network) gives a map without hosts.
 Result<Map> parse_scontrol_topology(std::string_view text);
 
