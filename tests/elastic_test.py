@@ -255,6 +255,20 @@ class Nodes(Elastic):
             self.assert_nothing_left(run)
         self.assertEqual(self.report()["attempts"][0]["cause"]["kind"], "agent_lost")
 
+    def test_a_keeper_dies_while_its_agent_is_stopped(self):
+        """The kernel sends SIGHUP to a stopped group that loses its parent: nobody's interruption."""
+        runs = [self.root_agent(2), self.agent(2)]
+        self.expect(0, world_size=2, restarts=0)
+        agent = runs[1].agent()
+        os.kill(agent, signal.SIGSTOP)
+        support.wait_until(lambda: support.state_of(agent) == "T", 5, "a stopped agent")
+        runs[1].signal(signal.SIGKILL)
+        finished = runs[0].wait(20)
+        self.assertEqual(finished.code, 1, finished)
+        self.assertEqual(self.report()["attempts"][0]["cause"]["kind"], "agent_lost")
+        for run in runs:
+            self.assert_nothing_left(run)
+
 
 class Growing(Elastic):
     def told(self, words):
