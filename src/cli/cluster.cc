@@ -15,6 +15,7 @@
 #include "placement/compact.h"
 #include "process/disk_space.h"
 #include "topology/source.h"
+#include "view/columns.h"
 
 namespace toprun::cli {
 namespace {
@@ -103,7 +104,7 @@ std::string partitions_text(const std::vector<PartitionView>& views) {
                     fmt::to_string(view.nodes), fmt::to_string(view.idle.size()), gpus_text(view),
                     notes_text(view, views.front().partition.priority)});
   }
-  return jobs::columns_text(rows, {1, 2, 3});
+  return view::columns_text(rows, {1, 2, 3});
 }
 
 std::string compact_text(const Picture& picture) {
@@ -135,7 +136,7 @@ std::string file_systems_text(const std::vector<FileSystem>& places) {
       rows.push_back({place.use, printable(place.path), place.trouble, "", "", type, seen});
     }
   }
-  return jobs::columns_text(rows, {});
+  return view::columns_text(rows, {});
 }
 
 json json_of(const PartitionView& view) {

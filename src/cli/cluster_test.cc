@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/file_systems.h"
 #include "jobs/job_words.h"
+#include "view/columns.h"
 
 namespace toprun::cli {
 namespace {
@@ -98,7 +99,7 @@ TEST(JobWords, WritesTimesAsSlurmDoes) {
 }
 
 TEST(JobWords, ColumnsAreAsWideAsTheirWidestCell) {
-  EXPECT_EQ(jobs::columns_text({{"ID", "NAME", "N"}, {"7", "größer", "10"}, {"12", "x", ""}}, {0}),
+  EXPECT_EQ(view::columns_text({{"ID", "NAME", "N"}, {"7", "größer", "10"}, {"12", "x", ""}}, {0}),
             "ID  NAME    N\n 7  größer  10\n12  x\n");
 }
 

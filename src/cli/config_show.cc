@@ -13,6 +13,7 @@
 #include "options/command_lines.h"
 #include "options/given.h"
 #include "options/run_options.h"
+#include "view/columns.h"
 
 namespace toprun::cli {
 namespace {
@@ -173,7 +174,7 @@ std::string text_of(const Picture& picture) {
     rows.push_back({row.key, value.empty() ? "''" : printable(value),
                     row.source.empty() ? "default" : printable(row.source)});
   }
-  std::string text = jobs::columns_text(rows, {}) + '\n' + profile_text(picture);
+  std::string text = view::columns_text(rows, {}) + '\n' + profile_text(picture);
   if (!picture.reads) return text + "no file is read\n";
   std::vector<std::vector<std::string>> files = {{"FILE", "PATH", ""}};
   for (const config::ConfigPlaceLooked& looked : picture.config.looked) {
@@ -181,7 +182,7 @@ std::string text_of(const Picture& picture) {
     files.push_back({std::string(looked.kind), looked.path.empty() ? "-" : printable(looked.path),
                      looked.why.empty() ? state : state + ": " + looked.why});
   }
-  return text + jobs::columns_text(files, {});
+  return text + view::columns_text(files, {});
 }
 
 Result<int> show(const std::string& verb, const options::Call& call) {

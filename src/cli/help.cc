@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/verbs.h"
+#include "fabric/profiles.h"
 #include "options/command_lines.h"
 #include "options/exit_codes.h"
 #include "view/convert.h"
@@ -116,7 +117,7 @@ std::string words_of(const options::Operand& operand) {
 }
 
 bool is_family(options::Command command) {
-  return command == options::Command::topo || command == options::Command::config;
+  return (options::of(command) & options::families) != 0;
 }
 
 std::string words_of(const options::CommandLine& line) {
@@ -176,6 +177,13 @@ std::vector<Table> tables_after(options::Command command) {
   }
   if (command == Command::topo_convert) {
     tables.push_back(forms_table("Forms", view::network_forms()));
+  }
+  if (command == Command::net_show || command == Command::net_env) {
+    Table fabrics{"Fabrics", {}};
+    for (const fabric::Profile& profile : fabric::profiles()) {
+      fabrics.rows.push_back({std::string(profile.name), std::string(profile.title)});
+    }
+    tables.push_back(std::move(fabrics));
   }
   Table codes{"Exit codes", {}};
   for (const options::ExitCode& row : options::exit_codes(command)) {

@@ -13,6 +13,7 @@
 #include "jobs/job_words.h"
 #include "jobs/known_job.h"
 #include "jobs/waiting.h"
+#include "view/columns.h"
 
 namespace toprun::cli {
 namespace {
@@ -90,7 +91,7 @@ std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
     }
     rows.push_back({printable(node.name), ranks_text(node), printable(node.location)});
   }
-  const std::string table = jobs::columns_text(rows, {});
+  const std::string table = view::columns_text(rows, {});
   std::string out;
   for (const std::string_view line : split(table, '\n')) {
     if (!line.empty()) out += row("", line);

@@ -16,6 +16,7 @@
 #include "cli/jobs.h"
 #include "cli/logs.h"
 #include "cli/manual.h"
+#include "cli/net.h"
 #include "cli/setup.h"
 #include "cli/shell.h"
 #include "cli/status.h"
@@ -58,6 +59,9 @@ constexpr std::array verbs = {
     Verb{Command::topo_score, "", "what this order and others cost", run_topo_score},
     Verb{Command::topo_convert, "", "the network in the words of Slurm or Kubernetes",
          run_topo_convert},
+    Verb{Command::net, "VERB", "the machine's network adapters, and what NCCL is told", nullptr},
+    Verb{Command::net_show, "", "RDMA ports and interfaces, which are used, and why", run_net_show},
+    Verb{Command::net_env, "", "the variables that a job's processes get here", run_net_env},
     Verb{Command::config, "VERB", "what toprun.toml says; write one", nullptr},
     Verb{Command::config_show, "", "what counts, and which file or variable says it",
          run_config_show},

@@ -9,6 +9,7 @@
 
 #include "base/signals.h"
 #include "base/text.h"
+#include "view/columns.h"
 
 namespace toprun::jobs {
 namespace {
@@ -151,27 +152,6 @@ Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text) {
               "toprun jobs lists yours");
 }
 
-std::string columns_text(const std::vector<std::vector<std::string>>& rows,
-                         const std::vector<std::size_t>& right) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i)
-      widths[i] = std::max(widths[i], columns_of(row[i]));
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string blanks(widths[i] - columns_of(row[i]), ' ');
-      if (i > 0) line += "  ";
-      line += std::ranges::find(right, i) == right.end() ? row[i] + blanks : blanks + row[i];
-    }
-    out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
-  }
-  return out;
-}
-
 std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs, const Look& look) {
   std::vector<std::vector<std::string>> rows = {
       {"JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"}};
@@ -182,7 +162,7 @@ std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs, const L
                     clock_text(job.used.value_or(std::chrono::seconds(0))),
                     fmt::to_string(job.nodes), printable(nodes_or_reason(job))});
   }
-  const std::string table = columns_text(rows, {0, 5, 6});
+  const std::string table = view::columns_text(rows, {0, 5, 6});
   const auto lines = split(table, '\n');
   std::string text = fmt::format("{}\n", lines[0]);
   for (std::size_t i = 0; i < jobs.size(); ++i) {

@@ -38,9 +38,4 @@ Colour colour_of(scheduler::JobState state);
 
 nlohmann::json job_json(const scheduler::Queue& queue, const scheduler::Job& job);
 
-// Lines of cells in columns as wide as their widest cell, two blanks between. The columns named in
-// `right` are aligned there.
-std::string columns_text(const std::vector<std::vector<std::string>>& rows,
-                         const std::vector<std::size_t>& right);
-
 }  // namespace toprun::jobs

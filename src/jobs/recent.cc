@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "jobs/job_files.h"
 #include "jobs/job_words.h"
+#include "view/columns.h"
 
 namespace toprun::jobs {
 namespace {
@@ -93,7 +94,7 @@ std::string recent_table(const std::vector<EndedJob>& jobs, const Look& look) {
                     job.ended ? time_text(*job.ended) : "-",
                     job.exit_code ? fmt::to_string(*job.exit_code) : "-", printable(job.how)});
   }
-  const std::string table = columns_text(rows, {0, 3});
+  const std::string table = view::columns_text(rows, {0, 3});
   const auto lines = split(table, '\n');
   std::string text = fmt::format("{}\n", lines[0]);
   for (std::size_t i = 0; i < jobs.size(); ++i) {

@@ -198,6 +198,21 @@ const std::vector<CommandLine>& lines_about_networks() {
         {"toprun topo convert --topology racks.txt --to labels | kubectl apply -f -", ""}},
        {},
        {launch_grammar, unnamed_hosts}},
+      {Command::net,
+       "net",
+       "Which network of this machine a job uses, and what NCCL is told of it.",
+       {{"toprun net show", "its RDMA ports and interfaces"}},
+       {{"VERB", Count::one, "", ""}}},
+      {Command::net_show,
+       "net show",
+       "The machine's RDMA ports and network interfaces, which of them a job uses, and why not the "
+       "others.",
+       {{"toprun net show", ""}, {"toprun net show --root sos/node7", "a copy of its /sys"}}},
+      {Command::net_env,
+       "net env",
+       "The variables that the processes of a job on several machines get here for NCCL, Gloo and "
+       "UCX, and why. What you set yourself stays.",
+       {{"toprun net env", ""}, {"eval \"$(toprun net env --shell)\"", "the same in a shell"}}},
   };
   return lines;
 }

@@ -18,6 +18,7 @@ inline constexpr Commands starting = launches | allocations;  // whatever starts
 inline constexpr Commands orders = of(Command::topo_order, Command::topo_draw);
 inline constexpr Commands costs = orders | of(Command::topo_score);
 inline constexpr Commands networks = costs | of(Command::topo_show, Command::topo_convert);
+inline constexpr Commands networks_of_a_node = of(Command::net_show, Command::net_env);
 
 std::span<const Flag> allocation_rows();
 std::span<const Flag> launch_rows();

@@ -96,6 +96,10 @@ enum class FlagId {
   output,
   port,
   bill_of_materials,
+  root,
+  fabric,
+  nccl_version,
+  shell,
 };
 
 enum class Origin { torchrun, toprun };
@@ -120,6 +124,9 @@ enum class Command {
   topo_draw,
   topo_score,
   topo_convert,
+  net,
+  net_show,
+  net_env,
   config,
   config_show,
   config_init,
@@ -136,6 +143,8 @@ template <std::same_as<Command>... Some>
 constexpr Commands of(Some... commands) {
   return ((Commands{1} << static_cast<int>(commands)) | ...);
 }
+// Commands that only have verbs of their own.
+inline constexpr Commands families = of(Command::topo, Command::net, Command::config);
 
 enum class Group {
   building,

@@ -73,6 +73,17 @@ constexpr std::array rows = {
         "One of the forms below", "the one of -o's name"),
     own(of(Command::topo_convert), FlagId::output, "--output", 'o', "FILE", "A file", "stdout"),
 
+    own(networks_of_a_node, FlagId::root, "--root", 0, "DIR",
+        "Read /sys, /proc, /etc and /dev below DIR: a copy of another machine's"),
+    own(networks_of_a_node, FlagId::fabric, "--fabric", 0, "NAME",
+        "Take the network for this one of the fabrics below", "the one that is found"),
+    own(networks_of_a_node, FlagId::nccl_version, "--nccl", 0, "VERSION",
+        "For this version of NCCL"),
+    own(of(Command::net_env), FlagId::shell, "--shell", 0, "",
+        "Lines for a shell: export NAME=VALUE"),
+    json(Command::net_show, "One JSON object, toprun.net_show/1"),
+    json(Command::net_env, "One JSON object, toprun.net_env/1"),
+
     json(Command::config_show, "One JSON object, toprun.config/1"),
     own(of(Command::config_init), FlagId::output, "--output", 0, "FILE",
         "The file, or - for stdout", "toprun.toml"),
@@ -94,7 +105,7 @@ constexpr std::array rows = {
     own(of(Command::version), FlagId::bill_of_materials, "--sbom", 0, "",
         "These as a bill of materials: CycloneDX 1.5, JSON"),
 
-    only(~(starting | of(Command::topo, Command::config)),
+    only(~(starting | families),
          ours(FlagId::help, "--help", 'h', "", "", Group::general, "This help")),
 };
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/files.h"
 #include "base/text.h"
+#include "fabric/devices.h"
 #include "hosts/hostlist.h"
 #include "topology/fabric.h"
 #include "topology/slurm/conf.h"
@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t max_sysfs_bytes = 4u << 10;
 constexpr std::string_view prefix = "0x";
 
 // "0x155dfffd33ff33": up to 16 digits, of which some programs leave out leading zeros.
@@ -31,17 +30,6 @@ std::optional<std::uint64_t> parse_guid(std::string_view text) {
   return guid;
 }
 
-// Of "fe80:0000:0000:0000:0015:5dff:fd33:ff33".
-std::uint64_t guid_of_gid(std::string_view gid) {
-  constexpr std::size_t groups = 8;
-  constexpr std::size_t lower_half = 4;
-  const auto parts = split(trim(gid), ':');
-  if (parts.size() != groups) return 0;
-  std::string digits;
-  for (std::size_t i = lower_half; i < groups; ++i) digits += parts[i];
-  return parse_guid(std::string(prefix) + digits).value_or(0);
-}
-
 // What other nodes say of their devices ends up on a command line: nothing that could be an option.
 bool is_device_name(std::string_view text) {
   const auto is_letter_or_digit = [](char c) {
@@ -50,21 +38,6 @@ bool is_device_name(std::string_view text) {
   return !text.empty() && is_letter_or_digit(text.front()) &&
          std::ranges::all_of(text,
                              [&](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; });
-}
-
-std::vector<std::string> names_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator i(folder, error), end; !error && i != end; i.increment(error)) {
-    names.push_back(i->path().filename().string());
-  }
-  std::ranges::sort(names, natural_less);
-  return names;
-}
-
-std::string text_in(const fs::path& path) {
-  const auto text = read_file(path, max_sysfs_bytes);
-  return text ? std::string(trim(*text)) : std::string();
 }
 
 // What a topology file says, its ports not yet known as hosts'.
@@ -202,16 +175,14 @@ bool needs_ports(std::string_view topology) {
 }
 
 std::vector<Port> read_ports(const fs::path& root) {
-  const fs::path devices = root / "sys/class/infiniband";
   std::vector<Port> ports;
-  for (const std::string& device : names_in(devices)) {
-    const fs::path folder = devices / device / "ports";
-    for (const std::string& name : names_in(folder)) {
-      if (text_in(folder / name / "link_layer") != "InfiniBand") continue;
-      const auto number = parse_int(name);
-      const std::uint64_t guid = guid_of_gid(text_in(folder / name / "gids/0"));
-      if (!number || guid == 0 || ports.size() == max_rails) continue;
-      ports.push_back({device, static_cast<int>(*number), guid});
+  for (const fabric::Device& device : fabric::read_devices_briefly(fabric::Sysfs(root))) {
+    for (const fabric::Port& port : device.ports) {
+      const bool is_named = !port.gids.empty() && port.gids.front().index == 0;
+      if (port.link_layer != fabric::LinkLayer::infiniband || !is_named) continue;
+      const std::uint64_t guid = fabric::interface_id(port.gids.front().bytes);
+      if (guid == 0 || ports.size() == max_rails) continue;
+      ports.push_back({device.name, port.number, guid});
     }
   }
   return ports;

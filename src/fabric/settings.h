@@ -1,0 +1,92 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "fabric/choice.h"
+#include "fabric/devices.h"
+#include "fabric/interfaces.h"
+#include "fabric/profiles.h"
+
+namespace toprun::fabric {
+
+// What a node's workers get in their environment so that NCCL, Gloo and UCX use the right network,
+// and why. Pure: everything that is read comes in `NodeFabric`.
+
+struct NcclVersion {
+  int major = 0, minor = 0, patch = 0;
+  auto operator<=>(const NcclVersion&) const = default;
+};
+// "2.27.3", "2.27", "2.21.5+cuda12.4". nullopt: another form.
+std::optional<NcclVersion> parse_nccl_version(std::string_view text);
+std::string text_of(const NcclVersion& version);
+
+enum class SettingSource : std::uint8_t {
+  user,     // of the environment
+  file,     // an nccl.conf
+  rule,     // ours
+  profile,  // the fabric's
+  nobody,   // left alone
+};
+std::string_view name_of(SettingSource source);  // "left alone"
+
+struct Setting {
+  std::string name;
+  std::optional<std::string> value;  // nullopt: not set
+  SettingSource source = SettingSource::nobody;
+  std::string reason;  // for a file its path, for a profile its name first
+};
+
+// A variable of nccl.conf, and which file has it.
+struct FileSetting {
+  std::string name, value, file;
+};
+
+// What a profile sets here: a variable of its table, or one that its script has set.
+struct ProfileSetting {
+  std::string name, value;
+};
+
+// The interface by which this node reaches the others.
+struct Route {
+  std::string interface;  // empty: unknown
+  std::string reason;     // "the default route"
+};
+
+struct NodeFabric {
+  std::vector<Device> devices;
+  std::vector<Interface> interfaces;
+  Choice choice;
+  std::optional<NcclVersion> nccl{};  // nullopt: unknown
+  Route route;
+  // The host's own name leads to none of its addresses, as Debian's 127.0.1.1: Gloo would bind
+  // where nobody reaches it.
+  bool own_name_leads_astray = false;
+  Environment environment;  // the user's
+  std::vector<FileSetting> nccl_conf;
+  const Profile* profile = nullptr;  // null: a generic network
+  std::vector<ProfileSetting> profile_settings{};
+};
+
+// What the node's /sys, /proc and /etc tell: devices, interfaces, choice, nccl.conf and profile; by
+// `profile_name` if it is given, which has to be one of profiles(), else by the profiles' clues.
+// The route is the default one.
+NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
+                     std::string_view profile_name = {});
+
+// Each variable that toprun decides on, in a fixed order, set or left alone with the reason. What
+// the user or an nccl.conf sets stays; a profile goes before our own rules, unless what it sets is
+// wrong on this node. After them the profile's other variables, by their names. For a job of more
+// than one node: within one NCCL needs no network.
+std::vector<Setting> decide(const NodeFabric& node);
+
+// Contradictions between what the user set and what this node needs, one sentence each.
+std::vector<std::string> contradictions(const NodeFabric& node, std::span<const Setting> settings);
+
+}  // namespace toprun::fabric

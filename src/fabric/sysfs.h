@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace toprun::fabric {
+
+inline constexpr std::size_t max_attribute_bytes = 16u << 10;
+
+// One folder of small files, held open: finding each by its whole path costs as much as reading it.
+class Folder {
+ public:
+  explicit Folder(const std::string& path);
+  // As Sysfs::text().
+  std::optional<std::string> text(const std::string& name) const;
+
+ private:
+  Fd folder_;
+};
+
+// The small files by which the kernel describes devices, below a root: "/", or a copy of another
+// machine's /sys, /proc, /etc and /dev. Whatever cannot be read is absent; nothing here waits.
+class Sysfs {
+ public:
+  static constexpr std::size_t max_names = 4096;
+
+  explicit Sysfs(const std::filesystem::path& root = "/");
+
+  // An attribute without blanks around it. nullopt: unreadable, empty or above max_attribute_bytes.
+  std::optional<std::string> text(const std::string& path) const;
+  std::optional<std::int64_t> number(const std::string& path) const;
+  Folder folder(const std::string& path) const { return Folder(full(path)); }
+  // The entries of a folder in natural order, max_names at most; empty if there is none.
+  std::vector<std::string> names(const std::string& path) const;
+  // The components of a link's target, as "../../../0000:17:00.0" has them; empty if it is no link.
+  std::vector<std::string> link(const std::string& path) const;
+  bool exists(const std::string& path) const;
+
+ private:
+  std::string full(const std::string& path) const { return root_ + path; }
+
+  std::string root_;  // ends with a slash; paths begin without one: "sys/class/net"
+};
+
+}  // namespace toprun::fabric

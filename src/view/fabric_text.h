@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/pci.h"
+#include "fabric/settings.h"
+
+namespace toprun::view {
+
+// What `toprun net show` prints of a node: its RDMA ports and network interfaces, which of them a
+// job uses and why not the others. `gpus`: those of the node, by which a port's distance is told.
+std::string network_text(const fabric::NodeFabric& node, std::span<const fabric::PciPlace> gpus,
+                         std::span<const std::optional<fabric::PciPlace>> places);
+
+// The variables that a job's workers get there, and why: a table.
+std::string settings_text(const fabric::NodeFabric& node,
+                          std::span<const fabric::Setting> settings);
+
+// The same for a shell to read: `export NAME=VALUE` for what is not the user's own already.
+std::string settings_shell(std::span<const fabric::Setting> settings);
+
+// {"schema": "toprun.net_show/1", "devices": […], "interfaces": […], "env": {…}}.
+std::string network_json(const fabric::NodeFabric& node, std::span<const fabric::Setting> settings);
+// {"schema": "toprun.net_env/1", "profile": …, "env": {NAME: {value, source, reason}}}.
+std::string settings_json(const fabric::NodeFabric& node,
+                          std::span<const fabric::Setting> settings);
+
+}  // namespace toprun::view
