@@ -11,7 +11,7 @@ import unittest
 import support
 
 WIDTH = 80
-FAMILIES = {"topo": ("show", "order", "draw", "score", "convert"), "config": ("show", "init")}
+FAMILIES = {"topo": ("show", "order", "draw", "score", "convert"), "net": ("show", "env"), "config": ("show", "init")}
 
 
 def verbs():
@@ -43,7 +43,7 @@ class Help(support.TestCase):
                     self.assertIn("\nExamples:\n", told.out)
                     for line in told.out.splitlines():
                         self.assertLessEqual(len(line), WIDTH, line)
-                    if flag == "--help" and words[:1] not in (["topo"], ["config"]):
+                    if flag == "--help" and words[:1] not in (["topo"], ["net"], ["config"]):
                         self.assertIn("\nExit codes:\n", told.out)
 
     def test_logs_names_the_exit_code_of_the_job(self):

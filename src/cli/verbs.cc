@@ -59,7 +59,7 @@ constexpr std::array verbs = {
     Verb{Command::topo_score, "", "what this order and others cost", run_topo_score},
     Verb{Command::topo_convert, "", "the network in the words of Slurm or Kubernetes",
          run_topo_convert},
-    Verb{Command::net, "VERB", "the machine's network adapters, and what NCCL is told", nullptr},
+    Verb{Command::net, "VERB", "RDMA adapters, and the NCCL settings for them", nullptr},
     Verb{Command::net_show, "", "RDMA ports and interfaces, which are used, and why", run_net_show},
     Verb{Command::net_env, "", "the variables that a job's processes get here", run_net_env},
     Verb{Command::config, "VERB", "what toprun.toml says; write one", nullptr},
