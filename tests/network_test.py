@@ -30,7 +30,8 @@ import os, socket, torch, torch.distributed as dist
 dist.init_process_group("gloo")
 one = torch.ones(1000) * (dist.get_rank() + 1)
 dist.all_reduce(one)
-print(f"sum {one[-1].item():.0f} {os.environ.get('GLOO_SOCKET_IFNAME')}", flush=True)
+interfaces = [os.environ.get(name + "_SOCKET_IFNAME") for name in ("GLOO", "NCCL")]
+print(f"sum {one[-1].item():.0f}", *interfaces, flush=True)
 dist.destroy_process_group()
 """
 
@@ -61,14 +62,15 @@ class Agents(cluster.TestCase):
             self.assert_ok(one)
         return shown("".join(one.out for one in finished))
 
-    def assert_gloo_works(self, expected_interface, by_rank):
+    def assert_gloo_works(self, expected_interface, by_rank=False, hosts=2, nccl_interface=None):
         program = self.folder() / "sum.py"
         program.write_text(SUM)
-        finished = self.everywhere(program, by_rank=by_rank, limit=120, env={
+        finished = self.everywhere(program, by_rank=by_rank, hosts=hosts, limit=120, env={
             "PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"})
+        total = hosts * (hosts + 1) // 2
         for one in finished:
             self.assert_ok(one)
-            self.assertEqual(one.out, f"sum 3 {expected_interface}\n")
+            self.assertEqual(one.out, f"sum {total} {expected_interface} {nccl_interface}\n")
 
 
 class OwnNameIsLoopback(Agents):
@@ -112,6 +114,13 @@ class SeveralInterfaces(Agents):
                 self.assertEqual(sum(one.out.count("connected") for one in finished), 3)
                 self.assertIn(f"the store is on {order[0]}", finished[0].err)
 
+    def test_a_collective_takes_the_clusters_interface(self):
+        self.assert_gloo_works(None, hosts=3, nccl_interface="=eth1")
+
+    def test_nothing_is_set_with_fabric_off(self):
+        rows = self.assert_all_ok(self.everywhere("--fabric", "off", *shows("RANK", "NCCL_SOCKET_IFNAME"), hosts=3))
+        self.assertEqual(column(rows, "NCCL_SOCKET_IFNAME"), ["unset"] * 3)
+
     def address(self, host):
         text = self.on(host, "ip", "-4", "-o", "address", "show", "dev", "eth1").out
         return re.search(r"inet ([\d.]+)", text)[1]
@@ -128,6 +137,9 @@ class IPv6Only(Agents):
             self.assertRegex(row["MASTER_ADDR"], r"^[0-9a-f:]+$")
             self.assertIn("connected", one.out)
             self.assertIn("reachable by IPv6 only", one.err)
+
+    def test_a_collective_works(self):
+        self.assert_gloo_works(None)
 
 
 class Failures(Agents):

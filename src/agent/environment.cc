@@ -93,7 +93,7 @@ Environment worker_environment(const Environment& inherited, const WorkerFacts& 
   if (sets_omp_num_threads(inherited, facts.local_world_size)) {
     environment.set("OMP_NUM_THREADS", "1");
   }
-  if (facts.gloo_interface) set_default("GLOO_SOCKET_IFNAME", *facts.gloo_interface);
+  for (const auto& [name, value] : facts.network) environment.set(name, value);
 
   environment.set("TOPRUN_NODE_NAME", facts.node_name);
   if (!facts.location.empty()) environment.set("TOPRUN_LOCATION", facts.location);

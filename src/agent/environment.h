@@ -28,10 +28,11 @@ struct WorkerFacts {
   std::string run_id;
   std::string error_file;  // empty: none
   std::string node_name;
-  std::string location;                       // "/cluster/rack/node"; empty: unknown
-  int attempt = 0;                            // counts every attempt, membership changes too
-  std::optional<std::string> gloo_interface;  // for GLOO_SOCKET_IFNAME unless the user set it
-  std::string signals_to_handle;              // "SIGTERM,SIGINT"; empty: not said
+  std::string location;  // "/cluster/rack/node"; empty: unknown
+  int attempt = 0;       // counts every attempt, membership changes too
+  // For NCCL, Gloo and UCX; what the user set is not among them.
+  std::vector<std::pair<std::string, std::string>> network;
+  std::string signals_to_handle;  // "SIGTERM,SIGINT"; empty: not said
   // --virtual-local-rank: the only device that the worker is to see, in CUDA_VISIBLE_DEVICES; its
   // LOCAL_RANK is then 0.
   std::optional<std::string> only_device;

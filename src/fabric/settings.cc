@@ -237,6 +237,7 @@ std::string shortened(std::vector<std::string> names) {
 
 Decision socket_interface(const NodeFabric& node) {
   if (node.route.interface.empty()) return leave("the route to the other nodes is not known");
+  if (node.route.interface == "lo") return leave("the root is on this host");
   const auto candidates = nccl_candidates(node);
   if (candidates.size() == 1 && candidates.front() == node.route.interface) {
     return leave(fmt::format("NCCL takes {} itself: there is no other", node.route.interface));
@@ -394,6 +395,10 @@ std::vector<Setting> decide(const NodeFabric& node) {
   }
   add_profile(node, settings);
   return settings;
+}
+
+bool is_ours(const Setting& setting) {
+  return setting.source == SettingSource::rule || setting.source == SettingSource::profile;
 }
 
 }  // namespace toprun::fabric

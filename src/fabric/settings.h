@@ -86,7 +86,16 @@ NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
 // than one node: within one NCCL needs no network.
 std::vector<Setting> decide(const NodeFabric& node);
 
-// Contradictions between what the user set and what this node needs, one sentence each.
-std::vector<std::string> contradictions(const NodeFabric& node, std::span<const Setting> settings);
+// True for what toprun has to put into the environment.
+bool is_ours(const Setting& setting);
+
+// What the node has for RDMA, in words by which nodes can be compared: "8 RoCE ports of 400 Gb/s",
+// "7 InfiniBand ports of 400 Gb/s (mlx5_3 is down)", "no RDMA".
+std::string summary_of(const NodeFabric& node);
+
+// What the user or an nccl.conf sets and this node, or NCCL, does not agree with: other values than
+// decide() would set, names of devices that are not there, RDMA switched off, names that NCCL does
+// not know. One sentence each.
+std::vector<std::string> contradictions(const NodeFabric& node);
 
 }  // namespace toprun::fabric

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "base/voice.h"
+#include "fabric/profile_script.h"
 #include "hosts/resolve.h"
 #include "node/cloud_probe.h"
 #include "node/ending.h"
@@ -90,15 +91,35 @@ struct Sights {
   std::optional<rendezvous::KubeNode> kube;
   std::optional<std::string> ports;
   std::optional<rendezvous::Evidence> evidence;
+  std::shared_ptr<fabric::NodeFabric> network;
 };
+
+// The profile's script is sourced where it has one.
+std::shared_ptr<fabric::NodeFabric> look_at_network(const plan::Job& job) {
+  if (!job.several_processes() || job.options.fabric == "off") return nullptr;
+  const std::string profile = job.options.fabric == "auto" ? "" : job.options.fabric;
+  auto node = std::make_shared<fabric::NodeFabric>(
+      fabric::read_node(fabric::Sysfs(), job.environment, profile));
+  if (const auto sourced = fabric::source_profile_script(*node); !sourced) {
+    say(fmt::format("{}: {}", job.place.node_name, sourced.error().line()));
+  }
+  return node;
+}
 
 Sights look_around(const plan::Job& job, bool fit) {
   Sights seen;
+  seen.network = look_at_network(job);
   if (job.locates()) seen.kube = kube_node(job);
   if (job.locates() && topology::needs_ports(job.options.topology)) {
     seen.ports = topology::ports_text(topology::read_ports());
   }
-  if (job.options.preflight && fit) seen.evidence = examine(job);
+  if (job.options.preflight && fit) {
+    seen.evidence = examine(job);
+    if (seen.network) {
+      seen.evidence->network = fabric::summary_of(*seen.network);
+      seen.network->nccl = fabric::parse_nccl_version(seen.evidence->nccl.value_or(""));
+    }
+  }
   return seen;
 }
 
@@ -135,6 +156,7 @@ asio::awaitable<rendezvous::Join> introduce(Session& session) {
   join.location = job.place.location;
   join.location_pattern = job.place.location_pattern;
   Sights seen = co_await look_around_beside(session);
+  session.network = std::move(seen.network);
   join.kube = std::move(seen.kube);
   join.ports = std::move(seen.ports);
   join.evidence = std::move(seen.evidence);

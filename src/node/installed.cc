@@ -112,6 +112,20 @@ std::string torch_in(const fs::path& folder) {
   return {};
 }
 
+// Of nvidia_nccl_cu12-2.27.3.dist-info; a CPU build has none.
+std::string nccl_in(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / "nvidia/nccl", error)) return {};
+  for (fs::directory_iterator i(folder, error), end; !error && i != end; i.increment(error)) {
+    const std::string name = i->path().filename();
+    constexpr std::string_view suffix = ".dist-info";
+    if (!name.starts_with("nvidia_nccl_") || !name.ends_with(suffix)) continue;
+    const auto dash = name.find('-');
+    if (dash != name.npos) return name.substr(dash + 1, name.size() - suffix.size() - dash - 1);
+  }
+  return {};
+}
+
 std::vector<fs::path> python_path(const Environment& environment, const fs::path& root) {
   std::vector<fs::path> folders;
   const std::string value = environment.get("PYTHONPATH").value_or("");
@@ -150,7 +164,9 @@ Installed look_at_python(const std::string& python, const Environment& environme
   if (installed.python.empty()) return {};
   for (const fs::path& folder : folders) {
     installed.torch = torch_in(folder);
-    if (!installed.torch.empty()) break;
+    if (installed.torch.empty()) continue;
+    installed.nccl = nccl_in(folder);
+    break;
   }
   return installed;
 }

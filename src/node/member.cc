@@ -214,6 +214,7 @@ asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
                       std::move(wanted.assignment),
                       std::move(wanted.master_addr),
                       session_.route,
+                      session_.network,
                       logs_,
                       {},
                       {}};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -156,10 +157,11 @@ std::string hosts_where(const Witnesses& witnesses, Holds holds) {
 
 // "3.11 on n[0-2], 3.12 on n3", most hosts first; empty if all that know agree. Values that mean
 // nothing to people are "one" and "another".
-std::string disagreement(const Witnesses& witnesses, std::string Evidence::*field, bool readable) {
+template <class Field>
+std::string disagreement(const Witnesses& witnesses, Field field, bool readable) {
   std::map<std::string, std::vector<std::string>> by_value;
   for (const Witness& witness : witnesses) {
-    const std::string& value = witness.saw->*field;
+    const std::string value = std::invoke(field, *witness.saw);
     if (!value.empty()) by_value[value].push_back(witness.host);
   }
   if (by_value.size() < 2) return {};
@@ -214,6 +216,20 @@ void add_versions(const Witnesses& witnesses, std::vector<std::string>& lines) {
   if (!torch.empty()) {
     lines.push_back(fmt::format(
         "nodes have different versions of torch: {}; install the same one on all", torch));
+  }
+}
+
+void add_networks(const Witnesses& witnesses, std::vector<std::string>& lines) {
+  const auto network = [](const Evidence& saw) { return saw.network.value_or(""); };
+  if (const auto text = disagreement(witnesses, network, true); !text.empty()) {
+    lines.push_back(fmt::format(
+        "nodes differ in RDMA: {}; the slowest sets the pace of all (toprun net show there)",
+        text));
+  }
+  const auto nccl = [](const Evidence& saw) { return saw.nccl.value_or(""); };
+  if (const auto text = disagreement(witnesses, nccl, true); !text.empty()) {
+    lines.push_back(fmt::format(
+        "nodes have different versions of NCCL: {}; install the same one on all", text));
   }
 }
 
@@ -289,6 +305,7 @@ Evidence examine(const plan::Job& job) {
     Installed installed = look_at_python(job.program.front(), job.environment);
     evidence.python = std::move(installed.python);
     evidence.torch = std::move(installed.torch);
+    if (!installed.nccl.empty()) evidence.nccl = std::move(installed.nccl);
   }
   evidence.shm_free_bytes = shm_free_bytes();
   evidence.open_files = soft_limit(job.inherited, RLIMIT_NOFILE);
@@ -318,6 +335,7 @@ std::vector<std::string> preflight_warnings(const std::vector<Join>& members) {
   add_script(witnesses, lines);
   add_accelerate(witnesses, lines);
   add_versions(witnesses, lines);
+  add_networks(witnesses, lines);
   add_clocks(witnesses, lines);
   add_limits(witnesses, world, lines);
   for (std::string& line : lines) line = "warning: " + line;

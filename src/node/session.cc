@@ -145,7 +145,8 @@ void Session::pause(bool asked) {
 
 void Session::take(const ReceivedSignals::Received& received) {
   const int signal = received.signal;
-  // The kernel sends SIGTERM when the keeper dies, and SIGHUP first to an agent that is stopped then.
+  // The kernel sends SIGTERM when the keeper dies, and SIGHUP first to an agent that is stopped
+  // then.
   const bool of_the_kernel = signal == SIGTERM || signal == SIGHUP;
   const bool orphaned = kept_ && of_the_kernel && ::getppid() != parent_;
   if (orphaned) return orphan("the keeper of its agent was killed", std::chrono::milliseconds(0));

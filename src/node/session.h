@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/pool.h"
+#include "fabric/settings.h"
 #include "hosts/address.h"
 #include "node/node_container.h"
 #include "node/received_signals.h"
@@ -70,6 +71,8 @@ class Session {
   output::OwnLines own_lines{io, *terminal};
   // The address of this host that the root, or at the root its members, reach it at.
   std::optional<hosts::Address> route;
+  // What this node's files tell of its network. Null: the job has one node, or --fabric is off.
+  std::shared_ptr<const fabric::NodeFabric> network;
   // Of this node, if the ranks run in one.
   std::unique_ptr<NodeContainer> container;
   // Why this node cannot take part.

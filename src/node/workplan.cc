@@ -9,6 +9,7 @@
 #include "base/console.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "fabric/settings.h"
 #include "hosts/resolve.h"
 #include "node/binding.h"
 #include "node/node_log.h"
@@ -21,24 +22,41 @@ namespace {
 
 constexpr std::chrono::milliseconds own_name_limit{2'000};
 
-// Gloo takes the interface of the host's own name; where that is Debian's 127.0.1.1, or no name at
-// all, peers could not reach it.
-std::optional<std::string> gloo_interface(const plan::Job& job,
-                                          const std::optional<hosts::Address>& route) {
-  if (!job.several_processes() || !route || job.environment.has("GLOO_SOCKET_IFNAME")) {
-    return std::nullopt;
-  }
+// Whether the host's name leads to none of its addresses. Asked only where Gloo would go by it.
+bool own_name_leads_astray(const std::vector<hosts::LocalAddress>& own,
+                           const Environment& environment) {
+  return !environment.has("GLOO_SOCKET_IFNAME") &&
+         !hosts::resolves_to_one_of(hosts::host_name(), own, own_name_limit);
+}
+
+fabric::Route route_of(const std::vector<hosts::LocalAddress>& own,
+                       const std::optional<hosts::Address>& address) {
+  if (!address) return {};
+  const auto found = std::ranges::find(own, *address, &hosts::LocalAddress::address);
+  if (found == own.end()) return {};
+  return {found->interface, "the way to the root"};
+}
+
+void say_setting(const fabric::Setting& setting) {
+  say(setting.value ? fmt::format("{}={}: {}", setting.name, *setting.value, setting.reason)
+                    : fmt::format("{} is left alone: {}", setting.name, setting.reason));
+}
+
+// What the workers get so that NCCL, Gloo and UCX use the right network.
+std::vector<std::pair<std::string, std::string>> network_variables(const WorkRequest& request) {
+  std::vector<std::pair<std::string, std::string>> variables;
   const auto own = hosts::local_addresses();
-  if (!own || hosts::resolves_to_one_of(hosts::host_name(), *own, own_name_limit)) {
-    return std::nullopt;
+  if (!request.network || !own) return variables;
+  fabric::NodeFabric node = *request.network;
+  node.environment = request.place.environment;
+  node.route = route_of(*own, request.route);
+  node.own_name_leads_astray = request.route && own_name_leads_astray(*own, node.environment);
+  const bool tells = request.job->options.verbose > 0 && request.assignment.attempt == 0;
+  for (fabric::Setting& setting : fabric::decide(node)) {
+    if (tells) say_setting(setting);
+    if (fabric::is_ours(setting)) variables.emplace_back(setting.name, *std::move(setting.value));
   }
-  const auto found = std::ranges::find(*own, *route, &hosts::LocalAddress::address);
-  if (found == own->end()) return std::nullopt;
-  if (job.options.verbose > 0) {
-    say(fmt::format("GLOO_SOCKET_IFNAME={}: {} does not resolve to an address of this host",
-                    found->interface, hosts::host_name()));
-  }
-  return found->interface;
+  return variables;
 }
 
 // A rank that an engine started is no child of its node's agent.
@@ -122,7 +140,7 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
   facts.node_name = job.place.node_name;
   facts.location = assignment.location;
   facts.attempt = assignment.attempt;
-  facts.gloo_interface = gloo_interface(job, request.route);
+  facts.network = network_variables(request);
   facts.signals_to_handle = signal_list(job.options.signals_to_handle.value);
   if (assignment.first_rank == 0 && assignment.attempt == 0 &&
       agent::sets_omp_num_threads(place.environment, assignment.local_world_size)) {

@@ -9,6 +9,7 @@
 #include "agent/workers.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "fabric/settings.h"
 #include "hosts/address.h"
 #include "node/workplace.h"
 #include "plan/job.h"
@@ -23,8 +24,9 @@ struct WorkRequest {
   Workplace place;
   rendezvous::Assignment assignment;
   std::string master_addr;
-  // This host's address on the way to the root, for GLOO_SOCKET_IFNAME.
-  std::optional<hosts::Address> route;
+  std::optional<hosts::Address> route;  // this host's address on the way to the root
+  // Null: nothing is set for the network.
+  std::shared_ptr<const fabric::NodeFabric> network;
   std::shared_ptr<agent::Logs> logs;            // of all attempts; null: they are made
   std::optional<std::string> container_folder;  // where there is a container: seen inside too
   std::optional<std::string> node_log;          // is opened

@@ -63,6 +63,13 @@ constexpr std::array rows = {
               "topology.conf, topology.yaml (or one topology in it: FILE:NAME), what kubectl or "
               "ibnetdiscover printed",
               "auto")),
+    also(
+        networks_of_a_node,
+        ours(FlagId::fabric, "--fabric", 0, "auto|off|NAME", "TOPRUN_FABRIC", Group::placement,
+             put<&Options::fabric, parse_fabric>,
+             "Set NCCL's variables for this network (toprun help net env lists the names), for the "
+             "one that is found, or not at all",
+             "auto")),
     ours(FlagId::unasked, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
          Group::placement, put<&Options::topology_required, parse_switch>,
          "Fail unless the place of every node is known"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "fabric/profiles.h"
 #include "scheduler/mpi/slots.h"
 #include "topology/files/file.h"
 #include "topology/source.h"
@@ -63,6 +64,17 @@ Result<void> set_order(RunDraft& draft, const Flag&, const Given& given) {
   draft.options.order = choice->order;
   draft.options.order_file = choice->file;
   return {};
+}
+
+Result<std::string> parse_fabric(const Given& given) {
+  if (given.value == "auto" || given.value == "off") return given.value;
+  if (fabric::find_profile(given.value) != nullptr) return given.value;
+  std::vector<std::string> names = {"auto", "off"};
+  for (const fabric::Profile& profile : fabric::profiles()) names.emplace_back(profile.name);
+  const auto meant = did_you_mean(given.value, names);
+  return usage(given.label(), "no such fabric",
+               meant ? fmt::format("did you mean {}?", *meant)
+                     : fmt::format("it is one of {}", join(names, ", ")));
 }
 
 Result<void> set_topology(RunDraft& draft, const Flag&, const Given& given) {

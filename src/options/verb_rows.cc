@@ -75,8 +75,6 @@ constexpr std::array rows = {
 
     own(networks_of_a_node, FlagId::root, "--root", 0, "DIR",
         "Read /sys, /proc, /etc and /dev below DIR: a copy of another machine's"),
-    own(networks_of_a_node, FlagId::fabric, "--fabric", 0, "NAME",
-        "Take the network for this one of the fabrics below", "the one that is found"),
     own(networks_of_a_node, FlagId::nccl_version, "--nccl", 0, "VERSION",
         "For this version of NCCL"),
     own(of(Command::net_env), FlagId::shell, "--shell", 0, "",

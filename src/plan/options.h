@@ -110,8 +110,9 @@ struct Options {
   std::string order_file;         // with Order::file
   std::string topology = "auto";  // auto, slurm, gcp … or a file
   bool topology_required = false;
-  std::size_t segment = 1;  // so many nodes in a row stay inside one domain where that can be
-  bool stable = false;      // a restart moves as few nodes as possible
+  std::string fabric = "auto";  // auto, off or one of fabric::profiles()
+  std::size_t segment = 1;      // so many nodes in a row stay inside one domain where that can be
+  bool stable = false;          // a restart moves as few nodes as possible
   std::optional<placement::Plan> plan;  // --parallel
 
   Activation activation;          // --modules, --conda, --venv, -e

@@ -56,6 +56,8 @@ void to_json(nlohmann::json& json, const Evidence& evidence) {
   put(json, "processes", evidence.processes);
   put(json, "locked_bytes", evidence.locked_bytes);
   put(json, "free_ports", evidence.free_ports);
+  put(json, "network", evidence.network);
+  put(json, "nccl", evidence.nccl);
 }
 
 void from_json(const nlohmann::json& json, Evidence& evidence) {
@@ -73,6 +75,8 @@ void from_json(const nlohmann::json& json, Evidence& evidence) {
   take(json, "processes", evidence.processes);
   take(json, "locked_bytes", evidence.locked_bytes);
   take(json, "free_ports", evidence.free_ports);
+  take(json, "network", evidence.network);
+  take(json, "nccl", evidence.nccl);
 }
 
 void to_json(nlohmann::json& json, const CloudPlace& place) {

@@ -29,6 +29,8 @@ struct Evidence {
   std::optional<std::int64_t> processes;
   std::optional<std::int64_t> locked_bytes;  // only where there are RDMA devices
   std::optional<std::int64_t> free_ports;    // of those that the kernel gives to connections
+  std::optional<std::string> network;        // "8 RoCE ports of 400 Gb/s"
+  std::optional<std::string> nccl;           // "2.27.3", of the Python environment
 };
 
 // What the node's cloud says of its place, as it was answered (topology::CloudEvidence).

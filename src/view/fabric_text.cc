@@ -22,7 +22,6 @@ using fabric::PciPlace;
 using fabric::Port;
 using fabric::PortVerdict;
 using fabric::Setting;
-using fabric::SettingSource;
 using nlohmann::ordered_json;
 
 std::string_view link_of(const Device& device, const Port& port) {
@@ -274,7 +273,7 @@ std::string settings_text(const NodeFabric& node, std::span<const Setting> setti
 std::string settings_shell(std::span<const Setting> settings) {
   std::string text;
   for (const Setting& setting : settings) {
-    if (setting.source != SettingSource::rule && setting.source != SettingSource::profile) continue;
+    if (!fabric::is_ours(setting)) continue;
     const std::vector<std::string> word = {*setting.value};
     text += fmt::format("export {}={}\n", setting.name, shell_quote(word));
   }

@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "fabric/nccl_names.h"
+#include "fabric/settings.h"
+
+namespace toprun::fabric {
+namespace {
+
+constexpr std::int64_t most_sockets = 64;  // NCCL: MAX_SOCKETS
+
+// A variable of the user's or of an nccl.conf.
+struct Own {
+  std::string value;
+  std::string origin;
+};
+
+std::optional<Own> own(const NodeFabric& node, std::string_view name) {
+  if (auto value = node.environment.get(name)) return Own{*std::move(value), "set by you"};
+  const auto found = std::ranges::find(node.nccl_conf, name, &FileSetting::name);
+  if (found == node.nccl_conf.end()) return std::nullopt;
+  return Own{found->value, found->file};
+}
+
+// The same node, without what somebody set: what toprun would set.
+NodeFabric without_own(const NodeFabric& node) {
+  NodeFabric bare = node;
+  bare.environment = {};
+  bare.nccl_conf.clear();
+  return bare;
+}
+
+void add_other_values(const NodeFabric& node, std::vector<std::string>& said) {
+  for (const Setting& wanted : decide(without_own(node))) {
+    const auto mine = own(node, wanted.name);
+    if (!mine || !wanted.value || mine->value == *wanted.value) continue;
+    if (wanted.name == "LD_LIBRARY_PATH") continue;  // both are in it
+    const std::string why = wanted.source == SettingSource::profile
+                                ? fmt::format("{} sets {}", wanted.reason, *wanted.value)
+                                : fmt::format("{} is right here: {}", *wanted.value, wanted.reason);
+    said.push_back(fmt::format("{}={} ({}): {}", wanted.name, mine->value, mine->origin, why));
+  }
+}
+
+void add_disabled_rdma(const NodeFabric& node, std::vector<std::string>& said) {
+  const auto mine = own(node, "NCCL_IB_DISABLE");
+  if (!mine || !node.choice.uses_rdma() || mine->value == "0") return;
+  said.push_back(
+      fmt::format("NCCL_IB_DISABLE={} ({}): NCCL leaves this machine's RDMA ports unused",
+                  mine->value, mine->origin));
+}
+
+// Names of a list as NCCL takes it: "=a,b:1", "^docker".
+std::vector<std::string> names_in(std::string_view list) {
+  std::vector<std::string> names;
+  for (const std::string_view entry : split(list, ',')) {
+    const auto name = trim(entry.substr(0, entry.find(':')));
+    if (!name.empty()) names.emplace_back(name);
+  }
+  return names;
+}
+
+template <class Range, class Name>
+void add_strangers(const NodeFabric& node, std::string_view variable, const Range& known,
+                   Name name_of, std::string_view kind, std::vector<std::string>& said) {
+  const auto mine = own(node, variable);
+  if (!mine || mine->value.starts_with('^') || known.empty()) return;
+  const bool exact = mine->value.starts_with('=');
+  for (const std::string& name : names_in(std::string_view(mine->value).substr(exact ? 1 : 0))) {
+    const bool is_there = std::ranges::any_of(known, [&](const auto& each) {
+      return exact ? name_of(each) == name : name_of(each).starts_with(name);
+    });
+    if (is_there) continue;
+    said.push_back(fmt::format("{}={} ({}): this machine has no {} {}", variable, mine->value,
+                               mine->origin, kind, name));
+  }
+}
+
+void add_too_many_sockets(const NodeFabric& node, std::vector<std::string>& said) {
+  const auto threads = own(node, "NCCL_SOCKET_NTHREADS");
+  const auto sockets = own(node, "NCCL_NSOCKS_PERTHREAD");
+  if (!threads || !sockets) return;
+  const auto product =
+      parse_int(threads->value).value_or(0) * parse_int(sockets->value).value_or(0);
+  if (product <= most_sockets) return;
+  said.push_back(
+      fmt::format("NCCL_SOCKET_NTHREADS={} times NCCL_NSOCKS_PERTHREAD={} is above {}, "
+                  "to which NCCL lowers it",
+                  threads->value, sockets->value, most_sockets));
+}
+
+void add_mistyped(const NodeFabric& node, std::vector<std::string>& said) {
+  std::set<std::string, std::less<>> names;
+  for (const auto& [name, value] : node.environment.variables()) names.insert(name);
+  for (const FileSetting& setting : node.nccl_conf) names.insert(setting.name);
+  for (const std::string& name : names) {
+    if (is_known_nccl_name(name)) continue;
+    const auto meant = nearest_nccl_name(name);
+    said.push_back(fmt::format("{}: NCCL knows no such variable{}", name,
+                               meant ? fmt::format("; did you mean {}?", *meant) : ""));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> contradictions(const NodeFabric& node) {
+  std::vector<std::string> said;
+  add_other_values(node, said);
+  add_disabled_rdma(node, said);
+  add_strangers(
+      node, "NCCL_IB_HCA", node.devices, [](const Device& d) { return d.name; }, "RDMA device",
+      said);
+  add_strangers(
+      node, "NCCL_SOCKET_IFNAME", node.interfaces, [](const Interface& i) { return i.name; },
+      "interface", said);
+  add_too_many_sockets(node, said);
+  add_mistyped(node, said);
+  return said;
+}
+
+}  // namespace toprun::fabric

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace toprun::fabric {
+
+// Whether NCCL, RCCL or one of their network plugins reads a variable of this name.
+bool is_known_nccl_name(std::string_view name);
+
+// The known name that a mistyped one was probably meant to be.
+std::optional<std::string> nearest_nccl_name(std::string_view name);
+
+}  // namespace toprun::fabric

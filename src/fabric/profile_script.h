@@ -1,0 +1,23 @@
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "fabric/settings.h"
+
+namespace toprun::fabric {
+
+inline constexpr std::chrono::seconds script_limit{10};
+
+// What the node's profile sets by its script, where it has one: bash sources it with the user's
+// environment and the profile's own variables, and every variable that differs afterwards is added
+// to node.profile_settings. Blocks up to script_limit. Error: bash or the script failed; nothing is
+// added.
+Result<void> source_profile_script(NodeFabric& node);
+
+// Variables of `env -0`'s output that are not as in `before`; bash's own are left out.
+std::vector<ProfileSetting> changed_variables(std::string_view env, const Environment& before);
+
+}  // namespace toprun::fabric
