@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/settings.h"
+
+namespace toprun::fabric {
+
+// What NCCL writes to NCCL_DEBUG_FILE with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=INIT,NET, in its
+// versions 2.20 to 2.30: lines "HOST:PID:TID [DEVICE] NCCL INFO …".
+
+// An adapter of the line "NET/IB : Using [0]mlx5_0:1/RoCE …".
+struct UsedAdapter {
+  std::string name;
+  int port = 1;
+  auto operator<=>(const UsedAdapter&) const = default;
+};
+
+// The connections of one transport, "NET/IB", "P2P/CUMEM", "SHM/direct".
+struct Transport {
+  int channels = 0;
+  int with_gpu_direct = 0;  // "/GDRDMA": from GPU to adapter without a copy in the host's memory
+  int through_proxy = 0;    // "NET/IB/0(3)": by the adapter of another GPU (PXN)
+};
+
+struct NcclLog {
+  std::optional<NcclVersion> version;
+  std::set<UsedAdapter> adapters;
+  std::set<std::string> networks;  // "IB", "Socket", "AWS Libfabric": one per communicator
+  std::map<std::string, Transport> transports;
+  std::set<int> adapter_indices;        // of NET connections, in the order of the adapters' line
+  std::vector<std::string> complaints;  // lines that name a cause of trouble, most_complaints
+  std::size_t passed_over = 0;          // lines above max_line_bytes
+
+  // The communication left this node: some channel went through the network.
+  bool leaves_the_node() const;
+};
+
+// Takes the text as it is written, in pieces that may end anywhere. A line counts once it is whole.
+class NcclLogReader {
+ public:
+  static constexpr std::size_t max_line_bytes = 4096;
+  static constexpr std::size_t most_complaints = 16;
+  static constexpr std::size_t most_names = 256;  // of adapters and networks each
+
+  void read(std::string_view piece);
+  const NcclLog& log() const { return log_; }
+
+ private:
+  void take(std::string_view line);
+
+  NcclLog log_;
+  std::string line_;
+  bool too_long_ = false;
+};
+
+}  // namespace toprun::fabric
