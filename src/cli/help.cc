@@ -21,7 +21,7 @@ namespace {
 using Row = options::CommandText::Row;
 using Table = options::CommandText::Table;
 
-constexpr std::size_t most_short_examples = 6;
+constexpr std::size_t most_short_examples = 5;
 
 struct Heading {
   options::Group group;

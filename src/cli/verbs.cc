@@ -10,6 +10,7 @@
 #include "cli/completion.h"
 #include "cli/config_init.h"
 #include "cli/config_show.h"
+#include "cli/doctor.h"
 #include "cli/eta.h"
 #include "cli/grow.h"
 #include "cli/help.h"
@@ -62,6 +63,7 @@ constexpr std::array verbs = {
     Verb{Command::net, "VERB", "RDMA adapters, and the NCCL settings for them", nullptr},
     Verb{Command::net_show, "", "RDMA ports and interfaces, which are used, and why", run_net_show},
     Verb{Command::net_env, "", "the variables that a job's processes get here", run_net_env},
+    Verb{Command::doctor, "", "what is wrong with this machine for a job", run_doctor},
     Verb{Command::config, "VERB", "what toprun.toml says; write one", nullptr},
     Verb{Command::config_show, "", "what counts, and which file or variable says it",
          run_config_show},

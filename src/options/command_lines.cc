@@ -213,6 +213,13 @@ const std::vector<CommandLine>& lines_about_networks() {
        "The variables that the processes of a job on several machines get here for NCCL, Gloo and "
        "UCX, and why. What you set yourself stays.",
        {{"toprun net env", ""}, {"eval \"$(toprun net env --shell)\"", "the same in a shell"}}},
+      {Command::doctor,
+       "doctor",
+       "What is wrong with this machine for a distributed job: RDMA ports and GIDs, limits, shared "
+       "memory, ports, names, GPUs. Starts no job and sends no traffic.",
+       {{"toprun doctor", ""},
+        {"toprun doctor --fix", "the commands that mend it"},
+        {"srun -N 512 toprun doctor --json > found", "each node's own, one object each"}}},
   };
   return lines;
 }

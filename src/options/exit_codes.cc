@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "doctor/report.h"
 #include "run/restarts.h"
 #include "scheduler/exit_codes.h"
 
@@ -74,6 +75,17 @@ const std::vector<ExitCode>& codes_of_others() {
   return codes;
 }
 
+const std::vector<ExitCode>& codes_of_doctor() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "nothing worse than a note was found"},
+      {number(exit_failure), "the output could not be written"},
+      {number(exit_usage), "the command line is wrong"},
+      {number(doctor::exit_warning), "a warning: jobs run, slower or at a risk"},
+      {number(doctor::exit_error), "an error: jobs will fail here"},
+  };
+  return codes;
+}
+
 const std::vector<ExitCode>& codes_of_logs() {
   static const std::vector<ExitCode> codes = [] {
     std::vector<ExitCode> all = codes_of_others();
@@ -96,6 +108,8 @@ std::span<const ExitCode> exit_codes(Command command) {
       return codes_of_shell();
     case Command::setup:
       return codes_of_setup();
+    case Command::doctor:
+      return codes_of_doctor();
     case Command::logs:
       return codes_of_logs();
     default:

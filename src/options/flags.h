@@ -100,6 +100,7 @@ enum class FlagId {
   fabric,
   nccl_version,
   shell,
+  fix,
 };
 
 enum class Origin { torchrun, toprun };
@@ -127,6 +128,7 @@ enum class Command {
   net,
   net_show,
   net_env,
+  doctor,
   config,
   config_show,
   config_init,
@@ -138,7 +140,7 @@ enum class Command {
 };
 
 // A set of commands.
-using Commands = std::uint32_t;
+using Commands = std::uint64_t;
 template <std::same_as<Command>... Some>
 constexpr Commands of(Some... commands) {
   return ((Commands{1} << static_cast<int>(commands)) | ...);

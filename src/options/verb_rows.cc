@@ -73,13 +73,17 @@ constexpr std::array rows = {
         "One of the forms below", "the one of -o's name"),
     own(of(Command::topo_convert), FlagId::output, "--output", 'o', "FILE", "A file", "stdout"),
 
-    own(networks_of_a_node, FlagId::root, "--root", 0, "DIR",
+    own(networks_of_a_node | of(Command::doctor), FlagId::root, "--root", 0, "DIR",
         "Read /sys, /proc, /etc and /dev below DIR: a copy of another machine's"),
     own(networks_of_a_node, FlagId::nccl_version, "--nccl", 0, "VERSION",
         "For this version of NCCL"),
     own(of(Command::net_env), FlagId::shell, "--shell", 0, "",
         "Lines for a shell: export NAME=VALUE"),
     json(Command::net_show, "One JSON object, toprun.net_show/1"),
+    own(of(Command::doctor), FlagId::all, "--all", 0, "", "Also the checks that found nothing"),
+    own(of(Command::doctor), FlagId::fix, "--fix", 0, "",
+        "Print the commands that mend what was found, and run none"),
+    json(Command::doctor, "One JSON object, toprun.doctor/1"),
     json(Command::net_env, "One JSON object, toprun.net_env/1"),
 
     json(Command::config_show, "One JSON object, toprun.config/1"),

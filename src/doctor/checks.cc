@@ -1,0 +1,318 @@
+#include "doctor/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+
+namespace toprun::doctor {
+namespace {
+
+using fabric::LinkLayer;
+using fabric::Port;
+using fabric::PortState;
+using fabric::PortVerdict;
+using Findings = std::vector<Finding>;
+
+constexpr std::array<std::string_view, 5> severity_names = {"ok", "note", "warning", "error",
+                                                            "unknown"};
+constexpr std::int64_t few_open_files = 4096;
+constexpr std::int64_t few_processes = 4096;
+constexpr std::int64_t little_locked_bytes = std::int64_t{1} << 30;
+constexpr std::uint64_t tiny_shm_bytes = 64u << 20;  // a container's default
+constexpr std::uint64_t little_space_bytes = 64u << 20;
+constexpr std::int64_t few_ports = 1'000;
+constexpr std::int64_t short_backlog = 1'024;
+constexpr double full_share = 0.9;
+// An RDMA message of 4,096 bytes with its headers.
+constexpr int large_enough_mtu = 4'200;
+
+// A check's own findings, without the "ok" that stands for none.
+struct Check {
+  std::string_view id;
+  std::string_view fine;  // what is said where nothing is found
+  Findings (*look)(const Facts&);
+};
+
+Finding found(Severity severity, std::string evidence, std::string fix,
+              std::vector<std::string> commands = {}) {
+  return {"", severity, std::move(evidence), std::move(fix), std::move(commands)};
+}
+
+const Port& port_of(const Facts& facts, const PortVerdict& verdict) {
+  return facts.network.devices[verdict.device].ports[verdict.port];
+}
+
+std::string name_of(const Facts& facts, const PortVerdict& verdict) {
+  return fmt::format("{}:{}", facts.network.devices[verdict.device].name,
+                     port_of(facts, verdict).number);
+}
+
+bool uses_rdma(const Facts& facts) {
+  return facts.network.choice.uses_rdma();
+}
+
+Findings rdma_ports(const Facts& facts) {
+  Findings all;
+  for (const PortVerdict& verdict : facts.network.choice.ports) {
+    const Port& port = port_of(facts, verdict);
+    if (port.state == PortState::active) continue;
+    all.push_back(
+        found(uses_rdma(facts) ? Severity::warning : Severity::error,
+              fmt::format("{} is {}", name_of(facts, verdict), fabric::name_of(port.state)),
+              "look at its cable and switch port (rdma link, ibstat)"));
+  }
+  return all;
+}
+
+Findings rdma_gids(const Facts& facts) {
+  Findings all;
+  for (const PortVerdict& verdict : facts.network.choice.ports) {
+    const Port& port = port_of(facts, verdict);
+    const bool is_roce = port.link_layer == LinkLayer::ethernet;
+    if (port.state != PortState::active || !is_roce || verdict.gid.index) continue;
+    all.push_back(found(Severity::error,
+                        fmt::format("{}: {}", name_of(facts, verdict), verdict.why_not),
+                        "give its interface an address, or NCCL cannot use it"));
+  }
+  return all;
+}
+
+Findings rdma_rates(const Facts& facts) {
+  double fastest = 0;
+  for (const PortVerdict& verdict : facts.network.choice.ports) {
+    if (verdict.is_chosen()) fastest = std::max(fastest, port_of(facts, verdict).rate_gbps);
+  }
+  Findings all;
+  for (const PortVerdict& verdict : facts.network.choice.ports) {
+    const double rate = port_of(facts, verdict).rate_gbps;
+    if (!verdict.is_chosen() || rate == fastest) continue;
+    all.push_back(
+        found(Severity::warning,
+              fmt::format("{} runs at {:g} of {:g} Gb/s", name_of(facts, verdict), rate, fastest),
+              "a degraded cable or transceiver slows down every collective"));
+  }
+  return all;
+}
+
+Findings rdma_mtu(const Facts& facts) {
+  Findings all;
+  for (const PortVerdict& verdict : facts.network.choice.ports) {
+    if (!verdict.is_chosen() || port_of(facts, verdict).link_layer != LinkLayer::ethernet) continue;
+    for (const std::string& name : facts.network.devices[verdict.device].interfaces) {
+      const auto* const interface = fabric::find(facts.network.interfaces, name);
+      if (interface == nullptr || interface->mtu == 0 || interface->mtu >= large_enough_mtu)
+        continue;
+      all.push_back(
+          found(Severity::note,
+                fmt::format("{} has an MTU of {}: RDMA over {} sends messages below 4,096 bytes",
+                            name, interface->mtu, name_of(facts, verdict)),
+                "an MTU of 9000 on all hosts and switches gives about 5 % more",
+                {fmt::format("ip link set dev {} mtu 9000", name)}));
+    }
+  }
+  return all;
+}
+
+Findings verbs_devices(const Facts& facts) {
+  if (!uses_rdma(facts) || facts.has_verbs_devices) return {};
+  return {found(Severity::error, "/sys shows RDMA devices and /dev/infiniband has no uverbs device",
+                "pass the devices to the container (--device /dev/infiniband, rdma/rdma in "
+                "Kubernetes), or load ib_uverbs",
+                {"modprobe ib_uverbs"})};
+}
+
+Findings gpu_direct(const Facts& facts) {
+  if (!uses_rdma(facts) || facts.gpu_functions == 0 || facts.has_peer_memory) return {};
+  return {found(Severity::note,
+                "nvidia_peermem is not loaded: GPUDirect RDMA then depends on DMA-BUF, which needs "
+                "NVIDIA's open kernel modules",
+                "load it, unless NCCL's lines say GDRDMA already", {"modprobe nvidia_peermem"})};
+}
+
+Findings locked_memory(const Facts& facts) {
+  if (!uses_rdma(facts) || !facts.locked_bytes || *facts.locked_bytes >= little_locked_bytes) {
+    return {};
+  }
+  return {found(
+      Severity::error,
+      fmt::format("{} bytes may be locked: RDMA registers all its buffers", *facts.locked_bytes),
+      "ulimit -l unlimited; --ulimit memlock=-1 for a container", {"ulimit -l unlimited"})};
+}
+
+Findings bonds(const Facts& facts) {
+  Findings all;
+  for (const fabric::Interface& interface : facts.network.interfaces) {
+    for (const fabric::Leg& leg : interface.legs) {
+      if (leg.is_up) continue;
+      all.push_back(found(Severity::warning,
+                          fmt::format("{} of {} is down", leg.interface, interface.name),
+                          "the bond carries less until it is up again"));
+    }
+  }
+  return all;
+}
+
+Findings own_settings(const Facts& facts) {
+  Findings all;
+  for (std::string& sentence : fabric::contradictions(facts.network)) {
+    all.push_back(found(Severity::warning, std::move(sentence),
+                        "take it out, or toprun net env says why it is right"));
+  }
+  return all;
+}
+
+Findings own_name(const Facts& facts) {
+  if (!facts.network.own_name_leads_astray) return {};
+  return {found(Severity::warning, "the host's name leads to none of its addresses",
+                "toprun sets GLOO_SOCKET_IFNAME because of it; other programs may bind where "
+                "nobody reaches them: mend /etc/hosts or DNS")};
+}
+
+Findings shared_memory(const Facts& facts) {
+  if (!facts.shm || facts.shm->free_bytes > tiny_shm_bytes) return {};
+  return {found(Severity::error,
+                fmt::format("/dev/shm has {} MiB left", facts.shm->free_bytes >> 20),
+                "data loaders and NCCL need more: remove what is left there, --shm-size 8g for a "
+                "container, an emptyDir of medium Memory in Kubernetes")};
+}
+
+Findings temporary_folder(const Facts& facts) {
+  if (!facts.temporary) return {};
+  if (!facts.temporary->is_writable) {
+    return {found(Severity::error, facts.temporary->path + " cannot be written", "set TMPDIR")};
+  }
+  if (facts.temporary->free_bytes > little_space_bytes) return {};
+  return {found(
+      Severity::error,
+      fmt::format("{} has {} MiB left", facts.temporary->path, facts.temporary->free_bytes >> 20),
+      "remove what is left there, or set TMPDIR")};
+}
+
+Findings open_files(const Facts& facts) {
+  if (!facts.open_files || *facts.open_files >= few_open_files) return {};
+  return {found(Severity::warning,
+                fmt::format("a process may open {} files: fewer than a large job has connections",
+                            *facts.open_files),
+                "ulimit -n 65536 before toprun, LimitNOFILE= for slurmd", {"ulimit -n 65536"})};
+}
+
+Findings processes(const Facts& facts) {
+  if (!facts.processes || *facts.processes >= few_processes) return {};
+  return {
+      found(Severity::warning,
+            fmt::format("{} processes and threads are allowed: data loaders and NCCL start many",
+                        *facts.processes),
+            "raise ulimit -u before toprun")};
+}
+
+Findings ports(const Facts& facts) {
+  if (!facts.free_ports || *facts.free_ports >= few_ports) return {};
+  return {found(Severity::warning,
+                fmt::format("{} ports are left for connections", *facts.free_ports),
+                "end what holds them, or widen the range",
+                {"sysctl -w net.ipv4.ip_local_port_range='16000 60999'"})};
+}
+
+Findings backlog(const Facts& facts) {
+  if (!facts.listen_backlog || *facts.listen_backlog >= short_backlog) return {};
+  return {found(Severity::note,
+                fmt::format("net.core.somaxconn is {}: connections of more ranks at once wait for "
+                            "a retry",
+                            *facts.listen_backlog),
+                "raise it on the host of rank 0", {"sysctl -w net.core.somaxconn=65535"})};
+}
+
+Findings memory(const Facts& facts) {
+  if (!facts.memory_limit_bytes || !facts.memory_used_bytes) return {};
+  const auto limit = static_cast<double>(*facts.memory_limit_bytes);
+  const auto used = static_cast<double>(*facts.memory_used_bytes);
+  if (used < full_share * limit) return {};
+  return {found(Severity::warning,
+                fmt::format("{:.0f} of the cgroup's {:.0f} MiB of memory are in use",
+                            used / (1 << 20), limit / (1 << 20)),
+                "the kernel will kill a process that needs more: raise the limit")};
+}
+
+Findings clock(const Facts& facts) {
+  if (!facts.clock_is_synchronised || *facts.clock_is_synchronised) return {};
+  return {found(Severity::note, "the kernel's clock is not synchronised",
+                "times in logs of several hosts will mislead: run chrony or timesyncd")};
+}
+
+Findings gpus(const Facts& facts) {
+  if (!facts.gpu_trouble.empty()) {
+    return {found(Severity::error, "nvidia-smi does not answer: " + facts.gpu_trouble,
+                  "the driver or a GPU hangs: reset it or the host")};
+  }
+  Findings all;
+  for (const Gpu& gpu : facts.gpus) {
+    if (gpu.uncorrected_errors.value_or(0) == 0) continue;
+    all.push_back(found(
+        Severity::error,
+        fmt::format("GPU {} has {} uncorrected memory errors", gpu.index, *gpu.uncorrected_errors),
+        "reset it; replace it if they come back",
+        {fmt::format("nvidia-smi --gpu-reset -i {}", gpu.index)}));
+  }
+  const bool idle = std::ranges::any_of(facts.gpus, [](const Gpu& g) { return !g.is_persistent; });
+  if (idle) {
+    all.push_back(found(Severity::note,
+                        "persistence mode is off: the first process of a job waits "
+                        "for the driver",
+                        "switch it on", {"nvidia-smi -pm 1"}));
+  }
+  return all;
+}
+
+constexpr std::array checks = {
+    Check{"rdma-ports", "all RDMA ports are active", rdma_ports},
+    Check{"rdma-gids", "every RoCE port has a GID that can be routed", rdma_gids},
+    Check{"rdma-rates", "the RDMA ports have one rate", rdma_rates},
+    Check{"rdma-mtu", "the MTU is large enough for RDMA", rdma_mtu},
+    Check{"verbs", "RDMA devices can be opened", verbs_devices},
+    Check{"gpudirect", "adapters reach GPU memory", gpu_direct},
+    Check{"locked-memory", "enough memory may be locked", locked_memory},
+    Check{"bonds", "all legs of bonds are up", bonds},
+    Check{"nccl-settings", "nothing that is set contradicts this machine", own_settings},
+    Check{"own-name", "the host's name leads to one of its addresses", own_name},
+    Check{"shared-memory", "/dev/shm has room", shared_memory},
+    Check{"temporary-folder", "the folder for temporary files has room", temporary_folder},
+    Check{"open-files", "enough files may be open", open_files},
+    Check{"processes", "enough processes are allowed", processes},
+    Check{"ports", "enough ports are left", ports},
+    Check{"listen-backlog", "many connections at once are taken", backlog},
+    Check{"memory", "the cgroup has memory left", memory},
+    Check{"clock", "the clock is synchronised", clock},
+    Check{"gpus", "no GPU reports errors", gpus},
+};
+
+}  // namespace
+
+std::string_view name_of(Severity severity) {
+  return severity_names[static_cast<std::size_t>(severity)];
+}
+
+std::vector<Finding> examine(const Facts& facts) {
+  std::vector<Finding> all;
+  for (const Check& check : checks) {
+    Findings findings = check.look(facts);
+    if (findings.empty()) findings.push_back(found(Severity::ok, std::string(check.fine), ""));
+    for (Finding& finding : findings) {
+      finding.id = check.id;
+      all.push_back(std::move(finding));
+    }
+  }
+  return all;
+}
+
+Severity worst_of(const std::vector<Finding>& findings) {
+  Severity worst = Severity::ok;
+  for (const Finding& finding : findings) {
+    if (finding.severity != Severity::unknown) worst = std::max(worst, finding.severity);
+  }
+  return worst;
+}
+
+}  // namespace toprun::doctor

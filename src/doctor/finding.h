@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace toprun::doctor {
+
+enum class Severity : std::uint8_t { ok, note, warning, error, unknown };
+std::string_view name_of(Severity severity);  // "warning"
+
+// What one check says of this machine.
+struct Finding {
+  std::string id;  // "open-files": of the check
+  Severity severity = Severity::ok;
+  std::string evidence;                    // what was seen
+  std::string fix = {};                    // what to do; empty: nothing has to be done
+  std::vector<std::string> commands = {};  // that do it, as root, for --fix
+};
+
+}  // namespace toprun::doctor
