@@ -24,7 +24,7 @@ struct Write {
 struct Case {
   std::string_view what;
   std::vector<Write> writes;
-  std::string_view shown;  // on stdout
+  std::string_view shown;  // text on stdout
   std::string_view file;
 };
 

@@ -54,7 +54,7 @@ class OutputTest : public testing::Test {
     plan.console = std::make_shared<Terminal>(io_, ConsoleDescriptors{fd, fd}, false);
     return plan;
   }
-  // Workers whose stdout and stderr share the console `fd`.
+  // Starts workers whose stdout and stderr share the console `fd`.
   std::vector<Output::Ends> begin(int fd, int workers, const StreamPlan& plan = {}) {
     return begin(on_console(fd), std::vector(static_cast<std::size_t>(workers), plan));
   }
@@ -154,7 +154,7 @@ TEST_F(OutputTest, KeepsWithinBoundsWithoutANewlineAndWithAStuckConsole) {
     for (; taken < total; taken += piece.size()) write_all(fd.get(), piece);
   });
   ends.clear();
-  // Nobody reads: output piles up to the limits, then the rank has to wait.
+  // Nobody reads: output fills the queues up to their limits, then the rank has to wait.
   for (std::size_t before = 1; before != taken;) {
     before = taken;
     io_.run_for(200ms);
@@ -439,7 +439,7 @@ TEST_F(OutputTest, GivesATerminalToOneThatIsShownOnOne) {
   ASSERT_EQ(::ioctl(ends[0].out.get(), TIOCGWINSZ, &seen), 0);
   EXPECT_EQ(seen.ws_col, 80);
 
-  // More than one read of a terminal gives, and an end without a line's.
+  // More text than one read of a terminal returns, and no line end at its end.
   std::string text;
   for (int i = 0; i < 2000; ++i) text += fmt::format("{}%\r", i);
   std::thread rank([fd = Fd(ends[0].out.release()), &text] { write_all(fd.get(), text); });
