@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;
+constexpr auto test_limit = 60s;
 
 struct Write {
   bool is_err;
@@ -31,7 +31,7 @@ struct Case {
 class CopyingConsoleTest : public testing::Test {
  protected:
   bool run_until(const std::function<bool()>& done) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + test_limit;
     while (!done() && std::chrono::steady_clock::now() < deadline) io_.run_one_for(10ms);
     return done();
   }

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;
+constexpr auto test_limit = 60s;
 constexpr auto pause_of_reader = 10ms;
 constexpr std::size_t bytes_per_read = 50'000;  // so the console takes 5 MB/s
 
@@ -135,7 +135,7 @@ TEST(OutputFlood, DelaysOthersByNoMoreThanTheQueueAndSharesTheConsole) {
   output->start();
   Flood flood(std::move(ends));
 
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + test_limit;
   const auto run_until = [&](const std::function<bool()>& done) {
     while (!done() && std::chrono::steady_clock::now() < deadline) io.run_one_for(10ms);
     ASSERT_TRUE(done());

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;
+constexpr auto test_limit = 60s;
 
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -72,7 +72,7 @@ class OutputTest : public testing::Test {
   void finish() {
     bool flushed = false;
     output_->finish([&] { flushed = true; });
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + test_limit;
     while (!flushed) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
       io_.run_one_for(100ms);
@@ -134,7 +134,7 @@ TEST_F(OutputTest, CopiesToFilesByteForByteAndPrefixesTheConsoleOnly) {
 TEST_F(OutputTest, ShowsAnUnfinishedLineAfterSilence) {
   auto ends = begin(console_fd_.get(), 2);
   write_all(ends[0].out.get(), "(Pdb) ");
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + test_limit;
   while (console().empty() && std::chrono::steady_clock::now() < deadline) io_.run_one_for(10ms);
   EXPECT_EQ(console(), "(Pdb) ");
   write_all(ends[1].out.get(), "other\n");
@@ -282,7 +282,7 @@ TEST_F(OutputTest, FoldsWhatRanksSayAlikeAndKeepsTheStreamsApart) {
   for (const Output::Ends& each : ends) write_all(each.out.get(), "start\n");
   write_all(ends[1].out.get(), "alone\n");
   write_all(ends[2].err.get(), "start\n");
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + test_limit;
   while (console().find("alone") == std::string::npos &&
          std::chrono::steady_clock::now() < deadline) {
     io_.run_one_for(10ms);
@@ -380,7 +380,7 @@ TEST_F(OutputTest, GoesToARelayAsFarAsItsCreditReaches) {
   bool flushed = false;
   output_->finish([&] { flushed = true; });
   std::size_t taken = 0;
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + test_limit;
   while (!flushed && std::chrono::steady_clock::now() < deadline) {
     const std::size_t owed = delivered.size() - std::exchange(taken, delivered.size());
     relay->sent(owed);
