@@ -80,12 +80,10 @@ sigset_t stop_signal() {
   ::setpgid(0, 0);
   become_subreaper();
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // writing beyond the file size limit (ulimit -f) then returns an
-                               // error, which is reported
-  for (const int notice : {SIGUSR1, SIGUSR2})
-    ::signal(notice, SIG_IGN);  // no worker exists yet to forward it to
-  ::signal(SIGTSTP, SIG_IGN);   // until it has a handler: only its workers are stopped
-  ::signal(SIGTTOU, SIG_IGN);   // else a terminal with `stty tostop` would stop a background group
+  ::signal(SIGXFSZ, SIG_IGN);  // a full log (ulimit -f) gives an error to report
+  for (const int notice : {SIGUSR1, SIGUSR2}) ::signal(notice, SIG_IGN);  // no workers yet
+  ::signal(SIGTSTP, SIG_IGN);  // until it has a handler: only its workers are stopped
+  ::signal(SIGTTOU, SIG_IGN);  // else a terminal with `stty tostop` would stop a background group
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::_exit(agent(heartbeat_fd));
 }
@@ -140,8 +138,7 @@ class Keeper {
       const auto now = steady_clock::now();
       silent += std::min(interval, std::chrono::ceil<milliseconds>(now - last_check));
       last_check = now;
-      if (waiting[2].revents != 0)
-        set_resting(SIGTSTP);  // first: a SIGCONT may have come after poll()
+      if (waiting[2].revents != 0) set_resting(SIGTSTP);  // first: a SIGCONT may follow poll()
       if (read_signals(); status_) return ended();
       if (read_beats()) silent = milliseconds{0};
       if (silent >= stall_limit_) return stalled();

@@ -129,7 +129,7 @@ void ShimLink::order(const json& message, std::span<const int> descriptors) {
 Result<json> ShimLink::ask(const json& message, const char* answer,
                            std::chrono::milliseconds limit) {
   const auto gone = [this] {
-    return fail("container on " + host_, "its shim does not answer", "see what the runtime report");
+    return fail("container on " + host_, "its shim does not answer", "see what the runtime said");
   };
   order(message);
   while (!lost_) {
