@@ -26,7 +26,7 @@ struct Inherited {
   std::array<rlimit, RLIM_NLIMITS> limits{};
   std::array<std::byte, max_cpus / 8> affinity{};
   int affinity_bytes = no_affinity;
-  std::vector<int> descriptors;  // above 2, such as a scheduler's connection to its task
+  std::vector<int> descriptors;  // above 2, such as an engine's connection to its task
 
   // The CPUs in the affinity mask, ascending.
   std::vector<int> cpus() const;

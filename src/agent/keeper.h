@@ -23,7 +23,7 @@ inline constexpr char beat_of_rest = 's';
 inline constexpr char beat_of_queue = 'q';
 
 // The real-time signal that forwards a signal, with the number in its value. Two pending ordinary
-// signals of one number merge, and a scheduler may send the agent the same signal at the same
+// signals of one number merge, and an engine may send the agent the same signal at the same
 // moment.
 int queued_signal();
 

@@ -54,7 +54,7 @@ class Shim {
   }
 
  private:
-  // Any signal from the scheduler or the runtime ends the shim; the agent sends ranks their
+  // Any signal from the engine or the runtime ends the shim; the agent sends ranks their
   // signals.
   void take_signal() {
     signalfd_siginfo info{};

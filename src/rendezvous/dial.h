@@ -22,7 +22,7 @@ namespace toprun::rendezvous {
 // The addresses at which a member looks for its root.
 struct RootAddress {
   std::string host;        // name or literal
-  std::vector<int> ports;  // more than one if a scheduler chose them: tried in this order
+  std::vector<int> ports;  // more than one if an engine chose them: tried in this order
   bool chosen_by_engine = false;
   std::string hint;                      // advice if nobody answers there
   int nodes = 1;                         // the number of nodes that connect to the root

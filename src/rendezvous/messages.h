@@ -53,14 +53,14 @@ struct KubeNode {
 // member → root, the first frame: the member's identity and resources.
 struct Join {
   std::string agent;  // 16 hex digits, the id of the process
-  std::string host;   // the node's name from its scheduler or its user
+  std::string host;   // the node's name from its engine or its user
   int pid = 0;
   int nnodes = 0;                 // the number of nodes as this agent knows it
   int slots = 1;                  // the number of workers it will start
   std::optional<int> node_rank;   // fixed on its command line
-  std::optional<int> node_index;  // assigned by its scheduler; used for identification only
+  std::optional<int> node_index;  // assigned by its engine; used for identification only
   std::optional<int> local_rank;  // ranks in place: its rank on its node
-  std::optional<int> task;  // … its number among all tasks, if the scheduler numbers no nodes
+  std::optional<int> task;        // … its number among all tasks, if the engine numbers no nodes
   std::string role = "default";
   std::optional<int> max_restarts;     // from its options; unset in older toprun versions
   std::vector<std::string> addresses;  // at which peers may reach it, best first
