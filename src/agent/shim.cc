@@ -88,13 +88,13 @@ class Shim {
       return;
     }
     try {
-      obey((*frame)->message, std::move((*frame)->descriptors));
+      execute((*frame)->message, std::move((*frame)->descriptors));
     } catch (const json::exception&) {
       over_ = true;  // it is not our agent
     }
   }
 
-  void obey(const json& message, std::vector<Fd> descriptors) {
+  void execute(const json& message, std::vector<Fd> descriptors) {
     const std::string order = message.value("order", "");
     if (order == "program") {
       keep(message, std::move(descriptors));
