@@ -37,8 +37,9 @@ std::optional<std::int64_t> oom_kills(std::string_view text);
 // hierarchy of the memory controller if there is one, else in v2.
 std::string oom_counter(std::string_view cgroups);
 
-// The text of a record of /dev/kmsg ("6,12,345,-;text") if it says that the out-of-memory killer
-// ended a process, else empty; and whether such a text names this one. Format: mm/oom_kill.c.
+// The text of a /dev/kmsg record ("6,12,345,-;text") that reports a process ended by the
+// out-of-memory killer; else empty. names_victim(): whether such a text names this process. Format:
+// mm/oom_kill.c.
 std::string_view oom_text(std::string_view record);
 bool names_victim(std::string_view text, pid_t pid);
 

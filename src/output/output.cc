@@ -50,7 +50,7 @@ struct Stream {
   bool shown = false;
   Lines lines;
   std::optional<Display>
-      display;  // of lines shown at once; if unset and shown, lines are folded as `rank`
+      display;  // for lines shown at once; if unset and shown, lines are folded as `rank`
   int rank = 0;
   std::optional<Filter> filter;
 };

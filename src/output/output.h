@@ -24,8 +24,8 @@ struct StreamPlan {
       file;  // also or only written to this file, created or truncated, byte for byte
   std::shared_ptr<Fd> opened = {};  // that file, if open_log() has opened it already
   std::string prefix;               // put before every line that is shown or filtered; may be empty
-  int colour = 0;            // of the prefix, on a console that shows colours; any number ≥ 0
-  int rank = 0;              // named by the label of a folded line
+  int colour = 0;  // the prefix's colour on a console that shows colours; any number ≥ 0
+  int rank = 0;    // named by the label of a folded line
   bool as_terminal = false;  // the stream is a terminal, if the console shows it on one
   bool filtered = false;     // lines that match OutputPlan's filter also go to the filter's file
 };

@@ -16,7 +16,7 @@ inline constexpr std::chrono::seconds accelerate_limit{120};
 
 struct AccelerateSettings {
   Environment variables;
-  std::optional<int> processes;  // of all nodes, as the file says; unset: any number
+  std::optional<int> processes;  // on all nodes, as the file says; unset: any number
 };
 
 struct World {

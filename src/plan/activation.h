@@ -33,7 +33,7 @@ struct Activation {
 
 struct Activated {
   Environment environment;
-  std::optional<std::string> python;  // of the virtual or conda environment
+  std::optional<std::string> python;  // from the virtual or conda environment
   std::string python_reason;          // "--venv"
   std::string note;                   // what toprun loaded by itself, and why; may be empty
 };

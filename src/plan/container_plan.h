@@ -19,7 +19,7 @@ struct ContainerPlan {
   const container::Runtime* runtime = nullptr;
   container::Node node;
   container::Run run;
-  std::vector<container::Command> creation;  // of what it needs and is not there yet
+  std::vector<container::Command> creation;  // creates missing parts first
   container::Command command;
 };
 

@@ -34,7 +34,7 @@ enum class Order { automatic, topology, name, scheduler, given, file };
 // A set of a worker's streams, for log files or doubling: a bit set, stdout = 1, stderr = 2.
 using StreamSet = unsigned;
 
-// Streams per local rank: `all` for every rank without an entry of its own.
+// Streams per local rank: `all` for every rank without its own entry.
 struct StreamMap {
   StreamSet all = 0;
   std::map<int, StreamSet> by_local_rank;
@@ -117,7 +117,7 @@ struct Options {
 
   Activation activation;          // --modules, --conda, --venv, -e
   std::string accelerate_config;  // a file of accelerate's launcher; empty: none
-  container::Wanted container;    // --container and the options beside it
+  container::Wanted container;    // --container and its related options
 
   bool ranks_in_place = false;
   // The program that starts the agents, or every rank, on the hosts: "" or "mpirun".

@@ -93,7 +93,7 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   boost::asio::ip::tcp::endpoint local_;
   boost::asio::ip::tcp::endpoint remote_;
   Patience patience_;
-  boost::asio::steady_timer deadline_;  // of the handshake, later of the silence
+  boost::asio::steady_timer deadline_;  // ends the handshake, later the silence
   boost::asio::steady_timer outgoing_;  // wakes transmit()
   std::unique_ptr<Streams> streams_;
   std::string buffer_;  // received, not yet used

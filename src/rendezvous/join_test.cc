@@ -463,7 +463,7 @@ TEST(Joining, WhoMakesRoomHearsThatThePortIsBusy) {
 // With 12,000 members at once, some were turned away while their last frame was being read: the
 // root admitted them over a closed connection and refused them when they dialled again.
 TEST(Joining, WhoMakesRoomHasNotJoined) {
-  constexpr int most_steps = 40;  // of the root until it has answered
+  constexpr int most_steps = 40;  // until the root has answered
   for (int steps = 0; steps < most_steps; ++steps) {
     asio::io_context root_io;
     asio::io_context member_io;

@@ -28,7 +28,7 @@ struct Evidence {
   std::optional<std::int64_t> open_files;      // soft limit of each process
   std::optional<std::int64_t> processes;
   std::optional<std::int64_t> locked_bytes;  // only on nodes with RDMA devices
-  std::optional<std::int64_t> free_ports;    // of the kernel's range for connections
+  std::optional<std::int64_t> free_ports;    // in the kernel's range for connections
 };
 
 // The node's location as its cloud's metadata service returned it (topology::CloudEvidence).
@@ -101,7 +101,7 @@ struct Assignment {
   int first_rank = 0;
   int nproc = 1;
   int world_size = 1;
-  int local_world_size = 1;  // of the whole node; differs from nproc for ranks in place only
+  int local_world_size = 1;  // on the whole node; differs from nproc for ranks in place only
   int role_first_rank = 0;
   int role_world_size = 1;
   std::string run_id;

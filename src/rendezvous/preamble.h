@@ -59,7 +59,7 @@ inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 // The plaintext refusal; it proves nothing.
 struct TurnedAway {
   Turned why;
-  std::string version;       // of the agent that answers
+  std::string version;       // the answering agent's
   std::string line() const;  // with the final newline
   static std::optional<TurnedAway> parse(std::string_view line);
 };

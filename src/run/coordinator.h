@@ -34,7 +34,7 @@ enum class Stage {
 //   gathering --all there, or enough and the last call is over--> arranging --arranged--> preparing
 //   preparing --all ready--> running --every node's workers gone--> pausing, gathering or asking
 //   gathering, arranging, preparing, pausing --an end before the workers' start--> asking
-//   asking --told, or not the engine--> telling --told--> parting --all links closed--> over
+//   asking --answered, or not the engine--> telling --EndTold--> parting --all links closed--> over
 class Coordinator {
  public:
   Coordinator(Settings settings, Moment now);
@@ -133,7 +133,7 @@ class Coordinator {
   std::optional<Interruption> interruption_;
   std::string root_address_;             // this host's address by which the first member reached it
   bool same_members_ = false;            // no member was lost in the last attempt
-  SteadyTime deadline_{};                // of the stage
+  SteadyTime deadline_{};                // the stage's
   std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
   SteadyTime next_report_{};             // when to report the missing nodes
   rendezvous::Finish finish_message_;

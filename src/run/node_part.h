@@ -15,7 +15,7 @@ namespace toprun::run {
 
 // The states of one agent's part in a run.
 enum class PartState {
-  waiting,        // for its part, the next attempt or the end
+  waiting,        // for an assignment, the next attempt or the end
   spare,          // all places are taken
   finding_store,  // assigned
   preparing,      // … and its container starts
@@ -119,7 +119,7 @@ struct PartSettings {
   std::string host;
   std::string root;      // the root's location, for messages
   bool is_own = false;   // the agent in the root's own process
-  bool elastic = false;  // the job goes on without a node that leaves
+  bool elastic = false;  // the job continues without a node that leaves
   bool has_container = false;
   bool has_own_terminal = false;  // its user does not see the root's terminal
   bool root_speaks = false;       // the engine uses the root's exit code for the job

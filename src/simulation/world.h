@@ -29,10 +29,10 @@ struct Outcome {
 };
 
 // A whole run in virtual time: the coordinator, the agents with their ranks, the links between
-// them, and the faults of a scenario. What the run promises is checked after every step.
+// them, and the faults of a scenario. The run's promises are checked after every step.
 class World {
  public:
-  // `tells`: each thing that happens is printed.
+  // `tells`: prints every event.
   World(Scenario scenario, bool tells);
 
   Outcome play();
@@ -48,7 +48,7 @@ class World {
     if (!holds) report_broken_promise(fmt::format(promise, std::forward<Args>(args)...));
   }
 
-  // What agents do.
+  // Actions of agents.
   void to_root(Agent& from, rendezvous::ToRoot message);
   void malformed_from(Agent& agent);
   bool can_reach(const std::string& agent) const;
