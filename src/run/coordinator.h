@@ -107,7 +107,7 @@ class Coordinator {
   void on_started(Node& node, const rendezvous::Started& started);
   void exited(std::size_t part, agent::WorkerExit exit);
   void gone(Node& node, const rendezvous::Gone& gone);
-  void asked_to_grow(bool by_our_own);
+  void asked_to_grow(bool by_own_agent);
   void count_newcomers();
   void carry_out_orders();
   void remind();

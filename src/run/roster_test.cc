@@ -146,9 +146,9 @@ TEST(Roster, TheRootsOwnIdIsTakenAndNobodyElseGetsItsSeat) {
   Roster roster = fixed(2);
   const Join root = agent("a");
   ASSERT_FALSE(come(roster, root));
-  Join pretender = agent("b");
-  pretender.agent = root.agent;
-  EXPECT_TRUE(roster.admit(pretender));
+  Join duplicate = agent("b");
+  duplicate.agent = root.agent;
+  EXPECT_TRUE(roster.admit(duplicate));
   EXPECT_EQ(roster.find(root.agent)->join.host, "a");
 }
 
