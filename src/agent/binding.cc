@@ -25,7 +25,7 @@ std::vector<int> read_list(const fs::path& path) {
   return text ? parse_cpu_list(*text).value_or(std::vector<int>{}) : std::vector<int>{};
 }
 
-// The CPUs that share this CPU's highest cache for data.
+// The CPUs that share this CPU's last-level data cache.
 std::vector<int> last_level_cache(const fs::path& cpu) {
   int highest = unknown;
   fs::path found;
@@ -41,7 +41,7 @@ std::vector<int> last_level_cache(const fs::path& cpu) {
   return found.empty() ? std::vector<int>{} : read_list(found);
 }
 
-// All members of a group get the group's lowest number, so that each group is read once.
+// Sets `field` of all group members to the group's lowest CPU, so that each group is read once.
 void mark(std::map<int, Cpu>& cpus, const std::vector<int>& group, int Cpu::*field) {
   for (const int number : group) {
     const auto found = cpus.find(number);
@@ -85,12 +85,12 @@ std::vector<int> spread_over_nodes(const std::vector<Cpu>& cpus, int ranks) {
   return homes;
 }
 
-// A worker's place on its NUMA node, among those who share it.
-struct Seat {
+// A worker's position among the workers of its NUMA node.
+struct Position {
   int node = 0;
   std::size_t index = 0;
   std::size_t sharers = 0;
-  std::vector<Cpu> cpus;  // of that node
+  std::vector<Cpu> cpus;  // the CPUs of that node
 };
 
 std::vector<int> numbers(const std::vector<Cpu>& cpus) {
@@ -101,9 +101,9 @@ std::vector<int> numbers(const std::vector<Cpu>& cpus) {
 
 using Groups = std::map<int, std::vector<int>>;
 
-Result<Groups> group_by(const Seat& seat, int Cpu::*field, std::string_view what) {
+Result<Groups> group_by(const Position& position, int Cpu::*field, std::string_view what) {
   Groups groups;
-  for (const Cpu& cpu : seat.cpus) {
+  for (const Cpu& cpu : position.cpus) {
     if (cpu.*field == unknown) {
       return fail("--numa-binding",
                   fmt::format("/sys does not tell the {} of CPU {}", what, cpu.number),
@@ -114,14 +114,15 @@ Result<Groups> group_by(const Seat& seat, int Cpu::*field, std::string_view what
   return groups;
 }
 
-Result<std::vector<int>> socket_of(const Machine& machine, const Seat& seat) {
-  const int socket = seat.cpus.front().socket;
+Result<std::vector<int>> socket_of(const Machine& machine, const Position& position) {
+  const int socket = position.cpus.front().socket;
   if (socket == unknown) {
-    return fail("--numa-binding",
-                fmt::format("/sys does not tell the socket of CPU {}", seat.cpus.front().number),
-                "use --numa-binding node");
+    return fail(
+        "--numa-binding",
+        fmt::format("/sys does not tell the socket of CPU {}", position.cpus.front().number),
+        "use --numa-binding node");
   }
-  // Whole NUMA nodes, each on the socket of its first CPU.
+  // Treats NUMA nodes as indivisible; each belongs to the socket of its first CPU.
   std::map<int, int> socket_of_node;
   for (const Cpu& cpu : machine.cpus) socket_of_node.emplace(cpu.node, cpu.socket);
   std::vector<int> cpus;
@@ -131,20 +132,20 @@ Result<std::vector<int>> socket_of(const Machine& machine, const Seat& seat) {
   return cpus;
 }
 
-// The node's cores in equal shares, the first ones one core larger where they do not divide.
-Result<std::vector<int>> own_share(const Seat& seat) {
-  const auto cores = group_by(seat, &Cpu::core, "physical core");
+// Divides the node's cores into equal shares; any remainder gives the first shares one core more.
+Result<std::vector<int>> own_share(const Position& position) {
+  const auto cores = group_by(position, &Cpu::core, "physical core");
   if (!cores) return std::unexpected(cores.error());
-  const std::size_t share = cores->size() / seat.sharers;
-  const std::size_t larger = cores->size() % seat.sharers;
+  const std::size_t share = cores->size() / position.sharers;
+  const std::size_t larger = cores->size() % position.sharers;
   if (share == 0) {
     return fail("--numa-binding exclusive",
-                fmt::format("NUMA node {} has {} usable cores for {} workers", seat.node,
-                            cores->size(), seat.sharers),
+                fmt::format("NUMA node {} has {} usable cores for {} workers", position.node,
+                            cores->size(), position.sharers),
                 "use --numa-binding node");
   }
-  const std::size_t begin = seat.index * share + std::min(seat.index, larger);
-  const std::size_t end = begin + share + (seat.index < larger ? 1 : 0);
+  const std::size_t begin = position.index * share + std::min(position.index, larger);
+  const std::size_t end = begin + share + (position.index < larger ? 1 : 0);
   std::vector<int> cpus;
   std::size_t i = 0;
   for (const auto& [core, siblings] : *cores) {
@@ -155,28 +156,29 @@ Result<std::vector<int>> own_share(const Seat& seat) {
   return cpus;
 }
 
-// The complexes in turn, those with the most usable CPUs first.
-Result<std::vector<int>> own_complex(const Seat& seat) {
-  const auto caches = group_by(seat, &Cpu::cache, "last-level cache");
+// Assigns the core complexes in turn, those with the most usable CPUs first.
+Result<std::vector<int>> own_complex(const Position& position) {
+  const auto caches = group_by(position, &Cpu::cache, "last-level cache");
   if (!caches) return std::unexpected(caches.error());
   std::vector<std::vector<int>> complexes;
   for (const auto& [cache, cpus] : *caches) complexes.push_back(cpus);
   std::ranges::stable_sort(complexes, std::greater{}, &std::vector<int>::size);
-  return complexes[seat.index % complexes.size()];
+  return complexes[position.index % complexes.size()];
 }
 
-Result<std::vector<int>> cpus_for(const Machine& machine, NumaBinding mode, const Seat& seat) {
+Result<std::vector<int>> cpus_for(const Machine& machine, NumaBinding mode,
+                                  const Position& position) {
   switch (mode) {
     case NumaBinding::node:
-      return numbers(seat.cpus);
+      return numbers(position.cpus);
     case NumaBinding::socket:
-      return socket_of(machine, seat);
+      return socket_of(machine, position);
     case NumaBinding::exclusive:
-      return own_share(seat);
+      return own_share(position);
     case NumaBinding::core_complex:
-      return own_complex(seat);
+      return own_complex(position);
   }
-  return numbers(seat.cpus);
+  return numbers(position.cpus);
 }
 
 }  // namespace
@@ -215,22 +217,22 @@ Result<Binding> bind(const Machine& machine, NumaBinding mode, int local_rank,
                 fmt::format("local rank {} has no GPU: there are {}", local_rank, homes.size()),
                 "lower --nproc-per-node, or leave out --numa-binding");
   }
-  Seat seat;
-  seat.node = homes[own];
-  seat.index = static_cast<std::size_t>(
-      std::ranges::count(homes.begin(), homes.begin() + local_rank, seat.node));
-  seat.sharers = static_cast<std::size_t>(std::ranges::count(homes, seat.node));
-  std::ranges::copy_if(machine.cpus, std::back_inserter(seat.cpus),
-                       [&](const Cpu& cpu) { return cpu.node == seat.node; });
-  if (seat.cpus.empty()) {
+  Position position;
+  position.node = homes[own];
+  position.index = static_cast<std::size_t>(
+      std::ranges::count(homes.begin(), homes.begin() + local_rank, position.node));
+  position.sharers = static_cast<std::size_t>(std::ranges::count(homes, position.node));
+  std::ranges::copy_if(machine.cpus, std::back_inserter(position.cpus),
+                       [&](const Cpu& cpu) { return cpu.node == position.node; });
+  if (position.cpus.empty()) {
     return fail("--numa-binding",
                 fmt::format("GPU {} is on NUMA node {}, and of its CPUs we may use none, only {}",
-                            local_rank, seat.node, cpu_list(numbers(machine.cpus))),
+                            local_rank, position.node, cpu_list(numbers(machine.cpus))),
                 "ask the scheduler for CPUs beside the GPUs, or leave out --numa-binding");
   }
-  auto cpus = cpus_for(machine, mode, seat);
+  auto cpus = cpus_for(machine, mode, position);
   if (!cpus) return std::unexpected(cpus.error());
-  return Binding{std::move(*cpus), seat.node};
+  return Binding{std::move(*cpus), position.node};
 }
 
 std::optional<std::vector<int>> parse_cpu_list(std::string_view text) {

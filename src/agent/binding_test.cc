@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The /sys of a machine: nodes, CPUs and GPUs as files below a temporary folder.
+// A fake /sys: nodes, CPUs and GPUs as files below a temporary folder.
 class Sys {
  public:
   const fs::path& path() const { return path_; }
@@ -21,7 +21,7 @@ class Sys {
     fs::create_directories((path_ / "sys" / name).parent_path());
     std::ofstream(path_ / "sys" / name) << text << '\n';
   }
-  // Second threads have the numbers after all first ones, as x86 firmware gives them.
+  // Numbers the second threads after all first ones, as x86 firmware does.
   void cpus(int sockets, int nodes_per_socket, int cores_per_node, int threads,
             int cores_per_cache) {
     const int cores = sockets * nodes_per_socket * cores_per_node;
@@ -70,7 +70,7 @@ class Sys {
   std::vector<std::string> gpus_;
 };
 
-// The CPUs of each local rank, or what is wrong.
+// The CPUs of each local rank, or the error.
 std::vector<std::string> bound(const Result<Machine>& machine, NumaBinding mode, int ranks) {
   if (!machine) return {machine.error().line()};
   std::vector<std::string> out;
@@ -83,7 +83,7 @@ std::vector<std::string> bound(const Result<Machine>& machine, NumaBinding mode,
 
 using Lists = std::vector<std::string>;
 
-// 2 sockets × 2 NUMA nodes × 8 cores × 2 threads; GPUs as on a DGX: not in the order of the nodes.
+// 2 sockets × 2 NUMA nodes × 8 cores × 2 threads; the GPUs are not in node order, as on a DGX.
 class TwoSockets : public testing::Test {
  protected:
   void SetUp() override {
@@ -124,7 +124,7 @@ TEST_F(TwoSockets, MoreWorkersThanGpus) {
 }
 
 TEST_F(TwoSockets, ARestrictedSetOfCpus) {
-  // Three cores of node 1, of the last only one thread, and nothing of node 0.
+  // Three cores of node 1, the last with only one thread, and no CPU of node 0.
   const auto machine = sys_.machine("8,9,10,40,41,16-31");
   EXPECT_EQ(bound(machine, NumaBinding::node, 2), (Lists{"8-10,40-41", "8-10,40-41"}));
   EXPECT_EQ(bound(machine, NumaBinding::exclusive, 2), (Lists{"8-9,40-41", "10"}))
@@ -143,7 +143,7 @@ TEST_F(TwoSockets, OneThreadOfACoreStandsForIt) {
   EXPECT_EQ(bound(sys_.machine("40-47"), NumaBinding::exclusive, 2), (Lists{"40-43", "44-47"}));
 }
 
-// One socket in four NUMA nodes of two caches each, as NPS4 makes it.
+// One socket with four NUMA nodes of two caches each, as with NPS4.
 TEST(Binding, CoreComplexes) {
   Sys sys;
   sys.cpus(1, 4, 16, 2, 8);

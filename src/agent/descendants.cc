@@ -16,7 +16,7 @@
 namespace toprun::agent {
 namespace {
 
-// The numbers that name entries of a folder of /proc: process or thread ids.
+// The numeric entries of a folder in /proc: process or thread ids.
 std::vector<pid_t> numbered_entries(const std::string& folder) {
   std::vector<pid_t> out;
   DIR* const dir = ::opendir(folder.c_str());
@@ -28,7 +28,7 @@ std::vector<pid_t> numbered_entries(const std::string& folder) {
   return out;
 }
 
-// By /proc/PID/task/TID/children (proc(5)), which not every kernel is built with.
+// Reads /proc/PID/task/TID/children (proc(5)), which some kernels do not provide.
 void add_children(pid_t pid, std::vector<pid_t>& out) {
   const std::string tasks = fmt::format("/proc/{}/task", pid);
   for (const pid_t tid : numbered_entries(tasks)) {
@@ -40,8 +40,8 @@ void add_children(pid_t pid, std::vector<pid_t>& out) {
   }
 }
 
-// The second field of /proc/PID/stat after the name, which is in parentheses and may itself contain
-// any character.
+// The parent's id: the second field of /proc/PID/stat after the name. The name is in parentheses
+// and may itself contain any character.
 std::optional<pid_t> parent_of(pid_t pid) {
   const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
   const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;
@@ -59,7 +59,7 @@ std::multimap<pid_t, pid_t> children_by_parent() {
   return out;
 }
 
-// Forked and still the same program: an exec would have brought a command line of its own.
+// Whether the process was forked and never called exec, which would change its command line.
 bool is_copy(pid_t pid, pid_t parent) {
   const auto line = read_file(fmt::format("/proc/{}/cmdline", pid));
   return line && !line->empty() && *line == read_file(fmt::format("/proc/{}/cmdline", parent));
@@ -93,14 +93,14 @@ int signal_descendants(int signal) {
 }
 
 void notify_groups(std::span<const pid_t> leaders, int signal) {
-  std::set<pid_t> told;                              // copies of one that was told are among them
+  std::set<pid_t> signalled;                         // includes copies of signalled processes
   for (const pid_t pid : descendants(::getpid())) {  // parents first
-    const bool meant = std::ranges::find(leaders, ::getpgid(pid)) != leaders.end();
-    if (!meant || !catches(pid, signal)) continue;
+    const bool in_group = std::ranges::find(leaders, ::getpgid(pid)) != leaders.end();
+    if (!in_group || !catches(pid, signal)) continue;
     const auto parent = parent_of(pid);
-    const bool by_parent = parent && told.contains(*parent) && is_copy(pid, *parent);
+    const bool by_parent = parent && signalled.contains(*parent) && is_copy(pid, *parent);
     if (!by_parent) process::signal_process(pid, signal);
-    told.insert(pid);
+    signalled.insert(pid);
   }
 }
 
@@ -115,7 +115,7 @@ bool catches(pid_t pid, int signal) {
   return (mask >> (signal - 1) & 1) != 0;
 }
 
-// proc(5): /proc/PID/stat is "PID (NAME) STATE …", wchan the kernel's function that it waits in.
+// proc(5): /proc/PID/stat is "PID (NAME) STATE …"; wchan is the kernel function it waits in.
 std::string describe_process(pid_t pid) {
   const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
   const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;

@@ -13,7 +13,7 @@ constexpr std::string_view own_prefix = "TOPRUN_";
 constexpr std::string_view local_rank_macro = "${local_rank}";
 
 // torchrun's options (torch/distributed/run.py): PET_ and the option's name. Other PET_ variables
-// are somebody else's and stay.
+// belong to the user and stay.
 constexpr std::array pet_options = {
     "PET_NNODES",
     "PET_NPROC_PER_NODE",
@@ -82,10 +82,10 @@ Environment worker_environment(const Environment& inherited, const WorkerFacts& 
   set_number("TORCHELASTIC_RESTART_COUNT", facts.restart_count);
   set_number("TORCHELASTIC_MAX_RESTARTS", facts.max_restarts);
   environment.set("TORCHELASTIC_RUN_ID", facts.run_id);
-  // Makes every rank, 0 included, a client of our store.
+  // Makes every rank, including rank 0, a client of toprun's store.
   environment.set("TORCHELASTIC_USE_AGENT_STORE", "True");
   environment.set("TORCHELASTIC_ERROR_FILE", facts.error_file);
-  // torchrun sets it for itself and leaves it to its workers: their own elastic agents read it.
+  // torchrun sets it for itself and so its workers inherit it: their own elastic agents read it.
   if (!facts.signals_to_handle.empty()) {
     environment.set("TORCHELASTIC_SIGNALS_TO_HANDLE", facts.signals_to_handle);
   }

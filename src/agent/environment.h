@@ -9,14 +9,14 @@
 
 namespace toprun::agent {
 
-// What the environment of one worker says, beyond what it inherits. The contract is torchrun's
+// The variables for one worker in addition to those it inherits, as torchrun defines them
 // (torch/distributed/elastic/agent/server/local_elastic_agent.py).
 struct WorkerFacts {
   int rank = 0;
   int local_rank = 0;
   int local_world_size = 1;
   int world_size = 1;
-  int group_rank = 0;  // the node's
+  int group_rank = 0;  // the node's rank
   int group_world_size = 1;
   std::string role = "default";
   int role_rank = 0;
@@ -30,25 +30,24 @@ struct WorkerFacts {
   std::string node_name;
   std::string location;  // "/cluster/rack/node"; empty: unknown
   int attempt = 0;       // counts every attempt, membership changes too
-  // For NCCL, Gloo and UCX; what the user set is not among them.
+  // For NCCL, Gloo and UCX; variables that the user set are not among them.
   std::vector<std::pair<std::string, std::string>> network;
-  std::string signals_to_handle;  // "SIGTERM,SIGINT"; empty: not said
-  // --virtual-local-rank: the only device that the worker is to see, in CUDA_VISIBLE_DEVICES; its
+  std::string signals_to_handle;  // "SIGTERM,SIGINT"; empty: not set
+  // --virtual-local-rank: the only device that the worker may see, for CUDA_VISIBLE_DEVICES; its
   // LOCAL_RANK is then 0.
   std::optional<std::string> only_device;
 };
 
-// `inherited` with the facts, and without what is toprun's own: its secrets, its options and those
-// of torchrun's PET_* that are options.
+// `inherited` plus the facts, without toprun's own variables: its secrets, its options and the
+// PET_* variables that are torchrun options.
 Environment worker_environment(const Environment& inherited, const WorkerFacts& facts);
 
-// The device that a worker is to see alone: the one of this index in the inherited
-// CUDA_VISIBLE_DEVICES, else, where that is not set, the index itself; none where it is set to
-// nothing. An error if the list is shorter.
+// The only device that a worker sees: entry `local_rank` of the inherited CUDA_VISIBLE_DEVICES; the
+// index itself if the variable is unset; none if it is empty. An error if the list is shorter.
 Result<std::string> only_device(const Environment& inherited, int local_rank);
 
-// True if workers get OMP_NUM_THREADS=1 because the user did not set it and there are several on
-// the node: the caller says so once.
+// True if workers get OMP_NUM_THREADS=1 because the user did not set it and the node has several
+// workers. The caller reports this once.
 bool sets_omp_num_threads(const Environment& inherited, int local_world_size);
 
 // Arguments with torchrun's macro ${local_rank} replaced.

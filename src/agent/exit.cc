@@ -17,27 +17,27 @@ constexpr milliseconds longest_age = std::chrono::hours(24 * 365);
 constexpr std::size_t longest_message_bytes = 8000;
 constexpr std::chrono::seconds time_stamp_resolution{1};
 
-// Texts, in lower case, by which a rank says that another rank or the store went away, or that it
-// waited in vain for one. Both parts must be there; the second may be empty.
+// Texts (in lower case) of a rank whose peer or store went away or did not respond in time. Both
+// parts must occur; the second may be empty.
 struct LostPeer {
   std::string_view text;
   std::string_view also;
 };
 
 constexpr std::array lost_peer = {
-    // Gloo (gloo/transport/tcp/pair.cc)
+    // Gloo (gloo/transport/tcp/pair.cc).
     LostPeer{"connection closed by peer", ""},
     LostPeer{"connectfullmesh", "connection refused"},
     LostPeer{"connectfullmesh", "timed out"},
     LostPeer{"timed out waiting", "operation to complete"},
     LostPeer{"application timeout caused pair closure", ""},
-    // errno texts, from any transport
+    // errno texts, from any transport.
     LostPeer{"connection reset by peer", ""},
     LostPeer{"broken pipe", ""},
     LostPeer{"software caused connection abort", ""},
     LostPeer{"socket closed", ""},
     LostPeer{"socket is closed", ""},
-    // NCCL (nccl.h, ncclGetErrorString) and PyTorch's watchdog (ProcessGroupNCCL.cpp)
+    // NCCL (nccl.h, ncclGetErrorString) and PyTorch's watchdog (ProcessGroupNCCL.cpp).
     LostPeer{"remote process exited or there was a network error", ""},
     LostPeer{"remote process exiting prematurely", ""},
     LostPeer{"ncclremoteerror", ""},
@@ -45,7 +45,7 @@ constexpr std::array lost_peer = {
     LostPeer{"nccl communicator was aborted", ""},
     LostPeer{"nccl communicator encountered error set by processgroupnccl", ""},
     LostPeer{"watchdog caught collective operation timeout", ""},
-    // TCPStore's client (TCPStore.cpp, TCPStoreBackend, socket.cpp)
+    // TCPStore's client (TCPStore.cpp, TCPStoreBackend, socket.cpp).
     LostPeer{"recvvalue failed", ""},
     LostPeer{"recvvector failed", ""},
     LostPeer{"sendbytes failed", ""},
@@ -66,9 +66,9 @@ bool mentions_a_lost_peer(std::string_view text) {
   });
 }
 
-// All that a worker says of its end: the error file's word before the traceback's, before its
-// lines.
-bool says(const WorkerExit& exit, bool (*mentions)(std::string_view)) {
+// Applies `mentions` to the worker's final error: the error file's message, else the traceback's
+// exception, else the last lines.
+bool final_error_matches(const WorkerExit& exit, bool (*mentions)(std::string_view)) {
   if (exit.error_file && !exit.error_file->message.empty()) {
     return mentions(exit.error_file->message);
   }
@@ -76,7 +76,7 @@ bool says(const WorkerExit& exit, bool (*mentions)(std::string_view)) {
   return std::ranges::any_of(exit.last_output, mentions);
 }
 
-// Gloo (gloo/transport/tcp/unbound_buffer.cc) and PyTorch's watchdog of NCCL.
+// Texts of Gloo (gloo/transport/tcp/unbound_buffer.cc) and of PyTorch's NCCL watchdog.
 bool mentions_a_collective_timeout(std::string_view text) {
   const std::string lowered = lower(text);
   return (lowered.contains("timed out waiting") && lowered.contains("operation to complete")) ||
@@ -100,12 +100,12 @@ std::int64_t age_ms(SteadyTime time, SteadyTime now) {
   return std::chrono::duration_cast<milliseconds>(now - time).count();
 }
 
-// A stamp beyond this many seconds (the year 2223) is in milliseconds, microseconds or nanoseconds.
+// A time stamp above this many seconds (the year 2223) is in milli-, micro- or nanoseconds.
 constexpr double latest_second = 8e9;
 constexpr double latest_nanosecond = latest_second * 1e9;
 
-// The seconds since 1970 of an error file, a number or a number in quotes. Nullopt: none, or one
-// that is no time.
+// The time stamp of an error file in seconds since 1970: a number, or a number in quotes. Nullopt
+// if it is missing or invalid.
 std::optional<std::int64_t> time_stamp(const nlohmann::json& object) {
   const auto found = object.find("timestamp");
   if (found == object.end()) return std::nullopt;
@@ -180,12 +180,12 @@ void from_json(const nlohmann::json& json, WorkerExit& exit) {
 }
 
 bool tells_only_of_a_lost_peer(const WorkerExit& exit) {
-  // A crash or a kill is an event of its own, whatever was printed before; abort() is how C++ code
-  // and NCCL's watchdog end on an error that they have just printed.
+  // A crash or a kill is an independent event, whatever was printed before. abort() is not: C++
+  // code and NCCL's watchdog call it for an error that they have just printed.
   const bool tells_an_error =
       !exit.exception.empty() || (exit.error_file && !exit.error_file->message.empty());
   if (!tells_an_error && exit.signal != 0 && exit.signal != SIGABRT) return false;
-  return says(exit, mentions_a_lost_peer);
+  return final_error_matches(exit, mentions_a_lost_peer);
 }
 
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits) {
@@ -211,7 +211,7 @@ std::vector<const WorkerExit*> absent_from_a_collective(const std::vector<Worker
     if (exit.failed() && !exit.ours) {
       if (!tells_only_of_a_lost_peer(exit)) return {};
       ++victims;
-      timed_out = timed_out || says(exit, mentions_a_collective_timeout);
+      timed_out = timed_out || final_error_matches(exit, mentions_a_collective_timeout);
     } else if (exit.ours && exit.exception.empty() && !exit.error_file) {
       absent.push_back(&exit);
     }

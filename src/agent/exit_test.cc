@@ -55,7 +55,7 @@ TEST(Exit, KnowsAVictimByItsLastWords) {
        "refused",
        true},
       {"ConnectionRefusedError: [Errno 111] Connection refused",
-       false},  // not of the job's own mesh
+       false},  // not from the job's own connections
       {"torch.distributed.DistBackendError: NCCL error in: ../NCCLUtils.cpp:1, remote process "
        "exited "
        "or there was a network error, NCCL version 2.27",
@@ -76,7 +76,7 @@ TEST(Exit, KnowsAVictimByItsLastWords) {
   EXPECT_TRUE(tells_only_of_a_lost_peer(printing(ended(0, 0, 0, SIGABRT), "Broken pipe")));
   EXPECT_FALSE(tells_only_of_a_lost_peer(printing(ended(0, 0, 0, SIGSEGV), "Broken pipe")));
   EXPECT_FALSE(tells_only_of_a_lost_peer(ended(0, 0, 1)));
-  // An error of its own outweighs what the lines around it say.
+  // The worker's own error outweighs the lines around it.
   EXPECT_FALSE(tells_only_of_a_lost_peer(saying(printing(ended(0, 0, 1), "Broken pipe"), "E: x")));
   EXPECT_FALSE(tells_only_of_a_lost_peer(recording(saying(ended(0, 0, 1), gloo_lost), "E: x", 0)));
 }
@@ -168,7 +168,7 @@ TEST(Exit, TravelsAsJson) {
   EXPECT_EQ(received.last_output, sent.last_output);
   EXPECT_EQ(received.kernel_evidence, sent.kernel_evidence);
   EXPECT_EQ(received.error_file->message, "E: x");
-  // Ages in whole milliseconds, and the time that this test takes.
+  // Allows for ages in whole milliseconds and for the duration of this test.
   EXPECT_LT(received.ended - sent.ended, milliseconds(5000));
   EXPECT_EQ(std::chrono::round<milliseconds>(received.ended - *received.error_file->raised).count(),
             5);
@@ -200,11 +200,11 @@ TEST(Exit, ReadsErrorFiles) {
   ASSERT_TRUE(plain);
   EXPECT_EQ(plain->message, "boom");
   EXPECT_TRUE(plain->raised);
-  // A clock that was set meanwhile cannot move the error before the start or after now.
+  // A clock change cannot move the error before the start or after the present.
   const auto early = parse(R"({"message":"boom","timestamp":1})", now);
   EXPECT_EQ(*early->raised, start);
 
-  // Milliseconds and nanoseconds are known by their size; what is no time at all is left out.
+  // The size shows milliseconds and nanoseconds; an invalid time is left out.
   for (const char* zeros : {"000", "000000", "000000000"}) {
     const auto fine = parse(R"({"message":"boom","timestamp":)" + stamp + zeros + "}", now);
     ASSERT_TRUE(fine && fine->raised) << zeros;

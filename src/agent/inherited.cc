@@ -14,7 +14,7 @@ namespace toprun::agent {
 namespace {
 
 int read_affinity(std::array<std::byte, Inherited::max_cpus / 8>& mask) {
-  // The system call, unlike the C function, tells how many bytes the kernel's masks have.
+  // The system call, unlike the C function, returns the size of the kernel's masks in bytes.
   const long bytes = ::syscall(SYS_sched_getaffinity, 0, mask.size(), mask.data());
   return bytes > 0 ? static_cast<int>(bytes) : Inherited::no_affinity;
 }
@@ -75,14 +75,14 @@ void Inherited::restore() const {
   for (int number = 1; number < signals; ++number) {
     struct sigaction action {};
     action.sa_handler = ignored[static_cast<std::size_t>(number)] ? SIG_IGN : SIG_DFL;
-    ::sigaction(number, &action, nullptr);  // refused for SIGKILL, SIGSTOP and glibc's own two
+    ::sigaction(number, &action, nullptr);  // fails for SIGKILL, SIGSTOP and glibc's own two
   }
   ::umask(umask);
   for (unsigned i = 0; i < RLIM_NLIMITS; ++i) {
     ::setrlimit(static_cast<__rlimit_resource>(i), &limits[i]);
   }
-  // Only if it was changed: a process that once asked for an affinity, be it the one that it has,
-  // keeps to it when its cpuset grows.
+  // Restored only if changed: a process that has ever set its affinity, even to the same CPUs, does
+  // not get the new CPUs when its cpuset grows.
   std::array<std::byte, max_cpus / 8> now{};
   const int now_bytes = read_affinity(now);
   if (affinity_bytes != no_affinity && now_bytes == affinity_bytes &&
@@ -92,8 +92,8 @@ void Inherited::restore() const {
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
 }
 
-// Bytes stand for the kernel's words on little-endian machines only, the ones that toprun is built
-// for; the mask is padded to whole words.
+// Bytes equal the kernel's words only on little-endian machines, the only ones that toprun
+// supports; the mask is padded to whole words.
 std::vector<std::byte> affinity_mask(const std::vector<int>& cpus) {
   constexpr std::size_t word = sizeof(unsigned long);
   std::vector<std::byte> mask;

@@ -12,35 +12,35 @@
 
 namespace toprun::agent {
 
-// What toprun itself inherited and workers get back: signal mask and dispositions, umask, resource
-// limits, CPU affinity. Taken once at the start of main, before anything is changed and while there
-// is one thread only.
+// Process attributes that toprun inherited and gives back to workers: signal mask and dispositions,
+// umask, resource limits, CPU affinity. Captured at the start of main, before any change and while
+// there is only one thread.
 struct Inherited {
   static constexpr int signals = 65;     // numbers 1…64; 0 is unused
   static constexpr int max_cpus = 8192;  // the kernel's own upper limit on x86-64 and arm64
-  static constexpr int no_affinity = 0;  // affinity_bytes where the kernel did not tell
+  static constexpr int no_affinity = 0;  // affinity_bytes if the kernel returned none
 
   sigset_t mask{};
-  std::bitset<signals> ignored;  // SIG_IGN, as under nohup; all others were at SIG_DFL
+  std::bitset<signals> ignored;  // SIG_IGN, as under nohup; all others have SIG_DFL
   mode_t umask = 022;
   std::array<rlimit, RLIM_NLIMITS> limits{};
   std::array<std::byte, max_cpus / 8> affinity{};
   int affinity_bytes = no_affinity;
   std::vector<int> descriptors;  // above 2, such as an engine's connection to its task
 
-  // The CPUs of the affinity, ascending.
+  // The CPUs in the affinity mask, ascending.
   std::vector<int> cpus() const;
 
-  // Opens /dev/null for each of the descriptors 0…2 that is closed, so that none of our own can
-  // ever become a worker's stdin, stdout or stderr by accident; then reads the rest.
+  // Opens /dev/null for each closed descriptor of 0…2, so that no descriptor of our own becomes a
+  // worker's stdin, stdout or stderr; then reads the attributes.
   static Inherited capture();
 
-  // Puts back everything in the calling process, which is about to exec. Async-signal-safe: for the
-  // child of a fork. The signal mask comes last.
+  // Restores all attributes in the calling process, which will then exec. Async-signal-safe, for
+  // the child of a fork. It restores the signal mask last.
   void restore() const;
 };
 
-// A mask as sched_setaffinity(2) takes it.
+// A CPU mask in the format of sched_setaffinity(2).
 std::vector<std::byte> affinity_mask(const std::vector<int>& cpus);
 
 }  // namespace toprun::agent

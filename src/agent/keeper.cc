@@ -30,13 +30,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// The keeper looks up this often. More than this between two looks is time in which the keeper
+// The keeper checks the agent this often. A longer time between two checks means that the keeper
 // itself did not run.
-constexpr milliseconds look_interval{1000};
+constexpr milliseconds check_interval{1000};
 constexpr milliseconds kill_interval{5};
 constexpr std::chrono::seconds unkillable_limit{15};
 constexpr std::chrono::seconds removal_limit{2};
-constexpr milliseconds removal_look_interval{1};
+constexpr milliseconds removal_check_interval{1};
 
 struct Shared {
   char folder[PATH_MAX];      // written by the agent, read by the keeper after the agent's death
@@ -46,14 +46,14 @@ struct Shared {
 };
 static_assert(std::atomic<bool>::is_always_lock_free);
 Shared* shared = nullptr;
-std::string death;
+std::string death_text;
 
 bool is_ignored(int signal) {
   struct sigaction action {};
   return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// A blocked signal is delivered to a signalfd even if its disposition is to be ignored.
+// A signalfd receives a blocked signal even if its disposition is to be ignored.
 sigset_t forwarded_signals(std::span<const int> named) {
   sigset_t set;
   ::sigemptyset(&set);
@@ -65,7 +65,7 @@ sigset_t forwarded_signals(std::span<const int> named) {
   return set;
 }
 
-// SIGTSTP alone; nothing if it is ignored.
+// SIGTSTP alone; empty if it is ignored.
 sigset_t stop_signal() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -80,18 +80,18 @@ sigset_t stop_signal() {
   ::setpgid(0, 0);
   become_subreaper();
   ::signal(SIGPIPE, SIG_IGN);
-  ::signal(SIGXFSZ, SIG_IGN);  // a log that reaches the limit on files (ulimit -f) is said in words
-  for (const int notice : {SIGUSR1, SIGUSR2}) ::signal(notice, SIG_IGN);  // nobody to pass it on to
+  ::signal(SIGXFSZ, SIG_IGN);  // a full log (ulimit -f) gives an error to report
+  for (const int notice : {SIGUSR1, SIGUSR2}) ::signal(notice, SIG_IGN);  // no workers yet
   ::signal(SIGTSTP, SIG_IGN);  // until it has a handler: only its workers are stopped
-  ::signal(SIGTTOU, SIG_IGN);  // or a terminal with `stty tostop` would stop a background group
+  ::signal(SIGTTOU, SIG_IGN);  // else a terminal with `stty tostop` would stop a background group
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
   ::_exit(agent(heartbeat_fd));
 }
 
-// In a process of its own: a file system that hangs must not keep the exit code.
+// Runs in a separate process: a hanging file system must not delay the exit code.
 void remove_in_time(const char* folder) {
   const pid_t pid = ::fork();
-  if (pid <= 0) {  // where the system gives no process, here after all
+  if (pid <= 0) {  // no process available: remove it here
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
   }
@@ -102,7 +102,7 @@ void remove_in_time(const char* folder) {
       process::signal_process(pid, SIGKILL);
       return;
     }
-    const timespec pause{0, std::chrono::nanoseconds(removal_look_interval).count()};
+    const timespec pause{0, std::chrono::nanoseconds(removal_check_interval).count()};
     ::nanosleep(&pause, nullptr);
   }
 }
@@ -128,17 +128,17 @@ class Keeper {
 
   int watch() {
     milliseconds silent{0};
-    auto last_look = steady_clock::now();
-    const milliseconds interval = std::min(look_interval, stall_limit_);
+    auto last_check = steady_clock::now();
+    const milliseconds interval = std::min(check_interval, stall_limit_);
     for (;;) {
       std::array<pollfd, 3> waiting{{{signal_fd_, POLLIN, 0},
                                      {heartbeat_fd_, POLLIN, 0},
                                      {resting_ ? -1 : stop_fd_, POLLIN, 0}}};
       ::poll(waiting.data(), waiting.size(), static_cast<int>(interval.count()));
       const auto now = steady_clock::now();
-      silent += std::min(interval, std::chrono::ceil<milliseconds>(now - last_look));
-      last_look = now;
-      if (waiting[2].revents != 0) rest(SIGTSTP);  // first: a SIGCONT may have come after poll()
+      silent += std::min(interval, std::chrono::ceil<milliseconds>(now - last_check));
+      last_check = now;
+      if (waiting[2].revents != 0) set_resting(SIGTSTP);  // first: a SIGCONT may follow poll()
       if (read_signals(); status_) return ended();
       if (read_beats()) silent = milliseconds{0};
       if (silent >= stall_limit_) return stalled();
@@ -155,7 +155,7 @@ class Keeper {
       if (concerns_agent_ && !concerns_agent_(signal, sender)) continue;
       ::sigaddset(&forwarded_, signal);
       if (signal == SIGCONT) {
-        rest(SIGCONT);
+        set_resting(SIGCONT);
       } else {
         pass_on(signal);
       }
@@ -173,16 +173,16 @@ class Keeper {
     process::signal_process(agent_, signal);
   }
 
-  // Two signals may overtake each other on their way through the agent; what is shared can't.
-  void rest(int signal) {
+  // The agent may handle the two signals in the wrong order; the shared flag shows the last one.
+  void set_resting(int signal) {
     resting_ = signal == SIGTSTP;
     if (shared != nullptr) shared->resting = resting_;
     process::signal_process(agent_, signal);
   }
 
-  // The SIGTSTP has been left pending until now. A SIGCONT that came meanwhile has discarded it, as
-  // the kernel does with every stop signal: so none is ever overlooked. In an orphaned process
-  // group, where no shell would let us go on, it has no effect on us.
+  // Lets the pending SIGTSTP take effect. If a SIGCONT came meanwhile, the kernel has discarded the
+  // SIGTSTP, as it does with every stop signal, so no SIGCONT is missed. In an orphaned process
+  // group, which no shell would continue, the SIGTSTP does not stop us.
   void stop() {
     const sigset_t stop = stop_signal();
     ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);
@@ -199,7 +199,7 @@ class Keeper {
       at_rest |= std::memchr(beats, beat_of_rest, static_cast<std::size_t>(n)) != nullptr;
       takes_queued_ |= std::memchr(beats, beat_of_queue, static_cast<std::size_t>(n)) != nullptr;
     }
-    if (n == 0) heartbeat_fd_ = -1;  // closed; poll() leaves out a negative descriptor
+    if (n == 0) heartbeat_fd_ = -1;  // closed; poll() ignores a negative descriptor
     if (at_rest && resting_) stop();
     return any;
   }
@@ -211,28 +211,28 @@ class Keeper {
     }
     const int signal = WTERMSIG(*status_);
     clear();
-    // Our own signal came before the agent was ready to handle it.
+    // A forwarded signal killed the agent before it could handle it.
     if (::sigismember(&forwarded_, signal) == 1) return 128 + signal;
-    death = fmt::format(
+    death_text = fmt::format(
         "the agent (pid {}) was killed by signal {} ({}), so all its ranks were killed{}", agent_,
         signal, ::strsignal(signal),
         signal == SIGKILL ? "; if nobody did that, look for the out-of-memory killer in dmesg"
                           : "");
-    say(death);
+    say(death_text);
     return exit_failure;
   }
 
   int stalled() {
     clear();
-    death = fmt::format(
+    death_text = fmt::format(
         "the agent (pid {}) gave no sign of life for {}, so it and all its ranks were "
         "killed; was it stopped by a signal or a debugger?",
         agent_, duration_text(stall_limit_));
-    say(death);
+    say(death_text);
     return exit_failure;
   }
 
-  // Kills until the kernel says that no child is left: orphans of any depth become ours.
+  // Kills until the kernel reports no child; orphans of any depth become our children.
   void clear() {
     const auto deadline = steady_clock::now() + unkillable_limit;
     while (steady_clock::now() < deadline) {
@@ -256,8 +256,8 @@ class Keeper {
   const SignalFilter& concerns_agent_;
   sigset_t forwarded_;
   bool takes_queued_ = false;
-  bool resting_ = false;       // a SIGTSTP was passed on, and no SIGCONT since
-  std::optional<int> status_;  // the agent's, once it has ended
+  bool resting_ = false;       // SIGTSTP was forwarded, and no SIGCONT since
+  std::optional<int> status_;  // the agent's wait status once it has ended
 };
 
 }  // namespace
@@ -325,7 +325,7 @@ void tell_keeper_of_joining() {
 }
 
 std::string death_before_joining() {
-  return shared != nullptr && shared->joined ? std::string() : death;
+  return shared != nullptr && shared->joined ? std::string() : death_text;
 }
 
 void tell_keeper_of_silence() {

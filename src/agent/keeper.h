@@ -11,62 +11,64 @@
 
 namespace toprun::agent {
 
-// The agent writes a byte to the heartbeat pipe several times in this span and counts as stalled
-// after so long without one. Time in which the keeper itself did not run
-// (Ctrl-Z, a suspended or frozen machine) does not count.
+// The agent writes a byte to the heartbeat pipe several times in this span; without a byte for the
+// whole span it counts as stalled. Time in which the keeper itself did not run (Ctrl-Z, a suspended
+// or frozen machine) does not count.
 inline constexpr std::chrono::milliseconds keeper_stall_limit{10'000};
 
-// The byte by which the agent says that its workers are stopped, as SIGTSTP asked for; any other
-// only says that it lives.
+// The heartbeat byte that reports that SIGTSTP has stopped the agent's workers. Any byte shows that
+// the agent lives.
 inline constexpr char beat_of_rest = 's';
-// … that it takes signals by queued_signal() from now on.
+// The heartbeat byte that reports that the agent now accepts queued_signal().
 inline constexpr char beat_of_queue = 'q';
 
-// By this real-time signal, with the number in its value, the keeper passes a signal on: two of one
-// ordinary number become one, and an engine may send the agent the same at the same moment.
+// The real-time signal that forwards a signal, with the number in its value. Two pending ordinary
+// signals of one number merge, and an engine may send the agent the same signal at the same
+// moment.
 int queued_signal();
 
-// Whether the agent is to hear of a signal that this process sent. Empty: of all.
+// Whether to forward a signal from this sender to the agent. An empty filter forwards all signals.
 using SignalFilter = std::function<bool(int signal, pid_t sender)>;
 
-// Runs `agent` in a child process and keeps watch over it from this one, the keeper: a subreaper
-// with one thread and no network, which
+// Runs `agent` in a child process and supervises it from this process, the keeper. The keeper is a
+// subreaper with one thread and no network. It
 //
 // - forwards SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH (which only the terminal's foreground group gets)
 //   and `named_signals`, and SIGINT, SIGHUP, SIGQUIT unless they are inherited as ignored (nohup, a
-//   shell's background job), as far as `concerns_agent` lets them pass. The agent leads a process
-//   group of its own, so that a terminal's Ctrl-C reaches it once;
+//   shell's background job), unless `concerns_agent` rejects them. The agent leads its own process
+//   group, so that a terminal's Ctrl-C reaches it only once;
 // - on SIGTSTP (Ctrl-Z) has the agent stop its workers and then stops itself, so that a shell sees
-//   a stopped job (in an orphaned process group, which no shell looks after, only the workers
-//   stop); the agent lives on and its beats with it. On SIGCONT all go on;
-// - when the agent dies or stalls, kills and reaps everything below it, removes what
-//   keeper_removes() named and says so;
-// - dies itself only by SIGKILL: then the agent gets SIGTERM.
+//   a stopped job (in an orphaned process group, which no shell supervises, only the workers
+//   stop); the agent and its heartbeats continue. On SIGCONT all continue;
+// - when the agent dies or stalls, kills and reaps everything below it, removes the folder that
+//   keeper_removes() named and reports it;
+// - itself dies only by SIGKILL: then the agent gets SIGTERM.
 //
-// Call it from a process with one thread, once. `agent` runs with SIGPIPE, SIGXFSZ and SIGTTOU
+// Call it once, from a process with one thread. `agent` runs with SIGPIPE, SIGXFSZ and SIGTTOU
 // ignored and gets the non-blocking write end of the heartbeat pipe; a full pipe is no error.
-// Returns its exit code, or exit_failure if it died or stalled, or 128 + n if a signal that was
-// passed on killed it.
+// Returns its exit code, or exit_failure if it died or stalled, or 128 + n if a forwarded signal
+// killed it.
 int keep(const std::function<int(int heartbeat_fd)>& agent,
          std::chrono::milliseconds stall_limit = keeper_stall_limit,
          std::span<const int> named_signals = {}, const SignalFilter& concerns_agent = {});
 
-// From inside `agent`: names the one folder that the keeper removes, with all in it, if the agent
-// cannot do it any more. Empty: none. Without a keeper it does nothing.
+// Called by `agent`: names the one folder that the keeper removes with its contents if the agent
+// cannot do it any more. Empty: none. Without a keeper it has no effect.
 void keeper_removes(const std::string& folder);
 
-// From inside `agent`, at a SIGTSTP or SIGCONT: whether SIGTSTP was the later of the two, which the
-// order in which the agent takes them does not tell. Without a keeper: false.
+// Called by `agent` at a SIGTSTP or SIGCONT: whether SIGTSTP came last. The agent may handle the
+// two in the other order. Without a keeper: false.
 bool keeper_rests();
 
-// From inside `agent`: the others know of it, and so of its end.
+// Called by `agent`: other agents know of it now, so they will notice its end.
 void tell_keeper_of_joining();
-// After keep(): how the agent died before that, in words; empty if it ended by itself, or later.
+// Called after keep(): how the agent died before it joined, in words; empty if it ended by itself
+// or died later.
 std::string death_before_joining();
 
-// From inside `agent`: nobody that it knows tells it any more how the run goes on.
+// Called by `agent`: it has lost all agents that could report how the run continues.
 void tell_keeper_of_silence();
-// After keep(): whether the agent said so.
+// Called after keep(): whether the agent called tell_keeper_of_silence().
 bool agent_told_of_silence();
 
 }  // namespace toprun::agent

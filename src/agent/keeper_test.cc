@@ -24,11 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr auto patience = 30s;
+constexpr auto test_limit = 30s;
 
 template <class Condition>
 bool eventually(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + test_limit;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     ::usleep(2000);
@@ -36,13 +36,13 @@ bool eventually(Condition condition) {
   return true;
 }
 
-// A zombie counts as gone: who reaps it is not under test.
+// Whether the process runs; a zombie does not, because this test does not check its reaping.
 bool runs(pid_t pid) {
   const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
   return stat && stat->find(") Z ") == std::string::npos;
 }
 
-// One worker with a grandchild in a session of its own; SIGTERM stops them.
+// Runs a worker with a grandchild in a separate session; SIGTERM stops them.
 int agent_with_workers(int heartbeat_fd, const Inherited& inherited, const std::string& root) {
   boost::asio::io_context io;
   WorkerPlan plan;
@@ -75,7 +75,7 @@ int agent_with_workers(int heartbeat_fd, const Inherited& inherited, const std::
   return exit_code;
 }
 
-// Runs a keeper in a child process, as main does.
+// Runs a keeper in a child process, like main.
 class KeeperTest : public testing::Test {
  protected:
   void TearDown() override {
@@ -104,7 +104,7 @@ class KeeperTest : public testing::Test {
     }
   }
   std::string text(const std::string& name) const { return read_file(root_ / name).value_or(""); }
-  // The keeper's exit code, 128 + n for its signal.
+  // The keeper's exit code, or 128 + n if signal n ended it.
   int await_keeper() {
     int status = 0;
     EXPECT_TRUE(eventually([&] { return ::waitpid(keeper_, &status, WNOHANG) == keeper_; }));
@@ -193,7 +193,7 @@ TEST_F(KeeperTest, AStoppedAgentIsAStall) {
 
 TEST_F(KeeperTest, ItsOwnAbsenceIsNoStall) {
   keep_workers(3000ms);
-  // Both are stopped for longer than the limit, as a frozen machine is.
+  // Stops both for longer than the limit, like a frozen machine.
   ::kill(keeper_, SIGSTOP);
   ::kill(pids_["agent"], SIGSTOP);
   ::usleep(3'500'000);

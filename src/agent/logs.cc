@@ -8,9 +8,9 @@
 namespace toprun::agent {
 namespace {
 
-constexpr std::size_t longest_run_id = 128;  // of a file name's 255 bytes
+constexpr std::size_t longest_run_id = 128;  // a file name has at most 255 bytes
 
-// The run id as a part of a file name.
+// Converts the run id to a part of a file name.
 std::string file_name_of(std::string run_id) {
   for (char& c : run_id) {
     if (c == '/' || c == '\0') c = '_';
@@ -32,7 +32,7 @@ Result<Logs> Logs::create(const std::optional<std::string>& log_dir, const std::
                  "name a folder that can be written with --log-dir");
   };
   std::error_code failed;
-  // Workers may change their folder, so the path of their error file must not depend on it.
+  // Made absolute, because workers may change their working folder.
   const std::filesystem::path parent = std::filesystem::absolute(*log_dir, failed);
   if (!failed) std::filesystem::create_directories(parent, failed);
   if (failed) return unwritable(failed.value());

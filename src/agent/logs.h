@@ -8,7 +8,7 @@
 
 namespace toprun::agent {
 
-// The files of one worker in one attempt. A path is empty where there is no such file.
+// The files of one worker in one attempt. An empty path means that there is no such file.
 struct WorkerFiles {
   std::string stdout_log = {};
   std::string stderr_log = {};
@@ -18,30 +18,30 @@ struct WorkerFiles {
 // The folder of one agent's logs, in torchrun's layout:
 //   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
 //                                            /{filtered_stdout.log,filtered_stderr.log}
-// Each run makes a private folder of its own and each attempt one inside: nothing earlier changes.
-// Without a log_dir it is a temporary folder for error files only, error_<attempt>_<local
-// rank>.json, with none inside (each costs 0.2 ms to make and remove). It goes with the object, or
-// with the keeper if the agent is killed.
+// Each run creates its own private folder and in it one folder per attempt, so earlier files never
+// change. Without a log_dir it is a temporary folder for error files only, error_<attempt>_<local
+// rank>.json, without subfolders (each costs 0.2 ms to create and remove). The object removes the
+// temporary folder, or the keeper if the agent is killed.
 class Logs {
  public:
-  // `log_dir` and its parents are made if missing. `environment` tells where temporary files go
-  // (TMPDIR); if nothing there can be written, workers have no error files.
+  // Creates `log_dir` and its parents if missing. `environment` determines the temporary folder
+  // (TMPDIR); if it is not writable, workers have no error files.
   static Result<Logs> create(const std::optional<std::string>& log_dir, const std::string& run_id,
                              const Environment& environment);
-  // In a folder that somebody else made and removes: for error files only.
+  // Uses a folder that the caller creates and removes; for error files only.
   static Result<Logs> within(std::string folder);
   Logs(Logs&& other) noexcept;
   Logs& operator=(Logs&& other) = delete;
   ~Logs();
 
-  // Where one worker's files go; what they are in is made.
+  // The paths of one worker's files; creates their folder.
   Result<WorkerFiles> worker(int attempt, int local_rank) const;
-  // The file in an attempt's folder for lines of all its workers that a filter picks; empty if no
-  // files are kept.
+  // The path of the file with the lines that a filter selects from all workers of an attempt; empty
+  // if no files are kept.
   std::string filtered_log(int attempt, bool is_err) const;
-  // True if files are kept: --log-dir was given.
+  // Whether files are kept: --log-dir was given.
   bool kept() const { return kept_; }
-  // Where this agent's files are; empty if there is no folder.
+  // The folder of this agent's files; empty if there is none.
   const std::string& folder() const { return folder_; }
 
  private:

@@ -21,7 +21,7 @@ constexpr std::size_t longest_record_bytes = 8192;
 constexpr std::size_t longest_shown_bytes = 160;
 constexpr std::string_view killed = "Killed process ";
 
-// The kernel's log has the ids of the first namespace: in a container they mean other processes.
+// The kernel's log uses ids of the first namespace; in a container they name other processes.
 bool ids_are_the_kernels() {
   struct stat status {};
   return ::stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == first_pid_namespace;
@@ -62,7 +62,7 @@ std::string OomWatch::logged(pid_t pid) {
   char record[longest_record_bytes];
   for (int i = 0; log_ && i < most_records_at_once && seen_.size() < most_kept_bytes; ++i) {
     const ssize_t n = ::read(log_.get(), record, sizeof record);
-    if (n < 0 && errno == EPIPE) continue;  // records were overwritten: the next read goes on
+    if (n < 0 && errno == EPIPE) continue;  // records were overwritten: read the next one
     if (n <= 0) break;
     const std::string_view text = oom_text({record, static_cast<std::size_t>(n)});
     if (!text.empty()) seen_.append(text).push_back('\n');

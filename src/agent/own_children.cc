@@ -25,7 +25,7 @@ class OwnChildren : public Children {
       return std::unexpected(std::move(found.error()));
     }
     boost::system::error_code failed;
-    child_signal_.add(SIGCHLD, failed);  // before there is anybody to end
+    child_signal_.add(SIGCHLD, failed);  // before any child can end
     if (failed) return fail("cannot watch for SIGCHLD on " + host_, failed.message());
     become_subreaper();
     return spawn(programs, inherited_, host_, on_progress);
@@ -65,15 +65,15 @@ class OwnChildren : public Children {
   std::vector<std::string> describe_all() override { return describe_descendants(); }
 
  private:
-  // A SIGCHLD that has come already is told after unwatch() and after our end as well: its handler
-  // waits in the loop's queue, where cancel() does not find it.
+  // The handler of a SIGCHLD that has already arrived waits in the loop's queue, where cancel()
+  // does not find it. So it may run after unwatch(), and even after the destructor.
   void await() {
     child_signal_.async_wait(
         [watching = std::weak_ptr(watching_)](const boost::system::error_code& error, int) {
           const auto self = watching.lock();
           if (error || !self) return;
           (*self)->await();
-          const auto tell = (*self)->on_change;  // which may destroy it
+          const auto tell = (*self)->on_change;  // the callback may destroy *self
           if (tell) tell();
         });
   }
@@ -81,7 +81,7 @@ class OwnChildren : public Children {
   const Inherited inherited_;
   const std::string host_;
   boost::asio::signal_set child_signal_;
-  std::shared_ptr<OwnChildren*> watching_;  // from watch() to unwatch()
+  std::shared_ptr<OwnChildren*> watching_;  // set between watch() and unwatch()
 };
 
 }  // namespace

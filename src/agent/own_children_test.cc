@@ -14,7 +14,7 @@ namespace {
 
 class OwnChildrenTest : public testing::Test {
  protected:
-  // A child that has ended and is not reaped.
+  // Starts a child that ends and is not reaped.
   void SetUp() override {
     const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     Program program;
@@ -46,8 +46,8 @@ TEST_F(OwnChildrenTest, TellsOfAnEnd) {
   EXPECT_TRUE(children_->reap().childless);
 }
 
-// Once the loop has taken the SIGCHLD in, its handler stands in the queue behind what was queued
-// before and runs after that, whatever that did. `turns`: when that is, so that one of them hits.
+// Runs `action` after `turns` turns of the loop. The SIGCHLD handler waits in the loop's queue, so
+// one of the tested values runs `action` just before the handler.
 void after_turns(boost::asio::io_context& io, int turns, const std::function<void()>& action) {
   boost::asio::post(io, [&io, turns, action] {
     if (turns == 0) return action();
@@ -58,23 +58,23 @@ void after_turns(boost::asio::io_context& io, int turns, const std::function<voi
 class Queued : public OwnChildrenTest, public testing::WithParamInterface<int> {};
 
 TEST_P(Queued, IsSilentOnceNobodyWatches) {
-  std::optional<int> told;
+  std::optional<int> changes_before;
   after_turns(io_, GetParam(), [&] {
     children_->unwatch();
-    told = changes_;
+    changes_before = changes_;
   });
   io_.run_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(changes_, told);
+  EXPECT_EQ(changes_, changes_before);
 }
 
 TEST_P(Queued, IsNotTouchedAfterItsEnd) {
-  std::optional<int> told;
+  std::optional<int> changes_before;
   after_turns(io_, GetParam(), [&] {
     children_.reset();
-    told = changes_;
+    changes_before = changes_;
   });
   io_.run_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(changes_, told);
+  EXPECT_EQ(changes_, changes_before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Turns, Queued, testing::Range(0, 4));

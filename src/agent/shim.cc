@@ -54,7 +54,8 @@ class Shim {
   }
 
  private:
-  // Whatever the engine or the runtime signals means the end; ranks get signals from the agent.
+  // Any signal from the engine or the runtime ends the shim; the agent sends ranks their
+  // signals.
   void take_signal() {
     signalfd_siginfo info{};
     if (::read(signals_.get(), &info, sizeof info) != sizeof info) return;
@@ -87,13 +88,13 @@ class Shim {
       return;
     }
     try {
-      obey((*frame)->message, std::move((*frame)->descriptors));
+      execute((*frame)->message, std::move((*frame)->descriptors));
     } catch (const json::exception&) {
-      over_ = true;  // not our agent
+      over_ = true;  // it is not our agent
     }
   }
 
-  void obey(const json& message, std::vector<Fd> descriptors) {
+  void execute(const json& message, std::vector<Fd> descriptors) {
     const std::string order = message.value("order", "");
     if (order == "program") {
       keep(message, std::move(descriptors));
@@ -157,7 +158,7 @@ class Shim {
     answer({{"seen", std::move(seen)}});
   }
 
-  // The agent may not know yet that a rank has ended, and its id may be another's by now.
+  // The agent may not know yet that a rank has ended, and another process may have its id by now.
   void signal(const json& message) const {
     const auto pids = message.value("pids", std::vector<pid_t>());
     const int number = message.value("signal", 0);
@@ -188,9 +189,9 @@ class Shim {
   const Inherited inherited_;
   const Fd socket_;
   const Fd signals_;
-  std::vector<Program> programs_;  // to be started next
+  std::vector<Program> programs_;  // for the next start order
   std::vector<Fd> handed_over_;    // their descriptors
-  std::set<pid_t> unreaped_;       // of those that were started
+  std::set<pid_t> unreaped_;       // started processes that are not reaped yet
   bool over_ = false;
 };
 

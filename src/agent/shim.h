@@ -5,16 +5,16 @@
 
 namespace toprun::agent {
 
-// The first word of the command line that makes this program a shim; the second is its socket.
+// The first argument that makes this program a shim; the second is its socket's path.
 inline constexpr std::string_view shim_word = "--container-shim";
 
-// The one process of ours inside a container. It starts the ranks there, signals and reaps them,
-// all on the orders of the agent outside, who listens at `socket` and to whom it hands back how
-// each ended. Ranks write to descriptors of the agent's, so nothing they print passes through here.
+// The only process of toprun inside a container. On the orders of the agent outside, which listens
+// at `socket`, it starts the ranks, signals and reaps them, and reports how each ended. Ranks write
+// to the agent's descriptors, so their output does not pass through the shim.
 //
 //   connecting --hello--> serving --agent gone, or a signal--> killing --no process left--> ended
 //
-// Orders (agent/shim_wire.h), of which most are answered:
+// Orders (agent/shim_wire.h) and their answers:
 //   {order: "program", argv, environment, affinity} with its stdin, stdout, stderr; kept until
 //   {order: "start", host: for messages}      → {pids: […]} or {failed: […]}
 //   {order: "look", paths: […]}               → {seen: [bits of Seen]}
@@ -22,7 +22,7 @@ inline constexpr std::string_view shim_word = "--container-shim";
 //   {order: "describe"}                       → {left: […]}
 //   {order: "signal", pids: […], signal, only_handlers}   to these process groups
 //   {order: "signal_all", signal}
-// By itself it sends {ended: [[pid, status]…], childless}.
+// Unasked, it sends {ended: [[pid, status]…], childless}.
 //
 // The exit code of the process: 0, or 1 if it could not reach the agent.
 int run_shim(const std::string& socket);

@@ -9,15 +9,15 @@
 
 namespace toprun::agent {
 
-// The socket at which an agent waits for the shim of its container. It is open to one only. Its
-// file stays: it goes with the folder that was made for it.
+// The socket at which an agent waits for the shim of its container. It accepts only one. The owner
+// of the folder removes the socket file with it.
 class ShimDoor {
  public:
   static Result<ShimDoor> open(const std::string& path);
 
   int descriptor() const { return listening_.get(); }
-  // The first to come, if it is of our user, or root: in a user namespace of its own, or started by
-  // a daemon.
+  // Accepts the first connection from a process of our user or of root (the shim may run in its own
+  // user namespace, or a daemon may start it).
   Result<Fd> admit(std::chrono::milliseconds limit) const;
 
  private:

@@ -85,9 +85,9 @@ void ShimLink::unwatch() {
 
 Children::Reaped ShimLink::reap() {
   while (!lost_ && readable_within(socket_.native_handle(), std::chrono::milliseconds(0))) {
-    if (!take_news()) lose();
+    if (!receive_report()) lose();
   }
-  Reaped reaped = std::exchange(news_, {});
+  Reaped reaped = std::exchange(reports_, {});
   reaped.childless = childless_;
   return reaped;
 }
@@ -115,7 +115,7 @@ std::vector<std::string> ShimLink::describe_all() {
   return answer ? answer->get<std::vector<std::string>>() : std::vector<std::string>();
 }
 
-// A shim that takes none has hundreds of them before it: it is frozen, and its ranks with it.
+// If the socket takes no more, hundreds of unread orders wait: the shim and its ranks are frozen.
 void ShimLink::order_signal(const json& message) {
   if (!lost_ && takes_more(socket_.native_handle())) order(message);
 }
@@ -125,7 +125,7 @@ void ShimLink::order(const json& message, std::span<const int> descriptors) {
   if (!send_frame(socket_.native_handle(), message, descriptors)) lose();
 }
 
-// Sends an order and waits for its answer; what the shim says meanwhile of ranks is kept.
+// Sends an order and waits for its answer; keeps the shim's reports on ranks that come meanwhile.
 Result<json> ShimLink::ask(const json& message, const char* answer,
                            std::chrono::milliseconds limit) {
   const auto gone = [this] {
@@ -138,31 +138,31 @@ Result<json> ShimLink::ask(const json& message, const char* answer,
       lose();
       break;
     }
-    json& said = (*frame)->message;
-    if (said.contains(answer)) return std::move(said[answer]);
-    if (const auto failed = said.find("failed"); failed != said.end()) {
+    json& report = (*frame)->message;
+    if (report.contains(answer)) return std::move(report[answer]);
+    if (const auto failed = report.find("failed"); failed != report.end()) {
       return std::unexpected(Error{failed->at(0), failed->at(1), failed->at(2), failed->at(3)});
     }
-    if (!note(said)) lose();
+    if (!handle_report(report)) lose();
   }
   return gone();
 }
 
-// One frame that is no answer. False: there will be no other.
-bool ShimLink::take_news() {
+// Receives one report. False: no more will come.
+bool ShimLink::receive_report() {
   const auto frame = receive_frame(socket_.native_handle());
-  return frame && *frame && note((*frame)->message);
+  return frame && *frame && handle_report((*frame)->message);
 }
 
-// What the shim says by itself. False: it is not our shim.
-bool ShimLink::note(const json& said) {
+// Handles a report of the shim. False: it is not our shim's.
+bool ShimLink::handle_report(const json& report) {
   try {
-    for (const json& one : said.value("ended", json::array())) {
+    for (const json& one : report.value("ended", json::array())) {
       const Ended ended{one.at(0).get<pid_t>(), one.at(1).get<int>()};
       running_.erase(ended.pid);
-      news_.ended.push_back(ended);
+      reports_.ended.push_back(ended);
     }
-    childless_ = said.value("childless", false);
+    childless_ = report.value("childless", false);
     return true;
   } catch (const json::exception&) {
     return false;
@@ -174,7 +174,7 @@ void ShimLink::lose() {
   if (!running_.empty()) {
     say("container on " + host_ + ": it ended, and its ranks with it; see what the runtime said");
   }
-  for (const pid_t pid : std::exchange(running_, {})) news_.ended.push_back({pid, SIGKILL});
+  for (const pid_t pid : std::exchange(running_, {})) reports_.ended.push_back({pid, SIGKILL});
   childless_ = true;
 }
 

@@ -16,7 +16,7 @@
 
 namespace toprun::agent {
 
-// What a path is inside the container.
+// The properties of a path inside the container.
 struct Seen {
   bool exists = false;
   bool directory = false;
@@ -25,32 +25,32 @@ struct Seen {
   bool writable = false;
 };
 
-// How long a shim may take to start its ranks: a thousand forks take over 10 s on a busy machine.
+// The time limit for a shim to start its ranks: a thousand forks take over 10 s on a busy machine.
 inline constexpr std::chrono::seconds shim_start_limit{30};
-// … and to describe what does not die, which is asked on the event loop's thread.
+// The time limit for describing remaining processes, which blocks the event loop's thread.
 inline constexpr std::chrono::milliseconds shim_words_limit{300};
 
-// The shim of a container (agent/shim.h) as the agent outside speaks to it. Questions block until
-// the shim answers, for shim_frame_limit at most if nothing else is said; a shim that does not is
-// lost. So greet(), enter(), look() and start() are for a thread on which nobody waits, one call at
-// a time; the others do not wait. A shim that is gone has killed its ranks: they are then reported
-// as ended by SIGKILL.
+// The agent's connection to the shim of a container (agent/shim.h). Requests block until the shim
+// answers, at most shim_frame_limit unless stated otherwise; a shim that does not answer is lost.
+// So call enter(), look() and start() one at a time, on a thread that may block; the other methods
+// do not block. A shim that is gone has killed its ranks: they are then reported as ended by
+// SIGKILL.
 class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> {
  public:
-  // What the shim that connected to our socket says first; blocks.
+  // Receives the first message of the shim that connected to our socket; blocks.
   static Result<ShimFrame> hear_hello(const Fd& connection, const std::string& host);
   ShimLink(boost::asio::io_context& io, Fd connection, const ShimFrame& hello, std::string host);
 
-  // The environment that image and runtime give their programs.
+  // The environment that image and runtime give to programs.
   const Environment& environment() const { return environment_; }
   bool lost() const { return lost_; }
-  // The shim then kills what is left inside, and ends.
+  // Closes the connection; the shim then kills all remaining processes inside and ends.
   void close();
-  // The folder in which the ranks begin.
+  // Sets the working folder of the ranks.
   Result<void> enter(const std::string& folder);
   Result<std::vector<Seen>> look(const std::vector<std::string>& paths);
 
-  // For shim_start_limit at most.
+  // Blocks for shim_start_limit at most.
   Result<std::vector<pid_t>> start(std::vector<Program> programs) override;
   void watch() override;
   void unwatch() override;
@@ -65,16 +65,16 @@ class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> 
   void order(const nlohmann::json& message, std::span<const int> descriptors = {});
   Result<nlohmann::json> ask(const nlohmann::json& message, const char* answer,
                              std::chrono::milliseconds limit = shim_frame_limit);
-  bool take_news();
-  bool note(const nlohmann::json& said);
+  bool receive_report();
+  bool handle_report(const nlohmann::json& said);
   void lose();
   void await();
 
   const std::string host_;
   boost::asio::posix::stream_descriptor socket_;
   Environment environment_;
-  std::set<pid_t> running_;  // started and not reported as ended
-  Reaped news_;              // since the last reap()
+  std::set<pid_t> running_;  // started and not yet reported as ended
+  Reaped reports_;           // reports since the last reap()
   bool childless_ = false;
   bool watched_ = false;
   bool lost_ = false;

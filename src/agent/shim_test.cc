@@ -23,16 +23,16 @@ namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using nlohmann::json;
 
-constexpr auto patience = 30s;
+constexpr auto test_limit = 30s;
 
-// A shim in a process of its own, without a container around it.
+// Runs a shim in a separate process, without a container.
 class ShimTest : public testing::Test {
  protected:
   void SetUp() override {
     const ShimDoor door = *ShimDoor::open(root_ / "shim");
     shim_ = ::fork();
     if (shim_ == 0) ::_exit(run_shim(root_ / "shim"));
-    Fd connection = *door.admit(patience);
+    Fd connection = *door.admit(test_limit);
     const ShimFrame hello = *ShimLink::hear_hello(connection, "n1");
     link_ = std::make_shared<ShimLink>(io_, std::move(connection), hello, "n1");
   }
@@ -50,7 +50,7 @@ class ShimTest : public testing::Test {
     return pids ? pids->front() : -1;
   }
   std::string awaited_file(const std::string& name) const {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + test_limit;
     while (std::chrono::steady_clock::now() < deadline) {
       const auto text = read_file(root_ / name);
       if (text && text->ends_with('\n')) return *text;
@@ -60,7 +60,7 @@ class ShimTest : public testing::Test {
   }
   Children::Reaped awaited_end() {
     Children::Reaped all;
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + test_limit;
     while (!all.childless && std::chrono::steady_clock::now() < deadline) {
       const auto reaped = link_->reap();
       all.ended.insert(all.ended.end(), reaped.ended.begin(), reaped.ended.end());
@@ -122,7 +122,7 @@ TEST_F(ShimTest, RanksOfAShimThatWasKilledAreReportedAsKilled) {
   EXPECT_NE(again.error().line().find("does not answer"), std::string::npos);
 }
 
-// A8: the event loop's thread gives these orders.
+// A8: these orders run on the event loop's thread.
 TEST_F(ShimTest, WhatIsFrozenHoldsNobodyUp) {
   ::kill(shim_, SIGSTOP);
   const auto began = std::chrono::steady_clock::now();
@@ -166,7 +166,7 @@ TEST(ShimDoor, ItsPathMayBeTooLong) {
   EXPECT_EQ(door.error().fix, "set TMPDIR to a shorter one");
 }
 
-// What one end of a socket pair receives of what the other wrote.
+// The bytes that one end of a socket pair receives after the other wrote `bytes`.
 std::string received(const std::string& bytes) {
   int ends[2];
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);

@@ -43,7 +43,7 @@ std::vector<Fd> take_descriptors(msghdr& header) {
   return descriptors;
 }
 
-// As many bytes as asked for; 0 at the end of the stream, -1 with errno.
+// Reads the requested number of bytes; 0 at the end of the stream, -1 with errno.
 ssize_t read_all(int socket, std::span<std::uint8_t> bytes, std::vector<Fd>* descriptors) {
   std::size_t have = 0;
   while (have < bytes.size()) {
@@ -98,8 +98,8 @@ Result<void> write_all(int socket, std::span<const std::uint8_t> bytes,
   return {};
 }
 
-// What is no CBOR is no message either. Sizes that no memory has are thrown although it is told not
-// to throw.
+// Returns an invalid value if the bytes are not CBOR. The parser throws for impossibly large sizes,
+// although exceptions are turned off.
 json parsed(std::span<const std::uint8_t> bytes) {
   try {
     return json::from_cbor(bytes.begin(), bytes.end(), true, false);

@@ -1,5 +1,5 @@
-// Bytes on the socket between agent and shim: no frame may crash the one who reads it, or make it
-// take more memory than a frame may have.
+// Fuzzes the socket between agent and shim: no frame may crash its reader or make it use more
+// memory than a frame may have.
 #include <sys/socket.h>
 #include <unistd.h>
 

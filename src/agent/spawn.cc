@@ -24,11 +24,11 @@ constexpr int first_foreign_fd = 3;
 constexpr rlim_t most_fds_closed_one_by_one = 65536;
 constexpr unsigned close_range_cloexec = 4;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
 
-// What a child tells its parent when it cannot become its program, in one write: atomic on a pipe.
+// The child's report to its parent if exec fails, sent in one write: atomic on a pipe.
 struct ExecFailure {
   std::size_t program;
   int code;
-  bool unbound;  // it was its CPUs that it could not get
+  bool unbound;  // its CPU affinity could not be set
 };
 
 void close_the_rest_on_exec() {
@@ -41,21 +41,21 @@ void close_the_rest_on_exec() {
   for (int fd = first_foreign_fd; fd < end; ++fd) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-// Made before the fork: the child must not allocate.
+// Built before the fork, because the child must not allocate.
 struct Prepared {
   const Program* program;
   std::vector<char*> argv;
   std::vector<char*> envp;
 };
 
-// The child, with all signals blocked. Async-signal-safe calls only: another thread may have held
-// any lock at the time of the fork.
-[[noreturn]] void become(const Prepared& prepared, std::size_t index, const Inherited& inherited,
-                         pid_t parent, int failure_fd) {
+// Runs in the child, with all signals blocked. Async-signal-safe calls only: another thread may
+// have held any lock at the time of the fork.
+[[noreturn]] void exec_child(const Prepared& prepared, std::size_t index,
+                             const Inherited& inherited, pid_t parent, int failure_fd) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(exec_failed);  // it died before the call above
+  if (::getppid() != parent) ::_exit(exec_failed);  // the parent died before the call above
   ::setsid();
-  // The three are at 3 or above (Inherited::capture sees to it), so none overwrites another.
+  // The three are at 3 or above (Inherited::capture ensures it), so none overwrites another.
   ::dup2(prepared.program->stdin_fd, STDIN_FILENO);
   ::dup2(prepared.program->stdout_fd, STDOUT_FILENO);
   ::dup2(prepared.program->stderr_fd, STDERR_FILENO);
@@ -72,12 +72,12 @@ struct Prepared {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all,
-                nullptr);  // a parent that no longer listens must not mean SIGPIPE
+                nullptr);  // avoids SIGPIPE if the parent no longer reads
   [[maybe_unused]] const ssize_t written = ::write(failure_fd, &failure, sizeof failure);
   ::_exit(exec_failed);
 }
 
-// The first failure that a child reports, null once all have become their programs.
+// The first failure that a child reports, null once all have executed their programs.
 std::optional<ExecFailure> await_exec(int fd) {
   const auto deadline = std::chrono::steady_clock::now() + exec_limit;
   for (;;) {
@@ -206,13 +206,13 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
   const Fd failures(ends[0]);
   Fd failure_writer(ends[1]);
 
-  // A handler of ours must not run in a child: it would write to a pipe that both share.
+  // Our signal handlers must not run in a child: they would write to a pipe that both share.
   const BlockedSignals blocked;
   const pid_t parent = ::getpid();
   std::vector<pid_t> pids;
   for (std::size_t i = 0; i < prepared.size(); ++i) {
     const pid_t pid = ::fork();
-    if (pid == 0) become(prepared[i], i, inherited, parent, failure_writer.get());
+    if (pid == 0) exec_child(prepared[i], i, inherited, parent, failure_writer.get());
     if (pid < 0) {
       const int code = errno;
       kill_and_reap(pids);

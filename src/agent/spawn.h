@@ -15,42 +15,43 @@
 
 namespace toprun::agent {
 
-// How long start-up waits for the kernel to load all programs. One that takes longer, from a file
-// system that hangs, counts as started; should it fail after all, it exits with `exec_failed`.
+// How long start-up waits for the kernel to load all programs. A slower one, from a hanging file
+// system, counts as started; if it fails later, it exits with `exec_failed`.
 inline constexpr std::chrono::seconds exec_limit{1};
 inline constexpr int exec_failed = 127;
 
-// A program to start in a session and process group of its own, which gets SIGKILL when the thread
-// that started it ends.
+// A program to start in its own session and process group; it gets SIGKILL when the thread that
+// started it ends.
 struct Program {
-  std::string path = {};  // as find_programs() gives it, where it is not there already
+  std::string path = {};  // the result of find_programs(), if already known
   std::vector<std::string> argv;
   std::vector<std::string> environment;  // NAME=VALUE
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
-  std::vector<std::byte> affinity = {};  // as sched_setaffinity(2) takes it; empty: as inherited
-  std::vector<int> kept_fds = {};        // besides the three
+  std::vector<std::byte> affinity =
+      {};                          // in the format of sched_setaffinity(2); empty: as inherited
+  std::vector<int> kept_fds = {};  // kept open besides the three
 };
 
-// Looks programs up for workers; what was looked up last is not looked up again.
+// Looks up programs for workers and caches the last result.
 class ProgramSearch {
  public:
   // Errors name `host`.
   explicit ProgramSearch(std::string host) : host_(std::move(host)) {}
-  // The file that execvp would run for `name`: itself if it has a slash, else the first executable
-  // file of that name in `path_variable`.
+  // The file that execvp would run for `name`: the name itself if it contains a slash, else the
+  // first executable file of that name in `path_variable`.
   Result<std::string> find(const std::string& name, const std::string& path_variable);
 
  private:
   std::string host_, name_, path_variable_, found_;
 };
 
-// Sets each program's path, by its argv[0] and its own PATH.
+// Sets each program's path from its argv[0] and its own PATH.
 Result<void> find_programs(std::span<Program> programs, const std::string& host);
 
-// Starts all or none and returns their process ids in order; none is left if one could not be
-// started. Of our descriptors they keep only those named. The error names program and `host`.
+// Starts all programs or none and returns their process ids in order; if one cannot be started, the
+// others are killed. They keep only the named descriptors. The error names the program and `host`.
 // Safe in a process with several threads.
 Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inherited& inherited,
                                  const std::string& host,

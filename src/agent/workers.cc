@@ -24,18 +24,18 @@ using boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// While what is left is being killed, how often to look for processes that were forked meanwhile.
+// While killing, the interval of the search for newly forked processes.
 constexpr milliseconds kill_interval{20};
-// A dead worker whose last output finds no room on the console is reported after this all the same.
+// A dead worker whose last output is blocked by the console is reported after this time anyway.
 constexpr milliseconds blocked_output_limit{50};
-// Longer than children may take by their own limits.
+// Longer than the children's own time limits.
 constexpr std::chrono::minutes start_limit{1};
-// How long an outsider may hold a pipe after all our processes are gone.
+// How long another process may hold a pipe after all our processes are gone.
 constexpr milliseconds held_pipe_limit{200};
-// Destruction waits so long for what it killed.
+// How long the destructor waits for the processes that it killed.
 constexpr milliseconds destruction_limit{2000};
 constexpr std::size_t longest_error_file_bytes = 1u << 20;
-// Where a file server hangs, a worker is reported without its error file after this.
+// A worker whose error file cannot be read (a hanging file server) is reported after this time.
 constexpr milliseconds error_file_limit{2000};
 
 enum class Phase { idle, running, leaving, flushing, gone };
@@ -44,7 +44,7 @@ struct Worker {
   WorkerPlan plan;
   pid_t pid = 0;
   bool alive = false;
-  bool reported = false;  // or described, and reported once its error file is read
+  bool reported = false;  // or described, to be reported once its error file is read
   WorkerExit exit;
 };
 
@@ -88,7 +88,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   OomWatch oom;
   Phase phase = Phase::idle;
   bool stopping = false;
-  bool killing = false;  // the time for SIGTERM is over
+  bool killing = false;  // the grace period after SIGTERM is over
   SteadyTime started{};
   SteadyTime stopped_at{};
   SteadyTime kill_at = SteadyTime::max();
@@ -97,11 +97,11 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   boost::asio::steady_timer report_timer;
   boost::asio::steady_timer flush_timer;
   Pool files;
-  std::set<std::size_t> awaiting_files;  // workers that are reported when theirs is read
+  std::set<std::size_t> awaiting_files;  // workers whose report waits for their error file
   boost::asio::steady_timer files_timer;
-  bool flushed = false;  // gone, but for those
+  bool flushed = false;  // all done except for those
 
-  // What children are started with, while they are.
+  // The resources of start(), kept while it runs.
   struct Launch {
     Fd null;
     std::vector<output::Output::Ends> ends;
@@ -129,7 +129,7 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   void on_gone();
   void destroy();
 
-  // A timer's or signal's handler that does nothing once this is destroyed or it was cancelled.
+  // A timer or signal handler that does nothing once this is destroyed or the handler cancelled.
   auto guarded(void (Impl::*member)()) {
     return [weak = weak_from_this(), member](const error_code& error, auto...) {
       const auto self = weak.lock();
@@ -158,7 +158,8 @@ Result<Workers::Impl::Launch> Workers::Impl::prepare() {
   const bool needs_null = std::any_of(workers.begin(), workers.end(), [](const Worker& worker) {
     return !worker.plan.inherit_stdin;
   });
-  Launch launch;  // an empty root has no /dev/null, and where stdin is inherited nobody misses it
+  Launch
+      launch;  // without a launch: an empty root has no /dev/null, and inherited stdin needs none
   if (needs_null) {
     launch.null = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (!launch.null) return fail_errno("cannot open /dev/null on " + host);
@@ -202,7 +203,7 @@ void Workers::Impl::stop(milliseconds grace) {
   if (phase == Phase::idle || phase == Phase::gone) return;
   const auto self = shared_from_this();  // a callback may destroy the owner
   if (!stopping) {
-    // Whoever ended before our signal ended by itself, and what it had shown is its own error.
+    // A worker that ended before our signal ended by itself, and its output shows its own error.
     reap();
     stopping = true;
     stopped_at = steady_clock::now();
@@ -213,7 +214,7 @@ void Workers::Impl::stop(milliseconds grace) {
       workers[i].exit.ours = true;
     }
     signal_groups(SIGTERM);
-    signal_groups(SIGCONT);  // a stopped process could not act on it
+    signal_groups(SIGCONT);  // a stopped process could not act on the signal
     on_children();
   }
   if (phase == Phase::flushing) return set_flush_limit();
@@ -229,7 +230,7 @@ void Workers::Impl::on_children() {
   if ((phase == Phase::running || phase == Phase::leaving) && childless) flush();
 }
 
-// Collects every child that ended, adopted ones included. True if no child is left at all.
+// Reaps every child that ended, adopted ones included. True if no child is left.
 bool Workers::Impl::reap() {
   const Children::Reaped reaped = children->reap();
   for (const auto& [pid, status] : reaped.ended) {
@@ -295,14 +296,14 @@ void Workers::Impl::read_error_file_of(std::size_t index) {
         const auto self = weak.lock();
         if (!self || self->awaiting_files.erase(index) == 0) return;
         WorkerExit& exit = self->workers[index].exit;
-        // What it raised on our signal says nothing about the cause.
+        // An exception raised after our signal is no evidence of the cause.
         const bool late =
             exit.ours && file && file->raised.value_or(self->stopped_at) >= self->stopped_at;
         if (!late) exit.error_file = std::move(file);
         if (self->observer.exited) self->observer.exited(exit);
         if (self->flushed && self->awaiting_files.empty()) self->on_gone();
       });
-  if (awaiting_files.size() > 1) return;  // the timer runs
+  if (awaiting_files.size() > 1) return;  // the timer already runs
   files_timer.expires_after(error_file_limit);
   files_timer.async_wait(guarded(&Impl::give_up_on_files));
 }
@@ -317,7 +318,7 @@ void Workers::Impl::give_up_on_files() {
   if (flushed) on_gone();
 }
 
-// The workers have ended, but not all that they started.
+// Ends the processes that the workers left behind.
 void Workers::Impl::leave() {
   phase = Phase::leaving;
   if (!killing) children->signal_all(SIGTERM);
@@ -375,7 +376,7 @@ void Workers::Impl::flush() {
   });
 }
 
-// Nobody waits for a stuck console once the job was told to stop.
+// A blocked console must not delay the end after stop().
 void Workers::Impl::set_flush_limit() {
   if (phase == Phase::gone) return;
   flush_timer.expires_after(flush_limit);

@@ -21,24 +21,23 @@ namespace toprun::agent {
 struct WorkerPlan {
   int rank = 0;
   int local_rank = 0;
-  std::vector<std::string>
-      argv;                  // argv[0] is searched in the environment's PATH if it has no slash
-  Environment environment;   // complete
-  std::string program = {};  // the file that argv[0] means there, where it was looked up by then
+  std::vector<std::string> argv;  // searched in the environment's PATH if it has no slash
+  Environment environment;        // complete
+  std::string program = {};       // the file that argv[0] resolves to, if already known
   output::StreamPlan out;
   output::StreamPlan err;
-  std::string error_file;      // TORCHELASTIC_ERROR_FILE, read when the worker failed; may be empty
+  std::string error_file;  // TORCHELASTIC_ERROR_FILE, read after the worker failed; may be empty
   bool inherit_stdin = false;  // else /dev/null
   std::vector<int> kept_fds;   // besides stdin, stdout and stderr
-  std::vector<int> cpus;       // that it is bound to; empty: the inherited ones
+  std::vector<int> cpus;       // CPU binding; empty: the inherited CPUs
 };
 
-// Processes that workers left behind when the last of them ended get SIGTERM and so long to go.
+// The time between SIGTERM and SIGKILL for processes that workers left behind.
 inline constexpr std::chrono::seconds leftover_grace{2};
-// Nothing that got SIGKILL so long ago will ever die (a driver or file server that hangs): it is
-// named and given up.
+// A process that survives SIGKILL for so long will never die (a driver or file server hangs): it is
+// reported and given up.
 inline constexpr std::chrono::seconds unkillable_limit{15};
-// Once stop() was called, a console that takes nothing holds up the end so long at most.
+// After stop(), a blocked console delays the end by at most this.
 inline constexpr std::chrono::seconds flush_limit{2};
 
 // The workers of one node for one attempt.
@@ -47,39 +46,42 @@ inline constexpr std::chrono::seconds flush_limit{2};
 //                        \------------- stop() -------^                                  |
 //                                                             output written: gone <-----+
 //
-// Each worker leads a session and process group of its own. start() must be called on the thread
-// that outlives the workers (PDEATHSIG fires when the forking thread ends). From start() to `gone`
-// all of `children` are taken for a worker or what one left behind, reaped and at the end killed:
-// start no other there. All callbacks come from the io_context's thread and may destroy the object.
+// Each worker leads its own session and process group. Call start() on a thread that outlives the
+// workers (PDEATHSIG fires when the forking thread ends). From start() to `gone` every child in
+// `children` counts as a worker or its descendant, and is reaped and finally killed: start no other
+// child there. All callbacks come from the io_context's thread and may destroy the object.
 class Workers {
  public:
   struct Observer {
-    std::function<void(const WorkerExit&)> exited;  // once per worker, all that it printed read
+    std::function<void(const WorkerExit&)>
+        exited;                  // once per worker, after all its output was read
     std::function<void()> gone;  // all exited, no descendant left, output written
   };
 
   Workers(boost::asio::io_context& io, std::shared_ptr<Children> children, std::string host,
           std::vector<WorkerPlan> plans, Observer observer, output::OutputPlan output);
-  ~Workers();  // kills and reaps whatever is left; no more callbacks
+  ~Workers();  // kills and reaps all remaining processes; no more callbacks
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // Starts all or none: if one cannot be started, those already started are killed and reaped.
+  // Starts all workers or none: if one cannot be started, those already started are killed and
+  // reaped.
   Result<void> start();
-  // The same for children whose start() may block (a container's shim): on the pool. Until then
-  // nothing is passed on.
+  // The same on the pool, for children whose start() may block (a container's shim). No signal is
+  // passed on until it is done.
   boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
-  // Passes a signal on to every worker's process group; an exit by it does not count as ours.
+  // Sends a signal to every worker's process group; an exit caused by it does not count as `ours`.
   void forward(int signal);
-  // As forward(), but only to processes that have a handler for it.
+  // Like forward(), but only for processes that have a handler for the signal.
   void notify(int signal);
-  // SIGSTOP or SIGCONT to every process group: SIGTSTP would not stop them, for the parent of each
-  // is in another session (POSIX, "orphaned process group"). stop() lets stopped ones go on.
+  // Sends SIGSTOP or SIGCONT to every process group. SIGTSTP would not stop them, because each
+  // one's parent is in another session (POSIX, "orphaned process group"). stop() continues stopped
+  // ones.
   void pause(bool paused);
-  // The console's terminal has another size now.
+  // Copies the new size of the console's terminal to the workers.
   void resize();
-  // SIGTERM to every process group, SIGKILL after `grace` to what is left, setsid descendants
-  // included. Exits from then on are marked `ours`. Idempotent; a shorter grace wins.
+  // Sends SIGTERM to every process group and, after `grace`, SIGKILL to all remaining processes,
+  // including setsid descendants. Later exits are marked `ours`. Idempotent; a shorter grace wins.
   void stop(std::chrono::milliseconds grace);
 
  private:

@@ -1,4 +1,4 @@
-// Four ranks print 100,000 lines of 100 bytes each: the CPU time that carrying them costs.
+// Four ranks print 100,000 lines of 100 bytes each: measures the CPU time of carrying them.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -25,7 +25,7 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// `halves`: each line comes in two writes.
+// `halves`: each line is written in two writes.
 std::string script(bool halves) {
   const int part = halves ? line_bytes / 2 : line_bytes;
   return fmt::format(

@@ -30,14 +30,14 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// Far above what anything here takes, so that a loaded machine fails no test.
-constexpr auto patience = 30s;
+// Far above the duration of any step here, so that a loaded machine fails no test.
+constexpr auto test_limit = 30s;
 
 bool exists(pid_t pid) {
   return ::kill(pid, 0) == 0;
 }
 
-// Runs workers with a file as the console until they are gone.
+// Runs workers until they are gone, with a file as the console.
 class AnyWorkersTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -83,15 +83,15 @@ class AnyWorkersTest : public testing::Test {
     if (!shim_link_) start_shim();
     return shim_link_;
   }
-  // A shim without a container around it.
+  // Starts a shim without a container.
   void start_shim() {
     const ShimDoor door = *ShimDoor::open(root_ / "shim");
     shim_ = ::fork();
     if (shim_ == 0) {
-      inherited_.restore();  // as a runtime is started
+      inherited_.restore();  // as when a runtime is started
       ::_exit(run_shim(root_ / "shim"));
     }
-    Fd connection = *door.admit(patience);
+    Fd connection = *door.admit(test_limit);
     const ShimFrame hello = *ShimLink::hear_hello(connection, "n1");
     shim_link_ = std::make_shared<ShimLink>(io_, std::move(connection), hello, "n1");
   }
@@ -102,7 +102,7 @@ class AnyWorkersTest : public testing::Test {
     return left.empty();
   }
   void run_until(const std::function<bool()>& done) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + test_limit;
     while (!done()) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
       io_.run_one_for(100ms);
@@ -118,7 +118,7 @@ class AnyWorkersTest : public testing::Test {
   std::string file(const std::string& name) const {
     return read_file(root_ / name).value_or("no such file");
   }
-  // The process id that a worker wrote to a file, once it is complete.
+  // The process id that a worker wrote to a file; waits until it is complete.
   pid_t pid_in(const std::string& name) {
     run_until([&] { return file(name).ends_with("\n"); });
     return static_cast<pid_t>(parse_int(trim(file(name))).value_or(0));
@@ -140,7 +140,7 @@ class AnyWorkersTest : public testing::Test {
   std::shared_ptr<ShimLink> shim_link_;
 };
 
-// As children of the agent, and of a shim.
+// Runs each test with children of the agent and with children of a shim.
 class WorkersTest : public AnyWorkersTest, public testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
@@ -178,7 +178,7 @@ TEST_P(WorkersTest, GetSessionsDescriptorsAndStdinOfTheirOwn) {
   const std::string text = file("out");
   const auto out = words(text);
   ASSERT_EQ(out.size(), 5u) << text;
-  EXPECT_EQ(out[0], "4");     // 0, 1, 2 and the one with which ls reads the folder
+  EXPECT_EQ(out[0], "4");     // 0, 1, 2 and the descriptor with which ls reads the folder
   EXPECT_EQ(out[1], out[3]);  // process group
   EXPECT_EQ(out[2], out[3]);  // session
   EXPECT_EQ(out[4], "eof");
@@ -210,9 +210,9 @@ TEST_P(WorkersTest, GetBackTheInheritedSignalsAndLimits) {
   const std::string start =
       fmt::format("{}\n{:04o}\nSigBlk:\t{:016x}\nSigIgn:\t", core, umask_before, 0);
   ASSERT_TRUE(out.starts_with(start)) << out;
-  // 32 and 33 are the C library's own: nobody can set them, whoever started the test may have.
-  constexpr std::uint64_t kLibrarysOwn = 3ULL << 31;
-  EXPECT_EQ(std::stoull(out.substr(start.size()), nullptr, 16) & ~kLibrarysOwn, 0U) << out;
+  // 32 and 33 are reserved by the C library: this process cannot set them, but its parent may have.
+  constexpr std::uint64_t kReservedByLibc = 3ULL << 31;
+  EXPECT_EQ(std::stoull(out.substr(start.size()), nullptr, 16) & ~kReservedByLibc, 0U) << out;
 }
 
 TEST_P(WorkersTest, StartAllOrNone) {
@@ -224,7 +224,7 @@ TEST_P(WorkersTest, StartAllOrNone) {
             fmt::format("cannot run no-such-program on {}: not found in PATH; give its path, or "
                         "./no-such-program if it is in the current folder",
                         host()));
-  EXPECT_FALSE(fs::exists(root_ / "pid"));  // it was not even begun
+  EXPECT_FALSE(fs::exists(root_ / "pid"));  // it was not even started
 }
 
 TEST_P(WorkersTest, StartAllOrNoneWhenExecFails) {
@@ -243,7 +243,7 @@ TEST_P(WorkersTest, StartAllOrNoneWhenExecFails) {
   EXPECT_TRUE(nobody_is_left());
 }
 
-// A8: a container that is frozen may take seconds to answer.
+// A8: a frozen container may take seconds to answer.
 TEST_P(WorkersTest, AreStartedBesideTheLoop) {
   add("echo hello");
   workers_ = std::make_unique<Workers>(
@@ -263,7 +263,7 @@ TEST_P(WorkersTest, AreStartedBesideTheLoop) {
   run_until([&] { return std::chrono::steady_clock::now() > until && (started || in_shim_); });
   EXPECT_TRUE(beat);
   EXPECT_EQ(started.has_value(), !in_shim_);
-  workers_->pause(true);  // not yet told to a shim that is being asked
+  workers_->pause(true);  // not sent while the shim is busy with start()
   workers_->pause(false);
   if (in_shim_) ::kill(shim_, SIGCONT);
   run_until([&] { return started && gone_; });
@@ -298,7 +298,7 @@ TEST_P(WorkersTest, AShorterGraceWins) {
 }
 
 TEST_P(WorkersTest, LeaveNoDescendantBehind) {
-  // A grandchild in a session of its own that ignores SIGTERM and holds the output pipe.
+  // A grandchild in a separate session that ignores SIGTERM and holds the output pipe.
   add("setsid sh -c 'trap \"\" TERM; echo $$ > $ROOT/pid; while :; do sleep 0.1; done' & "
       "while ! [ -s $ROOT/pid ]; do sleep 0.01; done; echo done; exit 4");
   bool alive_at_exit = false;
@@ -327,7 +327,7 @@ TEST_P(WorkersTest, AreReportedAtOnceWithTheirLastLinesThoughTheConsoleIsStuck) 
     workers_->stop(100ms);
   };
   ASSERT_TRUE(start());
-  // Nobody reads: the pipe fills up, then what toprun keeps of it.
+  // Nobody reads: the pipe fills up, then toprun's own buffer.
   int filled = -1;
   for (int before = -2; filled <= 0 || filled != before; io_.run_for(200ms)) {
     before = filled;
@@ -416,8 +416,8 @@ TEST_P(WorkersTest, ReadTheErrorFile) {
   EXPECT_EQ(exits_[0].error_file->message, "ValueError: boom");
 }
 
-// A file system that nobody serves, for this thread and those that it starts.
-Fd mount_what_hangs(const fs::path& folder) {
+// Mounts a file system without a server, for this thread and the threads that it starts.
+Fd mount_hanging_folder(const fs::path& folder) {
   Fd server(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
   if (!server || ::unshare(CLONE_NEWNS) != 0) return {};
   ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
@@ -429,7 +429,7 @@ Fd mount_what_hangs(const fs::path& folder) {
 
 TEST_F(AnyWorkersTest, AreReportedWhereTheirErrorFilesHang) {
   const fs::path hanging = root_ / "hanging";
-  const Fd server = mount_what_hangs(hanging);
+  const Fd server = mount_hanging_folder(hanging);
   if (!server) GTEST_SKIP() << "no file system can be mounted here";
   for (int rank = 0; rank < 8; ++rank) {
     add("exit 7");

@@ -43,7 +43,7 @@ bool Terminal::room(bool is_err) const {
 }
 
 bool Terminal::idle() {
-  const bool out_idle = out_.writer->idle();  // both are asked, so that both tell
+  const bool out_idle = out_.writer->idle();  // ask both, so that both report when they become idle
   return err_.writer->idle() && out_idle;
 }
 
@@ -90,7 +90,7 @@ void Terminal::on_room() {
   if (!written_.empty() && idle()) {
     for (const auto& written : std::exchange(written_, {})) written();
   }
-  tell();
+  notify();
 }
 
 void Terminal::failed(int fd, int code) {

@@ -16,33 +16,36 @@
 
 namespace toprun::output {
 
-// Where the lines that workers print are shown: one place for their stdout and one for their
-// stderr, which may be the same. It outlives the attempts of a run; one Output at a time listens.
+// Shows the lines that workers print: one destination for their stdout and one for their stderr;
+// both may be the same. A console outlives the attempts of a run; one Output at a time listens to
+// it.
 //
-// Whoever writes stops while room() is false and goes on when told; that is what bounds memory.
+// A writer stops while room() is false and continues when the listener is called; this bounds the
+// memory.
 class Console {
  public:
   static constexpr int no_terminal = -1;
 
   virtual ~Console() = default;
 
-  // Queues what Display made with cursor().
+  // Queues text that Display composed with cursor().
   virtual void write(bool is_err, std::string text) = 0;
   virtual bool room(bool is_err) const = 0;
-  // True once everything given is written or has failed; else the listener is told when it is.
+  // True once all text is written or has failed; otherwise the listener is called when it is.
   virtual bool idle() = 0;
-  // Whether it shows colours: it is a terminal whose user wants them.
+  // Whether colours are shown: the destination is a terminal whose user wants them.
   virtual bool shows_colours(bool is_err) const = 0;
-  // The terminal that lines go to as they are; none if they go elsewhere, or there and elsewhere.
+  // The terminal that shows the lines unchanged; none if a file or another node also or only gets
+  // them.
   virtual int terminal(bool) const { return no_terminal; }
-  // What follows there starts on a line of its own.
+  // Makes the next text start on a line of its own.
   virtual void end_line() = 0;
   virtual Cursor& cursor(bool is_err) = 0;
 
-  // Names a further source of lines, for a Display.
+  // Returns the number of a new source of lines, for a Display.
   int new_source() { return sources_++; }
-  // `changed` is called when room() or an idle() that was asked for turned true, until the same
-  // listener has enough or another takes its place.
+  // Calls `changed` when room() turns true or when idle() does after it was false, until the same
+  // listener calls ignore() or another one replaces it.
   void listen(const void* listener, std::function<void()> changed) {
     listener_ = listener;
     changed_ = std::move(changed);
@@ -52,8 +55,8 @@ class Console {
   }
 
  protected:
-  void tell() {
-    const auto changed = changed_;  // it may end this
+  void notify() {
+    const auto changed = changed_;  // the callback may destroy this console
     if (changed) changed();
   }
 
@@ -69,16 +72,16 @@ struct ConsoleDescriptors {
   int err = STDERR_FILENO;
 };
 
-// toprun's own stdout and stderr as a console. A closed one is said once; what is printed there is
-// then dropped.
+// toprun's own stdout and stderr as a console. A closed stream is reported once; later text for it
+// is dropped.
 class Terminal : public Console {
  public:
-  // A line of another worker waits behind no more than this, however slow the terminal.
+  // The most bytes queued ahead of another worker's line, however slow the terminal is.
   static constexpr Writer::Limits limits{.high_bytes = 1u << 18, .low_bytes = 1u << 17};
 
-  // `colours`: shown where it is a terminal.
+  // `colours`: shown if the stream is a terminal.
   Terminal(boost::asio::io_context& io, ConsoleDescriptors descriptors, bool colours);
-  ~Terminal() override;  // what is not written yet is lost
+  ~Terminal() override;  // unwritten text is lost
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
@@ -90,12 +93,12 @@ class Terminal : public Console {
   void end_line() override;
   Cursor& cursor(bool is_err) override { return place(is_err).cursor; }
 
-  // Shows what another node's Relay delivered. `taken` is called, here or later, when there is room
-  // for more from that node.
+  // Shows lines that another node's Relay delivered. `taken` is called, now or later, when there is
+  // room for more from that node.
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
-  // Calls `written` once, here or later, when everything given so far is written or has failed.
+  // Calls `written` once, now or later, when all text so far is written or has failed.
   void when_written(std::function<void()> written);
-  // Who else may write there, in order with what is shown.
+  // The writer of the stream, for other text that must stay in order with the shown lines.
   std::shared_ptr<Writer> writer(bool is_err) const { return place(is_err).writer; }
   int descriptor(bool is_err) const { return is_err ? descriptors_.err : descriptors_.out; }
 
@@ -118,10 +121,10 @@ class Terminal : public Console {
 
   ConsoleDescriptors descriptors_;
   bool colours_;
-  bool shared_;  // both are the same terminal, pipe or file
+  bool shared_;  // both streams are the same terminal, pipe or file
   Place out_;
   Place err_;                         // unused if shared
-  std::map<std::string, int> nodes_;  // as sources
+  std::map<std::string, int> nodes_;  // node name -> source number
   std::vector<Waiting> waiting_;
   std::vector<std::function<void()>> written_;
 };

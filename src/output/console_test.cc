@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;
+constexpr auto test_limit = 60s;
 
 class TerminalTest : public testing::Test {
  protected:
@@ -25,7 +25,7 @@ class TerminalTest : public testing::Test {
     writer_ = Fd(ends[1]);
   }
   bool run_until(const std::function<bool()>& done) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + test_limit;
     while (!done() && std::chrono::steady_clock::now() < deadline) io_.run_one_for(10ms);
     return done();
   }

@@ -14,13 +14,13 @@ CopyingConsole::CopyingConsole(boost::asio::io_context& io, std::shared_ptr<Cons
       file_(file.release()),
       path_(std::move(path)),
       writer_(Writer::create(io,
-                             {[this] { tell(); },
+                             {[this] { notify(); },
                               [this](int, int code) {
                                 say(fmt::format("cannot write {}: {}; the job goes on", path_,
                                                 errno_text(code)));
                               }},
                              {})) {
-  shown_->listen(this, [this] { tell(); });
+  shown_->listen(this, [this] { notify(); });
 }
 
 CopyingConsole::~CopyingConsole() {
@@ -31,7 +31,7 @@ CopyingConsole::~CopyingConsole() {
 
 void CopyingConsole::write(bool is_err, std::string text) {
   if (!text.empty()) {
-    // Where both streams are one terminal, it has got its new line already.
+    // If both streams are one terminal, that console has already added a newline.
     const bool breaks = unfinished_ && *unfinished_ != is_err && text.front() != '\n';
     unfinished_ = ends_line(text.back()) ? std::nullopt : std::optional(is_err);
     writer_->write(file_, breaks ? '\n' + text : text);
@@ -40,7 +40,7 @@ void CopyingConsole::write(bool is_err, std::string text) {
 }
 
 bool CopyingConsole::idle() {
-  const bool shown = shown_->idle();  // both are asked, so that both tell
+  const bool shown = shown_->idle();  // ask both, so that both report when they become idle
   return writer_->idle() && shown;
 }
 

@@ -12,15 +12,16 @@
 
 namespace toprun::output {
 
-// A console whose lines also go to a file, stdout's and stderr's in the order in which they come.
-// Who writes waits for both: while the file's disk takes nothing, workers wait as they do for a log
-// file. A disk that is full is said once.
+// A console that also copies its lines to a file, stdout and stderr in order of arrival. The writer
+// waits for both: while the disk is blocked, workers wait as they do for a log file. A full disk is
+// reported once.
 class CopyingConsole : public Console {
  public:
-  // `file` is opened to append: toprun's own lines come between. The io_context must outlive this.
+  // `file` is open for appending, because toprun's own lines go to it too. The io_context must
+  // outlive this.
   CopyingConsole(boost::asio::io_context& io, std::shared_ptr<Console> shown, Fd file,
                  std::string path);
-  ~CopyingConsole() override;  // what is not written yet is lost
+  ~CopyingConsole() override;  // unwritten text is lost
   CopyingConsole(const CopyingConsole&) = delete;
   CopyingConsole& operator=(const CopyingConsole&) = delete;
 
@@ -33,10 +34,11 @@ class CopyingConsole : public Console {
 
  private:
   std::shared_ptr<Console> shown_;
-  const int file_;  // the writer's to close
+  const int file_;  // the writer closes it
   const std::string path_;
   std::shared_ptr<Writer> writer_;
-  std::optional<bool> unfinished_;  // of which stream the file's last line is, if it has no end yet
+  std::optional<bool> unfinished_;  // whether stderr wrote the file's unfinished last line; none if
+                                    // the line is complete
 };
 
 }  // namespace toprun::output

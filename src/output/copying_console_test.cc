@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;
+constexpr auto test_limit = 60s;
 
 struct Write {
   bool is_err;
@@ -24,14 +24,14 @@ struct Write {
 struct Case {
   std::string_view what;
   std::vector<Write> writes;
-  std::string_view shown;  // on stdout
+  std::string_view shown;  // text on stdout
   std::string_view file;
 };
 
 class CopyingConsoleTest : public testing::Test {
  protected:
   bool run_until(const std::function<bool()>& done) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + test_limit;
     while (!done() && std::chrono::steady_clock::now() < deadline) io_.run_one_for(10ms);
     return done();
   }

@@ -12,7 +12,7 @@ namespace toprun::output {
 namespace {
 
 constexpr std::string_view default_template = "[${role_name}${local_rank}]:";
-// Cyan, yellow, green, magenta, blue and their bright twins: no red, which says error.
+// Cyan, yellow, green, magenta, blue and their bright variants; no red, which marks errors.
 constexpr std::array colours = {36, 33, 32, 35, 34, 96, 93, 92, 95, 94};
 
 bool is_name_part(char c) {
@@ -32,7 +32,7 @@ struct Macro {
   std::size_t bytes;  // $ and braces included
 };
 
-// The macro that begins at the $ at the start of `text`; no name if there is none.
+// The macro at the `$` that starts `text`; an empty name if there is none.
 Macro macro_at(std::string_view text) {
   const std::size_t start = text.size() > 1 && text[1] == '{' ? 2 : 1;
   std::size_t end = start;
@@ -47,7 +47,7 @@ std::string Display::compose(std::string lines) {
   if (lines.empty()) return lines;
   const char last = lines.back();
   const bool breaks = cursor_.owner != Cursor::nobody && cursor_.owner != id_;
-  // A \n that arrives after its \r completes that line and is none of its own.
+  // A \n that arrives after its \r completes that line; it does not start a new one.
   const bool at_start = cursor_.owner != id_ && !(after_return_ && lines.front() == '\n');
   cursor_.owner = ends_line(last) ? Cursor::nobody : id_;
   after_return_ = last == '\r';

@@ -10,7 +10,7 @@ namespace toprun::output {
 std::string Filter::add(std::string_view text) {
   std::string out;
   if (text.empty()) return out;
-  // Most of what is printed holds none: then the lines need not be told apart.
+  // Fast path: most text contains no needle, so the lines need not be split.
   if (begun_.empty() && ends_line(text.back()) && !matches(text)) return out;
   while (!text.empty()) {
     const std::size_t end = end_of_first_line(text);

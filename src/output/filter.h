@@ -6,18 +6,18 @@
 
 namespace toprun::output {
 
-// Picks of one stream's lines those that hold a needle, for torchrun's filtered_stdout.log: prefix,
-// line, \n, whatever the line ended with.
+// Selects the lines of one stream that contain a needle, for torchrun's filtered_stdout.log. Each
+// becomes prefix, line and \n, whichever line end it had.
 class Filter {
  public:
-  static constexpr std::size_t longest_line_bytes = 64 * 1024;  // longer ones are several
+  static constexpr std::size_t longest_line_bytes = 64 * 1024;  // a longer line is split
 
   Filter(std::vector<std::string> needles, std::string prefix)
       : needles_(std::move(needles)), prefix_(std::move(prefix)) {}
 
-  // Takes what the stream printed; what does not end a line is kept for the next call.
+  // Takes printed text; keeps an unfinished line for the next call.
   std::string add(std::string_view text);
-  // The line that was never finished, if it holds a needle.
+  // The unfinished line, if it contains a needle.
   std::string flush();
 
  private:

@@ -11,7 +11,7 @@
 namespace toprun::output {
 namespace {
 
-// What a held line costs besides its text.
+// The memory cost of a held line besides its text.
 constexpr std::size_t bytes_per_group = 256;
 
 }  // namespace

@@ -16,37 +16,38 @@
 
 namespace toprun::output {
 
-// Ranks as people write them: "0-3,7". Sorts them.
+// Ranks in the short form "0-3,7". Sorts them.
 std::string rank_set(std::vector<int> ranks);
 
-// Shows once what several ranks print alike: "[ranks 0-3,7] text", and "[rank 5] text" for what one
-// alone says. A line waits until every rank has said it or gone past it, at most `window`. Lines of
-// one rank stay in order, none is lost; those of different ranks come out in the order in which
-// they were first said. So what a rank says after a line of its own that the others were ahead of
-// is not folded with theirs. Time is passed in.
+// Shows a line that several ranks print only once: "[ranks 0-3,7] text"; a line of one rank is
+// "[rank 5] text". A line waits until every rank has printed it or a later line, at most `window`.
+// Lines of one rank stay in order and none is lost. Lines of different ranks appear in the order of
+// their first occurrence. So a rank that prints a line of its own after the others went ahead is no
+// longer folded with their earlier lines. The caller passes the time.
 class Fold {
  public:
   static constexpr std::chrono::milliseconds window{100};
-  // Above it the oldest lines are shown with the ranks that they have.
+  // Above this size, the oldest lines are shown with the ranks that have printed them.
   static constexpr std::size_t most_held_bytes = 1u << 20;
 
   explicit Fold(bool colours = false) : colours_(colours) {}
 
-  // A rank whose lines may come; each once, before its first line.
+  // Adds a rank; once per rank, before its first line.
   void join(int rank);
-  // None will come any more: nothing waits for it. Once all have left, take() gives what is held.
+  // Ends a rank's output: no line waits for it any more. Once all ranks have left, take() returns
+  // all held lines.
   void leave(int rank);
 
-  // Takes one line or several whole ones. A line that does not end is shown as one that does.
+  // Takes one or several complete lines. A missing line end is added.
   void add(int rank, std::string_view lines, SteadyTime now);
-  // What is to be shown now, empty if nothing is.
+  // The text to show now; may be empty.
   std::string take(SteadyTime now);
-  // When take() has something at the latest; nullopt while nothing is held.
+  // The latest time at which take() has text; nullopt while no line is held.
   std::optional<SteadyTime> due() const;
 
  private:
   struct Group {
-    std::string text;  // with its end
+    std::string text;  // with its line end
     std::vector<int> ranks;
     SteadyTime since;
   };
@@ -58,13 +59,13 @@ class Fold {
   void show_first(std::string& out);
   std::string label(const std::vector<int>& ranks) const;
 
-  bool colours_;                   // of the labels
-  std::deque<Group> groups_;       // numbered on and on, the oldest is first_number()
-  std::uint64_t next_number_ = 0;  // of the next group
+  bool colours_;                   // for the labels
+  std::deque<Group> groups_;       // numbered consecutively; first_number() is the oldest
+  std::uint64_t next_number_ = 0;  // the next group's number
   std::size_t held_bytes_ = 0;
-  // Numbers of the held groups with one text, oldest first; the keys lie in the groups.
+  // Numbers of the held groups with the same text, oldest first; the keys point into the groups.
   std::unordered_map<std::string_view, std::deque<std::uint64_t>> by_text_;
-  // Past the last group that each rank has joined: its next line belongs there or behind.
+  // One past the last group that each rank has joined: its next line belongs there or later.
   std::map<int, std::uint64_t> positions_;
   std::multiset<std::uint64_t> sorted_positions_;
 };

@@ -16,14 +16,16 @@ TEST(RankSet, IsWrittenAsPeopleDo) {
 }
 
 struct Step {
-  int rank;  // look: only the time passes; end: that of rank `lines`
+  int rank;  // look: only advances the time; end: rank `lines` leaves
   std::string lines;
   std::chrono::milliseconds at = 0ms;
 };
 constexpr int look = -1;
 constexpr int end = -2;
 
-// What three ranks' lines become, with | where something is shown at different times.
+// The folded output of three ranks, with
+//
+// between outputs at different times.
 std::string shown(const std::vector<Step>& steps) {
   Fold fold;
   for (const int rank : {0, 1, 2}) fold.join(rank);
@@ -111,9 +113,8 @@ TEST(Fold, HoldsNoMoreThanTheLimitAndLosesNothing) {
   EXPECT_EQ(shown, given);
 }
 
-// Whatever the order in which many ranks' lines arrive, each rank's lines come out whole and in its
-// order.
-TEST(Fold, KeepsEveryRanksStory) {
+// Checks that each rank's lines stay whole and in order, whatever the arrival order of many ranks.
+TEST(Fold, KeepsTheLinesOfEachRankInOrder) {
   constexpr int ranks = 40;
   constexpr int lines = 200;
   Fold fold;

@@ -24,7 +24,7 @@ void Folding::add(bool is_err, int rank, std::string_view lines) {
 void Folding::show(bool is_err) {
   std::string text = fold(is_err).take(std::chrono::steady_clock::now());
   Cursor& cursor = console_->cursor(is_err);
-  // Ours always end their lines; what somebody else left open does not become part of one.
+  // Folded lines are always complete; they must not continue a line that another source left open.
   if (!text.empty() && std::exchange(cursor.owner, Cursor::nobody) != Cursor::nobody) {
     text.insert(0, 1, '\n');
   }

@@ -11,13 +11,13 @@
 
 namespace toprun::output {
 
-// Shows the lines of several ranks folded on a console, stdout and stderr apart, and keeps the time
-// for it.
+// Shows the folded lines of several ranks on a console, stdout and stderr separately, and runs the
+// timer for it.
 class Folding {
  public:
   Folding(boost::asio::io_context& io, std::shared_ptr<Console> console);
 
-  // A rank's stream; each once, before its first line.
+  // Adds a rank's stream; once per stream, before its first line.
   void join(bool is_err, int rank) { fold(is_err).join(rank); }
   void leave(bool is_err, int rank);
   void add(bool is_err, int rank, std::string_view lines);
@@ -32,7 +32,7 @@ class Folding {
   Fold err_;
   boost::asio::steady_timer timer_;
   bool timer_runs_ = false;
-  std::shared_ptr<Folding*> self_;  // so that a timer's handler knows whether this is still there
+  std::shared_ptr<Folding*> self_;  // lets a timer handler check whether this object still exists
 };
 
 }  // namespace toprun::output

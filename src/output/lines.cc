@@ -5,7 +5,7 @@
 namespace toprun::output {
 namespace {
 
-// Past the last \n or \r, 0 if there is none.
+// The offset past the last \n or \r, 0 if there is none.
 std::size_t end_of_last_line(std::string_view bytes) {
   const void* const newline = bytes.empty() ? nullptr : ::memrchr(bytes.data(), '\n', bytes.size());
   const std::size_t end =
@@ -16,9 +16,10 @@ std::size_t end_of_last_line(std::string_view bytes) {
   return carriage_return == std::string_view::npos ? end : end + carriage_return + 1;
 }
 
-// Where the first \n or \r is, or the size. All that ranks print passes through here, so not by
-// find_first_of(), which asks about every byte; in windows, so that many short lines of one kind
-// do not each cost a search of all the rest for the other.
+// The offset of the first \n or \r, or the size. All output of the ranks passes through here, so
+// two memchr() searches replace find_first_of(), which tests every byte. The search runs in
+// windows, so that many short lines with one kind of end do not each search all the rest for the
+// other kind.
 std::size_t first_line_end(std::string_view bytes) {
   constexpr std::size_t window_bytes = 256;
   for (std::size_t start = 0; start < bytes.size(); start += window_bytes) {

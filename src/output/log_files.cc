@@ -6,7 +6,7 @@
 namespace toprun::output {
 
 Result<Fd> open_log(const std::string& path) {
-  // Readable as well: a line that does not fit any more is moved to the next file.
+  // Opened for reading too: rotation moves a line that no longer fits to the next file.
   Fd file = open_without_links(path);
   if (file) return file;
   return fail_errno("cannot write the log file " + path, "choose another folder with --log-dir");
@@ -53,7 +53,7 @@ void LogFiles::close(File file) {
 }
 
 void LogFiles::failed(int fd, int code) {
-  if (std::exchange(said_, code) == code) return;  // the others' disk is full as well
+  if (std::exchange(reported_errno_, code) == code) return;  // reported: files share the disk
   say(fmt::format("cannot write to {}: {}; the job goes on, its logs have gaps from here",
                   files_[fd].path, errno_text(code)));
 }

@@ -16,24 +16,24 @@
 
 namespace toprun::output {
 
-// Created, or truncated if it is there. Blocks.
+// Creates the file, or truncates an existing one. Blocks.
 Result<Fd> open_log(const std::string& path);
 
-// The log files of one attempt, written on one thread. A disk that is full is said once; the job
-// goes on, and so do the logs once there is space.
+// The log files of one attempt, written on one thread. A full disk is reported once; the job
+// continues, and so do the logs once there is space.
 class LogFiles {
  public:
-  using File = int;  // while it is open; none: no_file
+  using File = int;  // valid while the file is open; no_file if there is none
   static constexpr File no_file = -1;
 
-  // `roomy`: room() turned true again, or idle() did and was asked for.
+  // `roomy` is called when room() turns true again, or when idle() does after it was false.
   LogFiles(boost::asio::io_context& io, std::optional<std::uint64_t> max_bytes,
            std::function<void()> roomy);
-  ~LogFiles();  // what is not written yet is lost
+  ~LogFiles();  // unwritten text is lost
   LogFiles(const LogFiles&) = delete;
   LogFiles& operator=(const LogFiles&) = delete;
 
-  // `opened`: what open_log() gave for it; null: it is opened here.
+  // `opened`: the result of open_log() for this path; if null, open() opens the file itself.
   Result<File> open(const std::string& path, const std::shared_ptr<Fd>& opened);
   void write(File file, std::string_view bytes);
   void close(File file);
@@ -50,8 +50,8 @@ class LogFiles {
 
   std::optional<std::uint64_t> max_bytes_;
   std::shared_ptr<Writer> writer_;
-  std::map<File, State> files_;  // closed ones too, whose last writes may still fail
-  int said_ = 0;                 // errno
+  std::map<File, State> files_;  // including closed ones, whose last writes may still fail
+  int reported_errno_ = 0;       // the errno reported last
 };
 
 }  // namespace toprun::output

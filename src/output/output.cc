@@ -22,7 +22,7 @@ namespace {
 
 using boost::system::error_code;
 
-// How much of a pipe is read before others have their turn.
+// The amount to read from one pipe before the others have their turn.
 struct Portion {
   int reads;
   std::size_t bytes;
@@ -38,8 +38,8 @@ struct Stream {
   std::size_t worker;
   bool is_err;
   Fd pipe;                                      // or the near end of a terminal
-  std::size_t read_bytes = Output::read_bytes;  // the most that one read gives
-  int terminal = Console::no_terminal;          // of which this stream's has the size
+  std::size_t read_bytes = Output::read_bytes;  // the most that one read returns
+  int terminal = Console::no_terminal;  // the terminal whose size this stream's terminal copies
   bool at_end = false;
   bool resting = false;  // waits for the rest timer
   bool blocked = false;  // a console or file has no room
@@ -49,7 +49,8 @@ struct Stream {
   LogFiles::File file = LogFiles::no_file;
   bool shown = false;
   Lines lines;
-  std::optional<Display> display;  // shown as it comes; else, if shown, folded as `rank`
+  std::optional<Display>
+      display;  // for lines shown at once; if unset and shown, lines are folded as `rank`
   int rank = 0;
   std::optional<Filter> filter;
 };
@@ -72,9 +73,9 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   boost::asio::steady_timer rest_timer;
   bool rest_timer_runs = false;
   boost::asio::steady_timer silence_timer;
-  std::optional<SteadyTime> silence_due;  // when the timer runs
+  std::optional<SteadyTime> silence_due;  // the time for which the timer is set
   std::function<void()> flushed;
-  // While a writer's thread is all that is at work, the io_context must not run out of it.
+  // Keeps the io_context running while only a writer's thread is working.
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work;
   std::vector<char> buffer = std::vector<char>(read_bytes);
 
@@ -89,7 +90,7 @@ struct Output::Impl : std::enable_shared_from_this<Output::Impl> {
   void serve(Stream& stream, const Portion& portion);
   bool read_some(Stream& stream, const Portion& portion);
   bool read_out(Stream& stream, bool past_limits = false);
-  std::chrono::milliseconds patience_for(const Stream& stream) const;
+  std::chrono::milliseconds silence_limit_of(const Stream& stream) const;
   void take(Stream& stream, std::string_view bytes);
   void pass_on(Stream& stream, std::string lines);
   void write_filtered(const Stream& stream, const std::string& lines);
@@ -127,7 +128,7 @@ Result<Fd> Output::Impl::add_stream(const StreamPlan& stream_plan, bool is_err) 
   return worker_end;
 }
 
-// A pipe does where there is no terminal to be had.
+// Falls back to a pipe if no terminal is available.
 Result<Fd> Output::Impl::make_ends(const StreamPlan& stream_plan, Stream& stream) {
   const int terminal = plan.console->terminal(stream.is_err);
   if (!stream_plan.as_terminal || terminal == Console::no_terminal) return make_pipe(stream);
@@ -171,7 +172,7 @@ Result<void> Output::Impl::open_files(const StreamPlan& stream_plan, Stream& str
   const FilteredFile& filtered = stream.is_err ? plan.filtered_err : plan.filtered_out;
   if (filtered.path.empty()) return {};
   auto& opened = filtered_files[stream.is_err];
-  if (!opened) {  // torchrun's is there too even if no stream is filtered
+  if (!opened) {  // torchrun creates the file even if no stream is filtered
     const auto file = files->open(filtered.path, filtered.opened);
     if (!file) return std::unexpected(file.error());
     opened = *file;
@@ -194,15 +195,15 @@ void Output::Impl::show_on_console(const StreamPlan& stream_plan, Stream& stream
 void Output::Impl::serve(Stream& stream, const Portion& portion) {
   const bool found = read_some(stream, portion);
   if (stream.at_end) return check_flushed();
-  if (stream.blocked) return;  // on_room() goes on
-  // A terminal holds too little to let it fill.
+  if (stream.blocked) return;  // on_room() continues
+  // A terminal's buffer is too small to let it fill during a pause.
   const bool rests = found && stream.terminal == Console::no_terminal;
   if (!rests) return readable->arm(stream.pipe.get(), stream.index);
   stream.resting = true;
   run_rest_timer();
 }
 
-// Whether there was anything.
+// Returns whether there was any text.
 bool Output::Impl::read_some(Stream& stream, const Portion& portion) {
   bool found = false;
   for (int reads = portion.reads; reads > 0 && !stream.at_end; --reads) {
@@ -224,9 +225,9 @@ bool Output::Impl::read_some(Stream& stream, const Portion& portion) {
   return found;
 }
 
-// All that is in the pipe; false if there was no room for it.
+// Reads all of the pipe; false if there was no room for it.
 bool Output::Impl::read_out(Stream& stream, bool past_limits) {
-  // Bounded, for somebody may be writing on and on.
+  // Bounded, because a process may keep writing.
   const int most_reads = 2 * pipe_bytes / static_cast<int>(stream.read_bytes);
   const bool was_blocked = stream.blocked;
   stream.empty = false;
@@ -234,7 +235,7 @@ bool Output::Impl::read_out(Stream& stream, bool past_limits) {
     read_some(stream, {1, read_bytes, past_limits});
     if (stream.blocked) return false;
   }
-  stream.blocked = was_blocked && !stream.at_end;  // nothing else would read on
+  stream.blocked = was_blocked && !stream.at_end;  // no other event would resume reading
   return true;
 }
 
@@ -244,11 +245,11 @@ void Output::Impl::take(Stream& stream, std::string_view bytes) {
   if (!stream.shown && !stream.filter) return;
   pass_on(stream, stream.lines.add(bytes));
   if (!stream.lines.holds_back()) return;
-  const SteadyTime due = stream.last_read + patience_for(stream);
+  const SteadyTime due = stream.last_read + silence_limit_of(stream);
   if (!silence_due || due < *silence_due) run_silence_timer(due);
 }
 
-std::chrono::milliseconds Output::Impl::patience_for(const Stream& stream) const {
+std::chrono::milliseconds Output::Impl::silence_limit_of(const Stream& stream) const {
   return stream.terminal == Console::no_terminal ? unfinished_line_limit
                                                  : unfinished_line_limit_of_terminal;
 }
@@ -281,7 +282,7 @@ bool Output::Impl::has_room(const Stream& stream) const {
   return (!stream.shown || plan.console->room(stream.is_err)) && (!writes || files->room());
 }
 
-// Another stream is the first each time, so that none is always served before the rest.
+// Starts at another stream each time, so that no stream is always served first.
 void Output::Impl::in_turn(const std::function<void(Stream&)>& act) {
   const std::size_t first = streams.empty() ? 0 : turns++ % streams.size();
   for (std::size_t i = 0; i < streams.size(); ++i) act(*streams[(first + i) % streams.size()]);
@@ -315,7 +316,7 @@ void Output::Impl::flush_silent() {
   SteadyTime next = SteadyTime::max();
   for (const auto& stream : streams) {
     if (!stream->lines.holds_back()) continue;
-    const SteadyTime due = stream->last_read + patience_for(*stream);
+    const SteadyTime due = stream->last_read + silence_limit_of(*stream);
     if (due <= now) {
       pass_on(*stream, stream->lines.flush());
     } else {
@@ -335,7 +336,7 @@ void Output::Impl::on_room() {
 void Output::Impl::check_flushed() {
   if (!flushed) return;
   if (!std::ranges::all_of(streams, [](const auto& stream) { return stream->at_end; })) return;
-  plan.console->end_line();  // for our report or the shell's prompt
+  plan.console->end_line();  // for toprun's report or the shell's prompt
   if (!plan.console->idle() || !files->idle()) return;
   work.reset();
   std::exchange(flushed, nullptr)();

@@ -1,4 +1,4 @@
-// Workers that print more than the console takes.
+// Tests with workers that print more than the console takes.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,11 +15,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;
+constexpr auto test_limit = 60s;
 constexpr auto pause_of_reader = 10ms;
 constexpr std::size_t bytes_per_read = 50'000;  // so the console takes 5 MB/s
 
-// The reading end of a pipe: a slow terminal that notes when it saw which line.
+// The reading end of a pipe: a slow terminal that records the arrival time of each message.
 class SlowConsole {
  public:
   SlowConsole() {
@@ -32,12 +32,12 @@ class SlowConsole {
   ~SlowConsole() { join(); }
 
   int fd() const { return writer_.get(); }
-  void hurry() { slow_ = false; }
+  void speed_up() { slow_ = false; }
   void join() {
     writer_.reset();
     if (thread_.joinable()) thread_.join();
   }
-  // When each line that begins with "message" came.
+  // The arrival times of the lines that begin with "message".
   std::map<std::string, SteadyTime> messages() {
     const std::lock_guard lock(mutex_);
     return messages_;
@@ -87,7 +87,7 @@ void write_all(int fd, std::string_view bytes) {
   }
 }
 
-// Two workers print without end, a third one a message now and then.
+// Two workers print without end; a third one prints a message now and then.
 class Flood {
  public:
   static constexpr int messages = 5;
@@ -102,7 +102,7 @@ class Flood {
     }
     threads_.emplace_back([this, fd = std::move(ends[2].out)] {
       for (int i = 0; i < messages; ++i) {
-        std::this_thread::sleep_for(100ms);  // so that it comes upon a full queue
+        std::this_thread::sleep_for(100ms);  // the message then meets a full queue
         const std::string line = fmt::format("message {}", i);
         said_[line] = std::chrono::steady_clock::now();
         write_all(fd.get(), line + "\n");
@@ -135,7 +135,7 @@ TEST(OutputFlood, DelaysOthersByNoMoreThanTheQueueAndSharesTheConsole) {
   output->start();
   Flood flood(std::move(ends));
 
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + test_limit;
   const auto run_until = [&](const std::function<bool()>& done) {
     while (!done() && std::chrono::steady_clock::now() < deadline) io.run_one_for(10ms);
     ASSERT_TRUE(done());
@@ -143,7 +143,7 @@ TEST(OutputFlood, DelaysOthersByNoMoreThanTheQueueAndSharesTheConsole) {
   run_until([&] { return console.messages().size() == Flood::messages; });
   auto shares = console.shares();
   flood.stop();
-  console.hurry();
+  console.speed_up();
   bool flushed = false;
   output->finish([&] { flushed = true; });
   run_until([&] { return flushed; });
@@ -153,7 +153,7 @@ TEST(OutputFlood, DelaysOthersByNoMoreThanTheQueueAndSharesTheConsole) {
 
   const auto seen = console.messages();
   for (const auto& [line, time] : flood.said()) EXPECT_LT(seen.at(line) - time, limit) << line;
-  // What a loaded machine lets each of them write is not even: nobody starves.
+  // A loaded machine does not share evenly, but neither worker may starve.
   EXPECT_GT(shares['a'], shares['b'] / 20);
   EXPECT_GT(shares['b'], shares['a'] / 20);
 }

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;
+constexpr auto test_limit = 60s;
 
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -54,7 +54,7 @@ class OutputTest : public testing::Test {
     plan.console = std::make_shared<Terminal>(io_, ConsoleDescriptors{fd, fd}, false);
     return plan;
   }
-  // Workers whose stdout and stderr share the console `fd`.
+  // Starts workers whose stdout and stderr share the console `fd`.
   std::vector<Output::Ends> begin(int fd, int workers, const StreamPlan& plan = {}) {
     return begin(on_console(fd), std::vector(static_cast<std::size_t>(workers), plan));
   }
@@ -72,7 +72,7 @@ class OutputTest : public testing::Test {
   void finish() {
     bool flushed = false;
     output_->finish([&] { flushed = true; });
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + test_limit;
     while (!flushed) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
       io_.run_one_for(100ms);
@@ -134,7 +134,7 @@ TEST_F(OutputTest, CopiesToFilesByteForByteAndPrefixesTheConsoleOnly) {
 TEST_F(OutputTest, ShowsAnUnfinishedLineAfterSilence) {
   auto ends = begin(console_fd_.get(), 2);
   write_all(ends[0].out.get(), "(Pdb) ");
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + test_limit;
   while (console().empty() && std::chrono::steady_clock::now() < deadline) io_.run_one_for(10ms);
   EXPECT_EQ(console(), "(Pdb) ");
   write_all(ends[1].out.get(), "other\n");
@@ -154,7 +154,7 @@ TEST_F(OutputTest, KeepsWithinBoundsWithoutANewlineAndWithAStuckConsole) {
     for (; taken < total; taken += piece.size()) write_all(fd.get(), piece);
   });
   ends.clear();
-  // Nobody reads: output piles up to the limits, then the rank has to wait.
+  // Nobody reads: output fills the queues up to their limits, then the rank has to wait.
   for (std::size_t before = 1; before != taken;) {
     before = taken;
     io_.run_for(200ms);
@@ -282,7 +282,7 @@ TEST_F(OutputTest, FoldsWhatRanksSayAlikeAndKeepsTheStreamsApart) {
   for (const Output::Ends& each : ends) write_all(each.out.get(), "start\n");
   write_all(ends[1].out.get(), "alone\n");
   write_all(ends[2].err.get(), "start\n");
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + test_limit;
   while (console().find("alone") == std::string::npos &&
          std::chrono::steady_clock::now() < deadline) {
     io_.run_one_for(10ms);
@@ -380,7 +380,7 @@ TEST_F(OutputTest, GoesToARelayAsFarAsItsCreditReaches) {
   bool flushed = false;
   output_->finish([&] { flushed = true; });
   std::size_t taken = 0;
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + test_limit;
   while (!flushed && std::chrono::steady_clock::now() < deadline) {
     const std::size_t owed = delivered.size() - std::exchange(taken, delivered.size());
     relay->sent(owed);
@@ -439,7 +439,7 @@ TEST_F(OutputTest, GivesATerminalToOneThatIsShownOnOne) {
   ASSERT_EQ(::ioctl(ends[0].out.get(), TIOCGWINSZ, &seen), 0);
   EXPECT_EQ(seen.ws_col, 80);
 
-  // More than one read of a terminal gives, and an end without a line's.
+  // More text than one read of a terminal returns, and no line end at its end.
   std::string text;
   for (int i = 0; i < 2000; ++i) text += fmt::format("{}%\r", i);
   std::thread rank([fd = Fd(ends[0].out.release()), &text] { write_all(fd.get(), text); });

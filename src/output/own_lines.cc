@@ -34,23 +34,23 @@ class OwnLines::Carrier : public Voice {
   Writer& copy() { return *copy_.writer; }
 
  private:
-  struct Way {
+  struct Target {
     std::shared_ptr<Writer> writer;
     std::atomic<std::size_t> dropped{0};
   };
 
-  static void put(Way& way, int fd, std::string text) {
+  static void put(Target& target, int fd, std::string text) {
     const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-    const std::size_t dropped = way.dropped.exchange(0);
+    const std::size_t dropped = target.dropped.exchange(0);
     if (dropped > 0) {
       text.insert(0, fmt::format("toprun: {} lines of toprun's own are missing here\n", dropped));
     }
-    if (way.writer->offer(fd, std::move(text), most_waiting_bytes)) return;
-    way.dropped += dropped + lines;
+    if (target.writer->offer(fd, std::move(text), most_waiting_bytes)) return;
+    target.dropped += dropped + lines;
   }
 
-  Way shown_;
-  Way copy_;
+  Target shown_;
+  Target copy_;
   const int shown_fd_;
 };
 

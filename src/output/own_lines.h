@@ -9,26 +9,25 @@
 
 namespace toprun::output {
 
-// While this stands, toprun's own lines (say()) go the way of the workers': in order with them
-// through the terminal's writer, and where they are copied to a file, through a writer of its own.
-// So neither a terminal nor a disk that takes nothing holds up whoever says something.
+// While this object exists, toprun's own lines (say()) pass through the terminal's writer, in order
+// with the workers' lines; copies to a file pass through a second writer. So a blocked terminal or
+// disk never blocks the caller of say().
 class OwnLines {
  public:
-  // Of what waits already, the most behind which a line may queue; beyond it lines are dropped, and
-  // once there is room again it is said how many.
+  // The most bytes that may wait ahead of a new line. Beyond it lines are dropped; once there is
+  // room again, a line reports their number.
   static constexpr std::size_t most_waiting_bytes = 4u << 20;
 
   // The io_context and the terminal must outlive this.
   OwnLines(boost::asio::io_context& io, Terminal& terminal);
-  // Waits for what is not written yet, unless `given_up`, up to last_words_limit (base/voice.h).
+  // Waits for unwritten lines up to last_words_limit (base/voice.h), unless give_up() was called.
   ~OwnLines();
   OwnLines(const OwnLines&) = delete;
   OwnLines& operator=(const OwnLines&) = delete;
 
-  // Calls `written` once, here or later, when all that was said, and all that workers printed, is
-  // written.
+  // Calls `written` once, now or later, when all own lines and all workers' lines are written.
   void when_written(std::function<void()> written);
-  // Nobody is to wait any more.
+  // The destructor will not wait.
   void give_up() { given_up_ = true; }
 
  private:
@@ -37,7 +36,7 @@ class OwnLines {
 
   Terminal& terminal_;
   std::shared_ptr<Carrier> carrier_;
-  std::function<void()> written_;  // called once the copy is
+  std::function<void()> written_;  // called once the copy is written
   bool given_up_ = false;
 };
 

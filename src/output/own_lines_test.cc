@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-constexpr auto patience = 60s;
+constexpr auto test_limit = 60s;
 
 struct Pipe {
   Pipe() {
@@ -27,7 +27,7 @@ struct Pipe {
     reader = Fd(ends[0]);
     writer = Fd(ends[1]);
   }
-  // What the terminal takes no more than.
+  // The number of bytes after which the terminal takes no more.
   std::size_t fill() const {
     ::fcntl(writer.get(), F_SETFL, O_NONBLOCK);
     const std::string filling(4096, 'x');
@@ -58,7 +58,7 @@ class OwnLinesTest : public testing::Test {
  protected:
   void TearDown() override { say_also_to(-1); }
   bool run_until(const std::function<bool()>& done) {
-    const auto deadline = steady_clock::now() + patience;
+    const auto deadline = steady_clock::now() + test_limit;
     while (!done() && steady_clock::now() < deadline) io_.run_one_for(10ms);
     return done();
   }
@@ -121,7 +121,7 @@ TEST_F(OwnLinesTest, GetOutAtTheEndWithinALimit) {
     Terminal terminal(io_, {shown_.writer.get(), shown_.writer.get()}, false);
     OwnLines lines(io_, terminal);
     say("found");
-  }  // without an event loop
+  }  // no event loop runs
   EXPECT_NE(shown_.read_until("found\n").find("toprun: found\n"), std::string::npos);
 }
 
@@ -133,8 +133,8 @@ TEST_F(OwnLinesTest, AreDroppedBeyondALimitAndCounted) {
   for (int i = 0; i < 10; ++i) say(much);
   std::thread reader([&] {
     constexpr std::size_t around = std::string_view("toprun: \n").size();
-    shown_.read_until("y\n", filled + 3 * (much.size() + around));  // four lines got in
-    const auto deadline = steady_clock::now() + patience;
+    shown_.read_until("y\n", filled + 3 * (much.size() + around));  // four lines were accepted
+    const auto deadline = steady_clock::now() + test_limit;
     while (!flush_said() && steady_clock::now() < deadline) {
     }
     EXPECT_LT(steady_clock::now(), deadline);
@@ -155,13 +155,13 @@ TEST_F(OwnLinesTest, ComeFromAnyThread) {
   {
     Terminal terminal(io_, {shown_.writer.get(), shown_.writer.get()}, false);
     OwnLines lines(io_, terminal);
-    std::vector<std::thread> speakers;
+    std::vector<std::thread> callers;
     for (int i = 0; i < threads; ++i) {
-      speakers.emplace_back([] {
+      callers.emplace_back([] {
         for (int line = 0; line < each; ++line) say("one line");
       });
     }
-    for (std::thread& speaker : speakers) speaker.join();
+    for (std::thread& caller : callers) caller.join();
   }
   reader.join();
   std::string expected;

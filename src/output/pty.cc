@@ -12,7 +12,7 @@ Result<Pty> open_pty(int model) {
   pty.ours = Fd(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
   int locked = 0;
   if (!pty.ours || ::ioctl(pty.ours.get(), TIOCSPTLCK, &locked) < 0) return failed();
-  // By the descriptor, for /dev/pts may be another namespace's.
+  // Opened by descriptor, because /dev/pts may belong to another namespace.
   pty.workers = Fd(::ioctl(pty.ours.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
   termios settings{};
   if (!pty.workers || ::tcgetattr(pty.workers.get(), &settings) < 0) return failed();

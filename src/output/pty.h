@@ -5,14 +5,14 @@
 
 namespace toprun::output {
 
-// A terminal for one stream of a worker (pty(7)), which is nobody's controlling terminal. It
-// changes no byte and echoes none.
+// A terminal (pty(7)) for one stream of a worker. It is no process's controlling terminal, changes
+// no byte and echoes none.
 struct Pty {
-  Fd ours;     // what was written comes out here; fails with EIO at its end
-  Fd workers;  // a terminal for isatty(3)
+  Fd ours;     // reads the worker's output; fails with EIO at its end
+  Fd workers;  // the worker's end, a terminal for isatty(3)
 };
 
-// `model`: the terminal whose size it has.
+// `model`: the terminal whose size is copied.
 Result<Pty> open_pty(int model);
 
 // Gives `pty` the size of the terminal `model`.

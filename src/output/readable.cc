@@ -50,16 +50,16 @@ void Readable::wait() {
                     [weak = weak_from_this()](const boost::system::error_code& error) {
                       const auto self = weak.lock();
                       if (!self || error) return;
-                      self->tell();
+                      self->report_ready();
                       if (self->ready_) self->wait();
                     });
 }
 
-void Readable::tell() {
+void Readable::report_ready() {
   std::array<epoll_event, events_at_once> events;
   const int count = ::epoll_wait(epoll_.native_handle(), events.data(), events_at_once, 0);
   for (int i = 0; i < count && ready_; ++i) {
-    const Ready ready = ready_;  // it may close this
+    const Ready ready = ready_;  // the callback may close this
     ready(events[static_cast<std::size_t>(i)].data.u64);
   }
 }

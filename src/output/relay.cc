@@ -19,9 +19,9 @@ std::size_t Relay::credit_among(std::size_t relays) {
 
 void Relay::write(bool is_err, std::string text) {
   if (text.empty() || !deliver_) return;
-  owed_bytes_ += text.size();
+  outstanding_bytes_ += text.size();
   batched_bytes_ += text.size();
-  crowded_ = crowded_ || owed_bytes_ >= credit_bytes_;
+  crowded_ = crowded_ || outstanding_bytes_ >= credit_bytes_;
   if (batches_.empty() || batches_.back().is_err != is_err) {
     batches_.push_back({is_err, std::move(text)});
   } else {
@@ -47,21 +47,21 @@ void Relay::run_timer() {
 }
 
 void Relay::deliver() {
-  while (!batches_.empty()) {  // the callback may make room, and that more batches
+  while (!batches_.empty()) {  // the callback may make room, and new text may add batches
     const bool is_err = batches_.front().is_err;
     std::string lines = take_deliverable();
-    if (lines.empty()) return;         // sent() goes on
-    const Deliver deliver = deliver_;  // it may close this
+    if (lines.empty()) return;         // sent() continues
+    const Deliver deliver = deliver_;  // the callback may close this
     deliver(is_err, std::move(lines));
   }
   due_ = false;
 }
 
-// Of the first batch what the credit covers, in whole lines where there are any. A line that is
-// longer than the whole credit goes once nothing else is there.
+// The part of the first batch that the credit covers, in whole lines if possible. A line longer
+// than the whole credit is delivered once no other bytes are outstanding.
 std::string Relay::take_deliverable() {
   std::string& lines = batches_.front().lines;
-  const std::size_t there = owed_bytes_ - batched_bytes_;
+  const std::size_t there = outstanding_bytes_ - batched_bytes_;
   const std::size_t credit = credit_bytes_ - std::min(there, credit_bytes_);
   std::size_t size = lines.size();
   if (size > credit) {
@@ -76,20 +76,20 @@ std::string Relay::take_deliverable() {
 }
 
 void Relay::sent(std::size_t bytes) {
-  owed_bytes_ -= std::min(bytes, owed_bytes_ - batched_bytes_);
+  outstanding_bytes_ -= std::min(bytes, outstanding_bytes_ - batched_bytes_);
   if (due_) deliver();
-  const bool relieved = crowded_ && owed_bytes_ <= credit_bytes_ / 2;
-  if (relieved) crowded_ = false;
-  const bool awaited = idle_awaited_ && owed_bytes_ == 0;
+  const bool has_room_again = crowded_ && outstanding_bytes_ <= credit_bytes_ / 2;
+  if (has_room_again) crowded_ = false;
+  const bool awaited = idle_awaited_ && outstanding_bytes_ == 0;
   if (awaited) idle_awaited_ = false;
-  if (relieved || awaited) tell();
+  if (has_room_again || awaited) notify();
 }
 
 void Relay::close() {
   deliver_ = {};
   batches_.clear();
   batched_bytes_ = 0;
-  sent(owed_bytes_);
+  sent(outstanding_bytes_);
 }
 
 bool Relay::room(bool) const {
@@ -97,7 +97,7 @@ bool Relay::room(bool) const {
 }
 
 bool Relay::idle() {
-  idle_awaited_ = owed_bytes_ != 0;
+  idle_awaited_ = outstanding_bytes_ != 0;
   return !idle_awaited_;
 }
 

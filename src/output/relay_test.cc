@@ -32,7 +32,7 @@ TEST_F(RelayTest, DeliversBatchesInOrder) {
   relay_->write(true, "c\n");
   relay_->write(false, "d\n");
   EXPECT_TRUE(delivered_.empty());
-  io_.run_for(10s);  // returns when the timer was all there was to wait for
+  io_.run_for(10s);  // returns when the timer was the last pending event
   EXPECT_EQ(delivered_, (std::vector<std::pair<bool, std::string>>{
                             {false, "a\nb\n"}, {true, "c\n"}, {false, "d\n"}}));
 }
@@ -49,7 +49,7 @@ TEST_F(RelayTest, HasRoomUntilTheCreditIsUsedUp) {
   EXPECT_FALSE(relay_->room(false));
   EXPECT_FALSE(relay_->room(true));
   io_.run_for(10s);
-  EXPECT_FALSE(relay_->room(false));  // delivered is not yet taken
+  EXPECT_FALSE(relay_->room(false));  // delivered, but not yet taken
   relay_->sent(credit_bytes / 2 - 1);
   EXPECT_FALSE(relay_->room(false));
   EXPECT_EQ(told_, 0);

@@ -17,19 +17,19 @@ namespace {
 
 constexpr std::size_t copied_bytes = 64 * 1024;
 
-// Whether a line ends after the byte at `i`; a \r that comes last does not end one yet.
+// Whether a line ends after the byte at `i`; a final \r does not end one yet.
 bool ends_at(std::string_view bytes, std::size_t i) {
   return bytes[i] == '\n' || (bytes[i] == '\r' && i + 1 < bytes.size() && bytes[i + 1] != '\n');
 }
 
-// Past the last line end within the first `within` bytes, 0 if there is none.
+// The offset past the last line end within the first `within` bytes, 0 if there is none.
 std::size_t last_end(std::string_view bytes, std::size_t within) {
   std::size_t end = within;
   while (end > 0 && !ends_at(bytes, end - 1)) --end;
   return end;
 }
 
-// Past the first line end; the whole if there is none.
+// The offset past the first line end; the size if there is none.
 std::size_t first_end(std::string_view bytes) {
   std::size_t i = 0;
   while (i < bytes.size() && !ends_at(bytes, i)) ++i;
@@ -40,7 +40,7 @@ std::string numbered(const std::string& path, int number) {
   return number == 0 ? path : fmt::format("{}.{}", path, number);
 }
 
-// Copies what lies from `from_byte` on; 0 or an errno.
+// Copies the bytes from `from_byte` to the end; 0 or an errno.
 int copy_end(int from, std::uint64_t from_byte, int to) {
   std::array<char, copied_bytes> buffer;
   for (;;) {
@@ -71,7 +71,7 @@ std::vector<Rotation::Part> Rotation::add(std::string_view bytes) {
         parts.push_back(rotated(open_bytes_));
         continue;
       }
-      taken = first_end(bytes);  // alone in its file and longer than the limit
+      taken = first_end(bytes);  // a line longer than the limit, alone in its file
     }
     append(bytes.substr(0, taken), parts);
     bytes.remove_prefix(taken);

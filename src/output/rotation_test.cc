@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files that the pieces end up in, the oldest first.
+// The contents of the files after writing the pieces, oldest first.
 std::vector<std::string> files_of(std::uint64_t limit_bytes,
                                   const std::vector<std::string>& given) {
   Rotation rotation(limit_bytes);
@@ -40,7 +40,7 @@ TEST(Rotation, BeginsAFileWithTheLineThatDoesNotFit) {
   struct Case {
     const char* name;
     std::vector<std::string> given;
-    std::vector<std::string> files;  // of at most 10 bytes
+    std::vector<std::string> files;  // at most 10 bytes each
   };
   const std::vector<Case> cases = {
       {"all fits", {"abc\ndef\ngh"}, {"abc\ndef\ngh"}},

@@ -47,13 +47,13 @@ std::string_view without_line_end(std::string_view line) {
   return line;
 }
 
-// The line without the prefix that PyTorch puts before a rank's traceback, if it is there.
+// Removes the prefix that PyTorch puts before a rank's traceback, if present.
 std::string_view without_prefix(std::string_view line, std::string_view prefix) {
   return line.starts_with(prefix) ? line.substr(prefix.size()) : line;
 }
 
-// Whether a line after the first of an exception's message belongs to it: not a log line ("[W1121
-// …", "[rank0]:[W1121 …"), not the C++ stack that PyTorch adds, not what the interpreter says next.
+// Whether a line continues an exception's message: not a log line ("[W1121 …", "[rank0]:[W1121 …"),
+// not the C++ stack that PyTorch adds, not the interpreter's next message.
 bool continues_message(std::string_view line) {
   constexpr std::array<std::string_view, 5> others = {"[", "frame #", "Exception raised from",
                                                       ignored_mark, traceback_mark};
@@ -69,7 +69,7 @@ void Tail::add(int source, std::string_view bytes) {
     text_ += '\n';
   }
   if (bytes.size() > kept_bytes) bytes.remove_prefix(bytes.size() - kept_bytes);
-  // Cutting only when twice as much is there keeps the cost per byte constant.
+  // Cutting only at twice the kept size keeps the cost per byte constant.
   if (text_.size() + bytes.size() > 2 * kept_bytes) {
     text_.erase(0, text_.size() + bytes.size() - kept_bytes);
   }

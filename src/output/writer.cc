@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t bytes_per_write = 1u << 16;
 constexpr std::chrono::milliseconds flush_look{1};
 
-// Errors after which nothing written there can ever arrive.
+// Errors after which no later write can succeed.
 bool is_final(int code) {
   return code == EPIPE || code == EBADF || code == EIO || code == ENXIO;
 }
@@ -70,13 +70,13 @@ void Writer::enqueue(Chunk chunk, std::unique_lock<std::mutex> lock) {
   const bool asleep = queue_.empty();
   queue_.push_back(std::move(chunk));
   if (!thread_.joinable() && !start()) return write_queue(lock);
-  lock.unlock();  // or the thread would wake up only to wait for it
+  lock.unlock();  // otherwise the thread would wake up only to wait for the lock
   if (asleep) wake_.notify_one();
 }
 
-// False: the system gives no thread.
+// Returns false if the system cannot start a thread.
 bool Writer::start() {
-  // The thread holds the writer, so that a write that hangs outlives whoever gave up on it.
+  // The thread shares ownership of the writer, because a hanging write may outlive its users.
   auto thread = quiet_thread([self = shared_from_this()] { self->work(); });
   if (thread) thread_ = std::move(*thread);
   return thread.has_value();
@@ -93,7 +93,7 @@ bool Writer::idle() {
   return !idle_awaited_;
 }
 
-// Whoever dies may hold the lock, so nobody may wait for it.
+// A crashing thread may hold the lock, so this must not wait for it.
 bool Writer::flush(SteadyTime deadline) {
   for (;;) {
     if (const std::unique_lock lock(mutex_, std::try_to_lock); lock && pending_chunks_ == 0) {
@@ -104,9 +104,9 @@ bool Writer::flush(SteadyTime deadline) {
   }
 }
 
-// What failed has to be told before anybody may leave.
+// Failures must be reported before the writer counts as idle.
 bool Writer::is_idle() const {
-  return pending_chunks_ == 0 && untold_failures_ == 0;
+  return pending_chunks_ == 0 && unreported_failures_ == 0;
 }
 
 void Writer::abandon() {
@@ -136,20 +136,20 @@ void Writer::write_queue(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   for (const Chunk& chunk : chunks) pending_bytes_ -= chunk.bytes.size();
   pending_chunks_ -= chunks.size();
-  const bool relieved = crowded_ && pending_bytes_ < limits_.low_bytes;
-  if (relieved) crowded_ = false;
+  const bool has_room_again = crowded_ && pending_bytes_ < limits_.low_bytes;
+  if (has_room_again) crowded_ = false;
   const bool awaited = idle_awaited_ && is_idle();
   if (awaited) idle_awaited_ = false;
-  if ((!relieved && !awaited) || ending_) return;
+  if ((!has_room_again && !awaited) || ending_) return;
   boost::asio::post(io_, [self = weak_from_this()] {
     const auto writer = self.lock();
     if (!writer) return;
-    const auto roomy = writer->observer_.roomy;  // it may end in abandon()
+    const auto roomy = writer->observer_.roomy;  // the callback may call abandon()
     if (roomy) roomy();
   });
 }
 
-// Neighbours for the same descriptor go out in one write, up to bytes_per_write.
+// Joins consecutive chunks for the same descriptor into one write, up to bytes_per_write.
 void Writer::write_out(const std::vector<Chunk>& chunks) {
   std::string joined;
   for (std::size_t i = 0; i < chunks.size();) {
@@ -191,7 +191,7 @@ void Writer::write_all(int fd, std::string_view bytes) {
     }
     const int code = n == 0 ? EIO : errno;
     if (code == EINTR) continue;
-    if (code == EAGAIN) {  // whoever started us left the descriptor non-blocking
+    if (code == EAGAIN) {  // the parent process left the descriptor non-blocking
       pollfd waiting{fd, POLLOUT, 0};
       ::poll(&waiting, 1, -1);
       continue;
@@ -207,19 +207,19 @@ void Writer::report(int fd, int code) {
   failed_.push_back(fd);
   const std::lock_guard lock(mutex_);
   if (ending_) return;
-  ++untold_failures_;
+  ++unreported_failures_;
   boost::asio::post(io_, [self = weak_from_this(), fd, code] {
     if (const auto writer = self.lock()) writer->tell(fd, code);
   });
 }
 
 void Writer::tell(int fd, int code) {
-  const auto [roomy, failed] = observer_;  // either may end in abandon()
+  const auto [roomy, failed] = observer_;  // either callback may call abandon()
   if (failed) failed(fd, code);
   bool awaited = false;
   {
     const std::lock_guard lock(mutex_);
-    --untold_failures_;
+    --unreported_failures_;
     awaited = idle_awaited_ && is_idle() && !ending_;
     if (awaited) idle_awaited_ = false;
   }

@@ -14,51 +14,51 @@
 
 namespace toprun::output {
 
-// Writes to file descriptors on a thread of its own, so that a stuck terminal, a full pipe or a
-// file server that hangs blocks that thread and never the event loop. The thread starts with the
-// first byte; where the system gives none, who writes waits for the write. Callbacks come from the
+// Writes to file descriptors on a separate thread, so that a stuck terminal, a full pipe or a
+// hanging file server blocks that thread and never the event loop. The thread starts with the first
+// byte; if the system cannot start one, the caller writes and blocks. Callbacks run on the
 // io_context's thread.
 //
-// The caller stops producing while room() is false and goes on at the `roomy` callback; that is
-// what bounds memory.
+// The caller stops producing while room() is false and continues at the `roomy` callback; this
+// bounds the memory.
 class Writer : public std::enable_shared_from_this<Writer> {
  public:
-  // How much may wait: no room above `high`, room again below `low`.
+  // The queue limits: no room above `high`, room again below `low`.
   struct Limits {
     std::size_t high_bytes = 1u << 20;
     std::size_t low_bytes = 1u << 18;
   };
 
   struct Observer {
-    std::function<void()> roomy;  // room() turned true again, or idle() did and was asked for
-    std::function<void(int fd, int code)> failed;  // errno; the first time for each descriptor
+    std::function<void()> roomy;  // room() turned true again, or idle() did after it was false
+    std::function<void(int fd, int code)> failed;  // errno; once per descriptor
   };
 
-  // The io_context must stay until abandon().
+  // The io_context must exist until abandon().
   static std::shared_ptr<Writer> create(boost::asio::io_context& io, Observer observer,
                                         Limits limits);
   ~Writer();
 
-  // Queues bytes for `fd`. After a failure the bytes are tried again with each write (a disk may
-  // have space again), except that a descriptor with no reader left is written to no more.
+  // Queues bytes for `fd`. After a failure each write retries the bytes (a disk may have space
+  // again), except if the descriptor's reader is gone.
   void write(int fd, std::string bytes);
-  // As write(), from any thread. False: more than `most_bytes` wait already, or nobody writes any
-  // more; nothing is queued then.
+  // Like write(), from any thread. Returns false and queues nothing if more than `most_bytes` wait
+  // already or the writer was abandoned.
   bool offer(int fd, std::string bytes, std::size_t most_bytes);
-  // Calls `action` on the thread after what is queued for `fd`; an errno that it returns counts as
-  // a failed write.
+  // Calls `action` on the thread after the bytes queued for `fd`; an errno that it returns counts
+  // as a failed write.
   void run(int fd, std::function<int(int fd)> action);
-  // Closes `fd`, which this writer then owns, after what is queued for it.
+  // Closes `fd`, which this writer then owns, after the bytes queued for it.
   void close(int fd);
 
   bool room() const;
-  // True once everything given is written, or has failed and that was told; else roomy() comes when
-  // it is.
+  // True once all bytes are written, or have failed and the failure was reported; otherwise roomy()
+  // is called when that is so.
   bool idle();
-  // Waits until everything given is written or has failed; false: it is not by then. From any
-  // thread, also from one that dies in a call of this object.
+  // Waits until all bytes are written or have failed; false at the deadline. May be called from any
+  // thread, even from one that is crashing inside a method of this object.
   bool flush(SteadyTime deadline);
-  // No more callbacks, and the thread ends at the next chance; what it has not written is lost.
+  // Stops the callbacks and ends the thread as soon as possible; unwritten bytes are lost.
   void abandon();
 
  private:
@@ -92,13 +92,13 @@ class Writer : public std::enable_shared_from_this<Writer> {
   std::vector<Chunk> queue_;
   std::size_t pending_bytes_ = 0;
   std::size_t pending_chunks_ = 0;
-  int untold_failures_ = 0;  // on their way to the observer
+  int unreported_failures_ = 0;  // not yet reported to the observer
   bool crowded_ = false;
   bool idle_awaited_ = false;
   bool ending_ = false;
   std::thread thread_;
-  std::vector<int> failed_;  // descriptors whose failure was told; the thread's own
-  std::vector<int> dead_;    // descriptors with nobody at the other end; the thread's own
+  std::vector<int> failed_;  // descriptors whose failure was reported; used by the thread only
+  std::vector<int> dead_;    // descriptors whose reader is gone; used by the thread only
 };
 
 }  // namespace toprun::output

@@ -15,10 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::string_view_literals;
 
-// accelerate's launcher computes the ranks' environment and hands it on, to torchrun's run() or for
-// one process to Popen(). Both are taken away from it; what it has changed then goes to stdout,
-// where nothing else may get, with how many processes the file is for. The words after -c are the
-// launcher's.
+// accelerate's launcher computes the ranks' environment and passes it to torchrun's run() or, for
+// one process, to Popen(). This script replaces both functions. It writes the changed variables,
+// and the number of processes that the file is for, to stdout, which nothing else may use. The
+// words after -c are the launcher's.
 constexpr std::string_view processes_variable = "TOPRUN_ACCELERATE_PROCESSES";
 constexpr std::string_view ask_accelerate = R"(
 import os, subprocess, sys
@@ -50,9 +50,10 @@ launch_command(args)
 sys.exit("its launcher started nothing that toprun knows of")
 )";
 
-// What decides which process is which rank and where it is: toprun's own affair. The port is any,
-// so that none has to be free.
-std::vector<std::string> question(const std::string& file, const std::string& python, World world) {
+// These options assign ranks and addresses, which toprun does itself. Port 0 means any port, so
+// none has to be free.
+std::vector<std::string> launcher_command(const std::string& file, const std::string& python,
+                                          World world) {
   return {python,
           "-c",
           std::string(ask_accelerate),
@@ -82,8 +83,9 @@ Result<AccelerateSettings> accelerate_settings(const std::string& file, const st
   if (!fs::is_regular_file(file, error)) {
     return usage(what, "there is no such file", "`accelerate config --config_file FILE` makes one");
   }
-  const auto answer = process::run(question(file, python, world), environment, accelerate_limit);
-  if (!answer) return fail(what, answer.error().why);  // its `what` is the whole question
+  const auto answer =
+      process::run(launcher_command(file, python, world), environment, accelerate_limit);
+  if (!answer) return fail(what, answer.error().why);  // its `what` is the whole command line
   if (answer->code != 0) {
     const std::string said = last_words(answer->err);
     const bool is_missing = said.find("No module named 'accelerate'") != said.npos;
@@ -115,7 +117,7 @@ fs::path accelerate_default_config(const Environment& environment) {
 }
 
 bool has_accelerate_settings(const Environment& environment) {
-  return environment.has("ACCELERATE_MIXED_PRECISION");  // which its launcher always sets
+  return environment.has("ACCELERATE_MIXED_PRECISION");  // accelerate's launcher always sets it
 }
 
 bool imports_accelerate(std::string_view script) {

@@ -11,12 +11,12 @@
 
 namespace toprun::plan {
 
-// Importing accelerate means importing torch, from a file server perhaps.
+// Importing accelerate also imports torch, perhaps from a file server.
 inline constexpr std::chrono::seconds accelerate_limit{120};
 
 struct AccelerateSettings {
   Environment variables;
-  std::optional<int> processes;  // of all nodes, for which the file was made; unset: any number
+  std::optional<int> processes;  // on all nodes, as the file says; unset: any number
 };
 
 struct World {
@@ -24,17 +24,17 @@ struct World {
   int nproc = 1;  // on each node
 };
 
-// The variables by which `accelerate launch --config_file FILE` tells its settings to the ranks, as
-// the accelerate of this Python has it: its own launcher is asked, and starts nothing. Errors name
-// `host`: no such file, no accelerate in that Python, what accelerate said.
+// The variables in which `accelerate launch --config_file FILE` passes its settings to the ranks,
+// for the accelerate of this Python. Runs its launcher without starting ranks. Errors name `host`:
+// no such file, no accelerate in that Python, accelerate's own error.
 Result<AccelerateSettings> accelerate_settings(const std::string& file, const std::string& python,
                                                World world, const Environment& environment,
                                                const std::string& host);
 
-// Where accelerate's launcher looks if it is not told of a file (accelerate.commands.config).
+// The path of accelerate's default file (accelerate.commands.config).
 std::filesystem::path accelerate_default_config(const Environment& environment);
 
-// Whether the launcher's settings are there, whoever put them there.
+// Whether the launcher's settings are set, by any program.
 bool has_accelerate_settings(const Environment& environment);
 
 // Whether a line of this Python text imports the package `accelerate`.

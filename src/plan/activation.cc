@@ -21,13 +21,13 @@ namespace fs = std::filesystem;
 constexpr int no_module_command = 66;
 constexpr int not_loaded = 67;
 
-// What the shell says about itself, not about the modules.
-constexpr std::array shells_own = {"_", "SHLVL", "PWD", "OLDPWD"};
+// Variables of the shell itself, independent of the modules.
+constexpr std::array shell_variables = {"_", "SHLVL", "PWD", "OLDPWD"};
 
-// What the scripts print goes to stderr; fd 3 is our stdout.
-constexpr std::string_view quietly = "exec 3>&1 1>&2\n";
+// Sends the scripts' output to stderr; fd 3 is our stdout.
+constexpr std::string_view redirect_output = "exec 3>&1 1>&2\n";
 
-// Makes the command `module` known where it is not yet: it is a function of an interactive shell.
+// Defines the command `module` if it is missing: it is a function of an interactive shell.
 constexpr std::string_view define_module = R"(
 if ! type module >/dev/null 2>&1; then
   for init in "$MODULESHOME/init/bash" "$LMOD_PKG/init/bash" /etc/profile.d/modules.sh \
@@ -38,9 +38,9 @@ if ! type module >/dev/null 2>&1; then
 fi
 )";
 
-// The words after $0 are the modules; one that is not loaded is all that goes to stdout. What is
-// loaded already goes first, so that a job has the same modules wherever it is started; sticky ones
-// stay, as the site wants.
+// The words after $0 are the modules; stdout gets the name of one that cannot be loaded. It first
+// unloads the loaded modules, so that a job has the same modules wherever it is started; sticky
+// ones stay, as the site wants.
 constexpr std::string_view load_modules = R"(
 type module >/dev/null 2>&1 || exit 66
 module purge
@@ -63,7 +63,7 @@ env -0 >&3
 
 constexpr std::string_view list_modules = "module -t avail 2>&1\n";
 
-// The words after $0 are scripts, each of which the environment's packages want to be sourced.
+// The words after $0 are scripts that packages of the environment provide for sourcing.
 constexpr std::string_view source_scripts = R"(
 for script in "$@"; do . "$script"; done
 env -0 >&3
@@ -75,11 +75,11 @@ std::vector<std::string> bash(const std::string& script, const std::vector<std::
   return argv;
 }
 
-// The shell's environment in place of ours, but for what is the shell's own.
-Result<Environment> taken_over(std::string_view text, const Environment& before) {
+// Replaces our environment with the shell's, except for the shell's own variables.
+Result<Environment> adopted_environment(std::string_view text, const Environment& before) {
   auto after = parse_environment(text);
   if (!after) return after;
-  for (const char* name : shells_own) {
+  for (const char* name : shell_variables) {
     const auto value = before.get(name);
     value ? after->set(name, *value) : after->unset(name);
   }
@@ -93,8 +93,8 @@ void put_first(Environment& environment, const std::string& folder) {
 
 constexpr std::size_t max_words_shown = 300;
 
-// What the module command complained of, in one line: from its first error on.
-std::string complaint(std::string_view err) {
+// The error of the module command in one line, from the first line with "error" on.
+std::string first_error(std::string_view err) {
   const std::size_t error = lower(err).find("error");
   if (error != std::string::npos) err.remove_prefix(err.rfind('\n', error) + 1);
   std::string line = fmt::format("{}", fmt::join(words(err), " "));
@@ -113,17 +113,17 @@ std::string nearest_module(const std::string& name, const Environment& environme
 Result<Environment> with_modules(const std::vector<std::string>& modules, Environment environment,
                                  const std::string& what) {
   if (modules.empty()) return environment;
-  const auto loaded =
-      process::run(bash(fmt::format("{}{}{}", quietly, define_module, load_modules), modules),
-                   environment, modules_limit);
-  if (!loaded) return fail(what, loaded.error().why);  // the whole script stands in its `what`
+  const auto loaded = process::run(
+      bash(fmt::format("{}{}{}", redirect_output, define_module, load_modules), modules),
+      environment, modules_limit);
+  if (!loaded) return fail(what, loaded.error().why);  // its `what` is the whole script
   if (loaded->code == no_module_command) {
     return fail(
         what, "there is no command `module`",
         "set MODULESHOME (Environment Modules) or LMOD_PKG (Lmod) to where it is installed");
   }
-  if (loaded->code == 0) return taken_over(loaded->out, environment);
-  const std::string said = complaint(loaded->err);
+  if (loaded->code == 0) return adopted_environment(loaded->out, environment);
+  const std::string said = first_error(loaded->err);
   if (loaded->code != not_loaded) return fail(what, said);
   const std::string& name = loaded->out;
   return fail(what, said.empty() ? fmt::format("{} was not loaded", name) : said,
@@ -134,11 +134,11 @@ Result<Environment> with_command(const std::string& command, Environment environ
                                  const std::string& host) {
   if (command.empty()) return environment;
   const std::string what = fmt::format("--before {} on host {}", printable(command), host);
-  const auto done = process::run(bash(fmt::format("{}{}", quietly, run_command), {command}),
+  const auto done = process::run(bash(fmt::format("{}{}", redirect_output, run_command), {command}),
                                  environment, before_limit);
   if (!done) return fail(what, done.error().why);
-  if (done->code == 0) return taken_over(done->out, environment);
-  const std::string said = complaint(done->err);
+  if (done->code == 0) return adopted_environment(done->out, environment);
+  const std::string said = first_error(done->err);
   return fail(what,
               fmt::format("it ended with code {}{}{}", done->code, said.empty() ? "" : ": ", said),
               "add \"|| true\" where that does not matter");
@@ -158,7 +158,7 @@ std::vector<fs::path> conda_roots(const Environment& environment) {
   return roots;
 }
 
-// Where environments of a name may be.
+// The folders that may contain an environment of a given name.
 std::vector<fs::path> conda_folders(const Environment& environment) {
   std::vector<fs::path> folders;
   for (const char* variable : {"CONDA_ENVS_PATH", "CONDA_ENVS_DIRS"}) {
@@ -212,10 +212,11 @@ Result<Activated> with_conda(const std::string& name, Environment environment,
   environment.unset("VIRTUAL_ENV");
   environment.unset("PYTHONHOME");
   if (const auto scripts = scripts_in(*prefix / "etc" / "conda" / "activate.d"); !scripts.empty()) {
-    const auto text = process::output_of(
-        bash(fmt::format("{}{}", quietly, source_scripts), scripts), environment, activation_limit);
+    const auto text =
+        process::output_of(bash(fmt::format("{}{}", redirect_output, source_scripts), scripts),
+                           environment, activation_limit);
     if (!text) return fail(fmt::format("--conda {} on host {}", name, host), text.error().why);
-    auto after = taken_over(*text, environment);
+    auto after = adopted_environment(*text, environment);
     if (!after) return std::unexpected(after.error());
     environment = *std::move(after);
   }
@@ -225,7 +226,7 @@ Result<Activated> with_conda(const std::string& name, Environment environment,
   return activated;
 }
 
-// Folders beside the one that is not there in which there is a virtual environment.
+// The virtual environments in the parent folder of the missing one.
 std::vector<std::string> venvs_beside(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -274,8 +275,8 @@ std::vector<std::string> loaded_in(const Environment& environment) {
   return setup::loaded_modules(environment.get("LOADEDMODULES").value_or(""));
 }
 
-// Those of the command line, which must come to the same as those of the build; without any, those
-// of the build, unless they are loaded already.
+// Loads the modules of the command line, which must equal those of the build; without any, loads
+// those of the build, unless they are loaded already.
 Result<Activated> with_all_modules(const Activation& wanted, const Built& built,
                                    const Environment& environment, const std::string& host) {
   const std::string label = label_of(wanted.venv, host);

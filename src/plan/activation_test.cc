@@ -79,7 +79,7 @@ TEST_F(Activating, VariablesComeLastAndMayTakeTheirValueFromHere) {
   EXPECT_EQ(activated->environment.get("HOME"), "");
 }
 
-// A module command as both systems define it.
+// A module command that is defined as by both module systems.
 constexpr std::string_view module_command = R"(
 module() {
   case "$1 $2" in

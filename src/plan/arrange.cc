@@ -17,11 +17,11 @@ namespace {
 using rendezvous::Assignment;
 using rendezvous::Join;
 
-// One node of the job and its members: one agent, or the ranks that it holds in place.
+// One node of the job and its members: one agent, or its ranks in place.
 struct Node {
   std::string name;
   std::optional<int> rank;   // fixed on the command line
-  std::optional<int> index;  // the engine's
+  std::optional<int> index;  // from the engine
   std::vector<std::size_t> members;
   int nproc = 0;
 };
@@ -38,7 +38,7 @@ Result<std::vector<Node>> nodes_of(const std::vector<Join>& members) {
     }
     if (at == nodes.size()) nodes.push_back({join.host, join.node_rank, join.node_index, {}, 0});
     Node& node = nodes[at];
-    // An engine that numbers only its processes: a node comes where its first process does.
+    // If the engine numbers only processes, a node takes the place of its first process.
     if (join.task && !join.node_index)
       node.index = std::min(node.index.value_or(*join.task), *join.task);
     node.members.push_back(i);
@@ -58,8 +58,8 @@ Result<std::vector<Node>> nodes_of(const std::vector<Join>& members) {
   return nodes;
 }
 
-// Node ranks that contradict one another are worth nothing, where they are but wishes.
-std::vector<std::string> drop_clashing_wishes(std::vector<Node>& nodes) {
+// Node ranks that are only preferences are ignored if they contradict one another.
+std::vector<std::string> drop_conflicting_ranks(std::vector<Node>& nodes) {
   std::map<int, std::string> holders;
   for (const Node& node : nodes) {
     if (!node.rank) continue;
@@ -81,7 +81,7 @@ bool all_have(const std::vector<Node>& nodes, std::optional<int> Node::*number) 
   return std::ranges::all_of(nodes, [&](const Node& node) { return (node.*number).has_value(); });
 }
 
-// The nodes by the number that `number` gives them, those without one behind.
+// Sorts the nodes by `number`; those without one come last.
 void sort_by(std::vector<Node>& nodes, std::optional<int> Node::*number) {
   std::ranges::stable_sort(nodes, [&](const Node& a, const Node& b) {
     if (a.*number && b.*number) return *(a.*number) < *(b.*number);
@@ -92,7 +92,7 @@ void sort_by(std::vector<Node>& nodes, std::optional<int> Node::*number) {
 struct Choice {
   Order order;
   std::string why;
-  bool by_node_rank = false;  // some are fixed: those first, by it
+  bool by_node_rank = false;  // the nodes with a fixed rank come first
 };
 
 Choice choose_order(const Options& options, const std::vector<Node>& nodes,
@@ -164,7 +164,7 @@ view::OrderRecord record_of(const Choice& choice, placement::Placement& placed) 
   return record;
 }
 
-// Ranks among the members of equal role, in the order of the nodes.
+// Numbers the members of equal role, in the order of the nodes.
 void count_roles(const std::vector<Join>& members, std::vector<Assignment>& parts) {
   std::vector<std::size_t> by_rank(parts.size());
   std::iota(by_rank.begin(), by_rank.end(), 0);
@@ -186,7 +186,7 @@ Result<run::Arrangement> arrange(const std::vector<Join>& members, const Options
   auto nodes = nodes_of(members);
   if (!nodes) return std::unexpected(nodes.error());
   std::vector<std::string> warnings;
-  if (node_rank_is_a_wish(options)) warnings = drop_clashing_wishes(*nodes);
+  if (node_rank_is_a_wish(options)) warnings = drop_conflicting_ranks(*nodes);
   const Choice choice = choose_order(options, *nodes, map);
   if (choice.order == Order::scheduler && !all_have(*nodes, &Node::index)) {
     return fail("--order scheduler", "no engine gives these nodes an order",

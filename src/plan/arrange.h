@@ -11,9 +11,9 @@
 
 namespace toprun::plan {
 
-// Orders the nodes by the options and the evidence, and ranks along that order; pure. Members that
-// become ranks in place are grouped by their node. `map` knows the members' nodes by name; `before`
-// is the order of the attempt before, by nodes' names, empty in the first.
+// Orders the nodes by the options and the evidence, and the ranks along that order; pure. Members
+// that become ranks in place are grouped by node. `map` has the members' nodes by name; `before` is
+// the previous attempt's order of node names, empty in the first attempt.
 Result<run::Arrangement> arrange(const std::vector<rendezvous::Join>& members,
                                  const Options& options, const topology::Map& map,
                                  const std::vector<std::string>& before = {});

@@ -26,7 +26,7 @@ Join in_place(std::string host, int index, int local_rank) {
   return join;
 }
 
-// Hosts and their racks.
+// A map from hosts and their racks.
 topology::Map racks(const std::vector<std::pair<std::string, std::string>>& hosts) {
   topology::MapBuilder builder("test");
   for (const auto& [host, rack] : hosts) {
@@ -56,7 +56,7 @@ TEST(Arrange, WithC10dNodeRanksAreWishes) {
   Options c10d;
   c10d.rdzv_backend.value = "c10d";
   const struct {
-    std::vector<int> wishes;
+    std::vector<int> node_ranks;
     std::vector<int> ranks;
     const char* warning;
   } cases[] = {
@@ -68,8 +68,8 @@ TEST(Arrange, WithC10dNodeRanksAreWishes) {
       {{0, 5}, {0, 2}, "--node-rank 5 is ignored, as with torchrun's c10d: there are 2 nodes"},
   };
   for (const auto& c : cases) {
-    const std::vector<Join> members = {agent("a", 2, {}, c.wishes[0]),
-                                       agent("b", 2, {}, c.wishes[1])};
+    const std::vector<Join> members = {agent("a", 2, {}, c.node_ranks[0]),
+                                       agent("b", 2, {}, c.node_ranks[1])};
     const auto result = arrange(members, c10d, {});
     ASSERT_TRUE(result.has_value()) << result.error().line();
     EXPECT_EQ(first_ranks(*result), c.ranks);

@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds srun_help_limit{10};
 constexpr std::string_view python_exec = "PYTHON_EXEC";
-// bash where the image has one, which finds toprun; its first word is a virtual environment to
-// enter, or empty.
+// Starts bash if the image has one, with toprun in its PATH. Its first word is a virtual
+// environment to enter, or empty.
 constexpr std::string_view best_shell =
     R"(PATH=$PATH:/run/toprun; export PATH; test -z "$0" || . "$0/bin/activate" || exit; )"
     R"(command -v bash >/dev/null && exec bash; exec sh)";
@@ -46,7 +46,7 @@ Result<std::string> current_folder() {
   return here.string();
 }
 
-// Where logs are kept, made if it is not there; empty: nowhere.
+// The folder for logs, created if missing; empty: none.
 Result<std::string> log_folder(const Options& options) {
   if (!options.log_dir) return std::string();
   std::error_code error;
@@ -75,7 +75,7 @@ Result<container::Run> plan_run(const container::Wanted& wanted, const Inside& i
   return run;
 }
 
-// Of the host all that means something there, whatever the image says: it cannot be asked before.
+// The host's variables that are useful inside. The image's own are not known before the start.
 std::vector<std::pair<std::string, std::string>> variables_inside(const Environment& environment,
                                                                   const container::Wanted& wanted) {
   const Environment inside = container::inside({}, environment, wanted);
@@ -89,13 +89,13 @@ Result<container::Bind> own_program() {
   return container::Bind{self, std::string(program_inside), true};
 }
 
-// spank(7): the options of plugins stand in srun's own help.
+// spank(7): srun's own help lists the options of plugins.
 bool srun_has_pyxis(const Job& job) {
   const auto help = process::output_of({"srun", "--help"}, job.environment, srun_help_limit);
   return help && help->find("--container-image") != std::string::npos;
 }
 
-// The folders in which an agent inside writes.
+// The folders to which an agent inside writes.
 Result<std::vector<container::Bind>> written_folders(const Options& options) {
   std::vector<container::Bind> binds;
   auto logs = log_folder(options);
@@ -149,13 +149,13 @@ Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) 
 
 Result<EngineContainer> plan_engine_container(const Job& job) {
   const container::Wanted& wanted = job.options.container;
-  const bool in_question = wanted.runtime == "auto" || wanted.runtime == "pyxis";
-  if (wanted.empty() || !in_question || job.place.engine != scheduler::EngineKind::slurm)
+  const bool may_be_pyxis = wanted.runtime == "auto" || wanted.runtime == "pyxis";
+  if (wanted.empty() || !may_be_pyxis || job.place.engine != scheduler::EngineKind::slurm)
     return EngineContainer{};
-  const bool there = srun_has_pyxis(job);
-  if (!there && wanted.runtime == "auto") return EngineContainer{};  // the nodes choose
+  const bool has_pyxis = srun_has_pyxis(job);
+  if (!has_pyxis && wanted.runtime == "auto") return EngineContainer{};  // each node chooses
   const auto runtime =
-      container::choose(wanted, job.environment, process::is_executable_file, there);
+      container::choose(wanted, job.environment, process::is_executable_file, has_pyxis);
   if (!runtime) return std::unexpected(runtime.error());
   const auto self = own_program();
   if (!self) return std::unexpected(self.error());
@@ -208,7 +208,7 @@ Result<ContainerPlan> plan_rank(const Job& job, const std::vector<std::string>& 
   Inside inside;
   inside.program = argv;
   if (!folder.empty()) inside.binds.push_back({folder, folder});
-  // Where processes of mpirun's find its daemon.
+  // mpirun's processes find its daemon there.
   if (const auto sockets = environment.non_empty("PMIX_SERVER_TMPDIR")) {
     inside.binds.push_back({*sockets, *sockets});
   }
@@ -226,7 +226,7 @@ Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::str
   if (!self) return std::unexpected(self.error());
   inside.binds = {*self};
   inside.variables = variables_inside(environment, wanted);
-  // What toprun.toml says of containers has happened.
+  // The container settings in toprun.toml have already been applied.
   inside.variables.emplace_back(inside_variable, "1");
   return plan_container(wanted, inside, environment, host);
 }

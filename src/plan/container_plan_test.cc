@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A node whose PATH has these programs, each a script of one line.
+// A node with these programs in its PATH, each a script of one line.
 class ContainerPlanTest : public testing::Test {
  protected:
   void SetUp() override {

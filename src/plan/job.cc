@@ -32,7 +32,7 @@ using std::chrono::milliseconds;
 
 constexpr int static_port = 29500;
 constexpr int c10d_port = 29400;
-constexpr int engine_ports = 8;  // P … P+7, where the engine chose P
+constexpr int engine_ports = 8;  // P … P+7, if the engine chose P
 constexpr int max_setting_s = 7 * 24 * 3600;
 
 Result<scheduler::Hints> hints_of(const Options& options, const Environment& environment,
@@ -107,12 +107,12 @@ Result<void> choose_program(Job& job, const Activated& activated) {
   return {};
 }
 
-// What this host is to run, and how often.
-Result<void> look_here(Job& job) {
+// Determines the program and the number of workers on this host.
+Result<void> inspect_host(Job& job) {
   if (job.starts_by_ssh()) return {};
   Activation wanted = job.options.activation;
   if (job.in_container()) wanted.venv = wanted.conda = {};  // entered inside
-  if (job.options.dry_run) wanted.before = {};              // what is shown is not run
+  if (job.options.dry_run) wanted.before = {};              // a dry run executes nothing
   auto activated = activate(wanted, job.environment, hosts::host_name());
   if (!activated) return std::unexpected(activated.error());
   job.environment = activated->environment;
@@ -127,7 +127,7 @@ Result<void> look_here(Job& job) {
   return choose_program(job, *activated);
 }
 
-// What the user says by -e goes before a file.
+// Variables of the user's -e override the file's.
 Result<void> add_accelerate(Job& job) {
   const std::string& file = job.options.accelerate_config;
   if (file.empty() || job.place.stance == Stance::starter || job.options.dry_run) return {};
@@ -152,8 +152,8 @@ Result<void> add_accelerate(Job& job) {
   }
   job.place.reasons.push_back(fmt::format("--accelerate-config sets {}", join(set, " ")));
   const int started = job.place.stance == Stance::in_place ? job.tasks : job.nnodes * job.nproc;
-  const bool is_meant = job.options.nproc_per_node.given() || job.place.my_node.value_or(0) != 0;
-  if (!is_meant && settings->processes.value_or(started) != started) {
+  const bool is_chosen = job.options.nproc_per_node.given() || job.place.my_node.value_or(0) != 0;
+  if (!is_chosen && settings->processes.value_or(started) != started) {
     job.place.notes.push_back(fmt::format(
         "{} is for {} processes in all, and toprun starts {}: say how many by --nproc-per-node",
         file, *settings->processes, started));
@@ -161,7 +161,7 @@ Result<void> add_accelerate(Job& job) {
   return {};
 }
 
-// The host that the user names, where the processes of the job are to meet.
+// The user's host at which the processes of the job meet.
 std::optional<std::string> named_endpoint(const Options& options) {
   if (options.rdzv_endpoint.value) return options.rdzv_endpoint.value->host;
   return options.master_addr.value;
@@ -169,9 +169,9 @@ std::optional<std::string> named_endpoint(const Options& options) {
 
 void choose_ports(Job& job) {
   const Options& options = job.options;
-  // Nobody has to know the port before he is told.
-  const bool meets_nobody = job.on_one_host() && job.place.stance != Stance::in_place &&
-                            !named_endpoint(options) && !options.called_torchrun;
+  // No other process has to know the port in advance.
+  const bool port_is_private = job.on_one_host() && job.place.stance != Stance::in_place &&
+                               !named_endpoint(options) && !options.called_torchrun;
   std::optional<int> asked = options.master_port.value;
   if (options.rdzv_endpoint.value && options.rdzv_endpoint.value->port) {
     asked = options.rdzv_endpoint.value->port;
@@ -179,18 +179,18 @@ void choose_ports(Job& job) {
   job.port_is_ours_to_choose = !asked;
   if (asked) {
     job.ports = {*asked};
-  } else if (options.standalone || meets_nobody) {
-    job.ports = {0};  // two jobs on a host must not meet, nor take a port that others expect free
+  } else if (options.standalone || port_is_private) {
+    job.ports = {0};  // avoids another job on this host and ports that others expect to be free
   } else if (job.place.port) {
     for (int i = 0; i < engine_ports; ++i) job.ports.push_back(*job.place.port + i);
   } else {
     job.ports = {options.rdzv_backend.value == "c10d" ? c10d_port : static_port};
-    // The other nodes know this port only: it cannot be moved.
+    // The other nodes know only this port, so it cannot change.
     job.port_is_ours_to_choose = job.nnodes == 1;
   }
 }
 
-// The index of the node that the user's endpoint names, if the engine lists it.
+// The index of the endpoint's node in the engine's list, if it is there.
 std::optional<int> listed(const std::string& host, const std::vector<scheduler::Node>& nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (hosts::same_host(host, nodes[i].name)) return static_cast<int>(i);
@@ -218,15 +218,15 @@ void choose_root(Job& job) {
   }
   std::optional<int> index;
   if (!node_rank_is_a_wish(options)) index = options.node_rank.value;
-  const bool told = index.has_value();
+  const bool is_fixed = index.has_value();
   int root_index = job.place.root_node.value_or(0);
   if (!index) {
     index = job.place.my_node;
     if (endpoint && !job.place.root_node)
       root_index = listed(*endpoint, job.place.nodes).value_or(0);
   }
-  if (job.place.task && !told) {
-    // The user's endpoint is owned by a host: its agent, or the first of its ranks, is the root.
+  if (job.place.task && !is_fixed) {
+    // The host with the user's endpoint is the root: its agent, or the first of its ranks.
     if (!endpoint) job.is_root = *job.place.task == 0;
     if (endpoint && job.place.local_rank.value_or(0) > 0) job.is_root = false;
   } else if (index) {
@@ -239,7 +239,7 @@ void choose_root(Job& job) {
   }
 }
 
-// A number of seconds that --rdzv-conf gives.
+// A number of seconds from --rdzv-conf.
 std::optional<milliseconds> seconds(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   const auto value = parse_double(*text);
@@ -247,11 +247,11 @@ std::optional<milliseconds> seconds(const std::optional<std::string>& text) {
   return milliseconds(static_cast<long>(*value * 1000));
 }
 
-// What one of the two keep_alive settings of --rdzv-conf means if the other is not given.
+// Defaults for the two keep_alive settings of --rdzv-conf if only one of them is given.
 constexpr milliseconds torchrun_keep_alive_interval{5'000};
 constexpr int torchrun_keep_alive_attempts = 3;
 constexpr std::chrono::seconds before_the_engine{5};
-// Agents that start at one moment; who did not answer or lost its connection cannot come any more.
+// These agents start together; one that did not answer or lost its connection cannot join later.
 constexpr std::chrono::seconds ssh_last_call{5};
 
 void choose_limits(Job& job) {
@@ -269,7 +269,7 @@ void choose_limits(Job& job) {
     job.patience.silence = interval.value_or(torchrun_keep_alive_interval) *
                            parse_int(attempts.value_or("")).value_or(torchrun_keep_alive_attempts);
   }
-  // Workers must not be killed by the engine while they still have our grace.
+  // The workers' grace period must end before the engine kills them.
   if (job.place.kill_wait) {
     job.grace.stop =
         std::min<milliseconds>(job.grace.stop, *job.place.kill_wait - before_the_engine);
@@ -277,8 +277,8 @@ void choose_limits(Job& job) {
   if (job.options.shutdown_timeout) job.grace.stop = *job.options.shutdown_timeout;
 }
 
-// One node that no other could find: torchrun then meets itself under a fresh id.
-bool alone(const Options& options, int nnodes) {
+// A single node that no other can find: torchrun then meets itself under a fresh id.
+bool is_isolated(const Options& options, int nnodes) {
   return options.standalone ||
          (nnodes == 1 && options.rdzv_backend.value == "static" && !options.rdzv_id.given() &&
           !options.rdzv_endpoint.value && !options.master_port.value);
@@ -293,13 +293,13 @@ std::string uuid4() {
   return id;
 }
 
-// Workers must not inherit them. The agents of a step read them anew, but for what is of one node.
+// Workers must not inherit them. The agents of a step read them again, except those of one node.
 void unset_option_variables(Job& job) {
   if (job.place.stance != Stance::starter) {
     for (const std::string& name : job.options.option_variables) job.environment.unset(name);
   }
   for (const char* name : variables_of_one_node) job.environment.unset(name);
-  // An agent's workers are no ranks of MPI's, and must not all take themselves for the same one.
+  // An agent's workers are not MPI ranks, and must not all use the same rank's variables.
   if (job.place.engine == scheduler::EngineKind::mpi && job.place.stance != Stance::in_place) {
     for (const std::string& name : scheduler::mpi_variables(job.environment)) {
       job.environment.unset(name);
@@ -363,14 +363,14 @@ Result<Job> prepare(const Options& options, const Environment& environment,
     job.tasks = job.place.tasks;
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
   }
-  auto known = look_here(job);
+  auto known = inspect_host(job);
   if (known) known = add_accelerate(job);
   if (!known) {
     const bool awaited = job.several_processes() && job.place.stance != Stance::starter;
     if (options.dry_run || !awaited) return std::unexpected(known.error());
     job.unfit = std::move(known.error());
   }
-  job.run_id = alone(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
+  job.run_id = is_isolated(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
   job.name = job.place.job.empty() ? job.run_id : job.place.job;
   choose_ports(job);
   choose_root(job);

@@ -9,8 +9,8 @@
 
 namespace toprun::plan {
 
-// The hosts that --hosts or --hostfile name, none if neither was given; reads the file. `notes`
-// gets what is odd about it.
+// The hosts from --hosts or --hostfile, none if neither was given; reads the file. `notes` receives
+// warnings about it.
 Result<std::vector<scheduler::Node>> named_hosts(const Options& options,
                                                  std::vector<std::string>& notes);
 

@@ -18,7 +18,7 @@
 
 namespace toprun::plan {
 
-// Where a setting came from, in the user's words: "--nnodes", "PET_NNODES", "default".
+// A value and its source in the user's words: "--nnodes", "PET_NNODES", "default".
 template <class T>
 struct Setting {
   T value{};
@@ -31,10 +31,10 @@ enum class Program { script, module, executable };
 
 enum class Order { automatic, topology, name, scheduler, given, file };
 
-// Which streams of a worker go to files or are doubled: a bit set, stdout = 1, stderr = 2.
+// A set of a worker's streams, for log files or doubling: a bit set, stdout = 1, stderr = 2.
 using StreamSet = unsigned;
 
-// Streams per local rank: `all` for every rank without an entry of its own.
+// Streams per local rank: `all` for every rank without its own entry.
 struct StreamMap {
   StreamSet all = 0;
   std::map<int, StreamSet> by_local_rank;
@@ -50,24 +50,25 @@ struct StreamMap {
 
 using agent::NumaBinding;
 
-// Where nodes meet. Typed as host[:port] with an IPv6 literal in brackets, which are left out here.
+// The address at which nodes meet. Written host[:port], an IPv6 literal in brackets, which are
+// removed here.
 struct Endpoint {
   std::string host;
   std::optional<int> port;  // 0 (one node only): the kernel chooses
 };
 
-// `toprun [run]`, its PET_* defaults applied, every value checked for form but not against the
-// machine (whether there are GPUs, whether a name resolves).
+// The options of `toprun [run]` with its PET_* defaults. The form of every value is checked, but
+// not whether the machine has it (GPUs, names that resolve).
 struct Options {
   Program program = Program::script;
   std::string script;                  // path, module name or program
-  std::vector<std::string> arguments;  // handed to it as they are
+  std::vector<std::string> arguments;  // passed to it unchanged
 
-  Setting<std::string> hosts;          // to start agents on by ssh, as in a,b[3-9]:4
-  Setting<std::string> host_file;      // … or a file that names them
-  Setting<std::optional<int>> nnodes;  // the most there may be; unset: as the engine says, else 1
-  std::optional<int> min_nodes;        // MIN of MIN:MAX; unset: as many as nnodes
-  // "", a number ≥ 1, "cpu", "gpu" or "auto"; called torchrun the default is "1".
+  Setting<std::string> hosts;          // hosts on which ssh starts agents, as in a,b[3-9]:4
+  Setting<std::string> host_file;      // … or a file with them
+  Setting<std::optional<int>> nnodes;  // the maximum; unset: from the engine, else 1
+  std::optional<int> min_nodes;        // MIN of MIN:MAX; unset: equal to nnodes
+  // "", a number ≥ 1, "cpu", "gpu" or "auto"; the default is "1" if called as torchrun.
   Setting<std::string> nproc_per_node;
   Setting<std::optional<int>> node_rank;   // from --node-rank only
   Setting<std::optional<int>> node_index;  // from PET_NODE_RANK: an index, not an order
@@ -77,7 +78,7 @@ struct Options {
   Setting<std::string> rdzv_backend;             // "static" or "c10d"
   Setting<std::string> rdzv_id;                  // "none" unless given
   std::map<std::string, std::string> rdzv_conf;  // known keys only
-  // One node, whatever the engine says. node_rank, node_index, master_addr, master_port and
+  // Runs on one node and ignores the engine. node_rank, node_index, master_addr, master_port and
   // rdzv_endpoint are then unset and rdzv_backend is "c10d", whatever the user gave.
   bool standalone = false;
   std::optional<std::string> local_addr;
@@ -88,8 +89,8 @@ struct Options {
   std::optional<NumaBinding> numa_binding;
   bool preflight = true;
 
-  // Passed on to the workers, who then have the grace to end; SIGUSR1 and SIGUSR2 are passed on
-  // whether they stand here or not, and end the run only if they do.
+  // Signals that are forwarded to the workers and end the run after the grace period. SIGUSR1 and
+  // SIGUSR2 are always forwarded, but end the run only if they are listed here.
   Setting<std::vector<int>> signals_to_handle{{SIGTERM, SIGINT, SIGHUP, SIGQUIT}};
   std::optional<std::chrono::seconds> shutdown_timeout;  // from the first signal to SIGKILL
 
@@ -98,46 +99,46 @@ struct Options {
   std::optional<std::string> log_dir;
   bool prefix = false;
   std::string prefix_template;  // with ${role_name} ${local_rank} ${rank} ${hostname}; may be empty
-  std::optional<std::vector<int>> local_ranks_filter;  // only these are shown on the console
-  // Lines of tee'd streams that hold one of these also go to one file for all ranks.
+  std::optional<std::vector<int>> local_ranks_filter;  // the console shows only these
+  // Lines of tee'd streams that contain one of these also go to one file for all ranks.
   std::vector<std::string> duplicate_stdout_filters;
   std::vector<std::string> duplicate_stderr_filters;
-  bool gather_output = false;  // the other nodes' console output goes to the root's console
+  bool gather_output = false;  // the root's console also shows the other nodes' output
   bool fold = false;           // equal lines of many ranks are shown once
-  std::optional<std::uint64_t> log_max_bytes;  // a log file is rotated before it grows larger
+  std::optional<std::uint64_t> log_max_bytes;  // a log file is rotated before it exceeds this size
 
   Order order = Order::automatic;
   std::string order_file;         // with Order::file
   std::string topology = "auto";  // auto, slurm, gcp … or a file
   bool topology_required = false;
   std::string fabric = "auto";  // auto, off or one of fabric::profiles()
-  std::size_t segment = 1;      // so many nodes in a row stay inside one domain where that can be
+  std::size_t segment = 1;      // this many consecutive nodes stay in one domain if possible
   bool stable = false;          // a restart moves as few nodes as possible
   std::optional<placement::Plan> plan;  // --parallel
 
   Activation activation;          // --modules, --conda, --venv, -e
   std::string accelerate_config;  // a file of accelerate's launcher; empty: none
-  container::Wanted container;    // --container and the options beside it
+  container::Wanted container;    // --container and its related options
 
   bool ranks_in_place = false;
-  // What starts the agents, or every rank by itself, on the hosts: "" or "mpirun".
+  // The program that starts the agents, or every rank, on the hosts: "" or "mpirun".
   Setting<std::string> via;
   Setting<std::string> launcher;
   bool dry_run = false;
   std::optional<std::string> report;
-  std::optional<std::string> node_log;  // folder of HOST.out, what each node shows
+  std::optional<std::string> node_log;  // folder for HOST.out with each node's output
   int verbose = 0;
 
-  // argv as the user gave it, argv[0] included: what a step of our own starts again on every node.
+  // argv from the user, argv[0] included: a step starts it again on every node.
   std::vector<std::string> command_line;
   bool called_torchrun = false;
-  // PET_* and TOPRUN_* variables of options that are set: workers must not inherit them, or a
-  // toprun that they start would take them for its own.
+  // PET_* and TOPRUN_* variables of options that are set: workers must not inherit them, because a
+  // toprun that they start would use them.
   std::vector<std::string> option_variables;
 };
 
-// torchrun ignores --node-rank with c10d, and scripts give it the same value on every node: there
-// it decides neither who is root nor who may join.
+// torchrun ignores --node-rank with c10d, and scripts give it the same value on every node. With
+// c10d it therefore affects neither the choice of the root nor the admission of nodes.
 inline bool node_rank_is_a_wish(const Options& options) {
   return options.rdzv_backend.value == "c10d";
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t max_orders_line_bytes = 1024;
 constexpr std::string_view secret_word = "secret ";
 
-// The next bytes, `count` at most.
+// Reads the next bytes, `count` at most.
 Result<std::string> read_some(int fd, std::size_t count, SteadyTime deadline) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -34,7 +34,7 @@ Result<std::string> read_some(int fd, std::size_t count, SteadyTime deadline) {
 
 }  // namespace
 
-// One byte at a time, so that nothing behind the line is taken from whoever reads on.
+// Reads one byte at a time, so that the bytes after the line stay for the next reader.
 Result<std::string> read_orders_line(int fd, SteadyTime deadline) {
   std::string line;
   while (line.size() < max_orders_line_bytes) {

@@ -8,8 +8,8 @@
 
 namespace toprun::plan {
 
-// Inside an mpiexec of Hydra: all its processes learn the job's name and where rank 0 is. Nothing
-// elsewhere. Blocks until all of them have come.
+// Inside an mpiexec of Hydra: all its processes exchange the job's name and the address of rank 0,
+// and block until all take part. Elsewhere: returns nullopt.
 Result<std::optional<scheduler::PmiMeeting>> meet(const Environment& environment);
 
 }  // namespace toprun::plan

@@ -14,8 +14,8 @@ std::string here() {
   return error ? "the working directory, which is gone" : directory.string();
 }
 
-// Names a path so that it can be found: a relative one with the directory that it is relative to.
-std::string located(const std::string& path) {
+// A path for messages; a relative one comes with its base directory.
+std::string with_base_folder(const std::string& path) {
   if (std::filesystem::path(path).is_absolute()) return path;
   return fmt::format("{} in {}", path, here());
 }
@@ -32,16 +32,17 @@ Result<void> check_script(const std::string& script) {
   std::error_code error;
   const auto status = std::filesystem::status(script, error);
   if (status.type() == std::filesystem::file_type::not_found) {
-    return usage(fmt::format("script {}", located(script)), errno_text(ENOENT),
+    return usage(fmt::format("script {}", with_base_folder(script)), errno_text(ENOENT),
                  advice_on_absent(script));
   }
   if (status.type() == std::filesystem::file_type::none) {
-    return usage(fmt::format("script {}", located(script)), error.message(), "check the path");
+    return usage(fmt::format("script {}", with_base_folder(script)), error.message(),
+                 "check the path");
   }
   // Python runs a directory that holds a __main__.py.
   if (std::filesystem::is_directory(status) &&
       !std::filesystem::exists(std::filesystem::path(script) / "__main__.py", error)) {
-    return usage(fmt::format("script {}", located(script)),
+    return usage(fmt::format("script {}", with_base_folder(script)),
                  "is a directory, and has no __main__.py", "name the file to run");
   }
   return {};
@@ -57,13 +58,14 @@ Result<void> check_executable(const std::string& program, const Environment& env
   std::error_code error;
   const auto status = std::filesystem::status(program, error);
   if (std::filesystem::is_directory(status)) {
-    return usage(fmt::format("program {}", located(program)), "is a directory");
+    return usage(fmt::format("program {}", with_base_folder(program)), "is a directory");
   }
   if (std::filesystem::exists(status)) {
-    return usage(fmt::format("program {}", located(program)), "is not executable",
+    return usage(fmt::format("program {}", with_base_folder(program)), "is not executable",
                  fmt::format("chmod +x {}, or drop --no-python if it is a Python script", program));
   }
-  return usage(fmt::format("program {}", located(program)), errno_text(ENOENT), "check the path");
+  return usage(fmt::format("program {}", with_base_folder(program)), errno_text(ENOENT),
+               "check the path");
 }
 
 }  // namespace

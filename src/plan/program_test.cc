@@ -27,7 +27,7 @@ class ProgramTest : public testing::Test {
   }
   void TearDown() override { fs::current_path(before_); }
 
-  // The error's line with the folder's name as DIR, or "" if all is well.
+  // The error's line with the folder's name as DIR, or "" without an error.
   std::string check(Program program, const std::string& script) {
     Options options;
     options.program = program;

@@ -15,7 +15,7 @@ std::string in_directory(std::string_view directory, std::string_view name) {
   return fmt::format("{}{}{}", directory, directory.ends_with('/') ? "" : "/", name);
 }
 
-// The first of python3 and python in the directory, or nothing.
+// The path of python3, else of python, in the directory; empty if neither is there.
 std::string python_in(std::string_view directory, const process::IsExecutable& is_executable) {
   for (const char* name : python_names) {
     std::string candidate = in_directory(directory, name);

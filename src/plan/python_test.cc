@@ -91,14 +91,14 @@ TEST(Python, TheFirstOfTheListThatIsThere) {
 }
 
 TEST(Python, ErrorsNameHostAndPlaces) {
-  const auto only_us = [](const std::string& path) { return path == "/b/toprun"; };
+  const auto only_toprun = [](const std::string& path) { return path == "/b/toprun"; };
   EXPECT_EQ(
-      choose_python("/b/toprun", {{"PATH", "/x:/y"}, {"VIRTUAL_ENV", "/w"}}, "n3", only_us)
+      choose_python("/b/toprun", {{"PATH", "/x:/y"}, {"VIRTUAL_ENV", "/w"}}, "n3", only_toprun)
           .error()
           .line(),
       "no Python on host n3: no python3 or python in /b/, /w/bin, PATH=/x:/y; set PYTHON_EXEC, "
       "or give --no-python if the script is a program");
-  EXPECT_EQ(choose_python("/b/toprun", {{"PYTHON_EXEC", "/p"}}, "n3", only_us).error().line(),
+  EXPECT_EQ(choose_python("/b/toprun", {{"PYTHON_EXEC", "/p"}}, "n3", only_toprun).error().line(),
             "PYTHON_EXEC=/p on host n3: no such program; correct or unset PYTHON_EXEC");
 }
 

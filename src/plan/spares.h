@@ -6,9 +6,9 @@
 
 namespace toprun::plan {
 
-// The allocation with only as many nodes as the launch takes. Where the network is known the others
-// are those without which the job sits closest together (placement/spares.h); else which nodes are
-// taken is left to the engine. Blocks while the topology's sources are read; says what it left out.
+// Reduces the allocation to the nodes that the launch needs. If the network is known, it removes
+// the nodes whose absence brings the others closest together (placement/spares.h); else the engine
+// chooses. Blocks while reading the topology's sources; reports the removed nodes.
 Result<scheduler::Allocation> needed_nodes(const Job& job);
 
 }  // namespace toprun::plan

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 constexpr std::string_view orders_word = "orders ";
 
-// What each agent has its own of.
+// Variables for which each agent has its own value.
 constexpr std::array not_passed = {"TOPRUN_HOSTS", "TOPRUN_HOSTFILE"};
 constexpr std::array passed_names = {"PYTHON_EXEC",
                                      "VIRTUAL_ENV",
@@ -103,10 +103,10 @@ std::map<std::string, std::string> passed_variables(const Environment& environme
                        std::ranges::any_of(passed_prefixes, [&name](std::string_view prefix) {
                          return name.starts_with(prefix);
                        });
-    const bool withheld =
+    const bool excluded =
         std::ranges::find(not_passed, name) != not_passed.end() ||
         std::ranges::find(variables_of_one_node, name) != variables_of_one_node.end();
-    if (named && !withheld) passed[name] = value;
+    if (named && !excluded) passed[name] = value;
   }
   return passed;
 }

@@ -12,32 +12,32 @@ namespace toprun::plan {
 
 inline constexpr std::size_t max_ssh_orders_bytes = 4u << 20;
 
-// Options' variables that no other node may be given.
+// Variables of options that are valid for a single node only.
 inline constexpr std::array variables_of_one_node = {"PET_NODE_RANK", "PET_MASTER_ADDR",
                                                      "PET_RDZV_ENDPOINT", "PET_STANDALONE"};
 
-// What an agent that ssh started gets on its standard input before the job's secret: everything
-// that another engine would give it by command line, working directory and environment.
+// The input of an agent that ssh started, before the job's secret: everything that another engine
+// passes by command line, working directory and environment.
 struct SshOrders {
   std::vector<std::string> argv;                 // toprun's, as the user gave it
   std::string directory;                         // working directory
-  std::map<std::string, std::string> variables;  // to be set
+  std::map<std::string, std::string> variables;  // to set
 };
 
-// "orders BYTES\n", then as many of JSON.
+// "orders BYTES\n", then BYTES bytes of JSON.
 std::string text_of(const SshOrders& orders);
 Result<SshOrders> parse_ssh_orders(std::string_view json);
 
-// Says on stdout that the agent is there, takes its orders from stdin and leaves what follows
-// unread; blocks at most `orders_timeout`. Errors name this host.
+// Reports on stdout that the agent is running and reads its orders from stdin, but no bytes after
+// them; blocks at most `orders_timeout`. Errors name this host.
 Result<SshOrders> receive_ssh_orders();
 
-// The environment with the variables set, from within the directory.
+// Changes to the directory and returns the environment with the variables set.
 Result<Environment> obey(const SshOrders& orders, Environment environment);
 
-// The launcher's variables that every agent gets: those that toprun itself reads, those that choose
-// the Python, proxies, and the settings of PyTorch and its libraries. Another host's PATH or
-// LD_LIBRARY_PATH would be wrong. `names`: others that are wanted, the options' and the user's own.
+// The launcher's variables for every agent: those that toprun itself reads, those that choose the
+// Python, proxies, and the settings of PyTorch and its libraries. Another host's PATH or
+// LD_LIBRARY_PATH would be wrong. `names`: further variables, of the options and the user's own.
 std::map<std::string, std::string> passed_variables(const Environment& environment,
                                                     const std::vector<std::string>& names);
 

@@ -3,7 +3,7 @@
 
 #include "plan/ssh_orders.h"
 
-// Whatever is accepted can be sent on and is accepted again.
+// Accepted orders must be accepted again after writing them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::plan;
   const auto orders = parse_ssh_orders({reinterpret_cast<const char*>(data), size});

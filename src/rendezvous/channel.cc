@@ -27,7 +27,7 @@ constexpr std::size_t length_bytes = 4;
 constexpr std::size_t overhead = crypto_secretstream_xchacha20poly1305_ABYTES;
 constexpr std::size_t header_bytes = crypto_secretstream_xchacha20poly1305_HEADERBYTES;
 
-// Of one read: no more than is there to come, as a link's memory is that of thousands.
+// Limits for one read. It is no larger than expected, because a root has thousands of links.
 constexpr std::size_t least_read_bytes = 512;
 constexpr std::size_t most_read_bytes = 16'384;
 
@@ -39,7 +39,7 @@ Key derive(std::string_view secret, std::string_view root_line, std::string_view
   crypto_generichash_state state;
   crypto_generichash_init(&state, nullptr, 0, key.size());
   for (const std::string_view part : {secret, root_line, member_line, direction}) {
-    const std::uint64_t size = part.size();  // so that no two divisions into parts hash alike
+    const std::uint64_t size = part.size();  // makes the hash depend on the division
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&size), sizeof size);
     crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(part.data()),
                               part.size());
@@ -49,7 +49,7 @@ Key derive(std::string_view secret, std::string_view root_line, std::string_view
 }
 
 std::string reason_of(const boost::system::error_code& error) {
-  // What it had not read yet makes an end a reset.
+  // Unread bytes turn a close into a reset.
   const bool ended = error == asio::error::eof || error == asio::error::connection_reset ||
                      error == asio::error::broken_pipe;
   if (ended) return "the connection was closed";
@@ -105,14 +105,14 @@ asio::awaitable<Result<void>> Channel::read_exactly(std::size_t bytes, std::stri
     const auto [error, n] = co_await socket_.async_read_some(room, quietly);
     buffer_.resize(before + n);
     if (error) co_return fail("cannot read from the other agent", reason_of(error));
-    heard_ = std::chrono::steady_clock::now();
+    last_read_ = std::chrono::steady_clock::now();
   }
   out = buffer_.substr(0, bytes);
   buffer_.erase(0, bytes);
   co_return Result<void>{};
 }
 
-// Does not keep the channel: one that nobody wants any more closes its connection at once.
+// Does not own the channel: an abandoned channel closes its connection at once.
 void Channel::limit_handshake(std::chrono::milliseconds limit) {
   deadline_.expires_after(limit);
   deadline_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
@@ -140,7 +140,7 @@ asio::awaitable<Result<std::string>> Channel::read_line(std::chrono::millisecond
     char chunk[max_line_bytes];
     const auto [error, n] = co_await socket_.async_read_some(asio::buffer(chunk), quietly);
     if (error) {
-      was_closed_unheard_ =
+      was_closed_without_data_ =
           buffer_.empty() && (error == asio::error::eof || error == asio::error::connection_reset ||
                               error == asio::error::broken_pipe);
       if (!buffer_.empty() || error != asio::error::operation_aborted) {
@@ -154,7 +154,7 @@ asio::awaitable<Result<std::string>> Channel::read_line(std::chrono::millisecond
   }
 }
 
-asio::awaitable<void> Channel::part() {
+asio::awaitable<void> Channel::close_after_answer() {
   const auto self = shared_from_this();
   boost::system::error_code ignored;
   socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
@@ -170,7 +170,7 @@ asio::awaitable<void> Channel::part() {
 void Channel::abandon(std::string_view last_words) {
   boost::system::error_code failed;
   socket_.non_blocking(true, failed);
-  // As in part(), for what has come already.
+  // As in close_after_answer(), for the bytes already received.
   std::array<char, max_line_bytes> dropped;
   if (!failed) socket_.read_some(asio::buffer(dropped), failed);
   boost::system::error_code ignored;
@@ -178,7 +178,7 @@ void Channel::abandon(std::string_view last_words) {
   shut();
 }
 
-// The header of what we send.
+// Returns the header of the outgoing stream.
 std::string Channel::begin_stream() {
   std::string header(header_bytes, '\0');
   crypto_secretstream_xchacha20poly1305_init_push(
@@ -222,7 +222,7 @@ asio::awaitable<Result<nlohmann::json>> Channel::read_frame() {
   if (crypto_secretstream_xchacha20poly1305_pull(
           &streams_->rx, reinterpret_cast<unsigned char*>(plain.data()), nullptr, &tag,
           reinterpret_cast<const unsigned char*>(bytes.data()), length, nullptr, 0) != 0) {
-    met_another_key_ = true;
+    has_other_key_ = true;
     co_return fail("the other agent has another secret");
   }
   first_frame_ = false;
@@ -246,10 +246,10 @@ std::string Channel::seal(std::string_view plaintext, bool last) {
 }
 
 void Channel::start() {
-  heard_ = std::chrono::steady_clock::now();
+  last_read_ = std::chrono::steady_clock::now();
   const auto executor = socket_.get_executor();
   const auto self = shared_from_this();
-  // An exception while a message is handled must not end in silence: the link is lost then.
+  // An exception in a message handler must not be ignored: the link then counts as lost.
   const auto ended = [self](const std::exception_ptr& error) {
     if (error) self->lose({Loss::Kind::malformed, "what it sent could not be handled"});
   };
@@ -284,7 +284,8 @@ asio::awaitable<void> Channel::transmit() {
   while (!closed_) {
     if (queue_.empty()) {
       if (closing_) {
-        // Half only: what the other end still sends must not turn into a reset of what it reads.
+        // Half close only: bytes that still arrive must not turn into a reset and lose what was
+        // sent.
         boost::system::error_code ignored;
         socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
         co_return;
@@ -294,7 +295,7 @@ asio::awaitable<void> Channel::transmit() {
       continue;
     }
     const std::string batch = std::exchange(queue_, {});
-    said_ = std::chrono::steady_clock::now();
+    last_write_ = std::chrono::steady_clock::now();
     const auto [error, n] = co_await asio::async_write(socket_, asio::buffer(batch), quietly);
     if (error) {
       lose({Loss::Kind::closed, reason_of(error)});
@@ -311,16 +312,16 @@ asio::awaitable<void> Channel::keep_alive() {
     co_await deadline_.async_wait(quietly);
     if (closed_) co_return;
     const auto now = std::chrono::steady_clock::now();
-    // If we ourselves were stopped or busy, what the other end sent waits in the socket still.
-    if (now - due > patience_.beat) heard_ = now;
-    if (now - heard_ > patience_.silence) {
+    // If this process was stopped or busy, the other end's bytes may still be in the socket.
+    if (now - due > patience_.beat) last_read_ = now;
+    if (now - last_read_ > patience_.silence) {
       lose({Loss::Kind::silent, "no word for " + duration_text(patience_.silence)});
       co_return;
     }
-    // What was sent meanwhile told the other end as much as a beat.
-    const bool is_idle = now - said_ >= patience_.beat;
+    // Other messages replace the heartbeat.
+    const bool is_idle = now - last_write_ >= patience_.beat;
     if (is_idle && !closing_) enqueue(seal({}, false));
-    due = (is_idle ? now : said_) + patience_.beat;
+    due = (is_idle ? now : last_write_) + patience_.beat;
   }
 }
 

@@ -19,20 +19,20 @@ inline constexpr std::size_t max_queue_bytes = 64u << 20;  // not yet taken by t
 
 inline constexpr std::chrono::milliseconds parting{1'000};
 
-// How long agents wait for each other. Set once for a job by the root and by every member alike.
+// How long agents wait for each other. The root and every member use the same values for a job.
 struct Patience {
   std::chrono::milliseconds first_byte{2'000};  // silence after connecting: not a toprun agent
-  std::chrono::milliseconds handshake{10'000};  // the whole of it
-  std::chrono::milliseconds beat{1'000};        // an idle link says this often that it lives
-  std::chrono::milliseconds silence{10'000};    // no word at all: the other end is lost
+  std::chrono::milliseconds handshake{10'000};  // time limit for the whole handshake
+  std::chrono::milliseconds beat{1'000};        // interval of heartbeats on an idle link
+  std::chrono::milliseconds silence{10'000};    // time without any bytes: the other end is lost
 };
 
 // A link over TCP: libsodium secretstream frames of JSON (docs/design.md, Agent channel). A frame
-// is a little-endian u32 with the length of what follows, then the ciphertext; an empty message is
-// a heartbeat, and TAG_FINAL the end.
+// is a little-endian u32 with the length of the ciphertext, then the ciphertext. An empty message
+// is a heartbeat, and TAG_FINAL marks the end.
 //
-// In coroutines here only named objects go into a co_await: g++ 12 destroys temporaries of such an
-// expression twice.
+// In these coroutines only named objects may appear in a co_await expression: g++ 12 destroys its
+// temporaries twice.
 //
 //   fresh --write_header, read_header--> keyed --start()--> open --close()/loss--> closed
 class Channel : public Link, public std::enable_shared_from_this<Channel> {
@@ -46,30 +46,30 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
 
   // Single steps of the handshake; each fails once `patience.handshake` has passed since creation.
   boost::asio::awaitable<Result<void>> write(std::string bytes);
-  // A line in clear without its newline; `first_byte` bounds the wait for its first byte.
+  // Reads a plaintext line, without its newline; `first_byte` limits the wait for its first byte.
   boost::asio::awaitable<Result<std::string>> read_line(std::chrono::milliseconds first_byte);
-  // Bytes that were read from the socket before it came here.
+  // Returns bytes that were already read from the socket.
   void put_back(std::string bytes) { buffer_ = std::move(bytes); }
-  // Our key's header and the first frame, after a line in clear; all at once, because each packet
-  // costs both ends as much as the cryptography of a handshake.
+  // Sends a plaintext line, our key's header and the first frame, all at once: each packet costs
+  // both ends as much as the cryptography of a handshake.
   boost::asio::awaitable<Result<void>> write_first(std::string line, const nlohmann::json& message);
   boost::asio::awaitable<Result<void>> read_header();
   boost::asio::awaitable<Result<nlohmann::json>> read_frame();
-  // Whether a frame came that was made with another key: the other end has another secret.
-  bool met_another_key() const { return met_another_key_; }
+  // Whether a frame could not be decrypted: the other end has another secret.
+  bool has_other_key() const { return has_other_key_; }
 
-  // Whether the other end closed, or was lost, before it said anything at all.
-  bool was_closed_unheard() const { return was_closed_unheard_; }
-  // For one that has had its answer: nothing more is sent, and the connection ends with the other
-  // end's, after `parting` at the latest. What still comes is read and dropped, for the kernel
-  // turns an end with unread bytes into a reset, which the answer would not survive.
-  boost::asio::awaitable<void> part();
+  // Whether the other end closed, or was lost, before it sent any byte.
+  bool was_closed_without_data() const { return was_closed_without_data_; }
+  // Ends a connection after its answer: sends no more and closes when the other end does, after
+  // `parting` at the latest. Until then it discards the received bytes, because the kernel turns a
+  // close with unread bytes into a reset, which may lose the answer.
+  boost::asio::awaitable<void> close_after_answer();
 
-  // From here on send() and the callbacks work and heartbeats flow.
+  // Starts heartbeats and callbacks; from then on send() may be used.
   void start();
   void send(const nlohmann::json& message) override;
   void close() override;
-  // Ends the connection at once, with these bytes as far as the socket takes them.
+  // Ends the connection at once, after sending as many of these bytes as the socket takes.
   void abandon(std::string_view last_words);
   int descriptor() { return socket_.native_handle(); }
 
@@ -93,16 +93,16 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   boost::asio::ip::tcp::endpoint local_;
   boost::asio::ip::tcp::endpoint remote_;
   Patience patience_;
-  boost::asio::steady_timer deadline_;  // of the handshake, then of the silence
+  boost::asio::steady_timer deadline_;  // ends the handshake, later the silence
   boost::asio::steady_timer outgoing_;  // wakes transmit()
   std::unique_ptr<Streams> streams_;
   std::string buffer_;  // received, not yet used
-  std::string queue_;   // sealed, not yet written
-  std::chrono::steady_clock::time_point heard_;
-  std::chrono::steady_clock::time_point said_;  // what was last given to the socket
+  std::string queue_;   // encrypted, not yet written
+  std::chrono::steady_clock::time_point last_read_;
+  std::chrono::steady_clock::time_point last_write_;  // time of the last write to the socket
   bool first_frame_ = true;
-  bool met_another_key_ = false;
-  bool was_closed_unheard_ = false;
+  bool has_other_key_ = false;
+  bool was_closed_without_data_ = false;
   bool closing_ = false;  // close() was called
   bool ended_ = false;    // the other end has closed
   bool closed_ = false;

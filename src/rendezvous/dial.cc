@@ -27,7 +27,7 @@ namespace {
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr milliseconds connect_limit{3'000};
 constexpr milliseconds resolve_limit{2'000};
-constexpr milliseconds munge_limit{5'000};  // within the root's patience with a handshake
+constexpr milliseconds munge_limit{5'000};  // shorter than the root's time limit for a handshake
 
 tcp::endpoint endpoint_of(const hosts::Address& address, int port) {
   const sockaddr_storage storage = address.with_port(port);
@@ -55,17 +55,17 @@ asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hos
   co_return std::make_shared<Channel>(std::move(*socket), patience);
 }
 
-// What one round of trying ended in. The later in this list, the more it tells.
+// The result of one round of attempts. Later values in this list are more informative.
 struct Round {
   enum class End {
     unknown,   // the host's name does not resolve
     absent,    // nobody answers
-    busy,      // too many others are at its port
-    not_root,  // another agent does
-    closed,    // what answers closes without a word
-    stranger,  // what answers is no toprun agent
+    busy,      // too many connections at its port
+    not_root,  // another agent answers
+    closed,    // closed without an answer
+    stranger,  // the answer is not from a toprun agent
     other_job,
-    unproved,  // it says that it is of this job, but has another version or secret
+    unproved,  // claims this job, but has another version or secret
     refused,   // by the job's root
     joined,
   };
@@ -74,13 +74,13 @@ struct Round {
   std::string fix;
   std::optional<Joined> joined;
 
-  // Whether it is what members meet that come first, or all at once.
-  bool passes() const { return end == End::absent || end == End::busy || end == End::closed; }
-  bool settles() const { return end == End::refused || end == End::joined; }
-  // How long this may go on before it is said to be somebody else; nullopt: it is not.
+  // Whether the state is normal for members that come first, or all at once.
+  bool is_transient() const { return end == End::absent || end == End::busy || end == End::closed; }
+  bool is_final() const { return end == End::refused || end == End::joined; }
+  // How long this state may last before the answer counts as foreign; nullopt: it never does.
   std::optional<milliseconds> patience() const {
-    if (end == End::closed) return closed_patience;
-    if (end >= End::stranger && end <= End::unproved) return stranger_patience;
+    if (end == End::closed) return closed_limit;
+    if (end >= End::stranger && end <= End::unproved) return stranger_limit;
     return std::nullopt;
   }
 };
@@ -105,14 +105,14 @@ class Dialer {
  private:
   asio::awaitable<Round> round();
   asio::awaitable<Round> round_at(const std::string& host);
-  asio::awaitable<Round> knock(std::shared_ptr<Channel> channel);
+  asio::awaitable<Round> shake_hands(std::shared_ptr<Channel> channel);
   asio::awaitable<Result<std::string>> check(std::string root_proof);
   Round turned_away(const TurnedAway& turned) const;
-  void say_waiting(const Round& round);
-  // The limit, or what is left until the deadline.
+  void report_waiting(const Round& round);
+  // The given limit, but at most the time left until the deadline.
   milliseconds within(milliseconds limit) const;
   milliseconds late_answer() const;
-  milliseconds pause_for_the_busy(milliseconds pause) const;
+  milliseconds busy_pause(milliseconds pause) const;
   std::string where() const;
   std::string member_line() const;
 
@@ -124,9 +124,9 @@ class Dialer {
   Patience patience_;
   MakeJoin make_join_;
   steady_clock::time_point deadline_;
-  const steady_clock::time_point quiet_until_ = steady_clock::now() + quiet_at_first;
+  const steady_clock::time_point first_report_at_ = steady_clock::now() + first_report_delay;
   steady_clock::time_point next_report_ = steady_clock::now();
-  std::optional<Round::End> last_said_;
+  std::optional<Round::End> last_reported_;
 };
 
 milliseconds Dialer::within(milliseconds limit) const {
@@ -138,7 +138,7 @@ milliseconds Dialer::late_answer() const {
   return std::chrono::duration_cast<milliseconds>(answer_per_node * root_.nodes);
 }
 
-milliseconds Dialer::pause_for_the_busy(milliseconds pause) const {
+milliseconds Dialer::busy_pause(milliseconds pause) const {
   const auto most = std::chrono::ceil<milliseconds>(busy_retry_per_node * root_.nodes);
   return pause + milliseconds(randombytes_uniform(static_cast<std::uint32_t>(most.count()) + 1));
 }
@@ -153,14 +153,13 @@ std::string Dialer::where() const {
                      hosts::compress_hostlist(hosts));
 }
 
-// At once if it tells more than what was said before: what answers on a port can have something
-// else to say each time.
-void Dialer::say_waiting(const Round& round) {
+// Reports at once if the new result is more informative: the answers of a port may vary.
+void Dialer::report_waiting(const Round& round) {
   const auto now = steady_clock::now();
-  if (now < next_report_ && last_said_ && round.end <= *last_said_) return;
-  if (round.passes() && now < quiet_until_) return;
+  if (now < next_report_ && last_reported_ && round.end <= *last_reported_) return;
+  if (round.is_transient() && now < first_report_at_) return;
   next_report_ = now + report_waiting_every;
-  last_said_ = round.end;
+  last_reported_ = round.end;
   const std::string& advice = round.fix.empty() ? root_.hint : round.fix;
   say(fmt::format("waiting for {}: {}{}", where(), round.why, advice.empty() ? "" : "; " + advice));
 }
@@ -187,9 +186,9 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
     if (auto why = root_.hopeless ? root_.hopeless() : std::nullopt) {
       co_return std::unexpected(std::move(*why));
     }
-    say_waiting(result);
+    report_waiting(result);
     const bool is_overrun = result.end == Round::End::busy || result.end == Round::End::closed;
-    asio::steady_timer timer(io_, within(is_overrun ? pause_for_the_busy(pause) : pause));
+    asio::steady_timer timer(io_, within(is_overrun ? busy_pause(pause) : pause));
     co_await timer.async_wait(quietly);
     if (steady_clock::now() >= deadline_) {
       co_return fail(fmt::format("cannot join {} within {}", where(), duration_text(join_timeout)),
@@ -199,13 +198,14 @@ asio::awaitable<Result<Joined>> Dialer::run(milliseconds join_timeout) {
   }
 }
 
-// The host that is likeliest to have the root says best why nobody answers, unless another refuses.
+// The error of the likeliest root host explains best why nobody answers, unless another host
+// refuses.
 asio::awaitable<Round> Dialer::round() {
   Round first = co_await round_at(root_.host);
   for (const std::string& host : root_.others) {
-    if (first.settles() || steady_clock::now() >= deadline_) break;
+    if (first.is_final() || steady_clock::now() >= deadline_) break;
     Round other = co_await round_at(host);
-    if (other.settles()) first = std::move(other);
+    if (other.is_final()) first = std::move(other);
   }
   co_return first;
 }
@@ -215,7 +215,7 @@ asio::awaitable<Round> Dialer::round_at(const std::string& host) {
   if (!addresses) co_return Round{Round::End::unknown, addresses.error().line(), {}, {}};
   Round most{Round::End::absent, "nobody listens there", {}, {}};
   for (const int port : root_.ports) {
-    const auto why = std::make_shared<std::string>();  // shared with tries that outlast the race
+    const auto why = std::make_shared<std::string>();  // shared with attempts that outlast the race
     const std::function<asio::awaitable<std::optional<Connection>>(std::size_t)> attempt =
         [&](std::size_t i) {
           return connect_one(io_, (*addresses)[i], port, patience_, within(connect_limit), why);
@@ -225,19 +225,19 @@ asio::awaitable<Round> Dialer::round_at(const std::string& host) {
       if (most.end == Round::End::absent && !why->empty()) most.why = *why;
       continue;
     }
-    Round result = co_await knock(connected->second);
+    Round result = co_await shake_hands(connected->second);
     if (result.end == Round::End::joined) {
       result.joined->root = (*addresses)[connected->first];
       result.joined->port = port;
     }
-    if (result.settles()) co_return result;
+    if (result.is_final()) co_return result;
     if (root_.ports.size() > 1) result.why = fmt::format("at port {} {}", port, result.why);
     if (result.end >= most.end) most = std::move(result);
   }
   co_return most;
 }
 
-// In words of our own: what is said in clear may come from anybody.
+// Uses our own text, because a plaintext message may come from anybody.
 Round Dialer::turned_away(const TurnedAway& turned) const {
   switch (turned.why) {
     case Turned::version:
@@ -270,7 +270,7 @@ std::string Dialer::member_line() const {
       .line();
 }
 
-// Munge is another process, which may be stopped.
+// Asks munge on the pool: it is another process, which may be stopped.
 asio::awaitable<Result<std::string>> Dialer::check(std::string root_proof) {
   if (secret_.origin() != Secret::Origin::munge) co_return secret_.against(root_proof);
   std::function<Result<std::string>()> work = [secret = secret_, root_proof] {
@@ -282,12 +282,12 @@ asio::awaitable<Result<std::string>> Dialer::check(std::string root_proof) {
                  "check that munge runs on this node");
 }
 
-asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
+asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   const std::string mine = member_line();
   auto sent = co_await channel->write(mine);
   auto line = co_await channel->read_line(within(patience_.first_byte + late_answer()));
   if (!line) {
-    co_return Round{channel->was_closed_unheard() ? Round::End::closed : Round::End::stranger,
+    co_return Round{channel->was_closed_without_data() ? Round::End::closed : Round::End::stranger,
                     "something answers that is not a toprun root: " + line.error().why,
                     std::string(choose_another_port),
                     {}};
@@ -316,7 +316,7 @@ asio::awaitable<Round> Dialer::knock(std::shared_ptr<Channel> channel) {
   if (!header) co_return Round{Round::End::absent, header.error().why, {}, {}};
   const auto verdict = co_await channel->read_frame();
   if (!verdict) co_return Round{Round::End::unproved, verdict.error().what, {}, {}};
-  // From here on it is the job's root that speaks.
+  // The peer has proved to be the job's root.
   if (auto refused = refusal_in(*verdict)) {
     co_return Round{Round::End::refused, std::move(*refused), {}, {}};
   }
@@ -342,7 +342,7 @@ asio::awaitable<std::optional<Preamble>> probe(asio::io_context& io, hosts::Addr
   co_return Preamble::parse(*line);
 }
 
-// Addresses such as a container bridge's exist on many hosts: only the agent's own name counts.
+// Compares the agent's id, because addresses such as a container bridge's exist on many hosts.
 asio::awaitable<std::optional<hosts::Address>> find_agent(asio::io_context& io,
                                                           hosts::Address address,
                                                           StoreAddress store, Identity identity,

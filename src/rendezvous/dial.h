@@ -19,38 +19,38 @@
 
 namespace toprun::rendezvous {
 
-// Where a member looks for its root.
+// The addresses at which a member looks for its root.
 struct RootAddress {
   std::string host;        // name or literal
-  std::vector<int> ports;  // more than one where an engine chose them: tried in this order
+  std::vector<int> ports;  // more than one if an engine chose them: tried in this order
   bool chosen_by_engine = false;
-  std::string hint;                      // what to do if nobody answers there
-  int nodes = 1;                         // how many there are to dial it
-  std::vector<std::string> others = {};  // more hosts that may have it, asked after `host`
-  // Asked again and again while nobody answers: why nobody ever will.
+  std::string hint;                      // advice if nobody answers there
+  int nodes = 1;                         // the number of nodes that connect to the root
+  std::vector<std::string> others = {};  // further hosts that may run the root, tried after `host`
+  // Called repeatedly while nobody answers; an error means that nobody ever will.
   std::function<std::optional<Error>()> hopeless = {};
 };
 
 inline constexpr std::chrono::seconds report_waiting_every{10};
-// The pause after the first try, which mostly comes before the root listens. A root refuses some
-// 10,000 dials a second without effort: a few members may dial often, many each less often.
+// The pause after the first attempt, which mostly comes before the root listens. A root refuses
+// some 10,000 connections a second easily: a few members may retry often, many members less often.
 inline constexpr std::chrono::microseconds retry_per_node{100};
 inline constexpr std::chrono::milliseconds shortest_retry{2};
 inline constexpr std::chrono::milliseconds longest_first_retry{10};
-// A busy root has as many others to answer: each comes again at a moment of its own, so late that
-// the root has half of its time for those who are there.
+// Pause per node for a busy root: members retry at random times, so spread out that the root has
+// half of its time for the connections it has accepted.
 inline constexpr std::chrono::microseconds busy_retry_per_node{200};
-// So much later than the first the last of them may be answered that dialled at one moment.
+// If all nodes connect at one moment, the root may need this time per node to answer them all.
 inline constexpr std::chrono::microseconds answer_per_node{500};
-// What every one of thousands may meet for a moment is not worth a word before this.
-inline constexpr std::chrono::seconds quiet_at_first{2};
+// States that thousands of members may meet briefly are not reported before this time.
+inline constexpr std::chrono::seconds first_report_delay{2};
 std::chrono::milliseconds first_retry(int nodes);
 inline constexpr std::chrono::milliseconds longest_retry{1'000};
-// What answers may be a root's that is just ending. Where the user chose the port, no other can be
-// tried, and after this time there is no hope; else the ports are tried until the join time-out.
-inline constexpr std::chrono::seconds stranger_patience{5};
-// One that closes without a word may be a root that has no file descriptor left for the moment.
-inline constexpr std::chrono::seconds closed_patience{20};
+// A foreign answer may come from another root that is just ending. If the user chose the port, no
+// other can be tried and this is the time limit; else the ports are tried until the join time-out.
+inline constexpr std::chrono::seconds stranger_limit{5};
+// A connection closed without an answer may come from a root short of file descriptors.
+inline constexpr std::chrono::seconds closed_limit{20};
 
 struct Joined {
   std::shared_ptr<Channel> channel;  // not started
@@ -59,25 +59,25 @@ struct Joined {
   int port = 0;
 };
 
-// Called once connected, with the channel whose local end tells which of our addresses peers reach.
-// May take its time, but far less than `patience.handshake`.
+// Called once connected; the channel's local end shows which of our addresses peers can reach. It
+// must take far less time than `patience.handshake`.
 using MakeJoin = std::function<boost::asio::awaitable<Join>(const Channel&)>;
 
-// Connects to the root until `join_timeout`, says why it waits, and is admitted or refused. Only
-// who has shown to have the job's secret counts as the root: whatever else answers, and be it
-// toprun's own words, may be another user's program that sits on the port. Names are looked up, and
-// munge is asked, on the pool.
+// Connects to the root until `join_timeout`, reports why it waits, and is admitted or refused. Only
+// a peer that proves the job's secret counts as the root. Any other answer, even in toprun's
+// protocol, may come from another user's program on the port. Name look-ups and munge run on the
+// pool.
 boost::asio::awaitable<Result<Joined>> join_root(Pool& pool, RootAddress root, Identity identity,
                                                  Secret secret, Patience patience,
                                                  std::chrono::milliseconds join_timeout,
                                                  MakeJoin make_join);
 
-// The first of the store's addresses at which this host finds the very agent that holds it.
+// The first of the store's addresses at which this host reaches the agent that holds the store.
 boost::asio::awaitable<Result<hosts::Address>> find_store(boost::asio::io_context& io,
                                                           StoreAddress store, Identity identity,
                                                           Patience patience);
 
-// Whose toprun answers at one of the host's addresses; nullopt if none of this job does.
+// The agent that answers at one of the host's addresses; nullopt if none belongs to this job.
 boost::asio::awaitable<std::optional<Preamble>> who_listens(Pool& pool, std::string host, int port,
                                                             Identity identity, Patience patience);
 

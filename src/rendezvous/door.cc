@@ -28,12 +28,12 @@ void Door::become_agent() {
 
 void Door::open() {
   open_ = true;
-  const auto waiting = visitors_;  // who is answered at once is none any more
+  const auto waiting = visitors_;  // a copy: a visitor that is answered at once leaves the map
   for (const auto& [visitor, channel] : waiting) begin_to_answer(visitor);
 }
 
 void Door::begin_to_answer(Visitor visitor) {
-  asio::co_spawn(io_, attend(visitor, visitors_.at(visitor)),
+  asio::co_spawn(io_, serve(visitor, visitors_.at(visitor)),
                  [this, visitor](const std::exception_ptr&) { visitors_.erase(visitor); });
 }
 
@@ -64,17 +64,17 @@ void Door::visit(Fd connection, std::string first_bytes) {
 }
 
 // The job is compared first: another job may well have another version.
-std::optional<Turned> Door::unfit(const Preamble& theirs) const {
+std::optional<Turned> Door::rejection_of(const Preamble& theirs) const {
   if (theirs.job != identity_.job) return Turned::job;
   if (theirs.version != identity_.version) return Turned::version;
   if (theirs.role == Role::member && !decisions_.admit) return Turned::not_root;
   return std::nullopt;
 }
 
-// Said once for each reason: whoever reaches the port can have it said.
+// Reports each reason only once, because anybody who reaches the port can cause a report.
 asio::awaitable<void> Door::turn_away(std::shared_ptr<Channel> channel, Turned why) {
   const bool concerns_the_job = why == Turned::version || why == Turned::secret;
-  if (decisions_.admit && concerns_the_job && told_.insert(why).second) {
+  if (decisions_.admit && concerns_the_job && reported_.insert(why).second) {
     say(fmt::format("turned an agent at {} away: it has another {}",
                     channel->remote().address().to_string(),
                     why == Turned::version ? "version of toprun" : "secret"));
@@ -83,9 +83,9 @@ asio::awaitable<void> Door::turn_away(std::shared_ptr<Channel> channel, Turned w
   co_await channel->write(std::move(line));
 }
 
-asio::awaitable<void> Door::attend(Visitor visitor, std::shared_ptr<Channel> channel) {
+asio::awaitable<void> Door::serve(Visitor visitor, std::shared_ptr<Channel> channel) {
   const bool joined = co_await answer(visitor, channel);
-  if (!joined) co_await channel->part();
+  if (!joined) co_await channel->close_after_answer();
 }
 
 asio::awaitable<bool> Door::answer(Visitor visitor, std::shared_ptr<Channel> channel) {
@@ -93,7 +93,7 @@ asio::awaitable<bool> Door::answer(Visitor visitor, std::shared_ptr<Channel> cha
   if (!line) co_return false;
   const auto theirs = Preamble::parse(*line);
   if (!theirs || (theirs->role != Role::member && theirs->role != Role::probe)) co_return false;
-  if (const auto why = unfit(*theirs)) {
+  if (const auto why = rejection_of(*theirs)) {
     co_await turn_away(channel, *why);
     co_return false;
   }
@@ -115,10 +115,10 @@ asio::awaitable<bool> Door::answer_member(Visitor visitor, std::shared_ptr<Chann
   const auto header = co_await channel->read_header();
   if (!header) co_return false;
   const auto frame = co_await channel->read_frame();
-  if (!frame && channel->met_another_key()) co_await turn_away(channel, Turned::secret);
+  if (!frame && channel->has_other_key()) co_await turn_away(channel, Turned::secret);
   if (!frame) co_return false;
-  const bool is_sent_away = visitors_.erase(visitor) == 0;  // while its frame lay ready
-  if (is_sent_away) co_return false;
+  const bool was_turned_away = visitors_.erase(visitor) == 0;  // while its frame was pending
+  if (was_turned_away) co_return false;
   const auto join = read<Join>(*frame);
   if (!join) co_return false;
   const auto refused = decisions_.admit(*join);
@@ -126,7 +126,7 @@ asio::awaitable<bool> Door::answer_member(Visitor visitor, std::shared_ptr<Chann
   std::string agreed(agreed_line);
   sent = co_await channel->write_first(std::move(agreed), verdict);
   if (refused) co_return false;
-  // Also if writing failed: the member has been admitted, so its loss has to be noticed.
+  // Also if writing failed: the member has been admitted, so its loss must be noticed.
   decisions_.joined(*join, channel);
   channel->start();
   co_return true;

@@ -19,21 +19,21 @@
 
 namespace toprun::rendezvous {
 
-// How an agent shows itself to others.
+// An agent's description for its peers.
 struct Identity {
   std::string version;
-  std::string job;    // as job_hash() gives it
+  std::string job;    // from job_hash()
   std::string agent;  // 16 hex digits
 };
 
-// Who has not shown yet to have the job's secret. One more, and the oldest of them is sent away as
-// from a busy port: whoever keeps honest agents out that way has to be quicker than their
-// handshake, and these dial again. Who has had an answer is here until it closes, for `parting` at
-// most.
-inline constexpr std::size_t max_visitors = 16'384;  // as the store's undecided
+// The limit on connections that have not yet proved the job's secret. Beyond it the oldest is
+// turned away as from a busy port. An attacker who wants to keep agents out must fill it faster
+// than a handshake, and agents dial again. Answered connections count until they close, for
+// `parting` at most.
+inline constexpr std::size_t max_visitors = 16'384;  // equals the store's limit "undecided"
 
-// Answers what knocks at an agent's port in toprun's own protocol: probes anywhere, joins at the
-// root. Lives as long as its io_context; everything runs on that thread.
+// Answers connections to an agent's port that use toprun's own protocol: probes at every agent,
+// joins at the root. Lives as long as its io_context; everything runs on that thread.
 class Door {
  public:
   struct Decisions {
@@ -44,25 +44,25 @@ class Door {
   Door(boost::asio::io_context& io, Identity identity, Patience patience,
        std::size_t most_visitors = max_visitors);
   // Until one of these is called, visitors wait: an agent listens before it knows whether it is the
-  // root. One that is not refuses every join as not-root.
+  // root. An agent that is not the root refuses every join as not-root.
   void become_root(Secret secret, Decisions decisions);
   void become_agent();
 
-  // A connection that began with `first_bytes`.
+  // Takes over a connection from which `first_bytes` were already read.
   void visit(Fd connection, std::string first_bytes);
 
  private:
-  using Visitor = std::uint64_t;  // counted from the first on
+  using Visitor = std::uint64_t;  // numbered consecutively
 
   void open();
   void begin_to_answer(Visitor visitor);
-  boost::asio::awaitable<void> attend(Visitor visitor, std::shared_ptr<Channel> channel);
-  // Whether it has joined.
+  boost::asio::awaitable<void> serve(Visitor visitor, std::shared_ptr<Channel> channel);
+  // Returns whether the visitor has joined.
   boost::asio::awaitable<bool> answer(Visitor visitor, std::shared_ptr<Channel> channel);
   boost::asio::awaitable<bool> answer_member(Visitor visitor, std::shared_ptr<Channel> channel,
                                              Preamble theirs);
   boost::asio::awaitable<void> turn_away(std::shared_ptr<Channel> channel, Turned why);
-  std::optional<Turned> unfit(const Preamble& theirs) const;
+  std::optional<Turned> rejection_of(const Preamble& theirs) const;
   std::string my_line() const;
 
   boost::asio::io_context& io_;
@@ -74,7 +74,7 @@ class Door {
   bool open_ = false;
   Visitor last_visitor_ = 0;
   std::map<Visitor, std::shared_ptr<Channel>> visitors_;
-  std::set<Turned> told_;  // reasons that the root's user has read
+  std::set<Turned> reported_;  // reasons already reported to the root's user
 };
 
 }  // namespace toprun::rendezvous

@@ -1,4 +1,4 @@
-// Members that join a root over loopback: who is let in, who is refused, and what they then say.
+// Tests members that join a root over loopback: admission, refusal and later messages.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ Identity identity(std::string job = "job", std::string version = "0.1.0") {
   return {std::move(version), std::move(job), random_hex(8)};
 }
 
-// A root on a port of the kernel's choice; what it hears is kept.
+// A root on a port that the kernel chooses; it keeps the messages that it receives.
 struct TestRoot {
   explicit TestRoot(asio::io_context& context, int expected_agents,
                     Secret secret = Secret::given("s"), std::size_t most_visitors = max_visitors)
@@ -147,7 +147,7 @@ TEST(Joining, AMemberIsWelcomedAndHeard) {
   EXPECT_EQ((*joined)->root_agent, root.me.agent);
 }
 
-// What is sent stands for the beats of that time, and who falls silent then beats again.
+// A message replaces heartbeats; a silent end then sends heartbeats again.
 TEST(Joining, WhoSaysSomethingLives) {
   asio::io_context io;
   TestRoot root(io, 1);
@@ -220,7 +220,7 @@ TEST(Joining, AMemberThatFallsSilentIsLost) {
   TestRoot root(io, 2);
   auto joined = dial(io, root.port(), identity(), Secret::given("s"), join_as("a"));
   ASSERT_TRUE(joined->has_value());
-  // Its channel is never started: no heartbeats.
+  // Its channel is never started, so it sends no heartbeats.
   run_until(io, [&] { return root.lost.size() == 1; });
   EXPECT_EQ(root.lost[0].kind, Loss::Kind::silent) << root.lost[0].words;
 }
@@ -257,7 +257,7 @@ TEST(Joining, WhoeverIsNotProvedToBeTheRootIsWaitedFor) {
       {identity(), Secret::given("other"), "another secret"},
       {identity(), Secret::derived("job"), "another kind of secret"},
       {identity(), Secret::munge_member("job", "/nowhere"), "does not prove itself by munge"},
-      // The job is compared first: another one may have any version.
+      // The job is compared first: another job may have any version.
       {identity("other", "9.9.9"), Secret::given("s"), "an agent of another job answers"},
   };
   for (const Case& one : cases) {
@@ -271,9 +271,9 @@ TEST(Joining, WhoeverIsNotProvedToBeTheRootIsWaitedFor) {
   }
 }
 
-// Listens as another user's program could, and answers every visitor with these bytes.
-struct Pretender {
-  Pretender(asio::io_context& io, std::string its_answer)
+// Listens like another user's program and answers every visitor with these bytes.
+struct FakeRoot {
+  FakeRoot(asio::io_context& io, std::string its_answer)
       : acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0)),
         answer(std::move(its_answer)) {
     accept();
@@ -308,14 +308,14 @@ TEST(Joining, WhatAPretenderSaysKeepsNobodyFromTheRoot) {
       "toprun/1 refused full 0.1.0\n",
       root_line("job", "munge:MUNGE:abcdef:"),
       root_line("job", "secret") + "toprun/1 refused secret 0.1.0\n",
-      // It says yes, but cannot speak as one that has the secret.
+      // It agrees, but lacks the secret for a valid frame.
       root_line("job", "secret") + "toprun/1 agreed\n" + header_and_frame,
   };
   for (const std::string& answer : answers) {
     asio::io_context io;
-    Pretender pretender(io, answer);
+    FakeRoot fake_root(io, answer);
     TestRoot root(io, 2);
-    const auto joined = dial(io, {pretender.port(), root.port()}, identity(), Secret::given("s"),
+    const auto joined = dial(io, {fake_root.port(), root.port()}, identity(), Secret::given("s"),
                              join_as("b"), true);
     EXPECT_TRUE(joined->has_value()) << answer << joined->error().line();
   }
@@ -323,10 +323,10 @@ TEST(Joining, WhatAPretenderSaysKeepsNobodyFromTheRoot) {
 
 TEST(Joining, APretenderAtTheOnlyPortIsSoonNamed) {
   asio::io_context io;
-  Pretender pretender(io, "toprun/1 refused secret 0.1.0\n");
+  FakeRoot fake_root(io, "toprun/1 refused secret 0.1.0\n");
   const auto start = std::chrono::steady_clock::now();
   const auto failed =
-      dial(io, pretender.port(), identity(), Secret::given("s"), join_as("b"), false, 60s);
+      dial(io, fake_root.port(), identity(), Secret::given("s"), join_as("b"), false, 60s);
   EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
   ASSERT_FALSE(failed->has_value());
   const std::string line = failed->error().line();
@@ -352,7 +352,7 @@ TEST(Joining, ASilentStrangerIsToldFromARoot) {
       << refused->error().line();
 }
 
-// A connection on which nothing is said, or the first line only.
+// A connection that sends `says` only: nothing, or the first line.
 tcp::socket half_done(asio::io_context& io, int port, const std::string& says) {
   tcp::socket socket(io);
   socket.connect({asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)});
@@ -373,7 +373,7 @@ TEST(Joining, TheOldestVisitorMakesRoomForAMember) {
     held.push_back(half_done(io, root.port(), i % 2 == 0 ? line : "toprun/"));
   }
   EXPECT_TRUE(dial(io, root.port(), identity(), Secret::given("s"), join_as("b"))->has_value());
-  // Who is in stays in.
+  // Admitted members stay.
   EXPECT_TRUE(root.lost.empty());
   EXPECT_EQ(root.admitted.size(), 2u);
 }
@@ -395,7 +395,7 @@ TEST(Joining, VisitorsThatComeBeforeTheRootIsKnownAreBoundedToo) {
   EXPECT_EQ(closed, (std::vector<bool>{true, true, true, false, false}));
 }
 
-// How many descriptors this process has open.
+// The number of descriptors that this process has open.
 std::size_t open_descriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
@@ -431,7 +431,7 @@ TEST(Joining, WhoStaysAfterItsAnswerIsClosedSoon) {
   Door door(io, identity(), patience);
   door.become_agent();
   tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
-  // More than the door reads before it answers: this must not cost the visitor its answer.
+  // More than the door reads before it answers: the visitor must still receive the answer.
   tcp::socket guest = half_done(io, acceptor.local_endpoint().port(),
                                 "toprun/1 refused\n" + std::string(100'000, 'x'));
   tcp::socket probing = half_done(io, acceptor.local_endpoint().port(), probe_line());
@@ -460,10 +460,10 @@ TEST(Joining, WhoMakesRoomHearsThatThePortIsBusy) {
   EXPECT_EQ(heard, "toprun/1 refused busy 0.1.0\n");
 }
 
-// Of 12,000 at once some were sent away at the moment at which their last frame was read: the root
-// took them in over a closed connection, and refused them when they dialled again.
+// With 12,000 members at once, some were turned away while their last frame was being read: the
+// root admitted them over a closed connection and refused them when they dialled again.
 TEST(Joining, WhoMakesRoomHasNotJoined) {
-  constexpr int most_steps = 40;  // of the root, until it has answered
+  constexpr int most_steps = 40;  // until the root has answered
   for (int steps = 0; steps < most_steps; ++steps) {
     asio::io_context root_io;
     asio::io_context member_io;
@@ -495,7 +495,7 @@ TEST(Joining, WhoMakesRoomHasNotJoined) {
   }
 }
 
-// A root that is overrun is waited for, even where the user chose its port.
+// Members wait for an overloaded root, even if the user chose its port.
 TEST(Joining, ABusyRootIsNotTakenForAnotherProgram) {
   const std::pair<std::string, std::string> rows[] = {
       {"toprun/1 refused busy 0.1.0\n", "too many others are at its port"},
@@ -505,10 +505,10 @@ TEST(Joining, ABusyRootIsNotTakenForAnotherProgram) {
   for (const auto& [answer, expected] : rows) {
     threads.emplace_back([&] {
       asio::io_context io;
-      Pretender pretender(io, answer);
-      pretender.closes = true;
+      FakeRoot fake_root(io, answer);
+      fake_root.closes = true;
       const auto failed =
-          dial(io, pretender.port(), identity(), Secret::given("s"), join_as("b"), false, 7s);
+          dial(io, fake_root.port(), identity(), Secret::given("s"), join_as("b"), false, 7s);
       ASSERT_FALSE(failed->has_value());
       const std::string line = failed->error().line();
       EXPECT_NE(line.find("within 7.0 s: "), std::string::npos) << line;
@@ -518,15 +518,15 @@ TEST(Joining, ABusyRootIsNotTakenForAnotherProgram) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Of 12,000 members that came at once 10,000 told their users to choose another port.
+// With 12,000 members at once, 10,000 advised their users to choose another port.
 TEST(Joining, ABusyRootIsNotWorthAWordAtFirst) {
   for (const std::string answer : {"toprun/1 refused busy 0.1.0\n", ""}) {
     asio::io_context io;
-    Pretender pretender(io, answer);
-    pretender.closes = true;
+    FakeRoot fake_root(io, answer);
+    fake_root.closes = true;
     testing::internal::CaptureStderr();
     const auto failed =
-        dial(io, pretender.port(), identity(), Secret::given("s"), join_as("b"), false, 1s);
+        dial(io, fake_root.port(), identity(), Secret::given("s"), join_as("b"), false, 1s);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
     EXPECT_FALSE(failed->has_value());
   }

@@ -10,36 +10,35 @@
 
 namespace toprun::rendezvous {
 
-// Why the other end is gone without having closed properly.
+// The reason why the other end is gone without a proper close.
 struct Loss {
   enum class Kind {
     closed,     // the connection has ended
-    silent,     // no word for too long: its host may be cut off, or gone
-    malformed,  // it sent what it must not
+    silent,     // no bytes for too long: its host may be cut off or down
+    malformed,  // it sent an invalid message
   } kind = Kind::closed;
   std::string words;
 };
 
-// One end of the connection between the root and an agent, whether it crosses a network or not.
-// All calls and callbacks are on the io_context's thread. Callbacks never come from inside send().
+// One end of the connection between the root and an agent, over a network or within a process. All
+// calls and callbacks run on the io_context's thread. send() never calls a callback.
 class Link {
  public:
   virtual ~Link() = default;
 
   // Queues a message; after close() or a loss it is dropped.
   virtual void send(const nlohmann::json& message) = 0;
-  // Ends the connection after what is queued has been sent; of the callbacks only on_closed comes
-  // after it.
+  // Ends the connection after sending the queued messages; afterwards only on_closed is called.
   virtual void close() = 0;
 
   std::function<void(nlohmann::json)> on_message;
-  // Once, when the other end is gone without having closed properly.
+  // Called once when the other end is gone without a proper close.
   std::function<void(Loss)> on_lost;
-  // Once after close(), when the other end has closed as well or had been lost.
+  // Called once after close(), when the other end has also closed or was lost.
   std::function<void()> on_closed;
 };
 
-// Two ends within one process: the root and the agent of its own node.
+// Two ends within one process: of the root and of the agent on its own node.
 std::pair<std::shared_ptr<Link>, std::shared_ptr<Link>> local_link(boost::asio::io_context& io);
 
 }  // namespace toprun::rendezvous

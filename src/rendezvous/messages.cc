@@ -65,7 +65,7 @@ void from_json(const nlohmann::json& json, Evidence& evidence) {
   json.at("script_error").get_to(evidence.script_error);
   json.at("python").get_to(evidence.python);
   json.at("torch").get_to(evidence.torch);
-  // Unsigned, so that a hostile number does not overflow.
+  // Unsigned, so that an invalid number cannot overflow.
   const auto sent = static_cast<std::uint64_t>(json.at("clock_ms").get<std::int64_t>());
   evidence.clock_behind = std::chrono::milliseconds(
       static_cast<std::int64_t>(static_cast<std::uint64_t>(wall_clock_ms()) - sent));
@@ -215,14 +215,14 @@ void from_json(const nlohmann::json& json, Assignment& a) {
   json.at("store").get_to(a.store);
 }
 
-// JSON holds UTF-8 only, and workers print what they like: base64.
+// Uses base64, because JSON holds UTF-8 only and workers may print any bytes.
 void to_json(nlohmann::json& json, const OutputLines& output) {
   constexpr int variant = sodium_base64_VARIANT_ORIGINAL;
   std::string text(sodium_base64_encoded_len(output.lines.size(), variant), '\0');
   sodium_bin2base64(text.data(), text.size(),
                     reinterpret_cast<const unsigned char*>(output.lines.data()),
                     output.lines.size(), variant);
-  text.pop_back();  // the C string's end
+  text.pop_back();  // removes the C string's terminating zero
   json = {{"type", "output"}, {"is_err", output.is_err}, {"lines", text}};
 }
 

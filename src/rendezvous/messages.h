@@ -11,72 +11,72 @@
 
 namespace toprun::rendezvous {
 
-// The messages of the agent channel that belong to coming together. Every message is a JSON object
-// with a "type"; what it carries else is one of these structs. Unknown members are ignored.
+// The messages of the agent channel for joining. Every message is a JSON object with a "type"; its
+// other members are the fields of one of these structs. Unknown members are ignored.
 
-// What an agent saw on its host before it joined, for the root to compare with the others'. Empty
-// or unset: unknown, or no limit.
+// Facts that an agent found on its host before joining, which the root compares between nodes.
+// Empty or unset: unknown, or no limit.
 struct Evidence {
-  std::string script;        // stands for its contents
+  std::string script;        // a hash of its contents
   std::string script_error;  // why it cannot be read
   std::string python;        // "3.11"
   std::string torch;         // "2.13.0+cpu"
-  // accelerate's own file of settings, which its launcher would have applied and nobody did.
+  // accelerate's settings file, which its launcher would have applied; nothing applied it here.
   std::optional<std::string> idle_accelerate_config;
   std::chrono::milliseconds clock_behind{0};   // the receiver's clock minus the sender's
-  std::optional<std::int64_t> shm_free_bytes;  // of /dev/shm
-  std::optional<std::int64_t> open_files;      // soft limits of each process
+  std::optional<std::int64_t> shm_free_bytes;  // free bytes in /dev/shm
+  std::optional<std::int64_t> open_files;      // soft limit of each process
   std::optional<std::int64_t> processes;
-  std::optional<std::int64_t> locked_bytes;  // only where there are RDMA devices
-  std::optional<std::int64_t> free_ports;    // of those that the kernel gives to connections
+  std::optional<std::int64_t> locked_bytes;  // only on nodes with RDMA devices
+  std::optional<std::int64_t> free_ports;    // in the kernel's range for connections
   std::optional<std::string> network;        // "8 RoCE ports of 400 Gb/s"
   std::optional<std::string> nccl;           // "2.27.3", of the Python environment
 };
 
-// What the node's cloud says of its place, as it was answered (topology::CloudEvidence).
+// The node's location as its cloud's metadata service returned it (topology::CloudEvidence).
 struct CloudPlace {
   std::string cloud;  // "gcp"
   std::optional<std::string> text;
   std::string trouble;
 };
 
-// What a program on the node said, as it was printed (topology::Told).
+// The output of a program on the node, unchanged (topology::Told).
 struct Told {
   std::optional<std::string> text;
   std::string trouble;
 };
 
-// What a node of Kubernetes is told of itself by its pod's specification.
+// Facts about a Kubernetes node from its pod's specification.
 struct KubeNode {
-  std::string name;                   // NODE_NAME; empty: not told
+  std::string name;                   // NODE_NAME; empty: unknown
   std::optional<std::string> labels;  // as they were injected
 };
 
-// member → root, the first frame: who I am and what I can offer.
+// member → root, the first frame: the member's identity and resources.
 struct Join {
-  std::string agent;  // 16 hex digits, the process's name for itself
-  std::string host;   // the node's name, as its engine or its user names it
+  std::string agent;  // 16 hex digits, the id of the process
+  std::string host;   // the node's name from its engine or its user
   int pid = 0;
-  int nnodes = 0;                 // how many this agent thinks there are
-  int slots = 1;                  // workers it will start
+  int nnodes = 0;                 // the number of nodes as this agent knows it
+  int slots = 1;                  // the number of workers it will start
   std::optional<int> node_rank;   // fixed on its command line
-  std::optional<int> node_index;  // by its engine; only says who is who
-  std::optional<int> local_rank;  // ranks in place: it will become this rank of its node
-  std::optional<int> task;        // … its number among all, where the engine numbers no nodes
+  std::optional<int> node_index;  // assigned by its engine; used for identification only
+  std::optional<int> local_rank;  // ranks in place: its rank on its node
+  std::optional<int> task;        // … its number among all tasks, if the engine numbers no nodes
   std::string role = "default";
-  std::optional<int> max_restarts;     // by its options; a toprun before this does not say
-  std::vector<std::string> addresses;  // that peers may reach it at, best first
+  std::optional<int> max_restarts;     // from its options; unset in older toprun versions
+  std::vector<std::string> addresses;  // at which peers may reach it, best first
   int store_port = 0;
   std::optional<std::string> location;          // SLURM_TOPOLOGY_ADDR
   std::optional<std::string> location_pattern;  // SLURM_TOPOLOGY_ADDR_PATTERN
   std::optional<CloudPlace> cloud;
-  std::optional<Told> nvlink;  // of nvidia-smi
+  std::optional<Told> nvlink;  // output of nvidia-smi
   std::optional<KubeNode> kube;
-  std::optional<std::string> ports;  // of InfiniBand, where --topology needs them
+  std::optional<std::string> ports;  // InfiniBand ports, if --topology needs them
   std::optional<Evidence> evidence;
 };
 
-// Why the root does not take an agent that has the job's secret.
+// Why the root refuses an agent that has the job's secret.
 enum class Refusal { job, rank_taken, full };
 
 // root → member, its first frame: this, or a welcome.
@@ -85,55 +85,55 @@ struct Refused {
   std::string text;
 };
 
-// Where the workers' store will be.
+// The future location of the workers' store.
 struct StoreAddress {
-  std::string agent;  // whose it is
+  std::string agent;  // the agent that holds it
   std::string host;
   std::vector<std::string> addresses;  // candidates, best first
   int port = 0;
-  std::string exact;  // not empty: workers get this as MASTER_ADDR, as it is
+  std::string exact;  // if not empty, workers get it unchanged as MASTER_ADDR
 };
 
 // root → member: its part of the job.
 struct Assignment {
-  int attempt = 0;   // counts all
+  int attempt = 0;   // counts all attempts
   int restarts = 0;  // counts those that followed a failure
   int group_rank = 0;
   int group_world_size = 1;
   int first_rank = 0;
   int nproc = 1;
   int world_size = 1;
-  int local_world_size = 1;  // of the whole node; differs from nproc for ranks in place only
+  int local_world_size = 1;  // on the whole node; differs from nproc for ranks in place only
   int role_first_rank = 0;
   int role_world_size = 1;
   std::string run_id;
   std::string location;  // "/cluster/rack", empty if unknown
-  bool colours = false;  // the root's terminal shows them
+  bool colours = false;  // the root's terminal shows colours
   StoreAddress store;
 };
 
-// member → root, with --gather-output: what its workers print, byte for byte.
+// member → root, with --gather-output: its workers' output, byte for byte.
 struct OutputLines {
   bool is_err = false;
   std::string lines;
 };
 
-// A number that is beyond what it may be.
+// A number outside its allowed range.
 struct OutOfRange : std::out_of_range {
   using std::out_of_range::out_of_range;
 };
 
-// Workers of one agent at most.
+// The maximum number of workers of one agent.
 inline constexpr int most_slots = 65'536;
 inline constexpr int most_nodes = 1'000'000;
 inline constexpr int most_ranks = 100'000'000;
 inline constexpr int most_attempts = 1'000'000'000;
 
-// The whole number that stands there; throws OutOfRange or nlohmann::json::exception.
+// The integer member `name`; throws OutOfRange or nlohmann::json::exception.
 std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
                           std::int64_t most);
 
-// Both read the wall clock, for `clock_behind`.
+// Both functions read the wall clock, for `clock_behind`.
 void to_json(nlohmann::json& json, const Evidence& evidence);
 void from_json(const nlohmann::json& json, Evidence& evidence);
 void to_json(nlohmann::json& json, const CloudPlace& place);
@@ -146,7 +146,7 @@ void to_json(nlohmann::json& json, const Join& join);
 void from_json(const nlohmann::json& json, Join& join);
 nlohmann::json welcome();
 nlohmann::json refusal(const Refused& refused);
-// What the text of a refusal is; nullopt if the message is none.
+// The text of a refusal; nullopt if the message is no refusal.
 std::optional<std::string> refusal_in(const nlohmann::json& message);
 void to_json(nlohmann::json& json, const StoreAddress& store);
 void from_json(const nlohmann::json& json, StoreAddress& store);
@@ -158,7 +158,7 @@ void from_json(const nlohmann::json& json, OutputLines& output);
 // The type of a message, "" if it has none.
 std::string type_of(const nlohmann::json& message);
 
-// The struct that a message carries; nullopt if it is not of that shape.
+// The message as a struct of type T; nullopt if it does not have that form.
 template <class T>
 std::optional<T> read(const nlohmann::json& message) {
   try {

@@ -8,22 +8,22 @@
 
 #include "base/error.h"
 
-// What two agents say to each other in clear before they share keys. One line each way:
+// The plaintext lines that two agents exchange before they share keys, one in each direction:
 //
 //   toprun/1 VERSION ROLE JOB AGENT RANDOM PROOF\n        at most max_line_bytes
 //
-// VERSION is ours (0.1.0), JOB is the job's name as job_hash() gives it, AGENT is 16 hex digits
-// that name the process, RANDOM is 64 hex digits, fresh for each connection. PROOF says where the
-// secret comes from: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member). Both
-// whole lines go into the session keys, so that neither can be altered unnoticed.
+// VERSION is the sender's (0.1.0), JOB is job_hash() of the job's name, AGENT is 16 hex digits that
+// identify the process, RANDOM is 64 hex digits, fresh for each connection. PROOF names the source
+// of the secret: "secret", "derived", or "munge:CREDENTIAL" (root) and "munge" (member). The
+// session keys depend on both whole lines, so that a change of either one is noticed.
 //
-// The member's first frame follows. A root that can read it answers "toprun/1 agreed\n" and, in a
-// frame of its own, its welcome or its refusal. Only what stands in a frame proves to come from the
-// job's root; anybody at all can say
+// The member's first frame follows. A root that can read it answers "toprun/1 agreed\n" and sends
+// its welcome or its refusal in a frame. Only a frame proves that its sender is the job's root;
+// anybody can send
 //
 //   toprun/1 refused CODE VERSION\n
 //
-// which is what a member hears that is at the wrong port or has another secret.
+// A member receives this line at a wrong port or if it has another secret.
 namespace toprun::rendezvous {
 
 inline constexpr std::string_view magic = "toprun/";
@@ -34,8 +34,8 @@ inline constexpr std::size_t max_version_bytes = 32;
 enum class Role {
   root,    // answers joins
   member,  // wants to join
-  agent,   // an agent that is not the root, answering a probe
-  probe,   // only wants to know who listens here
+  agent,   // an agent other than the root, answering a probe
+  probe,   // only asks who listens here
 };
 
 struct Preamble {
@@ -47,30 +47,30 @@ struct Preamble {
   std::string proof;
 
   std::string line() const;  // with the final newline
-  // The line without its newline. Nullopt: not of this form.
+  // Parses a line without its newline. Nullopt if it is malformed.
   static std::optional<Preamble> parse(std::string_view line);
 };
 
-// Why an agent does not answer in the way that is wished for.
+// Why an agent rejects a connection.
 enum class Turned { version, job, secret, not_root, busy };
 
 inline constexpr std::string_view agreed_line = "toprun/1 agreed\n";
 
-// Said in clear, so it proves nothing.
+// The plaintext refusal; it proves nothing.
 struct TurnedAway {
   Turned why;
-  std::string version;       // of the agent that answers
+  std::string version;       // the answering agent's
   std::string line() const;  // with the final newline
   static std::optional<TurnedAway> parse(std::string_view line);
 };
 
-// 2·bytes hex digits from the system's random source.
+// Random bytes from the system's source as 2·bytes hex digits.
 std::string random_hex(std::size_t bytes);
 
-// 32 hex digits that stand for a text (BLAKE2b).
+// A BLAKE2b hash of a text as 32 hex digits.
 std::string content_hash(std::string_view text);
 
-// What tells jobs apart on the wire. Not the name itself: a derived secret follows from that.
+// Identifies a job on the wire. A hash, because the name itself would reveal a derived secret.
 std::string job_hash(std::string_view job);
 
 }  // namespace toprun::rendezvous

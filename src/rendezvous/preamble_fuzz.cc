@@ -1,5 +1,5 @@
-// Lines that whoever reaches the port may send: parsing one must not crash, and what is understood
-// must read the same when it is written again.
+// Fuzzes the lines that anybody who reaches the port may send: parsing must not crash, and a parsed
+// line must be the same after writing and parsing it again.
 #include <cstdint>
 #include <cstdlib>
 

@@ -17,12 +17,13 @@
 
 namespace toprun::rendezvous {
 
-// How long a better address may take before the next one is tried beside it (RFC 8305 section 5).
+// How long a better address may take before the next attempt starts in parallel (RFC 8305 section
+// 5).
 inline constexpr std::chrono::milliseconds attempt_delay{250};
 
-// Tries 0 … count-1 in order, each begun when the one before it has failed or `attempt_delay` has
-// passed; the first success wins, what still runs then is left to end by itself, so each try needs
-// a limit of its own. Nullopt: none succeeded.
+// Runs attempts 0 … count-1 in order; each starts when the previous one has failed or
+// `attempt_delay` has passed. The first success wins. The other running attempts end by themselves,
+// so each needs its own time limit. Nullopt: none succeeded.
 template <class T>
 boost::asio::awaitable<std::optional<std::pair<std::size_t, T>>> race(
     boost::asio::io_context& io, std::size_t count,

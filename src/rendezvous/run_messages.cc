@@ -44,7 +44,7 @@ Failing failing_in(const json& object) {
   throw OutOfRange{"doing"};
 }
 
-// Every message: its name on the wire, how it is written and how it is read.
+// For every message: its name on the wire, its writer and its reader.
 void write(json&, const Ready&) {}
 void read_from(const json&, Ready&) {}
 
@@ -234,7 +234,7 @@ json write_one_of(const std::variant<Messages...>& message) {
       message);
 }
 
-// Reads the message of that name into `found`; false if `Message` is not it.
+// Reads a message named `name` into `found`; false if it is not a `Message`.
 template <class Message, class Variant>
 bool read_if_named(const json& object, std::string_view type, std::optional<Variant>& found) {
   if (type != name_of(static_cast<const Message*>(nullptr))) return false;
@@ -252,7 +252,7 @@ std::optional<std::variant<Messages...>> read_one_of(const json& object, std::st
   return found;
 }
 
-// Calls `read` with the message's type; what it throws becomes an error.
+// Calls `read` with the message's type; converts an exception into an error.
 template <class Read>
 auto reading(const json& object, const Read& read)
     -> Result<decltype(read(std::declval<std::string>()))> {

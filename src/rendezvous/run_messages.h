@@ -15,35 +15,35 @@
 
 namespace toprun::rendezvous {
 
-// What the root and its members tell each other from the welcome to the end. On the wire each is a
-// JSON object with a "type", and most name their attempt; unknown members are passed over, so that
-// a later version may add some.
+// The messages between the root and its members from the welcome to the end. On the wire each is a
+// JSON object with a "type", and most name their attempt. Unknown members are ignored, so that a
+// later version may add some.
 
 // member → root: the store is found, the container runs.
 struct Ready {};
 
 // member → root: the workers run.
 struct Started {
-  std::optional<int> first_rank;  // as their environment has it; unset: it has no workers
+  std::optional<int> first_rank;  // as in their environment; unset if the node has no workers
   std::string logs;               // the folder of their files; empty: none are kept
 };
 
-// member → root: all of this node's workers are gone, or there never were any. How long ago the
-// first and the last client came to its store.
+// member → root: all of this node's workers are gone, or it never had any. The ages are the times
+// since the first and the last client connected to its store.
 struct Gone {
   std::optional<std::chrono::milliseconds> first_connect_age;
   std::optional<std::chrono::milliseconds> last_connect_age;
 };
 
-// member → root: this agent cannot go on, for nobody would clear up after it.
+// member → root: this agent cannot continue, because no process would clean up after it.
 struct Orphaned {
   std::string reason;
 };
 
-// What a member could not do.
+// The step at which a member failed.
 enum class Failing {
-  taking_part,    // this node is unfit for the job, whatever attempt it is
-  finding_store,  // the store's node may be at fault, or the network
+  taking_part,    // this node is unfit for the job in any attempt
+  finding_store,  // the fault may be in the store's node or in the network
   preparing,      // the container, the log folders, the workers
 };
 
@@ -53,25 +53,25 @@ struct Failed {
   Error error;
 };
 
-// member → root: it got a signal that ends the run, …
+// member → root: it received a signal that ends the run, …
 struct Signalled {
   int signal = 0;
 };
 
-// … or that ends only this agent, because the job goes on without it, …
+// … or one that ends only this agent, because the job continues without it, …
 struct Leaving {
   int signal = 0;
 };
 
-// … or that wants newcomers to be taken in.
+// … or one that asks the run to admit new nodes.
 struct AskedToGrow {};
 
-// Both ways: a signal that is passed on to the workers of all nodes while the run goes on.
+// Both directions: a signal for the workers of all nodes; the run continues.
 struct Notice {
   int signal = 0;
 };
 
-// member → root. `attempt`: of the member's latest assignment; unset before it has had any.
+// member → root. `attempt`: of the member's latest assignment; unset before the first one.
 struct ToRoot {
   std::optional<int> attempt;
   std::variant<Ready, Started, OutputLines, agent::WorkerExit, Gone, Orphaned, Failed, Signalled,
@@ -82,10 +82,10 @@ struct ToRoot {
 // root → member: all places are taken, wait.
 struct WaitAsSpare {};
 
-// root → member: start the workers of the attempt that was assigned.
+// root → member: start the workers of the assigned attempt.
 struct Start {};
 
-// root → member: so much of the output that it delivered is shown.
+// root → member: so many bytes of the delivered output are shown.
 struct Taken {
   std::size_t bytes = 0;
 };
@@ -103,21 +103,22 @@ struct Interrupt {
   std::string reason;
 };
 
-// root → member: the run is over.
+// root → member: the run is over for this member.
 struct Finish {
   int exit_code = 0;
-  std::string summary;  // the run's last line; empty: the run goes on without this member
+  std::string summary;  // the run's last line; empty: the run continues without this member
 };
 
 using ToNode = std::variant<WaitAsSpare, Assignment, Start, Taken, Stop, Interrupt, Notice, Finish>;
 
-// Bounds of what a message may say; one beyond them is malformed.
+// Limits for values in messages; a value beyond them makes a message malformed.
 inline constexpr std::chrono::milliseconds longest_grace{std::chrono::hours(24 * 365)};
 inline constexpr std::int64_t most_taken_bytes = std::int64_t{1} << 40;
 
 nlohmann::json to_wire(const ToRoot& message);
 nlohmann::json to_wire(const ToNode& message);
-// An error says what is wrong with it. A type that this version does not know is nullopt.
+// Parses a message. An error describes the fault. A type that this version does not know gives
+// nullopt.
 Result<std::optional<ToRoot>> to_root_in(const nlohmann::json& json);
 Result<std::optional<ToNode>> to_node_in(const nlohmann::json& json);
 

@@ -1,5 +1,5 @@
-// What an agent of the job, or anybody where there is no secret, may send: reading it must not
-// crash, and what is understood must be understood when it is written again.
+// Fuzzes messages from an agent of the job, or from anybody if there is no secret: reading must not
+// crash, and a message that was read must be readable after writing it again.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -68,7 +68,7 @@ TEST(RunMessages, OfALaterVersionArePassedOver) {
   EXPECT_TRUE(*to_root_in(json{{"type", "ready"}, {"attempt", 1}, {"colour", "blue"}}));
 }
 
-// A14: each of these ended the root or the member.
+// A14: each of these once ended the root or the member.
 TEST(RunMessages, ThatAreMalformedAreErrors) {
   for (const char* text :
        {R"({"type": "signal", "signal": "x"})", R"({"type": "signal", "signal": 0})",

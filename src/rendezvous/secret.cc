@@ -31,7 +31,7 @@ struct MungeContext {
   ~MungeContext() { munge_ctx_destroy(context); }
 };
 
-// libmunge knows no variable for a socket in an unusual place.
+// libmunge has no variable for the path of a socket in an unusual place.
 std::string munge_socket(const Environment& environment) {
   return environment.non_empty("MUNGE_SOCKET").value_or("/run/munge/munge.socket.2");
 }
@@ -40,10 +40,11 @@ std::string label_of(std::string_view job) {
   return fmt::format("toprun {} ", job_hash(job));
 }
 
-// Whether it was genuine when it was made, whenever that was. A node that joins late sees a
-// credential that has expired, one whose clock is behind sees it before its time, and several ranks
-// of one node decode the same one. To show an old one again gains nothing: nobody but its maker's
-// uid learns the secret in it, without which a root proves nothing, and it is for one job only.
+// Whether the credential was valid when it was made, regardless of time. A node that joins late
+// sees an expired credential, a node whose clock is behind sees a future one, and several ranks of
+// one node decode the same one. Replaying an old credential gains nothing: only its maker's uid can
+// read the secret in it, a root proves nothing without that secret, and it is valid for one job
+// only.
 bool is_genuine(munge_err_t error) {
   return error == EMUNGE_SUCCESS || error == EMUNGE_CRED_EXPIRED || error == EMUNGE_CRED_REWOUND ||
          error == EMUNGE_CRED_REPLAYED;

@@ -8,10 +8,10 @@
 
 namespace toprun::run {
 
-// Every member's part of the job, without where the store is.
+// Every member's part of the job, without the store's location.
 struct Arrangement {
   std::vector<rendezvous::Assignment> parts;  // one per member, in the members' order
-  std::vector<std::size_t> nodes;             // the member that stands for each node, by group rank
+  std::vector<std::size_t> nodes;             // the first member of each node, by group rank
   std::size_t store_host = 0;                 // the member that gets rank 0
   view::OrderRecord order;
 };

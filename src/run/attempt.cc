@@ -28,9 +28,8 @@ using view::CauseKind;
 
 namespace {
 
-// The node's name stands in the error.
-// As a word of its own: "n2" is not named by "/tmp/n2x/a" nor by "n20".
-bool names(std::string_view text, std::string_view host) {
+// Whether the text names the host, as a separate word: "/tmp/n2x/a" and "n20" do not name "n2".
+bool names_host(std::string_view text, std::string_view host) {
   constexpr std::string_view between_words = " :;,()\"";
   const auto stands_alone = [&](std::size_t at) {
     const std::size_t end = at + host.size();
@@ -42,8 +41,8 @@ bool names(std::string_view text, std::string_view host) {
   return at != std::string_view::npos;
 }
 
-Error named(Error error, const std::string& host) {
-  if (!names(error.line(), host)) error.what = host + ": " + error.what;
+Error with_host(Error error, const std::string& host) {
+  if (!names_host(error.line(), host)) error.what = host + ": " + error.what;
   return error;
 }
 
@@ -140,7 +139,7 @@ rendezvous::StoreAddress Coordinator::store_address() const {
   const bool is_first = attempt_.arrangement.parts[part].group_rank == 0;
   const bool is_named = host.join.node_rank == 0 || settings_.on_one_host;
   if (settings_.master_addr && is_first && is_named) store.exact = *settings_.master_addr;
-  const std::string& seen = host.is_own() ? route_ : host.address;
+  const std::string& seen = host.is_own() ? root_address_ : host.address;
   if (!seen.empty()) store.addresses.push_back(seen);
   for (const std::string& address : host.join.addresses) {
     if (std::ranges::find(store.addresses, address) == store.addresses.end()) {
@@ -150,7 +149,7 @@ rendezvous::StoreAddress Coordinator::store_address() const {
   return store;
 }
 
-void Coordinator::said_while_preparing(Node& node, const ToRoot& message) {
+void Coordinator::on_report_while_preparing(Node& node, const ToRoot& message) {
   const bool of_this_attempt = message.attempt == course_now().number;
   if (std::holds_alternative<Ready>(message.what)) {
     if (!of_this_attempt || node.state != NodeState::preparing) return;
@@ -159,12 +158,12 @@ void Coordinator::said_while_preparing(Node& node, const ToRoot& message) {
   } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
     if (failed->doing == Failing::taking_part) return end_or_go_on_without(node, *failed);
     if (!of_this_attempt) return;
-    Verdict verdict = early(CauseKind::launcher, named(failed->error, node.join.host));
+    Verdict verdict = early(CauseKind::launcher, with_host(failed->error, node.join.host));
     if (failed->doing != Failing::finding_store || !settings_.size.repairable) {
       return end_attempt(std::move(verdict));
     }
-    if (attempt_.unreached) return;
-    attempt_.unreached = std::move(verdict);
+    if (attempt_.store_unreachable) return;
+    attempt_.store_unreachable = std::move(verdict);
     deadline_ = std::min(deadline_, now_.steady + settings_.silence_limit);
   } else if (const auto* signalled = std::get_if<Signalled>(&message.what)) {
     end_attempt(signalled_early(signalled->signal));
@@ -180,9 +179,9 @@ void Coordinator::said_while_preparing(Node& node, const ToRoot& message) {
   }
 }
 
-// A node is unfit for the job. An elastic job is one node less.
+// Handles a node that is unfit for the job: an elastic job continues without it.
 void Coordinator::end_or_go_on_without(Node& node, const Failed& failed) {
-  Verdict verdict = early(CauseKind::launcher, named(failed.error, node.join.host));
+  Verdict verdict = early(CauseKind::launcher, with_host(failed.error, node.join.host));
   const bool is_between = stage_ == Stage::gathering || stage_ == Stage::pausing;
   if (!settings_.elastic || node.is_own()) {
     return is_between ? end_early(std::move(verdict)) : end_attempt(std::move(verdict));
@@ -215,10 +214,10 @@ void Coordinator::start() {
   attempt_.conductor.emplace(attempt_.hosts, std::move(ranks), settings_.grace,
                              settings_.ended_well, settings_.grow);
   stage_ = Stage::running;
-  count_newcomers();  // who came while this attempt was prepared
+  count_newcomers();  // newcomers that arrived while this attempt was prepared
 }
 
-void Coordinator::said_while_running(Node& node, ToRoot& message) {
+void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
   Conductor& conductor = *attempt_.conductor;
   const std::size_t part = *node.part;
   const bool of_this_attempt = message.attempt == course_now().number;
@@ -236,23 +235,23 @@ void Coordinator::said_while_running(Node& node, ToRoot& message) {
     roster_.unseat(node, NodeState::lost);
     conductor.lost(part, false, orphaned->reason);
   } else if (!of_this_attempt) {
-    return;  // a word of an attempt that is over
+    return;  // a message from an attempt that is over
   } else if (const auto* started = std::get_if<Started>(&message.what)) {
-    one_more_started(node, *started);
+    on_started(node, *started);
   } else if (auto* exit = std::get_if<agent::WorkerExit>(&message.what)) {
     exited(part, std::move(*exit));
   } else if (const auto* was_last = std::get_if<Gone>(&message.what)) {
     gone(node, *was_last);
   } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
-    conductor.failed(part, named(failed->error, node.join.host));
+    conductor.failed(part, with_host(failed->error, node.join.host));
   } else if (std::holds_alternative<AskedToGrow>(message.what)) {
     asked_to_grow(node.is_own());
   }
 }
 
-// What the workers were told is held against the plan: a job whose ranks sit elsewhere would be
-// slow, or wrong, without a word.
-void Coordinator::one_more_started(Node& node, const Started& started) {
+// Compares the workers' actual ranks with the plan: a job with its ranks on other nodes would be
+// slow, or wrong, without any message.
+void Coordinator::on_started(Node& node, const Started& started) {
   const rendezvous::Assignment& plan = attempt_.arrangement.parts[*node.part];
   if (started.first_rank && *started.first_rank != plan.first_rank) {
     return attempt_.conductor->failed(
@@ -295,9 +294,9 @@ void Coordinator::count_newcomers() {
   }
 }
 
-// Slurm tells all agents at once: one of them answers.
-void Coordinator::asked_to_grow(bool by_our_own) {
-  if (attempt_.conductor->asked_to_grow() || !by_our_own) return;
+// Slurm sends the signal to all agents at once; only one of them answers.
+void Coordinator::asked_to_grow(bool by_own_agent) {
+  if (attempt_.conductor->asked_to_grow() || !by_own_agent) return;
   if (settings_.grow != Grow::on_signal) {
     tell_user("asked to take in more nodes: that takes --grow on-signal");
   } else if (roster_.newcomers() == 0) {
@@ -309,9 +308,9 @@ void Coordinator::carry_out_orders() {
   for (const Conductor::Order& order : attempt_.conductor->take_orders()) {
     const bool interrupt = order.kind == Conductor::Order::Kind::interrupt;
     interruption_.reset();
-    // Of ranks in place only the engine knows which still run.
+    // For ranks in place only the engine knows which still run.
     if (interrupt && order.signal == SIGINT && !settings_.ranks_in_place) {
-      interruption_ = {now_.steady + order.grace, now_.steady + patience_with_ctrl_c};
+      interruption_ = {now_.steady + order.grace, now_.steady + ctrl_c_reminder_delay};
     }
     if (interrupt) {
       send_members(rendezvous::Interrupt{order.signal, order.grace, order.reason});
@@ -336,8 +335,8 @@ void Coordinator::remind() {
                   running, all, left.count()));
 }
 
-// How long the workers had run when the first of them failed; unset if they never started.
-std::optional<milliseconds> Coordinator::lived() const {
+// The workers' run time until the first failure; unset if they never started.
+std::optional<milliseconds> Coordinator::lifetime() const {
   const auto& spawned = course_.attempts.back().phases.spawned;
   if (!spawned || !attempt_.first_failure) return std::nullopt;
   return std::chrono::duration_cast<milliseconds>(*attempt_.first_failure - *spawned);

@@ -24,7 +24,7 @@ std::string words_for_newcomers(int nodes) {
                     : fmt::format("{} nodes have come: all ranks start again with them", nodes);
 }
 
-// "rank 2 on b, rank 3 on b", the first of many.
+// "rank 2 on b, rank 3 on b", for the first few.
 std::string names_of(const std::vector<const agent::WorkerExit*>& exits) {
   constexpr std::size_t most_named = 8;
   std::vector<std::string> names;
@@ -112,7 +112,7 @@ void Conductor::signalled(std::size_t node, int signal) {
   signal_ = signal;
   const bool all_still_have_their_grace =
       trigger_ == Trigger::none || trigger_ == Trigger::left || trigger_ == Trigger::grown;
-  if (!all_still_have_their_grace && !is_of_the_signal(agent::root_cause(exits_))) {
+  if (!all_still_have_their_grace && !is_caused_by_signal(agent::root_cause(exits_))) {
     orders_.push_back({Order::Kind::stop, 0, milliseconds(0), "ended by a signal"});
     return;
   }
@@ -177,8 +177,8 @@ void Conductor::stop(Trigger trigger, std::string reason, milliseconds grace) {
   orders_.push_back({Order::Kind::stop, 0, grace, std::move(reason)});
 }
 
-// Slurm signals workers and agents alike, and a worker may be dead before its agent has read of it.
-bool Conductor::is_of_the_signal(const agent::WorkerExit* cause) const {
+// Slurm signals workers and agents alike, so a worker may die before its agent handles the signal.
+bool Conductor::is_caused_by_signal(const agent::WorkerExit* cause) const {
   return signal_ != 0 && cause != nullptr && cause->signal == signal_;
 }
 

@@ -13,21 +13,21 @@
 
 namespace toprun::run {
 
-// How long a run that fails or is ended may take.
+// Time limits for the end of a run that fails or is stopped.
 struct Grace {
-  std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, as torchrun's
-  // If all that failed so far only tells of a lost peer, the peer that was lost may still be busy
-  // dying: how long its own exit is waited for before everybody is stopped.
+  std::chrono::milliseconds stop{30'000};  // from SIGTERM to SIGKILL, like torchrun's
+  // If all failures so far only report a lost peer, that peer may not have exited yet: how long to
+  // wait for its exit before stopping all nodes.
   std::chrono::milliseconds own_exit{5'000};
-  // With --grow now: nodes that come within this time of each other cost one restart.
+  // With --grow now: nodes that join within this time of each other cost only one restart.
   std::chrono::milliseconds newcomers{1'000};
 };
 
-// What a run comes to that a signal has ended, where all ranks ended with 0 in their grace: it is
-// done, or as torchrun has it, it failed.
+// The result of a run that a signal ended and whose ranks all exited with 0 in the grace period:
+// done, or failed as in torchrun.
 enum class EndedWell { done, failed };
 
-// Decides, from what the agents report, what they are to do; pure. Lives at the root from the
+// Decides from the agents' reports what the agents must do; pure. Lives at the root from the
 // workers' start to the end of an attempt.
 //
 //   running --a failure, a loss, a departure, newcomers, a signal--> stopping
@@ -38,12 +38,12 @@ class Conductor {
  public:
   struct Order {
     enum class Kind { stop, interrupt } kind;
-    int signal = 0;                     // interrupt: pass this on first
-    std::chrono::milliseconds grace{};  // until SIGKILL
-    std::string reason;                 // for the other nodes' users, one line
+    int signal = 0;                     // for interrupt: the signal to forward first
+    std::chrono::milliseconds grace{};  // time until SIGKILL
+    std::string reason;                 // one line for the users of the other nodes
   };
 
-  // `ranks`: how many each node has.
+  // `ranks`: the number of ranks on each node.
   Conductor(std::vector<std::string> hosts, std::vector<int> ranks, Grace grace,
             EndedWell ended_well = EndedWell::done, Grow grow = Grow::at_restart)
       : hosts_(std::move(hosts)),
@@ -55,28 +55,28 @@ class Conductor {
     signalled_.resize(hosts_.size());
   }
 
-  // What happened at node `node` (an index into `hosts`).
+  // Events at node `node` (an index into `hosts`).
   void exited(std::size_t node, agent::WorkerExit exit, SteadyTime now);
   void gone(std::size_t node);
-  // `silent`: no word came for too long (node lost), rather than the connection ending. A node
-  // whose ranks have all ended may go.
+  // `silent`: a time-out (node lost) instead of a closed connection. A node whose ranks have all
+  // ended may leave.
   void lost(std::size_t node, bool silent, std::string reason);
-  // The root's own agent, which is this very process, has to end, whatever became of its ranks.
+  // The root's own agent, in this process, must end, even if its ranks have ended.
   void root_lost(std::size_t node, std::string reason);
   void failed(std::size_t node, Error error);
-  // An engine sends the same signal to every agent: only an agent's second one is a new one.
+  // An engine sends the same signal to every agent, so only a second one at the same agent is new.
   void signalled(std::size_t node, int signal);
-  // The node's agent was told to end where the job can go on without it.
+  // The node's agent was signalled to end, and the job can continue without it.
   void leaving(std::size_t node, int signal);
-  // So many nodes wait now that another attempt would take in; `all`: there is no room for more.
+  // The number of waiting nodes that another attempt would admit; `all`: there is no room for more.
   void newcomers(int nodes, bool all, SteadyTime now);
-  // The user wants them to be taken in. False: it is not done, for nobody waits, --grow does not
-  // provide for it, or ranks have ended already and this attempt is as good as over.
+  // The user wants them admitted. False: nothing happens, because none waits, --grow does not allow
+  // it, or ranks have ended already and this attempt is nearly over.
   bool asked_to_grow();
-  void passed(SteadyTime now);  // nothing happened until now
+  void passed(SteadyTime now);  // no event until now
 
   std::optional<SteadyTime> wake_at() const;
-  // What all nodes are to do now; each order is given once.
+  // Orders for all nodes; each is returned once.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
   bool over() const { return gone_count_ == hosts_.size(); }
@@ -91,11 +91,11 @@ class Conductor {
   void lose(std::size_t node, bool silent, std::string_view reason);
   void stop(Trigger trigger, std::string reason, std::chrono::milliseconds grace);
   Verdict verdict_without_exits() const;
-  // Whether the exit only shows that its worker got the job's signal too.
-  bool is_of_the_signal(const agent::WorkerExit* cause) const;
+  // Whether the exit only shows that its worker also received the job's signal.
+  bool is_caused_by_signal(const agent::WorkerExit* cause) const;
 
   std::vector<std::string> hosts_;
-  std::vector<int> running_;  // ranks by node that have not ended by themselves
+  std::vector<int> running_;  // number of ranks per node that have not ended by themselves
   Grace grace_;
   EndedWell ended_well_;
   std::vector<char> gone_;

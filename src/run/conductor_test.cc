@@ -99,7 +99,7 @@ WorkerExit timed_out(int rank, SteadyTime when = start) {
 TEST(Conductor, OfACollectiveThatTimedOutTheRankThatDidNotComeIsNamed) {
   Conductor conductor = two_nodes();
   conductor.exited(0, timed_out(0), start);
-  EXPECT_TRUE(conductor.take_orders().empty());  // the others time out as well
+  EXPECT_TRUE(conductor.take_orders().empty());  // the other ranks time out as well
   conductor.exited(0, victim(1, start + 1s), start + 1s);
   conductor.exited(1, victim(3, start + 1s), start + 1s);
   conductor.passed(start + 5s);
@@ -192,7 +192,7 @@ TEST(Conductor, AFailureBeforeTheLossStaysTheCause) {
 TEST(Conductor, ASignalInterruptsAndASecondOneKills) {
   Conductor conductor = two_nodes();
   conductor.signalled(0, 2);
-  conductor.signalled(1, 2);  // the same, from another agent
+  conductor.signalled(1, 2);  // the same signal, from another agent
   auto orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
@@ -249,7 +249,7 @@ TEST(Conductor, ANodeThatLeavesStopsTheOthersWithTheirGrace) {
   EXPECT_EQ(conductor.verdict().node, "b");
   EXPECT_FALSE(conductor.verdict().told_to_end);
 
-  conductor.signalled(0, 15);  // the same, to the root: the whole job is to end
+  conductor.signalled(0, 15);  // the same signal at the root: the whole job must end
   orders = conductor.take_orders();
   ASSERT_EQ(orders.size(), 1u);
   EXPECT_EQ(orders[0].kind, Conductor::Order::Kind::interrupt);
@@ -344,12 +344,12 @@ TEST(Growing, OtherwiseNewcomersWaitUntilTheUserSaysSo) {
   EXPECT_TRUE(at_restart.take_orders().empty());
 
   Conductor on_signal = growing(Grow::on_signal);
-  EXPECT_FALSE(on_signal.asked_to_grow());  // nobody is there
+  EXPECT_FALSE(on_signal.asked_to_grow());  // no newcomer waits
   on_signal.newcomers(1, true, start);
   EXPECT_TRUE(on_signal.take_orders().empty());
   EXPECT_TRUE(on_signal.asked_to_grow());
   EXPECT_TRUE(stops(on_signal));
-  EXPECT_FALSE(on_signal.asked_to_grow());  // all agents of a step are asked at once
+  EXPECT_FALSE(on_signal.asked_to_grow());  // all agents of a step get the signal at once
   EXPECT_TRUE(on_signal.take_orders().empty());
 }
 
@@ -361,7 +361,7 @@ TEST(Growing, AnAttemptThatIsEndingIsLeftToEnd) {
   conductor.exited(1, exited(1, 0), start);
   EXPECT_EQ(conductor.verdict().kind, std::nullopt);
 
-  Conductor crossing = growing(Grow::now);  // the ranks end while they are told to stop
+  Conductor crossing = growing(Grow::now);  // the ranks end while the stop order is on its way
   crossing.newcomers(1, true, start);
   end_all(crossing, exited(0, 0), exited(1, 0));
   EXPECT_EQ(crossing.verdict().exit_code, 0);

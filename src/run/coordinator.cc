@@ -24,8 +24,8 @@ using view::CauseKind;
 namespace {
 
 // Whether an engine may have ended the run. Its SIGTERM may have killed all ranks before the agents
-// have read of it.
-bool may_be_the_engines(const Verdict& verdict) {
+// handled it.
+bool engine_may_have_ended(const Verdict& verdict) {
   if (verdict.exit_code == 0) return verdict.told_to_end;
   return verdict.kind == CauseKind::interrupted ||
          (verdict.exit && verdict.exit->signal == SIGTERM);
@@ -60,7 +60,7 @@ std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& jo
   auto refused = roster_.admit(join);
   if (refused) {
     tell_user(fmt::format("refused an agent on {}: {}", join.host, refused->text));
-  } else if (const auto* other = roster_.at_odds_about_restarts(join)) {
+  } else if (const auto* other = roster_.with_other_max_restarts(join)) {
     tell_user(fmt::format("{} came with --max-restarts {}; the {} of the root agent on {} counts",
                           join.host, *join.max_restarts, *other->max_restarts, other->host));
   }
@@ -70,7 +70,7 @@ std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& jo
 void Coordinator::on(Event event, Moment now) {
   now_ = now;
   std::visit([this](auto& what) { happened(what); }, event);
-  settle();
+  advance();
 }
 
 void Coordinator::pass(Moment now) {
@@ -78,7 +78,7 @@ void Coordinator::pass(Moment now) {
   const bool due = wake_at() && now.steady >= *wake_at();
   if (!due) return;
   if (stage_ == Stage::preparing && now.steady >= deadline_) {
-    end_attempt(attempt_.unreached ? *attempt_.unreached : nobody_is_ready());
+    end_attempt(attempt_.store_unreachable ? *attempt_.store_unreachable : nobody_is_ready());
   } else if (stage_ == Stage::running) {
     remind();
     attempt_.conductor->passed(now.steady);
@@ -87,23 +87,23 @@ void Coordinator::pass(Moment now) {
   } else if (stage_ == Stage::asking) {
     conclude();
   } else if (stage_ == Stage::parting) {
-    stage_ = to_come_ > 0 ? Stage::parting : Stage::over;
-    to_come_ = 0;
+    stage_ = late_agents_ > 0 ? Stage::parting : Stage::over;
+    late_agents_ = 0;
     deadline_ = now.steady + farewell_timeout;
     if (stage_ == Stage::over) actions_.emplace_back(Over{});
   }
-  settle();
+  advance();
 }
 
-// What follows from where it stands, until nothing more does.
-void Coordinator::settle() {
+// Advances from stage to stage until nothing changes.
+void Coordinator::advance() {
   for (std::optional<Stage> before; before != stage_;) {
     before = stage_;
     if (stage_ == Stage::gathering) {
       gather();
     } else if (stage_ == Stage::running) {
       carry_out_orders();
-    } else if (stage_ == Stage::parting && to_come_ == 0 && roster_.nodes().empty()) {
+    } else if (stage_ == Stage::parting && late_agents_ == 0 && roster_.nodes().empty()) {
       stage_ = Stage::over;
       actions_.emplace_back(Over{});
     }
@@ -114,7 +114,7 @@ std::optional<SteadyTime> Coordinator::wake_at() const {
   std::optional<SteadyTime> at;
   switch (stage_) {
     case Stage::gathering:
-      return std::min(last_call_.value_or(deadline_), next_word_);
+      return std::min(last_call_.value_or(deadline_), next_report_);
     case Stage::running:
       at = attempt_.conductor->wake_at();
       if (interruption_ && interruption_->remind_at) {
@@ -136,11 +136,11 @@ std::optional<SteadyTime> Coordinator::wake_at() const {
 
 void Coordinator::happened(const Came& came) {
   if (roster_.find(came.agent) == nullptr) return;
-  if (route_.empty()) route_ = came.our_address;
+  if (root_address_.empty()) root_address_ = came.our_address;
   Node& node = roster_.arrived(came.agent, came.address);
   if (stage_ == Stage::parting) {
-    dismiss(node, farewell_);
-    to_come_ = std::max(0, to_come_ - 1);
+    dismiss(node, finish_message_);
+    late_agents_ = std::max(0, late_agents_ - 1);
     return;
   }
   if (node.has_seat) return;
@@ -155,12 +155,12 @@ void Coordinator::happened(Said& said) {
   switch (stage_) {
     case Stage::gathering:
     case Stage::pausing:
-      return said_between_attempts(*node, said.message);
+      return on_report_between_attempts(*node, said.message);
     case Stage::arranging:
     case Stage::preparing:
-      return said_while_preparing(*node, said.message);
+      return on_report_while_preparing(*node, said.message);
     case Stage::running:
-      return said_while_running(*node, said.message);
+      return on_report_while_running(*node, said.message);
     case Stage::asking:
     case Stage::telling:
     case Stage::parting:
@@ -208,7 +208,7 @@ void Coordinator::happened(const NodeEnded& ended) {
 void Coordinator::happened(const EngineTold& told) {
   if (stage_ != Stage::asking) return;
   Verdict& verdict = course_now().verdict;
-  // Ranks that have saved and left with 0 are no reason to leave a preempted job unfinished.
+  // If all ranks saved their state and exited with 0, only preemption makes the job unfinished.
   const bool matters =
       told.stop && (verdict.exit_code != 0 || told.stop->kind == CauseKind::preempted);
   if (matters) {
@@ -217,15 +217,15 @@ void Coordinator::happened(const EngineTold& told) {
     verdict.message = told.stop->words;
     verdict.exit.reset();
     verdict.node.clear();
-    take_over_verdict();
+    copy_verdict();
   }
   conclude();
 }
 
 void Coordinator::happened(const EndTold& told) {
   if (stage_ != Stage::telling) return;
-  farewell_ = {course_.verdict.exit_code, told.summary};
-  part();
+  finish_message_ = {course_.verdict.exit_code, told.summary};
+  dismiss_all();
 }
 
 void Coordinator::begin_attempt() {
@@ -239,12 +239,12 @@ void Coordinator::begin_attempt() {
   roster_.open();
   last_call_.reset();
   deadline_ = now_.steady + settings_.join_timeout;
-  next_word_ = now_.steady + report_missing_every;
+  next_report_ = now_.steady + report_missing_every;
   stage_ = Stage::gathering;
 }
 
-// Until all are there, or enough and the last call is over. After an attempt that lost nobody there
-// is nobody to wait for.
+// Waits until all nodes are present, or enough nodes and the last call is over. If the last attempt
+// lost no node, there is none to wait for.
 void Coordinator::gather() {
   const bool enough = roster_.enough();
   if (!enough) last_call_.reset();
@@ -252,17 +252,17 @@ void Coordinator::gather() {
   const bool complete =
       roster_.full() || (enough && same_members_) || (last_call_ && now_.steady >= *last_call_);
   if (complete) return arrange();
-  if (!last_call_ && now_.steady >= deadline_) return end_early(nobody_else_came());
-  if (now_.steady < next_word_) return;
-  say_who_is_missing();
-  next_word_ = now_.steady + report_missing_every;
+  if (!last_call_ && now_.steady >= deadline_) return end_early(too_few_joined());
+  if (now_.steady < next_report_) return;
+  report_missing();
+  next_report_ = now_.steady + report_missing_every;
 }
 
-void Coordinator::said_between_attempts(Node& node, const ToRoot& message) {
+void Coordinator::on_report_between_attempts(Node& node, const ToRoot& message) {
   if (const auto* leaving = std::get_if<Leaving>(&message.what)) {
     dismiss(node, {128 + leaving->signal, {}});
   } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
-    if (failed->doing != Failing::taking_part) return;  // of an attempt that is over
+    if (failed->doing != Failing::taking_part) return;  // from an attempt that is over
     end_or_go_on_without(node, *failed);
   } else if (const auto* orphaned = std::get_if<Orphaned>(&message.what)) {
     if (node.is_own()) end_early(root_lost_early(node.join.host, *orphaned));
@@ -277,14 +277,14 @@ void Coordinator::end_early(Verdict verdict) {
   end_run();
 }
 
-// Says what became of the attempt, and whether another one follows.
+// Reports the attempt's end, and whether another one follows.
 void Coordinator::end_attempt(Verdict verdict) {
   AttemptCourse& ended = course_now();
   ended.verdict = std::move(verdict);
   ended.ended = now_.wall;
-  // They were told of; their last lines would fill the memory of a job that restarts often.
+  // The exits have been reported; keeping them would fill the memory of a job that restarts often.
   if (course_.attempts.size() > 1) (course_.attempts.end() - 2)->verdict.exits = {};
-  const Restarts::Next next = restarts_.after(ended.verdict, lived());
+  const Restarts::Next next = restarts_.after(ended.verdict, lifetime());
   course_.restarts = restarts_.count();
   interruption_.reset();
   if (!next.again) {
@@ -308,15 +308,15 @@ void Coordinator::end_attempt(Verdict verdict) {
 }
 
 void Coordinator::end_run() {
-  take_over_verdict();
-  if (!may_be_the_engines(course_.verdict)) return conclude();
+  copy_verdict();
+  if (!engine_may_have_ended(course_.verdict)) return conclude();
   stage_ = Stage::asking;
   deadline_ = now_.steady + engine_limit;
   actions_.emplace_back(AskEngine{});
 }
 
-// The run's verdict is its last attempt's. The exits, of which there may be many, stay there.
-void Coordinator::take_over_verdict() {
+// Copies the last attempt's verdict to the run, except the exits, which may be many.
+void Coordinator::copy_verdict() {
   std::vector<agent::WorkerExit> exits = std::exchange(course_now().verdict.exits, {});
   course_.verdict = course_now().verdict;
   course_now().verdict.exits = std::move(exits);
@@ -328,32 +328,32 @@ void Coordinator::conclude() {
   actions_.emplace_back(TellEnd{});
 }
 
-// A failure ended the run before all had come: they would wait for a root that there is no more.
+// If a failure ended the run before all nodes joined, the others would wait for a missing root.
 bool Coordinator::others_may_still_come() const {
   const AttemptCourse& last = course_.attempts.back();
   return settings_.others_come && !last.phases.joined && !course_.verdict.told_to_end &&
          course_.verdict.kind != CauseKind::join_timeout;
 }
 
-void Coordinator::part() {
-  to_come_ = others_may_still_come() ? roster_.size().most - roster_.seated() : 0;
+void Coordinator::dismiss_all() {
+  late_agents_ = others_may_still_come() ? roster_.size().most - roster_.seated() : 0;
   std::vector<std::string> linked;
   for (const auto& [agent, node] : roster_.nodes()) {
     if (node->is_linked()) linked.push_back(agent);
   }
-  for (const std::string& agent : linked) dismiss(*roster_.find(agent), farewell_);
+  for (const std::string& agent : linked) dismiss(*roster_.find(agent), finish_message_);
   roster_.forget_the_lost();
   stage_ = Stage::parting;
-  deadline_ = now_.steady + (to_come_ > 0 ? latecomers_limit : farewell_timeout);
+  deadline_ = now_.steady + (late_agents_ > 0 ? latecomers_limit : farewell_timeout);
 }
 
 std::vector<std::string> Coordinator::awaited() const {
-  // Of an elastic job one that has ended is only one node less.
+  // An elastic job does not wait for a node that has ended.
   if (stage_ != Stage::gathering || settings_.elastic) return {};
   return roster_.missing(settings_.node_names);
 }
 
-Verdict Coordinator::nobody_else_came() const {
+Verdict Coordinator::too_few_joined() const {
   const Size& size = roster_.size();
   const std::string wanted = size.least == size.most ? fmt::to_string(size.most)
                                                      : fmt::format("{}:{}", size.least, size.most);
@@ -365,7 +365,7 @@ Verdict Coordinator::nobody_else_came() const {
                      "start the missing ones, or raise join_timeout in --rdzv-conf", exit_failure});
 }
 
-void Coordinator::say_who_is_missing() {
+void Coordinator::report_missing() {
   if (last_call_) {
     const Size& size = roster_.size();
     tell_user(fmt::format("{} of {}:{} nodes are here: they begin unless another joins within {}",
@@ -391,10 +391,10 @@ void Coordinator::send_members(const rendezvous::ToNode& message) {
   }
 }
 
-// One agent goes.
-void Coordinator::dismiss(Node& node, Finish farewell) {
+// Ends one agent's part in the run.
+void Coordinator::dismiss(Node& node, Finish finish) {
   same_members_ = false;
-  send(node, std::move(farewell));
+  send(node, std::move(finish));
   actions_.emplace_back(Close{node.join.agent});
   roster_.unseat(node, NodeState::leaving);
 }

@@ -14,61 +14,61 @@
 
 namespace toprun::run {
 
-// Where a run stands.
+// The stages of a run.
 enum class Stage {
-  gathering,  // members come
+  gathering,  // members join
   arranging,  // … get their places
-  preparing,  // … find the store, bring their containers up
+  preparing,  // … find the store, start their containers
   running,    // workers run, or are being stopped
   pausing,    // before the next attempt
-  asking,     // … the engine why it ended the run
-  telling,    // … the user how the run ended
-  parting,    // members are told to finish
+  asking,     // the root asks the engine why it ended the run
+  telling,    // the root reports the end to the user
+  parting,    // the members finish
   over,
 };
 
-// The root's part of a run: gathers the agents and lets attempt follow attempt until one ends well
-// or no other is allowed. Its own node's agent is a member like any other. Pure: it gets events and
-// the time, and gives actions that a driver carries out; what may block is the driver's.
+// The root's part of a run: gathers the agents and runs attempts until one succeeds or no other is
+// allowed. Its own node's agent is a member like any other. Pure: it receives events and the time,
+// and returns actions for a driver, which does everything that may block.
 //
 //   gathering --all there, or enough and the last call is over--> arranging --arranged--> preparing
 //   preparing --all ready--> running --every node's workers gone--> pausing, gathering or asking
 //   gathering, arranging, preparing, pausing --an end before the workers' start--> asking
-//   asking --told, or not the engine--> telling --told--> parting --all links closed--> over
+//   asking --answered, or not the engine--> telling --EndTold--> parting --all links closed--> over
 class Coordinator {
  public:
   Coordinator(Settings settings, Moment now);
 
-  // Whether an agent may join; if so, its Came follows, or nothing.
+  // Whether an agent may join. If so, a Came event follows, unless the agent is gone.
   std::optional<rendezvous::Refused> admit(const rendezvous::Join& join);
   void on(Event event, Moment now);
-  // Nothing happened until now.
+  // Advances the time without an event.
   void pass(Moment now);
 
   std::vector<Action> take() { return std::exchange(actions_, {}); }
   std::optional<SteadyTime> wake_at() const;
 
   Stage stage() const { return stage_; }
-  // The attempt that runs is its last.
+  // The current attempt is its last entry.
   const Course& course() const { return course_; }
   const Roster& roster() const { return roster_; }
-  // Nodes that it waits for and that the engine knows; empty when it waits for nobody.
+  // The engine's nodes that it waits for; empty if it waits for none.
   std::vector<std::string> awaited() const;
 
  private:
-  // What is known of the attempt that runs, beside its record.
+  // The state of the current attempt that its record does not hold.
   struct Attempt {
     std::vector<std::string> members;  // by part
-    std::vector<std::string> hosts;    // likewise
+    std::vector<std::string> hosts;    // by part
     Arrangement arrangement;
     std::size_t late = 0;     // members that are not ready
     std::size_t started = 0;  // members whose workers run
     std::optional<SteadyTime> first_failure;
-    // A member does not reach the store: its node may be the one that is at fault.
-    std::optional<Verdict> unreached;
+    // The error of a member that cannot reach the store; the fault may be in the store's node.
+    std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
   };
-  // Ctrl-C was passed on, and ranks have until then to end.
+  // A forwarded Ctrl-C and the time at which ranks are killed.
   struct Interruption {
     SteadyTime killed_at;
     std::optional<SteadyTime> remind_at;
@@ -81,44 +81,44 @@ class Coordinator {
   void happened(const NodeEnded& ended);
   void happened(const EngineTold& told);
   void happened(const EndTold& told);
-  void settle();
+  void advance();
 
-  // Between attempts: coordinator.cc.
+  // Between attempts (coordinator.cc).
   void begin_attempt();
   void gather();
   void end_attempt(Verdict verdict);
   void end_run();
-  void take_over_verdict();
+  void copy_verdict();
   void conclude();
-  void said_between_attempts(Node& node, const rendezvous::ToRoot& message);
+  void on_report_between_attempts(Node& node, const rendezvous::ToRoot& message);
   void end_early(Verdict verdict);
-  Verdict nobody_else_came() const;
-  void say_who_is_missing();
+  Verdict too_few_joined() const;
+  void report_missing();
   bool others_may_still_come() const;
-  void part();
+  void dismiss_all();
 
-  // Within one: attempt.cc.
+  // Within an attempt (attempt.cc).
   void arrange();
   void assign();
   rendezvous::StoreAddress store_address() const;
-  void said_while_preparing(Node& node, const rendezvous::ToRoot& message);
+  void on_report_while_preparing(Node& node, const rendezvous::ToRoot& message);
   void start();
-  void said_while_running(Node& node, rendezvous::ToRoot& message);
-  void one_more_started(Node& node, const rendezvous::Started& started);
+  void on_report_while_running(Node& node, rendezvous::ToRoot& message);
+  void on_started(Node& node, const rendezvous::Started& started);
   void exited(std::size_t part, agent::WorkerExit exit);
   void gone(Node& node, const rendezvous::Gone& gone);
-  void asked_to_grow(bool by_our_own);
+  void asked_to_grow(bool by_own_agent);
   void count_newcomers();
   void carry_out_orders();
   void remind();
-  std::optional<std::chrono::milliseconds> lived() const;
+  std::optional<std::chrono::milliseconds> lifetime() const;
   Verdict nobody_is_ready() const;
 
   void end_or_go_on_without(Node& node, const rendezvous::Failed& failed);
 
   void send(const Node& node, rendezvous::ToNode message);
   void send_members(const rendezvous::ToNode& message);
-  void dismiss(Node& node, rendezvous::Finish farewell);
+  void dismiss(Node& node, rendezvous::Finish finish);
   void tell_user(std::string text) { actions_.emplace_back(Say{std::move(text)}); }
 
   AttemptCourse& course_now() { return course_.attempts.back(); }
@@ -131,19 +131,19 @@ class Coordinator {
   Course course_;
   Attempt attempt_;
   std::optional<Interruption> interruption_;
-  std::string route_;                    // of this host, by which the first member reached it
-  bool same_members_ = false;            // nobody was lost in the last attempt
-  SteadyTime deadline_{};                // of the stage
-  std::optional<SteadyTime> last_call_;  // unset while fewer than the least are there
-  SteadyTime next_word_{};               // about who is missing
-  rendezvous::Finish farewell_;
-  int to_come_ = 0;  // agents that may come yet, to be told that the run is over
+  std::string root_address_;             // this host's address by which the first member reached it
+  bool same_members_ = false;            // no member was lost in the last attempt
+  SteadyTime deadline_{};                // the stage's
+  std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
+  SteadyTime next_report_{};             // when to report the missing nodes
+  rendezvous::Finish finish_message_;
+  int late_agents_ = 0;  // agents that may still join, to learn that the run is over
   std::vector<Action> actions_;
 };
 
-// An end for a reason of toprun's own.
+// The verdict for an early end by toprun itself.
 Verdict early(view::CauseKind kind, const Error& error);
-// … because of a node that is gone before its workers were started.
+// … for an early end because a node was lost before its workers started.
 Verdict lost_early(const std::string& host, const rendezvous::Loss& loss);
 Verdict root_lost_early(const std::string& host, const rendezvous::Orphaned& orphaned);
 Verdict signalled_early(int signal);

@@ -19,7 +19,7 @@ using rendezvous::Start;
 using rendezvous::Started;
 using rendezvous::Stop;
 
-// A job whose agents a0, a1 … are on n0, n1 …; a0 is the root's own.
+// A job with the agents a0, a1 … on n0, n1 …; a0 is the root's own.
 struct Simple {
   explicit Simple(Settings wanted) : coordinator(std::move(wanted), now) {}
 
@@ -57,7 +57,7 @@ struct Simple {
   void say(int node, decltype(rendezvous::ToRoot::what) what, std::optional<int> attempt = {}) {
     on(Said{id(node), {attempt ? attempt : coordinator.course().attempts.back().number, what}});
   }
-  // Keeps what was sent, and answers Arrange with one rank for each member.
+  // Stores the sent messages and answers Arrange with one rank per member.
   void settle() {
     for (auto actions = coordinator.take(); !actions.empty(); actions = coordinator.take()) {
       for (const Action& action : actions) {
@@ -126,7 +126,7 @@ TEST(Coordinator, LeadsARunFromTheFirstToTheLast) {
   EXPECT_EQ(run.verdict().exit_code, 0);
 }
 
-// A1: who leaves is told to finish when all others are gone; by then it may be gone for good.
+// A1: a leaving member gets Finish when all others are gone; by then it may be lost.
 TEST(Coordinator, WhoWasToldToLeaveMayDieBeforeItIsToldToFinish) {
   Simple run(Simple::elastic(2, 3));
   for (int node : {0, 1, 2}) run.come(node);
@@ -142,7 +142,7 @@ TEST(Coordinator, WhoWasToldToLeaveMayDieBeforeItIsToldToFinish) {
   EXPECT_EQ(run.coordinator.course().attempts.size(), 2u);
 }
 
-// A6: one that was admitted when the last call ends has no link to be told its part by.
+// A6: an admitted member without a link cannot get a part when the last call ends.
 TEST(Coordinator, WhoHasNoLinkWhenTheLastCallEndsWaitsAsASpare) {
   Simple run(Simple::elastic(1, 3));
   run.come(0);
@@ -154,7 +154,7 @@ TEST(Coordinator, WhoHasNoLinkWhenTheLastCallEndsWaitsAsASpare) {
   EXPECT_EQ(run.count_sent<rendezvous::WaitAsSpare>(1), 1);
 }
 
-// A7: "cannot reach n1" of an attempt that is over, …
+// A7: "cannot reach n1" may come from an attempt that is over, …
 TEST(Coordinator, AFailureOfAnEarlierAttemptEndsNothing) {
   Simple run(Simple::elastic(1, 2));
   for (int node : {0, 1}) run.come(node);
@@ -165,7 +165,7 @@ TEST(Coordinator, AFailureOfAnEarlierAttemptEndsNothing) {
   EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
 }
 
-// A12: an early one is refused (roster_test), a late one is taken with a word.
+// A12: an early one is refused (roster_test); a late one is admitted with a message.
 TEST(Coordinator, SaysWhoseRestartsCountToALateOne) {
   Simple run(Simple::elastic(1, 2));
   run.admit(0, 3);
@@ -177,7 +177,7 @@ TEST(Coordinator, SaysWhoseRestartsCountToALateOne) {
   EXPECT_EQ(run.said.back(), "n1 came with --max-restarts 1; the 3 of the root agent on n0 counts");
 }
 
-// A folder, or another host, whose name has this one's in it does not say where it happened.
+// A folder or another host whose name contains this node's name does not name this node.
 TEST(Coordinator, AFailureNamesItsNode) {
   const std::vector<std::pair<std::string, std::string>> lines = {
       {"program /tmp/n12/a-n1b", "n1: program /tmp/n12/a-n1b"},
@@ -207,7 +207,7 @@ TEST(Coordinator, AStoreThatIsOutOfReachWaitsForTheLossOfItsNode) {
   }
 }
 
-// A3: a member that brings its container up is no member without a word.
+// A3: a member that starts its container is not unresponsive.
 TEST(Coordinator, PreparingMayTakeAsLongAsTheContainer) {
   Settings settings = Simple::elastic(2, 2);
   settings.prepare_limit += 60min;
@@ -219,7 +219,7 @@ TEST(Coordinator, PreparingMayTakeAsLongAsTheContainer) {
   EXPECT_EQ(run.verdict().kind, view::CauseKind::launcher);
 }
 
-// A job of 12,500 nodes that restarts a thousand times would keep millions of last words.
+// Otherwise a job of 12,500 nodes with a thousand restarts would keep millions of exits.
 TEST(Coordinator, TheExitsOfAnAttemptAreKeptUntilTheNextHasEnded) {
   Simple run(Simple::elastic(1, 2));
   for (int node : {0, 1}) run.come(node);

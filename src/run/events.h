@@ -14,19 +14,19 @@
 
 namespace toprun::run {
 
-// When something happened.
+// The time of an event, on both clocks.
 struct Moment {
   SteadyTime steady{};
   WallTime wall{};
 };
 
-// What happens to the root.
+// Events at the root.
 
-// An agent that was admitted has its link.
+// The link of an admitted agent is open.
 struct Came {
   std::string agent;
-  std::string address;      // of it, as this host sees it; empty: the root's own process
-  std::string our_address;  // by which it reached this host; empty: unknown
+  std::string address;      // the agent's, as this host sees it; empty: the root's own process
+  std::string our_address;  // at which the agent reached this host; empty: unknown
 };
 
 struct Said {
@@ -34,7 +34,7 @@ struct Said {
   rendezvous::ToRoot message;
 };
 
-// A link has ended; no loss: in good order, after we had closed it.
+// A link has ended. No loss: closed properly after Close.
 struct Left {
   std::string agent;
   std::optional<rendezvous::Loss> loss;
@@ -44,15 +44,15 @@ struct Left {
 struct Arranged {
   int attempt = 0;
   Result<Arrangement> arrangement;
-  std::vector<std::string> warnings;  // of the comparison of nodes
+  std::vector<std::string> warnings;  // from comparing the nodes
 };
 
-// The engine has no process of the run on that node any more.
+// The engine has no process of the run left on that node.
 struct NodeEnded {
   std::string node;
 };
 
-// The answer to AskEngine: why it ended the run, if it did.
+// The answer to AskEngine: the reason if the engine ended the run.
 struct EngineTold {
   struct Stop {
     view::CauseKind kind;  // preempted or time_limit
@@ -69,38 +69,38 @@ struct EndTold {
 
 using Event = std::variant<Came, Said, Left, Arranged, NodeEnded, EngineTold, EndTold>;
 
-// What the root's driver has to do.
+// Actions for the root's driver.
 
 struct Send {
   std::string agent;
   rendezvous::ToNode message;
 };
 
-// Close the link after what was sent.
+// Close the link after sending the queued messages.
 struct Close {
   std::string agent;
 };
 
-// A line for the user.
+// Show a line to the user.
 struct Say {
   std::string text;
 };
 
-// Find where the members sit, and an order for them.
+// Find the location of the members and compute their order.
 struct Arrange {
   int attempt = 0;
   std::vector<rendezvous::Join> members;
-  std::vector<std::string> before;  // the nodes of the attempt before, in their order
+  std::vector<std::string> before;  // the nodes of the previous attempt, in their order
 };
 
-// Show what another node's workers printed; Taken is to go back for it.
+// Show output of another node's workers; answer with Taken.
 struct Show {
   std::string agent;
   std::string host;
   rendezvous::OutputLines output;
 };
 
-// Print the report of an attempt that has failed.
+// Print the report of a failed attempt.
 struct TellFailure {
   int attempt = 0;
 };
@@ -108,13 +108,13 @@ struct TellFailure {
 // Write the record of the run so far.
 struct KeepRecord {};
 
-// Ask the engine why it ended the run.
+// Ask the engine whether and why it ended the run.
 struct AskEngine {};
 
-// The run is over: tell the user, write the record.
+// The run is over: tell the user and write the record.
 struct TellEnd {};
 
-// No node waits for anything any more.
+// The coordinator has finished.
 struct Over {};
 
 using Action = std::variant<Send, Close, Say, Arrange, Show, TellFailure, KeepRecord, AskEngine,

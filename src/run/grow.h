@@ -4,12 +4,12 @@
 
 namespace toprun::run {
 
-// When a node that comes to an elastic job while it runs is taken in (--grow): at the next restart
-// for another reason, at once, or when the user asks for it. All ranks start again then.
+// When an elastic job admits a node that joins during the run (--grow): at the next restart for
+// another reason, at once, or at the user's request. All ranks then restart.
 enum class Grow { at_restart, now, on_signal };
 
-// To any agent of the job: the user asks. A process that does not handle it lives on, so that it
-// may be sent to a whole job step.
+// The user's request to grow, sent to any agent of the job. A process that does not handle it
+// survives it, so it may be sent to a whole job step.
 inline constexpr int grow_signal = SIGURG;
 
 }  // namespace toprun::run

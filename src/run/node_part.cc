@@ -27,10 +27,10 @@ void NodePart::pass(SteadyTime now) {
 }
 
 void NodePart::happened(const Told& message) {
-  std::visit([this](const auto& what) { told(what); }, message.message);
+  std::visit([this](const auto& what) { on_message(what); }, message.message);
 }
 
-void NodePart::told(const rendezvous::WaitAsSpare&) {
+void NodePart::on_message(const rendezvous::WaitAsSpare&) {
   if (is_alive()) return;
   state_ = PartState::spare;
   if (!settings_.unfit) {
@@ -42,7 +42,7 @@ void NodePart::told(const rendezvous::WaitAsSpare&) {
   exit_code_ = settings_.unfit->exit_code;
 }
 
-void NodePart::told(const rendezvous::Assignment& assignment) {
+void NodePart::on_message(const rendezvous::Assignment& assignment) {
   if (is_alive()) return;
   assignment_ = assignment;
   attempt_ = assignment.attempt;
@@ -74,7 +74,7 @@ void NodePart::ready() {
   report(rendezvous::Ready{});
 }
 
-void NodePart::told(const rendezvous::Start&) {
+void NodePart::on_message(const rendezvous::Start&) {
   if (state_ != PartState::ready) return;
   state_ = PartState::starting;
   stop_when_started_.reset();
@@ -105,11 +105,11 @@ void NodePart::happened(const WorkersGone& gone) {
   report(gone.gone);
 }
 
-void NodePart::told(const rendezvous::Taken& taken) {
+void NodePart::on_message(const rendezvous::Taken& taken) {
   actions_.emplace_back(CreditOutput{taken.bytes});
 }
 
-void NodePart::told(const rendezvous::Stop& message) {
+void NodePart::on_message(const rendezvous::Stop& message) {
   stop(message.grace);
 }
 
@@ -120,23 +120,23 @@ void NodePart::stop(milliseconds grace) {
     kill_at_.reset();
     actions_.emplace_back(StopWorkers{grace});
   } else if (!exit_code_) {
-    // Stopped before it was started: there is nothing to wait for.
+    // Stopped before it was started: no workers to wait for.
     if (state_ != PartState::spare) state_ = PartState::waiting;
     report(rendezvous::Gone{});
   }
 }
 
-void NodePart::told(const rendezvous::Interrupt& message) {
+void NodePart::on_message(const rendezvous::Interrupt& message) {
   if (state_ != PartState::running) return stop(message.grace);
   actions_.emplace_back(InterruptWorkers{message.signal});
   kill_at_ = now_ + message.grace;
 }
 
-void NodePart::told(const rendezvous::Notice& notice) {
+void NodePart::on_message(const rendezvous::Notice& notice) {
   if (state_ == PartState::running) actions_.emplace_back(NotifyWorkers{notice.signal});
 }
 
-void NodePart::told(const rendezvous::Finish& finish) {
+void NodePart::on_message(const rendezvous::Finish& finish) {
   if (settings_.has_own_terminal && !finish.summary.empty()) {
     actions_.emplace_back(ShowSummary{finish.summary});
   }
@@ -148,7 +148,7 @@ void NodePart::happened(const GotSignal& got) {
   if (got.meaning == SignalMeaning::grow) return report(rendezvous::AskedToGrow{});
   if (got.meaning == SignalMeaning::notice) {
     if (got.for_all) return report(rendezvous::Notice{got.signal});
-    return told(rendezvous::Notice{got.signal});
+    return on_message(rendezvous::Notice{got.signal});
   }
   if (state_ == PartState::spare) {
     exit_code_ = 128 + got.signal;
@@ -159,8 +159,8 @@ void NodePart::happened(const GotSignal& got) {
   }
 }
 
-// Without its keeper, or its launcher over ssh, an agent may not go on: nobody would clear up after
-// it.
+// An agent that has lost its keeper, or its launcher over ssh, must not continue: no process would
+// clean up after it.
 void NodePart::happened(const KeeperLost& lost) {
   if (orphaned_) return;
   orphaned_ = lost.why;

@@ -13,18 +13,18 @@
 
 namespace toprun::run {
 
-// Where one agent's part in a run stands.
+// The states of one agent's part in a run.
 enum class PartState {
-  waiting,        // for its part, the next attempt or the end
+  waiting,        // for an assignment, the next attempt or the end
   spare,          // all places are taken
   finding_store,  // assigned
-  preparing,      // … and its container comes up
-  ready,          // … and it waits for the word to start
+  preparing,      // … and its container starts
+  ready,          // … and it waits for Start
   starting,       // the workers are being started
   running,        // … run, or are being stopped
 };
 
-// What happens to it.
+// Events at the agent.
 
 struct Told {
   rendezvous::ToNode message;
@@ -51,23 +51,23 @@ struct WorkersGone {
 struct RootLost {
   rendezvous::Loss loss;
 };
-// What a signal to this agent asks for.
+// The meaning of a signal to this agent.
 enum class SignalMeaning { end, notice, grow };
 struct GotSignal {
   int signal = 0;
   SignalMeaning meaning = SignalMeaning::end;
-  bool for_all = false;  // the other agents have not heard of it
+  bool for_all = false;  // the other agents have not received it
 };
-// Nobody would clear up after this agent: it may not go on.
+// No process would clean up after this agent, so it must not continue.
 struct KeeperLost {
   std::string why;
-  std::chrono::milliseconds grace{0};  // of its workers
+  std::chrono::milliseconds grace{0};  // for its workers
 };
 
 using PartEvent = std::variant<Told, StoreFound, ContainerUp, WorkersStarted, WorkerEnded,
                                WorkersGone, RootLost, GotSignal, KeeperLost>;
 
-// What its driver has to do.
+// Actions for its driver.
 
 struct Report {
   rendezvous::ToRoot message;
@@ -82,33 +82,33 @@ struct StartWorkers {
   rendezvous::Assignment assignment;
   std::string master_addr;
 };
-// End them, with so much time from SIGTERM to SIGKILL.
+// End the workers, with this time between SIGTERM and SIGKILL.
 struct StopWorkers {
   std::chrono::milliseconds grace{0};
 };
-// Pass a signal on; they are to end by it, and go on if they were paused.
+// Forward a signal that ends the workers, and continue paused ones.
 struct InterruptWorkers {
   int signal = 0;
 };
-// Pass a signal on to those that handle it.
+// Forward a signal to workers that handle it.
 struct NotifyWorkers {
   int signal = 0;
 };
 struct CreditOutput {
   std::size_t bytes = 0;
 };
-// Nobody takes output any more.
+// No one receives output any more.
 struct CloseOutput {};
 struct TellUser {
   std::string text;
 };
-// The run's last line, as the root has it, …
+// Show the run's last line from the root, …
 struct ShowSummary {
   std::string summary;
 };
-// … or as this node alone knows it.
+// … or the one that this node alone can give.
 struct TellEndWithoutRoot {};
-// The root may have started this node's ranks elsewhere by now.
+// Record that the root may already have restarted this node's ranks elsewhere.
 struct TellKeeperOfSilence {};
 
 using PartAction = std::variant<Report, FindStore, AwaitContainer, StartWorkers, StopWorkers,
@@ -117,36 +117,37 @@ using PartAction = std::variant<Report, FindStore, AwaitContainer, StartWorkers,
 
 struct PartSettings {
   std::string host;
-  std::string root;      // where the root is, for the user
+  std::string root;      // the root's location, for messages
   bool is_own = false;   // the agent in the root's own process
-  bool elastic = false;  // the job goes on without a node that leaves
+  bool elastic = false;  // the job continues without a node that leaves
   bool has_container = false;
-  bool has_own_terminal = false;  // its user does not see the root's
-  bool root_speaks = false;       // the engine takes the root's exit code for the job's
-  std::optional<Error> unfit;     // why this node cannot take part
+  bool has_own_terminal = false;  // its user does not see the root's terminal
+  bool root_speaks = false;       // the engine uses the root's exit code for the job
+  std::optional<Error> unfit;     // the reason why this node cannot take part
   std::chrono::milliseconds stop_grace{30'000};
-  std::chrono::milliseconds fence_grace{1'000};  // of workers that are cut off from the root
+  std::chrono::milliseconds fence_grace{1'000};  // for workers that are cut off from the root
 };
 
-// One agent's part in a run, whether the root is in this process or elsewhere; pure: it gets events
-// and the time, and gives actions that a driver carries out.
+// One agent's part in a run, with the root in this process or elsewhere; pure: it receives events
+// and the time, and returns actions for a driver.
 //
 //   waiting --assign--> finding_store --found--> preparing, ready
-//   preparing --container up--> ready --start--> starting --started--> running --all gone-->
-//   waiting waiting --spare--> spare --assign--> finding_store;  any --finish, root lost,
-//   orphaned--> over once no worker lives
+//   preparing --container up--> ready --start--> starting --started--> running
+//   running --all gone--> waiting
+//   waiting --spare--> spare --assign--> finding_store
+//   any --finish, root lost, orphaned--> over once no worker lives
 class NodePart {
  public:
   explicit NodePart(PartSettings settings);
 
   void on(const PartEvent& event, SteadyTime now);
-  // Nothing happened until now.
+  // Advances the time without an event.
   void pass(SteadyTime now);
   std::vector<PartAction> take() { return std::exchange(actions_, {}); }
   std::optional<SteadyTime> wake_at() const { return kill_at_; }
 
   PartState state() const { return state_; }
-  // Of the latest attempt.
+  // The latest attempt's.
   const rendezvous::Assignment& assignment() const { return assignment_; }
   bool over() const { return exit_code_ && !is_alive(); }
   int exit_code() const { return exit_code_.value_or(0); }
@@ -162,14 +163,14 @@ class NodePart {
   void happened(const GotSignal& got);
   void happened(const KeeperLost& lost);
 
-  void told(const rendezvous::WaitAsSpare&);
-  void told(const rendezvous::Assignment& assignment);
-  void told(const rendezvous::Start&);
-  void told(const rendezvous::Taken& taken);
-  void told(const rendezvous::Stop& stop);
-  void told(const rendezvous::Interrupt& interrupt);
-  void told(const rendezvous::Notice& notice);
-  void told(const rendezvous::Finish& finish);
+  void on_message(const rendezvous::WaitAsSpare&);
+  void on_message(const rendezvous::Assignment& assignment);
+  void on_message(const rendezvous::Start&);
+  void on_message(const rendezvous::Taken& taken);
+  void on_message(const rendezvous::Stop& stop);
+  void on_message(const rendezvous::Interrupt& interrupt);
+  void on_message(const rendezvous::Notice& notice);
+  void on_message(const rendezvous::Finish& finish);
 
   bool is_alive() const { return state_ == PartState::starting || state_ == PartState::running; }
   void ready();
@@ -181,10 +182,10 @@ class NodePart {
   const PartSettings settings_;
   PartState state_ = PartState::waiting;
   SteadyTime now_{};
-  std::optional<int> attempt_;  // the latest that was assigned
+  std::optional<int> attempt_;  // the latest assigned one
   rendezvous::Assignment assignment_;
   std::string master_addr_;
-  // They were to end while they were being started.
+  // Set if they must be stopped as soon as they are started.
   std::optional<std::chrono::milliseconds> stop_when_started_;
   std::optional<SteadyTime> kill_at_;
   std::optional<std::string> orphaned_;

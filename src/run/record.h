@@ -9,24 +9,24 @@
 
 namespace toprun::run {
 
-// When the phases of an attempt were over; unset where one was not reached.
+// The end times of an attempt's phases; unset for phases that were not reached.
 struct Phases {
   SteadyTime began{};
   std::optional<SteadyTime> joined, ordered, spawned, first_connect, last_connect;
 };
 
-// What the root knows of an attempt, all of it when it is over.
+// The root's data on an attempt, complete when it is over.
 struct AttemptCourse {
   int number = 0;
   WallTime started{};
   std::optional<WallTime> ended;
   Phases phases;
-  std::vector<view::NodeRecord> nodes;  // by group rank; empty if it never came to an order
+  std::vector<view::NodeRecord> nodes;  // by group rank; empty if no order was computed
   std::optional<view::OrderRecord> order;
   Verdict verdict;
 };
 
-// … and of the whole run, whose verdict is the last attempt's, but for the exits.
+// … and on the whole run. Its verdict is the last attempt's, without the exits.
 struct Course {
   WallTime started{};
   WallTime ended{};

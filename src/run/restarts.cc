@@ -17,14 +17,14 @@ bool is_failure(const Verdict& verdict) {
          verdict.kind == CauseKind::hang;
 }
 
-// A node that is gone, be it lost, without its agent, or told to leave.
+// Whether a node is gone: it was lost, lost its agent, or was signalled to leave.
 bool is_loss(const Verdict& verdict) {
   return verdict.kind == CauseKind::node_lost || verdict.kind == CauseKind::agent_lost ||
          (verdict.kind == CauseKind::interrupted && !verdict.node.empty());
 }
 
-// What makes two failures the same, whichever rank came first.
-std::string likeness(const Verdict& verdict) {
+// A key that is equal for equal failures, whichever rank failed first.
+std::string failure_key(const Verdict& verdict) {
   const agent::WorkerExit& exit = *verdict.exit;
   return fmt::format("{} {} {}", exit.exit_code, exit.signal,
                      exit.error_file ? exit.error_file->message : exit.exception);
@@ -54,7 +54,7 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<mil
   if (verdict.exit_code == no_restart_exit_code) {
     return {false, {}, fmt::format("exit code {} means: do not restart", no_restart_exit_code)};
   }
-  const std::string failure = likeness(verdict);
+  const std::string failure = failure_key(verdict);
   const bool again_at_once = lived < instant;
   same_instant_failures_ = !again_at_once             ? 0
                            : failure == last_failure_ ? same_instant_failures_ + 1

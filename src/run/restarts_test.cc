@@ -53,9 +53,9 @@ TEST(Restarts, AreForFailuresAndLossesOnly) {
   told.told_to_end = true;
   const Size rigid{2, 2, false};
   const Case cases[] = {
-      {Verdict{}, fixed, false},  // all ended well
+      {Verdict{}, fixed, false},  // all ended with success
       {failed(), fixed, true},
-      {failed(), rigid, true},  // its members are all still there
+      {failed(), rigid, true},  // its members are all still present
       {failed(93), fixed, false},
       {told, fixed, false},
       {of_kind(CauseKind::node_lost), fixed, true},

@@ -45,7 +45,7 @@ std::optional<Refused> Roster::conflict(const Join& join) const {
                                "have several: add --ranks-in-place",
                                alone.host)};
   }
-  if (const Join* const other = begun_ ? nullptr : at_odds_about_restarts(join)) {
+  if (const Join* const other = begun_ ? nullptr : with_other_max_restarts(join)) {
     return Refused{Refusal::job,
                    fmt::format("{} was started with --max-restarts {}, the root agent on {} with "
                                "{}: give all nodes the same",
@@ -64,7 +64,7 @@ std::optional<Refused> Roster::conflict(const Join& join) const {
   return std::nullopt;
 }
 
-const Join* Roster::at_odds_about_restarts(const Join& join) const {
+const Join* Roster::with_other_max_restarts(const Join& join) const {
   if (seats_.empty() || !join.max_restarts) return nullptr;
   const Join& first = seats_.begin()->second->join;
   return first.max_restarts && first.max_restarts != join.max_restarts ? &first : nullptr;

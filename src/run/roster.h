@@ -15,33 +15,33 @@
 
 namespace toprun::run {
 
-// How many agents make a job; ranks that are started in place count one by one.
+// The number of agents that make a job; ranks that are started in place count separately.
 struct Size {
   int least = 1;
   int most = 1;
-  // An agent can take the place of one that was lost: newcomers beyond `most` wait as spares.
+  // A new agent can replace a lost one: newcomers beyond `most` wait as spares.
   bool repairable = false;
-  // Two may have the same node rank: it only says which one they would like (arrange() decides).
+  // Two agents may have the same node rank: it is only a preference (arrange() decides).
   bool ranks_are_wishes = false;
 };
 
 // One agent as the root sees it.
 //
-//   admitted --its link is there--> waiting, or spare where no seat is free
+//   admitted --its link is there--> waiting, or spare if no seat is free
 //   waiting --assigned--> preparing --ready--> ready --all are--> running --no worker left--> gone
 //   spare, preparing … gone --the next attempt's gathering--> waiting
-//   any with a link --link lost--> lost;  --told to finish--> leaving;  both are forgotten in the
-//   end
+//   any with a link --link lost--> lost;  --Finish sent--> leaving
+//   lost and leaving ones are finally forgotten
 enum class NodeState { admitted, spare, waiting, preparing, ready, running, gone, lost, leaving };
 
 struct Node {
-  // First what is looked at with each message: of a hundred thousand nodes, few are in a cache.
+  // The most used fields come first: with a hundred thousand nodes, few are in a cache.
   NodeState state = NodeState::admitted;
-  bool has_seat = false;              // a member of the job; lost and leaving ones are not
-  std::optional<std::size_t> part{};  // its index in the attempt that runs
-  std::optional<int> leaves_by{};     // the signal by which its agent alone was told to end
-  std::uint64_t came = 0;             // counts all
-  std::string address;                // where it dialled from; empty for the root's own process
+  bool has_seat = false;              // it is a member of the job; lost and leaving ones are not
+  std::optional<std::size_t> part{};  // its index in the current attempt
+  std::optional<int> leaves_by{};     // the signal that ended its agent alone
+  std::uint64_t came = 0;             // sequence number of its arrival
+  std::string address;                // its remote address; empty for the root's own process
   rendezvous::Join join;
 
   bool is_linked() const {
@@ -50,54 +50,53 @@ struct Node {
   bool is_own() const { return address.empty(); }
 };
 
-// All agents of a run, by the names that they give themselves; the one place that knows who is a
-// member of the job and who waits as a spare; pure. A lookup costs O(1).
+// All agents of a run by their ids. Only this class decides who is a member of the job and who
+// waits as a spare; pure. A lookup costs O(1).
 //
 //   open --close()--> closed --open()--> open …
-//   Open: a newcomer gets a seat while there is one, else it is a spare. Closed, while an attempt
-//   runs: every newcomer is a spare. open() gives the free seats to those spares whose node rank,
-//   if they have one, no member has.
+//   Open: a newcomer gets a free seat; without one it is a spare. Closed, during an attempt: every
+//   newcomer is a spare. open() gives the free seats to spares, except those whose fixed node rank
+//   a member already has.
 class Roster {
  public:
   explicit Roster(Size size) : size_(size) {}
 
-  // Takes the newcomer, or says why not.
+  // Admits the newcomer, or returns why not.
   std::optional<rendezvous::Refused> admit(const rendezvous::Join& join);
-  // Its link is there: waiting or spare from now on.
+  // Its link is open: it waits for a part or is a spare from now on.
   Node& arrived(const std::string& agent, std::string address);
-  // It has no seat any more, but is still known; `state`: lost or leaving.
+  // It loses its seat, but stays known; `state`: lost or leaving.
   void unseat(Node& node, NodeState state);
   void forget(const std::string& agent);
   void forget_the_lost();
   // Members wait for their parts again.
   void open();
-  // Who has a seat but no link yet loses it.
+  // A member without a link loses its seat.
   void close();
   bool is_open() const { return open_; }
-  // The first member, whose --max-restarts counts, if this one names another number.
-  const rendezvous::Join* at_odds_about_restarts(const rendezvous::Join& join) const;
+  // The first member (its --max-restarts applies) if `join` has another number; else null.
+  const rendezvous::Join* with_other_max_restarts(const rendezvous::Join& join) const;
 
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
   const std::unordered_map<std::string, std::unique_ptr<Node>>& nodes() const { return nodes_; }
-  // In the order of joining; with links, once closed.
+  // In the order of joining; after close() only members with links.
   std::vector<std::string> members() const;
 
   const Size& size() const { return size_; }
   int seated() const { return static_cast<int>(seats_.size()); }
-  // Members whose links are there.
+  // The number of members with links.
   int present() const { return present_; }
   bool full() const { return present_ == size_.most; }
   bool enough() const { return present_ >= size_.least; }
-  // How many of the spares open() would take in.
+  // The number of spares that open() would admit.
   int newcomers() const;
-  // The names of those of `all` (the engine's list) of which no member has come; none if `all` is
-  // empty.
+  // The names in `all` (the engine's list) of which no member has joined; none if `all` is empty.
   std::vector<std::string> missing(const std::vector<std::string>& all) const;
 
  private:
-  // A node rank or, where none is fixed, an engine's index; and the local rank of a rank in place.
-  // Or an engine's number of the process.
+  // A node rank or, if none is fixed, an engine's index, with the local rank of a rank in place. Or
+  // an engine's number of the process.
   using Place = std::pair<int, std::optional<int>>;
   std::optional<Place> place_of(const rendezvous::Join& join) const;
   std::optional<rendezvous::Refused> conflict(const rendezvous::Join& join) const;
@@ -107,11 +106,11 @@ class Roster {
 
   Size size_;
   bool open_ = true;
-  bool begun_ = false;  // it was closed once: who comes now comes late
+  bool begun_ = false;  // it was closed once: newcomers are now late
   std::unordered_map<std::string, std::unique_ptr<Node>> nodes_;
   std::map<std::uint64_t, Node*> seats_;   // members, in the order of joining
   std::map<std::uint64_t, Node*> spares_;  // with and without links
-  std::map<Place, Node*> places_;          // of members
+  std::map<Place, Node*> places_;          // places of members
   int present_ = 0;
   std::uint64_t came_ = 0;
 };

@@ -35,7 +35,7 @@ Roster fixed(int nodes) {
   return Roster({nodes, nodes, false});
 }
 
-// Admitted, and its link is there.
+// Admits an agent and opens its link.
 std::optional<rendezvous::Refused> come(Roster& roster, const Join& join) {
   auto refused = roster.admit(join);
   if (!refused) roster.arrived(join.agent, "10.0.0.1");
@@ -88,18 +88,18 @@ TEST(Roster, SaysWhoIsAtOddsAboutRestarts) {
   EXPECT_EQ(refused->text,
             "b was started with --max-restarts 1, the root agent on a with 3: give all nodes the "
             "same");
-  // One that does not say may come.
+  // An agent that gives no number is admitted.
   EXPECT_FALSE(come(roster, restarting("b", 1, {})));
 }
 
-// A spare, or one in the place of a lost node: to refuse it would cost the job more than it does.
+// A spare, or a replacement for a lost node: a refusal would cost the job more than the difference.
 TEST(Roster, TakesLateOnesWhateverTheirRestarts) {
   Roster roster({1, 2, true});
   ASSERT_FALSE(come(roster, restarting("a", 0, 3)));
   roster.close();
   const Join late = restarting("b", 1, 1);
   EXPECT_FALSE(come(roster, late));
-  ASSERT_NE(roster.at_odds_about_restarts(late), nullptr);
+  ASSERT_NE(roster.with_other_max_restarts(late), nullptr);
   roster.open();
   EXPECT_FALSE(come(roster, restarting("c", 2, 0)));
 }
@@ -146,9 +146,9 @@ TEST(Roster, TheRootsOwnIdIsTakenAndNobodyElseGetsItsSeat) {
   Roster roster = fixed(2);
   const Join root = agent("a");
   ASSERT_FALSE(come(roster, root));
-  Join pretender = agent("b");
-  pretender.agent = root.agent;
-  EXPECT_TRUE(roster.admit(pretender));
+  Join duplicate = agent("b");
+  duplicate.agent = root.agent;
+  EXPECT_TRUE(roster.admit(duplicate));
   EXPECT_EQ(roster.find(root.agent)->join.host, "a");
 }
 

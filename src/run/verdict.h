@@ -9,20 +9,19 @@
 
 namespace toprun::run {
 
-// Why an attempt ended as it did.
+// The result of an attempt and its reason.
 struct Verdict {
   int exit_code = 0;
-  // Unset: every rank ended with 0. `interrupted` by a signal to the job, or to the one agent on
-  // `node`, which left.
+  // Unset: every rank exited with 0. `interrupted`: by a signal to the job, or to the single agent
+  // on `node`, which left.
   std::optional<view::CauseKind> kind;
   std::string node;
   std::string message;
-  std::optional<agent::WorkerExit>
-      exit;  // for exit, signal and hang: of the rank that failed first
-  std::vector<agent::WorkerExit> absent;  // for hang: the ranks that did not come to a collective
-  // All that were reported; kept until the next attempt has ended.
+  std::optional<agent::WorkerExit> exit;  // for exit, signal and hang: the rank that failed first
+  std::vector<agent::WorkerExit> absent;  // for hang: the ranks that did not join a collective
+  // All reported exits; kept until the next attempt has ended.
   std::vector<agent::WorkerExit> exits;
-  bool told_to_end = false;  // the job has to end, whatever else happened
+  bool told_to_end = false;  // the job must end, whatever else happened
 };
 
 }  // namespace toprun::run

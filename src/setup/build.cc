@@ -72,9 +72,8 @@ void add_horovod(std::vector<Step>& all, const Wanted& wanted, const Environment
   all.push_back(std::move(step));
 }
 
-// Distributions that were asked for have a REQUESTED file (PEP 376, as pip writes it); their
-// modules are in top_level.txt, which newer build tools leave out, or follow from the list of their
-// files.
+// pip writes a REQUESTED file (PEP 376) for each requested distribution. Its modules are in
+// top_level.txt, which newer build tools omit, or follow from its list of files.
 constexpr std::string_view import_program = R"(
 import importlib, importlib.metadata, importlib.util, json, re, sys
 
@@ -152,7 +151,7 @@ std::vector<Step> steps(const Wanted& wanted, const Environment& environment) {
   if (with_horovod) {
     std::erase_if(packages, is_horovod);
     for (const char* name : {"setuptools", "wheel"})
-      packages.emplace_back(name);  // as isolation has
+      packages.emplace_back(name);  // as pip's isolation would
   }
   Step step{"pip install", pip_install(wanted, environment)};
   for (const std::string& file : wanted.requirement_files) {

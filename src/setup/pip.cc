@@ -10,12 +10,12 @@
 namespace toprun::setup {
 namespace {
 
-// Of a long complaint the beginning says what failed, and the end (of a traceback) why.
+// A long message's beginning shows what failed, and its end (of a traceback) why.
 constexpr std::size_t most_first_bytes = 200;
 constexpr std::size_t most_last_bytes = 400;
 constexpr std::size_t most_errors = 4;
 
-// Lines that only frame what was said or point at it.
+// Lines that only frame another message or point to it.
 constexpr std::array frames = {"note: ",
                                "hint: ",
                                "[end of output]",
@@ -36,10 +36,10 @@ bool begins_error(std::string_view line) {
          line.starts_with("×");
 }
 
-// "adapter.h:19:10: fatal error: torch/extension.h: No such file or directory": the reason in the
-// thousands of lines that a build prints. CMake says where in one line, which ends in a colon, and
-// what in the next.
-bool is_compilers(std::string_view line) {
+// A compiler error such as "adapter.h:19:10: fatal error: torch/extension.h: No such file or
+// directory": the cause within thousands of lines of build output. CMake prints the place in one
+// line, which ends in a colon, and the error in the next.
+bool is_compiler_error(std::string_view line) {
   return line.find(": error: ") != line.npos || line.find(": fatal error: ") != line.npos ||
          line.starts_with("CMake Error");
 }
@@ -51,7 +51,8 @@ std::string_view broken_connection(std::string_view line) {
   return at == std::string_view::npos ? "" : line.substr(at + mark.size());
 }
 
-// "ERROR: X" is X; frames that newer pips draw around what a build says are left out.
+// Removes the label: "ERROR: X" becomes X. Also removes the frames of newer pips around a build's
+// output.
 std::string_view without_label(std::string_view line) {
   line = trim(line);
   for (const std::string_view label : {"ERROR:", "error:", "Error:", "×", "│", "╰─>"}) {
@@ -60,7 +61,7 @@ std::string_view without_label(std::string_view line) {
   return line;
 }
 
-// An error goes on in the indented lines that follow.
+// Whether the line continues an error: such lines are indented.
 bool continues(std::string_view line) {
   return line.starts_with(' ') || line.starts_with('\t') || line.starts_with("╰─>");
 }
@@ -96,7 +97,7 @@ std::string pips_words(const std::vector<std::string>& lines) {
     const std::string_view line = whole;
     if (const auto broken = broken_connection(line); !broken.empty()) connection = broken;
     if (compiler.ends_with(':') && !trim(line).empty()) compiler += fmt::format(" {}", trim(line));
-    if (compiler.empty() && is_compilers(trim(line))) compiler = trim(line);
+    if (compiler.empty() && is_compiler_error(trim(line))) compiler = trim(line);
     if (begins_error(trim(line))) {
       add(errors, line, false);
       in_error = true;

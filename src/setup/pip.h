@@ -5,9 +5,9 @@
 
 namespace toprun::setup {
 
-// What the lines that pip (or venv) wrote complain of, in its own words on one line: its errors
-// with what belongs to them, and if there is one why it had no connection. Empty: nothing that
-// looks like a complaint. Forms: pip 22 to 26.
+// The errors in the output of pip (or venv), on one line: with their continuation lines and, if
+// present, the reason for a failed connection. Empty if no line looks like an error. Supports pip
+// 22 to 26.
 std::string pips_words(const std::vector<std::string>& lines);
 
 }  // namespace toprun::setup

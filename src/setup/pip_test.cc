@@ -13,7 +13,7 @@ std::string words_of(std::string_view output) {
   return pips_words(lines);
 }
 
-// What pip 23.2 and venv printed.
+// pip 23.2 and venv printed this output.
 TEST(PipsWords, AreItsErrors) {
   struct Case {
     std::string_view output;

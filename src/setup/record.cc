@@ -57,7 +57,7 @@ Result<State> state_in(const json& object, const std::string& label) {
   return static_cast<State>(found - state_names.begin());
 }
 
-// "cuda" of "cuda/12.4"; a module may have more than one slash: "tools/gcc/12".
+// The name in a module with version: "cuda" of "cuda/12.4", "tools/gcc" of "tools/gcc/12".
 std::string_view name_of(std::string_view module) {
   return module.substr(0, module.rfind('/'));
 }

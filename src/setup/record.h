@@ -11,70 +11,73 @@
 
 namespace toprun::setup {
 
-// What `toprun setup` leaves in a virtual environment, or beside an image, from which run, submit
-// and shell know what it was made for. States:
+// The file that `toprun setup` writes into a virtual environment or beside an image. run, submit
+// and shell read from it how it was built. States:
 //
 //   submitted → building → complete
 //                   └────→ failed
 //
-// A build that was killed stays `building` (a cancelled job: `submitted`), so that everything but
-// `complete` is an environment that is not to be used.
+// A killed build stays `building` (a cancelled job: `submitted`), so only a `complete` environment
+// may be used.
 enum class State { submitted, building, complete, failed };
 
 struct Record {
   State state = State::building;
   std::string why = {};    // failed: one line
-  std::string job = {};    // the engine's id; empty: built by hand
-  std::string host = {};   // where it was built; empty: it has not begun
+  std::string job = {};    // the engine's job id; empty: built by hand
+  std::string host = {};   // where it was built; empty: not started yet
   std::string begun = {};  // RFC 3339
   std::string ended = {};
   std::string toprun = {};                 // version
   std::string os = {};                     // ID and VERSION_ID of os-release(5), as in "debian 12"
-  std::string architecture = {};           // as uname(2) says: "x86_64"
+  std::string architecture = {};           // from uname(2): "x86_64"
   std::string python = {};                 // "3.11.2"
-  std::string base_python = {};            // which program it was made from
-  std::vector<std::string> modules = {};   // as LOADEDMODULES names them: "cuda/12.4"
-  std::vector<std::string> packages = {};  // what was asked for, words and files
-  std::vector<std::string> asked = {};     // all of it, as contents_differences() compares it
-  std::map<std::string, std::string> imports = {};  // module → its version, "" where it has none
+  std::string base_python = {};            // path of the Python that created it
+  std::vector<std::string> modules = {};   // names as in LOADEDMODULES: "cuda/12.4"
+  std::vector<std::string> packages = {};  // the requested packages and files
+  std::vector<std::string> asked = {};     // all requested contents, for contents_differences()
+  std::map<std::string, std::string> imports = {};  // module → its version, "" if it has none
 };
 
 inline constexpr std::string_view record_name = "toprun-setup.json";
 
-// Whether toprun setup builds an image there, and no virtual environment: FILE.sif, FILE.sqsh.
+// Whether toprun setup builds an image there instead of a virtual environment: FILE.sif, FILE.sqsh.
 bool is_image(const std::filesystem::path& built);
-// In a virtual environment; beside an image, as FILE.sif.toprun-setup.json.
+// The record's path: inside a virtual environment; beside an image, as FILE.sif.toprun-setup.json.
 std::filesystem::path record_path(const std::filesystem::path& built);
 
-// {"schema": "toprun.setup/1", "state": "complete", "job": …}: the fields of Record by their names.
+// {"schema": "toprun.setup/1", "state": "complete", "job": …}: the fields of Record under their
+// names.
 std::string text_of(const Record& record);
-// Error: no such object, named by `label`. Fields that are missing are empty; others are ignored.
+// An error if the text is not such an object; the error names `label`. Missing fields are empty;
+// unknown ones are ignored.
 Result<Record> parse_record(std::string_view text, const std::string& label);
 
-// The record of what is built at this path. nullopt: there is none. Error: it cannot be read.
+// The record of the environment at this path. nullopt: there is none. Error: it cannot be read.
 Result<std::optional<Record>> read_record(const std::filesystem::path& built);
-// Replaces it in one step.
+// Replaces the record atomically.
 Result<void> write_record(const std::filesystem::path& built, const Record& record);
 
 // LOADEDMODULES as a list.
 std::vector<std::string> loaded_modules(std::string_view variable);
 
-// What differs, in words: "cuda/12.2 in place of cuda/12.4, without nccl/2.20, rocm/6 besides".
-// Their order is none of it. Empty: nothing.
+// Describes the differences: "cuda/12.2 in place of cuda/12.4, without nccl/2.20, rocm/6 besides".
+// The order of modules does not matter. Empty: no difference.
 std::string module_differences(const std::vector<std::string>& built,
                                const std::vector<std::string>& loaded);
 
-// What two lists of wishes differ by, in words: "without numpy, torch==2.7.0 besides". Their order
-// is none of it. Empty: nothing.
+// Describes the differences between two lists of requested contents: "without numpy, torch==2.7.0
+// besides". Their order does not matter. Empty: no difference.
 std::string contents_differences(const std::vector<std::string>& built,
                                  const std::vector<std::string>& wanted);
 
-// Whether it may be used on a node of this architecture; `what` says whose it is, as in "--venv env
-// on host n0". Error: it is not complete, or was built for another architecture.
+// Whether the environment can be used on a node of this architecture; `what` names it for errors,
+// as in "--venv env on host n0". An error if it is not complete or was built for another
+// architecture.
 Result<void> check_usable(const Record& record, const std::string& what,
                           std::string_view architecture);
 
-// What to say of one that is not complete.
+// A description of a record that is not complete.
 std::string state_words(const Record& record);
 
 }  // namespace toprun::setup

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr milliseconds keeper_patience{10'000};  // with an agent that does not beat
+constexpr milliseconds keeper_limit{10'000};  // time without heartbeats
 constexpr std::size_t most_remembered = 16;
 constexpr std::string_view id_prefix = "agent";
 constexpr const char* own_error = "ValueError: a label is out of range";
@@ -96,7 +96,7 @@ void Agent::wait() {
   });
 }
 
-// The process ends; the root's own does with the root.
+// Ends the process; the root's own agent ends with the root.
 void Agent::leave() {
   if (is_own() || !process_.is_alive()) return;
   world_.trace("{} leaves", host_);
@@ -119,8 +119,8 @@ void Agent::act(run::Report& report) {
   world_.to_root(*this, std::move(report.message));
 }
 
-// What it had said in an attempt that is over comes once more, as a slow network's would.
-void Agent::say_again_what_was_old() {
+// Sends messages from earlier attempts again, like a slow network.
+void Agent::repeat_old_messages() {
   for (const rendezvous::ToRoot& message : reported_) {
     if (message.attempt < part_->assignment().attempt) world_.to_root(*this, message);
   }
@@ -163,7 +163,6 @@ void Agent::start_workers(int attempt, int first_rank, int count) {
   world_.expect(living_workers() == 0, "{} starts ranks beside those of another attempt", host_);
   attempt_ = attempt;
   stopping_ = false;
-  ++told_;
   workers_.clear();
   for (int i = 0; i < count; ++i) {
     workers_.push_back(
@@ -221,7 +220,7 @@ void Agent::rank_is_killed(int rank, int signal) {
 void Agent::peers_are_missed(int attempt) {
   if (attempt != attempt_ || !process_.is_alive()) return;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    // It has an error of its own, or hangs.
+    // The rank has an error of its own, or hangs.
     if (!workers_[i].alive || workers_[i].raised || dice_.chance(40)) continue;
     world_.timeline().in(dice_.time(1ms, 3s), [this, i, attempt] {
       worker_ends(i, attempt, 1, 0, stopping_,
@@ -308,11 +307,11 @@ void Agent::stop_for(milliseconds time) {
   if (!lives() || process_.is_stopped()) return;
   process_.stop();
   if (link_) link_->cut(Link::to_root);
-  const bool too_long = time >= keeper_patience;
-  world_.timeline().in(std::min(time, keeper_patience), [this, too_long] {
+  const bool too_long = time >= keeper_limit;
+  world_.timeline().in(std::min(time, keeper_limit), [this, too_long] {
     if (!lives()) return;
     if (too_long) return agent_dies();
-    if (link_) link_->mend(Link::to_root);
+    if (link_) link_->repair(Link::to_root);
     process_.go_on();
   });
 }
@@ -322,7 +321,7 @@ void Agent::signal(int signal) {
   on(run::GotSignal{signal, run::SignalMeaning::end, false});
 }
 
-void Agent::speak_nonsense() {
+void Agent::send_malformed() {
   if (lives() && part_ && !is_own()) world_.malformed_from(*this);
 }
 

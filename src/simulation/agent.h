@@ -13,24 +13,23 @@ namespace toprun::simulation {
 
 class World;
 
-// One node's agent, its keeper and its ranks, in virtual time. The program under test is its
-// NodePart; what stands here is the machine around it.
+// One node's agent, its keeper and its ranks, in virtual time. The NodePart in it is the program
+// under test; the rest simulates its environment.
 class Agent {
  public:
   Agent(World& world, int index, Dice dice);
 
   rendezvous::Join join() const;
-  // Links it with the root, which has admitted it; it begins once it has read that.
+  // Links it with the root, which has admitted it; it starts after reading that.
   void attach(std::unique_ptr<Link> link) { link_ = std::move(link); }
   void begin();
   void told(rendezvous::ToNode message);
   void root_lost(rendezvous::Loss loss);
 
-  // A rank raises, which its peers notice, and ends a little later.
+  // Makes a rank raise an exception: its peers notice it, and the rank ends a little later.
   void rank_raises(int rank, int code, milliseconds takes);
   void rank_is_killed(int rank, int signal);
-  // A rank of the attempt has ended before its time, or is out of reach: ranks that wait for it
-  // find out, or hang.
+  // A rank of the attempt has ended early or is unreachable: ranks that wait for it fail or hang.
   void peers_are_missed(int attempt);
   void work_is_done(int attempt);
   void agent_dies();
@@ -39,8 +38,8 @@ class Agent {
   void node_dies();
   void stop_for(milliseconds time);
   void signal(int signal);
-  void speak_nonsense();
-  void say_again_what_was_old();
+  void send_malformed();
+  void repeat_old_messages();
 
   int index() const { return index_; }
   bool is_own() const { return index_ == 0; }
@@ -49,12 +48,12 @@ class Agent {
   const std::string& host() const { return host_; }
   bool lives() const { return process_.is_alive(); }
   bool is_over() const { return !lives() || (part_ && part_->over()); }
-  // Of an agent that has ended in order.
+  // The exit code of an agent that has ended normally.
   std::optional<int> exit_code() const {
     return part_ && part_->over() ? std::optional(part_->exit_code()) : std::nullopt;
   }
   int living_workers() const;
-  bool runs(int rank) const;  // among those of the node
+  bool runs(int rank) const;  // by its index on the node
   int attempt_of_workers() const { return attempt_; }
   Link* link() const { return link_.get(); }
   Process& process() { return process_; }
@@ -102,7 +101,6 @@ class Agent {
   std::unique_ptr<Link> link_;
   std::vector<Worker> workers_;
   int attempt_ = -1;
-  int told_ = 0;  // counts the starts, so that an old timer does nothing
   bool stopping_ = false;
   std::vector<rendezvous::ToRoot> reported_;
 };

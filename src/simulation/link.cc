@@ -7,7 +7,7 @@ namespace toprun::simulation {
 using rendezvous::Loss;
 
 SteadyTime Link::arrival(Direction direction) {
-  SteadyTime& last = ways_[direction].last;
+  SteadyTime& last = paths_[direction].last;
   last = std::max(last, timeline_.now() + dice_.time(milliseconds(0), slowest_));
   return last;
 }
@@ -22,7 +22,7 @@ void Link::close(Direction direction) {
 
 void Link::break_off(Direction direction) {
   const auto other = direction == to_root ? to_node : to_root;
-  ways_[other].over = true;
+  paths_[other].over = true;
   send(direction, [this, direction] {
     end(direction, Loss{Loss::Kind::closed, "the connection was closed"});
   });
@@ -30,7 +30,7 @@ void Link::break_off(Direction direction) {
 
 void Link::fall_silent(Direction direction) {
   const auto other = direction == to_root ? to_node : to_root;
-  ways_[other].over = true;
+  paths_[other].over = true;
   if (!is_muted(direction)) mute(direction);
 }
 
@@ -39,9 +39,9 @@ void Link::cut(Direction direction) {
 }
 
 void Link::mute(Direction direction) {
-  const int mark = ++ways_[direction].muted;
+  const int mark = ++paths_[direction].muted;
   timeline_.in(silence, [this, direction, mark] {
-    if (ways_[direction].muted != mark || ways_[direction].over) return;
+    if (paths_[direction].muted != mark || paths_[direction].over) return;
     const auto other = direction == to_root ? to_node : to_root;
     end(direction, Loss{Loss::Kind::silent, "no word for 10 s"});
     send(other, [this, other] {
@@ -50,17 +50,17 @@ void Link::mute(Direction direction) {
   });
 }
 
-void Link::mend(Direction direction) {
+void Link::repair(Direction direction) {
   if (!is_muted(direction)) return;
-  ++ways_[direction].muted;
-  for (Do& arrives : std::exchange(ways_[direction].held, {}))
+  ++paths_[direction].muted;
+  for (Do& arrives : std::exchange(paths_[direction].held, {}))
     deliver(direction, std::move(arrives));
 }
 
 void Link::end(Direction at_the_end_of, std::optional<Loss> loss) {
-  if (ways_[at_the_end_of].over) return;
-  ways_[at_the_end_of].over = true;
-  End& end = ways_[at_the_end_of].end;
+  if (paths_[at_the_end_of].over) return;
+  paths_[at_the_end_of].over = true;
+  End& end = paths_[at_the_end_of].end;
   end.process.deliver([&end, loss = std::move(loss)] { end.over(loss); });
 }
 

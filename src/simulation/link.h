@@ -11,16 +11,16 @@
 
 namespace toprun::simulation {
 
-// A connection between the root and an agent in virtual time: each direction keeps its order, may
-// be slow, and may be cut off for a while; messages then wait, as in TCP. Who hears nothing for
-// `silence` gives the other end up.
+// A connection between the root and an agent in virtual time. Each direction keeps its order, may
+// be slow, and may be cut off for a while; messages then wait, as in TCP. An end that receives
+// nothing for `silence` closes the connection.
 class Link {
  public:
   static constexpr milliseconds silence{10'000};
 
   struct End {
     Process& process;
-    std::function<void(std::optional<rendezvous::Loss>)> over;  // once; no loss: in good order
+    std::function<void(std::optional<rendezvous::Loss>)> over;  // once; no loss: closed normally
   };
   enum Direction { to_root, to_node };
 
@@ -28,46 +28,46 @@ class Link {
       : timeline_(timeline),
         dice_(dice),
         slowest_(slowest),
-        ways_{{std::move(root)}, {std::move(node)}} {}
+        paths_{{std::move(root)}, {std::move(node)}} {}
 
   template <class What>
   void send(Direction direction, What arrives) {
     timeline_.at(arrival(direction), [this, direction, arrives = std::move(arrives)]() mutable {
       if (is_muted(direction)) {
-        ways_[direction].held.emplace_back(std::move(arrives));
+        paths_[direction].held.emplace_back(std::move(arrives));
       } else {
         deliver(direction, std::move(arrives));
       }
     });
   }
-  // After what was sent: the other end closes as well.
+  // Closes after the queued messages; the other end then closes as well.
   void close(Direction direction);
-  // The process at the beginning of `direction` has ended: the other end reads that.
+  // The process at the sending end of `direction` has ended; the other end receives the close.
   void break_off(Direction direction);
-  // … or its host: the other end hears nothing any more.
+  // … or its host failed: the other end receives nothing more.
   void fall_silent(Direction direction);
   void cut(Direction direction);
-  void mend(Direction direction);
-  bool is_over(Direction at_the_end_of) const { return ways_[at_the_end_of].over; }
+  void repair(Direction direction);
+  bool is_over(Direction at_the_end_of) const { return paths_[at_the_end_of].over; }
 
  private:
-  struct Way {
+  struct Path {
     End end;
-    int muted = 0;      // counts; odd: nothing passes
-    bool over = false;  // its end takes nothing any more
+    int muted = 0;      // number of cuts and repairs; odd: no message passes
+    bool over = false;  // its receiver accepts nothing more
     SteadyTime last{};
     std::vector<Do> held{};
   };
 
   SteadyTime arrival(Direction direction);
-  bool is_muted(Direction direction) const { return ways_[direction].muted % 2 == 1; }
+  bool is_muted(Direction direction) const { return paths_[direction].muted % 2 == 1; }
   template <class What>
   void deliver(Direction direction, What arrives) {
-    Way& way = ways_[direction];
-    if (way.over) return;
-    if (!way.end.process.is_stopped()) return way.end.process.deliver(std::move(arrives));
-    way.end.process.deliver([&way, arrives = std::move(arrives)]() mutable {
-      if (!way.over) arrives();
+    Path& path = paths_[direction];
+    if (path.over) return;
+    if (!path.end.process.is_stopped()) return path.end.process.deliver(std::move(arrives));
+    path.end.process.deliver([&path, arrives = std::move(arrives)]() mutable {
+      if (!path.over) arrives();
     });
   }
   void mute(Direction direction);
@@ -76,7 +76,7 @@ class Link {
   Timeline& timeline_;
   Dice dice_;
   milliseconds slowest_;
-  Way ways_[2];
+  Path paths_[2];
 };
 
 }  // namespace toprun::simulation

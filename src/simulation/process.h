@@ -7,7 +7,7 @@
 
 namespace toprun::simulation {
 
-// A process that may be stopped for a while (SIGSTOP): what comes to it then waits.
+// A process that may be stopped for a while (SIGSTOP); its events then wait.
 class Process {
  public:
   template <class What>

@@ -9,24 +9,24 @@ namespace toprun::simulation {
 using view::CauseKind;
 
 void World::check_assignment(const std::string& to, const rendezvous::Assignment& assignment) {
-  Handed& handed = handed_[assignment.attempt];
-  if (handed.given.empty()) handed.given.resize(static_cast<std::size_t>(assignment.world_size));
-  expect(std::ssize(handed.given) == assignment.world_size,
+  AssignedRanks& assigned = assigned_ranks_[assignment.attempt];
+  if (assigned.given.empty())
+    assigned.given.resize(static_cast<std::size_t>(assignment.world_size));
+  expect(std::ssize(assigned.given) == assignment.world_size,
          "attempt {}: {} is told of another world size", assignment.attempt, to);
   for (int rank = assignment.first_rank; rank < assignment.first_rank + assignment.nproc; ++rank) {
-    const bool is_one = rank >= 0 && rank < std::ssize(handed.given);
+    const bool is_one = rank >= 0 && rank < std::ssize(assigned.given);
     expect(is_one, "attempt {}: its world has no rank {}", assignment.attempt, rank);
     if (!is_one) return;
-    expect(!handed.given[static_cast<std::size_t>(rank)], "attempt {}: rank {} is given twice",
+    expect(!assigned.given[static_cast<std::size_t>(rank)], "attempt {}: rank {} is given twice",
            assignment.attempt, rank);
-    handed.given[static_cast<std::size_t>(rank)] = true;
+    assigned.given[static_cast<std::size_t>(rank)] = true;
   }
   const run::Node* const node = coordinator_->roster().find(to);
   expect(node != nullptr && node->has_seat, "{} gets ranks but has no seat", to);
 }
 
-// No rank of an attempt starts before all nodes that the root still has are rid of those of the one
-// before.
+// Checks that no rank starts while a node known to the root still runs ranks of an earlier attempt.
 void World::workers_started(Agent& agent, int attempt, int first_rank, int count) {
   trace("{}: ranks {} to {} of attempt {} run", agent.host(), first_rank, first_rank + count - 1,
         attempt);
@@ -40,16 +40,16 @@ void World::workers_started(Agent& agent, int attempt, int first_rank, int count
     }
   }
   working_[attempt].insert(agent.index());
-  Handed& handed = handed_[attempt];
-  handed.started += count;
-  if (handed.started != std::ssize(handed.given) || handed.disturbed) return;
+  AssignedRanks& assigned = assigned_ranks_[attempt];
+  assigned.started += count;
+  if (assigned.started != std::ssize(assigned.given) || assigned.disturbed) return;
   timeline_.in(scenario_.work, [this, attempt] {
-    if (handed_[attempt].disturbed) return;
+    if (assigned_ranks_[attempt].disturbed) return;
     for (const auto& one : agents_) one->work_is_done(attempt);
   });
 }
 
-// The cause of an attempt is the first failure that was put in, and not its consequence.
+// Checks that an attempt's cause is the first injected failure, not a consequence of it.
 void World::check_attempt(const run::AttemptCourse& attempt) {
   const run::Verdict& verdict = attempt.verdict;
   const bool of_a_rank = verdict.kind == CauseKind::exit || verdict.kind == CauseKind::signal;
@@ -64,7 +64,7 @@ void World::check_attempt(const run::AttemptCourse& attempt) {
     if (first == nullptr) return;
     const bool same_end = verdict.exit->ours || (verdict.exit->exit_code == first->code &&
                                                  verdict.exit->signal == first->signal);
-    // Of two that fail within a second either may be first in the eyes of the others.
+    // If two ranks fail within a second, the others may see either one first.
     const bool alone = std::ranges::none_of(injected_, [&](const Injected& one) {
       return &one != first && one.attempt == attempt.number && one.at < first->at + slowest_exit;
     });
@@ -74,7 +74,7 @@ void World::check_attempt(const run::AttemptCourse& attempt) {
   expect(verdict.kind || first == nullptr || other_faults_,
          "{}it is said to be well, but a rank failed", which);
   const bool enough = scenario_.agents >= scenario_.settings.size.least;
-  if (!struck_ && enough) {
+  if (!disturbed_ && enough) {
     const bool grown = verdict.kind == CauseKind::grown;
     expect(!verdict.kind || grown, "{}nothing went wrong, but: {}", which, verdict.message);
   }
@@ -97,7 +97,7 @@ void World::check_end() {
          "more restarts than are allowed");
   for (const auto& one : agents_) {
     const auto ended_with = one->exit_code();
-    expect(struck_ || !ended_with || *ended_with == code, "{} ends with {}, the run with {}",
+    expect(disturbed_ || !ended_with || *ended_with == code, "{} ends with {}, the run with {}",
            one->host(), ended_with.value_or(0), code);
   }
   expect((code == 0) == !course.verdict.kind || course.verdict.told_to_end,

@@ -72,7 +72,7 @@ Scenario scenario(std::uint64_t seed, int size) {
   const int faults = dice.chance(15) ? 0 : dice.number(1, 4);
   milliseconds last = 0ms;
   for (int i = 0; i < faults; ++i) {
-    // A further one mostly comes while the one before is still being answered.
+    // A further fault mostly comes while the run still handles the previous one.
     const bool soon = i > 0 && dice.chance(70);
     const milliseconds latest = soon ? last + 2s : one.work + 15s;
     one.faults.push_back(fault(dice, one, soon ? last : 0ms, std::max(latest, last)));

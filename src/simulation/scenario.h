@@ -10,55 +10,55 @@
 namespace toprun::simulation {
 
 enum class FaultKind {
-  rank_exits,   // with a code of its own
-  rank_killed,  // by a signal that nobody of us sent
+  rank_exits,   // with its own exit code
+  rank_killed,  // by a signal that toprun did not send
   workers_do_not_start,
   container_fails,
-  agent_dies,       // its keeper ends what it had started
-  keeper_dies,      // its agent hears of it
+  agent_dies,       // its keeper ends its processes
+  keeper_dies,      // its agent learns of it
   both_die,         // the kernel ends the workers
-  node_dies,        // without a word
-  cut_off,          // no message passes, in one direction or both, for a while
-  stopped,          // the agent (SIGSTOP), for a while
+  node_dies,        // without any message
+  cut_off,          // no message passes in one or both directions for a while
+  stopped,          // the agent is stopped for a while (SIGSTOP)
   signal_to_agent,  // SIGTERM
   signal_to_all,
-  malformed,  // the agent sends nonsense
-  echoes,     // what was said in attempts that are over comes once more
-  joins,      // a further agent comes
+  malformed,  // the agent sends an invalid message
+  echoes,     // messages of earlier attempts arrive again
+  joins,      // another agent joins
 };
 std::string_view name_of(FaultKind kind);
 
 struct Fault {
   FaultKind kind = FaultKind::rank_exits;
-  milliseconds at{0};  // since the beginning
+  milliseconds at{0};  // since the start
   int node = 0;        // an index into the agents
-  int rank = 0;        // among those of the node
+  int rank = 0;        // its index on the node
   int code = 1;
-  milliseconds lasts{0};  // cut_off and stopped; rank_exits: from its exception to its end
+  milliseconds lasts{0};  // cut_off and stopped; rank_exits: from its exception to its exit
   bool to_root = true;    // cut_off: the direction
   bool to_node = true;
 };
 
-// One run, all chosen by a seed.
+// One simulated run; the seed determines all values.
 struct Scenario {
   std::uint64_t seed = 0;
   run::Settings settings;
-  int agents = 1;  // that come at the beginning
+  int agents = 1;  // number at the start
   int slots = 1;
   bool container = false;
   milliseconds container_takes{0};
-  milliseconds work{0};  // of an attempt in which nothing happens
+  milliseconds work{0};  // run time of an attempt without faults
   milliseconds slowest_message{5};
-  int stubborn_percent = 0;   // of the ranks ignore SIGTERM
-  int graceful_percent = 0;   // … end with 0 when they are interrupted
-  std::vector<Fault> faults;  // in the order of time
+  int stubborn_percent = 0;   // percentage of ranks that ignore SIGTERM
+  int graceful_percent = 0;   // … and of those that exit with 0 when interrupted
+  std::vector<Fault> faults;  // in order of time
 };
 
-// `size`: so many nodes at most.
+// A scenario with at most `size` nodes.
 Scenario scenario(std::uint64_t seed, int size);
-// An elastic job of that many nodes, in which so many things go wrong, one after the other.
+// A scenario for an elastic job with this number of nodes, and of faults one after the other.
 Scenario large(std::uint64_t seed, int nodes, int faults);
-// Ranks that an engine started, each with an agent of its own; nothing goes wrong.
+// A scenario without faults for ranks that an engine started, each with its own agent.
 Scenario in_place(std::uint64_t seed, int ranks);
 
 }  // namespace toprun::simulation

@@ -16,12 +16,12 @@ using std::chrono::milliseconds;
 
 using Do = std::move_only_function<void()>;
 
-// Virtual time: what is to happen, in order. Equal times keep the order in which they were given.
+// Virtual time: future events in order. Events at equal times keep the order of their insertion.
 class Timeline {
  public:
   void at(SteadyTime time, Do what) { queue_[std::max(time, now_)].push_back(std::move(what)); }
   void in(milliseconds time, Do what) { at(now_ + time, std::move(what)); }
-  // The next thing; false: there is none before `limit`.
+  // Runs the next event; false if there is none before `limit`.
   bool step(SteadyTime limit);
   SteadyTime now() const { return now_; }
   run::Moment moment() const { return {now_, WallTime(now_.time_since_epoch())}; }
@@ -32,11 +32,11 @@ class Timeline {
   std::map<SteadyTime, std::deque<Do>> queue_;
   SteadyTime now_ = SteadyTime() + std::chrono::hours(1);
   std::uint64_t steps_ = 0;
-  std::uint64_t steps_before_ = 0;  // before this instant
+  std::uint64_t steps_before_ = 0;  // at the start of this instant
 };
 
-// What a seed chooses: SplitMix64 (Steele, Lea and Flood 2014), because every agent and every link
-// has dice of its own, and the state of the standard's engines is 2.5 kB.
+// Random choices from a seed. Uses SplitMix64 (Steele, Lea and Flood 2014), because every agent and
+// every link has its own generator, and the standard engines have 2.5 kB of state.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}

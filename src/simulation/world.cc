@@ -14,11 +14,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Of one instant: more is a loop in which time does not pass.
+// Limit of steps in one instant; more indicate an endless loop without progress of time.
 constexpr std::uint64_t steps_at_once_per_agent = 1'000;
 
-// After the last fault a run ends within this, whatever it was: some attempts of full length, with
-// all that may be waited for in each.
+// The time limit for a run after its last fault: some attempts of full length, each with all
+// possible waits.
 milliseconds limit_of(const Scenario& scenario) {
   const run::Settings& settings = scenario.settings;
   const milliseconds attempt = settings.join_timeout + settings.last_call + 6s +
@@ -37,7 +37,7 @@ void World::tell(const std::string& what) const {
   fmt::print("{:>9.3f} s  {}\n", std::chrono::duration<double>(since).count(), what);
 }
 
-void World::was_broken(std::string promise) {
+void World::report_broken_promise(std::string promise) {
   if (!broken_.empty()) return;
   trace("BROKEN: {}", promise);
   broken_ = std::move(promise);
@@ -60,7 +60,7 @@ Outcome World::play() {
   carry_out();
   last_fault_ = timeline_.now();
   for (const Fault& fault : scenario_.faults) {
-    timeline_.in(fault.at, [this, fault] { strike(fault); });
+    timeline_.in(fault.at, [this, fault] { inject(fault); });
     last_fault_ = std::max(last_fault_, began + fault.at + fault.lasts);
   }
   const SteadyTime limit = last_fault_ + limit_of(scenario_);
@@ -81,7 +81,7 @@ void World::add_agent() {
       *this, index, Dice(scenario_.seed * 1'000'003 + static_cast<std::uint64_t>(index))));
 }
 
-// The handshake: the agent is let in or not, and its link is there a little later.
+// The handshake: the root admits or refuses the agent; the link opens a little later.
 void World::join(Agent& agent) {
   if (!agent.lives() || !root().lives() || over_) return agent.process().die();
   root().process().deliver([this, &agent] {
@@ -200,7 +200,7 @@ void World::act(const run::Arrange& request) {
 }
 
 void World::act(const run::AskEngine&) {
-  if (dice_.chance(10)) return;  // it does not answer
+  if (dice_.chance(10)) return;  // the engine does not answer
   timeline_.in(dice_.time(0s, 3s),
                [this] { root().process().deliver([this] { happened(run::EngineTold{}); }); });
 }
@@ -211,7 +211,7 @@ void World::act(const run::TellEnd&) {
                [this] { root().process().deliver([this] { happened(run::EndTold{"over"}); }); });
 }
 
-// The root's process ends, and with it every link that is still open.
+// The root's process ends, and every link that is still open breaks.
 void World::act(const run::Over&) {
   trace("root: all have parted");
   over_ = true;
@@ -242,12 +242,12 @@ bool World::can_reach(const std::string& id) const {
 }
 
 void World::peers_are_missed(int attempt) {
-  if (handed_[attempt].disturbed) return;
-  handed_[attempt].disturbed = true;
+  if (assigned_ranks_[attempt].disturbed) return;
+  assigned_ranks_[attempt].disturbed = true;
   for (const auto& one : agents_) one->peers_are_missed(attempt);
 }
 
-// The root's process is gone, or another one: every link of its ends.
+// If the ended process is the root's, breaks every link.
 void World::process_ended(Agent& agent) {
   if (!agent.is_own()) return;
   trace("the root's process is gone");
@@ -261,18 +261,18 @@ void World::add_further_agent() {
   join(*agents_.back());
 }
 
-void World::strike(const Fault& fault) {
+void World::inject(const Fault& fault) {
   if (over_) return;
   trace("FAULT: {} at n{}", name_of(fault.kind), fault.node);
-  put_in(fault);
+  apply(fault);
 }
 
-void World::put_in(const Fault& fault) {
+void World::apply(const Fault& fault) {
   Agent& one = *agents_[static_cast<std::size_t>(fault.node)];
   const bool of_a_rank = fault.kind == FaultKind::rank_exits ||
                          fault.kind == FaultKind::rank_killed || fault.kind == FaultKind::echoes;
   other_faults_ = other_faults_ || !of_a_rank;
-  struck_ = struck_ || fault.kind != FaultKind::echoes;
+  disturbed_ = disturbed_ || fault.kind != FaultKind::echoes;
   switch (fault.kind) {
     case FaultKind::rank_exits:
       if (one.runs(fault.rank)) {
@@ -304,8 +304,8 @@ void World::put_in(const Fault& fault) {
       if (fault.to_node) one.link()->cut(Link::to_node);
       timeline_.in(fault.lasts, [&one] {
         if (!one.lives()) return;
-        one.link()->mend(Link::to_root);
-        one.link()->mend(Link::to_node);
+        one.link()->repair(Link::to_root);
+        one.link()->repair(Link::to_node);
       });
       return;
     case FaultKind::stopped:
@@ -316,10 +316,10 @@ void World::put_in(const Fault& fault) {
       for (const auto& each : agents_) each->signal(SIGTERM);
       return;
     case FaultKind::malformed:
-      return one.speak_nonsense();
+      return one.send_malformed();
     case FaultKind::echoes:
       for (const auto& each : agents_) {
-        if (each->lives() && each->link() != nullptr) each->say_again_what_was_old();
+        if (each->lives() && each->link() != nullptr) each->repeat_old_messages();
       }
       return;
     case FaultKind::joins:

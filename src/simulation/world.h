@@ -17,9 +17,9 @@
 
 namespace toprun::simulation {
 
-inline constexpr milliseconds slowest_exit{4'000};  // of a rank that has raised
+inline constexpr milliseconds slowest_exit{4'000};  // between a rank's exception and its exit
 
-// What became of a simulated run.
+// The result of a simulated run.
 struct Outcome {
   std::string broken;  // the first promise that was not kept; empty: all were
   int exit_code = 0;
@@ -29,10 +29,10 @@ struct Outcome {
 };
 
 // A whole run in virtual time: the coordinator, the agents with their ranks, the links between
-// them, and the faults of a scenario. What the run promises is checked after every step.
+// them, and the faults of a scenario. The run's promises are checked after every step.
 class World {
  public:
-  // `tells`: each thing that happens is printed.
+  // `tells`: prints every event.
   World(Scenario scenario, bool tells);
 
   Outcome play();
@@ -45,10 +45,10 @@ class World {
   }
   template <class... Args>
   void expect(bool holds, fmt::format_string<Args...> promise, Args&&... args) {
-    if (!holds) was_broken(fmt::format(promise, std::forward<Args>(args)...));
+    if (!holds) report_broken_promise(fmt::format(promise, std::forward<Args>(args)...));
   }
 
-  // What agents do.
+  // Actions of agents.
   void to_root(Agent& from, rendezvous::ToRoot message);
   void malformed_from(Agent& agent);
   bool can_reach(const std::string& agent) const;
@@ -58,13 +58,13 @@ class World {
   void workers_ended(const Agent& agent, int attempt) { working_[attempt].erase(agent.index()); }
 
  private:
-  // The ranks that were given out in one attempt.
-  struct Handed {
+  // The ranks assigned in one attempt.
+  struct AssignedRanks {
     std::vector<bool> given;  // by rank
     int started = 0;
     bool disturbed = false;
   };
-  // A rank's failure that was put in, which may be an attempt's cause.
+  // An injected failure of a rank, which may become an attempt's cause.
   struct Injected {
     int attempt = 0;
     std::string host;
@@ -74,13 +74,13 @@ class World {
   };
 
   void tell(const std::string& what) const;
-  void was_broken(std::string promise);
+  void report_broken_promise(std::string promise);
   void add_agent();
   void add_further_agent();
   void join(Agent& agent);
   void link(Agent& agent);
-  void strike(const Fault& fault);
-  void put_in(const Fault& fault);
+  void inject(const Fault& fault);
+  void apply(const Fault& fault);
   void happened(run::Event event);
   void carry_out();
   void wait();
@@ -106,14 +106,14 @@ class World {
   Dice dice_;
   std::optional<run::Coordinator> coordinator_;
   std::vector<std::unique_ptr<Agent>> agents_;
-  std::map<int, Handed> handed_;          // by attempt
-  std::map<int, std::set<int>> working_;  // agents whose ranks run, by attempt
+  std::map<int, AssignedRanks> assigned_ranks_;  // by attempt
+  std::map<int, std::set<int>> working_;         // agents whose ranks run, by attempt
   std::vector<Injected> injected_;
   std::size_t checked_attempts_ = 0;
-  bool other_faults_ = false;  // than those of ranks
-  bool struck_ = false;        // anything went wrong
-  int failures_ = 0;           // attempts that a rank's failure ended, and that another followed
-  std::optional<SteadyTime> wakes_at_;  // the coordinator
+  bool other_faults_ = false;  // faults other than those of ranks
+  bool disturbed_ = false;     // any fault except repeated messages
+  int failures_ = 0;           // attempts that a rank's failure ended and another one followed
+  std::optional<SteadyTime> wakes_at_;  // time at which the coordinator wants to run
   SteadyTime last_fault_{};
   bool over_ = false;
   std::string broken_;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int most_nodes = 12;
 
-// What `run_sim --seed N --trace` shows step by step.
+// `run_sim --seed N --trace` shows such a run step by step.
 TEST(Runs, KeepTheirPromisesWhateverBreaks) {
   constexpr std::uint64_t seeds = 2'000;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
