@@ -68,7 +68,8 @@ bool is_up(const Sysfs& sysfs, const std::string& folder) {
 
 std::vector<Leg> legs_of(const Sysfs& sysfs, const std::string& folder) {
   std::vector<Leg> legs;
-  for (const std::string_view leg : words(sysfs.text(folder + "/bonding/slaves").value_or(""))) {
+  const std::string list = sysfs.text(folder + "/bonding/slaves").value_or("");
+  for (const std::string_view leg : words(list)) {
     const std::string state = "sys/class/net/" + std::string(leg) + "/bonding_slave/mii_status";
     legs.push_back({std::string(leg), sysfs.text(state).value_or("up") == "up"});
   }

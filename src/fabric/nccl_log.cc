@@ -152,8 +152,10 @@ void NcclLogReader::read(std::string_view piece) {
 
 void NcclLogReader::take(std::string_view line) {
   // Not among the lines of the debug level: "NCCL version 2.27.3+cuda12.9".
-  if (const auto at = line.find("NCCL version "); at != line.npos) {
-    const auto version = parse_nccl_version(words(line.substr(at + 13)).front());
+  constexpr std::string_view version_mark = "NCCL version ";
+  if (const auto at = line.find(version_mark); at != line.npos) {
+    const auto fields = words(line.substr(at + version_mark.size()));
+    const auto version = fields.empty() ? std::nullopt : parse_nccl_version(fields.front());
     if (version) log_.version = version;
     return;
   }

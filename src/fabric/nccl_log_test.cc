@@ -81,6 +81,7 @@ TEST(NcclLog, PassesOverWhatIsNotNccls) {
                            "n0:1:9 [0] NCCL INFO Channel 00/0 : x[0] -> 8[0] via NET/IB/0\n" +
                            "n0:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] via NET/IB/0/GDR\n");
   EXPECT_EQ(told(log), "? !0");
+  EXPECT_EQ(told(read("NCCL version \nNCCL version x\n")), "? !0");
   EXPECT_EQ(log.passed_over, 1u);
 }
 

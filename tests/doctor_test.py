@@ -1,0 +1,65 @@
+"""toprun doctor on this machine, under limits, and on copies of other machines' files."""
+
+import json
+import unittest
+
+import machines
+import net_test
+import support
+
+
+class Doctor(support.TestCase):
+    def findings(self, finished):
+        shown = json.loads(finished.out)
+        self.assertEqual(shown["schema"], "toprun.doctor/1")
+        return {one["id"]: one for one in shown["findings"]}
+
+    def here(self, before="", env=None):
+        """The findings on this machine, below a shell that first says `before`."""
+        return self.findings(self.run_to_end("bash", "-c", f"{before}\nexec {support.binary()} doctor --json", env=env))
+
+    def there(self, build, *options):
+        root = self.folder()
+        build(machines.Machine(root))
+        return self.toprun("doctor", "--root", root, *options, env={"HOME": "/nowhere"})
+
+    def test_a_low_limit_is_found(self):
+        self.assertEqual(self.here("ulimit -n 8192 || ulimit -Hn")["open-files"]["severity"], "ok")
+        low = self.here("ulimit -n 500")["open-files"]
+        self.assertEqual(low["severity"], "warning")
+        self.assertIn("500 files", low["evidence"])
+        self.assertEqual(low["commands"], ["ulimit -n 65536"])
+
+    def test_a_folder_for_temporary_files_that_is_not_there(self):
+        found = self.here(env={"TMPDIR": "/no/such/folder"})["temporary-folder"]
+        self.assertEqual((found["severity"], found["evidence"]), ("error", "/no/such/folder cannot be written"))
+
+    def test_settings_that_contradict_the_machine(self):
+        found = self.here(env={"NCCL_SOCKET_IFNAME": "eth77", "NCCL_SOCKET_NTREADS": "4"})["nccl-settings"]
+        self.assertEqual(found["severity"], "warning")
+
+    def test_the_exit_code_is_the_worst_findings(self):
+        for build, code, line in (
+                (net_test.eight_equal, 4, r"error +verbs "),
+                (net_test.infiniband, 4, r"error +verbs "),
+                (net_test.empty, 0, r"^19 checks found nothing$"),
+                (net_test.port_down, 4, r"warning +rdma-ports +mlx5_3:1 is down"),
+                (net_test.degraded, 4, r"warning +rdma-rates +mlx5_5:1 runs at 200 of 400 Gb/s"),
+                (net_test.bond_leg_down, 4, r"warning +bonds +ens1f1 of bond0 is down"),
+                (net_test.link_local_only, 4, r"error +rdma-gids +mlx5_0:1: no GID that can be routed")):
+            with self.subTest(machine=build.__name__):
+                finished = self.there(build)
+                self.assertEqual(finished.code, code, finished)
+                self.assertRegex(finished.out.rstrip("\n"), line)
+
+    def test_fix_prints_commands(self):
+        finished = self.there(net_test.eight_equal, "--fix")
+        self.assertIn("\nmodprobe ib_uverbs\n", finished.out)
+        self.assertTrue(all(line.startswith("# ") or "`" not in line for line in finished.out.splitlines()))
+
+    def test_all_shows_every_check(self):
+        self.assertEqual(self.there(net_test.empty, "--all").out.count("\nok  "), 18)
+
+
+if __name__ == "__main__":
+    unittest.main()
