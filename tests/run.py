@@ -18,6 +18,7 @@ FAILED = re.compile(r"^(?:FAIL: |\[  FAILED  \] \S+ \()", re.M)
 SKIPPED = re.compile(r"^SKIP: (.+)$", re.M)
 SKIPPED_BY_GTEST = re.compile(
     r"^\[ RUN      \] (\S+)\n(?:(?!\[).*\n)*?.*: Skipped\n(.*)\n(?:(?!\[).*\n)*?\[  SKIPPED \]", re.M)
+SLEEPERS = 1  # most tests wait more than they compute: one more than there are processors
 WHOLE_OUTPUT = "100000000"  # bytes; ctest would cut what passed tests print
 
 
@@ -26,7 +27,7 @@ def run_ctest(folder, label):
     report = pathlib.Path(folder, "tests.xml").resolve()
     report.unlink(missing_ok=True)
     command = ["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error",
-               "--parallel", str(os.cpu_count()), "--output-junit", report,
+               "--parallel", str(os.cpu_count() + SLEEPERS), "--output-junit", report,
                "--test-output-size-passed", WHOLE_OUTPUT, "--test-output-size-failed", WHOLE_OUTPUT]
     if label:
         command += ["--label-regex", f"^{label}$"]
