@@ -63,10 +63,6 @@ std::string Logs::filtered_log(int attempt, bool is_err) const {
 
 Result<WorkerFiles> Logs::worker(int attempt, int local_rank) const {
   if (folder_.empty()) return WorkerFiles{};
-  if (!kept_) {
-    return WorkerFiles{.error_json =
-                           fmt::format("{}/error_{}_{}.json", folder_, attempt, local_rank)};
-  }
   const std::string folder = fmt::format("{}/attempt_{}/{}", folder_, attempt, local_rank);
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
@@ -74,7 +70,12 @@ Result<WorkerFiles> Logs::worker(int attempt, int local_rank) const {
     return fail("cannot make the log folder " + folder, failed.message(),
                 "name a folder that can be written with --log-dir");
   }
-  return WorkerFiles{folder + "/stdout.log", folder + "/stderr.log", folder + "/error.json"};
+  WorkerFiles files{.error_json = folder + "/error.json", .nccl_log = folder + "/nccl.log"};
+  if (kept_) {
+    files.stdout_log = folder + "/stdout.log";
+    files.stderr_log = folder + "/stderr.log";
+  }
+  return files;
 }
 
 }  // namespace toprun::agent

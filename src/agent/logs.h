@@ -13,15 +13,15 @@ struct WorkerFiles {
   std::string stdout_log = {};
   std::string stderr_log = {};
   std::string error_json = {};
+  std::string nccl_log = {};  // for NCCL_DEBUG_FILE
 };
 
 // The folder of one agent's logs, in torchrun's layout:
 //   <log_dir>/<run id>_<8 random>/attempt_<n>/<local rank>/{stdout.log,stderr.log,error.json}
 //                                            /{filtered_stdout.log,filtered_stderr.log}
 // Each run creates its own private folder and in it one folder per attempt, so earlier files never
-// change. Without a log_dir it is a temporary folder for error files only, error_<attempt>_<local
-// rank>.json, without subfolders (each costs 0.2 ms to create and remove). The object removes the
-// temporary folder, or the keeper if the agent is killed.
+// change. Without a log_dir it is a temporary folder of the same layout for error files and NCCL's
+// lines only. The object removes the temporary folder, or the keeper if the agent is killed.
 class Logs {
  public:
   // Creates `log_dir` and its parents if missing. `environment` determines the temporary folder

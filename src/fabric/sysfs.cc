@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -35,6 +36,13 @@ std::optional<std::string> text_at(int folder, const std::string& path) {
 
 Sysfs::Sysfs(const std::filesystem::path& root) : root_(root.string()) {
   if (!root_.ends_with('/')) root_ += '/';
+}
+
+std::optional<std::uint64_t> parse_count(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 Folder::Folder(const std::string& path)

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/fd.h"
@@ -12,6 +13,9 @@
 namespace toprun::fabric {
 
 inline constexpr std::size_t max_attribute_bytes = 16u << 10;
+
+// A whole number from 0 to 2⁶⁴−1 without a sign.
+std::optional<std::uint64_t> parse_count(std::string_view text);
 
 // One folder of small files, held open: finding each by its whole path costs as much as reading it.
 class Folder {

@@ -44,6 +44,7 @@ view::AttemptRecord record_of(const run::AttemptCourse& course) {
   attempt.phases = phases_of(course.phases);
   attempt.nodes = course.nodes;
   attempt.order = course.order;
+  attempt.networks = course.networks;
   attempt.cause = cause_in(course.verdict);
   return attempt;
 }

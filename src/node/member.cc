@@ -30,6 +30,7 @@ namespace {
 // the run; after that a file system counts as one that hangs.
 constexpr std::chrono::seconds files_limit{20};
 constexpr std::chrono::seconds clearing_limit{2};
+constexpr std::chrono::seconds proof_limit{5};
 
 run::SignalMeaning meaning_of(int signal, const plan::Options& options) {
   if (asks_to_grow(signal, options)) return run::SignalMeaning::grow;
@@ -237,6 +238,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
   if (!planned) co_return std::unexpected(std::move(planned.error()));
   logs_ = std::move(planned->logs);
   plans_ = std::move(planned->workers);
+  proof_ = std::move(planned->proof);
   exits_.clear();
   if (!console_) choose_console(wanted.assignment, std::move(planned->node_log));
   planned->output.console = console_;
@@ -246,7 +248,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
                                                     exits_.push_back(exit);
                                                     push(run::WorkerEnded{exit});
                                                   },
-                                                  [this] { push(run::WorkersGone{last_words()}); },
+                                                  [this] { conclude(); },
                                               },
                                               std::move(planned->output));
   Result<void> started;
@@ -288,6 +290,21 @@ void Member::choose_console(const rendezvous::Assignment& assignment, Fd node_lo
   console_ = std::make_shared<output::CopyingConsole>(
       session_.io, console_, std::move(node_log),
       *node_log_path(session_.job.options, session_.job.place.node_name));
+}
+
+void Member::conclude() {
+  if (proof_.nccl_logs.empty()) return push(run::WorkersGone{last_words()});
+  asio::co_spawn(session_.io, conclude_with_proof(), end_of_task);
+}
+
+asio::awaitable<void> Member::conclude_with_proof() {
+  rendezvous::Gone gone = last_words();
+  std::function<fabric::NetworkUse()> work = [proof = std::move(proof_),
+                                              network = session_.network] {
+    return network_use(proof, *network);
+  };
+  gone.network = co_await session_.pool.answer<fabric::NetworkUse>(std::move(work), proof_limit);
+  push(run::WorkersGone{std::move(gone)});
 }
 
 rendezvous::Gone Member::last_words() const {

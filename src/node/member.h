@@ -10,6 +10,7 @@
 #include "agent/workers.h"
 #include "hosts/address.h"
 #include "node/inbox.h"
+#include "node/network_proof.h"
 #include "node/session.h"
 #include "node/workplan.h"
 #include "output/relay.h"
@@ -60,6 +61,9 @@ class Member {
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
   boost::asio::awaitable<Result<rendezvous::Started>> start(run::StartWorkers wanted);
+  // All workers are gone: their network is looked at where it was observed, and the root hears.
+  void conclude();
+  boost::asio::awaitable<void> conclude_with_proof();
   rendezvous::Gone last_words() const;
   run::Course course_without_root() const;
   boost::asio::awaitable<void> pass_on_the_error_file() const;
@@ -72,8 +76,9 @@ class Member {
   run::NodePart part_;
   std::shared_ptr<output::Console> console_;  // of all attempts
   std::shared_ptr<output::Relay> relay_;      // the same, where the root's terminal is meant
-  std::shared_ptr<agent::Logs> logs_;         // of all attempts
-  std::vector<agent::WorkerPlan> plans_;      // of the workers that were started last
+  NetworkProof proof_;
+  std::shared_ptr<agent::Logs> logs_;     // of all attempts
+  std::vector<agent::WorkerPlan> plans_;  // of the workers that were started last
   std::unique_ptr<agent::Workers> workers_;
   std::vector<agent::WorkerExit> exits_;  // theirs
 };

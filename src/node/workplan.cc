@@ -149,6 +149,8 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
   const auto cpus = bind_workers(job, assignment);
   if (!cpus) return std::unexpected(cpus.error());
   const std::string host = hosts::host_name();
+  const bool proves = request.network && takes_proof(job, place.environment);
+  if (proves) plan.proof.counters = fabric::read_counters(fabric::Sysfs());
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
     const auto files = logs.worker(assignment.attempt, local_rank);
@@ -167,6 +169,10 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
     worker.local_rank = local_rank;
     worker.argv = agent::with_local_rank(place.program, local_rank);
     worker.environment = agent::worker_environment(place.environment, facts);
+    if (proves && !files->nccl_log.empty()) {
+      let_nccl_write(worker.environment, files->nccl_log);
+      plan.proof.nccl_logs.push_back(files->nccl_log);
+    }
     worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
     worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
     worker.error_file = files->error_json;

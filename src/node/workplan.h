@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "fabric/settings.h"
 #include "hosts/address.h"
+#include "node/network_proof.h"
 #include "node/workplace.h"
 #include "plan/job.h"
 #include "rendezvous/messages.h"
@@ -38,6 +39,7 @@ struct WorkPlan {
   output::OutputPlan output;  // all but the console
   std::shared_ptr<agent::Logs> logs;
   Fd node_log;
+  NetworkProof proof;
 };
 
 // Each worker's command, environment, streams and files, which are open. Makes the attempt's log

@@ -70,6 +70,10 @@ constexpr std::array rows = {
              "Set NCCL's variables for this network (toprun help net env lists the names), for the "
              "one that is found, or not at all",
              "auto")),
+    ours(FlagId::unasked, "--fabric-proof", 0, "auto|on|off", "TOPRUN_FABRIC_PROOF",
+         Group::placement, put<&Options::fabric_proof, parse_fabric_proof>,
+         "Say at the end which network NCCL used, from its own lines and the adapters' counters",
+         "auto: in a job of several nodes with GPUs"),
     ours(FlagId::unasked, "--topology-required", 0, "", "TOPRUN_TOPOLOGY_REQUIRED",
          Group::placement, put<&Options::topology_required, parse_switch>,
          "Fail unless the place of every node is known"),

@@ -77,6 +77,13 @@ Result<std::string> parse_fabric(const Given& given) {
                      : fmt::format("it is one of {}", join(names, ", ")));
 }
 
+Result<plan::FabricProof> parse_fabric_proof(const Given& given) {
+  if (given.value == "auto") return plan::FabricProof::automatic;
+  if (given.value == "on") return plan::FabricProof::on;
+  if (given.value == "off") return plan::FabricProof::off;
+  return usage(given.label(), "must be auto, on or off", {});
+}
+
 Result<void> set_topology(RunDraft& draft, const Flag&, const Given& given) {
   const std::string path = topology::topology_file(given.value).path;
   const bool is_pipe = path == "-" || path.starts_with("/dev/");

@@ -88,6 +88,7 @@ Result<int> number(const Given& given) {
 Result<std::string> as_it_is(const Given& given);
 Result<std::string> not_empty(const Given& given);
 Result<std::string> parse_fabric(const Given& given);
+Result<plan::FabricProof> parse_fabric_proof(const Given& given);
 Result<bool> off_switch(const Given& given);
 // One of the words in the form of its value.
 Result<std::string> one_of(const Flag& flag, const Given& given);

@@ -29,6 +29,9 @@ struct Setting {
 // How the program is started: `python -u SCRIPT`, `python -u -m MODULE` or the program itself.
 enum class Program { script, module, executable };
 
+// Whether NCCL's own lines are kept and read for what network the workers used; automatic: where
+// there are GPUs.
+enum class FabricProof { automatic, on, off };
 enum class Order { automatic, topology, name, scheduler, given, file };
 
 // A set of a worker's streams, for log files or doubling: a bit set, stdout = 1, stderr = 2.
@@ -112,8 +115,9 @@ struct Options {
   std::string topology = "auto";  // auto, slurm, gcp … or a file
   bool topology_required = false;
   std::string fabric = "auto";  // auto, off or one of fabric::profiles()
-  std::size_t segment = 1;      // this many consecutive nodes stay in one domain if possible
-  bool stable = false;          // a restart moves as few nodes as possible
+  FabricProof fabric_proof = FabricProof::automatic;
+  std::size_t segment = 1;  // this many consecutive nodes stay in one domain if possible
+  bool stable = false;      // a restart moves as few nodes as possible
   std::optional<placement::Plan> plan;  // --parallel
 
   Activation activation;          // --modules, --conda, --venv, -e

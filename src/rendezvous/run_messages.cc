@@ -73,13 +73,35 @@ void read_from(const json& object, agent::WorkerExit& exit) {
   object.get_to(exit);
 }
 
+json json_of(const fabric::NetworkUse& use) {
+  return {{"networks", use.networks},
+          {"ranks", use.ranks},
+          {"gpu_direct", use.gpu_direct},
+          {"troubles", use.troubles}};
+}
+
+fabric::NetworkUse network_in(const json& object) {
+  fabric::NetworkUse use;
+  object.at("networks").get_to(use.networks);
+  use.ranks = static_cast<int>(whole_number(object, "ranks", 0, most_slots));
+  use.gpu_direct = static_cast<int>(whole_number(object, "gpu_direct", 0, most_slots));
+  object.at("troubles").get_to(use.troubles);
+  if (use.troubles.size() > fabric::max_troubles) throw OutOfRange("troubles");
+  if (use.networks.size() > fabric::max_networks) throw OutOfRange("networks");
+  return use;
+}
+
 void write(json& object, const Gone& gone) {
   if (gone.first_connect_age) object["first_connect_age_ms"] = gone.first_connect_age->count();
   if (gone.last_connect_age) object["last_connect_age_ms"] = gone.last_connect_age->count();
+  if (gone.network) object["network"] = json_of(*gone.network);
 }
 void read_from(const json& object, Gone& gone) {
   gone.first_connect_age = age_in(object, "first_connect_age_ms");
   gone.last_connect_age = age_in(object, "last_connect_age_ms");
+  if (const auto network = object.find("network"); network != object.end()) {
+    gone.network = network_in(*network);
+  }
 }
 
 void write(json& object, const Orphaned& orphaned) {

@@ -11,6 +11,7 @@
 
 #include "agent/exit.h"
 #include "base/error.h"
+#include "fabric/proof.h"
 #include "rendezvous/messages.h"
 
 namespace toprun::rendezvous {
@@ -33,6 +34,7 @@ struct Started {
 struct Gone {
   std::optional<std::chrono::milliseconds> first_connect_age;
   std::optional<std::chrono::milliseconds> last_connect_age;
+  std::optional<fabric::NetworkUse> network;  // if its workers' NCCL was observed
 };
 
 // member → root: this agent cannot continue, because no process would clean up after it.

@@ -281,6 +281,7 @@ void Coordinator::gone(Node& node, const Gone& gone) {
   Phases& phases = course_now().phases;
   if (gone.first_connect_age) phases.first_connect = now_.steady - *gone.first_connect_age;
   if (gone.last_connect_age) phases.last_connect = now_.steady - *gone.last_connect_age;
+  if (gone.network) course_now().networks.emplace_back(node.join.host, *gone.network);
   node.state = NodeState::gone;
   attempt_.conductor->gone(*node.part);
 }

@@ -284,6 +284,7 @@ void Coordinator::end_attempt(Verdict verdict) {
   ended.ended = now_.wall;
   // The exits have been reported; keeping them would fill the memory of a job that restarts often.
   if (course_.attempts.size() > 1) (course_.attempts.end() - 2)->verdict.exits = {};
+  for (std::string& line : fabric::network_lines(ended.networks)) tell_user(std::move(line));
   const Restarts::Next next = restarts_.after(ended.verdict, lifetime());
   course_.restarts = restarts_.count();
   interruption_.reset();

@@ -23,6 +23,7 @@ struct AttemptCourse {
   Phases phases;
   std::vector<view::NodeRecord> nodes;  // by group rank; empty if no order was computed
   std::optional<view::OrderRecord> order;
+  std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' NCCL was observed
   Verdict verdict;
 };
 

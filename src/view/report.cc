@@ -68,6 +68,18 @@ json order_json(const OrderRecord& order) {
       {"notes", order.notes},      {"verified", order.verified}};
 }
 
+json networks_json(const std::vector<fabric::NetworkByHost>& networks) {
+  json all = json::array();
+  for (const auto& [host, use] : networks) {
+    all.push_back({{"node", host},
+                   {"networks", use.networks},
+                   {"ranks", use.ranks},
+                   {"gpu_direct", use.gpu_direct},
+                   {"troubles", use.troubles}});
+  }
+  return all;
+}
+
 json attempt_json(const AttemptRecord& attempt) {
   json nodes = json::array();
   for (const NodeRecord& node : attempt.nodes) {
@@ -90,6 +102,7 @@ json attempt_json(const AttemptRecord& attempt) {
             {"last_connect", milliseconds_json(phases.last_connect)}}},
           {"nodes", std::move(nodes)},
           {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
+          {"network", networks_json(attempt.networks)},
           {"cause", attempt.cause ? cause_json(*attempt.cause) : json(nullptr)}};
 }
 

@@ -10,6 +10,7 @@
 #include "agent/exit.h"
 #include "base/clock.h"
 #include "base/look.h"
+#include "fabric/proof.h"
 
 namespace toprun::view {
 
@@ -93,7 +94,9 @@ struct AttemptRecord {
   Phases phases;
   std::vector<NodeRecord> nodes;     // by group rank; empty before they are assigned
   std::optional<OrderRecord> order;  // unset before they are assigned
-  std::optional<Cause> cause;        // unset on success
+  std::vector<fabric::NetworkByHost> networks =
+      {};                      // of the nodes whose workers' NCCL was observed
+  std::optional<Cause> cause;  // unset on success
 };
 
 struct RunRecord {

@@ -1,0 +1,78 @@
+#include "fabric/counters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "fabric/devices.h"
+
+namespace toprun::fabric {
+namespace {
+
+constexpr std::uint64_t bytes_per_unit = 4;  // port_xmit_data counts words of four octets
+// Below counters/ or hw_counters/ of a port. Those that only tell of congestion are left out.
+constexpr std::array<const char*, 9> error_counters = {"counters/symbol_error",
+                                                       "counters/link_error_recovery",
+                                                       "counters/link_downed",
+                                                       "counters/port_rcv_errors",
+                                                       "counters/port_xmit_discards",
+                                                       "counters/local_link_integrity_errors",
+                                                       "hw_counters/local_ack_timeout_err",
+                                                       "hw_counters/packet_seq_err",
+                                                       "hw_counters/rx_icrc_encapsulated"};
+
+std::uint64_t count_in(const Folder& port, const std::string& name) {
+  const auto text = port.text(name);
+  const auto value = text ? parse_count(*text) : std::nullopt;
+  return value.value_or(0);
+}
+
+PortCounters read_port(const Sysfs& sysfs, const std::string& device, const std::string& number) {
+  const Folder port = sysfs.folder("sys/class/infiniband/" + device + "/ports/" + number);
+  PortCounters counters;
+  counters.name = device + ":" + number;
+  counters.sent_bytes = bytes_per_unit * count_in(port, "counters/port_xmit_data");
+  counters.received_bytes = bytes_per_unit * count_in(port, "counters/port_rcv_data");
+  for (const std::string path : error_counters) {
+    const auto text = port.text(path);
+    const auto value = text ? parse_count(*text) : std::nullopt;
+    if (value) counters.errors[path.substr(path.find('/') + 1)] = *value;
+  }
+  return counters;
+}
+
+}  // namespace
+
+std::vector<PortCounters> read_counters(const Sysfs& sysfs) {
+  std::vector<PortCounters> counters;
+  for (const std::string& device : sysfs.names("sys/class/infiniband")) {
+    for (const std::string& port : sysfs.names("sys/class/infiniband/" + device + "/ports")) {
+      if (counters.size() == max_devices * max_ports) return counters;
+      counters.push_back(read_port(sysfs, device, port));
+    }
+  }
+  return counters;
+}
+
+std::vector<PortCounters> growth(std::span<const PortCounters> before,
+                                 std::span<const PortCounters> after) {
+  const auto grown = [](std::uint64_t from, std::uint64_t to) { return to < from ? 0 : to - from; };
+  std::vector<PortCounters> all;
+  for (const PortCounters& now : after) {
+    const auto then = std::ranges::find(before, now.name, &PortCounters::name);
+    if (then == before.end()) continue;
+    PortCounters change{now.name,
+                        grown(then->sent_bytes, now.sent_bytes),
+                        grown(then->received_bytes, now.received_bytes),
+                        {}};
+    for (const auto& [name, value] : now.errors) {
+      const auto earlier = then->errors.find(name);
+      if (earlier != then->errors.end()) change.errors[name] = grown(earlier->second, value);
+    }
+    all.push_back(std::move(change));
+  }
+  return all;
+}
+
+}  // namespace toprun::fabric
