@@ -15,16 +15,14 @@ class Environment {
   Environment(std::initializer_list<std::pair<const std::string, std::string>> variables)
       : variables_(variables) {}
 
-  // Entries without "=" are left out; of a name given twice the first counts, as for getenv.
+  // Skips entries without "="; if a name occurs twice, the first counts, as for getenv.
   static Environment from(const char* const* envp);
 
   bool has(std::string_view name) const { return variables_.contains(name); }
   std::optional<std::string> get(std::string_view name) const;
   // The value if the variable is set and not empty.
   std::optional<std::string> non_empty(std::string_view name) const;
-  void set(std::string name, std::string value) {
-    variables_[std::move(name)] = std::move(value);
-  }
+  void set(std::string name, std::string value) { variables_[std::move(name)] = std::move(value); }
   void unset(std::string_view name);
 
   const std::map<std::string, std::string, std::less<>>& variables() const { return variables_; }

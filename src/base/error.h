@@ -12,7 +12,7 @@ namespace toprun {
 inline constexpr int exit_failure = 1;  // toprun's own failure: join time-out, node lost, refused …
 inline constexpr int exit_usage = 2;    // the command line or a file it names is wrong
 inline constexpr int exit_preempted =
-    75;  // the engine took the nodes away: it may be started again
+    75;  // the engine took the nodes away; the job may be started again
 
 // What a user reads when something fails. All parts are whole phrases in the user's words, without
 // a trailing full stop; `why` and `fix` may be empty.

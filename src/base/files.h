@@ -16,17 +16,17 @@ inline constexpr std::size_t default_file_limit_bytes = 64u << 20;
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t limit_bytes = default_file_limit_bytes);
 
-// As read_file(), for a path that somebody else may have made: a link, a device or a pipe is an
-// error, and opening never waits.
+// As read_file(), for a path that another user may have created: links, devices and pipes are
+// errors, and opening never blocks.
 Result<std::string> read_plain_file(const std::filesystem::path& path,
                                     std::size_t limit_bytes = default_file_limit_bytes);
 
-// As read_file(), for what is open already and was looked at; `path` names it in errors.
+// As read_file(), for a file that is open already and was checked; `path` names it in errors.
 Result<std::string> read_open_file(const Fd& file, const std::filesystem::path& path,
                                    std::size_t limit_bytes);
 
-// Gives the file this content in one step, so that a reader sees the old or the new one, whole. A
-// link stays and its target is replaced. Error: nothing was changed.
+// Replaces the file's content atomically: a reader sees either the old or the new content. A link
+// stays and its target is replaced. Error: nothing was changed.
 Result<void> replace_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace toprun

@@ -9,11 +9,11 @@
 
 namespace toprun {
 
-// JSON as a text that grows: a document tree of 10,000 nodes costs more to build than to order
-// them. Nobody checks that brackets and commas are in place but the reader of the result.
+// Writes JSON as text: building a document tree of 10,000 nodes takes longer than ordering them.
+// The caller is responsible for brackets and commas.
 class JsonWriter {
  public:
-  // A string; what is no UTF-8 in it becomes U+FFFD, because names in files may be anything.
+  // A string. Bytes that are not UTF-8 become U+FFFD, because names in files may be anything.
   JsonWriter& text(std::string_view text);
   JsonWriter& optional(const std::optional<std::string>& value) {
     return value ? text(*value) : raw("null");

@@ -8,33 +8,33 @@
 
 namespace toprun {
 
-// How text is shown where a descriptor leads. Colours and shortened lines are for terminals: files
-// and pipes get all of it.
+// How to show text on a descriptor. Only terminals get colours and shortened lines; files and pipes
+// get the whole text.
 struct Look {
   bool colour = false;
   std::size_t columns = 0;  // longer lines are shortened; 0: none is
 };
 
-// Whether the user lets a terminal show colours: NO_COLOR is unset or empty (no-color.org) and TERM
+// Whether the user allows colours on a terminal: NO_COLOR is unset or empty (no-color.org) and TERM
 // is not "dumb".
 bool wants_colours(const Environment& environment);
 
-// Set for an agent whose stderr a toprun elsewhere passes on to a terminal that shows colours.
+// The variable that marks an agent whose stderr another toprun forwards to a colour terminal.
 inline constexpr std::string_view colours_variable = "TOPRUN_COLOURS";
 
 Look look_of(int fd, const Environment& environment);
-// Of stderr, wherever it is shown in the end.
+// The look of stderr, also if another toprun forwards it.
 Look look_of_stderr(const Environment& environment);
 
-// Colours of the meaning, not of the thing: what they mean is also said in words.
+// Colours stand for meanings; the text says the same in words.
 enum class Colour { good, waiting, bad, faint };
 std::string coloured(std::string_view text, Colour colour, const Look& look);
 
-// Columns that UTF-8 text takes, counting code points: enough for what programs print.
+// The width of UTF-8 text in columns, counted in code points: good enough for program output.
 std::size_t columns_of(std::string_view text);
 
-// The text in at most so many columns (0: as it is): of a longer one the beginning and the end,
-// which in an error message are what happened and why, with "…" in between.
+// The text in at most `columns` columns (0: unchanged). A longer text keeps its beginning and its
+// end, which in an error message say what happened and why, with "…" in between.
 std::string both_ends(std::string_view text, std::size_t columns);
 
 }  // namespace toprun

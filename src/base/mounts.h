@@ -21,7 +21,7 @@ std::vector<Mount> parse_mounts(std::string_view mountinfo);
 // The mount that holds an absolute path without links; the last one of several on one point.
 const Mount* mount_of(const std::vector<Mount>& mounts, std::string_view path);
 
-// Whether other hosts see the same files. Unset: the type's name does not tell.
+// Whether other hosts see the same files. Unset if the type does not show it.
 std::optional<bool> is_shared(std::string_view type);
 
 }  // namespace toprun

@@ -10,9 +10,9 @@
 
 namespace toprun {
 
-// Where names stand in a list that somebody else keeps: an open hash table of positions, at most
-// half full. For lists of 100,000 names, where the nodes of a std::unordered_map cost more than the
-// work that they are for. `name_at(i)` gives the list's name at position i, < 2³²−1.
+// Finds names in a list that the caller owns: an open hash table of positions, at most half full.
+// Made for lists of 100,000 names, for which the nodes of a std::unordered_map would cost more time
+// than the rest of the work. `name_at(i)` gives the list's name at position i, < 2³²−1.
 class NameIndex {
  public:
   void expect(std::size_t names) {
@@ -27,8 +27,7 @@ class NameIndex {
     return slot.position == 0 ? std::nullopt : std::optional<std::size_t>(slot.position - 1);
   }
 
-  // Notes that the name stands at `position`, unless it is known already: then the known position
-  // and false.
+  // Records the name's `position`. If the name is known already: its known position and false.
   template <class NameAt>
   std::pair<std::size_t, bool> add(std::string_view name, std::size_t position,
                                    const NameAt& name_at) {
@@ -51,7 +50,7 @@ class NameIndex {
     return static_cast<std::uint32_t>(std::hash<std::string_view>()(name));
   }
 
-  // Of the name's slot, or of the free one where it belongs.
+  // The index of the name's slot, or of the free slot for it.
   template <class NameAt>
   std::size_t slot_of(std::string_view name, std::uint32_t hash, const NameAt& name_at) const {
     const std::size_t mask = slots_.size() - 1;

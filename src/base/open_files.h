@@ -4,11 +4,10 @@
 
 namespace toprun {
 
-// What to do where no more can be opened (EMFILE).
+// Advice for EMFILE, the error of a process at its limit of open files.
 inline constexpr const char* more_open_files = "raise the limit on open files (ulimit -n)";
 
-// Raises this process's limit of open files to what the administrator allows, whatever the shell
-// that it came from had; returns it.
+// Raises this process's soft limit of open files to the hard limit and returns it.
 std::size_t raise_open_files();
 
 }  // namespace toprun

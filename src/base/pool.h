@@ -17,31 +17,31 @@
 
 namespace toprun {
 
-// A few threads for what may block (files, DNS, programs), so that the event loop never does.
+// A few threads for blocking work (files, DNS, programs), so that the event loop never blocks.
 //
-// `work` runs on one of them and must own whatever it touches: it may still be stuck in the kernel
-// when the pool, and with it the run, is gone. Its answer comes back on the io_context's thread,
-// which is the only one that may call the pool. An exception in `work` ends the process.
-// Where the system gives no thread, `work` runs on the io_context's after all.
+// `work` runs on one of them and must own everything it uses: it may still be stuck in the kernel
+// after the pool and the run are gone. The pool delivers its answer on the io_context's thread, the
+// only thread that may call the pool. An exception in `work` ends the process. If the system gives
+// no thread, `work` runs on the io_context's thread.
 class Pool {
  public:
   struct Limits {
-    std::size_t threads = 4;    // started as they are needed; one that hangs is one fewer
-    std::size_t waiting = 256;  // beyond those that are at work
+    std::size_t threads = 4;    // started on demand; a thread that hangs is not replaced
+    std::size_t waiting = 256;  // tasks in the queue
   };
 
   // The io_context must outlive the pool.
   explicit Pool(boost::asio::io_context& io);
   Pool(boost::asio::io_context& io, Limits limits);
-  // No more answers. What has not begun never does; what has is abandoned and holds nobody up.
+  // Delivers no more answers. Queued work is dropped; running work is abandoned and delays nobody.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   boost::asio::io_context& io() const { return io_; }
 
-  // Calls `work` on a thread, then `done` with its answer. False if too many wait already: neither
-  // is called then.
+  // Calls `work` on a thread, then `done` with its answer. False if the queue is full: then it
+  // calls neither.
   template <class T>
   bool run(std::function<T()> work, std::function<void(T)> done) {
     return put(
@@ -49,8 +49,8 @@ class Pool {
         [done = std::move(done)](void* answer) { done(std::move(*static_cast<T*>(answer))); });
   }
 
-  // The answer of `work`; none if it is not there after `limit`, or too many wait already. `work`
-  // has to be a named object: g++ 12 destroys temporaries in a co_await twice.
+  // The answer of `work`, or nothing if it takes longer than `limit` or the queue is full. `work`
+  // must be a named object: g++ 12 destroys temporaries in a co_await twice.
   template <class T>
   boost::asio::awaitable<std::optional<T>> answer(std::function<T()> work,
                                                   std::chrono::milliseconds limit) {
@@ -79,7 +79,7 @@ class Pool {
   std::shared_ptr<Shared> shared_;  // with the threads
   std::map<std::uint64_t, Done> awaited_;
   std::uint64_t last_number_ = 0;
-  // While a thread is all that is at work, the io_context must not run out of it.
+  // Keeps the io_context running while only a thread is working.
   std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> guard_;
 };
 

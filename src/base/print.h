@@ -6,14 +6,14 @@
 
 namespace toprun {
 
-// Text for people to stdout, made harmless to a terminal (printable_lines() of base/utf8.h).
-// Returns the exit code: 0, or 1 after saying why it could not be written.
+// Prints text for people to stdout, made harmless to a terminal (printable_lines() of base/utf8.h).
+// Returns the exit code: 0, or 1 after a line on stderr about why it could not be written.
 int print(std::string_view text);
 
-// What programs read, and what ranks have printed, byte for byte.
+// As print(), byte for byte: for programs, and for the output of ranks.
 int print_bytes(std::string_view bytes);
 
-// Says on stderr, in one line, why the command ends here; returns its exit code.
+// Prints the error on stderr in one line and returns its exit code.
 int give_up(const Error& error);
 
 }  // namespace toprun

@@ -6,8 +6,8 @@
 
 namespace toprun {
 
-// A thread that gets no signals: they are the event loop's. None where the system gives none
-// (ulimit -u, -v).
+// Starts a thread with all signals blocked: the event loop handles them. Nothing if the system
+// gives no thread (ulimit -u, -v).
 std::optional<std::thread> quiet_thread(std::function<void()> body);
 
 }  // namespace toprun

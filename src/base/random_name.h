@@ -5,7 +5,7 @@
 
 namespace toprun {
 
-// Letters and digits that nobody can guess, for the names of files and folders.
+// Random letters and digits that cannot be guessed, for the names of files and folders.
 std::string random_name(std::size_t letters = 8);
 
 }  // namespace toprun

@@ -5,8 +5,8 @@
 
 namespace toprun {
 
-// An optional value that most objects of its kind lack: two pointers where it is missing, however
-// large it is. Copies share the value, which cannot be changed.
+// An optional value that most objects lack: it takes two pointers, whatever the size of the value.
+// Copies share the value, which is immutable.
 template <class T>
 class Rare {
  public:

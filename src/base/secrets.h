@@ -4,7 +4,7 @@
 
 namespace toprun {
 
-// Whether a variable's value is not to be shown: WANDB_API_KEY, HF_TOKEN, a proxy's
+// Whether a variable's value must not be shown: WANDB_API_KEY, HF_TOKEN, a proxy's
 // user:password@host.
 bool holds_a_secret(std::string_view name, std::string_view value);
 

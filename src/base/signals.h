@@ -6,8 +6,8 @@
 
 namespace toprun {
 
-// The number of a signal by its name as signal(7) has it, with or without SIG, in either case; of
-// the real-time signals RTMIN and RTMAX.
+// The number of the signal with this name of signal(7), with or without SIG, in either case. Of the
+// real-time signals it knows RTMIN and RTMAX.
 std::optional<int> parse_signal(std::string_view name);
 
 // "SIGTERM"; "signal 40" for one without a name.

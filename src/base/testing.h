@@ -7,7 +7,7 @@
 
 namespace toprun {
 
-// An empty folder that goes away with the test.
+// An empty folder that the test removes at its end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -25,7 +25,7 @@ std::optional<double> parse_double(std::string_view text);
 // tie. A strict weak order; equal only for equal texts.
 bool natural_less(std::string_view a, std::string_view b);
 
-// The candidate nearest to `word` by edit distance, if one is near enough to be a slip of the hand.
+// The candidate nearest to `word` by edit distance, if it is near enough for a typing error.
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string> candidates);
 

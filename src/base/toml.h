@@ -1,10 +1,9 @@
 #pragma once
 
-// toml++ 3.3 without two of its promises to the compiler, which texts that anybody may write break:
-// assertions (`[.a]` trips one, behind which the parser would go on to say what is wrong), and the
-// branches marked as unreachable in its tables of Unicode, which a letter such as ü reaches outside of
-// quotes; none of their characters is what the table is asked for. Included everywhere in place of the
-// library's own header, because its functions are inline.
+// toml++ 3.3 without two assumptions that malformed files violate: assertions (`[.a]` fails one,
+// and without it the parser reports the error), and branches of its Unicode tables that are marked
+// as unreachable although a letter such as ü outside of quotes reaches them. All files include this
+// in place of the library's own header, because its functions are inline.
 #include <toml++/impl/preprocessor.h>
 
 #undef TOML_ASSERT

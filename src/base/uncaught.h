@@ -4,13 +4,13 @@
 
 namespace toprun {
 
-// From now on an exception that nobody catches, on whatever thread, ends the process with one line
-// and exit_failure: a constructor of a library or of std::thread has no other way to say that the
-// system gave it nothing. Child processes that are forked inherit this. Call it first in main().
+// From now on an uncaught exception on any thread ends the process with one line and exit_failure:
+// constructors of libraries and of std::thread can report missing resources only by exceptions.
+// Forked children inherit this. Call it first in main().
 void explain_uncaught_exceptions();
 
-// How a coroutine ends that nobody waits for: an exception in it is nobody's to catch, and must not
-// end it without a word.
+// The completion handler of detached coroutines: nothing can catch their exceptions, which must not
+// end them silently.
 inline void end_of_task(const std::exception_ptr& error) {
   if (error) std::rethrow_exception(error);
 }

@@ -5,7 +5,7 @@
 
 namespace toprun {
 
-// One character of a text that may hold anything.
+// One character of a text with arbitrary bytes.
 struct Character {
   std::string_view bytes;  // one byte where they are no UTF-8
   char32_t code = 0;
@@ -15,9 +15,8 @@ struct Character {
 // The first character of a text that is not empty (RFC 3629).
 Character first_character(std::string_view text);
 
-// Whether it can stand in a line that somebody else's text is part of: it controls no terminal (C0,
-// C1), ends no line, and does not turn the direction of what follows. (Unicode Standard, 23.1 and
-// annex 9.)
+// Whether the character is harmless inside a line: it controls no terminal (C0, C1), ends no line,
+// and does not change the direction of the text that follows. (Unicode Standard, 23.1 and annex 9.)
 bool is_harmless(const Character& character);
 
 // As printable() of base/text.h, for whole lines: line ends, tabs and colours (ECMA-48's SGR) stay.

@@ -6,8 +6,8 @@
 
 namespace toprun {
 
-// Who writes toprun's own lines in a process whose event loop must not wait for a terminal or a
-// disk. Both calls may come from any thread, flush() also from one that dies.
+// Writes toprun's own lines in a process whose event loop must not block on a terminal or a disk.
+// Any thread may make both calls, flush() also a thread that is ending the process.
 class Voice {
  public:
   virtual ~Voice() = default;
@@ -16,16 +16,16 @@ class Voice {
   virtual bool flush(std::chrono::milliseconds limit) = 0;
 };
 
-// What say() and say_block() are given from now on is written by `voice`; null: by themselves.
+// From now on `voice` writes the lines of say() and say_block(); null: they write them themselves.
 void say_through(std::shared_ptr<Voice> voice);
 
-// What an ending process waits for a terminal or a disk that takes nothing.
+// The time that an ending process waits for a terminal or a disk that accepts nothing.
 inline constexpr std::chrono::milliseconds last_words_limit{2'000};
 
-// Waits until all that was said is written; false: it is not within last_words_limit.
+// Waits until all lines are written; false if that takes longer than last_words_limit.
 bool flush_said();
 
-// Ends the process at once, but for flush_said(), which _exit() alone would leave out.
+// Calls flush_said(), then ends the process at once by _exit().
 [[noreturn]] void leave(int exit_code);
 
 }  // namespace toprun

@@ -28,7 +28,7 @@ class Address {
   bool is_loopback() const;
   bool is_link_local() const;
   sockaddr_storage with_port(int port) const;
-  socklen_t length() const;  // of what with_port gives
+  socklen_t length() const;  // of with_port()'s result
   auto operator<=>(const Address&) const = default;
 
  private:
@@ -42,7 +42,7 @@ struct LocalAddress {
   Address address;
   std::string interface;
 };
-// Every address of an interface that is up, loopback ones included.
+// All addresses of interfaces that are up, including loopback addresses.
 Result<std::vector<LocalAddress>> local_addresses();
 
 // gethostname(2).
@@ -59,14 +59,14 @@ enum class Reach : std::uint8_t {
   this_host,  // loopback()
 };
 
-// A listening TCP socket, close-on-exec, non-blocking, backlog as large as the kernel allows. Port
-// 0: the kernel chooses. A port that any other socket listens on, on an address that it would share
-// with this one, is an error.
+// A listening TCP socket, close-on-exec, non-blocking, with the largest backlog that the kernel
+// allows. Port 0: the kernel chooses. Error: another socket listens on the port on one of the same
+// addresses.
 Result<Fd> listen_on(int port, Reach reach = Reach::everybody);
 // The port that a socket is bound to; 0 if it is not bound.
 int port_of(const Fd& socket);
-// Which program listens on the port in this network namespace, as "python3 (pid 4711)", as far as
-// /proc tells us: another user's process does not show its descriptors.
+// The program that listens on the port in this network namespace, as "python3 (pid 4711)". Unset if
+// /proc does not show it: the descriptors of other users' processes are hidden.
 std::optional<std::string> holder_of_port(int port);
 
 }  // namespace toprun::hosts

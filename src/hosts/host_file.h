@@ -14,7 +14,7 @@ inline constexpr std::size_t max_host_line_bytes = 4096;
 inline constexpr std::size_t max_named_hosts = 4096;  // each costs the launcher three descriptors
 inline constexpr int max_host_slots = 100'000;
 
-// A host that the user named, and how to log in to it.
+// A host that the user named, and its login.
 struct NamedHost {
   std::string name;
   std::string login;  // "user@name", or as the name
@@ -23,16 +23,16 @@ struct NamedHost {
 
 struct NamedHosts {
   std::vector<NamedHost> hosts;    // each once, in the order given
-  std::vector<std::string> notes;  // one line each on words that were passed over
+  std::vector<std::string> notes;  // one line for each ignored word
 };
 
-// --hosts: Slurm's host lists, each with `:N` behind it where its hosts are to run N processes, as
-// in "a,b[3-9]:4,user@c". An IPv6 address (more than one colon) takes no number.
+// --hosts: Slurm's host lists, each optionally followed by `:N` if its hosts run N processes, as in
+// "a,b[3-9]:4,user@c". An IPv6 address (more than one colon) takes no number.
 Result<std::vector<NamedHost>> parse_hosts(std::string_view text, std::string_view source);
 
 // --hostfile, by line: Open MPI's "host slots=N max_slots=M" (mpirun(1)), DeepSpeed's "host
 // slots=N", "host:N", or only a host; host lists and user@ in each, "#" begins a comment. Words
-// that are none of this are noted. Errors name file:line.
+// that are none of these are noted. Errors name file:line.
 Result<NamedHosts> parse_host_file(std::string_view text, std::string_view path);
 
 }  // namespace toprun::hosts

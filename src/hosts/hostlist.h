@@ -10,14 +10,14 @@
 
 namespace toprun::hosts {
 
-// In one expanded list or one file. The largest machines have 10,000 hosts, the largest ever built
-// 158,976; and a few bytes such as "n[0-999]x[0-999]" must not cost seconds.
+// Of one expanded list or one file. Large machines have 10,000 hosts, the largest ever built had
+// 158,976; a few bytes such as "n[0-999]x[0-999]" must not cost seconds.
 inline constexpr std::size_t max_hosts = 262'144;
 inline constexpr std::size_t max_name_bytes = 255;  // of one host name, as in DNS
 
-// What is wrong with a list and where.
+// An error in a list, and its position.
 struct ListFault {
-  std::size_t column = 1;  // of the first character that cannot stand, from 1
+  std::size_t column = 1;  // of the first wrong character, from 1
   std::string why;
   std::string fix;
 };
@@ -26,12 +26,12 @@ struct ListFault {
 // by commas, blanks or newlines; an item is text with any number of bracketed lists of numbers and
 // ranges, as in "a[01-03,7]b[1-2],c". A range is padded to the width of its first number. Of
 // several brackets the last varies fastest, then the first, the second …, as Slurm's own expansion
-// does. Order and duplicates are kept; an empty list has no hosts. At most `limit` hosts: what is
-// too large is refused before anything is allocated for it.
+// does. Order and duplicates are kept; an empty list has no hosts. At most `limit` hosts: a larger
+// list is refused before memory is allocated for it.
 std::expected<std::vector<std::string>, ListFault> parse_hostlist(std::string_view text,
                                                                   std::size_t limit = max_hosts);
 
-// The same for a list that stands alone; the error (exit_usage) quotes it and names the column.
+// The same, with an error (exit_usage) that quotes the list and names the column.
 Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 
 // A short list for these hosts in this order, for messages: "n[0-3,7],login". Neighbours that

@@ -4,9 +4,8 @@
 
 namespace toprun::process {
 
-// The linker's digest of this very program (ELF's note NT_GNU_BUILD_ID, which Flags.cmake asks
-// for), as 40 hex digits: no other program has it, and it costs nothing to read. Empty: the note is
-// gone.
+// The linker's digest of this program (the ELF note NT_GNU_BUILD_ID, requested in Flags.cmake) as
+// 40 hex digits, unique to this build and cheap to read. Empty if the note was stripped.
 std::string build_id();
 
 }  // namespace toprun::process

@@ -14,46 +14,46 @@
 
 namespace toprun::process {
 
-// argv or envp as exec takes it: a pointer to each of the words, which must stay, and a null.
+// argv or envp for exec: pointers to the words, which must outlive it, and a null.
 std::vector<char*> exec_pointers(const std::vector<std::string>& words);
 
 struct Start {
-  int in = -1;  // -1: as ours
+  int in = -1;  // -1: inherited
   int out = -1;
   int err = -1;
-  // Which signals begin with their default there, and whether none is blocked.
+  // Signals that start with their default action, and whether all signals are unblocked.
   enum class Signals { as_ours, terminals_default, all_default } signals = Signals::as_ours;
   bool own_group = false;
 };
 
-// The signals that a terminal sends to all processes in its foreground.
+// The signals that a terminal sends to its foreground process group.
 std::initializer_list<int> terminal_signals();
 
-// Starts a program, a path, as a command: await_end() has to be called once. Any thread may.
+// Starts the program at a path; the caller must call await_end() once. Any thread may call it.
 Result<pid_t> start(const std::string& program, const std::vector<std::string>& argv,
                     const Environment& environment, const Start& how);
 
 // Waits for the command's end and gives its status, as waitpid(2) has it.
 int await_end(pid_t pid);
 
-// Sends the signal to the command's process group unless it was reaped: its number may be another's
-// then.
+// Sends the signal to the command's process group unless the command was reaped: then another
+// process may have its number.
 void signal_command(pid_t pid, int signal);
 
-// Reaps one child that has ended, for whoever reaps all: a command's status is kept for
-// await_end(). Its pid; 0 if none has ended, -1 if there are none.
+// Reaps one ended child, for callers that reap all children; it keeps the status of commands for
+// await_end(). Returns the pid; 0 if no child has ended, -1 if there are no children.
 pid_t reap_any(int& status);
 
 // 128+n if signal n ended it, as shells have it.
 int exit_code(int status);
 
-// Ends this process too where SIGTERM, SIGINT or SIGHUP ended a command: whoever sent it (scancel,
-// a user) meant both, and our own signal may still be under way.
+// If SIGTERM, SIGINT or SIGHUP ended a command, ends this process too: the sender (scancel, a user)
+// meant both, and our own signal may still be on its way.
 void end_as_told(int exit_code);
 
-// kill(2) for one process or for the group of one leader. False: not sent, errno says why. Ids that
-// kill(2) takes for several groups or for every process (0, -1, and group 1) are refused, so that
-// an id that was reset after its process was reaped reaches nobody. The only calls of kill(2).
+// kill(2) for one process or one process group. False: not sent, errno says why. They refuse ids
+// that mean several groups or every process to kill(2) (0, -1, and group 1), so that an id that was
+// reset after its process was reaped signals nothing. All signals are sent by these two functions.
 bool signal_process(pid_t pid, int signal);
 bool signal_group(pid_t leader, int signal);
 
@@ -62,7 +62,8 @@ struct Pipe {
 };
 Result<Pipe> make_pipe();
 
-// Reads to the end; each line is given without its end, one above `most_bytes` in parts.
+// Reads until the end and passes on each line without its line end; a line longer than `most_bytes`
+// comes in parts.
 void read_lines(int fd, std::size_t most_bytes,
                 const std::function<void(std::string_view line)>& on_line);
 

@@ -19,14 +19,14 @@ struct Finished {
   std::string err;
 };
 
-// Runs a command to its end. The program is looked up in the environment's PATH, `input` is its
-// whole stdin, it gets a process group of its own and is killed with it after `timeout`. Blocks;
-// any thread may call it. Error: not found, time-out, too much output.
+// Runs a command to its end, in a process group of its own that is killed after `timeout`. The
+// environment's PATH finds the program; `input` is its whole stdin. Blocks; any thread may call it.
+// Error: not found, time-out, too much output.
 Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
                      std::chrono::milliseconds timeout, std::string_view input = {});
 
-// What a command wrote to stdout. Error as above, and where its code is not 0, with the first line
-// of stderr as the reason.
+// A command's stdout. Error: as above, or an exit code other than 0, with the first line of stderr
+// as the reason.
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout);
 

@@ -10,9 +10,9 @@
 
 namespace toprun::process {
 
-// Runs a command to its end, as long as it takes, in this process group, with nothing to read. Each
-// line that it writes to stdout or stderr, which are one to it, is given to `on_line` as it comes,
-// without its end; a line above 64 KiB comes in parts. Returns its exit code, 128+n if signal n
+// Runs a command to its end without a time limit, in this process group, with an empty stdin.
+// Passes each line of its stdout and stderr, which are one pipe, to `on_line` at once and without
+// its line end; a line longer than 64 KiB comes in parts. Returns its exit code, 128+n if signal n
 // ended it. Error: there is no such program.
 Result<int> watch(const std::vector<std::string>& argv, const Environment& environment,
                   const std::function<void(std::string_view line)>& on_line);
