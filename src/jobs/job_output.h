@@ -12,21 +12,21 @@
 
 namespace toprun::jobs {
 
-// The files of all tasks of a job that is followed, and what of them was shown. A line that stands
-// in the engine's file and in a HOST.out is shown once.
+// Shows the growing files of all tasks of a job. It shows a line that is in both the engine's file
+// and a HOST.out only once.
 class JobOutput {
  public:
   JobOutput(const scheduler::Queue& queue, LogChoice choice)
       : queue_(queue), choice_(std::move(choice)) {}
 
-  // Shows what is new. False: nothing was. Error: stdout is closed, or the choice fits no file.
+  // Shows new text. False: there was none. Error: stdout is closed, or no file matches the choice.
   Result<bool> show(const std::map<std::string, scheduler::Job>& jobs, FolderWatch& watch);
-  // The job has ended: the lines that were begun and not ended, and what waited for a host.
+  // After the job's end: shows unfinished lines, and lines that were held back for a host's file.
   Result<void> show_rests();
   std::size_t files() const { return tails_.size(); }
-  // All files lie where they are seen as soon as they are written.
+  // Whether all files are on file systems that show writes at once.
   bool is_local() const;
-  // Why there is nothing to show, so far.
+  // The reason why there is no output yet.
   const std::optional<Error>& trouble() const { return trouble_; }
 
  private:

@@ -13,8 +13,8 @@ namespace toprun::jobs {
 
 inline constexpr std::size_t max_report_bytes = 64u << 20;
 
-// What a run's --report file says (toprun.report/1), as far as we show it. The file is written anew
-// while the run goes on.
+// The parts of a run's --report file (toprun.report/1) that the verbs show. A run rewrites the file
+// while it goes on.
 struct JobReport {
   struct Node {
     std::string name;
@@ -31,17 +31,17 @@ struct JobReport {
     std::vector<Node> nodes;
     std::string cause;  // in words; empty: none
   };
-  std::optional<int> exit_code;  // unset: it runs, or was killed with all that watched it
-  std::string updated;           // RFC 3339; empty: not told
-  std::string root_host;         // where the root agent runs; empty: not told
-  int root_pid = 0;              // its process there; 0: not told
+  std::optional<int> exit_code;  // unset: the run goes on, or was killed together with its keeper
+  std::string updated;           // RFC 3339; empty: unknown
+  std::string root_host;         // the root agent's host; empty: unknown
+  int root_pid = 0;              // its process there; 0: unknown
   std::vector<Attempt> attempts;
   nlohmann::json document;  // the whole
 };
 
 // Error: it is no such report.
 Result<JobReport> parse_report(std::string_view text);
-// nullopt: there is no such file. It may be another user's, so links and pipes are refused.
+// nullopt: there is no such file. Refuses links and pipes, because another user may have made them.
 Result<std::optional<JobReport>> read_report(const std::string& path);
 
 }  // namespace toprun::jobs

@@ -10,35 +10,35 @@
 
 namespace toprun::jobs {
 
-// What submit and setup share between their options and the engine's answer.
+// The steps of a submission that submit and setup share.
 
-// From here on relative paths are the job's: --chdir's.
+// The folder that relative paths of the job refer to: that of --chdir.
 Result<void> enter_directory(const options::Split& split, options::Command command);
 
 // Makes the request's folder, log directory and toprun absolute.
 Result<void> settle_paths(scheduler::JobRequest& request);
 
-// The environment in which Slurm is asked, and which the job inherits: without what another job has
-// left there, and without variables that say once more what the script's lines say.
+// The environment for Slurm's commands, which the job inherits: without the variables of another
+// job, and without variables that repeat lines of the script.
 Environment submission_environment(const Environment& environment);
 
 struct Prepared {
   scheduler::SlurmFacts facts;
   std::string script;
 };
-// Asks the cluster, adds its defaults to the request and writes the script; what is worth knowing
-// goes to stderr. Error: no engine (but for a dry run on the client), or it cannot give that.
+// Asks the cluster, adds its defaults to the request and writes the script; notes go to stderr.
+// Error: there is no engine (allowed for a dry run), or it cannot satisfy the request.
 Result<Prepared> prepare(SubmitOptions& options, scheduler::Purpose purpose,
                          const Environment& clean);
 
 // The script to stdout, the reasons for its lines to stderr. Returns the exit code.
 int dry_run(const SubmitOptions& options, const Prepared& prepared, const Environment& clean);
 
-// Submits it and keeps the script beside the logs. The job's id.
+// Submits the job and keeps the script beside the logs; returns the job's id.
 Result<std::string> submit_job(const SubmitOptions& options, const Prepared& prepared,
                                const Environment& clean);
 
-// Prints the id, says what to type next, and waits or shows the output where that is asked for.
+// Prints the id and the next commands, and waits or shows the output if the options ask for it.
 int after_submission(const SubmitOptions& options, const std::string& id, const Environment& clean);
 
 }  // namespace toprun::jobs

@@ -16,12 +16,12 @@
 namespace toprun::jobs {
 
 inline constexpr std::chrono::seconds first_question{2};
-inline constexpr std::chrono::seconds longest_silence{30};  // between two questions
+inline constexpr std::chrono::seconds longest_silence{30};  // between two queries
 
-// Asks the engine from time to time what has become of a job, on a thread of its own, because an
-// answer may take as long as the engine's time-out. The pause between questions grows from
-// first_question to longest_silence, and starts anew when something changed; an engine that forgets
-// ended jobs soon is asked twice as often as that.
+// Queries the engine for a job's state from time to time, on its own thread because an answer may
+// take as long as the engine's time-out. The pause between queries grows from first_question to
+// longest_silence and starts again after a change; an engine that soon forgets ended jobs is
+// queried twice as often as it forgets.
 class JobWatch {
  public:
   // `known`: the first answer.
@@ -30,20 +30,20 @@ class JobWatch {
 
   // Readable when an answer is there.
   int fd() const { return answered_->event.get(); }
-  // Starts a question if it is time for one, takes an answer if one is there. True: `jobs` changed.
+  // Starts a query if it is time for one, and takes an answer if there is one. True: jobs changed.
   bool pass(SteadyTime now);
-  // When pass() has something to do, if no answer comes before.
+  // The time of the next pass(), unless an answer comes first.
   SteadyTime wake_at() const { return next_; }
-  // Something else tells that the job ended or moved on: the next question comes soon.
+  // Call it when there are other signs that the job ended or moved on: the next query comes soon.
   void hurry(SteadyTime now);
 
-  // By id. A job that the engine has forgotten stays as it was last seen.
+  // By id. A job that the engine forgot keeps its last known state.
   const std::map<std::string, scheduler::Job>& jobs() const { return jobs_; }
-  // What a pending one waits for, as of the last answer; nullptr: it does not wait, or nobody said.
+  // Why a pending job waits, from the last answer; nullptr: it does not wait, or that is unknown.
   const Waiting* waiting(const std::string& id) const;
-  // All have ended, or were forgotten by the engine before that was seen.
+  // Whether all jobs ended, or the engine forgot them first.
   bool ended() const;
-  // What the engine last failed to answer; empty: it answers.
+  // The engine's last error; empty: it answers.
   const std::string& trouble() const { return trouble_; }
 
  private:

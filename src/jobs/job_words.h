@@ -10,7 +10,7 @@
 
 namespace toprun::jobs {
 
-// What the verbs about jobs share: how a job is written for people and for programs.
+// How the verbs about jobs write a job, for people and for programs.
 
 // As Slurm writes times: "0:03", "1:02:03", "1-02:03:04".
 std::string clock_text(std::chrono::seconds time);
@@ -18,14 +18,14 @@ std::string clock_text(std::chrono::seconds time);
 std::string time_text(WallTime time);
 // "Resources: the nodes …", or the engine's word alone.
 std::string reason_text(const scheduler::Queue& queue, const scheduler::Job& job);
-// What names the job on a command line, quoted for a shell: of tasks that wait together the array.
+// The job's id for a command line, quoted for a shell; the array's id for tasks that wait together.
 std::string id_word(const scheduler::Job& job);
 std::string id_word(const std::string& id);
 // "failed with exit code 3", "cancelled by …", for a job that has ended.
 std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
 
-// The job of that id as the user typed it, of an array each task. Error: it is no id, or the engine
-// does not find it: why, and where else to look.
+// The job with the id that the user typed, or each task of an array. Error: it is no id, or the
+// engine does not find it; the error says why and where else to look.
 Result<std::vector<scheduler::Job>> jobs_of(const scheduler::Queue& queue, const std::string& text);
 
 // Slurm's columns, running and waiting jobs in colours: JOBID PARTITION NAME USER ST TIME NODES
@@ -33,7 +33,7 @@ Result<std::vector<scheduler::Job>> jobs_of(const scheduler::Queue& queue, const
 std::string jobs_table(const scheduler::Queue& queue, const std::vector<scheduler::Job>& jobs,
                        const Look& look);
 
-// What a state is shown in.
+// The colour of a state.
 Colour colour_of(scheduler::JobState state);
 
 nlohmann::json job_json(const scheduler::Queue& queue, const scheduler::Job& job);

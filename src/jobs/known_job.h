@@ -11,7 +11,7 @@
 
 namespace toprun::jobs {
 
-// One job, what it left on disk, and what its run says of itself.
+// One job, its files on disk, and its run's own report.
 struct KnownJob {
   std::string id;
   std::optional<scheduler::Job> job;  // unset: only its files are known
@@ -21,16 +21,15 @@ struct KnownJob {
 
 using FoundQueue = Result<std::unique_ptr<scheduler::Queue>>;
 
-// A record per task of an array. Of a job that the engine has forgotten, or where there is no
-// engine, what its files tell: below the folder where we are, and below `log_dir`. Empty:
-// nobody knows such a job.
+// One record per task of an array. If the engine forgot the job, or there is no engine, the record
+// comes from its files below the current folder and below `log_dir`. Empty: the job is unknown.
 Result<std::vector<KnownJob>> find_known(const scheduler::JobId& id, const FoundQueue& queue,
                                          const std::string& log_dir = {});
 
-// How the last attempt of its run ended, in words; empty: well, or there is no record of it.
+// How the last attempt of its run ended, in words; empty: successfully, or there is no record.
 std::string cause_of(const KnownJob& known);
 
-// How a job has ended, with the cause that its run names: "failed, exit code 3: rank 0 on n0 …".
+// How a job ended, with the cause from its run's report: "failed, exit code 3: rank 0 on n0 …".
 std::string end_with_cause(const scheduler::Queue& queue, const KnownJob& known);
 
 }  // namespace toprun::jobs

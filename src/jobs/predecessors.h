@@ -11,7 +11,7 @@
 
 namespace toprun::jobs {
 
-// What `--after ID[:ok|any|notok]` asks of the job that it names.
+// The condition of `--after ID[:ok|any|notok]` on the job that it names.
 enum class Demand { ok, any, notok };
 
 struct After {
@@ -21,32 +21,32 @@ struct After {
 // Error (exit 2): it is none.
 Result<After> parse_after(const std::string& text);
 
-// As sbatch's --dependency has it: "afterok:12".
+// The form of sbatch's --dependency: "afterok:12".
 std::string dependency_text(const After& after);
 
-// What has become of a job, of all tasks of an array together.
+// The state of a job, or of all tasks of an array together.
 enum class Fate {
   lives,      // it waits or runs
   fails,      // a task of it has failed, others live
   succeeded,  // ended with 0
   failed,
-  ended,    // nobody knows how
-  unknown,  // nobody knows such a job
+  ended,    // it is unknown how
+  unknown,  // no such job is known
 };
 Fate fate_of(const std::vector<KnownJob>& known);
 
-// What that means for a job that is to begin after it.
+// What that state means for a job that depends on it.
 enum class Prospect { wait, met, never, unclear };
 Prospect prospect(Fate fate, Demand demand);
 
 struct Settled {
-  options::Split split;            // without those that are met already
+  options::Split split;            // without conditions that are met already
   std::vector<std::string> notes;  // about these
 };
 
-// Looks at every job that --after names, before the engine is asked: one that has forgotten a job,
-// or never knew it, may take it for one that has ended well (Slurm 22.05 does), or refuse it
-// although it has (26.05). Error: the job can never begin, or nobody can say whether it may.
+// Checks every job that --after names before the submission: an engine that forgot a job, or never
+// knew it, may treat it as successful (Slurm 22.05 does) or refuse it although it was (26.05).
+// Error: the new job can never begin, or it is unknown whether it can.
 Result<Settled> settle_predecessors(const options::Split& split, const Environment& environment);
 
 }  // namespace toprun::jobs

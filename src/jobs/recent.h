@@ -10,10 +10,10 @@
 
 namespace toprun::jobs {
 
-// A job that is over: what the engine remembers of it, and what its run said of itself.
+// A job that ended, from the engine's memory and its run's report.
 struct EndedJob {
   std::string id;
-  std::string name;  // empty: not told
+  std::string name;  // empty: unknown
   std::optional<WallTime> ended;
   std::optional<int> exit_code;
   std::string how;  // the cause, else the engine's word; may be empty
@@ -24,7 +24,7 @@ struct EndedJob {
 Result<std::vector<EndedJob>> ended_jobs(const scheduler::Queue* queue, std::uint32_t uid,
                                          std::size_t most);
 
-// JOBID NAME ENDED CODE HOW, the last on a terminal shortened to its width.
+// The columns JOBID NAME ENDED CODE HOW; on a terminal HOW is shortened to its width.
 std::string recent_table(const std::vector<EndedJob>& jobs, const Look& look);
 nlohmann::json recent_json(const EndedJob& job);
 

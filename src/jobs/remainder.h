@@ -11,17 +11,18 @@
 
 namespace toprun::jobs {
 
-// What of the engine's own file of a job stands in no HOST.out: what its batch script and the
-// engine's programs say. All lines of the ranks stand in both files, so that each is shown once, as
-// its host's. How often a line stands there counts, not its place: the engine mixes the hosts.
+// Finds the lines of the engine's file that are in no HOST.out: those of the batch script and of
+// the engine's programs. The ranks' lines are in both files, and each is shown once, from its
+// host's file. It compares how often a line occurs and not its position, because the engine mixes
+// hosts.
 //
-// What it keeps is bounded, however long the job is: a line whose twin comes later than that many
-// others is shown twice.
+// Its memory is bounded for jobs of any length: a line whose twin comes later than that many other
+// lines is shown twice.
 class Remainder {
  public:
   struct Limits {
-    std::size_t host_lines = 1'000'000;     // different ones without a twin; the oldest go
-    std::size_t waiting_bytes = 16u << 20;  // of the engine's lines; the oldest are given early
+    std::size_t host_lines = 1'000'000;     // different lines without a twin; it forgets the oldest
+    std::size_t waiting_bytes = 16u << 20;  // of the engine's lines; it releases the oldest early
   };
 
   Remainder() : Remainder(Limits{}) {}

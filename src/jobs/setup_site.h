@@ -13,7 +13,7 @@ namespace toprun::jobs {
 // The place where toprun setup builds something: a virtual environment's folder or an image's file,
 // with its record (setup/record.h).
 
-// What is at the place. `finished`: toprun setup has built just this there.
+// What is at the place. `finished`: toprun setup built exactly this there.
 enum class Site { free, finished };
 
 // Whether it may be built there: nothing is there, or an empty folder, or what toprun setup has
@@ -25,17 +25,17 @@ Result<Site> look_at_site(const std::string& built, const std::vector<std::strin
 // Whether the engine knows this job as one that waits or runs. Error: it cannot be asked.
 Result<bool> is_alive(const std::string& job, const Environment& environment);
 
-// Notes that this job is to build it.
+// Records that this job will build it.
 Result<void> note_submission(const std::string& built, const std::string& job);
 
-// Held as long as somebody builds there, toprun or what it has started. File systems without locks
-// lock nothing.
+// A lock that toprun and the programs that it started hold while they build there. It locks nothing
+// on file systems without locks.
 Result<Fd> lock_site(const std::string& built);
 
-// What is known when a build begins: host, time, machine.
+// Records the beginning of a build: host, time, machine.
 setup::Record begun_record(const Environment& environment);
 
-// Writes how the build ended.
+// Records how the build ended.
 Result<void> end_record(const std::string& built, setup::Record& record, const Result<void>& done);
 
 }  // namespace toprun::jobs

@@ -8,7 +8,7 @@
 
 namespace toprun::jobs {
 
-// What keeps a pending job waiting, from what the engine answered.
+// Why a pending job waits, from the engine's answers.
 struct Waiting {
   std::vector<std::string> reasons;   // whole phrases: why, the jobs it depends on, what is ahead
   bool needs_room = false;            // it waits for nodes and for nothing else
@@ -16,12 +16,12 @@ struct Waiting {
   std::optional<WallTime> start;      // expected by the engine
 };
 
-// Nothing of a job that does not wait. `starts` as Queue::starts(), `all` everybody's jobs; `now`
+// Empty for a job that does not wait. `starts` as Queue::starts(), `all` everybody's jobs; `now`
 // for "in 5 min". Pure.
 Waiting waiting(const scheduler::Queue& queue, const scheduler::Job& job,
                 const std::vector<scheduler::Job>& starts, const std::vector<scheduler::Job>& all,
                 WallTime now);
-// The same, asking the engine; what it does not answer is left out.
+// The same from new queries to the engine, without the parts that it does not answer.
 Waiting waiting(const scheduler::Queue& queue, const scheduler::Job& job);
 
 // "expected to start at 2026-11-22 20:10:00, in 5 min; earlier if others end early".

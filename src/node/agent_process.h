@@ -5,9 +5,9 @@
 
 namespace toprun::node {
 
-// The agent of this node, from joining to the end; the exit code of the whole run. `heartbeat_fd`
-// is the keeper's; -1 without a keeper. Of a job that this node is unfit for it tells only the
-// others.
+// Runs this node's agent from the join to the end; returns the exit code of the whole run.
+// `heartbeat_fd` leads to the keeper; -1 without a keeper. If this node is unfit for the job, the
+// agent only reports that to the others.
 int run_agent(const plan::Job& job, const plan::Orders& orders, int heartbeat_fd);
 
 }  // namespace toprun::node

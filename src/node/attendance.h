@@ -10,17 +10,17 @@
 
 namespace toprun::node {
 
-inline constexpr std::chrono::seconds first_presence_look{2};  // from when somebody is waited for
+inline constexpr std::chrono::seconds first_presence_look{2};  // after the wait begins
 inline constexpr std::chrono::seconds between_presence_looks{2};
-// A node that never had a process of the run may still be about to begin.
+// How late a node's first process of the run may start.
 inline constexpr std::chrono::seconds slowest_begin{8};
 inline constexpr std::chrono::milliseconds more_per_node{20};  // for both
 
-// Whose agents have ended before they joined, by what the engine says of where processes of the run
-// are; pure.
+// Finds the nodes whose agents ended before they joined, from the engine's list of nodes with
+// processes of the run. Pure.
 //
-// A node had an agent and has ended once it had a process and has none in two looks in a row. If
-// none starts late it has ended too if it never had one until `begun_by`.
+// A node has ended if it had a process and has none in two consecutive looks; and, if no agent
+// starts late, if it had none until `begun_by`.
 class Attendance {
  public:
   explicit Attendance(SteadyTime begun_by) : begun_by_(begun_by) {}
@@ -33,7 +33,7 @@ class Attendance {
   bool all_have_begun_ = false;
   std::set<std::string> seen_;
   std::set<std::string> now_;
-  std::set<std::string> before_;  // in the look before
+  std::set<std::string> before_;  // in the previous look
   int looks_ = 0;
 };
 

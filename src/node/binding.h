@@ -8,8 +8,8 @@
 
 namespace toprun::node {
 
-// The CPUs of each of this process's workers by --numa-binding; empty without it. Reads the machine
-// and says what it finds: with -v every worker's CPUs, and always where there are no GPUs to go by.
+// The CPUs of each worker of this process according to --numa-binding; empty without it. Reads the
+// machine's topology. Reports every worker's CPUs with -v, and always if there are no GPUs.
 Result<std::vector<std::vector<int>>> bind_workers(const plan::Job& job,
                                                    const rendezvous::Assignment& assignment);
 

@@ -11,22 +11,21 @@
 
 namespace toprun::node {
 
-// Asks this node's cloud where the node is, while the agents find each other. Nobody is asked
-// unless the firmware names a cloud that has something to say for this --topology. Where Slurm has
-// told us, `auto` takes what the cloud has answered by the time of the join and does not wait.
+// Asks this node's cloud for the node's location while the agents find each other; only if the
+// firmware names a cloud that this --topology uses. If Slurm gave the location already, `auto`
+// takes the cloud's answer only if it is there at the join.
 //
 //   asking --answer or topology::auto_budget--> over
 class CloudProbe {
  public:
   CloudProbe(boost::asio::io_context& io, const plan::Job& job);
 
-  // Waits until it is over; nullopt: nobody was asked, or nobody is waited for and there is none
-  // yet.
+  // Waits until it is over. nullopt: no cloud was asked, or its answer is late and not needed.
   boost::asio::awaitable<std::optional<rendezvous::CloudPlace>> answer() const;
 
  private:
   struct Asking;
-  std::shared_ptr<Asking> asking_;  // null: nobody is asked
+  std::shared_ptr<Asking> asking_;  // null: no cloud is asked
   bool waited_for_ = true;
 };
 

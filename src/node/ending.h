@@ -11,7 +11,7 @@ namespace toprun::node {
 // Prints the report of a failed attempt.
 void tell_the_failure(const plan::Job& job, const run::AttemptCourse& attempt);
 
-// What --report's file tells of a run that is over, or goes on.
+// The content of --report's file, for a run that is over or goes on.
 view::RunRecord record_of(const plan::Job& job, const run::Course& course);
 
 // The run's last line, with its line end.

@@ -14,8 +14,8 @@
 
 namespace toprun::node {
 
-// Where everything that happens to an agent arrives, in order, so that the story of a run can wait
-// for it in one place. One reader; all on the io_context's thread.
+// The queue of everything that happens to an agent, so that the driver waits in one place. One
+// reader; all calls on the io_context's thread.
 template <class Event>
 class Inbox {
  public:

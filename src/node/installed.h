@@ -7,7 +7,7 @@
 
 namespace toprun::node {
 
-// What a Python is, as its files tell without starting it; empty where they do not.
+// Versions in a Python environment, found in its files without starting it; empty if unknown.
 struct Installed {
   std::string python;  // "3.11"
   std::string torch;   // "2.13.0+cpu"

@@ -5,8 +5,8 @@
 
 namespace toprun::node {
 
-// What is redirected and not shown has to be kept: without --log-dir in a new folder that is this
-// user's alone, which a note of the job names. Does nothing in a process that only starts agents.
+// Output that is redirected and not shown must be kept: without --log-dir this creates a private
+// folder for it, which a note of the job names. Does nothing in a process that only starts agents.
 Result<void> keep_redirected(plan::Job& job);
 
 }  // namespace toprun::node

@@ -9,8 +9,8 @@
 
 namespace toprun::node {
 
-// Where the members' nodes sit, by all that they told and what the engine and files say; an empty
-// map where that matters to nobody. Blocks while files are read and programs run.
+// The locations of the members' nodes, from the members' evidence, the engine and files; an empty
+// map if neither the order nor the workers need it. Blocks while it reads files and runs programs.
 Result<topology::Map> locate(const std::vector<rendezvous::Join>& members, const plan::Job& job);
 
 }  // namespace toprun::node

@@ -24,14 +24,15 @@ namespace toprun::node {
 // workers.
 class Member {
  public:
-  // `root_address`: how this host reached the root; unset in the root's own process. A member that
-  // cannot take part says so at once.
+  // `root_address`: the address at which this host reached the root; unset in the root's own
+  // process. A member that cannot take part reports that at once.
   Member(Session& session, std::shared_ptr<rendezvous::Link> root,
          std::optional<hosts::Address> root_address, std::string root_agent);
 
-  // Until the root says that the run is over, or is lost; the exit code.
+  // Runs until the root ends the run or is lost; returns the exit code.
   boost::asio::awaitable<int> run();
-  // After that: passes on why a worker failed, and removes what nobody is to find.
+  // Afterwards: writes a failed worker's error file where the caller expects it, and removes
+  // temporary files.
   boost::asio::awaitable<void> clear_up();
 
  private:
@@ -61,7 +62,8 @@ class Member {
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
   boost::asio::awaitable<Result<rendezvous::Started>> start(run::StartWorkers wanted);
-  // All workers are gone: their network is looked at where it was observed, and the root hears.
+  // All workers are gone: reads the proof of their network if there is one, then reports to the
+  // root.
   void conclude();
   boost::asio::awaitable<void> conclude_with_proof();
   rendezvous::Gone last_words() const;
@@ -74,13 +76,13 @@ class Member {
   std::string root_agent_;
   Inbox<run::PartEvent> inbox_;
   run::NodePart part_;
-  std::shared_ptr<output::Console> console_;  // of all attempts
-  std::shared_ptr<output::Relay> relay_;      // the same, where the root's terminal is meant
+  std::shared_ptr<output::Console> console_;  // for all attempts
+  std::shared_ptr<output::Relay> relay_;      // the same, if it leads to the root's terminal
   NetworkProof proof_;
-  std::shared_ptr<agent::Logs> logs_;     // of all attempts
+  std::shared_ptr<agent::Logs> logs_;     // for all attempts
   std::vector<agent::WorkerPlan> plans_;  // of the workers that were started last
   std::unique_ptr<agent::Workers> workers_;
-  std::vector<agent::WorkerExit> exits_;  // theirs
+  std::vector<agent::WorkerExit> exits_;  // of these workers
 };
 
 }  // namespace toprun::node

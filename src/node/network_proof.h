@@ -10,7 +10,7 @@
 
 namespace toprun::node {
 
-// What has to be kept of an attempt to tell afterwards which network its workers used.
+// The sources for telling after an attempt which network its workers used.
 struct NetworkProof {
   std::vector<std::string> nccl_logs;          // of each worker; empty: nothing is kept
   std::vector<fabric::PortCounters> counters;  // of the RDMA ports before
@@ -19,10 +19,10 @@ struct NetworkProof {
 // Whether NCCL's lines may be kept: the user set none of NCCL's variables for debugging.
 bool takes_proof(const plan::Job& job, const Environment& workers);
 
-// Lets a worker's NCCL write what it decides to `file`.
+// Sets the variables that make a worker's NCCL log its decisions to `file`.
 void let_nccl_write(Environment& worker, const std::string& file);
 
-// Reads all of it, at most max_log_bytes of each file. Blocks.
+// Reads the logs, at most max_log_bytes of each, and the counters again. Blocks.
 fabric::NetworkUse network_use(const NetworkProof& proof, const fabric::NodeFabric& node);
 inline constexpr std::size_t max_log_bytes = 4u << 20;
 

@@ -21,49 +21,49 @@
 
 namespace toprun::node {
 
-// An image may have to be fetched and unpacked first.
+// Time to start a container; its image may have to be fetched and unpacked first.
 inline constexpr std::chrono::minutes container_start_limit{60};
-// How long it may take a runtime to clear up after the last process inside.
+// Time for a runtime to clean up after the last process inside ended.
 inline constexpr std::chrono::seconds container_end_limit{10};
 
-// The container of this node: one for all attempts of a run, whose ranks it holds. It is started
-// while the agents find each other.
+// The container of this node's ranks: one for all attempts of a run, started while the agents find
+// each other.
 //
 //   starting --its shim connects--> up --end()--> ended
 //       \--the runtime ends, or container_start_limit--> failed
 //
-// In a process that has no other children of its own meanwhile, but for those that are waited for
-// by process id. Files are looked at, and the shim is asked, on the pool.
+// The process must have no other children meanwhile, except commands (process/command.h). It reads
+// files and calls the shim on the pool.
 class NodeContainer {
  public:
-  // `show_life`: what the keeper is to hear now and then while the loop does not run.
+  // `show_life` sends the keeper a heartbeat while the loop does not run.
   NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job, std::function<void()> show_life);
-  // Kills whatever is left, within death_limit; the folder then is the keeper's to remove.
+  // Kills all remaining processes within death_limit; the keeper then removes the folder.
   ~NodeContainer();
   NodeContainer(const NodeContainer&) = delete;
   NodeContainer& operator=(const NodeContainer&) = delete;
 
-  // To be spawned once.
+  // Spawn it once.
   boost::asio::awaitable<void> bring_up();
-  // Until it is up or failed; why it failed.
+  // Waits until the container is up or failed; the error says why it failed.
   boost::asio::awaitable<Result<void>> up();
-  // Also of one that is still being started, which then fails. Removes the folder.
+  // Ends the container, also one that is still starting, which then fails. Removes the folder.
   boost::asio::awaitable<void> end();
 
   // Once it is up:
   std::shared_ptr<agent::ShimLink> shim() const { return shim_; }
   const Workplace& workplace() const { return workplace_; }
-  // Seen inside at the same path; goes away with the object.
+  // A folder with the same path inside; the object removes it.
   const std::string& folder() const { return ground_->folder; }
 
  private:
-  // What it stands on; threads of the pool may hold it longer than this lives.
+  // Shared with threads of the pool, which may outlive this object.
   struct Ground {
     std::shared_ptr<const plan::Job> job;
-    std::string folder;  // seen inside at the same path
+    std::string folder;  // has the same path inside
     plan::ContainerPlan plan;
     std::optional<agent::ShimDoor> door;
-    std::optional<container::Preparation> preparation;  // of what this holds
+    std::optional<container::Preparation> preparation;  // of this container
   };
   using GroundPtr = std::shared_ptr<Ground>;
   static Result<void> lay(Ground& ground);
@@ -97,10 +97,10 @@ class NodeContainer {
   const GroundPtr ground_;
   boost::asio::posix::stream_descriptor runtime_output_;
   boost::asio::signal_set child_signal_;
-  boost::asio::steady_timer event_;    // expires or is cancelled: look what is new
+  boost::asio::steady_timer event_;    // expires or is cancelled when something changed
   boost::asio::steady_timer settled_;  // cancelled when outcome_ is known
   std::optional<Result<void>> outcome_;
-  std::string words_;  // the end of what the runtime said
+  std::string words_;  // the end of the runtime's output
   SteadyTime next_progress_;
   bool ending_ = false;
   pid_t runtime_ = 0;

@@ -9,10 +9,10 @@
 
 namespace toprun::node {
 
-// --node-log's file of this node: DIR/HOST.out; nullopt without the option.
+// This node's file of --node-log: DIR/HOST.out; nullopt without the option.
 std::optional<std::string> node_log_path(const plan::Options& options, const std::string& host);
 
-// Opened to append, its folder made if missing.
+// Opens the file for appending and creates its folder if missing.
 Result<Fd> open_node_log(const std::string& path);
 
 }  // namespace toprun::node

@@ -11,21 +11,21 @@
 
 namespace toprun::node {
 
-// Asks this node's nvidia-smi which NVLink domain its GPUs are in, while the agents find each
-// other. It is not started unless the driver has what such domains need (topology/nvlink.h). A
-// thread of the pool's waits for it, so that the agent's own loop does not.
+// Asks nvidia-smi for the NVLink domain of this node's GPUs while the agents find each other; only
+// if the driver supports such domains (topology/nvlink.h). A thread of the pool waits for the
+// answer.
 //
 //   asking --answer or topology::auto_budget--> over
 class NvlinkProbe {
  public:
   NvlinkProbe(Pool& pool, const plan::Job& job);
 
-  // Waits until it is over; nullopt: it was not asked.
+  // Waits until it is over; nullopt: nvidia-smi was not asked.
   boost::asio::awaitable<std::optional<rendezvous::Told>> answer() const;
 
  private:
   struct Asking;
-  std::shared_ptr<Asking> asking_;  // null: it is not asked
+  std::shared_ptr<Asking> asking_;  // null: nvidia-smi is not asked
 };
 
 }  // namespace toprun::node

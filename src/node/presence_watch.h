@@ -9,8 +9,8 @@
 
 namespace toprun::node {
 
-// Asks the engine from time to time where processes of the run are, while somebody waits for
-// others. A thread of the pool's waits for the answer, so that the agent's own loop does not.
+// Asks the engine from time to time on which nodes processes of the run are, while this agent waits
+// for others. A thread of the pool waits for the answer.
 //
 //   resting --look_if_due()--> asking --answer--> resting; --the engine does not tell--> over
 class PresenceWatch {

@@ -14,8 +14,8 @@
 
 namespace toprun::node {
 
-// The signals that this process gets, each with the process that sent it, which Asio's signal_set
-// does not tell. One at a time. Its destruction puts the former dispositions back.
+// Receives this process's signals together with their senders, which Asio's signal_set does not
+// provide. Create one at a time. The destructor restores the former dispositions.
 class ReceivedSignals {
  public:
   struct Received {
@@ -23,7 +23,7 @@ class ReceivedSignals {
     pid_t sender;  // 0: the kernel, or a process that is not seen from here
   };
 
-  // Called from the event loop.
+  // The event loop calls `taken`.
   ReceivedSignals(boost::asio::io_context& io, std::function<void(Received)> taken);
   ~ReceivedSignals();
   ReceivedSignals(const ReceivedSignals&) = delete;
@@ -40,7 +40,7 @@ class ReceivedSignals {
 
   std::function<void(Received)> taken_;
   std::vector<Former> former_;
-  Fd writing_;  // the handler's
+  Fd writing_;  // used by the signal handler
   boost::asio::posix::stream_descriptor reading_;
 };
 

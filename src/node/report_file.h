@@ -11,19 +11,19 @@
 
 namespace toprun::node {
 
-// What the end of a run waits for a file system that does not take its report.
+// How long the end of a run waits for a file system that does not accept the report.
 inline constexpr std::chrono::seconds report_limit{10};
 
-// --report's file. It is written on the pool: one version at a time, so that none replaces a newer
-// one, and of those that come meanwhile the newest.
+// --report's file. The pool writes one version at a time, so that no version replaces a newer one;
+// of the versions that arrive meanwhile it writes only the newest.
 class ReportFile {
  public:
-  // No path: nothing is written.
+  // Without a path it writes nothing.
   ReportFile(Pool& pool, std::optional<std::string> path);
 
-  // While the run goes on: the last attempt may not have ended.
+  // A version while the run goes on: the last attempt may not have ended.
   void keep(view::RunRecord record);
-  // The last one. Says why it is not written, be it that report_limit has passed.
+  // The last version. Reports on stderr if it cannot be written, or not within report_limit.
   boost::asio::awaitable<void> finish(view::RunRecord record);
 
  private:

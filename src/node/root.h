@@ -16,7 +16,7 @@
 
 namespace toprun::node {
 
-// Drives the coordinator of a run: links, timers and what may block. Its own node's agent is a
+// Drives the coordinator of a run: links, timers and blocking work. The agent of its own node is a
 // Member like any other, over a link within the process.
 class Root {
  public:
@@ -24,10 +24,10 @@ class Root {
 
   // The member's end of a link for the agent in this process.
   std::shared_ptr<rendezvous::Link> admit_own(const rendezvous::Join& join);
-  // The whole run; the record of how it went is complete then, and all members wait for a farewell.
+  // The whole run. Afterwards the record is complete and all members wait for the final message.
   boost::asio::awaitable<run::Course> run();
-  // Tells the user: the last attempt's failure if there is one, and the run's last line; writes
-  // --report's file.
+  // Prints the last attempt's failure, if there is one, and the run's last line; writes --report's
+  // file.
   boost::asio::awaitable<void> tell_the_end(run::Course record);
   boost::asio::awaitable<void> farewell();
   bool is_gathering() const { return coordinator_.stage() == run::Stage::gathering; }
@@ -52,7 +52,7 @@ class Root {
   void act(const run::Over&);
 
   Session& session_;
-  const std::shared_ptr<const plan::Job> job_;  // of threads that may outlive the session
+  const std::shared_ptr<const plan::Job> job_;  // shared with threads that may outlive the session
   run::Coordinator coordinator_;
   PresenceWatch presence_;
   ReportFile report_;

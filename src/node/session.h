@@ -26,40 +26,40 @@
 
 namespace toprun::node {
 
-// Over ssh: how often the launcher says that it lives, when an agent gives it up, and what workers
-// that have lost it get from SIGTERM to SIGKILL.
+// Over ssh: the interval of the launcher's heartbeats, the silence after which an agent gives it
+// up, and the time from SIGTERM to SIGKILL for workers that lost it.
 inline constexpr std::chrono::seconds launcher_beat{5};
 inline constexpr std::chrono::seconds launcher_silence_limit{30};
 inline constexpr std::chrono::milliseconds fence_grace{1'000};
 
-// What one agent process holds while it runs: its event loop, its port, its signals.
+// The resources of one agent process: its event loop, its port, its signals.
 class Session {
  public:
-  // `heartbeat_fd` of the keeper; -1 where there is none (ranks in place).
+  // `heartbeat_fd` leads to the keeper; -1 without one (ranks in place).
   Session(const plan::Job& job, int heartbeat_fd);
   ~Session();
 
-  // Binds the port of this agent's store and, at the root, of the job. `root`: it has to be one of
-  // the job's ports. Else the job's first port if it is free, unless the root may be on this very
-  // host; the kernel's choice otherwise.
+  // Binds the port of this agent's store and, at the root, of the job. With `root` it must be one
+  // of the job's ports. Otherwise it is the job's first port if that is free and the root cannot be
+  // on this host, else a port that the kernel chooses.
   Result<void> listen(bool root, bool beside_root);
-  // Waits until all that was said and printed is written; false: it is not after flush_limit.
+  // Waits until all output is written; false if that takes longer than flush_limit.
   boost::asio::awaitable<bool> flushed();
-  // The same at the very end: what is not written by then never is.
+  // The same at the very end: output that is not written by then is lost.
   boost::asio::awaitable<void> last_words();
-  // From now on the workers' store, without keys, is (or is not) served here. Does not wait.
+  // Starts (or stops) serving the workers' store here, without keys. Does not wait.
   void renew_store(bool here, std::function<void()> renewed);
-  // Follows what a launcher of ours sends on standard input: "signal N" lines, and its own end.
+  // Reads toprun's launcher on standard input: "signal N" lines, and end of file when it ended.
   void follow_launcher();
 
-  // The keeper hears that this process lives, also while the event loop does not run.
+  // Sends the keeper a heartbeat, also while the event loop does not run.
   void show_life();
 
-  const std::size_t open_files;  // how many this process may have
+  const std::size_t open_files;  // the limit of this process
   boost::asio::io_context io;
-  Pool pool;  // for what may block
+  Pool pool;  // for blocking work
   const std::shared_ptr<const plan::Job>
-      shared_job;  // of the pool's work, which may outlive all this
+      shared_job;  // shared with the pool's work, which may outlive the session
   const plan::Job& job;
   rendezvous::Identity identity;
   rendezvous::Door door;
@@ -69,27 +69,28 @@ class Session {
   // This process's own stdout and stderr.
   std::shared_ptr<output::Terminal> terminal;
   output::OwnLines own_lines{io, *terminal};
-  // The address of this host that the root, or at the root its members, reach it at.
+  // The address at which the root reaches this host; in the root's process, at which members do.
   std::optional<hosts::Address> route;
-  // What this node's files tell of its network. Null: the job has one node, or --fabric is off.
+  // This node's network as its files describe it. Null: the job has one node, or --fabric is off.
   std::shared_ptr<const fabric::NodeFabric> network;
-  // Of this node, if the ranks run in one.
+  // This node's container, if its ranks run in one.
   std::unique_ptr<NodeContainer> container;
   // Why this node cannot take part.
   std::optional<Error> unfit;
-  // Who is told of a signal to this process, or of one that our launcher passes on; `for_all`: of
-  // all agents it has told this one only.
+  // The handler of signals to this process and of those that our launcher forwards; `for_all`: the
+  // launcher sent it to this agent only, and it is meant for the whole run.
   std::function<void(int signal, bool for_all)> on_signal;
-  // The run is over and told: a signal that nobody takes ends this process at once.
+  // Set when the run is over and reported: a signal without a handler then ends this process.
   std::optional<int> ended_with;
-  // Who is told that the keeper is gone, or the connection to the launcher over ssh: in words, with
-  // the time that the workers have. Until it is set, the agent then ends at once.
+  // The handler for the loss of the keeper or of the launcher over ssh; it receives the reason and
+  // the workers' grace period. Without a handler the agent ends at once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
-  // Who stops the workers at SIGTSTP (true) and lets them go on at SIGCONT; and which was last. An
-  // agent itself goes on: without its word its node would count as lost.
+  // The handler that stops the workers at SIGTSTP (true) and continues them at SIGCONT, and the
+  // last state. The agent itself keeps running: without its heartbeats its node would count as
+  // lost.
   std::function<void(bool)> on_pause;
   bool paused = false;
-  // Who is told that the terminal has another size.
+  // The handler of SIGWINCH: the terminal has another size.
   std::function<void()> on_resize;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace toprun::node {
 
-// What the root's coordinator has to know of a job. `colours`: this terminal shows them.
+// The coordinator's settings for a job. `colours`: this terminal shows colours.
 run::Settings settings_of(const plan::Job& job, bool colours);
 
 }  // namespace toprun::node

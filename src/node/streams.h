@@ -13,13 +13,13 @@ namespace toprun::node {
 inline constexpr plan::StreamSet stdout_stream = 1;
 inline constexpr plan::StreamSet stderr_stream = 2;
 
-// Where one stream of a worker goes. `log`: its log file, should it get one; empty if none are
-// kept.
+// The destinations of one stream of a worker. `log`: its log file if the options ask for one; empty
+// if no logs are kept.
 output::StreamPlan stream_plan(const plan::Options& options, const agent::WorkerFacts& worker,
                                plan::StreamSet stream, const std::string& log,
                                std::string_view hostname);
 
-// What all workers of a node have in common, but for the console.
+// The output settings that all workers of a node share, except the console.
 output::OutputPlan output_plan(const plan::Options& options, const agent::Logs& logs, int attempt);
 
 }  // namespace toprun::node

@@ -11,23 +11,23 @@
 
 namespace toprun::node {
 
-// What the ranks of this node find where they run: on the host itself, or in its container.
+// The place where this node's ranks run: the host itself, or its container.
 struct Workplace {
-  Environment environment;           // complete but for what each rank gets of its own
+  Environment environment;           // without the variables of each rank
   std::vector<std::string> program;  // argv
   std::string program_reason;        // why this Python
 };
 
 Workplace on_the_host(const plan::Job& job);
 
-// Goes to `folder` in the container and looks about. Errors name what is not there: a script, a
-// program, a virtual environment or a Python; a path of the host among the script's arguments that
-// is not seen inside, with the --bind that would show it.
+// Changes to `folder` in the container and checks what the ranks need. Errors name what is missing:
+// a script, a program, a virtual environment or a Python; or a host path among the script's
+// arguments that does not exist inside, with the --bind that would add it.
 Result<Workplace> in_the_container(const plan::Job& job, const std::string& folder,
                                    agent::ShimLink& shim);
 
 // The paths among the words of a program's command line: "/data", "./out", "--data=/data",
-// "../data". Words without a slash are none.
+// "../data". Words without a slash are no paths.
 std::vector<std::string> paths_among(std::span<const std::string> words);
 
 }  // namespace toprun::node

@@ -18,33 +18,34 @@
 
 namespace toprun::node {
 
-// What one attempt's work is planned by. It owns all of that: a thread that hangs may outlive the
-// agent.
+// The input for planning one attempt's workers. It owns all its data, because a hanging thread may
+// outlive the agent.
 struct WorkRequest {
   std::shared_ptr<const plan::Job> job;
   Workplace place;
   rendezvous::Assignment assignment;
   std::string master_addr;
   std::optional<hosts::Address> route;  // this host's address on the way to the root
-  // Null: nothing is set for the network.
+  // Null: no variables are set for the network.
   std::shared_ptr<const fabric::NodeFabric> network;
-  std::shared_ptr<agent::Logs> logs;            // of all attempts; null: they are made
-  std::optional<std::string> container_folder;  // where there is a container: seen inside too
-  std::optional<std::string> node_log;          // is opened
+  std::shared_ptr<agent::Logs> logs;  // for all attempts; null: create them
+  std::optional<std::string>
+      container_folder;                 // the container's folder, which has the same path inside
+  std::optional<std::string> node_log;  // the file to open
 };
 
-// What this node's workers are and where their output goes in one attempt.
+// This node's workers in one attempt, and the destinations of their output.
 struct WorkPlan {
   std::vector<agent::WorkerPlan> workers;
-  output::OutputPlan output;  // all but the console
+  output::OutputPlan output;  // without the console
   std::shared_ptr<agent::Logs> logs;
   Fd node_log;
   NetworkProof proof;
 };
 
-// Each worker's command, environment, streams and files, which are open. Makes the attempt's log
-// folders; says in the first attempt what it sets on the user's behalf. Blocks: names are looked
-// up, files are made, programs may be asked.
+// Plans each worker's command, environment and streams, opens its files and creates the attempt's
+// log folders. Reports in the first attempt which variables it sets for the user. Blocks: it looks
+// up names, creates files and may run programs.
 Result<WorkPlan> plan_work(const WorkRequest& request);
 
 }  // namespace toprun::node

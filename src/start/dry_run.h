@@ -6,8 +6,8 @@
 
 namespace toprun::start {
 
-// What `toprun` would do here, for people: where it is, how many of what and why, and the commands
-// word for word. Secrets stand as <secret>.
+// Describes for people what `toprun` would do here: its place in the job, all counts with their
+// sources, and the exact commands. Secrets are shown as <secret>.
 Result<std::string> describe(const plan::Job& job);
 
 }  // namespace toprun::start

@@ -6,8 +6,8 @@
 
 namespace toprun::start {
 
-// Runs the job that the options describe, as far as it is this process's part; returns the exit
-// code of the whole.
+// Runs this process's part of the job that the options describe; returns the exit code of the whole
+// job.
 int launch(const plan::Options& options, const Environment& environment);
 
 }  // namespace toprun::start
