@@ -32,7 +32,7 @@ struct FileSystem {
 // The places that this environment names, each with its space, within a few seconds in all.
 std::vector<FileSystem> file_systems(const Environment& environment);
 
-// What of them is asked for: variable and path, those that stand for the same path once. Pure.
+// The places to examine, as variable and path; variables with the same path share one. Pure.
 std::vector<FileSystem> places(const Environment& environment, const std::string& here);
 
 // The line for this device in what `quota -w -p` prints (quota(1)): numbers in KiB. Pure.

@@ -72,7 +72,7 @@ int attach(const jobs::SubmitOptions& options, const std::vector<std::string>& s
   if (!number) return give_up(number.error());
   const auto command = scheduler::attach_command(*number, shell);
   if (options.dry_run != jobs::DryRun::no) return print_bytes(shell_quote(command) + '\n');
-  // srun says nothing when it begins: errors before that cannot be told from later ones.
+  // srun does not report its start, so earlier errors look like later ones.
   const auto ended = scheduler::run_on_terminal(command, environment, {});
   return ended ? ended->code : give_up(ended.error());
 }

@@ -43,9 +43,8 @@ std::vector<options::GivenOption> options_of(const Config& config,
                                              const Environment& environment);
 
 // Whether this call reads configuration at all: not under torchrun's name, not with --no-config,
-// and not in an agent or a shell's beginning on a node, which were told what the files say. Error
-// (exit 2):
-// --no-config beside what it makes void.
+// and not in an agent or at the start of a shell on a node, which received the files' options.
+// Error (exit 2): --no-config beside an option that it makes void.
 Result<bool> reads_config(const options::Split& split, const Environment& environment);
 
 // A call with all that files give to it.

@@ -80,7 +80,7 @@ Result<void> Search::read(std::string_view kind, const fs::path& path, const std
   return {};
 }
 
-// The file system that a folder is on; nullopt: it cannot be told.
+// The file system that a folder is on; nullopt: unknown.
 std::optional<dev_t> device_of(const fs::path& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return std::nullopt;

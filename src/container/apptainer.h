@@ -8,9 +8,9 @@ namespace toprun::container {
 // the names' beginning (apptainer exec --help of 1.4; internal/pkg/util/env). With or without
 // setuid installation.
 //
-// --cleanenv: what the program then finds is the image's own environment, and ours by
-// APPTAINERENV_NAME, which takes any value; --env would break values with commas. What of the
-// host's environment the ranks get is decided by inside(), as for all runtimes.
+// --cleanenv: the program gets the image's environment plus our variables as APPTAINERENV_NAME,
+// which allows any value; --env would break values with commas. As for all runtimes, inside()
+// decides which variables of the host the ranks get.
 const Runtime& apptainer();
 const Runtime& singularity();
 

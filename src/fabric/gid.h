@@ -52,7 +52,7 @@ struct GidRange {
   std::string text() const;  // "10.0.4.0/24", "fd00::/64"
 };
 
-// How NCCL is told to look for a GID.
+// The settings of NCCL's search for a GID.
 struct GidSearch {
   bool ipv6 = false;  // NCCL_IB_ADDR_FAMILY
   std::optional<GidRange> range{};

@@ -173,7 +173,7 @@ void end_at_signals(Session& session) {
   };
 }
 
-// Of two agents that were told to be the root, the others find the one at the endpoint.
+// If two agents are configured as the root, the others find the one at the endpoint.
 asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
   const plan::Job& job = session.job;
   asio::steady_timer pause(session.io);
@@ -301,7 +301,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
     root_ended = why.has_value();
     return why;
   };
-  // Where the others are started by hand this one's user is told at once, and waits for nobody.
+  // If the others are started by hand, this agent's user gets the error at once.
   const bool by_hand = session.unfit && !job.others_come();
   if (by_hand) say(session.unfit->line());
   const auto limit = by_hand ? word_limit : job.join_timeout;
@@ -351,8 +351,8 @@ struct Place {
   bool owns_endpoint;  // where the others look for the root
 };
 
-// Binds the port and decides who is root: whoever is told to be, else the first to bind the job's
-// port on the host that owns the endpoint's address.
+// Binds the port and decides who is root: the configured agent, else the first that binds the job's
+// port on the host with the endpoint's address.
 asio::awaitable<Result<Place>> take_place(Session& session) {
   const plan::Job& job = session.job;
   if (!job.several_processes()) {

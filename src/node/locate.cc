@@ -9,7 +9,7 @@
 namespace toprun::node {
 namespace {
 
-// Where nodes sit matters to an order by topology, and is told to the workers.
+// The order by topology and the workers' TOPRUN_LOCATION need the nodes' locations.
 topology::Request locate_request(const std::vector<rendezvous::Join>& members,
                                  const plan::Job& job) {
   topology::Request request;

@@ -22,7 +22,7 @@ struct Operand {
   bool repeats() const { return count == Count::some || count == Count::any; }
 };
 
-// What is told of one command, and which words it takes besides the options of the table.
+// The description of one command, and its operands besides the options of the table.
 struct CommandLine {
   Command command;
   std::string_view name;  // "topo order"; of run nothing

@@ -9,8 +9,8 @@ namespace toprun::options {
 
 inline constexpr int help_columns = 80;
 
-// What is told of one command. Help and manual page are two forms of it, and completion reads its
-// options, so that the three cannot tell different stories.
+// The description of one command. Help and manual page are two forms of it, and completion reads
+// its options, so that the three cannot differ.
 struct CommandText {
   // A row of two columns: an option and what it does, an exit code and what it means.
   struct Row {

@@ -150,7 +150,7 @@ class Splitter {
     return add(**flag, word.substr(equals + 1));
   }
 
-  // A cluster of short options, of which the last may take the rest of the word as its value.
+  // A cluster of short options; the last one may take the rest of the word as its value.
   Result<void> take_short(std::string_view word) {
     for (std::string_view rest = word.substr(1); !rest.empty() && !ended_;) {
       const Flag* flag = find_flag(rest.front(), command_);

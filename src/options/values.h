@@ -34,7 +34,7 @@ inline constexpr std::string_view null_device = "/dev/null";
 // All of them fail with exit_usage, naming the value and what is allowed.
 
 Result<int> parse_number(const Given& given, int least, int most);
-// A number, of which all but 0 mean on, as torchrun reads PET_* of its switches; or a word such as
+// A number, where all but 0 mean on, as torchrun reads the PET_* of its switches; or a word such as
 // true or no. Empty counts as 0.
 Result<bool> parse_switch(const Given& given);
 // One of the words, as it is.

@@ -14,9 +14,9 @@ struct CompactSet {
   std::vector<std::string> hosts;   // in the given order
 };
 
-// For each level of the map, innermost first, the domain with most of these hosts; of several with
-// as many the first. A level of which nothing is known of any of them has no row, nor has one that
-// gives no more than the level inside it.
+// For each level of the map, innermost first, the domain with most of these hosts; the first of
+// several with as many. There is no row for a level that is unknown for all of them, or that holds
+// no more hosts than the level inside it.
 std::vector<CompactSet> compact_sets(const topology::Map& map,
                                      const std::vector<std::string>& hosts);
 

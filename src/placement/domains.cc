@@ -79,8 +79,7 @@ class Numbers {
 
 Domains::Domains(std::span<const topology::Path* const> paths, std::size_t levels)
     : levels_(levels), domain_(paths.size() * levels), place_(paths.size() * levels) {
-  // Path by path, each of which is a place of its own in memory. Nodes of one path in memory have
-  // the numbers of the first of them.
+  // Nodes that share a path object in memory get the numbers of the first of them.
   std::vector<Numbers> numbers(levels);
   std::unordered_map<const void*, std::size_t> first_of;
   for (std::size_t node = 0; node < paths.size(); ++node) {

@@ -80,8 +80,9 @@ Indexes by_text(const std::vector<Host>& hosts) {
   return order;
 }
 
-// By the innermost domain, whose place follows that of all domains around it, in one of which nodes
-// stay as given; nodes without a place last. Places are numbers below that of the nodes.
+// Sorts by the place of the innermost domain, which follows the places of the domains around it.
+// Nodes of one domain stay as given; nodes without a place come last. Places are numbers below the
+// number of nodes.
 Indexes by_place(const Entries& entries, const Domains& domains) {
   const std::size_t innermost = domains.levels() - 1;
   const std::size_t last = entries.size();

@@ -42,8 +42,8 @@ Result<Prepared> prepare(const Plan& plan, const topology::Map& map,
 std::vector<std::uint32_t> slots_of_ranks(std::span<const int> processes);
 
 // The nodes in the order that serves the plan best (see map_slots()). `plain`: their topology
-// order, of which the first `placed` have a place; `processes` by node. nullopt: too many pairs of
-// nodes send to each other (max_pairs).
+// order, where the first `placed` nodes have a place; `processes` by node. nullopt: too many pairs
+// of nodes send to each other (max_pairs).
 std::optional<Mapping> map_nodes(const Prepared& prepared, std::span<const std::size_t> plain,
                                  std::size_t placed, const Domains& domains,
                                  std::span<const int> processes);

@@ -12,7 +12,7 @@
 namespace toprun::placement {
 namespace {
 
-// Three digits that count, in the largest unit of which `reference` is one at least.
+// Three significant digits, in the largest unit that is not above `reference`.
 std::string with_unit(double value, double reference, double step,
                       std::span<const std::string_view> units) {
   std::size_t unit = 0;

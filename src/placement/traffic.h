@@ -33,7 +33,7 @@ inline constexpr double default_parameters = 70e9;
 // "70B", "1.5T", "350M": a model's parameters. Error (usage): not of that form.
 Result<double> parse_model(std::string_view text);
 
-// What is told goes before what follows from the model's size. The rules of thumb: N parameters in
+// Given figures override those derived from the model's size. The rules of thumb: N parameters in
 // L layers of width h with N = 12·L·h² (attention 4h², MLP 8h²) and h = 128·L, which GPT-3's 96
 // layers of 12,288 have; 2²² tokens per step over all replicas, at least one sequence of 4,096 for
 // each; activations of 2 bytes; gradients reduced in 4 bytes, parameters gathered in 2, as

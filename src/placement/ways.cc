@@ -42,8 +42,8 @@ Ways::Ways(const Domains& domains, std::size_t nodes, const Links& links)
       levels_(domains.levels()),
       domain_(nodes * levels_),
       seconds_(seconds_by_shared(domains, nodes, links)) {
-  // A domain that is not known has a number behind those of known ones, which are their places; the
-  // next domain inwards stands in for it. Numbers of two levels are told apart by their level.
+  // Known domains are numbered by their places, unknown ones after them; the next domain inwards
+  // replaces an unknown one. The level makes the numbers of two levels distinct.
   const auto tagged = [&](std::uint32_t number, std::size_t level) {
     return number * static_cast<std::uint32_t>(levels_) + static_cast<std::uint32_t>(level);
   };

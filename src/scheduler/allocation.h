@@ -60,10 +60,11 @@ struct Allocation {
   // Evidence of this node's place in the network, raw: SLURM_TOPOLOGY_ADDR and its _PATTERN.
   std::optional<std::string> location;
   std::optional<std::string> location_pattern;
-  // From the signal by which the engine ends a job to its SIGKILL, by default; unset: none does.
+  // The engine's default time from its first signal to SIGKILL; unset: it sends no SIGKILL.
   std::optional<std::chrono::seconds> kill_wait;
-  // The engine has started all processes of this launch together. It ends what still runs at the
-  // first exit code other than 0, or may be told to: only the root, the last to end, may have one.
+  // The engine has started all processes of this launch together. At the first
+  // exit code other than 0 it ends the others, or may be configured to: so only the root, which
+  // ends last, may return one.
   bool started_together = false;
   // Our own starter started us: the job's secret comes on standard input.
   bool started_by_toprun = false;

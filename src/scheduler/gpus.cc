@@ -111,8 +111,8 @@ GpuCount cut_down(GpuCount physical, const Environment& environment, const char*
   return {existing(parse_devices(*list), physical.count), variable};
 }
 
-// What the container runtime was told to give us: it may have let more devices through than asked.
-// "void" only means that somebody else (CDI) gives the devices.
+// The devices that the container runtime was asked for, because it may have passed more than these.
+// "void" only means that CDI provides the devices.
 GpuCount cut_down_by_runtime(GpuCount physical, const Environment& environment) {
   constexpr const char* variable = "NVIDIA_VISIBLE_DEVICES";
   const auto list = environment.non_empty(variable);

@@ -21,8 +21,8 @@ struct Answered {
 // own can break, else the first. Index from 0.
 int root_among(const std::vector<Answered>& answered);
 
-// What each of them is told. The root's address is one by which that very host, or the launcher,
-// has just been reached; a name only where there is none.
+// The orders for each host. The root's address is one at which that host or the launcher was just
+// reached; a name only if there is no such address.
 std::vector<plan::SshOrders> orders_for(const plan::Job& job,
                                         const std::vector<Answered>& answered);
 

@@ -37,7 +37,7 @@ constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lo
 constexpr int look_again_ms = 500;
 constexpr int impatient_after = 3;  // that many signals end the engine's command itself
 
-// Names of what the agents read, for an engine that hands on only what it is told.
+// The variables that agents read, for an engine that forwards only listed variables.
 std::vector<std::string> variables_for_agents(const plan::Job& job) {
   std::vector<std::string> wanted = job.options.option_variables;
   for (const auto& [name, value] : job.options.activation.variables) {

@@ -330,7 +330,7 @@ class Levels {
     return cables;
   }
 
-  // In a dragonfly all switches are alike, and what a cable joins is told by their groups.
+  // In a dragonfly all switches are alike; their groups determine the level of a cable.
   std::size_t level_of(Index a, Index b) const {
     constexpr std::size_t group_level = 2;
     if (!dragonfly_.empty()) {

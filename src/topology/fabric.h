@@ -43,21 +43,20 @@ struct Fabric {
   std::vector<std::vector<Rail>> rails;  // of map.hosts[i], in natural order of the adapters' names
 };
 
-// Cables as paths. What a switch is, is told by its distance to hosts alone: a leaf has one, a
-// spine is next to a leaf, …
+// Turns cables into paths. Only the distance to hosts determines the kind of a switch: a leaf has
+// hosts, a spine is next to a leaf, …
 //
 // leaf: a host's rails end on several leaves, so the locality unit is a group of them. Two leaves
 //   are in one group if at least half of the hosts of the smaller one are on both, unless as many
 //   others have the same rail on one of the two each, as a manager's neighbours do. A leaf shared
 //   by hosts that are apart on another rail (the storage rail of several racks) is in no group with
 //   them. A host whose rails end in several groups is in the one where most do.
-// upper levels: what the cables join that go no further from the hosts than so many switches. A
-//   level at which nothing is joined is left out, so switches without hosts make none by
-//   themselves.
-//   Of a dragonfly (dragonfly.h) they are the groups and the whole fabric.
+// upper levels: level n joins what cables connect within n switches from the hosts. A level that
+//   joins nothing is omitted, so switches without hosts create no level by themselves. The upper
+//   levels of a dragonfly (dragonfly.h) are its groups and the whole fabric.
 //
-// links: what a domain's cables to the outside carry together, of the domain with the least; where
-// the speed of each is told, and each is named once.
+// links: the rate of a domain's cables to the outside together, for the domain with the lowest
+// rate; only if the speeds of all cables are known and each cable is listed once.
 //
 // A host name with two adapters of one name belongs to several machines: it is left out with a
 // warning. Parts of the fabric that no cable joins are domains of their own at the top, with a

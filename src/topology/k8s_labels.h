@@ -39,16 +39,16 @@ Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::str
 std::vector<LabelledNode> nodes_of(std::vector<LabelledNode> nodes,
                                    const std::vector<Member>& members);
 
-// What this process was told of its node's labels and tells a place: $TOPRUN_NODE_LABELS
-// ("KEY=VALUE,…"), else the file that $TOPRUN_NODE_LABELS_FILE names or /etc/podinfo/labels, as
-// the kubelet writes it for a downward API volume (lines KEY="VALUE"). nullopt: nothing.
+// The node's labels about its place that were passed to this process: $TOPRUN_NODE_LABELS
+// ("KEY=VALUE,…"), else the file that $TOPRUN_NODE_LABELS_FILE names or /etc/podinfo/labels, as the
+// kubelet writes it for a downward API volume (lines KEY="VALUE"). nullopt: there are none.
 std::optional<std::string> injected_labels(const Environment& environment,
                                            const std::filesystem::path& root = "/");
 
-// Either form. Error: what is neither.
+// Parses either form. Error: the text has neither form.
 Result<Labels> parse_injected_labels(std::string_view text);
 
-// Of the members that were told their nodes' labels.
+// The map of the members that have their nodes' labels.
 Result<std::optional<Map>> read_injected_labels(const Request& request);
 
 }  // namespace toprun::topology

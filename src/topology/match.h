@@ -9,10 +9,10 @@
 
 namespace toprun::topology {
 
-// For each wanted host name the known one that means the same host: an equal name, else one that is
-// equal but for the case of letters, or of which the other is the first label ("n0" and
-// "N0.cluster.internal"), if only one known and one wanted name pair up so. Names of the second
-// kind that several share are `ambiguous`.
+// For each wanted host name the known name of the same host: an equal name; else a name that
+// differs only in case, or whose first label is the other name ("n0" and "N0.cluster.internal"), if
+// exactly one known and one wanted name match so. Names of the second kind with several matches are
+// `ambiguous`.
 struct Match {
   std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known one
   std::vector<std::string> ambiguous;             // wanted names left without one

@@ -15,8 +15,8 @@ namespace toprun::topology {
 // tell (region, zone, others, nvlink), else it is `first`'s.
 //
 // Hosts must carry the same names in both maps (see match.h).
-// Error: two levels of which neither lies inside the other; it names both sources, a domain of each
-// that spans several of the other's, and hosts of them. More than max_levels.
+// Error: two levels where neither is inside the other (it names both sources, a domain of each that
+// spans several domains of the other, and their hosts), or more than max_levels.
 Result<Map> nest(Map first, Map second);
 
 }  // namespace toprun::topology

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view prefix = "0x";
 
-// "0x155dfffd33ff33": up to 16 digits, of which some programs leave out leading zeros.
+// "0x155dfffd33ff33": up to 16 digits; some programs omit leading zeros.
 std::optional<std::uint64_t> parse_guid(std::string_view text) {
   if (!text.starts_with(prefix)) return std::nullopt;
   text.remove_prefix(prefix.size());

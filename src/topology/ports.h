@@ -47,9 +47,9 @@ std::vector<HostPorts> ports_of(std::span<const Member> members);
 // form is the one that Azure's own tools read): a topology.conf whose nodes are ports.
 //   SwitchName=ibsw2 Nodes=0x155dfffd341acb,0x155dfffd341b0b
 //   SwitchName=ibsw7 Switches=ibsw1,ibsw2
-// Hosts are known by their ports, of which several leaves may have one each: fabric.h says what
-// then is a domain. Warnings: hosts none of whose ports stands there. Error (file:line:column): no
-// such line, a port or a switch twice, a switch that no line defines.
+// Ports identify the hosts. A host may have ports on several leaves: fabric.h defines the domains
+// then. Warnings: hosts without any port in the file. Error (file:line:column): no such line, a
+// port or a switch twice, a switch that no line defines.
 Result<Map> parse_port_topology(std::string_view text, const std::string& file,
                                 std::span<const HostPorts> hosts);
 

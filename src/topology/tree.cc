@@ -137,7 +137,7 @@ Result<void> MapBuilder::add(std::string host, Location location, std::string_vi
   return {};
 }
 
-// Levels of which nothing is left are none.
+// Removes levels without domains.
 void MapBuilder::drop_empty_levels() {
   for (std::size_t level = map_.levels.size(); level-- > 0;) {
     const auto has_one = [&](const Map::Entry& entry) {

@@ -11,9 +11,9 @@
 
 namespace toprun::view {
 
-// Level and upright stretches of lines, some of which lie on one another.
+// Horizontal and vertical stretches of lines that may overlap.
 
-// A straight line that stretches lie on: level at a y, or upright at an x.
+// The straight line that stretches lie on: horizontal at a y, or vertical at an x.
 struct Track {
   bool upright = false;
   double at = 0;
@@ -30,7 +30,7 @@ class Stretches {
   std::map<Track, std::vector<std::pair<double, double>>> taken_;
 };
 
-// Lines of which the parts that lie on one another become one, with the sum of their counts.
+// Merges the overlapping parts of lines and adds up their counts.
 class Bundles {
  public:
   void add(const Line& line);

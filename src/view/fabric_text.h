@@ -10,7 +10,8 @@
 namespace toprun::view {
 
 // What `toprun net show` prints of a node: its RDMA ports and network interfaces, which of them a
-// job uses and why not the others. `gpus`: those of the node, by which a port's distance is told.
+// job uses and why not the others. `gpus`: the node's GPUs, for the
+// distance of each port.
 std::string network_text(const fabric::NodeFabric& node, std::span<const fabric::PciPlace> gpus,
                          std::span<const std::optional<fabric::PciPlace>> places);
 

@@ -91,7 +91,7 @@ const std::string* explanation_of(const placement::Placement& placement,
   return why.empty() ? nullptr : &why;
 }
 
-// Levels of which the node has no domain: in `path` they look like unknown ones.
+// Levels where the node has no domain: in `path` they look like unknown ones.
 void write_missing_levels(JsonWriter& json, const placement::Placement& placement,
                           const placement::Node& node) {
   const topology::Path& path = node.location.path;

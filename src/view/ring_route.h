@@ -6,8 +6,8 @@
 
 namespace toprun::view {
 
-// The lines of the ring, none of which crosses a text or a box: they are what the traffic's ways
-// are, along the tree of domains.
+// The lines of the ring, which cross no text and no box: they follow the traffic's way along the
+// tree of domains.
 //
 // Each frame has a *trunk*, upright in its left margin, and above each row of boxes a *channel*.
 // A line leaves a box upwards into the channel above it, follows that to the trunk, the trunk out

@@ -32,7 +32,7 @@ struct Unit {
   std::size_t nodes = 0;
   std::vector<Run> ranks;   // ascending, the first max_runs
   std::size_t runs = 0;     // how many there are
-  std::size_t leaving = 0;  // pairs of neighbours in the ring of which only the first is in it
+  std::size_t leaving = 0;  // pairs of neighbours in the ring with only the first inside
   std::optional<placement::Teams::Range> teams;
   bool unknown = false;
 };
@@ -42,7 +42,7 @@ struct Frame {
   std::optional<std::size_t> level;  // nullopt: the whole picture, or nodes without a place
   std::optional<std::string> name;
   std::size_t nodes = 0;
-  std::size_t leaving = 0;    // pairs of neighbours in the ring of which only the first is in it
+  std::size_t leaving = 0;    // pairs of neighbours in the ring with only the first inside
   std::size_t first = 0;      // of its units, which are in a row
   std::size_t own = 0;        // units that are in no frame inside; they come before the others
   std::vector<Frame> inside;  // side by side
@@ -52,7 +52,7 @@ struct Frame {
 struct Step {
   std::size_t from = 0;
   std::size_t to = 0;
-  std::optional<std::size_t> crosses;  // the outermost level of which a domain is left
+  std::optional<std::size_t> crosses;  // the outermost level whose domain the step leaves
   bool unknown = false;                // that domain, or the next, is not known
   std::size_t count = 0;               // pairs of neighbours in the ring that take this way
 };

@@ -106,7 +106,7 @@ std::string first_label(std::string_view name) {
   return std::string(name.substr(0, name.find('.')));
 }
 
-// mpirun has put an agent on each of the nodes that it was told, in an order of its own.
+// mpirun started one agent on each of our nodes, in its own order.
 Result<Allocation> own_agent(const Environment& environment, const MpiWorld& world,
                              const Hints& hints) {
   Hints nothing_else;

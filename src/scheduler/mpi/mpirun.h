@@ -14,7 +14,7 @@ namespace toprun::scheduler {
 // The program and options to use in place of `mpirun`, separated by blanks.
 inline constexpr const char* mpirun_variable = "TOPRUN_MPIRUN";
 
-// Whose mpirun it is decides what it is told, and how.
+// The MPI implementation, which determines mpirun's options.
 enum class Mpirun {
   orte,   // Open MPI 3 and 4 (mpirun(1)): --mca
   prrte,  // Open MPI 5 and newer, prterun (prterun(1)): --prtemca
@@ -40,8 +40,8 @@ std::vector<std::string> mpirun_agents(const MpirunCommand& command,
 std::vector<std::string> mpirun_ranks(const MpirunCommand& command, const std::string& host_file,
                                       int ranks);
 
-// Whether it is told to tag what ranks print, for MpirunOutput: Open MPI 3 and 4, unless the user
-// has told it so already.
+// Whether mpirun has to tag the ranks' output for MpirunOutput: with Open MPI 3 and 4, unless the
+// user asked for tags already.
 bool tags_output(const MpirunCommand& command);
 
 // Why mpirun failed, from the end of what it wrote to stderr, in words of ours and with what to do;

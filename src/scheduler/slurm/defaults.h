@@ -12,7 +12,7 @@ namespace toprun::scheduler {
 
 enum class Purpose { batch, shell, setup };
 
-// How long before its time limit a job is told, where the user does not say.
+// How long before its time limit a job gets its signal, unless the user chooses another time.
 inline constexpr std::chrono::seconds default_signal_lead{120};
 // How long a job may wait for nodes that are near each other. Slurm's own bound, max_switch_wait,
 // is the same unless the administrator set another.

@@ -49,7 +49,8 @@ Result<std::optional<Step>> step(const Environment& environment);
 Result<std::optional<std::vector<int>>> requested_tasks(const Environment& environment,
                                                         std::size_t nodes);
 
-// The step is a shell of several tasks, of which only the first has a terminal: srun --pty.
+// Whether the step is a shell of several tasks where only the first task has a terminal (srun
+// --pty).
 bool shares_terminal(const Environment& environment, const Step& step, bool terminal);
 std::unexpected<Error> refuse_shared_terminal(const Step& step);
 

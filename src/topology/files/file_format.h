@@ -35,9 +35,9 @@ struct Recognised {
 // the rest may come first. A text without any such line is taken for lines.
 Recognised recognise(std::string_view path, std::string_view text);
 
-// What a text is that looks like another program's output of which no order follows, and what to
-// give instead: a list of nodes without cables, the inside of one host, … nullopt: nothing known.
-// `file` names it.
+// A message for output of other programs that does not determine an order: what the text is (a list
+// of nodes without cables, the devices of one host, …) and what to give instead. nullopt: the text
+// is not recognised. `file` is its name.
 std::optional<Error> known_but_useless(std::string_view file, std::string_view text);
 
 }  // namespace toprun::topology

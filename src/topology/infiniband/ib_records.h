@@ -46,11 +46,11 @@ struct IbRecords {
   std::vector<IbCable> cables;
 };
 
-// The hosts, their rails and the switches above them. An adapter's port whose GUID a member told is
-// that member's. Else its description says whose it is: "HOST DEVICE" (rdma-ndd's and the drivers'
-// default) or "HOST"; any other, as adapters have whose host never set one, names no host: these
-// are counted in a warning. What the rails tell is told of the members only, without any of all.
-// Error: no host on any switch.
+// The hosts, their rails and the switches above them. A port whose GUID a member
+// reported belongs to that member. Otherwise the adapter's description names its host: "HOST
+// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description, as of
+// adapters whose host never set one, names no host; a warning counts these. Facts about rails
+// concern the members only, or all hosts if there are no members. Error: no host on any switch.
 Result<Fabric> fabric_of_records(const IbRecords& records, const std::string& file,
                                  std::span<const Member> members);
 

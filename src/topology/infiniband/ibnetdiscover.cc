@@ -174,7 +174,7 @@ class Reader {
            std::ranges::any_of(beginnings, [&](auto start) { return rest.starts_with(start); });
   }
 
-  // What a terminal or another program put between the lines. A text of which most is such is none.
+  // Lines that a terminal or another program mixed in. A text with mostly such lines is refused.
   Result<void> take_stray(std::string_view line) {
     if (strays_.count >= max_first_strays && strays_.count >= lines_) {
       return refuse(1, "this is no line of a record or a port");
