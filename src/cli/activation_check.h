@@ -10,10 +10,10 @@
 
 namespace toprun::cli {
 
-// Looks here for what a job's nodes are to have, before the job waits for them. Folders are shared,
-// so that a virtual or conda environment that is not here is an error. Modules and the machine may
-// be others on the nodes: what fails of them is a note. A job that begins after another may find
-// what that one makes.
+// Checks before the submission, on this host, what the job's nodes will need. Folders are shared,
+// so a missing virtual or conda environment is an error. Modules and the machine may differ on the
+// nodes, so their failures are notes only. A job that begins after another may use what that one
+// creates.
 Result<void> check_activation(const plan::Activation& wanted, const scheduler::JobRequest& request,
                               const Environment& environment, std::vector<std::string>& notes);
 

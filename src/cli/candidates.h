@@ -8,10 +8,10 @@
 
 namespace toprun::cli {
 
-// What the shell's completion is about: the last word of a command line.
+// The last word of a command line, which the shell completes.
 struct Wanted {
   enum class Kind {
-    files,  // the shell knows better: files and folders, also for the script's own arguments
+    files,  // the shell completes it: files and folders, also the script's own arguments
     options,
     choices,
     jobs,
@@ -20,8 +20,8 @@ struct Wanted {
   };
   Kind kind = Kind::files;
   std::vector<std::string> choices;
-  std::string stem;   // what stands before it in the same word: "--tee=", "a,"
-  std::string typed;  // what there is of it
+  std::string stem;   // the part of the word before it: "--tee=", "a,"
+  std::string typed;  // its typed part
 
   bool operator==(const Wanted&) const = default;
 };
@@ -30,11 +30,11 @@ struct Wanted {
 // makes a word of its own of each = in --tee=3. Pure.
 Wanted wanted(const options::CommandText& command, std::span<const std::string> words);
 
-// Prints what the last word may become, one per line, "WORD\tWHAT IT IS". Nothing: a file, or
-// nothing is known. Jobs and partitions are asked of the engine, for a moment only.
+// Prints the candidates for the last word, one per line, "WORD\tDESCRIPTION". Prints nothing for a
+// file, or if there are none. Asks the engine for jobs and partitions, with a short time limit.
 int print_candidates(const options::CommandText& command, std::span<const std::string> words);
 
-// Of these candidates, those that begin with `typed`, as print_candidates() prints them.
+// The candidates that begin with `typed`, in the format of print_candidates().
 std::string candidate_lines(std::span<const options::CommandText::Row> candidates,
                             std::string_view stem, std::string_view typed);
 

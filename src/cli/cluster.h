@@ -8,16 +8,16 @@
 
 namespace toprun::cli {
 
-// `toprun cluster`: which queue and which disk can be used now.
+// `toprun cluster`: free resources of partitions and file systems.
 Result<int> run_cluster(const options::Call& call);
 
-// What is free in one partition.
+// The free resources of one partition.
 struct PartitionView {
   scheduler::Partition partition;
   std::int64_t nodes = 0;
   std::vector<std::string> idle;  // names
   struct Gpus {
-    std::string kind;  // empty: not told
+    std::string kind;  // empty: unknown
     std::int64_t total = 0;
     std::int64_t free = 0;  // on nodes that take jobs
   };

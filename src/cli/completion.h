@@ -9,16 +9,15 @@
 
 namespace toprun::cli {
 
-// What makes a shell (bash, zsh, fish or tcsh) complete the command: a script for `eval`, or for
-// the folder in which the shell looks for such. It asks toprun at each Tab what may follow; tcsh's
-// knows only names. `program`: toprun's path, where the command's name (torchrun) does not tell
-// whether the one in PATH is ours.
+// The completion script for a shell (bash, zsh, fish or tcsh), for `eval` or for the shell's folder
+// of such scripts. At each Tab it asks toprun for candidates; tcsh's script knows only names.
+// `program`: toprun's path, if the command's name (torchrun) could also mean another program.
 std::string completion(std::string_view shell, bool called_torchrun, std::string_view program);
 
-// The verb: `completion SHELL`, and `completion --words [WORD...]` (`--torchrun-words`), by which
-// the scripts ask.
+// The verb: `completion SHELL`, and `completion --words [WORD...]` (`--torchrun-words`) for the
+// scripts' queries.
 Result<int> run_completion(const options::Call& call);
-// What toprun's own scripts ask in place of a user. nullopt: it is a user who speaks.
+// Answers the queries of toprun's completion scripts. nullopt: it is a user's call.
 std::optional<int> answer_shell(const std::vector<std::string>& arguments);
 
 }  // namespace toprun::cli

@@ -10,7 +10,7 @@
 
 namespace toprun::cli {
 
-// What an engine tells of itself. What is not known is empty.
+// Facts about an engine; unknown ones are empty.
 struct ClusterPicture {
   std::string engine;  // "slurm"; empty: there is none
   scheduler::Machines machines;
@@ -18,8 +18,8 @@ struct ClusterPicture {
   scheduler::Choices choices;
 };
 
-// A toprun.toml for this cluster: what it suggests as settings, what else there is as comments.
-// Pure. find_config() and the verbs' own checks accept it as it is.
+// A toprun.toml for this cluster, with suggested settings and the alternatives as comments. Pure.
+// find_config() and the verbs' own checks accept it unchanged.
 std::string config_draft(const ClusterPicture& cluster);
 
 }  // namespace toprun::cli

@@ -4,7 +4,7 @@
 
 namespace toprun::cli {
 
-// `toprun config init`: a toprun.toml to begin with, made of what the engine says of itself.
+// `toprun config init`: writes a first toprun.toml from facts about the engine.
 Result<int> run_config_init(const options::Call& call);
 
 }  // namespace toprun::cli

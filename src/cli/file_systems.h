@@ -12,7 +12,7 @@
 
 namespace toprun::cli {
 
-// How much of a file system one user may fill, and has.
+// One user's limit on a file system, and its use.
 struct Quota {
   std::uint64_t used_bytes = 0;
   std::uint64_t limit_bytes = 0;  // the soft one, else the hard one; never 0
@@ -29,7 +29,7 @@ struct FileSystem {
   std::optional<Quota> quota;
 };
 
-// The places that this environment names, each with its space, within a few seconds in all.
+// The places that this environment names with their space; takes a few seconds at most.
 std::vector<FileSystem> file_systems(const Environment& environment);
 
 // The places to examine, as variable and path; variables with the same path share one. Pure.

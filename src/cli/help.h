@@ -7,13 +7,13 @@
 
 namespace toprun::cli {
 
-// What -h, --help and --version print: whole lines of at most help_columns columns, about the
-// options that the command knows.
+// The output of -h, --help and --version: whole lines of at most help_columns columns, about the
+// command's options.
 std::string short_help(options::Command command);
 std::string full_help(options::Command command);
 std::string version_text();
 
-// All that there is to tell of the command.
+// The whole description of the command.
 options::CommandText command_text(options::Command command);
 
 }  // namespace toprun::cli

@@ -4,7 +4,8 @@
 
 namespace toprun::cli {
 
-// `toprun jobs`: what waits and runs in the engine's queue, the caller's own unless --all is given.
+// `toprun jobs`: the waiting and running jobs in the engine's queue, the caller's own unless --all
+// is given.
 Result<int> run_jobs(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -6,7 +6,7 @@
 
 namespace toprun::cli {
 
-// What is linked into this program besides our own code.
+// A library that is linked into this program.
 struct Library {
   std::string name;
   std::string version;       // as its headers say, else of its package; empty: unknown
@@ -25,7 +25,7 @@ std::string upstream_version(std::string_view package_version);
 // A bill of materials: CycloneDX 1.5, JSON (cyclonedx.org/docs/1.5/json). Pure.
 std::string sbom(const std::vector<Library>& libraries, std::string_view toprun_version);
 
-// What `toprun version -v` prints: build, compiler, libraries.
+// The output of `toprun version -v`: build, compiler, libraries.
 std::string version_details();
 
 }  // namespace toprun::cli

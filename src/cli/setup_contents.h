@@ -8,12 +8,12 @@
 
 namespace toprun::cli {
 
-// What an environment or image is to be made of, word by word, as its record keeps it: packages,
-// lines of requirement files, "--modules=cuda/12.4" and whatever else changes what is built. Reads
-// the files. Error: one cannot be read.
+// The contents of an environment or image as its record stores them, word by word: packages, lines
+// of requirement files, "--modules=cuda/12.4" and everything else that changes the result. Reads
+// the files. Error: a file cannot be read.
 Result<std::vector<std::string>> contents_asked(const SetupOptions& options);
 
-// The lines of a requirement file that say something, without comments. Pure.
+// The lines of a requirement file without comments and empty lines. Pure.
 std::vector<std::string> requirement_lines(std::string_view text);
 
 }  // namespace toprun::cli

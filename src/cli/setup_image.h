@@ -9,12 +9,12 @@
 
 namespace toprun::cli {
 
-// Which runtime makes such a file, by its ending, and how: it writes FILE.part. Error: none here,
-// or it takes no such source.
+// The command that builds such an image; the file's suffix selects the runtime. It writes
+// FILE.part. Error: there is no such runtime here, or it does not support the source.
 Result<container::Command> image_command(const SetupOptions& options,
                                          const Environment& environment);
 
-// Builds the image here; it gets its name when it is whole. Paths are absolute. Returns the exit
+// Builds the image here and renames it when it is complete. Paths are absolute. Returns the exit
 // code.
 int build_image(const SetupOptions& options, const Environment& environment);
 

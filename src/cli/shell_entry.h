@@ -10,18 +10,18 @@
 
 namespace toprun::cli {
 
-// Where the shell is to find itself.
+// The place in which the shell starts.
 struct ShellPlace {
   plan::Activation activation;
   container::Wanted container;
 };
 
-// What starts the shell on a job's node: the shell itself, or toprun, which makes the environment
-// there and becomes the shell. Error: toprun's own path is not known.
+// The command that starts the shell on a job's node: the shell itself, or toprun, which sets up the
+// environment there and becomes the shell. Error: toprun's own path is unknown.
 Result<std::vector<std::string>> entry_command(const std::string& shell, const ShellPlace& place);
 
-// On the node: becomes the shell, or the runtime that starts one in a container. Returns only an
-// error, the environment's or exec's.
+// On the node: becomes the shell, or the runtime that starts one in a container. Returns only on an
+// error of the environment or of exec.
 Error enter_shell(const std::string& shell, const ShellPlace& place,
                   const Environment& environment);
 

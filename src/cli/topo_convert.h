@@ -4,8 +4,8 @@
 
 namespace toprun::cli {
 
-// `toprun topo convert …`: the network as another program describes one (stdout), in one of the
-// forms of placement/convert.h; what that form has no words for (stderr).
+// `toprun topo convert …`: the network in another program's format (stdout), one of the forms of
+// view/convert.h; facts that the format cannot express go to stderr.
 Result<int> run_topo_convert(const options::Call& call);
 
 }  // namespace toprun::cli

@@ -6,7 +6,7 @@ namespace toprun::cli {
 
 // `toprun topo score …`: how many neighbours in the ring of the job's nodes are in another domain,
 // per level, and what collectives cost, in each of the orders that the job could have (stdout);
-// what is not known (stderr).
+// unknown facts go to stderr.
 //
 Result<int> run_topo_score(const options::Call& call);
 

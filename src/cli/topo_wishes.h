@@ -7,8 +7,8 @@
 
 namespace toprun::cli {
 
-// What an order is to respect, as `topo order` and `topo draw` take it; `plan` as it was parsed.
-// Errors: the file of --stable cannot be read or is none; numbers that are none.
+// The constraints on an order that `topo order` and `topo draw` accept; `plan` was parsed before.
+// Errors: the file of --stable cannot be read or is no order; wrong numbers.
 Result<placement::Wishes> wishes_of(const options::Call& call, std::optional<placement::Plan> plan);
 
 }  // namespace toprun::cli

@@ -11,7 +11,7 @@
 
 namespace toprun::config {
 
-// A profile, and who asked for it.
+// A profile, and the source that selected it.
 struct ChosenProfile {
   std::string name;
   std::string source;  // "--profile", "TOPRUN_PROFILE", "toprun.toml:2"
@@ -32,11 +32,11 @@ Result<std::optional<ChosenProfile>> choose_profile(const Config& config,
                                                     const options::Split& split,
                                                     const Environment& environment);
 
-// The options that files give to this call: those that neither the command line nor a variable
-// gives, and that the command knows. Pure. Of the files' tables, profiles go before what stands
-// outside of them, and then the stronger file before the weaker. The strongest that has a key
-// decides about it; `env` is decided about variable by variable. Two options that say one thing in
-// two ways, as hosts and hostfile, count as one key between tables.
+// The options that files give to this call: those that the command knows and that neither the
+// command line nor a variable gives. Pure. Profiles take precedence over keys outside of profiles,
+// and then stronger files over weaker ones. The strongest table with a key decides it; each
+// variable of `env` is decided separately. Two options with the same meaning, such as hosts and
+// hostfile, count as one key between tables.
 std::vector<options::GivenOption> options_of(const Config& config,
                                              const std::optional<ChosenProfile>& profile,
                                              const options::Split& split, options::Command command,
@@ -53,15 +53,15 @@ struct WithConfig {
   Environment environment;
 };
 
-// Gives variables that hold secrets to the environment, and leaves -e NAME in the options: words of
-// a command line can be read by everybody on every node, a job's script by many. Their names. Pure.
+// Moves variables that hold secrets into the environment and leaves -e NAME in the options, because
+// other users can read command lines and job scripts. Returns their names. Pure.
 std::vector<std::string> hide_secrets(std::vector<options::GivenOption>& options,
                                       Environment& environment);
 
-// Finds and reads the files, says on stderr which of them are ignored and why, and puts what they
-// give before the options of the command line; with --verbose says what that is. All that reads
-// `split` then treats both alike. Nothing is read for a command that knows no --no-config, nor
-// for config show, which tells what files would give to another.
+// Finds and reads the files, reports ignored files and the reasons on stderr, and puts the files'
+// options before those of the command line, so that readers of `split` treat both alike; --verbose
+// reports them. It reads nothing for a command without --no-config, nor for config show, which
+// shows what files would give to another command.
 Result<WithConfig> with_config(const options::Split& split, options::Command command,
                                const Environment& environment);
 

@@ -15,11 +15,11 @@ namespace toprun::config {
 
 inline constexpr std::size_t max_config_bytes = 1u << 20;
 
-// What one key says of its option.
+// The value of one key.
 struct ConfigEntry {
   std::string key;  // "nproc-per-node", always with dashes
-  // As they would stand behind the option on a command line, one for each time that it is given; of
-  // a switch an empty one. None: it is not given, whatever weaker tables say.
+  // The option's values as on a command line, one for each time it is given; an empty one for a
+  // switch. Without values the option is not given, whatever weaker tables say.
   std::vector<std::string> values;
   int line = 0;
   std::string variable = {};  // of `env`, which has an entry for each of its variables: its name

@@ -14,7 +14,7 @@ namespace toprun::config {
 inline constexpr std::string_view config_name = "toprun.toml";
 inline constexpr std::string_view system_config = "/etc/toprun.toml";
 
-// One place where a file was looked for.
+// One place of the search for files.
 struct ConfigPlaceLooked {
   enum class State { absent, read, ignored };
   std::string_view kind;  // "chosen", "project", "user", "system"
@@ -23,7 +23,7 @@ struct ConfigPlaceLooked {
   std::string why = {};  // it is ignored
 };
 
-// Everything that files say, before it is known what the command line says.
+// The contents of all files, before the command line is known.
 struct Config {
   std::vector<ConfigPlaceLooked> looked;  // the strongest first
   std::vector<ConfigFile> files;          // those that were read, in the same order

@@ -10,20 +10,20 @@
 
 namespace toprun::options {
 
-// One call of a verb, by which it reads what its command line, variables and files say.
+// One call of a verb: gives access to its options from the command line, variables and files.
 struct Call {
   Command command;
   Split split;
   Environment environment;
   std::vector<std::string> words = {};  // as they were typed
 
-  // What counts of an option; nullopt: nobody says anything.
+  // The effective value of an option; nullopt: it is not given.
   std::optional<Given> given(FlagId id) const;
   std::vector<Given> all(FlagId id) const;
-  // Of an option that neither a variable nor a file can take back.
+  // For options that neither a variable nor a file can switch off.
   bool has(FlagId id) const { return given(id).has_value(); }
   std::optional<std::string> text(FlagId id) const;
-  // One of the words in the form of its value.
+  // The value if it is one of the words in the option's form.
   Result<std::string> choice(FlagId id) const;
 
   // The operand at this place; empty: it is not given.

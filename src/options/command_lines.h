@@ -40,8 +40,9 @@ const CommandLine& line_of(Command command);
 // "toprun topo order", "torchrun".
 std::string full_name(const CommandLine& line);
 
-// Whether the first word that is no option ends the options: it is a script, and all behind it the
-// script's. So it is for all that starts or submits something; of setup the words are packages.
+// Whether the first word that is no option ends the options: it is a script, and all following
+// words are the script's. This holds for all commands that start or submit something; setup's words
+// are packages.
 bool ends_at_first_operand(Command command);
 
 }  // namespace toprun::options

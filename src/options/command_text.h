@@ -52,7 +52,7 @@ std::string plain_text(const CommandText& command);
 // A section of a manual page in the macros of man(7).
 std::string manual_section(const CommandText& command);
 
-// For texts that are put together otherwise:
+// Parts of such texts:
 std::string usage_line(const CommandText& command);
 std::string paragraph(std::string_view text);
 std::string table(std::span<const CommandText::Row> rows);

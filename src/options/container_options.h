@@ -10,14 +10,14 @@
 
 namespace toprun::options {
 
-// --container and the options beside it, as run_options() reads any. What is given without an image
-// or an EDF is a note, no error: a project's file may say it for the calls that name one. Pure:
+// --container and its companion options, read like run_options(). Companions without an image or an
+// EDF cause a note and no error: a project's file may set them for calls that name an image. Pure:
 // paths are as typed, the EDF is not read. Errors have exit_usage.
 Result<container::Wanted> container_options(const Split& split, const Environment& environment,
                                             std::vector<std::string>& notes);
 
-// With it the paths are absolute and what an EDF says is there. Reads the EDF and the folder that
-// we are in; adds what has no effect to the notes.
+// Makes the paths absolute and adds the EDF's settings. Reads the EDF and the current folder; notes
+// settings without effect.
 Result<void> complete(container::Wanted& wanted, const Environment& environment,
                       std::vector<std::string>& notes);
 

@@ -8,8 +8,8 @@
 
 namespace toprun::options {
 
-// What a command's exit code means. One table, from which the help, the manual page and the tables
-// of README.md and docs/running.md are made or checked.
+// The meaning of a command's exit codes. From this table come the help and the manual page; tests
+// compare README.md and docs/running.md with it.
 struct ExitCode {
   std::string code;  // "75", "128+N"
   std::string_view meaning;

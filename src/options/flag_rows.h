@@ -4,10 +4,10 @@
 
 #include "options/flags.h"
 
-// The parts of the table that flags.h tells of, and how their rows are written.
+// The parts of the table in flags.h, and helpers for writing their rows.
 namespace toprun::options {
 
-// run, and submit, which hands it on to the run that it submits.
+// run, and submit, which passes the option on to the run that it submits.
 inline constexpr Commands launches = of(Command::run, Command::submit);
 // Where ranks run.
 inline constexpr Commands ranks = launches | of(Command::shell);

@@ -14,10 +14,10 @@ namespace toprun::options {
 
 // The options of toprun and of all its verbs. One table, from which the splitting of the command
 // line, its parsing, the keys of toprun.toml, help, manual page, completion and the "did you mean"
-// are made, so that they cannot tell different stories.
+// are made, so that they cannot differ.
 
 enum class FlagId {
-  unasked,  // no code asks for it by this: its row says all, or its name finds it
+  unasked,  // no code uses this id: the row suffices, or the name finds it
   nnodes,
   nproc_per_node,
   hosts,
@@ -105,7 +105,7 @@ enum class FlagId {
 
 enum class Origin { torchrun, toprun };
 
-// Whose command line it is: that of toprun under torchrun's name, or of a verb.
+// The owner of a command line: toprun under torchrun's name, or a verb.
 enum class Command {
   torchrun,
   run,
@@ -167,7 +167,7 @@ enum class Group {
 struct Flag;
 struct Given;
 struct RunDraft;
-// Puts what was given of the option into what a launch is made of (run_draft.h).
+// Stores the given value in the draft of a launch (run_draft.h).
 using Setter = Result<void> (*)(RunDraft& draft, const Flag& flag, const Given& given);
 
 struct Flag {
@@ -188,10 +188,10 @@ struct Flag {
   bool value_optional = false;
   bool repeatable = false;   // may be given several times, each with a value of its own
   bool of_one_call = false;  // means one call and no project: no key of toprun.toml
-  // Keys, blanks between: those that say the same in another way or go only without it. Who gives
-  // one of them has spoken about the other.
+  // Keys separated by blanks: options with the same meaning, or that exclude this one. Giving one
+  // of them also decides about this one.
   std::string_view rivals = {};
-  Setter set = nullptr;  // null: a launch learns of it otherwise, or not at all
+  Setter set = nullptr;  // null: a launch reads it elsewhere, or not at all
 
   bool is_switch() const { return value.empty(); }
 };
@@ -218,7 +218,7 @@ const Flag* find_flag(char letter, Command command);
 std::vector<std::string_view> choices(std::string_view form);
 std::vector<std::string_view> choices(const Flag& flag);
 
-// torchrun's flags that the text is the beginning of: more than one means that it is ambiguous.
+// torchrun's flags that begin with the text; more than one: the text is ambiguous.
 std::vector<const Flag*> abbreviated(std::string_view text, Command command);
 
 // The name that a mistyped option most likely means, plug-ins left out.

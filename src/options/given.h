@@ -11,8 +11,8 @@ namespace toprun::options {
 
 Given as_given(const GivenOption& option);
 
-// What the user said of one flag: the command line's last word, else its variable's, else a
-// file's, which stands in `split` only where neither of them has the flag (config.h).
+// The user's value of one flag: the last one of the command line, else its variable's, else a
+// file's. `split` holds the file's only if neither of the others has the flag (config.h).
 std::optional<Given> given_of(const Flag& flag, const Split& split, const Environment& environment);
 
 // The same of a flag that may be given several times: all of the command line's words in their

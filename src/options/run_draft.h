@@ -17,7 +17,7 @@ using IsFile = std::function<bool(const std::string& path)>;
 // A launch's options while they are read, one after another, by the setters of their rows.
 struct RunDraft {
   plan::Options options = {};
-  // What is looked at only together with other options, or said.
+  // Values that are checked only together with other options, or only reported.
   container::Wanted container = {};
   PlanOptions plan = {};
   bool module = false;
@@ -60,7 +60,7 @@ void assign(plan::Setting<T>& target, const Given& given, U value) {
   target.value = std::move(value);
 }
 
-// Stores in this member what this parser makes of the value.
+// Parses the value and stores it in this member.
 template <auto member, auto parse>
 Result<void> put(RunDraft& draft, const Flag& flag, const Given& given) {
   auto parsed = [&] {
@@ -75,7 +75,7 @@ Result<void> put(RunDraft& draft, const Flag& flag, const Given& given) {
   return {};
 }
 
-// Nothing in quotes means not given, as scripts with unset variables have it.
+// An empty value means not given, as in scripts with unset variables.
 template <Setter set>
 Result<void> unless_empty(RunDraft& draft, const Flag& flag, const Given& given) {
   return given.value.empty() ? Result<void>() : set(draft, flag, given);
@@ -111,7 +111,7 @@ Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Given
 Result<void> set_log_dir(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> add_binds(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> add_container_variables(RunDraft& draft, const Flag& flag, const Given& given);
-// Of what has no effect: it may still be wrong.
+// For options without effect, whose values may still be wrong.
 Result<void> check_interval(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> check_choice(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Given& given);

@@ -13,8 +13,8 @@
 
 namespace toprun::options {
 
-// A value as the user gave it and where: what the checks below take, so that every message can
-// show the thing to correct.
+// A value as the user gave it, and where: the input of the checks below, so that every message
+// shows what to correct.
 struct Given {
   std::string source;  // "--nnodes", "PET_NNODES" or "toprun.toml:3"
   std::string value;
