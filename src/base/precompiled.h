@@ -1,8 +1,6 @@
 // What nearly every file of ours includes anyway, parsed once.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,5 +18,6 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <boost/asio.hpp>
 #include <nlohmann/json.hpp>
