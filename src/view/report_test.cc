@@ -264,7 +264,13 @@ TEST(Report, Json) {
       "order": {"name": "topology", "why": "evidence from t", "source": "t",
                 "ring": [{"level": "rack", "given": 2, "ordered": 2, "minimum": 2}],
                 "unplaced": ["n2"], "warnings": ["n2 is unknown"], "notes": ["t tells n1"], "verified": true},
+      "network": [],
       "cause": null}]})"));
+
+  run.attempts[0].networks = {{"n1", {{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}}}};
+  EXPECT_EQ(report_json(run)["attempts"][0]["network"], nlohmann::json::parse(R"([
+    {"node": "n1", "networks": ["IB"], "ranks": 8, "gpu_direct": 7,
+     "troubles": ["mlx5_0:1 sent 1 MB"]}])"));
 
   agent::WorkerExit exit = failed_exit();
   exit.exception = "ValueError: boom";
