@@ -39,6 +39,7 @@ std::vector<ProfileSetting> changed_variables(std::string_view env, const Enviro
     if (is_shells || before.get(name) == value) continue;
     changed.push_back({name, std::move(value)});
   }
+  std::ranges::sort(changed, {}, &ProfileSetting::name);
   return changed;
 }
 

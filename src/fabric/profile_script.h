@@ -17,7 +17,7 @@ inline constexpr std::chrono::seconds script_limit{10};
 // added.
 Result<void> source_profile_script(NodeFabric& node);
 
-// Variables of `env -0`'s output that are not as in `before`; bash's own are left out.
+// The variables of `env -0`'s output that differ from `before`, by name, without bash's own.
 std::vector<ProfileSetting> changed_variables(std::string_view env, const Environment& before);
 
 }  // namespace toprun::fabric

@@ -1,0 +1,75 @@
+#include "fabric/profile_script.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/testing.h"
+
+namespace toprun::fabric {
+namespace {
+
+class ProfileScript : public testing::Test {
+ protected:
+  void write(const std::string& text) { std::ofstream(path_) << text; }
+
+  // A node with a fabric whose script is the one that was written.
+  NodeFabric node(Environment environment) {
+    profile_.name = "test";
+    profile_.script = path_;
+    NodeFabric node;
+    node.environment = std::move(environment);
+    node.environment.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+    node.profile = &profile_;
+    node.profile_settings = {{"NCCL_LIB_DIR", "/opt/net"}, {"LD_LIBRARY_PATH", "+/opt/net"}};
+    return node;
+  }
+
+  // "NAME=VALUE source" of the variables that decide() sets or finds set.
+  static std::string told(const NodeFabric& node) {
+    std::string text;
+    for (const Setting& setting : decide(node)) {
+      if (!setting.value) continue;
+      text += fmt::format("{}={} {}\n", setting.name, *setting.value, name_of(setting.source));
+    }
+    return text;
+  }
+
+ private:
+  TemporaryFolder folder_;
+  const std::string path_ = folder_.path() / "profile.sh";
+  Profile profile_;
+};
+
+TEST_F(ProfileScript, SetsWhatItExports) {
+  write("echo for people\nexport NCCL_CROSS_NIC=0 NCCL_TUNER=$NCCL_LIB_DIR/tuner\nhidden=1\n");
+  NodeFabric wanted = node({});
+  ASSERT_TRUE(source_profile_script(wanted));
+  EXPECT_EQ(told(wanted),
+            "NCCL_LIB_DIR=/opt/net profile\nLD_LIBRARY_PATH=/opt/net profile\n"
+            "NCCL_CROSS_NIC=0 profile\nNCCL_TUNER=/opt/net/tuner profile\n");
+}
+
+TEST_F(ProfileScript, LeavesTheUsersOwn) {
+  write("export NCCL_CROSS_NIC=0 NCCL_PROTO=Simple\n");
+  NodeFabric wanted = node({{"NCCL_CROSS_NIC", "2"}, {"LD_LIBRARY_PATH", "/mine"}});
+  ASSERT_TRUE(source_profile_script(wanted));
+  EXPECT_EQ(told(wanted),
+            "NCCL_LIB_DIR=/opt/net profile\nLD_LIBRARY_PATH=/opt/net:/mine profile\n"
+            "NCCL_CROSS_NIC=2 user\nNCCL_PROTO=Simple profile\n");
+  const auto said = contradictions(wanted);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0], "NCCL_CROSS_NIC=2 (set by you): test sets 0");
+}
+
+TEST_F(ProfileScript, AFailureAddsNothing) {
+  write("export NCCL_CROSS_NIC=0\nreturn 3\n");
+  NodeFabric wanted = node({});
+  const auto sourced = source_profile_script(wanted);
+  ASSERT_FALSE(sourced);
+  EXPECT_NE(sourced.error().line().find("could not be sourced"), std::string::npos);
+  EXPECT_EQ(wanted.profile_settings.size(), 2u);
+}
+
+}  // namespace
+}  // namespace toprun::fabric
