@@ -70,5 +70,63 @@ class Proof(support.TestCase):
         self.assertEqual(len(list(logs.glob("*/attempt_0/*/nccl.log"))), 4)
 
 
+class Required(support.TestCase):
+    """--require-rdma: a node without RDMA never starts, and plain sockets end the job at once."""
+
+    WRITES_AND_TRAINS = WRITES + "; test -z \"$SLEEPS\" || exec sleep $SLEEPS"
+
+    def run_nodes(self, *options, nodes=(0, 1), lines="IB", env=None, sleeps=""):
+        """What the root's agent said; a root that is unfit ends before the others need to come."""
+        program = self.folder() / "program.sh"
+        program.write_text("#!/bin/sh\n" + self.WRITES_AND_TRAINS)
+        program.chmod(0o755)
+        environment = {"TOPRUN_SECRET": "0123456789abcdef", "LINES_0": LINES["IB"], "LINES_1": LINES[lines],
+                       "SLEEPS": sleeps, **(env or {})}
+        port = str(free_port())
+        runs = [self.begin(support.binary(), "--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", port,
+                           "--require-rdma", *options, "--node-rank", str(node), "--no-python", program,
+                           env=environment)
+                for node in nodes]
+        finished = [run.wait(60) for run in runs]
+        for run in runs:
+            self.assert_nothing_left(run)
+        return finished[0]
+
+    def test_a_machine_without_rdma(self):
+        if support.has_rdma():
+            self.skipTest("this machine has RDMA devices")
+        finished = self.run_nodes(nodes=[0])
+        self.assertEqual(finished.code, 1)
+        self.assertRegex(finished.err, r"toprun: \S+: --require-rdma: it has no RDMA device; toprun net show")
+        self.assertEqual(finished.out, "")
+
+    def test_a_setting_that_switches_it_off(self):
+        finished = self.run_nodes("--fabric", "aws-efa", nodes=[0], env={"NCCL_NET": "Socket"})
+        self.assertEqual(finished.code, 1)
+        self.assertRegex(finished.err, r"--require-rdma: NCCL_NET=Socket \(set by you\)")
+
+    def test_rdma_in_use_goes_on(self):
+        self.assert_ok(self.run_nodes("--fabric", "aws-efa", sleeps="2.5"))
+
+    def test_fabric_off_is_no_way_around(self):
+        if support.has_rdma():
+            self.skipTest("this machine has RDMA devices")
+        finished = self.run_nodes("--fabric", "off", nodes=[0])
+        self.assertEqual(finished.code, 1)
+        self.assertIn("--require-rdma: it has no RDMA device", finished.err)
+
+    def test_own_debugging_leaves_only_the_first_check(self):
+        finished = self.run_nodes("--fabric", "aws-efa", env={"NCCL_DEBUG": "WARN"})
+        self.assert_ok(finished)
+        self.assertIn("--require-rdma: you set NCCL's variables for debugging", finished.err)
+
+    def test_plain_sockets_end_the_job(self):
+        finished = self.run_nodes("--fabric", "aws-efa", lines="Socket", sleeps="100")
+        self.assertEqual(finished.code, 1)
+        self.assertLess(finished.seconds, 10)
+        self.assertRegex(finished.err, r"--require-rdma: NCCL communicates with other nodes over plain sockets; it "
+                                       r"said: NET/IB : No device found\.")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -59,6 +59,12 @@ class Recipes(recipes.RecipeCase):
     def make_environment(self):
         subprocess.run(["python3", "-m", "venv", "--without-pip", self.work / "env"], check=True)
 
+    def check_nccl_environment_0(self, block):
+        said = self.run_block(block)
+        for name in ("NCCL_IB_GID_INDEX", "NCCL_IB_HCA", "NCCL_SOCKET_NTHREADS", "NCCL_NSOCKS_PERTHREAD"):
+            self.assertRegex(said, rf"(?m)^ *(export )?{name}\b")
+        self.assertRegex(said, r"(?m)^\d+ checks found nothing$")
+
     def check_mpirun_and_horovod_0(self, block):
         self.needs_mpirun()
         self.check_header(block)

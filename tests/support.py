@@ -64,6 +64,11 @@ def needs_program(name):
         raise unittest.SkipTest(f"{name} is not installed")
 
 
+def has_rdma():
+    folder = pathlib.Path("/sys/class/infiniband")
+    return folder.is_dir() and any(folder.iterdir())
+
+
 def without_torch():
     """What starts Python workers that need no torch: any Python will do."""
     return {"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1"}

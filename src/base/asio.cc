@@ -1,2 +1,2 @@
-// The one place where Asio's non-template code is compiled.
+// The only file that compiles Asio's non-template code.
 #include <boost/asio/impl/src.hpp>

@@ -21,7 +21,7 @@ int copy_fd = -1;
 std::mutex voice_mutex;
 std::shared_ptr<Voice> chosen_voice;
 
-// It may be replaced while it is being used.
+// The voice may be replaced while it is in use.
 std::shared_ptr<Voice> voice() {
   const std::lock_guard lock(voice_mutex);
   return chosen_voice;
@@ -31,7 +31,7 @@ void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // whoever started us left the descriptor non-blocking
+    if (n < 0 && errno == EAGAIN) {  // the parent left the descriptor non-blocking
       pollfd waiting{fd, POLLOUT, 0};
       ::poll(&waiting, 1, -1);
       continue;
@@ -43,9 +43,9 @@ void write_all(int fd, std::string_view text) {
 
 }  // namespace
 
-// All that toprun itself says goes through these two, which make it harmless to a terminal: names,
-// reasons and refusals come from other hosts, files and strangers. What ranks print goes elsewhere
-// (output/console.h), byte for byte.
+// All messages of toprun itself go through these two functions, which make them harmless to a
+// terminal: names, reasons and refusals come from other hosts, files and strangers. The ranks'
+// output goes through output/console.h, byte for byte.
 void say(std::string_view text) {
   say_block(fmt::format("toprun: {}\n", printable(text)));
 }
@@ -70,7 +70,7 @@ void say_also_to(int fd) {
 void say_through(std::shared_ptr<Voice> voice) {
   std::unique_lock lock(voice_mutex);
   const auto before = std::exchange(chosen_voice, std::move(voice));
-  lock.unlock();  // what was chosen before may end here
+  lock.unlock();  // the destructor of `before` runs without the lock
 }
 
 bool flush_said() {

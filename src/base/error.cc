@@ -15,7 +15,7 @@ std::string Error::line() const {
 }
 
 std::string errno_text(int code) {
-  char buffer[128];  // the GNU form of strerror_r returns the text
+  char buffer[128];  // the GNU strerror_r returns the text
   return strerror_r(code, buffer, sizeof buffer);
 }
 

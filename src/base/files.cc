@@ -13,7 +13,7 @@
 namespace toprun {
 namespace {
 
-// 0 or an errno.
+// Returns 0 or an errno.
 int write_all(const Fd& file, std::string_view content) {
   while (!content.empty()) {
     const ssize_t n = ::write(file.get(), content.data(), content.size());
@@ -75,7 +75,7 @@ Result<void> write_through(const std::filesystem::path& path, std::string_view c
   if (is_file && status.st_uid != ::geteuid() && status.st_uid != 0) {
     return fail(what, fmt::format("it belongs to user {}", status.st_uid), "name another file");
   }
-  const bool is_descriptor = is_there && S_ISLNK(status.st_mode);  // in /proc
+  const bool is_descriptor = is_there && S_ISLNK(status.st_mode);  // a descriptor's link in /proc
   const Fd file(::open(target->c_str(), O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC |
                                             (is_descriptor ? 0 : O_NOFOLLOW)));
   if (!file) return fail_errno(what);

@@ -1,4 +1,4 @@
-// The one place where fmt's non-inline code is compiled: Debian has no static library of it.
+// The only file that compiles fmt's non-inline code, because Debian has no static library of fmt.
 #include <fmt/format-inl.h>
 
 namespace fmt::detail {

@@ -9,13 +9,13 @@
 namespace toprun {
 namespace {
 
-constexpr std::size_t least_columns = 40;  // a narrower terminal breaks lines by itself
+constexpr std::size_t least_columns = 40;  // narrower terminals wrap lines themselves
 
 bool begins_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
 }
 
-// Where the character of this number begins; the text's size if it has no such.
+// The offset of the character with this index; the text's size if there is no such character.
 std::size_t place_of(std::string_view text, std::size_t character) {
   std::size_t count = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -21,7 +21,7 @@ constexpr std::string_view local_types[] = {
     "vfat", "tmpfs", "ramfs", "overlay", "squashfs", "devtmpfs", "bcachefs", "fuseblk",
 };
 
-// "\040" is a blank, and so on.
+// Replaces octal escapes: "\040" is a blank.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

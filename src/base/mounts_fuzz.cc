@@ -3,7 +3,7 @@
 
 #include "base/mounts.h"
 
-// Whatever mount holds a path, the path begins with its point.
+// If a mount holds a path, the path begins with the mount point.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun;
   const auto mounts = parse_mounts({reinterpret_cast<const char*>(data), size});

@@ -7,7 +7,7 @@
 namespace toprun {
 namespace {
 
-constexpr rlim_t kernel_default = 1u << 20;  // fs.nr_open, where the limit is no number
+constexpr rlim_t kernel_default = 1u << 20;  // of fs.nr_open; the limit may be infinite
 
 }  // namespace
 

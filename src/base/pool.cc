@@ -24,7 +24,7 @@ struct Pool::Shared {
   std::deque<Task> queue;
   std::size_t threads = 0;
   std::size_t idle = 0;
-  Pool* pool = nullptr;  // null: it is gone
+  Pool* pool = nullptr;  // null after the pool's destruction
 
   static void serve(const std::shared_ptr<Shared>& shared);
 };
@@ -45,7 +45,7 @@ void Pool::Shared::serve(const std::shared_ptr<Shared>& shared) {
     std::shared_ptr<void> answer = task.work();
     task.work = {};
     lock.lock();
-    if (shared->pool == nullptr) return;  // and perhaps its io_context as well
+    if (shared->pool == nullptr) return;  // the io_context may be gone too
     boost::asio::post(shared->pool->io_, [weak = std::weak_ptr(shared), number = task.number,
                                           answer = std::move(answer)] {
       const auto self = weak.lock();
@@ -62,7 +62,7 @@ Pool::Pool(boost::asio::io_context& io, Limits limits)
 }
 
 Pool::~Pool() {
-  std::deque<Shared::Task> dropped;  // destroyed without the lock
+  std::deque<Shared::Task> dropped;  // destroyed after the unlock
   const std::lock_guard lock(shared_->mutex);
   shared_->pool = nullptr;
   dropped.swap(shared_->queue);
@@ -79,7 +79,7 @@ bool Pool::put(Work work, Done done) {
     taken = shared_->threads > 0;
     if (taken) shared_->queue.push_back({++last_number_, std::move(work)});
   }
-  if (!taken) {  // the system gives no thread (ulimit -u, -v): then it is done here
+  if (!taken) {  // no thread could be started (ulimit -u, -v): do the work here
     boost::asio::post(io_,
                       [work = std::move(work), done = std::move(done)] { done(work().get()); });
     return true;
@@ -100,7 +100,7 @@ void Pool::start_thread() {
 void Pool::finish(std::uint64_t number, void* answer) {
   auto node = awaited_.extract(number);
   if (awaited_.empty()) guard_.reset();
-  if (node) node.mapped()(answer);  // it may end this
+  if (node) node.mapped()(answer);  // may destroy this pool
 }
 
 }  // namespace toprun

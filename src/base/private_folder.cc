@@ -15,7 +15,7 @@ namespace {
 
 constexpr int most_tries = 100;
 constexpr mode_t private_mode = 0700;
-constexpr mode_t file_mode = 0666;  // less the umask
+constexpr mode_t file_mode = 0666;  // minus the umask
 
 }  // namespace
 

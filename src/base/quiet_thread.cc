@@ -10,7 +10,7 @@ namespace toprun {
 
 std::optional<std::thread> quiet_thread(std::function<void()> body) {
   sigset_t all;
-  sigset_t before;  // a thread begins with the mask of who starts it
+  sigset_t before;  // a new thread inherits its creator's mask
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   std::optional<std::thread> started;

@@ -16,10 +16,10 @@ struct Alias {
   std::string_view name;
   int signal;
 };
-// Second names, which sigabbrev_np(3) does not know.
+// Alternative names that sigabbrev_np(3) does not know.
 constexpr std::array aliases = {Alias{"cld", SIGCHLD}, Alias{"io", SIGIO}, Alias{"iot", SIGIOT}};
 
-// "term"; empty for a signal without a name.
+// "term"; empty if the signal has no name.
 std::string short_name(int signal) {
   if (signal == SIGRTMIN) return "rtmin";
   if (signal == SIGRTMAX) return "rtmax";

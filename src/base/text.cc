@@ -20,7 +20,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// The run of digits at the start of `text`, removed from it.
+// Removes the digits at the start of `text` and returns them.
 std::string_view take_digits(std::string_view& text) {
   std::size_t n = 0;
   while (n < text.size() && is_digit(text[n])) ++n;
@@ -34,10 +34,10 @@ std::string_view without_leading_zeros(std::string_view digits) {
   return digits;
 }
 
-// Letters inserted, left out or replaced, and neighbours that changed places (optimal string
-// alignment).
+// The number of letters inserted, deleted, replaced, or swapped with their neighbour (optimal
+// string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);  // the row of the last letter but one of `a`
+  std::vector<std::size_t> before(b.size() + 1);  // the row before `last`
   std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -112,7 +112,7 @@ std::optional<double> parse_double(std::string_view text) {
 bool natural_less(std::string_view a, std::string_view b) {
   const std::string_view whole_a = a;
   const std::string_view whole_b = b;
-  // What both begin with decides nothing, but for a number that goes on behind it. Names in a
+  // A common beginning decides nothing, unless a number continues after it. Names in a
   // cluster share most of their letters, and there are 100,000 of them to sort.
   auto same = static_cast<std::size_t>(
       std::mismatch(a.begin(),
@@ -141,7 +141,7 @@ bool natural_less(std::string_view a, std::string_view b) {
 
 std::optional<std::string> did_you_mean(std::string_view word,
                                         std::span<const std::string> candidates) {
-  // A third of the letters wrong is no slip of the hand any more.
+  // If a third of the letters is wrong, it is not a typing error.
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::optional<std::string> nearest;
   for (const std::string& candidate : candidates) {
@@ -177,7 +177,7 @@ void append_printable(std::string& out, const Character& character) {
   }
 }
 
-// The length of the colour that a text begins with, as in "\033[1;31m"; 0: none.
+// The length of the colour sequence at the start of the text, as in "\033[1;31m"; 0: none.
 std::size_t colour_bytes(std::string_view text) {
   if (!text.starts_with("\033[")) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;", 2);

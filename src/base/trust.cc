@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_links = 40;  // as the kernel follows
+constexpr int most_links = 40;  // the kernel's limit
 
 bool is_foreign(const struct stat& status, uid_t me) {
   return status.st_uid != me && status.st_uid != 0;
@@ -19,7 +19,7 @@ std::string whose(const struct stat& status) {
   return fmt::format("it belongs to user {}, neither to you nor to root", status.st_uid);
 }
 
-// Everybody may rename and remove what lies in this folder.
+// Everybody may rename and remove the files in this folder.
 bool is_open_to_all(const struct stat& folder) {
   return (folder.st_mode & S_IWOTH) != 0 && (folder.st_mode & S_ISVTX) == 0;
 }
@@ -65,7 +65,7 @@ Result<fs::path> follow_own_links(const fs::path& path, uid_t me) {
     if (++links > most_links) return fail(what, "too many links follow one another");
     const fs::path target = fs::read_symlink(next, error);
     if (error) return fail(what, error.message());
-    // What a descriptor in /proc leads to has no path.
+    // The target of a descriptor in /proc has no path.
     if (!fs::exists(target.is_absolute() ? target : at / target, error) &&
         fs::exists(next, error)) {
       at = next;
@@ -92,7 +92,7 @@ Result<void> check_ours(const fs::path& base, const fs::path& path, uid_t me) {
   for (const fs::path& part : path.lexically_relative(base)) {
     at /= part;
     if (::lstat(at.c_str(), &status) != 0) break;
-    if (S_ISLNK(status.st_mode)) status.st_mode &= ~mode_t{S_IWOTH};  // every link looks like that
+    if (S_ISLNK(status.st_mode)) status.st_mode &= ~mode_t{S_IWOTH};  // all links have this bit
     std::string why = distrust(status, me);
     if (why.empty() && S_ISLNK(status.st_mode) && ::stat(at.c_str(), &status) == 0) {
       why = distrust(status, me);

@@ -50,9 +50,9 @@ void explain(const std::exception_ptr& uncaught) {
 
 [[noreturn]] void end() {
   const std::exception_ptr uncaught = std::current_exception();
-  if (!uncaught) std::abort();  // a defect without words: its core says more
-  // This thread may have died in the midst of the voice. A terminal that takes nothing would keep
-  // the process from ending.
+  if (!uncaught) std::abort();  // no exception: the core dump says more
+  // This thread may have failed inside the voice, so stop using the voice. If a terminal accepts no
+  // output, exit without a message, because writing would block.
   if (flush_said()) {
     say_through(nullptr);
     explain(uncaught);

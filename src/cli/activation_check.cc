@@ -17,7 +17,7 @@ Result<void> check_activation(const plan::Activation& wanted, const scheduler::J
   const auto made = plan::activate(here, environment, host);
   if (made) return {};
   const bool may_differ = !wanted.modules.empty() || !wanted.venv.empty() || !wanted.before.empty();
-  // A conda environment may be found by what a module or a command sets.
+  // Variables of a module or a command may be needed to find a conda environment.
   if (!may_differ || made.error().exit_code == exit_usage) return std::unexpected(made.error());
   notes.push_back(made.error().line() + "; the job's nodes may have it");
   return {};

@@ -33,7 +33,7 @@ Result<void> check(const scheduler::Queue& queue, const std::string& text) {
       jobs::end_text(queue, last) + (last.ended ? " at " + jobs::time_text(*last.ended) : ""));
 }
 
-// Whose the job is, where that tells why it may not be ended.
+// The job's owner, if that is the reason why it cannot be ended.
 std::string owner_of(const scheduler::Queue& queue, const std::string& text) {
   const auto id = scheduler::parse_job_id(text);
   const auto jobs = id ? queue.find(*id) : Result<std::vector<Job>>();
@@ -51,7 +51,7 @@ std::unexpected<Error> refused(const scheduler::Queue& queue, const std::vector<
   return fail(join(others, ", "), error.why, error.fix);
 }
 
-// What toprun passes on to its ranks in its own way: notices only to those that handle them.
+// Signals that toprun itself passes on to its ranks: notices only to ranks that handle them.
 bool passes_on(std::string_view signal) {
   constexpr std::array signals = {"TERM", "INT", "HUP", "QUIT", "USR1", "USR2"};
   return std::ranges::find(signals, signal) != signals.end();

@@ -31,7 +31,7 @@ const Option* find_option(const options::CommandText& command, std::string name)
   return nullptr;
 }
 
-// Whether the next word is its value: an optional one stands behind = only.
+// Whether the next word is the option's value: an optional value only follows "=".
 bool takes_a_word(const Option* option) {
   return option != nullptr && !option->value.empty() && !option->value_optional;
 }

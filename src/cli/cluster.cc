@@ -31,7 +31,7 @@ constexpr std::chrono::hours short_limit{2};  // a partition for tests ends jobs
 constexpr std::array test_names = {"debug",       "test",  "short",  "devel",
                                    "interactive", "quick", "express"};
 
-// All that is shown.
+// All facts of the page.
 struct Picture {
   std::string engine;  // empty: there is none
   std::vector<PartitionView> partitions;
@@ -208,7 +208,7 @@ std::string text_of(const Picture& picture) {
   return text + file_systems_text(picture.file_systems);
 }
 
-// On a login node nothing but the engine knows where the nodes are.
+// On a login node only the engine knows the nodes' locations.
 std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& nodes,
                                               const std::string& topology,
                                               const std::string& engine,
@@ -232,7 +232,7 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
 Result<int> run_cluster(const options::Call& call) {
   const Environment& environment = call.environment;
   Picture picture;
-  // First, while this process has one thread.
+  // This comes first, while the process has one thread.
   picture.file_systems = file_systems(environment);
   const auto queue = scheduler::find_queue(environment);
   int code = 0;

@@ -21,7 +21,8 @@ using Words = std::span<const std::string>;
 constexpr std::string_view words_of_toprun = "--words";
 constexpr std::string_view words_of_torchrun = "--torchrun-words";
 
-// How the script calls us: as the user called toprun, or where the script's maker was.
+// The command by which the script calls toprun: as the user did, or the path of the program that
+// made it.
 std::string question(std::string_view as_called, bool called_torchrun, std::string_view program) {
   if (!called_torchrun) return fmt::format("{} completion {}", as_called, words_of_toprun);
   const std::vector<std::string> path = {std::string(program)};
@@ -89,7 +90,7 @@ std::string tcsh_script(std::string_view command, bool called_torchrun) {
                      values);
 }
 
-// A verb's name, of those of `family`, with what it does.
+// The names of the verbs of `family`, each with its description.
 int print_verbs(std::string_view family, std::string_view typed) {
   std::vector<options::CommandText::Row> rows;
   for (const Verb* verb : verbs_of(family)) {

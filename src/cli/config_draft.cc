@@ -43,7 +43,7 @@ constexpr std::string_view without_engine =
 # time = "0:30:00"
 )";
 
-// The least and the most of something among the nodes of one partition.
+// The lowest and the highest value among the nodes of one partition.
 struct Span {
   std::int64_t least = 0;
   std::int64_t most = 0;
@@ -113,7 +113,7 @@ std::string described(const Queue& queue) {
   return text + '\n';
 }
 
-// The default one, unless only another has GPUs.
+// The default partition, unless only another one has GPUs.
 const Queue* usual(const std::vector<Queue>& queues) {
   const Queue* best = nullptr;
   for (const Queue& queue : queues) {
@@ -176,7 +176,7 @@ std::string network_text(const scheduler::SlurmFacts& facts) {
              : fmt::format("\n# The network: topology/{}.\n", printable(facts.topology));
 }
 
-// Everything that the tables outside of the profile say and that does not fit here is said anew.
+// Values of the tables outside of the profile that do not fit here are written again.
 std::string tests_text(const Queue& tests, const Queue& usual_one) {
   std::string text =
       fmt::format("\n[profile.debug]  # with --profile debug; {}\npartition = {}\nnodes = 1\n",

@@ -22,7 +22,7 @@ struct InitOptions {
   bool force = false;
 };
 
-// An engine that does not answer leaves its part of the file out; a line says so.
+// If the engine does not answer, its part of the file is left out, and a line reports that.
 ClusterPicture ask(const Environment& environment) {
   ClusterPicture cluster;
   const auto queue = scheduler::find_queue(environment);
@@ -48,7 +48,7 @@ std::unexpected<Error> is_there_already(const std::string& path) {
   return usage(path, "it is there already", "--force replaces it, --output - only prints");
 }
 
-// Made anew in one step, so that of two at once only one succeeds; then filled.
+// The file is created in one step, so that only one of two calls at once succeeds, and then filled.
 Result<void> write(const InitOptions& options, const std::string& text) {
   if (!options.force) {
     const Fd file(::open(options.output.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));

@@ -42,7 +42,7 @@ options::Command dialect_of(std::string_view verb) {
   return verb == "shell" ? options::Command::shell : options::Command::run;
 }
 
-// One row for each place that says something about the option.
+// One row for each source that sets the option.
 void add_rows(std::vector<Row>& rows, const options::Flag& flag, const options::Split& split,
               options::Command command, const Environment& environment) {
   const std::size_t before = rows.size();
@@ -110,7 +110,7 @@ Result<options::Split> take(Picture& picture, options::Split split,
   return split;
 }
 
-// As the verb itself checks them. Files that other machines may have are not looked for.
+// The same checks as the verb's. Files that may exist on other machines are not checked.
 Result<void> check(options::Split split, const std::string& verb, const Environment& environment) {
   const auto any_file = [](const std::string&) { return true; };
   if (verb == "shell") {
@@ -188,7 +188,7 @@ std::string text_of(const Picture& picture) {
 Result<int> show(const std::string& verb, const options::Call& call) {
   Picture picture;
   picture.verb = verb;
-  // What is said of files means the same to the verb; --json does not.
+  // Options about files have the same meaning in the verb; --json does not.
   options::Split split = call.split;
   std::erase_if(split.options, [](const auto& option) { return !is_about_config(*option.flag); });
   const auto whole = take(picture, std::move(split), call.environment);

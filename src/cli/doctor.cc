@@ -1,28 +1,155 @@
 #include "cli/doctor.h"
 
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/console.h"
 #include "base/print.h"
 #include "doctor/checks.h"
+#include "doctor/compare.h"
 #include "doctor/report.h"
 #include "hosts/address.h"
+#include "scheduler/engine.h"
+#include "scheduler/slurm/variables.h"
+#include "start/every_node.h"
+#include "start/ssh_place.h"
 
 namespace toprun::cli {
+namespace {
 
 using options::FlagId;
 
-Result<int> run_doctor(const options::Call& call) {
+constexpr std::array one_machine = {FlagId::here, FlagId::json_lines, FlagId::root};
+
+// One machine takes milliseconds; a file system or a name server that hangs must not keep the
+// doctor that looks for such things waiting.
+constexpr unsigned examination_limit_s = 20;
+
+std::string not_done;  // made before the alarm is set: its handler must not allocate
+
+void give_up(int) {
+  [[maybe_unused]] const ssize_t n = ::write(STDERR_FILENO, not_done.data(), not_done.size());
+  ::_exit(doctor::exit_error);
+}
+
+// The name of this host and of the job's other hosts, as the engine names them.
+struct OwnPlace {
+  std::string host;
+  std::vector<std::string> all;
+};
+
+OwnPlace own_place(const Environment& environment) {
+  scheduler::Hints hints;
+  hints.host_name = hosts::host_name();
+  const auto place = scheduler::detect(environment, hints);
+  if (!place) return {hints.host_name, {}};
+  OwnPlace own{place->node_name.empty() ? hints.host_name : place->node_name, {}};
+  for (const scheduler::Node& node : place->nodes) own.all.push_back(node.name);
+  return own;
+}
+
+doctor::HostReport examine_this_host(const options::Call& call) {
+  not_done = fmt::format(
+      "toprun: doctor: not done after {} s: a file system, a name server or a driver hangs here\n",
+      examination_limit_s);
+  ::signal(SIGALRM, give_up);
+  ::alarm(examination_limit_s);
   const auto root = call.text(FlagId::root);
+  const OwnPlace own = root ? OwnPlace{*root, {}} : own_place(call.environment);
   const fabric::Sysfs sysfs(root.value_or("/"));
-  const auto findings =
-      doctor::examine(doctor::read_facts(sysfs, !root.has_value(), call.environment));
+  doctor::Facts facts = doctor::read_facts(sysfs, !root, call.environment);
+  facts.peers = doctor::look_up(own.all, own.host);
+  ::alarm(0);
+  return {own.host, doctor::examine(facts), doctor::traits_of(facts)};
+}
+
+int print_report(const options::Call& call, const doctor::HostReport& report) {
+  const WallTime now = std::chrono::system_clock::now();
+  if (call.has(FlagId::json_lines)) return print_bytes(doctor::json_lines_of(report, now));
+  if (call.has(FlagId::json)) return print_bytes(doctor::json_of(report, now));
+  if (call.has(FlagId::fix)) return print_bytes(doctor::fixes_text(report.findings));
+  return print(doctor::findings_text(report.findings, call.has(FlagId::all)));
+}
+
+// The command for each node: this program with the verb that examines one host.
+plan::Options options_of(const options::Call& call) {
+  plan::Options options;
+  options.program = plan::Program::executable;
+  options.script = start::own_path();
+  options.arguments = {"--here", "--json-lines"};
+  options.command_line = {options.script, "doctor", "--here", "--json-lines"};
+  if (const auto given = call.given(FlagId::hosts)) options.hosts = {given->value, given->source};
+  if (const auto given = call.given(FlagId::host_file)) {
+    options.host_file = {given->value, given->source};
+  }
+  return options;
+}
+
+std::vector<doctor::HostReport> reports_in(const start::EveryNode& every) {
+  doctor::HostReports reports;
+  for (const start::NodeLine& line : every.lines) {
+    const bool is_ours = reports.take(line.text, line.arrived);
+    if (!is_ours) say_block(line.text + '\n');  // of a login script or the engine
+  }
+  return reports.complete();
+}
+
+int print_comparison(const options::Call& call, const start::EveryNode& every) {
+  const auto reports = reports_in(every);
+  const auto findings = doctor::compare(reports, every.hosts);
+  std::vector<std::string> answered;
+  for (const doctor::HostReport& report : reports) answered.push_back(report.host);
   int printed = 0;
   if (call.has(FlagId::json)) {
-    printed = print_bytes(doctor::findings_json(findings, root ? *root : hosts::host_name()));
+    printed = print_bytes(doctor::findings_json(findings, answered));
   } else if (call.has(FlagId::fix)) {
     printed = print_bytes(doctor::fixes_text(findings));
   } else {
-    printed = print(doctor::findings_text(findings, call.has(FlagId::all)));
+    printed = print(doctor::findings_text(findings, answered.size()));
   }
-  return printed == 0 ? doctor::exit_code(findings) : printed;
+  if (printed != 0) return printed;
+  return doctor::exit_code(findings.empty() ? doctor::Severity::ok
+                                            : findings.front().finding.severity);
+}
+
+// --hosts and --hostfile on the command line contradict options for one machine.
+Result<void> check_hosts(const options::Call& call) {
+  for (const FlagId hosts : {FlagId::hosts, FlagId::host_file}) {
+    const auto given = call.given(hosts);
+    if (!given || !given->is_typed()) continue;
+    for (const FlagId here : one_machine) {
+      if (const auto rival = call.given(here)) {
+        return usage(given->source + " and " + rival->source,
+                     "one names hosts, the other means "
+                     "one machine",
+                     "give only one of them");
+      }
+    }
+  }
+  return {};
+}
+
+bool is_about_one_machine(const options::Call& call) {
+  return std::ranges::any_of(one_machine, [&](FlagId id) { return call.has(id); }) ||
+         call.environment.has(scheduler::slurm::script_context_variable);
+}
+
+}  // namespace
+
+Result<int> run_doctor(const options::Call& call) {
+  if (auto fits = check_hosts(call); !fits) return std::unexpected(std::move(fits.error()));
+  if (!is_about_one_machine(call)) {
+    const auto every = start::run_on_every_node(options_of(call), call.environment);
+    if (!every) return std::unexpected(every.error());
+    if (*every) return print_comparison(call, **every);
+  }
+  const doctor::HostReport report = examine_this_host(call);
+  const int printed = print_report(call, report);
+  return printed == 0 ? doctor::exit_code(doctor::worst_of(report.findings)) : printed;
 }
 
 }  // namespace toprun::cli

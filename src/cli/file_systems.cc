@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds quota_limit{2'000};
 constexpr std::uint64_t max_kibibytes = std::uint64_t{1} << 53;
 constexpr const char* lustre_type = "lustre";
 
-// Variables by which sites tell where files belong, most wanted first.
+// Variables in which sites name their file systems, best first.
 constexpr std::array variables = {"HOME",    "PROJECT", "PROJECT_DIR",  "PROJECTDIR",
                                   "WORK",    "WORKDIR", "STORE",        "DATA",
                                   "SCRATCH", "FAST",    "SLURM_TMPDIR", "TMPDIR"};

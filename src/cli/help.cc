@@ -47,7 +47,7 @@ constexpr std::array headings = {
 
 options::CommandText::Option option_of(const options::Flag& flag, options::Command command) {
   options::CommandText::Option option;
-  // A letter that two options have is the first one's.
+  // If two options have the same letter, it belongs to the first.
   if (flag.letter != 0 && options::find_flag(flag.letter, command) == &flag) {
     option.names.push_back({'-', flag.letter});
   }

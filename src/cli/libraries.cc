@@ -42,7 +42,7 @@ std::string dotted(int major, int minor, int patch) {
   return fmt::format("{}.{}.{}", major, minor, patch);
 }
 
-// As its headers or itself say; munge and yaml-cpp say nothing.
+// The version from the library's headers or functions; munge and yaml-cpp have none.
 std::vector<Library> stated() {
   const auto boost =
       dotted(BOOST_VERSION / 100'000, BOOST_VERSION / 100 % 1000, BOOST_VERSION % 100);

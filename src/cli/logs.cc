@@ -75,7 +75,7 @@ std::string prefix_of(const jobs::LogFile& file, const Found& found,
   return prefix.empty() ? prefix : prefix + ": ";
 }
 
-// Shows one file to its end, of the engine's only what no host has.
+// Shows one file to its end; of the engine's file only lines that are in no host's file.
 int show(const jobs::LogFile& file, const std::string& prefix, bool mixed,
          jobs::Remainder* remainder) {
   jobs::LogTail::Wanted wanted;

@@ -30,7 +30,7 @@ int print_completion(const std::string& shell, bool called_torchrun) {
   return print_bytes(completion(*chosen, called_torchrun, self.string()));
 }
 
-// After --version nothing is read any more, but -v beside it means that one.
+// Words after --version are ignored, except for -v, which asks for details of the version.
 bool says_verbose(const std::vector<std::string>& argv) {
   return std::ranges::any_of(
       argv, [](const std::string& word) { return word == "-v" || word == "--verbose"; });
@@ -56,7 +56,7 @@ Result<void> check_verb(const options::Split& split, const std::vector<std::stri
                fmt::format("did you mean toprun {}?", *verb));
 }
 
-// What answers by a text alone. nullopt: the command line asks for a run.
+// Prints the text of --help, --version and the like. nullopt: the command line asks for a run.
 std::optional<int> answer(const options::Split& split, const std::vector<std::string>& argv) {
   if (split.options.empty()) return std::nullopt;
   const options::Command command =

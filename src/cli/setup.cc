@@ -44,7 +44,7 @@ Result<void> make_absolute(SetupOptions& options) {
   return {};
 }
 
-// The record is there before the job is: --after setup finds it, and a second setup its way barred.
+// The record is written before the job exists: --after setup finds it, and it stops a second setup.
 int submit(SetupOptions& options, const Environment& environment) {
   jobs::SubmitOptions& job = options.job;
   if (const auto settled = jobs::settle_paths(job.request); !settled)
@@ -64,7 +64,7 @@ int submit(SetupOptions& options, const Environment& environment) {
   return jobs::after_submission(job, *id, clean);
 }
 
-// What would be run here, as a shell takes it.
+// The commands that would run here, as shell lines.
 int show_steps(const SetupOptions& options, const Environment& environment) {
   if (!options.image_from.empty()) {
     const auto command = image_command(options, environment);

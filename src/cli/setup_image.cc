@@ -27,7 +27,7 @@ std::string part_of(const SetupOptions& options) {
   return options.built + ".part";
 }
 
-// By the ending of the file, Apptainer before Singularity.
+// Chosen by the file's suffix, Apptainer before Singularity.
 Result<const Runtime*> runtime_for(const SetupOptions& options, const Environment& environment) {
   const bool is_sif = options.built.ends_with(".sif");
   std::vector<std::string> looked;

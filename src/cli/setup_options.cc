@@ -33,7 +33,7 @@ Result<std::vector<std::string>> packages_of(const options::Split& split) {
   return packages;
 }
 
-// What the job is to do goes on; where and when it runs does not.
+// Options for the contents are passed on; options for the place and time of the job are not.
 bool is_for_the_build(const options::Flag& flag) {
   return flag.group == options::Group::building || flag.id == options::FlagId::env ||
          flag.id == options::FlagId::modules || flag.id == options::FlagId::before ||
@@ -75,7 +75,7 @@ Result<void> take_horovod(SetupOptions& options, const Call& call) {
   return usage("--nccl-home " + options.wanted.nccl_home, "is for Horovod", "say --horovod too");
 }
 
-// What files and variables say of --venv is for the other verbs too: --from decides.
+// Files and variables may set --venv for other verbs, so --from decides.
 Result<options::Given> take_target(SetupOptions& options, const Call& call) {
   options.image_from = call.text(FlagId::image_from).value_or("");
   const bool is_image = !options.image_from.empty();

@@ -24,7 +24,7 @@ using setup::Record;
 constexpr std::size_t most_lines_kept = 20'000;   // of what a step prints
 constexpr std::chrono::minutes import_limit{15};  // a first import from a network file system
 
-// What a build was doing and where, until it ends.
+// The current step of a build and its place, until it ends.
 class Build {
  public:
   Build(const SetupOptions& options, Environment environment)
@@ -57,7 +57,7 @@ class Build {
     return clear();
   }
 
-  // What an earlier build has left.
+  // The remains of an earlier build.
   Result<void> clear() {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(wanted_.venv, error)) {
@@ -133,7 +133,7 @@ class Build {
                 "load what it needs by --modules, or name what is to be tested by --import");
   }
 
-  // Python ended in the middle: which module it was at, and by what.
+  // Python ended in the middle: the module, and the signal or exit code.
   static std::string last_line(const process::Finished& done) {
     return fmt::format("it ended with exit code {}; last it said: {}", done.code,
                        last_words(done.err));

@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The words of salloc and srun by which it is known that the shell is about to begin.
+// The line by which salloc reports that the shell is about to start.
 constexpr std::string_view salloc_grant = "Granted job allocation";
 
 std::string shell_of(const Environment& environment) {
@@ -42,7 +42,7 @@ std::string state_text(const scheduler::Queue& queue, const scheduler::Job& job)
   return fmt::format("{}: {}", job.state_word, queue.state_words(job.state_word));
 }
 
-// The number by which srun knows a job that runs; a task of an array has one of its own.
+// The number of a running job for srun; a task of an array has a separate one.
 Result<std::string> number_of(const std::string& text, const Environment& environment) {
   const auto queue = scheduler::find_queue(environment);
   if (!queue) return std::unexpected(queue.error());
@@ -97,7 +97,7 @@ void tell_reasons(const jobs::SubmitOptions& options) {
   }
 }
 
-// A relative folder is one of the directory in which the shell begins.
+// A relative folder is relative to the directory in which the shell begins.
 void make_absolute(std::string& folder, const scheduler::JobRequest& request) {
   if (folder.empty()) return;
   const scheduler::JobOption* chdir = request.find("--chdir");
@@ -124,7 +124,7 @@ int act(const options::Split& split, const Environment& environment) {
   if (activation.conda.find('/') != std::string::npos) {
     make_absolute(activation.conda, options->request);
   }
-  // The node reads the same words anew, an EDF too.
+  // The node reads the same words again, including an EDF.
   const auto shell = entry_command(shell_of(environment), {activation, options->container});
   if (!shell) return give_up(shell.error());
   const Environment clean = scheduler::without_job(environment);

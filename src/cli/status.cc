@@ -99,7 +99,7 @@ std::string nodes_rows(const jobs::JobReport::Attempt& attempt) {
   return out;
 }
 
-// What the run says of itself, and how sure that is.
+// The state from the run's own report, and its reliability.
 std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
   const jobs::JobReport::Attempt& last = report.attempts.back();
   int ranks = 0;

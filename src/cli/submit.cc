@@ -30,7 +30,7 @@ bool is_file(const std::string& path) {
   return fs::exists(path, error) && !fs::is_directory(path, error);
 }
 
-// A program that modules, a virtual environment or an image bring is found on the job's nodes only.
+// A program from modules, a virtual environment or an image can be found only on the job's nodes.
 Result<void> check_script(const plan::Options& run, const Environment& environment) {
   const bool is_brought = run.program == plan::Program::executable &&
                           (!run.activation.empty() || !run.container.empty());
@@ -48,7 +48,7 @@ Result<void> check_surroundings(jobs::SubmitOptions& options, const Environment&
   return container::check_image_file(run.container.image, hosts::host_name(), "");
 }
 
-// What hide_secrets() has hidden goes by the environment, if that goes to the job at all.
+// Values hidden by hide_secrets() reach the job by the environment, if the job gets it.
 Result<void> check_hidden(const std::vector<std::string>& hidden,
                           const scheduler::JobRequest& request, const Environment& environment) {
   if (hidden.empty()) return {};

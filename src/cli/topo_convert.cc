@@ -17,7 +17,7 @@ namespace {
 using options::Call;
 using options::FlagId;
 
-// --to, or what the file's name says.
+// The format from --to or from the file's name.
 std::string name_of_form(const Call& call) {
   if (const auto form = call.text(FlagId::form)) return *form;
   return std::filesystem::path(call.text(FlagId::output).value_or("")).filename().string();

@@ -10,14 +10,14 @@
 #include "base/text.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
+#include "cost/cost.h"
 #include "options/plan_options.h"
-#include "placement/cost.h"
+#include "picture/ring_dot.h"
+#include "picture/ring_layout.h"
+#include "picture/ring_svg.h"
+#include "picture/sketch.h"
 #include "placement/score.h"
 #include "process/command.h"
-#include "view/ring_dot.h"
-#include "view/ring_layout.h"
-#include "view/ring_svg.h"
-#include "view/sketch.h"
 
 namespace toprun::cli {
 namespace {
@@ -39,14 +39,14 @@ constexpr std::array orders = {
     DrawnOrder{"torchrun", "torchrun's order", placement::Order::torchrun},
 };
 
-using Sketch = view::Sketch;
+using Sketch = picture::Sketch;
 
 Result<std::string> svg_text(const Sketch& sketch, const std::string& order, const Environment&) {
-  return view::ring_svg(view::ring_layout(sketch, order));
+  return picture::ring_svg(picture::ring_layout(sketch, order));
 }
 
 Result<std::string> dot_text(const Sketch& sketch, const std::string& order, const Environment&) {
-  return view::ring_dot(sketch, order);
+  return picture::ring_dot(sketch, order);
 }
 
 // No library that draws text is small enough for each launch to carry.
@@ -54,7 +54,7 @@ Result<std::string> png_bytes(const Sketch& sketch, const std::string& order,
                               const Environment& environment) {
   const auto finished =
       process::run({"rsvg-convert", "--format", "png"}, environment, converter_limit,
-                   view::ring_svg(view::ring_layout(sketch, order)));
+                   picture::ring_svg(picture::ring_layout(sketch, order)));
   if (!finished) {
     return std::unexpected(
         Error{"a PNG cannot be made", finished.error().line(),
@@ -98,7 +98,7 @@ Result<const DrawnFormat*> format_of(const Call& call) {
                fmt::format("there are {}", names_in(formats)));
 }
 
-// An order to be drawn, and what it is in words.
+// An order to draw, and its description.
 struct Drawn {
   placement::Placement placement;
   std::string words;
@@ -115,7 +115,7 @@ Result<Drawn> drawn_as_listed(const std::string& file, const Job& job) {
   return Drawn{*std::move(placed), "the order of " + file};
 }
 
-// What a file or a variable says of a launch's order may go beside another one.
+// A launch's order from a file or a variable may coexist with another one.
 Result<void> check_wishes(const Call& call, const std::string& order) {
   for (const FlagId id : {FlagId::segment, FlagId::wanted_nodes, FlagId::earlier_order}) {
     const auto given = call.given(id);
@@ -161,7 +161,7 @@ std::vector<int> processes_of(const placement::Placement& placement) {
   return processes;
 }
 
-// The groups that colours tell apart; nothing without --parallel.
+// The groups that get a colour each; none without --parallel.
 Result<std::optional<placement::Teams>> teams_of(const Call& call, const Job& job,
                                                  const placement::Placement& drawn,
                                                  const std::optional<placement::Plan>& plan) {
@@ -171,9 +171,9 @@ Result<std::optional<placement::Teams>> teams_of(const Call& call, const Job& jo
     return usage("--groups", "it chooses among the groups of --parallel, which is not given",
                  "add --parallel tp=8,pp=4 or leave it out");
   }
-  std::optional<placement::Kind> kind;
+  std::optional<cost::Kind> kind;
   if (groups) {
-    kind = placement::find_kind(*groups);
+    kind = cost::find_kind(*groups);
     if (!kind) {
       return usage(fmt::format("--groups {}", *groups), "there is no such kind",
                    "there are tp, cp, ep, etp, dp, edp and pp");
@@ -192,14 +192,14 @@ Result<Sketch> sketch_of(const Call& call, const Job& job, const Drawn& drawn,
   if (!tree) return std::unexpected(tree.error());
   const auto teams = teams_of(call, job, drawn.placement, plan);
   if (!teams) return std::unexpected(teams.error());
-  Sketch sketch = view::sketch(*tree, drawn.placement, teams->has_value() ? &**teams : nullptr);
+  Sketch sketch = picture::sketch(*tree, drawn.placement, teams->has_value() ? &**teams : nullptr);
   const auto told = options::parse_links(options::plan_options(call));
   if (!told) return std::unexpected(told.error());
-  const auto links = placement::links_of(job.map, *told, job.nproc_per_node);
+  const auto links = cost::links_of(job.map, *told, job.nproc_per_node);
   if (!links) return std::unexpected(links.error());
   if (!placement::all_links_assumed(*links)) {
     sketch.step_seconds =
-        placement::ring_step_seconds(*links, sketch.nodes, placement::usual_message_bytes);
+        cost::ring_step_seconds(*links, sketch.nodes, placement::usual_message_bytes);
   }
   return sketch;
 }

@@ -3,14 +3,18 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
 #include "base/console.h"
 #include "base/name_index.h"
 #include "base/text.h"
+#include "fabric/settings.h"
+#include "hosts/address.h"
 #include "hosts/host_file.h"
 #include "hosts/hostlist.h"
+#include "hosts/resolve.h"
 #include "options/values.h"
 #include "scheduler/slurm/variables.h"
 #include "topology/source.h"
@@ -21,7 +25,7 @@ namespace {
 using options::Command;
 using options::FlagId;
 
-// A launch's list may say how many processes a host runs and who logs in there: "a:4,me@b".
+// A launch's list may contain numbers of processes and user names: "a:4,me@b".
 Result<std::vector<placement::Host>> named_hosts(const options::Given& given, int nproc) {
   const auto named = hosts::parse_hosts(given.value, given.source);
   if (!named) return std::unexpected(named.error());
@@ -32,7 +36,7 @@ Result<std::vector<placement::Host>> named_hosts(const options::Given& given, in
   return hosts;
 }
 
-// A host list, which may be much longer than a launch's.
+// A host list, possibly much longer than a launch's.
 Result<std::vector<placement::Host>> listed_hosts(const options::Given& given, int nproc) {
   auto names = hosts::expand_hostlist(given.value);
   if (!names) {
@@ -56,7 +60,7 @@ Result<std::vector<placement::Host>> listed_hosts(const options::Given& given, i
   return hosts;
 }
 
-// Those that the user or Slurm names; none: nobody does.
+// The hosts from the user or from Slurm; empty: neither names any.
 Result<std::vector<placement::Host>> hosts_of(const options::Call& call, int nproc) {
   if (const auto given = call.given(FlagId::hosts)) {
     const bool as_a_launch = given->value.find_first_of(":@") != std::string::npos;
@@ -82,7 +86,7 @@ Result<int> processes_of(const options::Call& call) {
   return options::parse_number(*given, 1, options::max_processes_per_node);
 }
 
-// Only this node's own environment is at hand, so only one member comes with an address.
+// Only this node's environment is known, so only one member has an address.
 topology::Request request_for(const std::vector<placement::Host>& hosts,
                               const std::string& topology, const Environment& environment) {
   topology::Request request{topology, {}, environment};
@@ -120,6 +124,20 @@ void take_memory_in_a_large_step() {
   std::free(step);
 }
 
+// The adapters of this machine stand for those of all hosts of the job, if it is one of them.
+void add_own_rates(Job& job, const Environment& environment) {
+  const fabric::Sysfs sysfs;
+  if (job.map.links.contains(topology::host_level) || sysfs.names("sys/class/infiniband").empty()) {
+    return;
+  }
+  const std::string own = hosts::host_name();
+  const bool is_in_job = std::ranges::any_of(
+      job.hosts, [&](const placement::Host& host) { return hosts::same_host(host.name, own); });
+  if (!is_in_job) return;
+  const fabric::NodeFabric node = fabric::read_node(sysfs, environment);
+  topology::add_host_link(job.map, fabric::chosen_gbps(node.devices, node.choice));
+}
+
 }  // namespace
 
 Result<Job> find_job(const options::Call& call) {
@@ -138,6 +156,7 @@ Result<Job> find_job(const options::Call& call) {
   if (job.hosts.empty()) {
     for (const auto& entry : job.map.hosts) job.hosts.push_back({entry.host, *processes});
   }
+  add_own_rates(job, call.environment);
   if (!job.hosts.empty()) return job;
   return usage("no hosts are known",
                job.map.warnings.empty() ? "this is no Slurm job and no topology file is given"

@@ -52,7 +52,7 @@ void say_what_it_saves(const placement::Placement& placement) {
   if (placement.mapping) say("parallel: " + placement::mapping_text(*placement.mapping));
 }
 
-// Where the host stands whose place is to be explained; nullopt: all are meant.
+// The position of the host to explain; nullopt: all hosts.
 Result<std::optional<std::size_t>> position_of(const std::string& host,
                                                const placement::Placement& placement) {
   if (host.empty()) return std::nullopt;
@@ -84,7 +84,7 @@ int print_explanation(std::string_view format, const placement::Placement& place
   return 0;
 }
 
-// What a file or a variable says of links is of use with --parallel only.
+// Links from a file or a variable are used only with --parallel.
 options::PlanOptions asked_plan(const Call& call) {
   options::PlanOptions plan = options::plan_options(call);
   const auto link = call.given(FlagId::link);
@@ -113,7 +113,7 @@ Result<int> run_topo_order(const options::Call& call) {
   }
   if (const int code = print_bytes((*format)->text(*placed)); code != 0) return code;
   if (const int code = print_explanation((*format)->name, *placed); code != 0) return code;
-  // JSON says the same itself.
+  // The JSON output contains the same.
   if ((*format)->name != "json") say_what_is_unknown(placed->source, placed->warnings);
   if ((*format)->name == "table") say_what_it_saves(*placed);
   if ((*format)->name != "json" && !placed->spare.empty()) {

@@ -19,7 +19,7 @@ Result<placement::Terms> terms_of(const Call& call, const Job& job) {
   placement::Terms terms;
   const auto told = options::parse_links(options::plan_options(call));
   if (!told) return std::unexpected(told.error());
-  auto links = placement::links_of(job.map, *told, job.nproc_per_node);
+  auto links = cost::links_of(job.map, *told, job.nproc_per_node);
   if (!links) return std::unexpected(links.error());
   terms.links = *std::move(links);
   if (const auto size = call.given(FlagId::message_size)) {
@@ -35,7 +35,7 @@ Result<placement::Terms> terms_of(const Call& call, const Job& job) {
   return terms;
 }
 
-// What the orders mean to parallel groups, below the table or inside the object.
+// The effect of the orders on parallel groups, below the table or inside the object.
 struct GroupParts {
   std::string text;
   std::string json;

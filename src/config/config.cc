@@ -18,23 +18,23 @@ bool names(std::string_view keys, std::string_view key) {
   return std::ranges::find(each, key) != each.end();
 }
 
-// What somebody stronger has said already.
+// A setting from a source that overrides the file: the command line, a variable or a stronger file.
 struct Said {
   std::string key;
   std::string_view rivals;
   std::string value;
-  std::string variable = {};  // of -e
-  bool is_on = true;          // false: that the option is not to be given
+  std::string variable = {};  // the variable's name, for -e
+  bool is_on = true;          // false: the option is switched off
 };
 
-// A value that takes nothing from its option's rivals: --parallel needs the order that is the
-// default, and of a node's other resources --gpus says nothing.
+// True for a value that does not conflict with its option's rivals: --parallel needs the default
+// order, and --gpus does not concern a gres without GPUs.
 bool goes_with_all(std::string_view key, std::string_view value) {
   if (key == "order") return value == "topology";
   return key == "gres" && scheduler::gpus_in_gres(value) == 0;
 }
 
-// `flag`: of the entry.
+// `flag`: the flag of the entry.
 bool decides(const Said& said, const ConfigEntry& entry, const options::Flag& flag) {
   if (said.key == entry.key) return said.variable == entry.variable;
   if (!said.is_on || entry.values.empty()) return false;
@@ -103,7 +103,8 @@ std::unexpected<Error> no_such_profile(const Config& config, const std::string& 
                nearest_or_all(name, known));
 }
 
-// A job runs on the nodes that its engine gives, whatever hosts a project has without one.
+// A job runs on the nodes from its engine, so it ignores the project's hosts, which are for
+// launches without an engine.
 bool is_for(options::Command command, options::FlagId id) {
   return command != options::Command::submit ||
          (id != options::FlagId::hosts && id != options::FlagId::host_file);
@@ -131,7 +132,7 @@ void tell_ignored(const Config& config) {
 
 }  // namespace
 
-// sbatch takes a switch's variable for given once it is there, whatever its value.
+// sbatch accepts a switch's variable as set if it exists, whatever its value.
 std::optional<SetVariable> variable_for(const options::Flag& flag, options::Command command,
                                         const Environment& environment) {
   const std::string variable = options::variable_of(flag, command);

@@ -21,7 +21,7 @@ bool is_key(const options::Flag& flag) {
   return !flag.name.empty() && !flag.of_one_call && flag.group != options::Group::of_verb;
 }
 
-// The option of this key, or the one of this name that no file gives.
+// The option of this key; if files cannot set it, the option with this name.
 const options::Flag* flag_for(std::string_view key) {
   std::string name = fmt::format("--{}", key);
   std::ranges::replace(name, '_', '-');
@@ -42,7 +42,7 @@ std::vector<std::string> all_keys() {
   return keys;
 }
 
-// Who begins a key rightly and leaves the rest out means the option that begins so.
+// An incomplete key means the option that begins with it.
 std::optional<std::string> nearest_key(std::string_view key) {
   constexpr std::size_t least_beginning = 4;
   const auto keys = all_keys();
@@ -52,7 +52,7 @@ std::optional<std::string> nearest_key(std::string_view key) {
   return did_you_mean(key, keys);
 }
 
-// One value holds several, separated by commas.
+// Whether one value contains several, separated by commas.
 bool is_list(const options::Flag& flag) {
   return flag.value.ends_with(",...") || flag.value == "LIST" || flag.value == "HOSTS";
 }
@@ -68,7 +68,7 @@ std::string with_doubled_commas(std::string_view text) {
   return out;
 }
 
-// Where the path begins in a value; npos: the value is none.
+// The start of the path in a value; npos if the value is no path.
 std::size_t path_in(const options::Flag& flag, std::string_view value) {
   constexpr std::string_view file = "file:";
   if (flag.id == options::FlagId::order) return value.starts_with(file) ? file.size() : value.npos;

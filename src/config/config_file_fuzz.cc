@@ -3,7 +3,7 @@
 
 #include "config/config_file.h"
 
-// Of whatever is accepted, every entry has a key and a line; an error is one line with a place.
+// Every entry of an accepted file has a key and a line; an error is one line with a place.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::config;
   const auto file =

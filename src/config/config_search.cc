@@ -16,13 +16,14 @@ namespace {
 namespace fs = std::filesystem;
 using State = ConfigPlaceLooked::State;
 
-// A path whose folder may not be searched is as good as none.
+// A path in a folder without search permission counts as missing.
 bool is_there(const fs::path& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0;
 }
 
-// A file that nobody named, and the reason why it is not read; empty: none.
+// A file that nobody named, and the reason for not reading it; an empty reason means that it is
+// read.
 struct Found {
   Fd file;
   std::string why;
@@ -31,7 +32,7 @@ struct Found {
 Found open_found(const fs::path& path) {
   const auto target = follow_own_links(path, ::geteuid());
   if (!target) return {{}, target.error().line()};
-  // A pipe that lies somewhere must not keep anybody waiting.
+  // O_NONBLOCK, so that a pipe does not block.
   Found found{Fd(::open(target->c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)), {}};
   struct stat status {};
   if (!found.file || ::fstat(found.file.get(), &status) != 0) {
@@ -60,7 +61,7 @@ Result<void> Search::read(std::string_view kind, const fs::path& path, const std
   const bool is_chosen = kind == "chosen";
   config_.looked.push_back({kind, path.string()});
   if (path.empty() || (!is_chosen && !is_there(path))) return {};
-  // Who names a pipe waits for it.
+  // A file that the user names may be a pipe, and then the open waits for its writer.
   Found found =
       is_chosen ? Found{Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), {}} : open_found(path);
   if (!found.why.empty()) {
@@ -80,15 +81,16 @@ Result<void> Search::read(std::string_view kind, const fs::path& path, const std
   return {};
 }
 
-// The file system that a folder is on; nullopt: unknown.
+// The device number of the folder's file system; nullopt: unknown.
 std::optional<dev_t> device_of(const fs::path& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return std::nullopt;
   return status.st_dev;
 }
 
-// A project is on one file system. Above its mount an automounter may stand, which would take the
-// file's name for that of something to mount, and ask the site's servers for it.
+// A project is on one file system, so the search stops at its mount point. Above, there may be an
+// automounter, which would try to mount something with the file's name and query the site's
+// servers.
 fs::path project_path(const fs::path& from) {
   const auto device = device_of(from);
   for (fs::path folder = from; device && device_of(folder) == device;
@@ -100,7 +102,7 @@ fs::path project_path(const fs::path& from) {
   return {};
 }
 
-// The XDG Base Directory Specification has a relative path ignored.
+// By the XDG Base Directory Specification, a relative path is ignored.
 fs::path user_path(const Environment& environment, const std::string& home) {
   fs::path folder = environment.get("XDG_CONFIG_HOME").value_or("");
   if (folder.is_relative() && home.empty()) return {};
@@ -108,7 +110,7 @@ fs::path user_path(const Environment& environment, const std::string& home) {
   return folder / "toprun" / config_name;
 }
 
-// So that no message can take it for an option.
+// Prevents the path from looking like an option in a message.
 std::string label_of(const std::string& given) {
   return given.starts_with('-') ? "./" + given : given;
 }
@@ -118,7 +120,7 @@ std::string label_of(const std::string& given) {
 Result<Config> find_config(const std::optional<options::Given>& chosen,
                            const Environment& environment) {
   std::error_code error;
-  const fs::path here = fs::current_path(error);  // empty: it has been removed
+  const fs::path here = fs::current_path(error);  // empty if the folder has been removed
   Search search(environment);
   if (chosen) {
     const fs::path path = (here / chosen->value).lexically_normal();

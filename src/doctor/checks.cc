@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/counted.h"
 #include "base/text.h"
 
 namespace toprun::doctor {
@@ -16,23 +17,17 @@ using fabric::PortState;
 using fabric::PortVerdict;
 using Findings = std::vector<Finding>;
 
-constexpr std::array<std::string_view, 5> severity_names = {"ok", "note", "warning", "error",
-                                                            "unknown"};
-constexpr std::int64_t few_open_files = 4096;
-constexpr std::int64_t few_processes = 4096;
-constexpr std::int64_t little_locked_bytes = std::int64_t{1} << 30;
-constexpr std::uint64_t tiny_shm_bytes = 64u << 20;  // a container's default
+constexpr std::array<std::string_view, 4> severity_names = {"ok", "note", "warning", "error"};
 constexpr std::uint64_t little_space_bytes = 64u << 20;
-constexpr std::int64_t few_ports = 1'000;
 constexpr std::int64_t short_backlog = 1'024;
 constexpr double full_share = 0.9;
-// An RDMA message of 4,096 bytes with its headers.
+// The size of an RDMA message of 4,096 bytes with its headers.
 constexpr int large_enough_mtu = 4'200;
 
-// A check's own findings, without the "ok" that stands for none.
+// A check. `look` returns no "ok" finding if it finds nothing.
 struct Check {
   std::string_view id;
-  std::string_view fine;  // what is said where nothing is found
+  std::string_view fine;  // the text if nothing is found
   Findings (*look)(const Facts&);
 };
 
@@ -124,22 +119,70 @@ Findings verbs_devices(const Facts& facts) {
                 {"modprobe ib_uverbs"})};
 }
 
+Findings verbs_library(const Facts& facts) {
+  if (!uses_rdma(facts) || facts.has_verbs_library) return {};
+  return {found(Severity::warning,
+                "libibverbs.so.1 is in none of the usual folders and not in LD_LIBRARY_PATH: NCCL "
+                "then says \"No device found\"",
+                "install rdma-core's libibverbs1 in the image, or add its folder to "
+                "LD_LIBRARY_PATH")};
+}
+
+Findings pcie_lanes(const Facts& facts) {
+  Findings all;
+  for (const NarrowLink& link : facts.narrow_links) {
+    all.push_back(found(
+        Severity::warning,
+        fmt::format("{} runs on {} of {} PCIe lanes", link.name, link.lanes, link.possible_lanes),
+        "seat the card again, or replace it or its riser"));
+  }
+  return all;
+}
+
+Findings pci_redirection(const Facts& facts) {
+  if (!uses_rdma(facts) || facts.gpu_functions == 0 || facts.redirecting_bridges.empty()) return {};
+  const auto& bridges = facts.redirecting_bridges;
+  Finding finding = found(
+      Severity::note,
+      fmt::format("{} above GPUs or adapters redirect{} their traffic through the CPU (ACS)",
+                  counted(bridges.size(), "PCI bridge"), bridges.size() == 1 ? "s" : ""),
+      "switch ACS off in the BIOS of a machine that passes no devices to virtual machines, or at "
+      "each start by these commands");
+  for (const std::string& bridge : bridges) {
+    finding.commands.push_back(fmt::format("setpci -s {} ECAP_ACS+0x6.w=0000", bridge));
+  }
+  return {std::move(finding)};
+}
+
+Findings subnets(const Facts& facts) {
+  Findings all;
+  for (const std::vector<std::string>& interfaces : facts.shared_subnets) {
+    all.push_back(found(Severity::note,
+                        fmt::format("{} are in one IPv4 subnet, and each answers for the others' "
+                                    "addresses: traffic may take the wrong one",
+                                    join(interfaces, ", ")),
+                        "arp_ignore 1 and arp_announce 2, and a routing rule for each",
+                        {"sysctl -w net.ipv4.conf.all.arp_ignore=1",
+                         "sysctl -w net.ipv4.conf.all.arp_announce=2"}));
+  }
+  return all;
+}
+
+Findings gpu_faults(const Facts& facts) {
+  if (facts.gpu_faults.empty()) return {};
+  const std::vector<std::string> faults(facts.gpu_faults.begin(), facts.gpu_faults.end());
+  return {found(Severity::warning,
+                "the kernel's log has faults of GPUs since the start: " + join(faults, ", "),
+                "look up the numbers in NVIDIA's list of Xid errors; a restart of the machine "
+                "clears the log")};
+}
+
 Findings gpu_direct(const Facts& facts) {
   if (!uses_rdma(facts) || facts.gpu_functions == 0 || facts.has_peer_memory) return {};
   return {found(Severity::note,
                 "nvidia_peermem is not loaded: GPUDirect RDMA then depends on DMA-BUF, which needs "
                 "NVIDIA's open kernel modules",
                 "load it, unless NCCL's lines say GDRDMA already", {"modprobe nvidia_peermem"})};
-}
-
-Findings locked_memory(const Facts& facts) {
-  if (!uses_rdma(facts) || !facts.locked_bytes || *facts.locked_bytes >= little_locked_bytes) {
-    return {};
-  }
-  return {found(
-      Severity::error,
-      fmt::format("{} bytes may be locked: RDMA registers all its buffers", *facts.locked_bytes),
-      "ulimit -l unlimited; --ulimit memlock=-1 for a container", {"ulimit -l unlimited"})};
 }
 
 Findings bonds(const Facts& facts) {
@@ -171,14 +214,6 @@ Findings own_name(const Facts& facts) {
                 "nobody reaches them: mend /etc/hosts or DNS")};
 }
 
-Findings shared_memory(const Facts& facts) {
-  if (!facts.shm || facts.shm->free_bytes > tiny_shm_bytes) return {};
-  return {found(Severity::error,
-                fmt::format("/dev/shm has {} MiB left", facts.shm->free_bytes >> 20),
-                "data loaders and NCCL need more: remove what is left there, --shm-size 8g for a "
-                "container, an emptyDir of medium Memory in Kubernetes")};
-}
-
 Findings temporary_folder(const Facts& facts) {
   if (!facts.temporary) return {};
   if (!facts.temporary->is_writable) {
@@ -189,31 +224,6 @@ Findings temporary_folder(const Facts& facts) {
       Severity::error,
       fmt::format("{} has {} MiB left", facts.temporary->path, facts.temporary->free_bytes >> 20),
       "remove what is left there, or set TMPDIR")};
-}
-
-Findings open_files(const Facts& facts) {
-  if (!facts.open_files || *facts.open_files >= few_open_files) return {};
-  return {found(Severity::warning,
-                fmt::format("a process may open {} files: fewer than a large job has connections",
-                            *facts.open_files),
-                "ulimit -n 65536 before toprun, LimitNOFILE= for slurmd", {"ulimit -n 65536"})};
-}
-
-Findings processes(const Facts& facts) {
-  if (!facts.processes || *facts.processes >= few_processes) return {};
-  return {
-      found(Severity::warning,
-            fmt::format("{} processes and threads are allowed: data loaders and NCCL start many",
-                        *facts.processes),
-            "raise ulimit -u before toprun")};
-}
-
-Findings ports(const Facts& facts) {
-  if (!facts.free_ports || *facts.free_ports >= few_ports) return {};
-  return {found(Severity::warning,
-                fmt::format("{} ports are left for connections", *facts.free_ports),
-                "end what holds them, or widen the range",
-                {"sysctl -w net.ipv4.ip_local_port_range='16000 60999'"})};
 }
 
 Findings backlog(const Facts& facts) {
@@ -266,26 +276,41 @@ Findings gpus(const Facts& facts) {
   return all;
 }
 
+std::string amount_text(std::int64_t amount, std::string_view unit) {
+  if (unit == bytes_unit) return fmt::format("{:.3g} MiB", static_cast<double>(amount) / (1 << 20));
+  return fmt::format("{} {}", amount, unit);
+}
+
+Findings shortage(const Facts& facts, const Need& need) {
+  if (!is_short(need, facts.resources, large_job)) return {};
+  const std::string amount = amount_text(*(facts.resources.*need.amount), need.unit);
+  Finding finding =
+      found(need.severity, fmt::format("{} ({}): {}", need.what, amount, need.because),
+            std::string(need.fix));
+  if (!need.command.empty()) finding.commands.emplace_back(need.command);
+  return {std::move(finding)};
+}
+
 constexpr std::array checks = {
     Check{"rdma-ports", "all RDMA ports are active", rdma_ports},
     Check{"rdma-gids", "every RoCE port has a GID that can be routed", rdma_gids},
     Check{"rdma-rates", "the RDMA ports have one rate", rdma_rates},
     Check{"rdma-mtu", "the MTU is large enough for RDMA", rdma_mtu},
     Check{"verbs", "RDMA devices can be opened", verbs_devices},
+    Check{"verbs-library", "NCCL finds libibverbs", verbs_library},
     Check{"gpudirect", "adapters reach GPU memory", gpu_direct},
-    Check{"locked-memory", "enough memory may be locked", locked_memory},
+    Check{"pcie-lanes", "adapters and GPUs run on all PCIe lanes", pcie_lanes},
+    Check{"pci-redirection", "PCI bridges pass traffic between devices on", pci_redirection},
+    Check{"subnets", "no interfaces answer for each other", subnets},
     Check{"bonds", "all legs of bonds are up", bonds},
     Check{"nccl-settings", "nothing that is set contradicts this machine", own_settings},
     Check{"own-name", "the host's name leads to one of its addresses", own_name},
-    Check{"shared-memory", "/dev/shm has room", shared_memory},
     Check{"temporary-folder", "the folder for temporary files has room", temporary_folder},
-    Check{"open-files", "enough files may be open", open_files},
-    Check{"processes", "enough processes are allowed", processes},
-    Check{"ports", "enough ports are left", ports},
     Check{"listen-backlog", "many connections at once are taken", backlog},
     Check{"memory", "the cgroup has memory left", memory},
     Check{"clock", "the clock is synchronised", clock},
     Check{"gpus", "no GPU reports errors", gpus},
+    Check{"gpu-faults", "the kernel's log has no fault of a GPU", gpu_faults},
 };
 
 }  // namespace
@@ -294,24 +319,29 @@ std::string_view name_of(Severity severity) {
   return severity_names[static_cast<std::size_t>(severity)];
 }
 
+Severity severity_of(std::string_view name) {
+  const auto found = std::ranges::find(severity_names, name);
+  return found == severity_names.end() ? Severity::note
+                                       : static_cast<Severity>(found - severity_names.begin());
+}
+
 std::vector<Finding> examine(const Facts& facts) {
   std::vector<Finding> all;
-  for (const Check& check : checks) {
-    Findings findings = check.look(facts);
-    if (findings.empty()) findings.push_back(found(Severity::ok, std::string(check.fine), ""));
+  const auto add = [&](std::string_view id, std::string_view fine, Findings findings) {
+    if (findings.empty()) findings.push_back(found(Severity::ok, std::string(fine), ""));
     for (Finding& finding : findings) {
-      finding.id = check.id;
+      finding.id = id;
       all.push_back(std::move(finding));
     }
-  }
+  };
+  for (const Check& check : checks) add(check.id, check.fine, check.look(facts));
+  for (const Need& need : needs()) add(need.id, need.fine, shortage(facts, need));
   return all;
 }
 
 Severity worst_of(const std::vector<Finding>& findings) {
   Severity worst = Severity::ok;
-  for (const Finding& finding : findings) {
-    if (finding.severity != Severity::unknown) worst = std::max(worst, finding.severity);
-  }
+  for (const Finding& finding : findings) worst = std::max(worst, finding.severity);
   return worst;
 }
 

@@ -7,11 +7,10 @@
 
 namespace toprun::doctor {
 
-// What every check says of the machine, in the order of the table; a check may find several things,
-// and says "ok" where it finds none.
+// The findings of every check, in the order of the table. A check may have several findings; one
+// without any has a finding "ok".
 std::vector<Finding> examine(const Facts& facts);
 
-// The worst of them; unknown counts as ok.
 Severity worst_of(const std::vector<Finding>& findings);
 
 }  // namespace toprun::doctor

@@ -37,11 +37,11 @@ Facts healthy() {
   facts.gpu_functions = 1;
   facts.has_verbs_devices = true;
   facts.has_peer_memory = true;
-  facts.open_files = 65'536;
-  facts.processes = 65'536;
-  facts.shm = Space{"/dev/shm", 1u << 30, 1u << 30};
+  facts.resources.open_files = 65'536;
+  facts.resources.processes = 65'536;
+  facts.resources.shm_free_bytes = 1 << 30;
   facts.temporary = Space{"/tmp", 1u << 30, 1u << 30};
-  facts.free_ports = 28'000;
+  facts.resources.free_ports = 28'000;
   facts.listen_backlog = 4'096;
   facts.memory_limit_bytes = 1 << 30;
   facts.memory_used_bytes = 1 << 20;
@@ -85,8 +85,10 @@ TEST(Checks, EachFindsItsOwn) {
        "warning rdma-rates: mlx5_1:1 runs at 200 of 400 Gb/s\n"},
       {[](Facts& f) { f.has_verbs_devices = false; },
        "error verbs: /sys shows RDMA devices and /dev/infiniband has no uverbs device\n"},
-      {[](Facts& f) { f.locked_bytes = 65'536; },
-       "error locked-memory: 65536 bytes may be locked: RDMA registers all its buffers\n"},
+      {[](Facts& f) { f.resources.locked_bytes = 65'536; },
+       "error locked-memory: the limit on locked memory is low (0.0625 MiB): RDMA registers all "
+       "its "
+       "buffers\n"},
       {[](Facts& f) {
          f.network.interfaces[0].legs = {{"eth2", true}, {"eth3", false}};
        },
@@ -99,19 +101,42 @@ TEST(Checks, EachFindsItsOwn) {
        "ports unused\n"},
       {[](Facts& f) { f.network.own_name_leads_astray = true; },
        "warning own-name: the host's name leads to none of its addresses\n"},
-      {[](Facts& f) { f.shm->free_bytes = 3 << 20; },
-       "error shared-memory: /dev/shm has 3 MiB left\n"},
+      {[](Facts& f) { f.resources.shm_free_bytes = 3 << 20; },
+       "error shared-memory: /dev/shm has 64 MiB or less left (3 MiB): data loaders and NCCL need "
+       "more\n"},
       {[](Facts& f) { f.temporary->is_writable = false; },
        "error temporary-folder: /tmp cannot be written\n"},
       {[](Facts& f) { f.temporary->free_bytes = 0; },
        "error temporary-folder: /tmp has 0 MiB left\n"},
-      {[](Facts& f) { f.open_files = 1024; },
-       "warning open-files: a process may open 1024 files: fewer than a large job has "
-       "connections\n"},
-      {[](Facts& f) { f.processes = 100; },
-       "warning processes: 100 processes and threads are allowed: data loaders and NCCL start "
-       "many\n"},
-      {[](Facts& f) { f.free_ports = 20; }, "warning ports: 20 ports are left for connections\n"},
+      {[](Facts& f) { f.resources.open_files = 1024; },
+       "warning open-files: the limit on open files is low (1024 files): a process of a large job "
+       "has a connection to each rank\n"},
+      {[](Facts& f) { f.resources.processes = 100; },
+       "warning processes: the limit on processes and threads is low (100 processes): data loaders "
+       "and NCCL start many\n"},
+      {[](Facts& f) { f.resources.free_ports = 20; },
+       "warning ports: few ports are left for connections (20 ports): each connection takes one\n"},
+      {[](Facts& f) { f.has_verbs_library = false; },
+       "warning verbs-library: libibverbs.so.1 is in none of the usual folders and not in "
+       "LD_LIBRARY_PATH: NCCL then says \"No device found\"\n"},
+      {[](Facts& f) {
+         f.narrow_links = {{"mlx5_0", 8, 16}};
+       },
+       "warning pcie-lanes: mlx5_0 runs on 8 of 16 PCIe lanes\n"},
+      {[](Facts& f) { f.redirecting_bridges = {"0000:16:01.0"}; },
+       "note pci-redirection: 1 PCI bridge above GPUs or adapters redirects their traffic through "
+       "the CPU (ACS)\n"},
+      {[](Facts& f) {
+         f.shared_subnets = {{"a", "b"}};
+       },
+       "note subnets: a, b are in one IPv4 subnet, and each answers for the others' addresses: "
+       "traffic may take the wrong one\n"},
+      {[](Facts& f) { f.gpu_faults = {"Xid 79 of 0000:1a:00"}; },
+       "warning gpu-faults: the kernel's log has faults of GPUs since the start: Xid 79 of "
+       "0000:1a:00\n"},
+      {[](Facts& f) { f.network.environment.set("NCCL_NET", "\"AWS Libfabric\""); },
+       "warning nccl-settings: NCCL_NET=\"AWS Libfabric\" (set by you): the quotes are part of the "
+       "value\n"},
       {[](Facts& f) { f.memory_used_bytes = 1000 << 20; },
        "warning memory: 1000 of the cgroup's 1024 MiB of memory are in use\n"},
       {[](Facts& f) { f.clock_is_synchronised = false; },
@@ -134,11 +159,10 @@ TEST(Report, TheExitCodeIsTheWorstFindings) {
   const auto with = [](Severity severity) {
     return std::vector<Finding>{{"a", Severity::ok, "fine"}, {"b", severity, "seen", "mend"}};
   };
-  EXPECT_EQ(exit_code({}), 0);
-  EXPECT_EQ(exit_code(with(Severity::note)), 0);
-  EXPECT_EQ(exit_code(with(Severity::unknown)), 0);
-  EXPECT_EQ(exit_code(with(Severity::warning)), exit_warning);
-  EXPECT_EQ(exit_code(with(Severity::error)), exit_error);
+  EXPECT_EQ(exit_code(worst_of({})), 0);
+  EXPECT_EQ(exit_code(worst_of(with(Severity::note))), 0);
+  EXPECT_EQ(exit_code(worst_of(with(Severity::warning))), exit_warning);
+  EXPECT_EQ(exit_code(worst_of(with(Severity::error))), exit_error);
 }
 
 TEST(Gpus, AreLinesOfThreeFields) {

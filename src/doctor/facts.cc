@@ -1,14 +1,13 @@
 #include "doctor/facts.h"
 
-#include <linux/capability.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sched.h>
 #include <sys/statvfs.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/text.h"
 #include "fabric/pci.h"
@@ -23,41 +22,11 @@ namespace {
 constexpr std::chrono::milliseconds own_name_limit{2'000};
 constexpr std::chrono::seconds gpu_limit{5};
 
-std::optional<std::int64_t> soft_limit(int resource, int capability) {
-  if (::geteuid() == 0 && ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1) return std::nullopt;
-  struct rlimit limit {};
-  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
-  return static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, INT64_MAX));
-}
-
-std::optional<std::int64_t> open_files_limit() {
-  struct rlimit limit {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return std::nullopt;
-  }
-  return static_cast<std::int64_t>(std::min<rlim_t>(limit.rlim_cur, INT64_MAX));
-}
-
 std::optional<Space> space_of(const std::string& path) {
   struct statvfs status {};
   if (::statvfs(path.c_str(), &status) != 0) return std::nullopt;
   return Space{path, status.f_blocks * status.f_frsize, status.f_bavail * status.f_frsize,
                ::access(path.c_str(), W_OK | X_OK) == 0};
-}
-
-// The range less the sockets in use (proc(5), net/sockstat): a lower bound.
-std::optional<std::int64_t> free_ports(const fabric::Sysfs& sysfs) {
-  const auto range = sysfs.text("proc/sys/net/ipv4/ip_local_port_range");
-  const auto sockets = sysfs.text("proc/net/sockstat");
-  if (!range || !sockets) return std::nullopt;
-  const auto ends = words(*range);
-  if (ends.size() != 2) return std::nullopt;
-  std::int64_t free = parse_int(ends[1]).value_or(0) - parse_int(ends[0]).value_or(0) + 1;
-  for (const std::string_view line : split(*sockets, '\n')) {
-    const auto fields = words(line);
-    if (fields.size() > 2 && fields[0] == "TCP:") free -= parse_int(fields[2]).value_or(0);
-  }
-  return free;
 }
 
 // The nearest limit of the process's cgroup (version 2) or of those around it.
@@ -97,19 +66,57 @@ void read_gpus(const fabric::Sysfs& sysfs, const Environment& environment, Facts
   } else {
     facts.gpus = parse_gpus(*text);
   }
+  facts.gpu_faults = gpu_faults();
+}
+
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue …" (or "… Open Kernel Module for
+// x86_64  550.54.15 …"): the first word that begins like a version.
+std::string nvidia_driver(const fabric::Sysfs& sysfs) {
+  const auto text = sysfs.text("proc/driver/nvidia/version");
+  if (!text) return {};
+  for (const std::string_view word : words(*text)) {
+    const std::size_t dot = word.find('.');
+    if (dot != std::string_view::npos && parse_int(word.substr(0, dot))) return std::string(word);
+  }
+  return {};
+}
+
+void read_hardware(const fabric::Sysfs& sysfs, const Environment& environment, Facts& facts) {
+  std::vector<fabric::PciPlace> functions = fabric::read_gpus(sysfs);
+  facts.gpu_functions = static_cast<int>(functions.size());
+  facts.narrow_links = narrow_links(sysfs, facts.network.devices, functions);
+  for (const fabric::Device& device : facts.network.devices) {
+    if (auto place = fabric::place_of(sysfs, device.pci)) functions.push_back(*std::move(place));
+  }
+  facts.redirecting_bridges = redirecting_bridges(sysfs, functions);
+  facts.shared_subnets = shared_subnets(sysfs);
+  facts.has_verbs_library = has_verbs_library(sysfs, environment);
+}
+
+std::vector<std::string> firmware(const fabric::Sysfs& sysfs) {
+  std::set<std::string> versions;
+  for (const std::string& device : sysfs.names("sys/class/infiniband")) {
+    if (auto version = sysfs.text("sys/class/infiniband/" + device + "/fw_ver")) {
+      versions.insert(*std::move(version));
+    }
+  }
+  return {versions.begin(), versions.end()};
+}
+
+int usable_processors() {
+  cpu_set_t processors;
+  return ::sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 0;
 }
 
 void read_own_machine(const fabric::Sysfs& sysfs, const Environment& environment, Facts& facts) {
-  facts.open_files = open_files_limit();
-  facts.processes = soft_limit(RLIMIT_NPROC, CAP_SYS_RESOURCE);
-  facts.locked_bytes = soft_limit(RLIMIT_MEMLOCK, CAP_IPC_LOCK);
-  facts.shm = space_of("/dev/shm");
+  facts.resources = read_resources(sysfs, own_limits());
   const std::string temporary = environment.non_empty("TMPDIR").value_or("/tmp");
   facts.temporary = space_of(temporary).value_or(Space{temporary, 0, 0, false});
   facts.clock_is_synchronised = clock_is_synchronised();
   const auto own = hosts::local_addresses();
   facts.network.own_name_leads_astray =
       own && !hosts::resolves_to_one_of(hosts::host_name(), *own, own_name_limit);
+  facts.processors = usable_processors();
   read_gpus(sysfs, environment, facts);
 }
 
@@ -129,17 +136,39 @@ std::vector<Gpu> parse_gpus(std::string_view text) {
 Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environment& environment) {
   Facts facts;
   facts.network = fabric::read_node(sysfs, environment);
-  facts.gpu_functions = static_cast<int>(fabric::read_gpus(sysfs).size());
+  read_hardware(sysfs, environment, facts);
   for (const std::string& name : sysfs.names("dev/infiniband")) {
     facts.has_verbs_devices = facts.has_verbs_devices || name.starts_with("uverbs");
   }
   facts.has_peer_memory = sysfs.exists("sys/module/nvidia_peermem") ||
                           sysfs.exists("sys/kernel/mm/memory_peers/nv_mem/version");
-  facts.free_ports = free_ports(sysfs);
+  facts.resources.free_ports = free_ports(sysfs);
   facts.listen_backlog = sysfs.number("proc/sys/net/core/somaxconn");
+  facts.nvidia_driver = nvidia_driver(sysfs);
+  facts.kernel = sysfs.text("proc/sys/kernel/osrelease").value_or("");
+  facts.firmware = firmware(sysfs);
   read_memory(sysfs, facts);
   if (is_this_machine) read_own_machine(sysfs, environment, facts);
   return facts;
+}
+
+std::vector<Peer> look_up(const std::vector<std::string>& names, const std::string& own) {
+  std::vector<Peer> peers;
+  const auto deadline = std::chrono::steady_clock::now() + peers_limit;
+  const std::size_t count = std::min(names.size(), max_peers);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& name = names[i * names.size() / count];
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    if (hosts::same_host(name, own) || left.count() <= 0) continue;
+    Peer peer{name, {}};
+    if (const auto found = hosts::resolve(name, left)) {
+      for (const hosts::Address& address : *found) peer.addresses.push_back(address.text());
+    }
+    std::ranges::sort(peer.addresses);
+    peers.push_back(std::move(peer));
+  }
+  return peers;
 }
 
 }  // namespace toprun::doctor

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/environment.h"
+#include "doctor/hardware.h"
+#include "doctor/resources.h"
 #include "fabric/settings.h"
 #include "fabric/sysfs.h"
 
@@ -25,26 +29,46 @@ struct Gpu {
   std::optional<std::int64_t> uncorrected_errors{};  // since the driver was loaded; none: no ECC
 };
 
+// Another host of the job and the addresses that its name has here, in a fixed order; empty: none
+// was found in time.
+struct Peer {
+  std::string name;
+  std::vector<std::string> addresses;
+};
+inline constexpr std::size_t max_peers = 16;
+
 // What the checks look at. nullopt: it cannot be known here, and is then held against nobody.
 struct Facts {
   fabric::NodeFabric network;
   int gpu_functions = 0;           // by PCI
   bool has_verbs_devices = false;  // /dev/infiniband/uverbs*
   bool has_peer_memory = false;    // the kernel module by which adapters reach GPU memory
-  // Of this process; nullopt: unlimited, or privileges go before the limit.
-  std::optional<std::int64_t> open_files, processes, locked_bytes;
-  std::optional<Space> shm, temporary;
-  std::optional<std::int64_t> free_ports;      // that the kernel may give to connections
-  std::optional<std::int64_t> listen_backlog;  // net.core.somaxconn
+  Resources resources;             // of this process
+  std::optional<Space> temporary;
+  std::optional<std::int64_t> listen_backlog;                         // net.core.somaxconn
   std::optional<std::int64_t> memory_limit_bytes, memory_used_bytes;  // of the cgroup
   std::optional<bool> clock_is_synchronised;
   std::vector<Gpu> gpus;
-  std::string gpu_trouble;  // why nvidia-smi did not answer
+  std::string gpu_trouble;            // why nvidia-smi did not answer
+  std::string nvidia_driver, kernel;  // versions
+  std::vector<std::string> firmware;  // versions of the RDMA adapters, each once
+  int processors = 0;                 // that this process may use; 0: unknown
+  std::vector<Peer> peers;
+  bool has_verbs_library = true;
+  std::vector<NarrowLink> narrow_links;
+  std::vector<std::string> redirecting_bridges;          // above GPUs and RDMA adapters
+  std::vector<std::vector<std::string>> shared_subnets;  // interfaces
+  std::set<std::string> gpu_faults;                      // since the start of the machine
 };
 
 // Of this machine, or of the copy below `root`, which has no limits, clock or GPUs of its own.
 // Blocks for a few milliseconds; where NVIDIA's driver is loaded up to gpu_limit more.
 Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environment& environment);
+
+// Looks up max_peers of these names, spread evenly, the first among them, but not the host's own,
+// which often has a loopback address. Blocks, for peers_limit at most.
+std::vector<Peer> look_up(const std::vector<std::string>& names, const std::string& own);
+inline constexpr std::chrono::milliseconds peers_limit{2'000};
 
 // "0, Enabled, 0" lines of nvidia-smi --query-gpu=index,persistence_mode,
 // ecc.errors.uncorrected.volatile.total --format=csv,noheader.

@@ -7,8 +7,9 @@
 
 namespace toprun::doctor {
 
-enum class Severity : std::uint8_t { ok, note, warning, error, unknown };
+enum class Severity : std::uint8_t { ok, note, warning, error };
 std::string_view name_of(Severity severity);  // "warning"
+Severity severity_of(std::string_view name);  // a later version's other name: note
 
 // What one check says of this machine.
 struct Finding {

@@ -6,24 +6,35 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/text.h"
 #include "doctor/checks.h"
+#include "hosts/hostlist.h"
 
 namespace toprun::doctor {
 namespace {
 
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+std::string line_of(const Finding& finding, const std::string& evidence) {
+  std::string line =
+      fmt::format("{:<8}{:<17} {}\n", name_of(finding.severity), finding.id, printable(evidence));
+  if (!finding.fix.empty()) line += fmt::format("{:26}{}\n", "", printable(finding.fix));
+  return line;
 }
 
-bool is_fine(const Finding& finding) {
-  return finding.severity == Severity::ok;
+std::string evidence_of(const SharedFinding& shared) {
+  return hosts::short_list(shared.hosts) + ": " + shared.finding.evidence;
+}
+
+std::string fix_of(const Finding& finding, const std::string& evidence) {
+  if (finding.commands.empty()) return {};
+  std::string text = fmt::format("# {}\n", printable(evidence));
+  for (const std::string& command : finding.commands) text += command + '\n';
+  return text;
 }
 
 }  // namespace
 
-int exit_code(const std::vector<Finding>& findings) {
-  const Severity worst = worst_of(findings);
+int exit_code(Severity worst) {
   if (worst == Severity::error) return exit_error;
   return worst == Severity::warning ? exit_warning : 0;
 }
@@ -34,38 +45,44 @@ std::string findings_text(const std::vector<Finding>& findings, bool all) {
   std::string text;
   std::size_t fine = 0;
   for (const Finding& finding : sorted) {
-    if (is_fine(finding)) ++fine;
-    if (is_fine(finding) && !all) continue;
-    text += fmt::format("{:<8}{:<17} {}\n", name_of(finding.severity), finding.id,
-                        printable(finding.evidence));
-    if (!finding.fix.empty()) text += fmt::format("{:26}{}\n", "", finding.fix);
+    const bool is_fine = finding.severity == Severity::ok;
+    if (is_fine) ++fine;
+    if (!is_fine || all) text += line_of(finding, finding.evidence);
   }
-  return text + fmt::format("{} found nothing\n", counted(fine, "check"));
+  return text + counted(fine, "check") + " found nothing\n";
+}
+
+std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts) {
+  std::string text;
+  for (const SharedFinding& shared : findings) text += line_of(shared.finding, evidence_of(shared));
+  return text + fmt::format("{} examined and compared{}\n", counted(hosts, "host"),
+                            findings.empty() ? ": nothing found" : "");
 }
 
 std::string fixes_text(const std::vector<Finding>& findings) {
   std::string text;
-  for (const Finding& finding : findings) {
-    if (finding.commands.empty()) continue;
-    text += fmt::format("# {}\n", printable(finding.evidence));
-    for (const std::string& command : finding.commands) text += command + '\n';
-  }
+  for (const Finding& finding : findings) text += fix_of(finding, finding.evidence);
   return text;
 }
 
-std::string findings_json(const std::vector<Finding>& findings, const std::string& host) {
+std::string fixes_text(const std::vector<SharedFinding>& findings) {
+  std::string text;
+  for (const SharedFinding& shared : findings) text += fix_of(shared.finding, evidence_of(shared));
+  return text;
+}
+
+std::string findings_json(const std::vector<SharedFinding>& findings,
+                          const std::vector<std::string>& hosts) {
   using nlohmann::ordered_json;
   ordered_json list = ordered_json::array();
-  for (const Finding& finding : findings) {
-    list.push_back({{"id", finding.id},
-                    {"severity", name_of(finding.severity)},
-                    {"evidence", finding.evidence},
-                    {"fix", finding.fix},
-                    {"commands", finding.commands}});
+  for (const SharedFinding& shared : findings) {
+    ordered_json one = {{"hosts", shared.hosts}};
+    one.update(json_of(shared.finding));
+    list.push_back(std::move(one));
   }
   const ordered_json document = {
-      {"schema", "toprun.doctor/1"}, {"host", host}, {"findings", std::move(list)}};
-  return document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+      {"schema", "toprun.doctor_hosts/1"}, {"hosts", hosts}, {"findings", std::move(list)}};
+  return document.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace toprun::doctor

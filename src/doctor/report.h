@@ -1,8 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "doctor/compare.h"
 #include "doctor/finding.h"
 
 namespace toprun::doctor {
@@ -10,13 +12,21 @@ namespace toprun::doctor {
 // 0: nothing worse than a note.
 inline constexpr int exit_warning = 3;
 inline constexpr int exit_error = 4;
-int exit_code(const std::vector<Finding>& findings);
+int exit_code(Severity worst);
 
-// What was found, worst first, and how many checks found nothing; with `all` those too.
+// The findings, worst first, and how many checks found nothing; with `all` those too.
 std::string findings_text(const std::vector<Finding>& findings, bool all);
-// The commands that mend what was found, each below a comment that says what.
+// The same of several hosts: each line begins its evidence with the hosts' names.
+std::string findings_text(const std::vector<SharedFinding>& findings, std::size_t hosts);
+
+// The commands that correct the findings, each below a comment that says what, and where if several
+// hosts were examined.
 std::string fixes_text(const std::vector<Finding>& findings);
-// {"schema": "toprun.doctor/1", "host": …, "findings": [{id, severity, evidence, fix}]}.
-std::string findings_json(const std::vector<Finding>& findings, const std::string& host);
+std::string fixes_text(const std::vector<SharedFinding>& findings);
+
+// {"schema": "toprun.doctor_hosts/1", "hosts": those that answered, "findings": [{hosts, id,
+// severity, evidence, fix, commands}]} in one line.
+std::string findings_json(const std::vector<SharedFinding>& findings,
+                          const std::vector<std::string>& hosts);
 
 }  // namespace toprun::doctor

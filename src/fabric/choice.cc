@@ -9,15 +9,15 @@ namespace toprun::fabric {
 namespace {
 
 constexpr std::string_view amazon = "0x1d0f";
-// A port below this share of the fastest one's rate serves something else. A degraded link keeps
+// A port below this share of the fastest port's rate has another purpose. A degraded link keeps
 // half of its lanes or speed.
 constexpr double least_share = 0.5;
 
-// An interface on which an entry's address lies, and whether that address is behind a tag.
+// The interface that has an entry's address, and its relation to the device.
 struct Carrier {
   const Interface* interface = nullptr;
   bool is_vlan = false;
-  bool is_foreign = false;  // neither the device's own nor built on it
+  bool is_foreign = false;  // neither the device's own interface nor built on one
 };
 
 bool stands_on(const Interface& interface, const Device& device,
@@ -43,7 +43,7 @@ Carrier carrier_of(const Gid& gid, const Device& device, std::span<const Interfa
   return carrier;
 }
 
-// Why an entry can never be used; empty: it can.
+// The reason why an entry can never be used; empty if it can.
 std::string unfit(const Gid& gid, const Carrier& carrier) {
   if (gid.type == GidType::v1) return "RoCE v1";
   const GidScope scope = scope_of(gid.bytes);
@@ -54,7 +54,7 @@ std::string unfit(const Gid& gid, const Carrier& carrier) {
   return {};
 }
 
-// Entries compare by this: the least is the best.
+// The sort key of entries; the smallest is the best.
 using Fitness = std::tuple<bool, bool, bool, bool, int>;
 Fitness fitness(const Gid& gid, const Carrier& carrier) {
   return {gid.type == GidType::unknown, !is_ipv4(gid.bytes), carrier.is_foreign, carrier.is_vlan,
@@ -76,7 +76,7 @@ std::string why_worse(const Gid& gid, const Carrier& carrier, const Gid& best,
   return fmt::format("entry {} comes first", best.index);
 }
 
-// Why NCCL's own entry is not as good as `best`.
+// The reason why NCCL's choice is not as good as `best`.
 std::string what_is_wrong(const Port& port, const GidVerdict& verdict) {
   const auto own = std::ranges::find(port.gids, verdict.nccl_index, &Gid::index);
   if (own == port.gids.end()) return fmt::format("entry {} is empty", verdict.nccl_index);
@@ -167,7 +167,7 @@ class Chooser {
   double sum_of(LinkLayer layer) const {
     double sum = 0;
     for (const PortVerdict& verdict : choice_.ports) {
-      // A rate that is not known still counts as a port.
+      // A port with an unknown rate still counts.
       if (verdict.is_chosen() && port(verdict).link_layer == layer) {
         sum += std::max(1.0, port(verdict).rate_gbps);
       }
@@ -220,6 +220,14 @@ class Chooser {
 };
 
 }  // namespace
+
+double chosen_gbps(std::span<const Device> devices, const Choice& choice) {
+  double sum = 0;
+  for (const PortVerdict& verdict : choice.ports) {
+    if (verdict.is_chosen()) sum += devices[verdict.device].ports[verdict.port].rate_gbps;
+  }
+  return sum;
+}
 
 bool is_efa(const Device& device) {
   return device.vendor == amazon;

@@ -40,6 +40,9 @@ struct Choice {
 
 Choice choose_ports(std::span<const Device> devices, std::span<const Interface> interfaces);
 
+// The rates of the chosen ports together, in gigabits per second; 0: none is chosen.
+double chosen_gbps(std::span<const Device> devices, const Choice& choice);
+
 // Amazon's EFA is an RDMA device to the kernel; NCCL reaches it through aws-ofi-nccl alone.
 bool is_efa(const Device& device);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t most_sockets = 64;  // NCCL: MAX_SOCKETS
 
-// A variable of the user's or of an nccl.conf.
+// A variable that the user or an nccl.conf sets.
 struct Own {
   std::string value;
   std::string origin;
@@ -25,7 +25,7 @@ std::optional<Own> own(const NodeFabric& node, std::string_view name) {
   return Own{found->value, found->file};
 }
 
-// The same node, without what somebody set: what toprun would set.
+// The node without the user's settings and nccl.conf, to find out what toprun would set.
 NodeFabric without_own(const NodeFabric& node) {
   NodeFabric bare = node;
   bare.environment = {};
@@ -37,7 +37,7 @@ void add_other_values(const NodeFabric& node, std::vector<std::string>& said) {
   for (const Setting& wanted : decide(without_own(node))) {
     const auto mine = own(node, wanted.name);
     if (!mine || !wanted.value || mine->value == *wanted.value) continue;
-    if (wanted.name == "LD_LIBRARY_PATH") continue;  // both are in it
+    if (wanted.name == "LD_LIBRARY_PATH") continue;  // the result contains both
     const std::string why = wanted.source == SettingSource::profile
                                 ? fmt::format("{} sets {}", wanted.reason, *wanted.value)
                                 : fmt::format("{} is right here: {}", *wanted.value, wanted.reason);
@@ -53,7 +53,7 @@ void add_disabled_rdma(const NodeFabric& node, std::vector<std::string>& said) {
                   mine->value, mine->origin));
 }
 
-// Names of a list as NCCL takes it: "=a,b:1", "^docker".
+// The names in a list in NCCL's form without its prefix: "a,b:1".
 std::vector<std::string> names_in(std::string_view list) {
   std::vector<std::string> names;
   for (const std::string_view entry : split(list, ',')) {
@@ -92,6 +92,17 @@ void add_too_many_sockets(const NodeFabric& node, std::vector<std::string>& said
                   threads->value, sockets->value, most_sockets));
 }
 
+// A shell strips quotes, `docker --env-file` and Kubernetes do not.
+void add_quoted(const NodeFabric& node, std::vector<std::string>& said) {
+  for (const auto& [name, value] : node.environment.variables()) {
+    const bool is_quoted =
+        value.size() > 1 && value.front() == value.back() && (value[0] == '"' || value[0] == '\'');
+    if (!name.starts_with("NCCL_") || !is_quoted) continue;
+    said.push_back(
+        fmt::format("{}={} (set by you): the quotes are part of the value", name, value));
+  }
+}
+
 void add_mistyped(const NodeFabric& node, std::vector<std::string>& said) {
   std::set<std::string, std::less<>> names;
   for (const auto& [name, value] : node.environment.variables()) names.insert(name);
@@ -106,6 +117,25 @@ void add_mistyped(const NodeFabric& node, std::vector<std::string>& said) {
 
 }  // namespace
 
+std::optional<std::string> why_no_rdma(const NodeFabric& node) {
+  const auto says = [](const char* name, const Own& mine) {
+    return fmt::format("{}={} ({})", name, mine.value, mine.origin);
+  };
+  if (const auto net = own(node, "NCCL_NET"); net && lower(net->value) == "socket") {
+    return says("NCCL_NET", *net);
+  }
+  if (node.profile != nullptr && node.profile->has_own_transport) return std::nullopt;
+  if (const auto off = own(node, "NCCL_IB_DISABLE"); off && off->value != "0") {
+    return says("NCCL_IB_DISABLE", *off);
+  }
+  if (node.choice.uses_rdma()) return std::nullopt;
+  if (node.choice.ports.empty()) return "it has no RDMA device";
+  const PortVerdict& first = node.choice.ports.front();
+  const Device& device = node.devices[first.device];
+  return fmt::format("no RDMA port can be used: {}:{}: {}", device.name,
+                     device.ports[first.port].number, first.why_not);
+}
+
 std::vector<std::string> contradictions(const NodeFabric& node) {
   std::vector<std::string> said;
   add_other_values(node, said);
@@ -117,6 +147,7 @@ std::vector<std::string> contradictions(const NodeFabric& node) {
       node, "NCCL_SOCKET_IFNAME", node.interfaces, [](const Interface& i) { return i.name; },
       "interface", said);
   add_too_many_sockets(node, said);
+  add_quoted(node, said);
   add_mistyped(node, said);
   return said;
 }

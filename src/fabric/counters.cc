@@ -10,8 +10,8 @@
 namespace toprun::fabric {
 namespace {
 
-constexpr std::uint64_t bytes_per_unit = 4;  // port_xmit_data counts words of four octets
-// Below counters/ or hw_counters/ of a port. Those that only tell of congestion are left out.
+constexpr std::uint64_t bytes_per_unit = 4;  // port_xmit_data counts words of four bytes
+// Paths below a port's folder. Counters that only show congestion are left out.
 constexpr std::array<const char*, 9> error_counters = {"counters/symbol_error",
                                                        "counters/link_error_recovery",
                                                        "counters/link_downed",

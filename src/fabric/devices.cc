@@ -20,7 +20,7 @@ constexpr std::size_t most_threads = 4;
 
 enum class Gids : std::uint8_t { all, first };
 
-// "4: ACTIVE".
+// Parses "4: ACTIVE".
 PortState state_of(std::string_view text) {
   const auto number = parse_int(text.substr(0, text.find(':')));
   const bool known = number && *number > 0 && *number < std::ssize(state_names);
@@ -38,7 +38,7 @@ GidType type_of(const std::optional<std::string>& text) {
   return *text == "IB/RoCE v1" ? GidType::v1 : GidType::unknown;
 }
 
-// "0x0017" or "23".
+// Parses "0x0017" or "23".
 std::optional<std::int64_t> lid_of(const std::optional<std::string>& text) {
   if (!text) return std::nullopt;
   if (!text->starts_with("0x")) return parse_int(*text);
@@ -106,7 +106,7 @@ Device read_device(const Sysfs& sysfs, const std::string& name, Gids which) {
   return device;
 }
 
-// Some threads take one device after the other: a table of 256 GIDs is 768 files.
+// Several threads read one device after the other, because a table of 256 GIDs is 768 files.
 std::vector<Device> read(const Sysfs& sysfs, Gids which) {
   std::vector<std::string> names = sysfs.names("sys/class/infiniband");
   names.resize(std::min(names.size(), max_devices));

@@ -14,13 +14,13 @@ namespace {
 constexpr std::size_t groups = 8;
 constexpr std::size_t digits_of_group = 4;
 constexpr std::size_t first_ipv4_byte = 12;
-constexpr int ipv4_bits = 96;  // before an IPv4 address's own
+constexpr int ipv4_bits = 96;  // bits before the IPv4 address in a mapped one
 
 bool is_link_local(const GidBytes& b) {
   return b[0] == 0xfe && (b[1] & 0xc0) == 0x80;
 }
 
-// Entry 0 may be left out of a table, as an empty one.
+// The entry with this index; a table may lack entry 0 if it is empty.
 const Gid& entry(std::span<const Gid> gids, int index) {
   static const Gid empty;
   const auto found = std::ranges::find(gids, index, &Gid::index);
@@ -31,7 +31,7 @@ bool is_usable(const Gid& gid) {
   return !is_zero(gid.bytes) && !is_link_local(gid.bytes);
 }
 
-// Whether NCCL leaves `current` for `candidate`.
+// Whether NCCL prefers `candidate` to `current`.
 bool is_preferred(const Gid& candidate, const Gid& current, const GidSearch& search) {
   const bool wanted = is_ipv4(candidate.bytes) != search.ipv6;
   if (!wanted || (search.range && !search.range->contains(candidate.bytes))) return false;

@@ -22,7 +22,7 @@ std::optional<std::uint64_t> parse_hex(std::string_view text) {
   return value;
 }
 
-// "DEVTYPE=vlan" of an interface's uevent; empty if it has none, as hardware.
+// The value of "DEVTYPE=vlan" in an interface's uevent; empty for hardware, which has none.
 std::string device_type(const Sysfs& sysfs, const std::string& folder) {
   const auto text = sysfs.text(folder + "/uevent");
   if (!text) return {};
@@ -33,24 +33,42 @@ std::string device_type(const Sysfs& sysfs, const std::string& folder) {
   return {};
 }
 
-InterfaceKind kind_of(const Sysfs& sysfs, const std::string& folder, const Interface& interface) {
+// The entries of an interface's folder: one listing costs less than a question for each.
+class Entries {
+ public:
+  explicit Entries(std::vector<std::string> names) : names_(std::move(names)) {}
+  bool has(std::string_view name) const { return std::ranges::find(names_, name) != names_.end(); }
+  std::vector<std::string> after(std::string_view prefix) const {
+    std::vector<std::string> found;
+    for (const std::string& name : names_) {
+      if (name.starts_with(prefix)) found.push_back(name.substr(prefix.size()));
+    }
+    return found;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+InterfaceKind kind_of(const Sysfs& sysfs, const std::string& folder, const Entries& entries,
+                      const Interface& interface) {
   if (interface.name == "lo") return InterfaceKind::loopback;
   const std::string type = device_type(sysfs, folder);
   if (type == "vlan") return InterfaceKind::vlan;
-  if (type == "bond" || sysfs.exists(folder + "/bonding")) return InterfaceKind::bond;
-  if (type == "bridge" || sysfs.exists(folder + "/bridge")) return InterfaceKind::bridge;
+  if (type == "bond" || entries.has("bonding")) return InterfaceKind::bond;
+  if (type == "bridge" || entries.has("bridge")) return InterfaceKind::bridge;
   if (type == "macvlan" || type == "ipvlan") return InterfaceKind::child;
   if (!type.empty() && type != "wlan" && type != "infiniband") return InterfaceKind::tunnel;
-  if (sysfs.exists(folder + "/tun_flags")) return InterfaceKind::tunnel;
-  if (sysfs.exists(folder + "/device")) return InterfaceKind::physical;
+  if (entries.has("tun_flags")) return InterfaceKind::tunnel;
+  if (entries.has("device")) return InterfaceKind::physical;
   const auto own = sysfs.number(folder + "/ifindex");
   const auto peer = sysfs.number(folder + "/iflink");
   if (!own || !peer || *own == *peer) return InterfaceKind::other;  // dummy
-  // What a macvlan stands on in another network namespace is as far away as a veth's peer.
+  // The interface below a macvlan may be in another network namespace, as a veth's peer may be.
   return interface.below.empty() ? InterfaceKind::veth : InterfaceKind::child;
 }
 
-// "VID: 100\t REORDER_HDR: 1" of /proc/net/vlan/NAME.
+// Parses "VID: 100\t REORDER_HDR: 1" in /proc/net/vlan/NAME.
 int vlan_of(const Sysfs& sysfs, const std::string& name) {
   const auto text = sysfs.text("proc/net/vlan/" + name);
   if (!text) return 0;
@@ -76,22 +94,23 @@ std::vector<Leg> legs_of(const Sysfs& sysfs, const std::string& folder) {
   return legs;
 }
 
-Interface read_interface(const Sysfs& sysfs, const std::string& name) {
+// nullopt: no interface; bonding_masters is a file.
+std::optional<Interface> read_interface(const Sysfs& sysfs, const std::string& name) {
   const std::string folder = "sys/class/net/" + name;
+  const Entries entries(sysfs.names(folder));
+  if (!entries.has("ifindex")) return std::nullopt;
   Interface interface;
   interface.name = name;
   interface.is_up = is_up(sysfs, folder);
   interface.mtu = static_cast<int>(sysfs.number(folder + "/mtu").value_or(0));
-  // A virtual interface's is -1 or cannot be read.
+  // A virtual interface has -1 here, or the file cannot be read.
   interface.speed_mbps = std::max<std::int64_t>(0, sysfs.number(folder + "/speed").value_or(0));
-  if (const auto master = sysfs.link(folder + "/master"); !master.empty()) {
-    interface.master = master.back();
+  if (entries.has("master")) {
+    const auto master = sysfs.link(folder + "/master");
+    if (!master.empty()) interface.master = master.back();
   }
-  for (const std::string& entry : sysfs.names(folder)) {
-    constexpr std::string_view lower = "lower_";
-    if (entry.starts_with(lower)) interface.below.push_back(entry.substr(lower.size()));
-  }
-  interface.kind = kind_of(sysfs, folder, interface);
+  interface.below = entries.after("lower_");
+  interface.kind = kind_of(sysfs, folder, entries, interface);
   interface.vlan = interface.kind == InterfaceKind::vlan ? vlan_of(sysfs, name) : 0;
   if (interface.kind == InterfaceKind::bond) interface.legs = legs_of(sysfs, folder);
   return interface;
@@ -107,9 +126,7 @@ std::vector<Interface> read_interfaces(const Sysfs& sysfs) {
   std::vector<Interface> interfaces;
   for (const std::string& name : sysfs.names("sys/class/net")) {
     if (interfaces.size() == max_interfaces) break;
-    if (sysfs.exists("sys/class/net/" + name + "/ifindex")) {  // bonding_masters is a file
-      interfaces.push_back(read_interface(sysfs, name));
-    }
+    if (auto interface = read_interface(sysfs, name)) interfaces.push_back(*std::move(interface));
   }
   auto carrier = default_interface_v4(sysfs.text("proc/net/route").value_or(""));
   if (!carrier) carrier = default_interface_v6(sysfs.text("proc/net/ipv6_route").value_or(""));

@@ -8,13 +8,13 @@
 namespace toprun::fabric {
 namespace {
 
-// The rest of a text after a prefix that it has.
+// The text after the prefix; nullopt if the text does not begin with the prefix.
 std::optional<std::string_view> after(std::string_view text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return std::nullopt;
   return text.substr(prefix.size());
 }
 
-// A number at the beginning of `text`, which is taken from it.
+// Removes the number at the start of `text` and returns it.
 std::optional<int> take_number(std::string_view& text) {
   const auto end = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto number = parse_int(text.substr(0, end));
@@ -29,7 +29,7 @@ bool take_text(std::string_view& text, std::string_view expected) {
   return true;
 }
 
-// " [0]mlx5_0:1/RoCE [1]mlx5_1:1:0:0/IB [RO]; OOB eth0:10.0.0.4<0>".
+// Parses " [0]mlx5_0:1/RoCE [1]mlx5_1:1:0:0/IB [RO]; OOB eth0:10.0.0.4<0>".
 void take_adapters(std::string_view text, NcclLog& log) {
   text = text.substr(0, text.find(';'));
   for (const std::string_view word : words(text)) {
@@ -46,7 +46,7 @@ void take_adapters(std::string_view text, NcclLog& log) {
   }
 }
 
-// "00/0 : 0[0] -> 8[0] [send]": the end is what stands behind " via ".
+// Whether the text has the form "00/0 : 0[0] -> 8[0] [send]", the part of the line before " via ".
 bool is_channel(std::string_view text) {
   if (!take_number(text)) return false;
   if (take_text(text, "/") && !take_number(text)) return false;
@@ -57,7 +57,7 @@ bool is_channel(std::string_view text) {
   return take_number(text).has_value() && text.starts_with('[') && text.find(']') != text.npos;
 }
 
-// "NET/IB/0(3)/GDRDMA(PCI)/Shared", "NET/AWS Libfabric/2", "P2P/CUMEM", "SHM/direct/direct".
+// Parses "NET/IB/0(3)/GDRDMA(PCI)/Shared", "NET/AWS Libfabric/2", "P2P/CUMEM", "SHM/direct/direct".
 void take_transport(std::string_view via, NcclLog& log) {
   auto rest = after(via, "NET/");
   if (!rest) {
@@ -79,7 +79,7 @@ void take_transport(std::string_view via, NcclLog& log) {
   const bool gpu_direct = take_text(options, "/GDRDMA");
   if (gpu_direct) take_text(options, "(PCI)");
   take_text(options, "/Shared");
-  if (!options.empty()) return;  // another form than these
+  if (!options.empty()) return;  // unknown form
   if (!log.transports.contains(name) && log.transports.size() == NcclLogReader::most_names) return;
   Transport& transport = log.transports[name];
   ++transport.channels;
@@ -97,7 +97,7 @@ void take_channel(std::string_view text, NcclLog& log) {
   take_transport(text.substr(at + via.size()), log);
 }
 
-// Beginnings of lines that name a cause.
+// The beginnings of lines that name a cause.
 constexpr std::array<std::string_view, 9> causes = {"NET/IB : No device found",
                                                     "Failed to open libibverbs.so",
                                                     "NET/Plugin: Could not find",
@@ -113,7 +113,7 @@ bool names_a_cause(std::string_view text) {
                              [&](std::string_view cause) { return text.starts_with(cause); });
 }
 
-// What stands behind "NCCL INFO " or "NCCL WARN "; nullopt: it is no line of NCCL's.
+// The text after "NCCL INFO " or "NCCL WARN "; nullopt if the line is not NCCL's.
 std::optional<std::string_view> message_of(std::string_view line) {
   for (const std::string_view mark : {" NCCL INFO ", " NCCL WARN "}) {
     const auto at = line.find(mark);
@@ -123,6 +123,10 @@ std::optional<std::string_view> message_of(std::string_view line) {
 }
 
 }  // namespace
+
+bool uses_plain_sockets(const NcclLog& log) {
+  return log.transports.contains("NET/Socket");
+}
 
 bool NcclLog::leaves_the_node() const {
   return std::ranges::any_of(transports,
@@ -151,7 +155,7 @@ void NcclLogReader::read(std::string_view piece) {
 }
 
 void NcclLogReader::take(std::string_view line) {
-  // Not among the lines of the debug level: "NCCL version 2.27.3+cuda12.9".
+  // This line has no debug level: "NCCL version 2.27.3+cuda12.9".
   constexpr std::string_view version_mark = "NCCL version ";
   if (const auto at = line.find(version_mark); at != line.npos) {
     const auto fields = words(line.substr(at + version_mark.size()));

@@ -42,6 +42,9 @@ struct NcclLog {
   bool leaves_the_node() const;
 };
 
+// Whether some channel to another node goes over plain sockets.
+bool uses_plain_sockets(const NcclLog& log);
+
 // Takes the text as it is written, in pieces that may end anywhere. A line counts once it is whole.
 class NcclLogReader {
  public:

@@ -1,4 +1,4 @@
-// Whatever a rank writes where NCCL's lines are expected, in pieces of any size.
+// Any output of a rank in place of NCCL's lines, in pieces of any size.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

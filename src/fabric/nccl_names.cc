@@ -9,13 +9,13 @@
 namespace toprun::fabric {
 namespace {
 
-// Plugins and test programs have variables of their own.
+// Prefixes of the variables of plugins and test programs.
 constexpr std::array<std::string_view, 7> families = {
     "NCCL_FASTRAK_", "NCCL_GPUDIRECTTCPX_", "NCCL_SHIMNET_", "NCCL_TESTS_",
     "NCCL_OFI_",     "NCCL_PROFILER_",      "NCCL_TUNER_"};
 
-// NCCL's user guide, "Environment Variables", and NCCL_PARAM() in its source up to 2.30, without
-// the prefix NCCL_.
+// The names without NCCL_, from NCCL's user guide, "Environment Variables", and NCCL_PARAM() in its
+// source up to 2.30.
 constexpr auto names = std::to_array<std::string_view>({
     "ALGO",
     "ALLOC_P2P_NET_LL_BUFFERS",

@@ -7,14 +7,14 @@ namespace toprun::fabric {
 namespace {
 
 constexpr std::array<std::string_view, 5> distance_names = {"PIX", "PXB", "PHB", "NODE", "SYS"};
-// PCI Code and ID Assignment Specification: base class and subclass, with the vendor whose GPUs
-// have it. Other display controllers belong to consoles.
+// The class (base class and subclass) from the PCI Code and ID Assignment Specification, with the
+// vendor whose GPUs have it. Other display controllers are for consoles.
 struct GpuClass {
   std::string_view pci_class, vendor;
 };
 constexpr std::array<GpuClass, 4> gpu_classes = {
     {{"0x0302", "0x10de"}, {"0x0300", "0x10de"}, {"0x1200", "0x1002"}, {"0x0380", "0x1002"}}};
-// A function, and the port of the switch that it hangs on.
+// The device's function, and the switch port above it.
 constexpr std::size_t below_one_switch = 2;
 
 bool is_gpu(const Sysfs& sysfs, const std::string& address) {

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t max_variables = 256;
 constexpr std::array<std::string_view, 5> of_the_shell = {"_", "SHLVL", "PWD", "OLDPWD",
                                                           "BASH_EXECUTION_STRING"};
-// What the script prints is for people and must not stand among the variables.
+// Sends the script's output to stderr, because stdout is for the variables.
 constexpr const char* source_and_show = R"(. "$1" >&2 && exec env -0)";
 
 Environment with_own_variables(const NodeFabric& node) {

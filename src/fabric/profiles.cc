@@ -24,8 +24,8 @@ constexpr ProfileVariable gib_variables[] = {
 };
 
 constexpr Clue tcpx_clues[] = {{ClueKind::path, "var/lib/tcpx/lib64"}};
-// The interfaces are those of the virtual machine, by their PCI places; in GKE's pods they have
-// other names, and GKE's own manifest sets them.
+// The interfaces of the virtual machine, named by their PCI locations. In GKE's pods they have
+// other names, and GKE's own manifest sets the variables.
 constexpr ProfileVariable tcpx_variables[] = {
     {"NCCL_NET", "GPUDirectTCPX_v7"},
     {"LD_LIBRARY_PATH", "+/var/lib/tcpx/lib64"},
@@ -98,13 +98,13 @@ constexpr std::array<Profile, 9> all = {{
     {"gcp-tcpxo", "Google A3 Mega, GPUDirect-TCPXO", tcpxo_clues,
      "/var/lib/tcpxo/lib64/nccl-env-profile.sh", tcpxo_variables,
      "the RxDM daemon has to run; a guest checker ends jobs whose values differ from its file",
-     "google/nccl-plugin-gpudirect-tcpxo: tcpxo_scripts", read_on},
+     "google/nccl-plugin-gpudirect-tcpxo: tcpxo_scripts", read_on, true},
     {"gcp-gib", "Google A3 Ultra, A4 and A4X, gIB over RoCE", gib_clues,
      "/usr/local/gib/scripts/set_nccl_env.sh", gib_variables, "",
-     "GoogleCloudPlatform/cluster-toolkit: a3-ultragpu-8g/nccl-tests", read_on},
+     "GoogleCloudPlatform/cluster-toolkit: a3-ultragpu-8g/nccl-tests", read_on, true},
     {"gcp-tcpx", "Google A3 High, GPUDirect-TCPX", tcpx_clues, "", tcpx_variables,
      "the TCPX daemon has to run", "GoogleCloudPlatform/cluster-toolkit: a3-highgpu-8g/nccl-tests",
-     read_on},
+     read_on, true},
     {"aws-efa",
      "Amazon EFA",
      efa_clues,
@@ -113,7 +113,8 @@ constexpr std::array<Profile, 9> all = {{
      "the OFI plugin sets what an instance type needs; the security group must allow itself both "
      "ways",
      "aws/aws-ofi-nccl: src/platform-aws.cpp, doc/efa-env-var.md",
-     read_on},
+     read_on,
+     true},
     {"azure-ndv5", "Azure ND H100 v5 and H200 v5", azure_ndv5_clues, "", azure_ndv5_variables, "",
      "Azure/azhpc-images: customizations/ndv5.sh", read_on},
     {"azure-ndv4", "Azure ND A100 v4", azure_ndv4_clues, "", azure_ndv4_variables, "",
@@ -122,7 +123,7 @@ constexpr std::array<Profile, 9> all = {{
      "oracle-quickstart/oci-hpc-oke: docs/recommended-nccl-rccl-parameters-by-shape.md", read_on},
     {"slingshot", "HPE Slingshot (cxi)", slingshot_clues, "", slingshot_variables,
      "NCCL's OFI plugin has to be there; LL128 has been seen to corrupt data on GH200",
-     "eth-cscs/cscs-docs: docs/software/communication/nccl_env_vars", read_on},
+     "eth-cscs/cscs-docs: docs/software/communication/nccl_env_vars", read_on, true},
     {"amd",
      "AMD GPUs, RCCL",
      amd_clues,

@@ -43,6 +43,8 @@ struct Profile {
   std::string_view note = {};    // what else matters there
   std::string_view source = {};  // of the values
   std::string_view date = {};    // on which they were read there
+  // NCCL has a plugin for this network that is as fast as RDMA and needs no verbs devices.
+  bool has_own_transport = false;
 };
 
 // All, in the order in which they are looked for.

@@ -13,9 +13,9 @@ namespace toprun::fabric {
 namespace {
 
 constexpr std::string_view plain_sockets = "Socket";
-// Below this there was hardly any traffic, and its distribution means nothing.
+// With less traffic, its distribution over the ports has no significance.
 constexpr std::uint64_t least_traffic_bytes = 256u << 20;
-constexpr std::uint64_t idle_share = 20;  // a port with a twentieth of the busiest one's traffic
+constexpr std::uint64_t idle_share = 20;  // a port with 1/20 of the busiest port's traffic is idle
 
 bool is_gpu_direct(const NcclLog& log) {
   return std::ranges::all_of(log.transports, [](const auto& entry) {

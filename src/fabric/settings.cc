@@ -16,14 +16,14 @@ constexpr std::array<std::string_view, 5> source_names = {"user", "nccl.conf", "
 
 constexpr NcclVersion first_that_searches{2, 21, 0};
 constexpr NcclVersion first_that_bears_hidden_types{2, 26, 2};
-// Sockets for one TCP connection between two ranks; NCCL takes 64 at most for the product.
-constexpr std::int64_t fast_link_mbps = 40'000;  // one socket fills a slower one
+// For a TCP connection between two ranks. NCCL allows a product of at most 64.
+constexpr std::int64_t fast_link_mbps = 40'000;  // a slower link is filled by one socket
 constexpr int socket_threads = 4;
 constexpr int sockets_per_thread = 4;
 constexpr int ipv4_mapped_bits = 96;
 constexpr int gid_bits = 128;
 
-// What a rule says of its variable.
+// The result of a rule for its variable.
 struct Decision {
   std::optional<std::string> value;
   std::string reason;
@@ -45,7 +45,7 @@ std::vector<const PortVerdict*> chosen(const NodeFabric& node) {
   return ports;
 }
 
-// "mlx5_0:1,mlx5_3:1".
+// Lists ports as "mlx5_0:1,mlx5_3:1".
 std::string list_of(const NodeFabric& node, const std::vector<const PortVerdict*>& ports) {
   std::vector<std::string> names;
   for (const PortVerdict* verdict : ports) {
@@ -55,7 +55,7 @@ std::string list_of(const NodeFabric& node, const std::vector<const PortVerdict*
   return join(names, ",");
 }
 
-// NCCL and UCX take every active port.
+// An active port that is not chosen, which NCCL and UCX would use: they use all active ports.
 const PortVerdict* active_but_not_chosen(const NodeFabric& node) {
   for (const PortVerdict& verdict : node.choice.ports) {
     const Port& port = port_of(node, verdict);
@@ -79,14 +79,14 @@ Decision adapters(const NodeFabric& node, std::string_view prefix) {
 }
 
 Decision ib_hca(const NodeFabric& node) {
-  return adapters(node, "=");  // without it mlx5_1 would mean mlx5_10 too
+  return adapters(node, "=");  // without "=", mlx5_1 would match mlx5_10 too
 }
 
 Decision ucx_net_devices(const NodeFabric& node) {
   return adapters(node, "");
 }
 
-// The index that all chosen ports share.
+// The index that all chosen ports have in common.
 std::optional<int> common_index(const std::vector<const PortVerdict*>& ports) {
   const auto first = ports.front()->gid.index;
   const bool same = std::ranges::all_of(
@@ -99,7 +99,7 @@ const Gid& gid_of(const NodeFabric& node, const PortVerdict& verdict) {
   return *std::ranges::find(gids, verdict.gid.index.value_or(0), &Gid::index);
 }
 
-// Whether NCCL's search with these settings ends at the right entry of every chosen port.
+// Whether NCCL's search with these settings finds the right entry of every chosen port.
 bool finds_all(const NodeFabric& node, const std::vector<const PortVerdict*>& ports,
                const GidSearch& search) {
   return std::ranges::all_of(ports, [&](const PortVerdict* verdict) {
@@ -107,7 +107,7 @@ bool finds_all(const NodeFabric& node, const std::vector<const PortVerdict*>& po
   });
 }
 
-// The narrowest range that holds the addresses of all chosen entries.
+// The narrowest range that contains the addresses of all chosen entries.
 GidRange common_range(const NodeFabric& node, const std::vector<const PortVerdict*>& ports) {
   GidRange range{gid_of(node, *ports.front()).bytes, gid_bits};
   for (const PortVerdict* verdict : ports) {
@@ -120,13 +120,13 @@ GidRange common_range(const NodeFabric& node, const std::vector<const PortVerdic
   return range;
 }
 
-// How NCCL's search is led to the right entries, if its own ends at others.
+// Settings that make NCCL's search find the right entries, if it would find others without them.
 struct GidRemedy {
   std::optional<int> index;
   bool ipv6 = false;
   std::optional<GidRange> range;
-  std::string reason;      // why something has to be set
-  std::string impossible;  // nothing helps, and why
+  std::string reason;      // why a setting is needed
+  std::string impossible;  // why no setting helps
 };
 
 std::string why_index_is_needed(const NodeFabric& node,
@@ -214,8 +214,8 @@ Decision address_range(const NodeFabric& node) {
   return {remedy.range->text(), remedy.reason};
 }
 
-// The interfaces among which NCCL would choose by itself: those that begin with "ib", else all but
-// docker*, lo and virbr*.
+// The interfaces that NCCL would choose from: those that begin with "ib", else all but docker*, lo
+// and virbr*.
 std::vector<std::string> nccl_candidates(const NodeFabric& node) {
   std::vector<std::string> infiniband, others;
   for (const Interface& interface : node.interfaces) {
@@ -254,7 +254,7 @@ Decision gloo_interface(const NodeFabric& node) {
   return {node.route.interface, "the host's name leads to none of its addresses"};
 }
 
-// Of the route's interface, or of the legs of a bond together.
+// The speed of the route's interface; for a bond, of its members together.
 std::int64_t link_mbps(const NodeFabric& node) {
   const Interface* const interface = find(node.interfaces, node.route.interface);
   return interface == nullptr ? 0 : interface->speed_mbps;
@@ -278,7 +278,7 @@ Decision sockets_of_a_thread(const NodeFabric& node) {
   return sockets(node, sockets_per_thread);
 }
 
-// Why a profile's entry is wrong on this node; empty: it is right, or nobody can tell.
+// The reason why a profile's entry is wrong on this node; empty if it is right or unknown.
 std::string wrong_index(const NodeFabric& node, std::string_view value) {
   if (!is_roce(node)) return {};
   const auto index = parse_int(value);
@@ -294,10 +294,10 @@ struct Rule {
   std::string_view name;
   Decision (*decide)(const NodeFabric&);
   std::string (*what_is_wrong)(const NodeFabric&, std::string_view value) = nullptr;
-  bool is_rare = false;  // not worth a word where it is left alone
+  bool is_rare = false;  // if left unset, not reported
 };
 
-// The first four are those that recipes for RoCE clusters set by hand.
+// The first four rules are for variables that recipes for RoCE clusters set by hand.
 constexpr std::array rules = {
     Rule{"NCCL_IB_GID_INDEX", gid_index, wrong_index},
     Rule{"NCCL_IB_HCA", ib_hca},
@@ -315,7 +315,7 @@ const ProfileSetting* setting_of_profile(const NodeFabric& node, std::string_vie
   return found == node.profile_settings.end() ? nullptr : &*found;
 }
 
-// The user's own, which nobody changes.
+// The setting of the user or an nccl.conf, which toprun never changes.
 std::optional<Setting> own_setting(const NodeFabric& node, const std::string& name) {
   if (const auto value = node.environment.get(name)) {
     return Setting{name, value, SettingSource::user, "set by you"};
@@ -342,7 +342,7 @@ Setting setting_of(const NodeFabric& node, const Rule& rule) {
   return {name, std::move(decision.value), source, std::move(decision.reason)};
 }
 
-// A search path goes before what is there.
+// Puts the folder before the existing search path.
 std::string joined_path(const NodeFabric& node, const std::string& name, std::string_view folder) {
   const auto before = node.environment.non_empty(name);
   return before ? fmt::format("{}:{}", folder, *before) : std::string(folder);

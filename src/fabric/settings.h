@@ -93,6 +93,10 @@ bool is_ours(const Setting& setting);
 // "7 InfiniBand ports of 400 Gb/s (mlx5_3 is down)", "no RDMA".
 std::string summary_of(const NodeFabric& node);
 
+// Why NCCL would communicate over plain sockets on this node: no port that can be used, or a
+// setting. nullopt: it uses RDMA, or the transport of the node's profile.
+std::optional<std::string> why_no_rdma(const NodeFabric& node);
+
 // What the user or an nccl.conf sets and this node, or NCCL, does not agree with: other values than
 // decide() would set, names of devices that are not there, RDMA switched off, names that NCCL does
 // not know. One sentence each.

@@ -28,7 +28,7 @@ std::string chosen_ports(const NodeFabric& node) {
   return text;
 }
 
-// Ports that would be used if they were active.
+// The ports of the used link layer that are not active.
 std::string inactive_ports(const NodeFabric& node) {
   std::vector<std::string> texts;
   for (const PortVerdict& verdict : node.choice.ports) {

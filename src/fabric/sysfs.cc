@@ -24,7 +24,7 @@ std::optional<std::string> text_at(int folder, const std::string& path) {
     const ssize_t n = ::read(file.get(), bytes.data() + size, bytes.size() - size);
     if (n < 0) return std::nullopt;
     size += static_cast<std::size_t>(n);
-    // An attribute comes whole, and /proc's tables by the page.
+    // An attribute arrives in one read, /proc's tables page by page.
     if (n == 0 || size < smallest_part) break;
   }
   if (size == bytes.size()) return std::nullopt;

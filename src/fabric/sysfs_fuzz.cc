@@ -1,4 +1,4 @@
-// Whatever a kernel or a copy of a machine's files may say.
+// Any contents of a kernel's files, or of a copy of them.
 #include <cstddef>
 #include <cstdint>
 

@@ -34,27 +34,27 @@ std::string zone_text(std::uint32_t scope) {
   return ::if_indextoname(scope, name) != nullptr ? name : fmt::format("{}", scope);
 }
 
-// What holder_of_port looks at before it gives up: it runs when a message is already due.
+// Limits for the search of holder_of_port, which runs when a message is already due.
 constexpr int max_processes_searched = 20'000;
 constexpr int max_descriptors_searched = 200'000;
 constexpr std::string_view listening_state = "0A";  // TCP_LISTEN in /proc/net/tcp
 
-// errno of the failed call, 0 for success.
+// `error`: errno of the failed call, 0 for success.
 struct Listening {
   Fd socket;
   int error = 0;
 };
 
-// Bound, and not listening yet.
+// A bound socket that does not listen yet.
 Listening bind_at(int family, const sockaddr* address, socklen_t length) {
   Fd socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return {{}, errno};
   const int on = 1;
   const int off = 0;
-  // Connections of an earlier job in TIME_WAIT must not keep us from the port. On Linux the option
-  // does not let two sockets listen on one port: listen() or bind() of the second fails.
+  // Connections of an earlier job in TIME_WAIT must not block the port. On Linux, the option does
+  // not let two sockets listen on one port: listen() or bind() of the second fails.
   ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (family == AF_INET6 &&  // what is bound to ::1 ignores it
+  if (family == AF_INET6 &&  // a socket bound to ::1 ignores the option
       ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) != 0) {
     return {{}, errno};
   }
@@ -62,9 +62,9 @@ Listening bind_at(int family, const sockaddr* address, socklen_t length) {
   return {std::move(socket), 0};
 }
 
-// Two sockets may be bound to one port; of two that call listen() at the same moment both fail
-// (Linux), and each would take the other for the port's holder. So whoever fails there tries again
-// after a pause of its own; a port that is really held fails at bind().
+// Two sockets may be bound to one port. If both call listen() at the same moment, both fail
+// (Linux), and each would take the other for the port's holder. So after a failed listen(), try
+// again after a random pause. If another process really holds the port, bind() fails.
 Listening listen_at(int family, const sockaddr* address, socklen_t length) {
   constexpr int most_collisions = 8;
   constexpr unsigned longest_first_pause_us = 500;
@@ -72,7 +72,7 @@ Listening listen_at(int family, const sockaddr* address, socklen_t length) {
   for (int collisions = 0;; ++collisions) {
     Listening made = bind_at(family, address, length);
     if (made.error != 0) return made;
-    // The kernel cuts the backlog down to net.core.somaxconn.
+    // The kernel reduces the backlog to net.core.somaxconn.
     if (::listen(made.socket.get(), INT32_MAX) == 0) return made;
     const int error = errno;
     if (error != EADDRINUSE || collisions == most_collisions) return {{}, error};
@@ -89,9 +89,9 @@ bool can_bind(const Address& address) {
          ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any_port), address.length()) == 0;
 }
 
-// Inodes of the sockets that listen on the port by one of the /proc/net/tcp tables: a header line,
-// then "sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …", addresses as
-// HEX:PORT (proc(5)).
+// The inodes of the sockets that listen on the port, from one of the /proc/net/tcp tables: a header
+// line, then "sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …",
+// addresses as HEX:PORT (proc(5)).
 void add_listening_inodes(const char* table, int port, std::vector<std::string>& inodes) {
   const auto text = read_file(table);
   if (!text) return;
@@ -246,8 +246,8 @@ Result<Fd> listen_on(int port, Reach reach) {
                      address.length());
   };
   Listening made = try_address(reach == Reach::this_host ? loopback() : *Address::parse("::"));
-  // No IPv6 here, or no loopback that is up. Anything else would meet IPv4 as well, or hide who
-  // holds the port.
+  // The host has no IPv6, or no loopback that is up. Other errors would affect IPv4 too, or the
+  // second attempt would hide the port's holder.
   if (made.error == EAFNOSUPPORT || made.error == EADDRNOTAVAIL || made.error == EINVAL) {
     made = try_address(*Address::parse("0.0.0.0"));
   }

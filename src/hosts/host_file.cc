@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view name_form = "letters, digits, '.', '-', '_' and ':' make a host's name";
 
-// Nothing that ssh could take for an option or a shell for anything else.
+// Refuses characters that ssh could take for an option or a shell could interpret.
 bool is_name(std::string_view text) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
@@ -26,7 +26,7 @@ std::optional<int> slots_in(std::string_view text) {
   return static_cast<int>(*number);
 }
 
-// "list" and N of "list:N". Colons within brackets cannot stand; two make an IPv6 address.
+// "list" and N of "list:N". Brackets cannot contain colons; two colons make an IPv6 address.
 struct Item {
   std::string_view list;
   std::optional<std::string_view> slots;
@@ -38,7 +38,7 @@ Item item_in(std::string_view word) {
   return {word.substr(0, colon), word.substr(colon + 1)};
 }
 
-// At the commas outside brackets.
+// Splits at the commas outside brackets.
 std::vector<std::string_view> items_in(std::string_view text) {
   std::vector<std::string_view> items;
   std::size_t start = 0;
@@ -53,10 +53,10 @@ std::vector<std::string_view> items_in(std::string_view text) {
   return items;
 }
 
-// Collects hosts and where each of them stood.
+// Collects hosts and the place of each in the input.
 class Collector {
  public:
-  // `place` in the user's words: "--hosts, item 2", "hosts.txt:7".
+  // `place` is for messages: "--hosts, item 2", "hosts.txt:7".
   Result<void> add(std::string_view word, const std::string& place) {
     const Item item = item_in(word);
     std::optional<int> slots;
@@ -113,7 +113,7 @@ class Collector {
   std::unordered_map<std::string, std::string> place_of_;
 };
 
-// "slots = 4" as Open MPI also takes it becomes "slots=4".
+// Converts "slots = 4", which Open MPI accepts, to "slots=4".
 std::string with_joined_signs(std::string_view line) {
   std::string out;
   for (const std::string_view word : words(line)) {
@@ -128,7 +128,7 @@ struct LineSlots {
   std::optional<int> slots, most;
 };
 
-// One word behind the host; false if it is none that is known.
+// Parses one word after the host; false if the word is unknown.
 Result<bool> take_word(std::string_view word, LineSlots& line, const std::string& place) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) return false;

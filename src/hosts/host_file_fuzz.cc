@@ -4,7 +4,7 @@
 
 #include "hosts/host_file.h"
 
-// Whatever is accepted names each host once and nothing that ssh could take for an option.
+// Accepted input names each host once, and no name could be an option for ssh.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::hosts;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,7 @@
 #include "hosts/hostlist.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -13,8 +15,8 @@ namespace toprun::hosts {
 namespace {
 
 constexpr std::size_t max_digits = 18;           // of a number without leading zeros: fits 64 bits
-constexpr std::size_t slurm_max_range = 65'536;  // what Slurm takes: its MAX_RANGE
-constexpr std::size_t quoted_list_bytes = 60;    // of a list that a message quotes
+constexpr std::size_t slurm_max_range = 65'536;  // Slurm's limit MAX_RANGE
+constexpr std::size_t quoted_list_bytes = 60;    // if a message quotes a list
 constexpr std::string_view range_form = "write brackets as in n[0-3,7]";
 
 bool is_separator(char c) {
@@ -24,7 +26,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// What may stand in a name and means nothing but itself.
+// A character that is allowed in a name and has no special meaning.
 bool is_plain(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte > 0x20 && byte != 0x7f && c != ',' && c != '[' && c != ']' && c != '{' && c != '}';
@@ -44,7 +46,7 @@ struct Item {
 };
 
 std::string padded(std::uint64_t number, std::size_t width) {
-  std::array<char, 20> digits;  // of any 64-bit number
+  std::array<char, 20> digits;  // fits any 64-bit number
   const char* end = std::to_chars(digits.begin(), digits.end(), number).ptr;
   const auto length = static_cast<std::size_t>(end - digits.data());
   std::string text(width > length ? width - length : 0, '0');
@@ -68,7 +70,7 @@ class Parser {
   }
 
  private:
-  // Remembers the fault at byte `at`; false, so that callers can pass it on.
+  // Records the fault at byte `at`; returns false, so that callers can return the result.
   bool refuse(std::size_t at, std::string why, std::string_view fix) {
     fault_ = {at + 1, std::move(why), std::string(fix)};
     return false;
@@ -92,7 +94,7 @@ class Parser {
     return item;
   }
 
-  // Whether the character at at_ may stand in a name.
+  // Whether the character at at_ may be in a name; records a fault if not.
   bool plain(char c) {
     if (c == ']') return refuse(at_, "']' without a '[' before it", range_form);
     if (c == '{' || c == '}') {
@@ -106,7 +108,7 @@ class Parser {
     return true;
   }
 
-  // From '[' at at_ to its ']', where at_ stands afterwards.
+  // Parses from '[' at at_ to its ']'; at_ is then at the ']'.
   bool read_bracket(std::vector<Range>& ranges) {
     const std::size_t open = at_;
     do {
@@ -118,7 +120,7 @@ class Parser {
     return true;
   }
 
-  // "N" or "LO-HI"; leaves at_ at the ',' or ']' behind it.
+  // Parses "N" or "LO-HI"; at_ is then at the following ',' or ']'.
   bool read_range(std::size_t open, Range& range) {
     const std::size_t start = at_;
     std::uint64_t last = 0;
@@ -177,7 +179,7 @@ class Parser {
         digits = std::max({digits, range.width, padded(range.first + range.count - 1, 0).size()});
       }
       longest += digits;
-      // Both factors are at most limit_ + one range here, so the product fits 64 bits.
+      // Both factors are at most limit_ + 1, so the product fits 64 bits.
       count = std::min(count, limit_ + 1) * std::min(in_bracket, limit_ + 1);
     }
     if (longest > max_name_bytes) {
@@ -215,8 +217,8 @@ class Parser {
     }
   }
 
-  // The last bracket varies fastest, then the first, the second …: Slurm expands the last one
-  // itself and recurses on the last bracket of what stands before it.
+  // The last bracket varies fastest, then the first, the second, …: Slurm expands the last bracket
+  // itself and recurses on the last bracket of the text before it.
   static void advance(std::vector<std::size_t>& index,
                       const std::vector<std::vector<std::string>>& numbers) {
     const std::size_t brackets = index.size();
@@ -245,7 +247,7 @@ std::unexpected<Error> list_error(std::string_view kind, std::string_view text,
                fault.fix);
 }
 
-// A name as prefix, number, suffix: the number is the last one of the first label.
+// A name as prefix, number and suffix; the number is the last one in the first label.
 struct Numbered {
   std::string_view prefix, digits, suffix;
 };
@@ -266,7 +268,7 @@ std::uint64_t value_of(std::string_view digits) {
   return value;
 }
 
-// Names that share prefix and suffix, collected into one bracket.
+// Names with the same prefix and suffix, combined into one bracket.
 class Bracket {
  public:
   explicit Bracket(const Numbered& first) : first_(first) { add(first.digits); }
@@ -316,7 +318,7 @@ class Bracket {
 
 std::expected<std::vector<std::string>, ListFault> parse_hostlist(std::string_view text,
                                                                   std::size_t limit) {
-  // One plain name: a file may hold 100,000 of these lists.
+  // A fast path for one plain name, because a file may contain 100,000 of these lists.
   const bool plain = !text.empty() && text.size() <= max_name_bytes && limit > 0 &&
                      std::ranges::all_of(text, is_plain);
   if (plain) return std::vector{std::string(text)};
@@ -348,6 +350,17 @@ std::string compress_hostlist(const std::vector<std::string>& hosts) {
   }
   close();
   return list;
+}
+
+std::string short_list(std::vector<std::string> hosts) {
+  constexpr std::size_t most_named = 32;
+  std::ranges::sort(hosts, natural_less);
+  const auto repeated = std::ranges::unique(hosts);
+  hosts.erase(repeated.begin(), repeated.end());
+  const std::size_t all = hosts.size();
+  hosts.resize(std::min(all, most_named));
+  const std::string list = compress_hostlist(hosts);
+  return all > most_named ? fmt::format("{} and {} more", list, all - most_named) : list;
 }
 
 Result<std::vector<int>> expand_counts(std::string_view text) {

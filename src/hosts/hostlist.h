@@ -39,6 +39,9 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view text);
 // `hosts` back for all names without commas, blanks, brackets and braces.
 std::string compress_hostlist(const std::vector<std::string>& hosts);
 
+// For a message: the hosts in natural order, each once, the first 32 by name: "n[0-31] and 9 more".
+std::string short_list(std::vector<std::string> hosts);
+
 // Slurm's counts per node, as in SLURM_TASKS_PER_NODE: "2(x3),1" is 2 2 2 1. At most max_hosts
 // counts, each ≥ 0.
 Result<std::vector<int>> expand_counts(std::string_view text);

@@ -3,11 +3,11 @@
 
 #include "hosts/hostlist.h"
 
-// Whatever expands must survive compression, host by host.
+// Expanded names must survive compression, host by host.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::hosts;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  constexpr std::size_t few_hosts = 10'000;  // keeps one input fast
+  constexpr std::size_t few_hosts = 10'000;  // keeps each input fast
   const auto hosts = parse_hostlist(text, few_hosts);
   if (hosts) {
     const auto again = parse_hostlist(compress_hostlist(*hosts));

@@ -23,9 +23,9 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t max_name_bytes = 253;  // RFC 1035 3.1, as text
-constexpr milliseconds thread_margin{500};   // for a thread that keeps to its time to say so
+constexpr milliseconds thread_margin{500};   // for a thread to report that its time is over
 
-// What one resolver found, or why it found nothing.
+// The addresses from one resolver, or the reason why there are none.
 struct Answer {
   std::vector<Address> addresses;
   std::string why;
@@ -50,7 +50,7 @@ void collect(void* answer_pointer, int status, int, ares_addrinfo* found) {
   ares_freeaddrinfo(found);
 }
 
-// Lets c-ares do what is due until it has answered; cancels it at the deadline.
+// Runs c-ares until it has answered; cancels the query at the deadline.
 void drive(ares_channel channel, SteadyTime deadline, Answer& answer) {
   for (;;) {
     ares_socket_t sockets[ARES_GETSOCK_MAXNUM];
@@ -86,7 +86,7 @@ void drive(ares_channel channel, SteadyTime deadline, Answer& answer) {
 }
 
 Answer ask_cares(const std::string& name, SteadyTime deadline, const Resolver& resolver) {
-  static std::once_flag initialized;  // ares_library_init itself is not safe among threads
+  static std::once_flag initialized;  // ares_library_init is not thread-safe
   std::call_once(initialized, [] { ares_library_init(ARES_LIB_INIT_ALL); });
   ares_channel channel = nullptr;
   if (const int status = ares_init(&channel); status != ARES_SUCCESS) {
@@ -106,7 +106,7 @@ Answer ask_cares(const std::string& name, SteadyTime deadline, const Resolver& r
   return answer;
 }
 
-// Lines of getent(1): "10.0.0.1  STREAM name".
+// Parses lines of getent(1): "10.0.0.1  STREAM name".
 Answer ask_getent(const std::string& path, const std::string& name, SteadyTime deadline) {
   const auto finished = process::run({path, "ahosts", name}, Environment::from(environ),
                                      std::chrono::ceil<milliseconds>(deadline - Clock::now()));
@@ -137,13 +137,13 @@ Result<std::vector<Address>> resolve(const std::string& name, milliseconds timeo
   if (const auto literal = Address::parse(name)) return std::vector{*literal};
   const std::string what = fmt::format("cannot resolve host name \"{}\"", name);
   if (name.empty()) return fail(what, "it is empty");
-  // A leading dash would be an option to getent.
+  // getent would take a leading dash for an option.
   if (name.size() > max_name_bytes || name.front() == '-' ||
       name.find_first_of(" \t\r\n/") != std::string::npos || name.find('\0') != std::string::npos) {
     return fail(what, "no host can have such a name");
   }
   const SteadyTime start = Clock::now();
-  // So that a missing getent costs no process.
+  // This saves a process if getent is missing.
   const auto getent = process::find_program(resolver.getent, Environment::from(environ));
   const Answer first = ask_cares(name, start + (getent ? timeout / 2 : timeout), resolver);
   if (!first.addresses.empty()) return v4_first_once_each(first.addresses);

@@ -28,7 +28,7 @@ using scheduler::JobState;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// A network file system tells nobody what other nodes write, so the files are looked at as well.
+// A network file system does not report what other nodes write, so the files are also polled.
 constexpr milliseconds between_looks{1'000};
 constexpr milliseconds look_per_file{5};  // 1,000 hosts' files are looked at every 5 s
 constexpr milliseconds between_reports{2'000};
@@ -49,7 +49,7 @@ class Interrupts {
     sigaddset(&ends, SIGTERM);
     ::pthread_sigmask(SIG_BLOCK, &ends, &before_);
     fd_ = Fd(::signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
-    // Without one they end us as they always do.
+    // Without such an object the signals end this process as usual.
     if (!fd_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
   ~Interrupts() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -63,7 +63,7 @@ std::string id_in(std::string_view name, std::string_view id) {
   return task.empty() || is_task ? std::string(name) : std::string();
 }
 
-// Of LOGDIR: the jobs of this id that left something in it.
+// The jobs of this id with files in LOGDIR.
 std::vector<FoundFiles> found_in(const fs::path& log_dir, const std::string& id) {
   std::vector<FoundFiles> found;
   for (const std::string& name : names_in(log_dir)) {
@@ -149,7 +149,7 @@ std::vector<LogFile> of_rank_by_report(const JobReport& report, int rank) {
   return found;
 }
 
-// Where only one agent left a folder, local ranks are ranks.
+// If only one agent left a folder, local ranks are ranks.
 std::vector<LogFile> of_rank_by_layout(const JobFiles& files, int rank) {
   std::vector<fs::path> agents;
   for (const std::string& name : names_in(files.folder)) {

@@ -21,7 +21,7 @@ using scheduler::JobRequest;
 
 constexpr std::string_view default_log_dir = "logs";
 
-// What would make sbatch do something else than submit the script and print its number.
+// Options with which sbatch would not just submit the script and print its number.
 constexpr std::array<std::string_view, 9> not_for_scripts = {
     "--wrap", "--quiet", "-Q", "--parsable", "--test-only", "--wait", "-W", "--help", "--version"};
 

@@ -40,7 +40,7 @@ JobReport::Node node_of(const json& node) {
           number_at(node, "nproc").value_or(0), text_at(node, "location"), text_at(node, "logs")};
 }
 
-// What has begun when a phase is over.
+// The phase that follows each phase.
 struct Phase {
   const char* key;
   const char* words;

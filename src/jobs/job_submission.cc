@@ -37,7 +37,7 @@ Result<void> make_folder(const fs::path& folder) {
               "choose another with --log-dir");
 }
 
-// The job runs by now: what goes wrong here is said and no more.
+// The job is submitted by now: an error here is only reported.
 void keep_script(const std::string& script, const fs::path& folder) {
   if (const auto made = make_folder(folder); !made) return say(made.error().line());
   const fs::path path = folder / "job.sbatch";

@@ -67,7 +67,7 @@ std::string name_of(JobState state) {
   return "unknown";
 }
 
-// What stands in Slurm's last column: the nodes, or why there are none.
+// The last column of Slurm's table: the nodes, or the reason why there are none.
 std::string nodes_or_reason(const Job& job) {
   return job.node_list.empty() ? fmt::format("({})", job.reason) : job.node_list;
 }

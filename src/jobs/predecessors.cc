@@ -23,7 +23,7 @@ bool lives(const KnownJob& known) {
   return known.job && !has_ended(known.job->state);
 }
 
-// The engine's word goes before the run's own.
+// The engine's state has priority over the run's own report.
 std::optional<int> code_of(const KnownJob& known) {
   if (known.job) return exit_code_of(*known.job);
   return known.report ? known.report->exit_code : std::nullopt;

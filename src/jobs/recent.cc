@@ -54,7 +54,7 @@ std::string name_in(const JobFiles& files, const std::string& id) {
   return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string();
 }
 
-// nullopt: it left no report, or it runs, as far as anybody can tell.
+// nullopt: it left no report, or it may still run.
 std::optional<EndedJob> by_its_files(const FoundFiles& found) {
   const auto report = report_of(found.files);
   if (!report || !report->exit_code) return std::nullopt;

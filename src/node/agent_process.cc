@@ -15,15 +15,16 @@
 #include "base/voice.h"
 #include "fabric/profile_script.h"
 #include "hosts/resolve.h"
-#include "node/cloud_probe.h"
 #include "node/ending.h"
 #include "node/member.h"
-#include "node/nvlink_probe.h"
-#include "node/preflight.h"
-#include "node/presence_watch.h"
 #include "node/root.h"
 #include "node/session.h"
 #include "plan/orders.h"
+#include "probes/cloud_probe.h"
+#include "probes/network_proof.h"
+#include "probes/nvlink_probe.h"
+#include "probes/preflight.h"
+#include "probes/presence_watch.h"
 #include "rendezvous/dial.h"
 #include "scheduler/engine.h"
 #include "topology/k8s_labels.h"
@@ -37,7 +38,7 @@ namespace {
 
 constexpr std::chrono::milliseconds own_name_limit{2'000};
 constexpr std::chrono::milliseconds look_limit{2'000};
-// Munge's own library gives up on a munged that does not answer after some 10 s.
+// Munge's own library waits about 10 s for a munged that does not answer.
 constexpr std::chrono::seconds secret_limit{15};
 constexpr std::chrono::seconds end_step_limit{10};
 constexpr std::chrono::milliseconds word_limit{2'000};  // to find the root, only to tell it why not
@@ -60,7 +61,7 @@ asio::awaitable<bool> root_is_here(Session& session) {
   co_return std::ranges::any_of(*addresses, is_own);
 }
 
-// Addresses at which peers may reach this host, without the one that leads to the root.
+// Addresses at which peers may reach this host. The root lists the connection's own before these.
 asio::awaitable<std::vector<std::string>> own_addresses(Session& session) {
   std::vector<std::string> texts;
   const auto add = [&](const hosts::Address& address) {
@@ -78,7 +79,7 @@ asio::awaitable<std::vector<std::string>> own_addresses(Session& session) {
   co_return texts;
 }
 
-// What the pod's specification tells of the node that it is on.
+// The facts about this pod's node from the pod's specification.
 std::optional<rendezvous::KubeNode> kube_node(const plan::Job& job) {
   rendezvous::KubeNode node{job.environment.get("NODE_NAME").value_or(""),
                             topology::injected_labels(job.environment)};
@@ -86,7 +87,7 @@ std::optional<rendezvous::KubeNode> kube_node(const plan::Job& job) {
   return node;
 }
 
-// What this node's files tell of it.
+// The facts about this node from its files.
 struct Sights {
   std::optional<rendezvous::KubeNode> kube;
   std::optional<std::string> ports;
@@ -94,10 +95,11 @@ struct Sights {
   std::shared_ptr<fabric::NodeFabric> network;
 };
 
-// The profile's script is sourced where it has one.
+// If the profile has a script, it is sourced.
 std::shared_ptr<fabric::NodeFabric> look_at_network(const plan::Job& job) {
-  if (!job.several_processes() || job.options.fabric == "off") return nullptr;
-  const std::string profile = job.options.fabric == "auto" ? "" : job.options.fabric;
+  const bool is_off = job.options.fabric == "off";
+  if (!job.several_processes() || (is_off && !job.options.require_rdma)) return nullptr;
+  const std::string profile = is_off || job.options.fabric == "auto" ? "" : job.options.fabric;
   auto node = std::make_shared<fabric::NodeFabric>(
       fabric::read_node(fabric::Sysfs(), job.environment, profile));
   if (const auto sourced = fabric::source_profile_script(*node); !sourced) {
@@ -114,7 +116,7 @@ Sights look_around(const plan::Job& job, bool fit) {
     seen.ports = topology::ports_text(topology::read_ports());
   }
   if (job.options.preflight && fit) {
-    seen.evidence = examine(job);
+    seen.evidence = probes::examine(job);
     if (seen.network) {
       seen.evidence->network = fabric::summary_of(*seen.network);
       seen.network->nccl = fabric::parse_nccl_version(seen.evidence->nccl.value_or(""));
@@ -123,7 +125,7 @@ Sights look_around(const plan::Job& job, bool fit) {
   return seen;
 }
 
-// Without what a file server that hangs does not tell.
+// Facts on a file server that hangs are missing.
 asio::awaitable<Sights> look_around_beside(Session& session) {
   std::function<Sights()> look = [job = session.shared_job, fit = !session.unfit] {
     return look_around(*job, fit);
@@ -157,13 +159,17 @@ asio::awaitable<rendezvous::Join> introduce(Session& session) {
   join.location_pattern = job.place.location_pattern;
   Sights seen = co_await look_around_beside(session);
   session.network = std::move(seen.network);
+  if (job.options.require_rdma && session.network && !session.unfit) {
+    const auto why = fabric::why_no_rdma(*session.network);
+    if (why) session.unfit = probes::no_rdma(*why);
+  }
   join.kube = std::move(seen.kube);
   join.ports = std::move(seen.ports);
   join.evidence = std::move(seen.evidence);
   co_return join;
 }
 
-// Until it has joined, a signal ends an agent at once: nothing has been started yet.
+// Before the agent has joined, a signal ends it at once: it has started nothing yet.
 void end_at_signals(Session& session) {
   session.on_signal = [&session](int signal, bool) {
     if (signal == run::grow_signal) return;
@@ -203,9 +209,9 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
     co_await session.last_words();
     co_return session.unfit->exit_code;
   }
-  const CloudProbe cloud(session.io, session.job);
-  const NvlinkProbe nvlink(session.pool, session.job);
-  // Before the root takes in anybody: it is the first member of its own job.
+  const probes::CloudProbe cloud(session.io, session.job);
+  const probes::NvlinkProbe nvlink(session.pool, session.job);
+  // The root is the first member of its own job, so this comes before it admits others.
   rendezvous::Join own = co_await introduce(session);
   own.cloud = co_await cloud.answer();
   own.nvlink = co_await nvlink.answer();
@@ -218,9 +224,9 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   asio::co_spawn(session.io, member.run(),
                  [](const std::exception_ptr& error, int) { end_of_task(error); });
   const run::Course record = co_await root.run();
-  // What other nodes' workers printed (--gather-output) stands before the run's end.
+  // The output of other nodes' workers (--gather-output) comes before the run's last line.
   [[maybe_unused]] const bool all_shown = co_await session.flushed();
-  // First of all: an engine may end all at once as soon as the first process has ended.
+  // This comes first: an engine may end all processes as soon as the first has ended.
   co_await root.tell_the_end(record);
   session.ended_with = record.verdict.exit_code;
   co_await root.farewell();
@@ -231,7 +237,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   co_return record.verdict.exit_code;
 }
 
-// Closes the link and waits until the root has taken all that was said.
+// Closes the link and waits until the root has received all messages.
 asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Link> link) {
   const auto closed = std::make_shared<asio::steady_timer>(io, run::farewell_timeout);
   link->on_closed = [closed] { closed->cancel(); };
@@ -240,8 +246,8 @@ asio::awaitable<void> part(asio::io_context& io, std::shared_ptr<rendezvous::Lin
   co_await closed->async_wait(quietly);
 }
 
-// A few of the nodes look.
-std::optional<Error> root_has_ended(const plan::Job& job, PresenceWatch& presence) {
+// Only a few nodes ask the engine.
+std::optional<Error> root_has_ended(const plan::Job& job, probes::PresenceWatch& presence) {
   const int index = job.place.my_node.value_or(0);
   const bool looks = index > 0 && index <= last_watcher && job.place.local_rank.value_or(0) == 0;
   const bool listed = std::ranges::find(job.place.nodes, job.root_host, &scheduler::Node::name) !=
@@ -255,7 +261,7 @@ std::optional<Error> root_has_ended(const plan::Job& job, PresenceWatch& presenc
                "look above for what it said; is toprun there too?", exit_failure};
 }
 
-// … and end all others too, if there are any.
+// Ends all other processes of the step, if there are any.
 asio::awaitable<void> end_the_others(Session& session) {
   const plan::Job& job = session.job;
   if (job.nnodes <= last_watcher + 1 && !job.place.local_rank) co_return;
@@ -269,8 +275,8 @@ asio::awaitable<void> end_the_others(Session& session) {
 asio::awaitable<int> be_member(Session& session, Secret secret) {
   const plan::Job& job = session.job;
   session.door.become_agent();
-  const CloudProbe cloud(session.io, job);
-  const NvlinkProbe nvlink(session.pool, job);
+  const probes::CloudProbe cloud(session.io, job);
+  const probes::NvlinkProbe nvlink(session.pool, job);
   rendezvous::RootAddress where{job.root_host, job.ports,           job.port_is_ours_to_choose, {},
                                 job.nnodes,    job.other_root_hosts};
   if (job.place.task && !job.place.root_candidates.empty()) {
@@ -294,7 +300,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
     join.nvlink = co_await nvlink.answer();
     co_return join;
   };
-  PresenceWatch presence(session.pool, job);
+  probes::PresenceWatch presence(session.pool, job);
   bool root_ended = false;
   where.hopeless = [&] {
     auto why = root_has_ended(job, presence);

@@ -14,7 +14,7 @@ std::optional<view::Cause> cause_in(const run::Verdict& verdict) {
   if (!verdict.kind) return std::nullopt;
   if (verdict.absent.empty() && verdict.exit) return view::cause_of(*verdict.exit);
   view::Cause cause;
-  // Where one rank alone was missed, what it printed last tells where it may stand.
+  // If a single rank did not come, its last output shows where it may hang.
   if (verdict.absent.size() == 1) cause = view::cause_of(verdict.absent.front());
   cause.exit_code.reset();
   cause.signal.reset();

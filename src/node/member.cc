@@ -5,7 +5,10 @@
 
 #include <algorithm>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "agent/error_file.h"
 #include "agent/keeper.h"
@@ -16,6 +19,7 @@
 #include "node/node_log.h"
 #include "node/notice.h"
 #include "output/copying_console.h"
+#include "probes/network_watch.h"
 #include "rendezvous/dial.h"
 
 namespace toprun::node {
@@ -31,6 +35,7 @@ namespace {
 constexpr std::chrono::seconds files_limit{20};
 constexpr std::chrono::seconds clearing_limit{2};
 constexpr std::chrono::seconds proof_limit{5};
+constexpr std::chrono::seconds between_network_looks{1};
 
 run::SignalMeaning meaning_of(int signal, const plan::Options& options) {
   if (asks_to_grow(signal, options)) return run::SignalMeaning::grow;
@@ -60,7 +65,7 @@ run::PartSettings settings_of(const Session& session,
   return settings;
 }
 
-// What the environment says, which is what a program goes by.
+// The rank in the worker's environment, which is the rank that the program uses.
 int rank_told_to(const agent::WorkerPlan& worker) {
   return static_cast<int>(parse_int(worker.environment.get("RANK").value_or("")).value_or(-1));
 }
@@ -77,7 +82,7 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
       part_(settings_of(session, root_address_)) {
   root_->on_message = [this](const json& message) { heard(message); };
   root_->on_lost = [this](Loss loss) { push(run::RootLost{std::move(loss)}); };
-  // A root that is done with a member says so first.
+  // A root that has finished with a member sends Finish first.
   root_->on_closed = [this] {
     push(run::RootLost{{Loss::Kind::closed, "it closed the connection"}});
   };
@@ -131,7 +136,7 @@ asio::awaitable<void> Member::clear_up() {
     logs.reset();
     return true;
   };
-  // What a file system that hangs does not remove now the keeper tries once more.
+  // The keeper tries once more to remove files on a file system that hangs now.
   co_await session_.pool.answer<bool>(std::move(remove), clearing_limit);
 }
 
@@ -147,7 +152,7 @@ void Member::act(const run::Report& report) {
   root_->send(rendezvous::to_wire(report.message));
 }
 
-// The workers of the attempt before are gone; no client of theirs may be left either.
+// The workers of the previous attempt are gone, and none of their clients may remain.
 void Member::act(const run::FindStore& find) {
   workers_.reset();
   const bool here = find.assignment.store.agent == session_.identity.agent;
@@ -203,9 +208,34 @@ void Member::act(const run::StartWorkers& wanted) {
 }
 
 asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
-  auto started = co_await start(std::move(wanted));
+  auto started = co_await start(wanted);
   if (started && session_.paused) workers_->pause(true);
+  const bool watches = started && session_.job.options.require_rdma && !proof_.nccl_logs.empty();
   push(run::WorkersStarted{std::move(started)});
+  if (watches) {
+    asio::co_spawn(session_.io, watch_network(wanted.assignment.attempt), end_of_task);
+  }
+}
+
+asio::awaitable<void> Member::watch_network(int attempt) {
+  const auto watch = std::make_shared<probes::NetworkWatch>(proof_.nccl_logs);
+  asio::steady_timer pause(session_.io);
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  while (true) {
+    pause.expires_after(between_network_looks);
+    co_await pause.async_wait(quietly);
+    const bool runs = part_.state() == run::PartState::running;
+    if (!runs || part_.assignment().attempt != attempt) co_return;
+    struct Seen {
+      std::optional<std::string> why;
+      bool is_settled = false;
+    };
+    std::function<Seen()> look = [watch] { return Seen{watch->look(), watch->is_settled()}; };
+    const auto seen = co_await session_.pool.answer<Seen>(std::move(look), proof_limit);
+    if (!seen) co_return;  // a file system that hangs tells nothing
+    if (seen->why) push(run::NetworkRefused{attempt, probes::no_rdma(*seen->why)});
+    if (seen->why || seen->is_settled) co_return;
+  }
 }
 
 asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
@@ -260,7 +290,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
   if (!started) co_return std::unexpected(started.error());
   rendezvous::Started news;
   if (!plans_.empty()) news.first_rank = rank_told_to(plans_.front());
-  // Of ranks in place each has a folder of its own.
+  // Each rank in place has a separate folder.
   const bool in_place = job.place.stance == scheduler::Stance::in_place;
   if (logs_->kept() && !in_place) news.logs = logs_->folder();
   co_return news;
@@ -301,7 +331,7 @@ asio::awaitable<void> Member::conclude_with_proof() {
   rendezvous::Gone gone = last_words();
   std::function<fabric::NetworkUse()> work = [proof = std::move(proof_),
                                               network = session_.network] {
-    return network_use(proof, *network);
+    return probes::network_use(proof, *network);
   };
   gone.network = co_await session_.pool.answer<fabric::NetworkUse>(std::move(work), proof_limit);
   push(run::WorkersGone{std::move(gone)});
@@ -356,7 +386,7 @@ void Member::act(const run::TellKeeperOfSilence&) {
   agent::tell_keeper_of_silence();
 }
 
-// What one node knows of a run.
+// The facts that one node has about a run.
 run::Course Member::course_without_root() const {
   const rendezvous::Assignment& assignment = part_.assignment();
   run::AttemptCourse attempt;
@@ -380,7 +410,8 @@ run::Course Member::course_without_root() const {
   return course;
 }
 
-// As torchrun: whoever started this launcher, another one perhaps, may have named a file for it.
+// As in torchrun: the process that started this one, perhaps another launcher, may have named a
+// file.
 asio::awaitable<void> Member::pass_on_the_error_file() const {
   const auto target = session_.job.environment.non_empty("TORCHELASTIC_ERROR_FILE");
   const agent::WorkerExit* const cause = agent::root_cause(exits_);

@@ -10,10 +10,10 @@
 #include "agent/workers.h"
 #include "hosts/address.h"
 #include "node/inbox.h"
-#include "node/network_proof.h"
 #include "node/session.h"
 #include "node/workplan.h"
 #include "output/relay.h"
+#include "probes/network_proof.h"
 #include "rendezvous/link.h"
 #include "run/node_part.h"
 #include "run/record.h"
@@ -62,6 +62,8 @@ class Member {
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
   boost::asio::awaitable<Result<rendezvous::Started>> start(run::StartWorkers wanted);
+  // --require-rdma: looks at what NCCL does in the workers of this attempt until that is known.
+  boost::asio::awaitable<void> watch_network(int attempt);
   // All workers are gone: reads the proof of their network if there is one, then reports to the
   // root.
   void conclude();
@@ -78,7 +80,7 @@ class Member {
   run::NodePart part_;
   std::shared_ptr<output::Console> console_;  // for all attempts
   std::shared_ptr<output::Relay> relay_;      // the same, if it leads to the root's terminal
-  NetworkProof proof_;
+  probes::NetworkProof proof_;
   std::shared_ptr<agent::Logs> logs_;     // for all attempts
   std::vector<agent::WorkerPlan> plans_;  // of the workers that were started last
   std::unique_ptr<agent::Workers> workers_;

@@ -19,7 +19,7 @@ static_assert(std::atomic<int>::is_always_lock_free);
 // one of the same number would.
 void pass_to_the_loop(int signal, siginfo_t* info, void*) {
   const int before = errno;
-  // A signal of the kernel's own, such as a terminal's, names no process.
+  // A signal from the kernel, such as a terminal's, has no sender.
   const int number = signal == agent::queued_signal() ? info->si_value.sival_int : signal;
   if (number <= 0 || number >= NSIG) return;
   const ReceivedSignals::Received received{number, info->si_code > 0 ? 0 : info->si_pid};

@@ -62,7 +62,7 @@ void ReportFile::keep(view::RunRecord record) {
 void ReportFile::write(const std::shared_ptr<State>& state, view::RunRecord record) {
   state->writing = state->pool.run<bool>(
       [path = *state->path, record = std::move(record)] {
-        // What keeps it from being written is said once, at the end.
+        // A reason why it cannot be written is reported once, at the end.
         return !is_special(path) && replace_file(path, text_of(record)).has_value();
       },
       [state](bool) {

@@ -9,10 +9,10 @@
 
 #include "base/console.h"
 #include "node/ending.h"
-#include "node/locate.h"
-#include "node/preflight.h"
 #include "node/settings.h"
 #include "plan/arrange.h"
+#include "probes/locate.h"
+#include "probes/preflight.h"
 #include "scheduler/engine.h"
 #include "scheduler/exit_codes.h"
 
@@ -35,12 +35,17 @@ std::string text_of(const asio::ip::tcp::endpoint& endpoint) {
   return hosts::Address::from(storage).text();
 }
 
-run::Arranged arranged(const plan::Job& job, const run::Arrange& request) {
-  auto map = locate(request.members, job);
+// `own`: the root's own node, whose adapters stand for those of all nodes; null: unknown.
+run::Arranged arranged(const plan::Job& job, const run::Arrange& request,
+                       const fabric::NodeFabric* own) {
+  auto map = probes::locate(request.members, job);
   if (!map) return {request.attempt, std::unexpected(map.error()), {}};
+  if (own != nullptr) {
+    topology::add_host_link(*map, fabric::chosen_gbps(own->devices, own->choice));
+  }
   std::vector<std::string> warnings;
   if (job.options.preflight && request.attempt == 0) {
-    warnings = preflight_warnings(request.members);
+    warnings = probes::preflight_warnings(request.members);
   }
   return {request.attempt, plan::arrange(request.members, job.options, *map, request.before),
           std::move(warnings)};
@@ -96,7 +101,8 @@ void Root::add(const Join& join, std::shared_ptr<rendezvous::Link> link, run::Ca
   happened(came);
 }
 
-// What is malformed ends its connection: nothing else that it says could be relied on.
+// A malformed message ends its connection, because the member's other messages are not reliable
+// either.
 void Root::heard(const std::string& agent, const json& message) {
   auto said = rendezvous::to_root_in(message);
   if (!said) {
@@ -125,7 +131,7 @@ void Root::wait() {
   auto wake_at = coordinator_.wake_at();
   const bool gathering = is_gathering();
   if (gathering) {
-    wake_at = std::min<SteadyTime>(*wake_at, steady_clock::now() + between_presence_looks);
+    wake_at = std::min<SteadyTime>(*wake_at, steady_clock::now() + probes::between_presence_looks);
   }
   if (!wake_at) {
     timer_.cancel();
@@ -140,7 +146,7 @@ void Root::wait() {
   });
 }
 
-// Where an engine knows whose processes have ended, nobody waits for them.
+// If an engine reports the processes that have ended, the root does not wait for them.
 void Root::look_for_the_absent() {
   const std::vector<std::string> awaited = coordinator_.awaited();
   if (awaited.empty()) return;
@@ -187,10 +193,13 @@ void Root::act(const run::Say& what) {
 void Root::act(const run::Arrange& request) {
   const bool reads = job_->locates() || !job_->options.order_file.empty();
   if (!reads) {  // then nothing blocks
-    return asio::post(session_.io, [this, request] { happened(arranged(*job_, request)); });
+    return asio::post(session_.io, [this, request] {
+      happened(arranged(*job_, request, session_.network.get()));
+    });
   }
-  session_.pool.run<run::Arranged>([job = job_, request] { return arranged(*job, request); },
-                                   [this](const run::Arranged& answer) { happened(answer); });
+  session_.pool.run<run::Arranged>(
+      [job = job_, request, own = session_.network] { return arranged(*job, request, own.get()); },
+      [this](const run::Arranged& answer) { happened(answer); });
 }
 
 void Root::act(run::Show& show) {

@@ -7,9 +7,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "node/presence_watch.h"
 #include "node/report_file.h"
 #include "node/session.h"
+#include "probes/presence_watch.h"
 #include "rendezvous/link.h"
 #include "rendezvous/secret.h"
 #include "run/coordinator.h"
@@ -54,7 +54,7 @@ class Root {
   Session& session_;
   const std::shared_ptr<const plan::Job> job_;  // shared with threads that may outlive the session
   run::Coordinator coordinator_;
-  PresenceWatch presence_;
+  probes::PresenceWatch presence_;
   ReportFile report_;
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   boost::asio::steady_timer timer_;

@@ -158,7 +158,8 @@ void Session::take(const ReceivedSignals::Received& received) {
     return;
   }
   if (scheduler::is_of_an_engine(received.sender)) {
-    // It went to the keeper too, which passes it on; or it is a notice that the ranks have as well.
+    // The keeper received the signal too and passes it on; or it is a notice that the ranks also
+    // received.
     if (kept_) return;
     if (is_notice(signal, job.options) && scheduler::signals_every_process(job.environment)) return;
   }

@@ -11,7 +11,7 @@
 namespace toprun::node {
 namespace {
 
-// Between the last word of a node and the notice of its loss.
+// The time between the last message of a node and the detection of its loss.
 constexpr std::chrono::milliseconds notice_margin{2'000};
 
 bool has_ranks_in_place(const plan::Job& job) {
@@ -24,7 +24,7 @@ run::Size size_of(const plan::Job& job) {
   return {job.min_nodes, job.nnodes, repairable, plan::node_rank_is_a_wish(job.options)};
 }
 
-// In the words of a line that the user is to type.
+// As a command line for the user.
 std::string how_to_grow(const plan::Job& job) {
   if (const auto id = job.environment.non_empty("SLURM_JOB_ID")) return "toprun grow " + *id;
   if (job.options.report) return "toprun grow " + shell_quote(std::array{*job.options.report});

@@ -48,7 +48,7 @@ output::StreamPlan stream_plan(const plan::Options& options, const agent::Worker
   plan.as_terminal = plan.console && !teed && plan.prefix.empty() && !options.fold &&
                      worker.local_rank == first_shown(options);
   plan.rank = worker.rank;
-  // Where several nodes share a terminal, a colour means a node.
+  // If several nodes share a terminal, each node has a colour.
   plan.colour = options.gather_output ? worker.group_rank : worker.local_rank;
   return plan;
 }

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Asks a container's shim of one path at a time; an answer that does not come means no.
+// Asks a container's shim about one path at a time; no answer counts as no.
 class Sight {
  public:
   explicit Sight(agent::ShimLink& shim) : shim_(shim) {}
@@ -41,7 +41,7 @@ bool there_outside(const std::string& path) {
   return fs::exists(path, error);
 }
 
-// What to bind so that a path of the host is seen: the folder that it is in.
+// The folder to bind so that a path of the host is visible: the one that contains it.
 std::string folder_to_bind(const std::string& path) {
   std::error_code error;
   const fs::path whole = absolute(path);
@@ -72,7 +72,7 @@ Result<void> check_script(const plan::Job& job, const Sight& sight) {
   return {};
 }
 
-// Folders of the host that every container has of its own, whatever they hold.
+// Folders that every container has separately from the host.
 bool every_system_has(const std::string& path) {
   constexpr std::string_view folders[] = {"/", "/dev", "/proc", "/sys", "/tmp", "/etc"};
   return std::ranges::find(folders, absolute(path).string()) != std::end(folders);
@@ -91,7 +91,7 @@ void put_first(Environment& environment, const std::string& folder) {
   environment.set("PATH", folder + ":" + rest);
 }
 
-// --venv or --conda, whose folder has to be seen inside under its own name.
+// --venv or --conda: its folder must be visible inside under the same name.
 Result<void> enter(const plan::Job& job, const std::string& option, const std::string& folder,
                    const char* variable, const Sight& sight, Workplace& place) {
   const std::string whole = absolute(folder).string();
@@ -134,7 +134,7 @@ Result<void> choose_inner_python(const plan::Job& job, const Sight& sight, Workp
   return {};
 }
 
-// Not every runtime has a word for it.
+// Not every runtime has an option for it.
 Result<void> enter_folder(const plan::Job& job, const std::string& folder, agent::ShimLink& shim) {
   const auto entered = shim.enter(folder);
   if (entered) return {};

@@ -22,10 +22,12 @@ namespace {
 
 constexpr std::chrono::milliseconds own_name_limit{2'000};
 
-// Whether the host's name leads to none of its addresses. Asked only where Gloo would go by it.
+// Whether the host's name leads to none of its addresses. The name is looked up only where Gloo
+// would use it to reach another host; with a route by loopback there is none.
 bool own_name_leads_astray(const std::vector<hosts::LocalAddress>& own,
+                           const std::optional<hosts::Address>& route,
                            const Environment& environment) {
-  return !environment.has("GLOO_SOCKET_IFNAME") &&
+  return route && !route->is_loopback() && !environment.has("GLOO_SOCKET_IFNAME") &&
          !hosts::resolves_to_one_of(hosts::host_name(), own, own_name_limit);
 }
 
@@ -42,15 +44,15 @@ void say_setting(const fabric::Setting& setting) {
                     : fmt::format("{} is left alone: {}", setting.name, setting.reason));
 }
 
-// What the workers get so that NCCL, Gloo and UCX use the right network.
+// The variables with which the workers' NCCL, Gloo and UCX use the right network.
 std::vector<std::pair<std::string, std::string>> network_variables(const WorkRequest& request) {
   std::vector<std::pair<std::string, std::string>> variables;
   const auto own = hosts::local_addresses();
-  if (!request.network || !own) return variables;
+  if (!request.network || !own || request.job->options.fabric == "off") return variables;
   fabric::NodeFabric node = *request.network;
   node.environment = request.place.environment;
   node.route = route_of(*own, request.route);
-  node.own_name_leads_astray = request.route && own_name_leads_astray(*own, node.environment);
+  node.own_name_leads_astray = own_name_leads_astray(*own, request.route, node.environment);
   const bool tells = request.job->options.verbose > 0 && request.assignment.attempt == 0;
   for (fabric::Setting& setting : fabric::decide(node)) {
     if (tells) say_setting(setting);
@@ -81,7 +83,7 @@ Result<std::shared_ptr<agent::Logs>> make_logs(const WorkRequest& request) {
   return std::make_shared<agent::Logs>(*std::move(logs));
 }
 
-// In a container the shim looks them up.
+// In a container the shim searches for the programs.
 Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
   if (request.container_folder) return {};
   agent::ProgramSearch search(request.job->place.node_name);
@@ -149,7 +151,11 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
   const auto cpus = bind_workers(job, assignment);
   if (!cpus) return std::unexpected(cpus.error());
   const std::string host = hosts::host_name();
-  const bool proves = request.network && takes_proof(job, place.environment);
+  const bool proves = request.network && probes::takes_proof(job, place.environment);
+  if (job.options.require_rdma && request.network && !proves && assignment.attempt == 0) {
+    say("--require-rdma: you set NCCL's variables for debugging, so only the ports and settings of "
+        "this node were checked, not what NCCL does");
+  }
   if (proves) plan.proof.counters = fabric::read_counters(fabric::Sysfs());
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
@@ -170,7 +176,7 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
     worker.argv = agent::with_local_rank(place.program, local_rank);
     worker.environment = agent::worker_environment(place.environment, facts);
     if (proves && !files->nccl_log.empty()) {
-      let_nccl_write(worker.environment, files->nccl_log);
+      probes::let_nccl_write(worker.environment, files->nccl_log);
       plan.proof.nccl_logs.push_back(files->nccl_log);
     }
     worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
@@ -191,7 +197,7 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
   }
   if (auto found = find_programs(request, plan); !found) return std::unexpected(found.error());
   if (auto opened = open_files(plan); !opened) return std::unexpected(opened.error());
-  // What cannot be opened is said where launch() opens it for the agent's own lines.
+  // launch() has reported a file that cannot be opened when it opened it for the agent's own lines.
   auto node_log = request.node_log ? open_node_log(*request.node_log) : Fd();
   if (node_log) plan.node_log = *std::move(node_log);
   return plan;

@@ -11,9 +11,9 @@
 #include "base/fd.h"
 #include "fabric/settings.h"
 #include "hosts/address.h"
-#include "node/network_proof.h"
 #include "node/workplace.h"
 #include "plan/job.h"
+#include "probes/network_proof.h"
 #include "rendezvous/messages.h"
 
 namespace toprun::node {
@@ -40,7 +40,7 @@ struct WorkPlan {
   output::OutputPlan output;  // without the console
   std::shared_ptr<agent::Logs> logs;
   Fd node_log;
-  NetworkProof proof;
+  probes::NetworkProof proof;
 };
 
 // Plans each worker's command, environment and streams, opens its files and creates the attempt's

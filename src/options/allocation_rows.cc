@@ -5,8 +5,8 @@
 namespace toprun::options {
 namespace {
 
-// Of sbatch and salloc, under their names and with their meaning (sbatch(1)). No letter where
-// torchrun or toprun run has it for something that a job's line may need as well: -e, -m, -v.
+// Options of sbatch and salloc with their names and meanings (sbatch(1)). A letter is left out if
+// torchrun or toprun run uses it for an option that a job may need as well: -e, -m, -v.
 constexpr Flag slurm(std::string_view name, char letter, std::string_view value,
                      std::string_view variable, std::string_view help) {
   return only(allocations,

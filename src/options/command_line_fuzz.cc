@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "options/run_options.h"
 
-// Words of a command line, separated by NUL, through splitting and parsing: whatever they are, the
-// outcome is options or an error for people to read.
+// Splits and parses the words of a command line, separated by NUL. Whatever the words are, the
+// result is options or a readable error.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

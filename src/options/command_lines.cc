@@ -215,11 +215,13 @@ const std::vector<CommandLine>& lines_about_networks() {
        {{"toprun net env", ""}, {"eval \"$(toprun net env --shell)\"", "the same in a shell"}}},
       {Command::doctor,
        "doctor",
-       "What is wrong with this machine for a distributed job: RDMA ports and GIDs, limits, shared "
-       "memory, ports, names, GPUs. Starts no job and sends no traffic.",
-       {{"toprun doctor", ""},
-        {"toprun doctor --fix", "the commands that mend it"},
-        {"srun -N 512 toprun doctor --json > found", "each node's own, one object each"}}},
+       "What is wrong with this machine, or with the hosts of a job, for distributed training: "
+       "RDMA "
+       "ports and GIDs, limits, shared memory, ports, names, GPUs. Starts no job and sends no "
+       "traffic. Hosts are also compared: the one that differs from the others is named.",
+       {{"toprun doctor", "this machine, or all nodes of the allocation around it"},
+        {"toprun doctor --hosts 'n[0-511]'", "these, by ssh"},
+        {"toprun doctor --fix", "the commands that mend it"}}},
   };
   return lines;
 }

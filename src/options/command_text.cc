@@ -13,17 +13,18 @@ using Row = CommandText::Row;
 
 constexpr std::size_t indent = 2;
 constexpr std::size_t gap = 2;
-constexpr std::size_t text_column = 30;     // where the right side of a table begins
-constexpr std::size_t widest_example = 42;  // what is wider has a line of its own
+constexpr std::size_t text_column = 30;     // start of the right side of a table
+constexpr std::size_t widest_example = 42;  // a wider example has a line of its own
 constexpr std::size_t width = help_columns;
 
-// Columns that UTF-8 text takes: every byte but the continuing ones begins a character.
+// The columns that UTF-8 text takes: each byte except continuation bytes starts a character.
 std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// `text` broken between words, from column `from` on, where `at` columns of the line are taken.
+// `text` wrapped between words. New lines start at column `from`; `at` columns of the first line
+// are already used.
 std::string broken(std::string_view text, std::size_t from, std::size_t at) {
   std::string out;
   bool at_start = true;
@@ -42,7 +43,8 @@ std::string broken(std::string_view text, std::size_t from, std::size_t at) {
   return out + '\n';
 }
 
-// A left side that fits no line, broken behind a | or, with a backslash as in a shell, at a blank.
+// The left side of a row; if too long for a line, broken after a | or, with a backslash as in a
+// shell, at a blank.
 std::string left_text(std::string_view left) {
   std::string out(indent, ' ');
   std::string next = std::string(indent + gap, ' ');
@@ -73,7 +75,7 @@ std::vector<Row> rows_of(const CommandText::Options& section) {
   return rows;
 }
 
-// Characters that roff would take for its own; a line that begins with a dot or a quote likewise.
+// Escapes characters with a meaning in roff, and a dot or a quote at the start of a line.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {

@@ -39,7 +39,7 @@ Result<std::string> parse_workdir(const Given& given) {
   return usage(given.label(), "must be an absolute path, of a folder inside");
 }
 
-// It becomes the name of a folder and of what a runtime keeps.
+// The name becomes a folder's name and the name of a runtime's container.
 Result<std::string> parse_container_name(const Given& given) {
   const std::string& name = given.value;
   const bool good = !name.empty() && name.size() <= max_container_name &&

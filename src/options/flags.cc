@@ -39,7 +39,7 @@ std::string key_of(const Flag& flag) {
 }
 
 std::span<const Flag> all_flags() {
-  // Of several of one name, flag_of(id) finds the launches'.
+  // If several flags have one id, flag_of(id) finds the first: the launch's, not a verb's.
   static const std::vector<Flag> table = [] {
     std::vector<Flag> rows;
     for (const auto part : {allocation_rows(), launch_rows(), setup_rows(), verb_rows()}) {
@@ -90,7 +90,7 @@ std::vector<std::string_view> choices(const Flag& flag) {
 }
 
 std::vector<std::string_view> choices(std::string_view form) {
-  if (form.find('[') != std::string_view::npos) return {};  // ID[:ok|any]
+  if (form.find('[') != std::string_view::npos) return {};  // such as ID[:ok|any]
   std::vector<std::string_view> words = split(form, '|');
   std::erase_if(words, [](std::string_view word) {
     return word.empty() || std::ranges::any_of(word, [](char c) { return c >= 'A' && c <= 'Z'; });
@@ -105,13 +105,13 @@ std::optional<std::string> nearest_flag(std::string_view name, Command command) 
     if (flag.group == Group::plugins || flag.name.empty()) continue;
     if (knows(command, flag)) names.emplace_back(flag.name);
   }
-  // Somebody may expect our own options to be shortened like torchrun's.
+  // Users may expect toprun's own options to accept abbreviations as torchrun's do.
   constexpr std::size_t least_beginning = 4;
   for (const std::string& whole : names) {
     if (wanted.size() >= least_beginning && whole.starts_with(wanted)) return whole;
   }
   if (auto near = did_you_mean(wanted, names)) return near;
-  // --nprocs: what is itself only the beginning of a long name ends in a slip.
+  // As for --nprocs: a word that shares a long beginning with an option and has a short wrong end.
   constexpr std::size_t least_common = 6;
   constexpr std::size_t longest_slip = 2;
   for (const std::string& whole : names) {

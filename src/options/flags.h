@@ -101,6 +101,8 @@ enum class FlagId {
   nccl_version,
   shell,
   fix,
+  here,
+  json_lines,
 };
 
 enum class Origin { torchrun, toprun };

@@ -6,13 +6,13 @@
 namespace toprun::options {
 namespace {
 
-// "dp=2G,tp=512M".
-Result<std::map<placement::Kind, double>> parse_traffic(const std::string& text) {
-  std::map<placement::Kind, double> traffic;
+// Parses "dp=2G,tp=512M".
+Result<std::map<cost::Kind, double>> parse_traffic(const std::string& text) {
+  std::map<cost::Kind, double> traffic;
   for (const std::string_view part : toprun::split(text, ',')) {
     const std::string label = fmt::format("--traffic {}", printable(part));
     const std::size_t equals = part.find('=');
-    const auto kind = placement::find_kind(trim(part.substr(0, equals)));
+    const auto kind = cost::find_kind(trim(part.substr(0, equals)));
     if (!kind || equals == std::string_view::npos) {
       return usage(label, "it names no kind of parallelism and its bytes",
                    "write KIND=SIZE of tp, cp, ep, etp, dp, edp and pp, as in dp=2G,tp=512M");
@@ -20,8 +20,7 @@ Result<std::map<placement::Kind, double>> parse_traffic(const std::string& text)
     const auto bytes = parse_size({"--traffic", std::string(trim(part.substr(equals + 1))), false});
     if (!bytes) return std::unexpected(bytes.error());
     if (!traffic.emplace(*kind, static_cast<double>(*bytes)).second) {
-      return usage(label, fmt::format("{} is given twice", placement::name_of(*kind)),
-                   "give it once");
+      return usage(label, fmt::format("{} is given twice", cost::name_of(*kind)), "give it once");
     }
   }
   return traffic;
@@ -43,11 +42,11 @@ PlanOptions plan_options(const Call& call) {
   return out;
 }
 
-Result<placement::LinksByLevel> parse_links(const PlanOptions& options) {
-  placement::LinksByLevel links;
+Result<cost::LinksByLevel> parse_links(const PlanOptions& options) {
+  cost::LinksByLevel links;
   for (const std::string& texts : options.links) {
     for (const std::string_view text : toprun::split(texts, ',')) {
-      auto link = placement::parse_link(trim(text));
+      auto link = cost::parse_link(trim(text));
       if (!link) return std::unexpected(link.error());
       const std::string level = link->first;
       if (!links.insert(*std::move(link)).second) {
@@ -68,11 +67,11 @@ Result<std::optional<placement::Plan>> parse_plan(const PlanOptions& options) {
     if (auto alone = check_alone(options); !alone) return std::unexpected(alone.error());
     return std::nullopt;
   }
-  auto parallel = placement::parse_parallel(*options.parallel);
+  auto parallel = cost::parse_parallel(*options.parallel);
   if (!parallel) return std::unexpected(parallel.error());
   plan.parallel = *std::move(parallel);
   if (options.model) {
-    const auto parameters = placement::parse_model(*options.model);
+    const auto parameters = cost::parse_model(*options.model);
     if (!parameters) return std::unexpected(parameters.error());
     plan.parameters = *parameters;
   }

@@ -21,7 +21,7 @@ struct PlanOptions {
 PlanOptions plan_options(const Call& call);
 
 // What --link tells. Errors (usage): those of parse_link(); a level twice.
-Result<placement::LinksByLevel> parse_links(const PlanOptions& options);
+Result<cost::LinksByLevel> parse_links(const PlanOptions& options);
 
 // nullopt: without --parallel. Errors (usage): those of the parsers; a size that is none; --model
 // or --traffic without --parallel.

@@ -5,7 +5,7 @@
 namespace toprun::options {
 namespace {
 
-using placement::Kind;
+using cost::Kind;
 
 TEST(PlanOptions, AreReadTogether) {
   EXPECT_FALSE(parse_plan({})->has_value());

@@ -10,7 +10,7 @@
 
 namespace toprun::options {
 
-constexpr int max_shutdown_s = 7 * 24 * 3600;  // agents tell each other milliseconds
+constexpr int max_shutdown_s = 7 * 24 * 3600;  // agents exchange it in milliseconds
 
 Result<std::string> as_it_is(const Given& given) {
   return given.value;
@@ -161,7 +161,7 @@ Result<void> check_choice(RunDraft&, const Flag& flag, const Given& given) {
   return chosen ? Result<void>() : std::unexpected(chosen.error());
 }
 
-// torchrun's own two are known; any other is a plug-in's.
+// torchrun has two handlers of its own; any other value names a plug-in.
 Result<void> check_event_log_handler(RunDraft& draft, const Flag& flag, const Given& given) {
   const auto own = choices(flag);
   return std::ranges::find(own, given.value) == own.end() ? refuse_plugin(draft, flag, given)

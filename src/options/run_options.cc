@@ -12,7 +12,7 @@ namespace {
 using plan::Options;
 using plan::Setting;
 
-// What a flag that we do not act upon deserves to have said, if anything.
+// A note for a flag that is accepted without effect, if the user should know.
 std::optional<std::string> note_on(const Flag& flag, const Given& given) {
   if (flag.group != Group::without_effect || given.value == flag.default_value) {
     return std::nullopt;
@@ -85,7 +85,7 @@ Result<void> settle_standalone(RunDraft& draft) {
   return {};
 }
 
-// As torchrun: without files for them the streams stay where they are.
+// As torchrun does: without log files, the streams are not redirected.
 void settle_logs(RunDraft& draft) {
   Options& options = draft.options;
   if (!draft.keeps_no_logs || options.redirects.empty()) return;
@@ -111,7 +111,8 @@ Result<void> settle_plan(Options& options, const PlanOptions& given) {
   return {};
 }
 
-// Its own code is asked, by the ranks' Python and where toprun starts them.
+// The settings come from accelerate's own code, run by the ranks' Python on the nodes where toprun
+// starts the ranks.
 Result<void> check_accelerate(const Options& options) {
   if (options.accelerate_config.empty()) return {};
   const std::string hint = "give the settings by -e instead, as -e ACCELERATE_MIXED_PRECISION=bf16";
@@ -124,7 +125,7 @@ Result<void> check_accelerate(const Options& options) {
   return {};
 }
 
-// On the command line the one goes before the other's variable.
+// An option on the command line overrides the other option's variable.
 Result<void> settle_hosts(Options& options) {
   if (!options.hosts.given() || !options.host_file.given()) return {};
   const bool file_is_meant = options.host_file.source.starts_with('-');
@@ -132,7 +133,7 @@ Result<void> settle_hosts(Options& options) {
     return usage(fmt::format("{} and {}", options.hosts.source, options.host_file.source),
                  "either names the hosts", "give only one of them");
   }
-  const Setting<std::string> unset;  // by name: g++ 12 leaves its parts empty in `= {}`
+  const Setting<std::string> unset;  // named, because g++ 12 leaves the members of `= {}` empty
   (file_is_meant ? options.hosts : options.host_file) = unset;
   return {};
 }
@@ -162,7 +163,7 @@ Result<void> check_node_rank(const Options& options) {
                            *nodes, *nodes - 1));
 }
 
-// A port that the kernel chooses on one node is known to none of the others.
+// If the kernel chooses a port on one node, the other nodes do not know it.
 Result<void> check_ports(const Options& options) {
   if (options.nnodes.value.value_or(1) == 1) return {};
   const auto& endpoint = options.rdzv_endpoint;
@@ -175,7 +176,7 @@ Result<void> check_ports(const Options& options) {
   return {};
 }
 
-// Those of containers apart: together they may be without effect (container_options.h).
+// Skips the container options, because together they may have no effect (container_options.h).
 Result<void> fill(RunDraft& draft, const Split& split, const Environment& environment) {
   for (const Flag& flag : all_flags()) {
     if (flag.group == Group::container || !knows(Command::run, flag)) continue;

@@ -149,7 +149,7 @@ TEST(RunOptions, WhatTheOrderIsToServe) {
       good("toprun --parallel tp=8,pp=4 --model 7B --traffic dp=2G --link rack=400,host=3200:2 s");
   ASSERT_TRUE(options.plan.has_value());
   EXPECT_EQ(options.plan->parameters, 7e9);
-  EXPECT_EQ(options.plan->traffic.at(placement::Kind::dp), 2.0 * (1u << 30));
+  EXPECT_EQ(options.plan->traffic.at(cost::Kind::dp), 2.0 * (1u << 30));
   EXPECT_EQ(options.plan->links.at("host").latency_us, 2.0);
   EXPECT_EQ(good("toprun s", {{"TOPRUN_PARALLEL", "tp=2"}}).plan->links.size(), 0u);
   EXPECT_EQ(error_of("toprun --link rack=4 s"),

@@ -22,7 +22,7 @@ bool names_a_flag(std::string_view word, Command command) {
   return word[1] != '-' && find_flag(word[1], command) != nullptr;
 }
 
-// True for what argparse takes for a value or the script, although it may begin with a dash.
+// True if argparse would take the word as a value or the script, even if it starts with a dash.
 bool is_plain_word(std::string_view word, Command command) {
   if (!word.starts_with('-') || word == "-") return true;
   if (names_a_flag(word, command)) return false;
@@ -38,7 +38,7 @@ std::string spelled(const Flag& flag) {
   return flag.name.empty() ? std::string{'-', flag.letter} : std::string(flag.name);
 }
 
-// `flag`: what `toprun run` knows by this name, or null.
+// `flag`: the option of `toprun run` with this name, or null.
 std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, Command command) {
   std::string what = fmt::format("unknown option {}", name);
   if (flag != nullptr && command == Command::torchrun) {
@@ -46,7 +46,7 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
                  "call it toprun");
   }
   auto near = nearest_flag(name, command);
-  // mpirun's habit: -np 4.
+  // As mpirun's -np 4.
   if (!near && !name.starts_with("--")) {
     const std::vector<const Flag*> longer = abbreviated(fmt::format("-{}", name), command);
     if (longer.size() == 1) near = longer.front()->name;
@@ -58,7 +58,7 @@ std::unexpected<Error> unknown_option(std::string_view name, const Flag* flag, C
                fmt::format("{} --help lists the options", full_name(line_of(command))));
 }
 
-// "cancel: ID is required; see toprun cancel --help".
+// An error such as "cancel: ID is required; see toprun cancel --help".
 std::unexpected<Error> wrong_operands(const CommandLine& line, std::string why) {
   return usage(std::string(line.name), std::move(why),
                fmt::format("see {} --help", full_name(line)));
@@ -121,7 +121,8 @@ class Splitter {
                           fmt::format("{} is a word too many", out_.arguments[operands.size()]));
   }
 
-  // `SCRIPT -- ARGS` ends the options once more, as argparse has it; any later one is the script's.
+  // As in argparse, `SCRIPT -- ARGS` ends the options once more; later separators belong to the
+  // script.
   void drop_separator() {
     std::vector<std::string>& words = out_.arguments;
     if (!words.empty() && words.front() == "--") words.erase(words.begin());
@@ -150,7 +151,7 @@ class Splitter {
     return add(**flag, word.substr(equals + 1));
   }
 
-  // A cluster of short options; the last one may take the rest of the word as its value.
+  // Parses a group of short options; the last one may take the rest of the word as its value.
   Result<void> take_short(std::string_view word) {
     for (std::string_view rest = word.substr(1); !rest.empty() && !ended_;) {
       const Flag* flag = find_flag(rest.front(), command_);
@@ -165,7 +166,7 @@ class Splitter {
     return {};
   }
 
-  // An optional value stands behind = where the next word may be something else.
+  // If the next word may have another meaning, an optional value needs "=".
   bool may_be_value_next() const {
     return flag_takes_next_ && next_ < argv_.size() && is_plain_word(argv_[next_], command_);
   }

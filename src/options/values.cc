@@ -31,7 +31,7 @@ bool is_host(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_host_character);
 }
 
-// "a, b or c".
+// Joins names: "a, b or c".
 std::string alternatives(std::span<const std::string_view> names) {
   return fmt::format("{} or {}", fmt::join(names.first(names.size() - 1), ", "), names.back());
 }
@@ -45,7 +45,7 @@ std::optional<bool> truth_of(std::string_view text) {
   return std::nullopt;
 }
 
-// A setting of the rendezvous: seconds unless it is one of the two that are not.
+// The rendezvous settings. All are numbers except is_host and store_type.
 const std::vector<std::string> rendezvous_keys = {"is_host",
                                                   "store_type",
                                                   "timeout",
@@ -76,7 +76,7 @@ Result<std::string> rendezvous_value(const Given& given, const std::string& key,
   return std::string(value);
 }
 
-// What a key that is no setting most likely means.
+// A hint for an unknown key.
 std::string advice_on(const std::string& key) {
   if (key == "rank") return "--node-rank says which node this is";
   const auto near = did_you_mean(key, rendezvous_keys);
@@ -86,7 +86,7 @@ std::string advice_on(const std::string& key) {
 constexpr std::array<std::string_view, 4> prefix_macros = {"role_name", "local_rank", "rank",
                                                            "hostname"};
 
-// The name at the start of `text`, as Python writes names, removed from it.
+// Removes the name at the start of `text`, in Python's syntax, and returns it.
 std::string_view take_name(std::string_view& text) {
   const auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -100,7 +100,7 @@ std::string_view take_name(std::string_view& text) {
   return name;
 }
 
-// Why a launcher cannot wait for this signal to pass it on; empty if it can.
+// The reason why a launcher cannot catch this signal and pass it on; empty if it can.
 std::string_view unfit_for_passing_on(int signal) {
   switch (signal) {
     case SIGKILL:
@@ -332,7 +332,7 @@ Result<std::string> parse_prefix_template(const Given& given) {
     const std::string_view name = take_name(rest);
     if (braced && !rest.starts_with('}')) return refuse(given, "a } is missing after ${");
     if (braced) rest.remove_prefix(1);
-    if (name.empty() && !braced) {  // a dollar sign that begins no macro
+    if (name.empty() && !braced) {  // a dollar sign without a macro
       out += '$';
       continue;
     }

@@ -20,7 +20,7 @@ constexpr Flag limit(std::string_view name, std::string_view unit, std::string_v
   return own(of(Command::store), FlagId::unasked, name, 0, unit, help, default_value);
 }
 
-// Of the verbs that start nothing. What they share with a launch stands among its rows.
+// Options of the verbs that start nothing. Options shared with a launch are in launch_rows.cc.
 constexpr std::array rows = {
     own(of(Command::jobs), FlagId::all, "--all", 'a', "", "Everybody's jobs"),
     own(of(Command::jobs), FlagId::recent, "--recent", 'r', "",
@@ -81,9 +81,14 @@ constexpr std::array rows = {
         "Lines for a shell: export NAME=VALUE"),
     json(Command::net_show, "One JSON object, toprun.net_show/1"),
     own(of(Command::doctor), FlagId::all, "--all", 0, "", "Also the checks that found nothing"),
+    own(of(Command::doctor), FlagId::here, "--here", 0, "",
+        "Only this machine, also in an allocation of several nodes"),
     own(of(Command::doctor), FlagId::fix, "--fix", 0, "",
         "Print the commands that mend what was found, and run none"),
-    json(Command::doctor, "One JSON object, toprun.doctor/1"),
+    json(Command::doctor,
+         "One JSON object in a line: toprun.doctor/1, of several hosts toprun.doctor_hosts/1"),
+    own(of(Command::doctor), FlagId::json_lines, "--json-lines", 0, "",
+        "As --here, with a JSON object for each finding, none longer than srun keeps in one line"),
     json(Command::net_env, "One JSON object, toprun.net_env/1"),
 
     json(Command::config_show, "One JSON object, toprun.config/1"),

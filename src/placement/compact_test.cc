@@ -35,9 +35,9 @@ TEST(Compact, FindsTheFullestDomainOfEachLevel) {
   const auto map = map_of("a l0 n0\na l1 n1\nb l2 n2\nb l2 n3\na l0 n4\na l1 n5\n- - n6");
   for (const auto& [hosts, expected] : std::vector<std::pair<std::string, std::string>>{
            {"n0 n1 n2 n3 n4 n5", "leaf a/l0: n0 n4\nspine a: n0 n1 n4 n5\n"},
-           {"n1 n2 n3", "leaf b/l2: n2 n3\n"},  // the spine gives no more
+           {"n1 n2 n3", "leaf b/l2: n2 n3\n"},  // the spine has no more
            {"n0 n2", "leaf a/l0: n0\n"},
-           {"n6 n7", ""},  // nothing is known of them
+           {"n6 n7", ""},  // all their levels are unknown
            {"", ""},
        }) {
     std::vector<std::string> list;

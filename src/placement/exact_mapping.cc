@@ -13,26 +13,27 @@ using Indexes = std::vector<std::size_t>;
 constexpr std::size_t none = static_cast<std::size_t>(-1);
 constexpr double rounding = 1e-9;
 
-// Equal nodes: of one innermost domain and equally many processes.
+// Equal nodes: same innermost domain, same number of processes.
 struct Cell {
   Indexes nodes;
   int processes;
-  Indexes around;  // domains, outermost first
+  Indexes around;  // the domains around it, outermost first
 };
 
 struct Domain {
   std::size_t parent = none;
-  std::vector<std::size_t> shape;  // equal for two domains iff what is inside is
-  std::size_t twin = none;         // the sibling of the same shape before it
+  // equal for two domains if and only if their content has the same structure
+  std::vector<std::size_t> shape;
+  std::size_t equal_sibling = none;  // the previous sibling with the same shape
 };
 
-// The tree of domains with equal nodes as its leaves.
+// The tree of domains with cells as its leaves.
 struct Tree {
   std::vector<Domain> domains;
   std::vector<Cell> cells;
 };
 
-// A shape's number, so that shapes may hold those of what is inside.
+// Numbers the shapes, so that a shape can contain the numbers of inner shapes.
 class Shapes {
  public:
   std::size_t of(const std::vector<std::size_t>& shape) {
@@ -43,7 +44,7 @@ class Shapes {
   std::map<std::vector<std::size_t>, std::size_t> numbers_;
 };
 
-Tree tree_of(const Slots& slots, const Ways& ways) {
+Tree tree_of(const Slots& slots, const cost::Ways& ways) {
   Tree tree;
   std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> domain_at;
   std::map<std::pair<std::size_t, int>, std::size_t> cell_at;
@@ -63,9 +64,9 @@ Tree tree_of(const Slots& slots, const Ways& ways) {
   return tree;
 }
 
-// A domain's shape: its level's depth below, then numbers of what is inside, sorted. Outer domains
-// stand before inner ones, so that going backwards meets the inside first.
-void find_twins(Tree& tree) {
+// A domain's shape: the depth of its level, then the sorted numbers of its inner shapes. Outer
+// domains come before inner ones, so a backward loop processes the inner ones first.
+void find_equal_siblings(Tree& tree) {
   Shapes shapes;
   for (const Cell& cell : tree.cells) {
     tree.domains[cell.around.back()].shape.push_back(
@@ -75,11 +76,11 @@ void find_twins(Tree& tree) {
   for (std::size_t d = tree.domains.size(); d-- > 0;) {
     Domain& domain = tree.domains[d];
     std::ranges::sort(domain.shape);
-    domain.shape.insert(domain.shape.begin(), none);  // tells it from a cell's
+    domain.shape.insert(domain.shape.begin(), none);  // distinguishes it from a cell's shape
     const std::size_t number = shapes.of(domain.shape);
     if (domain.parent != none) tree.domains[domain.parent].shape.push_back(number);
     auto& later = next.emplace(std::pair(domain.parent, number), none).first->second;
-    if (later != none) tree.domains[later].twin = d;
+    if (later != none) tree.domains[later].equal_sibling = d;
     later = d;
   }
 }
@@ -88,7 +89,7 @@ double log_factorial(double n) {
   return std::lgamma(n + 1);
 }
 
-// The logarithm of how many assignments there are, equal ones counted once.
+// The logarithm of the number of assignments, where equal assignments count once.
 double log_assignments(const Tree& tree) {
   double result = 0;
   std::map<int, double> slots_of;
@@ -98,19 +99,19 @@ double log_assignments(const Tree& tree) {
     result -= log_factorial(nodes);
   }
   for (const auto& [processes, slots] : slots_of) result += log_factorial(slots);
-  // k twins divide by k!: the i-th of them by i.
+  // k equal siblings divide the number by k!: the i-th of them by i.
   std::vector<double> place(tree.domains.size(), 1);
   for (std::size_t d = 0; d < tree.domains.size(); ++d) {
-    const std::size_t twin = tree.domains[d].twin;
-    if (twin == none) continue;
-    place[d] = place[twin] + 1;
+    const std::size_t equal_sibling = tree.domains[d].equal_sibling;
+    if (equal_sibling == none) continue;
+    place[d] = place[equal_sibling] + 1;
     result -= std::log(place[d]);
   }
   return result;
 }
 
-// The first slot, then always the one that sends most to those before it.
-Indexes by_connection(const Graph& graph) {
+// Starts with the first slot, then always adds the slot that sends most to those before it.
+Indexes by_connection(const cost::Graph& graph) {
   Indexes order;
   std::vector<double> pull(graph.slots(), 0);
   std::vector<bool> taken(graph.slots());
@@ -121,19 +122,19 @@ Indexes by_connection(const Graph& graph) {
     }
     order.push_back(best);
     taken[best] = true;
-    for (const Graph::Edge& edge : graph.of(best)) pull[edge.to] += edge.bytes;
+    for (const cost::Graph::Edge& edge : graph.of(best)) pull[edge.to] += edge.bytes;
   }
   return order;
 }
 
-// The graph without the first slots of an order, which bound_of() takes.
-Graph without_first(const Graph& graph, const Indexes& order, std::size_t first) {
+// The graph without the first slots of an order, as input of bound_of().
+cost::Graph without_first(const cost::Graph& graph, const Indexes& order, std::size_t first) {
   std::vector<bool> left(graph.slots());
   for (std::size_t k = first; k < order.size(); ++k) left[order[k]] = true;
-  Graph rest;
+  cost::Graph rest;
   rest.first.push_back(0);
   for (std::size_t s = 0; s < graph.slots(); ++s) {
-    for (const Graph::Edge& edge : graph.of(s)) {
+    for (const cost::Graph::Edge& edge : graph.of(s)) {
       if (left[s] && left[edge.to]) rest.edges.push_back(edge);
     }
     rest.first.push_back(rest.edges.size());
@@ -143,7 +144,7 @@ Graph without_first(const Graph& graph, const Indexes& order, std::size_t first)
 
 class Search {
  public:
-  Search(const Slots& slots, const Ways& ways, Tree tree, double than, std::size_t max)
+  Search(const Slots& slots, const cost::Ways& ways, Tree tree, double than, std::size_t max)
       : slots_(slots),
         tree_(std::move(tree)),
         order_(by_connection(slots.graph)),
@@ -157,7 +158,7 @@ class Search {
     for (std::size_t c = 0; c < cells_; ++c) {
       free_[c] = tree_.cells[c].nodes.size();
       for (std::size_t d = 0; d < cells_; ++d) {
-        // A cell of one node has no way inside, and none is asked for.
+        // A cell with one node has no inner way, and the search does not use it.
         seconds_.push_back(
             ways.between(tree_.cells[c].nodes.front(), tree_.cells[d].nodes.front()));
       }
@@ -169,11 +170,11 @@ class Search {
     for (std::size_t k = 0; k < n; ++k) position[order_[k]] = k;
     for (std::size_t k = 0; k < n; ++k) {
       auto& later = later_.emplace_back();
-      for (const Graph::Edge& edge : slots.graph.of(order_[k])) {
+      for (const cost::Graph::Edge& edge : slots.graph.of(order_[k])) {
         if (position[edge.to] > k) later.emplace_back(position[edge.to], edge.bytes);
       }
     }
-    // costs_ for each depth: what every slot costs in each cell because of those before it.
+    // costs_ by depth: the cost of every slot in each cell because of the slots before it.
     costs_.assign(n + 1, std::vector<double>(n * cells_, 0));
   }
 
@@ -183,7 +184,7 @@ class Search {
   }
 
  private:
-  // False: there are too many states.
+  // Returns false if there are too many states.
   bool place_from(std::size_t k, double cost) {
     if (k == order_.size()) {
       best_ = cost;
@@ -206,12 +207,12 @@ class Search {
 
   bool promising(double least) const { return least < best_ * (1 - rounding); }
 
-  // Of empty twins only the first is tried.
+  // Among empty equal siblings, the search tries only the first.
   bool may_take(std::size_t k, std::size_t c) const {
     if (free_[c] == 0 || processes_of(k) != tree_.cells[c].processes) return false;
     return std::ranges::none_of(tree_.cells[c].around, [&](std::size_t d) {
-      const std::size_t twin = tree_.domains[d].twin;
-      return used_[d] == 0 && twin != none && used_[twin] == 0;
+      const std::size_t equal_sibling = tree_.domains[d].equal_sibling;
+      return used_[d] == 0 && equal_sibling != none && used_[equal_sibling] == 0;
     });
   }
 
@@ -235,7 +236,7 @@ class Search {
     for (const std::size_t d : tree_.cells[c].around) --used_[d];
   }
 
-  // What the slots from k on cost at least because of those before it, each for itself.
+  // The minimum cost of the slots from k on because of the slots before them, each separately.
   double least_to_placed(std::size_t k) const {
     double sum = 0;
     for (std::size_t later = k; later < order_.size(); ++later) {
@@ -260,12 +261,12 @@ class Search {
 
   const Slots& slots_;
   const Tree tree_;
-  const Indexes order_;  // of the slots, as they are placed
+  const Indexes order_;  // of the slots, in the order of placement
   const std::size_t cells_;
   double best_;
   std::size_t states_left_;
-  Indexes used_;                 // slots in each domain
-  Indexes free_;                 // nodes in each cell
+  Indexes used_;                 // number of slots in each domain
+  Indexes free_;                 // number of free nodes in each cell
   Indexes at_;                   // cell by position in order_
   std::vector<double> seconds_;  // per byte, between cells
   std::vector<double> least_of_rest_;
@@ -276,10 +277,10 @@ class Search {
 
 }  // namespace
 
-std::optional<Searched> search_all(const Slots& slots, const Ways& ways, double than) {
+std::optional<Searched> search_all(const Slots& slots, const cost::Ways& ways, double than) {
   if (slots.graph.slots() > max_exact_slots) return std::nullopt;
   Tree tree = tree_of(slots, ways);
-  find_twins(tree);
+  find_equal_siblings(tree);
   const bool all = log_assignments(tree) <= std::log(max_assignments);
   return Search(slots, ways, std::move(tree), than, all ? none : max_states).run();
 }

@@ -8,18 +8,19 @@
 
 namespace toprun::placement {
 
-// Nodes of one innermost domain and equally many processes are the same to us, and so are sibling
-// domains with the same inside. Up to so many assignments that differ otherwise are searched
-// whatever it takes; of more, max_states partial ones, which may suffice.
+// Nodes are equal if they have the same innermost domain and the same number of processes. Sibling
+// domains are equal if their content is equal. If at most max_assignments assignments differ
+// otherwise, all are searched; if there are more, the search stops after max_states partial
+// assignments, which may be enough.
 inline constexpr double max_assignments = 1 << 23;
 inline constexpr std::size_t max_states = 1 << 13;
 inline constexpr std::size_t max_exact_slots = 64;
 
-// The assignment of the least cost, if it costs less than `than`; `than` itself is the best if
-// `nodes` is empty. nullopt: too many to search.
+// The assignment with the least cost if it is below `than`. Empty `nodes`: no assignment costs less
+// than `than`. nullopt: too many to search.
 struct Searched {
   std::vector<std::size_t> nodes;  // by slot
 };
-std::optional<Searched> search_all(const Slots& slots, const Ways& ways, double than);
+std::optional<Searched> search_all(const Slots& slots, const cost::Ways& ways, double than);
 
 }  // namespace toprun::placement

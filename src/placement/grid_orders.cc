@@ -11,8 +11,8 @@ namespace {
 
 using Indexes = std::vector<std::size_t>;
 
-// How the grid is walked, innermost first: each entry takes the next prime factor of a dimension,
-// whose own factors follow each other from the inside.
+// The order in which the grid is traversed, innermost first: each entry takes the next prime factor
+// of a dimension; the factors of one dimension follow each other from the inside.
 using Walk = std::vector<std::size_t>;
 
 std::vector<std::size_t> prime_factors(std::size_t number) {
@@ -36,7 +36,7 @@ class Grid {
     }
   }
 
-  // The walks that take one dimension after the other.
+  // The walks that traverse one dimension after the other.
   std::vector<Walk> plain_walks() const {
     std::vector<std::size_t> dimensions(primes_.size());
     std::iota(dimensions.begin(), dimensions.end(), std::size_t{0});
@@ -49,7 +49,7 @@ class Grid {
     return walks;
   }
 
-  // The slots in the order in which the walk meets them.
+  // The slots in the order of the walk.
   Indexes slots(const Walk& walk) const {
     Indexes slots = {0};
     std::vector<std::size_t> taken(primes_.size());
@@ -65,7 +65,7 @@ class Grid {
     return slots;
   }
 
-  // How many slots each beginning of the walk has.
+  // The number of slots of each prefix of the walk.
   std::vector<std::size_t> blocks(const Walk& walk) const {
     std::vector<std::size_t> sizes;
     std::vector<std::size_t> taken(primes_.size());
@@ -81,7 +81,7 @@ class Grid {
 
 class Climber {
  public:
-  Climber(const Slots& slots, const Domains& domains, const Ways& ways)
+  Climber(const Slots& slots, const cost::Domains& domains, const cost::Ways& ways)
       : slots_(slots), domains_(domains), ways_(ways), grid_(slots.dimensions) {}
 
   Indexes run() {
@@ -89,7 +89,7 @@ class Climber {
     const Indexes plain(slots_.plain.begin(), slots_.plain.end());
     for (const Walk& walk : walks) consider(walk, plain);
     climb();
-    // A domain of uneven size shifts all blocks behind it, unless its nodes are taken in segments.
+    // A domain of uneven size shifts all blocks behind it, except with nodes in segments.
     Indexes sizes;
     for (const Walk& walk : walks) append(sizes, grid_.blocks(walk));
     append(sizes, grid_.blocks(best_walk_));
@@ -133,7 +133,7 @@ class Climber {
     return true;
   }
 
-  // Moves one factor to another place in the walk, while that is better.
+  // Moves single factors to other places in the walk as long as that lowers the cost.
   void climb() {
     for (bool better = true; better;) {
       better = false;
@@ -151,8 +151,8 @@ class Climber {
   }
 
   const Slots& slots_;
-  const Domains& domains_;
-  const Ways& ways_;
+  const cost::Domains& domains_;
+  const cost::Ways& ways_;
   const Grid grid_;
   std::size_t visits_ = 0;
   Walk best_walk_;
@@ -163,7 +163,7 @@ class Climber {
 
 class Swapper {
  public:
-  Swapper(const Slots& slots, const Ways& ways, Indexes& nodes)
+  Swapper(const Slots& slots, const cost::Ways& ways, Indexes& nodes)
       : slots_(slots), ways_(ways), nodes_(nodes), slot_on_(nodes.size()) {
     for (std::size_t s = 0; s < nodes.size(); ++s) {
       slot_on_[nodes[s]] = s;
@@ -183,12 +183,12 @@ class Swapper {
  private:
   std::uint32_t innermost(std::size_t node) const { return ways_.domain(node, ways_.levels() - 1); }
 
-  // The best exchange that takes the slot into the domain of one that it sends to.
+  // Does the best exchange that moves the slot into the domain of a slot that it sends to.
   bool improve(std::size_t slot) {
     double best_gain = cost_at(slot, nodes_[slot]) * least_gain;
     std::size_t best = slot;
     std::vector<std::uint32_t> tried = {innermost(nodes_[slot])};
-    for (const Graph::Edge& edge : slots_.graph.of(slot)) {
+    for (const cost::Graph::Edge& edge : slots_.graph.of(slot)) {
       const std::uint32_t domain = innermost(nodes_[edge.to]);
       if (std::ranges::count(tried, domain) > 0) continue;
       tried.push_back(domain);
@@ -210,7 +210,7 @@ class Swapper {
 
   double cost_at(std::size_t slot, std::size_t node) {
     double cost = 0;
-    for (const Graph::Edge& edge : slots_.graph.of(slot)) {
+    for (const cost::Graph::Edge& edge : slots_.graph.of(slot)) {
       cost += edge.bytes * ways_.between(node, nodes_[edge.to]);
     }
     visits_ += slots_.graph.of(slot).size();
@@ -225,10 +225,11 @@ class Swapper {
     return gain;
   }
 
-  static constexpr double least_gain = 1e-9;  // of the cost; less is rounding
+  // relative to the cost; smaller gains are rounding errors
+  static constexpr double least_gain = 1e-9;
 
   const Slots& slots_;
-  const Ways& ways_;
+  const cost::Ways& ways_;
   Indexes& nodes_;
   Indexes slot_on_;  // by node
   std::map<std::uint32_t, Indexes> inside_;
@@ -237,11 +238,12 @@ class Swapper {
 
 }  // namespace
 
-std::vector<std::size_t> along_grid(const Slots& slots, const Domains& domains, const Ways& ways) {
+std::vector<std::size_t> along_grid(const Slots& slots, const cost::Domains& domains,
+                                    const cost::Ways& ways) {
   return Climber(slots, domains, ways).run();
 }
 
-void improve_by_swaps(const Slots& slots, const Ways& ways, std::vector<std::size_t>& nodes) {
+void improve_by_swaps(const Slots& slots, const cost::Ways& ways, std::vector<std::size_t>& nodes) {
   if (ways.levels() > 0) Swapper(slots, ways, nodes).run();
 }
 

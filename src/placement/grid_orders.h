@@ -8,14 +8,15 @@
 
 namespace toprun::placement {
 
-// The best assignment of those that a grid of slots suggests, improved by exchanging nodes: see
-// map_slots(). By slot; nothing is said of its being better than the plain order.
-std::vector<std::size_t> along_grid(const Slots& slots, const Domains& domains, const Ways& ways);
+// The best assignment of those that follow from a grid of slots, improved by exchanges of nodes:
+// see map_slots(). By slot. It may be worse than the plain order.
+std::vector<std::size_t> along_grid(const Slots& slots, const cost::Domains& domains,
+                                    const cost::Ways& ways);
 
-// Exchanges pairs of nodes while that lowers the cost, up to max_swap_visits.
-void improve_by_swaps(const Slots& slots, const Ways& ways, std::vector<std::size_t>& nodes);
+// Exchanges pairs of nodes as long as that lowers the cost, up to max_swap_visits.
+void improve_by_swaps(const Slots& slots, const cost::Ways& ways, std::vector<std::size_t>& nodes);
 
-// Bounds on the work, in edges looked at.
+// Limits of the work, as the number of visited edges.
 inline constexpr std::size_t max_grid_visits = 1 << 26;
 inline constexpr std::size_t max_swap_visits = 1 << 25;
 

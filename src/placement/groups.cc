@@ -9,13 +9,13 @@
 
 #include "base/counted.h"
 #include "base/text.h"
-#include "placement/domains.h"
-#include "placement/ways.h"
+#include "cost/domains.h"
+#include "cost/ways.h"
 
 namespace toprun::placement {
 namespace {
 
-Domains domains_of(const Placement& placement) {
+cost::Domains domains_of(const Placement& placement) {
   std::vector<const topology::Path*> paths;
   for (const Node& node : placement.nodes) paths.push_back(&node.location.path);
   return {paths, placement.levels.size()};
@@ -27,7 +27,7 @@ std::vector<int> processes_of(const Placement& placement) {
   return processes;
 }
 
-void count_spanning(GroupScore& score, const Groups& groups, const Domains& domains,
+void count_spanning(GroupScore& score, const cost::Groups& groups, const cost::Domains& domains,
                     std::span<const std::uint32_t> slot_of) {
   score.spanning.assign(domains.levels(), 0);
   std::vector<std::uint32_t> slots;
@@ -48,17 +48,18 @@ void count_spanning(GroupScore& score, const Groups& groups, const Domains& doma
   }
 }
 
-double cost_of_kind(Kind kind, const Prepared& prepared, const Ways& ways,
+double cost_of_kind(cost::Kind kind, const Prepared& prepared, const cost::Ways& ways,
                     std::span<const std::uint32_t> slot_of) {
   const std::array kinds = {kind};
-  const auto graph = graph_of(prepared.layout, prepared.traffic, kinds, slot_of, ways.nodes());
+  const auto graph =
+      cost::graph_of(prepared.layout, prepared.traffic, kinds, slot_of, ways.nodes());
   if (!graph) return std::numeric_limits<double>::quiet_NaN();
   std::vector<std::size_t> nodes(ways.nodes());
   for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = i;
   return cost_of(*graph, ways, nodes);
 }
 
-// The known innermost domains by name, with how many nodes each has, in the placement's order.
+// The known innermost domains by name and their number of nodes, in the placement's order.
 std::vector<std::pair<std::string, std::size_t>> innermost_sizes(const Placement& placement) {
   std::vector<std::pair<std::string, std::size_t>> sizes;
   std::map<topology::Path, std::size_t> at;
@@ -117,12 +118,12 @@ void write_score(JsonWriter& json, const GroupScore& score,
 }  // namespace
 
 std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared) {
-  const Domains domains = domains_of(placement);
-  const Ways ways(domains, placement.nodes.size(), prepared.links);
-  const auto slot_of = slots_of_ranks(processes_of(placement));
+  const cost::Domains domains = domains_of(placement);
+  const cost::Ways ways(domains, placement.nodes.size(), prepared.links);
+  const auto slot_of = cost::slots_of_ranks(processes_of(placement));
   std::vector<GroupScore> scores;
-  for (const Kind kind : prepared.kinds) {
-    const Groups groups = groups_of(prepared.layout, kind);
+  for (const cost::Kind kind : prepared.kinds) {
+    const cost::Groups groups = cost::groups_of(prepared.layout, kind);
     GroupScore score{kind, groups.offsets.size(), groups.bases.size(), 0, {}, 0};
     count_spanning(score, groups, domains, slot_of);
     score.cost = cost_of_kind(kind, prepared, ways, slot_of);
@@ -140,7 +141,7 @@ std::vector<std::string> explain_groups(const Placement& placement,
   for (const GroupScore& score : scores) {
     if (score.spanning.back() == 0 || score.nodes < 2 || sizes.empty()) continue;
     const std::string why = why_it_spans(score, level, sizes);
-    if (why.empty()) continue;  // it could stay inside, but costlier traffic goes before it
+    if (why.empty()) continue;  // the group could stay inside, but more costly traffic has priority
     lines.push_back(fmt::format("{} groups of {} are on {} nodes, {} of {} in more than one {}: {}",
                                 name_of(score.kind), score.size, score.nodes, score.spanning.back(),
                                 score.groups, level, why));
@@ -171,7 +172,7 @@ Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topolog
 }
 
 std::string groups_text(const GroupTable& table) {
-  constexpr std::size_t name_width = 8;  // of "torchrun", the longest
+  constexpr std::size_t name_width = 8;  // width of "torchrun", the longest
   std::string out =
       "groups in more than one domain, and the time that they keep links busy\n"
       "order     kind  groups  size";

@@ -10,35 +10,35 @@
 
 namespace toprun::placement {
 
-// What an order of nodes means to the groups of one kind.
+// The quality of an order of nodes for the groups of one kind.
 struct GroupScore {
-  Kind kind = Kind::tp;
-  std::size_t size = 0;  // ranks of a group
+  cost::Kind kind = cost::Kind::tp;
+  std::size_t size = 0;  // ranks per group
   std::size_t groups = 0;
-  std::size_t nodes = 0;              // of the group that is on the most
-  std::vector<std::size_t> spanning;  // by level: groups in more than one of its domains, where a
-                                      // node whose domain is not known is alone in one
-  double cost = 0;                    // seconds of links' time per step (mapping.h)
+  std::size_t nodes = 0;              // of the group on the most nodes
+  std::vector<std::size_t> spanning;  // by level: number of groups in more than one domain; a
+                                      // node in an unknown domain is alone in one
+  double cost = 0;                    // link time per step in seconds (mapping.h)
 };
 
-// One for each kind that sends anything. Where too many pairs of nodes send to each other, `cost`
-// is not a number.
+// One entry for each kind with traffic. `cost` is NaN if too many pairs of nodes send to each
+// other.
 std::vector<GroupScore> score_groups(const Placement& placement, const Prepared& prepared);
 
-// A line for each kind whose groups cannot all stay inside the innermost domains, with the reason.
+// One line, with the reason, for each kind whose groups cannot all stay inside innermost domains.
 std::vector<std::string> explain_groups(const Placement& placement,
                                         const std::vector<GroupScore>& scores);
 
-// What the orders that a job could have mean to its groups.
+// Compares the possible orders of a job by their quality for its groups.
 struct GroupTable {
   struct Row {
     std::string_view order;  // given, name, torchrun, topology, parallel
     std::vector<GroupScore> kinds;
-    double cost = 0;  // of all kinds
+    double cost = 0;  // total of all kinds
   };
   std::vector<std::string> levels;
   std::vector<Row> rows;
-  std::optional<Mapping> mapping;  // of parallel; its nodes left out
+  std::optional<Mapping> mapping;  // of the order `parallel`, without its nodes
   std::vector<std::string> warnings;
 };
 
@@ -46,15 +46,15 @@ struct GroupTable {
 Result<GroupTable> tabulate_groups(const std::vector<Host>& hosts, const topology::Map& map,
                                    const Plan& plan);
 
-// A row per order and kind, a column per level; then the sum of each order, and the least that any
-// order has, or where that is not known, the bound.
+// A row per order and kind, a column per level; then the total of each order, and the minimum of
+// all orders or, if it is unknown, the bound.
 std::string groups_text(const GroupTable& table);
 
 // `"parallel": {orders: [{name, cost, groups: [{kind, size, groups, spanning: {LEVEL: N}, cost}]}],
-// bound, exact}`, a member of an object; costs in seconds, null where they are not known.
+// bound, exact}`, a member of an object; costs in seconds, null if unknown.
 std::string groups_json(const GroupTable& table);
 
-// "links are busy …": what the mapping is worth, in one line.
+// "links are busy …": the quality of the mapping in one line.
 std::string mapping_text(const Mapping& mapping);
 
 // {cost, plain, bound, exact}; in seconds.

@@ -7,7 +7,7 @@
 namespace toprun::placement {
 namespace {
 
-// Two racks of three and five nodes, given in turns.
+// Two racks of three and five nodes, given alternately.
 struct Job {
   std::vector<Host> hosts;
   topology::Map map{"test", {"core", "rack"}, {}, {}};
@@ -21,7 +21,7 @@ struct Job {
 };
 
 Plan plan(const std::string& parallel) {
-  return {*parse_parallel(parallel), 70e9, {}, {}};
+  return {*cost::parse_parallel(parallel), 70e9, {}, {}};
 }
 
 std::vector<std::string> warnings_of(const Job& job, const std::string& parallel) {
@@ -29,12 +29,12 @@ std::vector<std::string> warnings_of(const Job& job, const std::string& parallel
   return placement ? placement->warnings : std::vector{placement.error().line()};
 }
 
-TEST(Groups, CountsThoseInMoreThanOneDomain) {
+TEST(cost::Groups, CountsThoseInMoreThanOneDomain) {
   const Job job("babababb");
   const auto prepared = *prepare(plan("tp=16"), job.map, std::vector<int>(8, 8));
   const auto given = score_groups(*place(job.hosts, job.map, {.order = Order::given}), prepared);
   ASSERT_EQ(given.size(), 2u);
-  EXPECT_EQ(given[0].kind, Kind::tp);
+  EXPECT_EQ(given[0].kind, cost::Kind::tp);
   EXPECT_EQ(given[0].size, 16u);
   EXPECT_EQ(given[0].groups, 4u);
   EXPECT_EQ(given[0].nodes, 2u);
@@ -46,7 +46,7 @@ TEST(Groups, CountsThoseInMoreThanOneDomain) {
   EXPECT_GT(given[0].cost, ordered[0].cost);
 }
 
-TEST(Groups, AnUnknownDomainIsOneOfItsOwn) {
+TEST(cost::Groups, AnUnknownDomainIsOneOfItsOwn) {
   Job job("aaaa");
   job.map.hosts[3].location.path.set(1, std::nullopt);
   const auto prepared = *prepare(plan("tp=16"), job.map, std::vector<int>(4, 8));
@@ -54,7 +54,7 @@ TEST(Groups, AnUnknownDomainIsOneOfItsOwn) {
   EXPECT_EQ(scores[0].spanning, (std::vector<std::size_t>{0, 1}));
 }
 
-TEST(Groups, SaysWhyTheyCannotStayInside) {
+TEST(cost::Groups, SaysWhyTheyCannotStayInside) {
   const std::string tp =
       "tp groups of 16 are on 2 nodes, 1 of 4 in more than one rack: rack a has "
       "3 nodes, no multiple of 2";
@@ -72,9 +72,9 @@ TEST(Groups, SaysWhyTheyCannotStayInside) {
   EXPECT_TRUE(warnings_of(Job("aaaabbbb"), "tp=16,pp=2").empty());
 }
 
-TEST(Groups, SaysWhatIsAssumedAndWhatCannotBe) {
+TEST(cost::Groups, SaysWhatIsAssumedAndWhatCannotBe) {
   Job job("ab");
-  const Plan assumed{*parse_parallel("tp=8"), {}, {}, {}};
+  const Plan assumed{*cost::parse_parallel("tp=8"), {}, {}, {}};
   EXPECT_EQ(place(job.hosts, job.map, {.plan = assumed})->warnings.front(),
             "--parallel: the traffic of a model of 70B parameters is assumed; --model or --traffic "
             "tells it");
@@ -90,21 +90,21 @@ TEST(Groups, SaysWhatIsAssumedAndWhatCannotBe) {
             "--parallel: the job has 0 ranks, from 1 to 10000000 can be planned");
 }
 
-TEST(Groups, TooManyPairsLeaveTheOrder) {
+TEST(cost::Groups, TooManyPairsLeaveTheOrder) {
   const Job job(std::string(3000, 'a'));
   EXPECT_EQ(warnings_of(job, "ep=24000").front(),
             "more than 4000000 pairs of nodes send to each other: --parallel does not change the "
             "order");
 }
 
-TEST(Groups, TableAndJson) {
+TEST(cost::Groups, TableAndJson) {
   const Job job("abab");
   Plan pairs = plan("tp=8,pp=2,order=tp-pp-dp");
-  pairs.traffic = {{Kind::tp, 8e9}, {Kind::dp, 8e9}, {Kind::pp, 1e9}};
+  pairs.traffic = {{cost::Kind::tp, 8e9}, {cost::Kind::dp, 8e9}, {cost::Kind::pp, 1e9}};
   pairs.links = {{"host", {80.0, {}}}, {"rack", {160.0, {}}}, {"core", {1.0, {}}}};
   const auto table = *tabulate_groups(job.hosts, job.map, pairs);
-  // A byte takes 0.2 s/GB inside a rack and 0.3 between two. Eight rings of two ranks on two nodes
-  // send 16 GB each for dp, eight chains 1 GB for pp.
+  // A byte takes 0.2 s/GB inside a rack and 0.3 s/GB between two. For dp, eight rings of two ranks
+  // on two nodes send 16 GB each; for pp, eight chains send 1 GB each.
   EXPECT_EQ(groups_text(table),
             "groups in more than one domain, and the time that they keep links busy\n"
             "order     kind  groups  size   core   rack  seconds per step\n"

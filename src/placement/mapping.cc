@@ -11,17 +11,17 @@ namespace {
 
 using Indexes = std::vector<std::size_t>;
 
-constexpr double rounding = 1e-9;  // costs that differ by less of themselves are equal
+constexpr double rounding = 1e-9;  // relative cost differences below this count as equal
 
 bool is_less(double a, double b) {
   return a < b * (1 - rounding);
 }
 
-// The bytes that a slot sends to those with which it shares most, the first n of them, by n.
-std::vector<std::vector<double>> heaviest_sums(const Graph& graph) {
+// By n: the bytes that a slot sends to the n slots to which it sends most.
+std::vector<std::vector<double>> heaviest_sums(const cost::Graph& graph) {
   std::vector<std::vector<double>> sums(graph.slots());
   for (std::size_t s = 0; s < graph.slots(); ++s) {
-    for (const Graph::Edge& edge : graph.of(s)) sums[s].push_back(edge.bytes);
+    for (const cost::Graph::Edge& edge : graph.of(s)) sums[s].push_back(edge.bytes);
     std::ranges::sort(sums[s], std::greater());
     sums[s].insert(sums[s].begin(), 0);
     for (std::size_t i = 1; i < sums[s].size(); ++i) sums[s][i] += sums[s][i - 1];
@@ -33,7 +33,7 @@ double sum_of_first(const std::vector<double>& sums, std::size_t count) {
   return sums[std::min(count, sums.size() - 1)];
 }
 
-// The least bytes, counted from both their ends, that leave the domains of a level.
+// The minimum number of bytes that leave the domains of a level, counted at both ends.
 double least_leaving(const std::vector<std::vector<double>>& sums,
                      const std::map<std::uint32_t, std::size_t>& sizes) {
   std::size_t largest = 0;
@@ -41,7 +41,7 @@ double least_leaving(const std::vector<std::vector<double>>& sums,
   double by_slot = 0;
   for (const auto& slot : sums) by_slot += slot.back() - sum_of_first(slot, largest - 1);
 
-  std::map<std::size_t, double> least_of;  // by size of the domain: of any slot
+  std::map<std::size_t, double> least_of;  // by size of the domain: the minimum of all slots
   double by_domain = 0;
   for (const auto& [domain, size] : sizes) {
     auto [least, is_new] = least_of.emplace(size, 0);
@@ -54,9 +54,10 @@ double least_leaving(const std::vector<std::vector<double>>& sums,
   return std::max(by_slot, by_domain);
 }
 
-// Which of a domain's equal nodes runs which of its slots makes no difference to the cost: the
-// slots take them in the plain order.
-Indexes with_equal_nodes_in_order(const Slots& slots, const Ways& ways, const Indexes& nodes) {
+// Exchanging slots between equal nodes of a domain does not change the cost, so these slots use the
+// nodes in the plain order.
+Indexes with_equal_nodes_in_order(const Slots& slots, const cost::Ways& ways,
+                                  const Indexes& nodes) {
   using Cell = std::pair<std::uint32_t, int>;
   const auto cell_of = [&](std::size_t node) {
     return Cell(ways.domain(node, ways.levels() - 1), slots.processes[node]);
@@ -74,17 +75,18 @@ Indexes with_equal_nodes_in_order(const Slots& slots, const Ways& ways, const In
 
 }  // namespace
 
-double cost_of(const Graph& graph, const Ways& ways, std::span<const std::size_t> nodes) {
+double cost_of(const cost::Graph& graph, const cost::Ways& ways,
+               std::span<const std::size_t> nodes) {
   double cost = 0;
   for (std::size_t s = 0; s < graph.slots(); ++s) {
-    for (const Graph::Edge& edge : graph.of(s)) {
+    for (const cost::Graph::Edge& edge : graph.of(s)) {
       if (edge.to > s) cost += edge.bytes * ways.between(nodes[s], nodes[edge.to]);
     }
   }
   return cost;
 }
 
-double bound_of(const Graph& graph, const Ways& ways) {
+double bound_of(const cost::Graph& graph, const cost::Ways& ways) {
   const auto sums = heaviest_sums(graph);
   double total = 0;
   for (const auto& slot : sums) total += slot.back();
@@ -97,7 +99,7 @@ double bound_of(const Graph& graph, const Ways& ways) {
   return bound / 2;
 }
 
-Mapping map_slots(const Slots& slots, const Domains& domains, const Ways& ways) {
+Mapping map_slots(const Slots& slots, const cost::Domains& domains, const cost::Ways& ways) {
   Mapping mapping{{slots.plain.begin(), slots.plain.end()}, 0, 0, 0, true};
   mapping.plain = mapping.cost = cost_of(slots.graph, ways, mapping.nodes);
   mapping.bound = bound_of(slots.graph, ways);

@@ -4,45 +4,48 @@
 #include <span>
 #include <vector>
 
-#include "placement/traffic.h"
-#include "placement/ways.h"
+#include "cost/traffic.h"
+#include "cost/ways.h"
 
 namespace toprun::placement {
 
-// Which node runs which slot, so that what the slots send to each other occupies the links for as
-// short as possible: a quadratic assignment onto a tree.
+// Assigns slots to nodes so that the traffic between the slots occupies the links for the shortest
+// time: a quadratic assignment onto a tree.
 struct Mapping {
   std::vector<std::size_t> nodes;  // by slot
-  double cost = 0;                 // seconds of links' time per step, all links together
-  double plain = 0;                // the same of the order that was handed in
-  double bound = 0;                // no order costs less
-  bool exact = false;              // nor less than `cost`
+  double cost = 0;                 // total time of all links per step, in seconds
+  double plain = 0;                // the same for the plain order
+  double bound = 0;                // lower bound for all orders
+  bool exact = false;              // `cost` is the minimum of all orders
 };
 
-// The seconds of all links that a step takes if slot s runs on nodes[s].
-double cost_of(const Graph& graph, const Ways& ways, std::span<const std::size_t> nodes);
+// The total time of all links per step, in seconds, if slot s runs on nodes[s].
+double cost_of(const cost::Graph& graph, const cost::Ways& ways,
+               std::span<const std::size_t> nodes);
 
-// Less than which no order costs: in a domain of m nodes, a slot has at most m − 1 others, and no
-// more inside than the bytes to those with which it shares most.
-double bound_of(const Graph& graph, const Ways& ways);
+// A lower bound for the cost of all orders: in a domain of m nodes, a slot shares the domain with
+// at most m − 1 others. So at most the bytes to those m − 1 slots to which it sends most stay
+// inside.
+double bound_of(const cost::Graph& graph, const cost::Ways& ways);
 
-// What is to be placed. Slot s has processes[n] ranks if n is the node that runs it in the plain
-// order, so only nodes of equally many may change places.
+// The input of the mapping. Slot s has processes[n] ranks, where n is its node in the plain order,
+// so only nodes with equal numbers of processes may be exchanged.
 struct Slots {
-  const Graph& graph;
-  std::span<const int> dimensions;     // of the grid of slots, innermost first; product: the slots
+  const cost::Graph& graph;
+  // of the grid of slots, innermost first; their product is the number of slots
+  std::span<const int> dimensions;
   std::span<const std::size_t> plain;  // the nodes in topology order
-  std::size_t placed;                  // so many of them, the first, have a place
+  std::size_t placed;                  // the number of nodes with a known place; they come first
   std::span<const int> processes;      // by node
 };
 
-// The best of: the plain order; orders of the grid's dimensions, each a product of primes that may
-// be nested in one another in any way, laid along the plain order and along one whose domains hold
-// whole segments of the product's first factors; and what exchanging pairs of nodes makes of it.
-// Where there are no more than max_assignments really different ones, none is left out (see
-// exact_mapping.h), and the result is exact; it also is where it costs no more than the bound. It
-// never costs more than the plain order, which stays where nothing is cheaper. The work is bounded
-// by counts, not by time: the same input gives the same order everywhere.
-Mapping map_slots(const Slots& slots, const Domains& domains, const Ways& ways);
+// Returns the best of these candidates: the plain order; orders of the grid's dimensions, each
+// split into prime factors that may be nested in any way, along the plain order and along an order
+// whose domains contain whole segments of the first factors' product; improvements of these by
+// exchanges of pairs of nodes. If at most max_assignments assignments differ (see exact_mapping.h),
+// all are compared and the result is exact; it is also exact if its cost equals the bound. The cost
+// is never above that of the plain order, and the plain order stays if nothing is cheaper. Counts
+// limit the work, not time: the same input gives the same order everywhere.
+Mapping map_slots(const Slots& slots, const cost::Domains& domains, const cost::Ways& ways);
 
 }  // namespace toprun::placement

@@ -24,17 +24,18 @@ struct Job {
   }
 };
 
-// What a byte costs between two hosts, from the definition: host adapters at either end, uplinks of
-// the domains that are not shared, or NVLink alone. All figures are told, nothing derived.
-struct Network {
+// The cost of a byte between two hosts, computed from the definition: host adapters at either end
+// and uplinks of the domains that are not shared, or only NVLink. All values are given, none are
+// derived.
+struct cost::Network {
   const topology::Map& map;
-  const Links& links;
+  const cost::Links& links;
 
   bool share(std::size_t a, std::size_t b, std::size_t level) const {
     const Path& first = map.hosts[a].location.path;
     const Path& second = map.hosts[b].location.path;
     for (std::size_t l = level; l < map.levels.size(); ++l) {
-      // Whoever shares an inner domain shares what is around it, known or not.
+      // Hosts that share an inner domain share the domains around it, known or not.
       const auto end = static_cast<std::ptrdiff_t>(l) + 1;
       if (first[l] && std::equal(first.begin(), first.begin() + end, second.begin())) return true;
     }
@@ -70,19 +71,19 @@ Matrix bytes_between(const Prepared& prepared, const std::vector<int>& processes
     bytes[a][b] += amount;
     bytes[b][a] += amount;
   };
-  for (const Kind kind : prepared.kinds) {
-    const Groups groups = groups_of(prepared.layout, kind);
+  for (const cost::Kind kind : prepared.kinds) {
+    const cost::Groups groups = cost::groups_of(prepared.layout, kind);
     const std::size_t n = groups.offsets.size();
     const double amount = prepared.traffic.of(kind);
     for (std::size_t g = 0; g < groups.bases.size(); ++g) {
       for (std::size_t i = 0; i < n; ++i) {
-        if (kind == Kind::ep) {
+        if (kind == cost::Kind::ep) {
           for (std::size_t j = 0; j < n; ++j) {
             if (i != j) {
               send(groups.rank(g, i), groups.rank(g, j), amount / static_cast<double>(n - 1));
             }
           }
-        } else if (i + 1 < n || kind != Kind::pp) {
+        } else if (i + 1 < n || kind != cost::Kind::pp) {
           send(groups.rank(g, i), groups.rank(g, (i + 1) % n), amount);
         }
       }
@@ -91,7 +92,7 @@ Matrix bytes_between(const Prepared& prepared, const std::vector<int>& processes
   return bytes;
 }
 
-Matrix seconds_between(const Network& network) {
+Matrix seconds_between(const cost::Network& network) {
   const std::size_t count = network.map.hosts.size();
   Matrix seconds(count, std::vector<double>(count));
   for (std::size_t a = 0; a < count; ++a) {
@@ -108,7 +109,7 @@ double cost(const Matrix& bytes, const Matrix& seconds, const Indexes& nodes) {
   return sum;
 }
 
-// A job of which everything is random: levels, domains, unknown ones, figures, layout, traffic.
+// A job with random levels, domains, unknown domains, values, layout and traffic.
 struct Random {
   std::mt19937 engine;
   std::size_t operator()(std::size_t below) { return engine() % below; }
@@ -136,16 +137,16 @@ struct Random {
     Plan plan;
     int left = 0;
     for (const Host& host : job.hosts) left += host.nproc;
-    for (const Kind kind : {Kind::tp, Kind::cp, Kind::pp}) {
+    for (const cost::Kind kind : {cost::Kind::tp, cost::Kind::cp, cost::Kind::pp}) {
       const auto size = static_cast<int>(1 + (*this)(4));
       if (left % size != 0) continue;
       plan.parallel.sizes[kind] = size;
       left /= size;
     }
     if (const int ep = static_cast<int>(2 + (*this)(3)); left % ep == 0) {
-      plan.parallel.sizes[Kind::ep] = ep;
+      plan.parallel.sizes[cost::Kind::ep] = ep;
     }
-    for (const Kind kind : all_kinds) {
+    for (const cost::Kind kind : cost::all_kinds) {
       plan.traffic[kind] = static_cast<double>(1 + (*this)(1000)) * 1e6;
     }
     for (const std::string& level : job.map.levels) {
@@ -230,10 +231,10 @@ TEST(Mapping, IsNeverWorseThanThePlainOrder) {
   }
 }
 
-// All ways to give 16 slots to four leaves of four, the pairs of leaves and the leaves of a pair in
-// one order only: slot 0 is in leaf 0; leaf 1 comes from what is left, as do leaves 2 and 3, of
-// which the former has the first slot left. A cost is a sum over the level's groups of the bytes
-// that stay inside, which two tables have ready: of each set of four slots, and of each of eight.
+// All ways to divide 16 slots among four leaves of four. Pairs of leaves, and the leaves of a pair,
+// occur in one order only: slot 0 is in leaf 0, and leaf 2 contains the first slot that is not in
+// leaves 0 and 1. A cost is a sum over the level's groups of the bytes that stay inside. Two tables
+// contain these bytes: for each set of four slots, and for each set of eight.
 double least_of_16(const Matrix& bytes, double in_leaf, double in_pair, double outside) {
   constexpr unsigned all = 0xffff;
   std::vector<double> inside(all + 1);
@@ -249,7 +250,7 @@ double least_of_16(const Matrix& bytes, double in_leaf, double in_pair, double o
   for (std::size_t a = 0; a < 16; ++a) {
     for (std::size_t b = 0; b < a; ++b) total += bytes[a][b];
   }
-  // Of a pair of leaves, the most bytes inside its leaves depends on nothing outside it.
+  // The maximum of the bytes inside the leaves of a pair is independent of the slots outside it.
   const auto saved = [&](unsigned pair) {
     double best = 0;
     for (unsigned leaf = (pair - 1) & pair; leaf > 0; leaf = (leaf - 1) & pair) {
@@ -266,7 +267,7 @@ double least_of_16(const Matrix& bytes, double in_leaf, double in_pair, double o
 
 struct Nesting {
   std::vector<std::string> levels;  // outermost first
-  std::size_t outer, inner;         // nodes of a domain of each
+  std::size_t outer, inner;         // nodes per domain of each
 };
 
 TEST(Mapping, IsTheBestOfAllOrdersOf16NodesInTwoDomainsAndFourLeaves) {
@@ -292,15 +293,15 @@ TEST(Mapping, IsTheBestOfAllOrdersOf16NodesInTwoDomainsAndFourLeaves) {
   for (const auto& [levels, outer, inner] : nestings) {
     Job job;
     job.map.levels = levels;
-    // In no order that would help.
+    // An order that does not help the mapping.
     for (std::size_t i = 0; i < 16; ++i) {
       const std::size_t at = i * 5 % 16;
       job.add({fmt::format("o{}", at / outer), fmt::format("i{}", at / inner)}, 8);
     }
     for (const std::string& text : layouts) {
       Plan plan;
-      plan.parallel = *parse_parallel(text);
-      for (const Kind kind : all_kinds) {
+      plan.parallel = *cost::parse_parallel(text);
+      for (const cost::Kind kind : cost::all_kinds) {
         if (random(2) == 0) plan.traffic[kind] = static_cast<double>(1 + random(1000)) * 1e6;
       }
       for (const std::string& level : levels) {
@@ -312,7 +313,7 @@ TEST(Mapping, IsTheBestOfAllOrdersOf16NodesInTwoDomainsAndFourLeaves) {
       const Matrix seconds = seconds_between({job.map, prepared->links});
       const auto placement = place(job.hosts, job.map, {.plan = plan});
       const Matrix bytes = bytes_between(*prepared, processes_of(job));
-      // Nodes by their place in the tree: 0 and 1 share a leaf, 0 and 4 a pair, 0 and 8 nothing.
+      // Nodes by their place in the tree: 0 and 1 share a leaf, 0 and 4 a pair, 0 and 8 neither.
       Indexes at(16);
       for (std::size_t i = 0; i < 16; ++i) at[i * 5 % 16] = i;
       const double least =
@@ -335,10 +336,10 @@ TEST(Mapping, WaysNeverGetCheaperOutwards) {
                                    {std::nullopt, std::nullopt}};
   std::vector<const Path*> pointers;
   for (const Path& path : paths) pointers.push_back(&path);
-  const Domains domains(pointers, 2);
-  const Links links{{{"leaf", false, 0, 1, true}, {"nvlink", true, 57'600, 2, true}},
-                    {"host", false, 3'200, 5, true}};
-  const Ways ways(domains, paths.size(), links);
+  const cost::Domains domains(pointers, 2);
+  const cost::Links links{{{"leaf", false, 0, 1, true}, {"nvlink", true, 57'600, 2, true}},
+                          {"host", false, 3'200, 5, true}};
+  const cost::Ways ways(domains, paths.size(), links);
   EXPECT_EQ(ways.shared(0, 1), 2u);
   EXPECT_EQ(ways.shared(0, 2), 1u);
   EXPECT_EQ(ways.shared(0, 3), 0u);
@@ -348,7 +349,7 @@ TEST(Mapping, WaysNeverGetCheaperOutwards) {
   EXPECT_EQ(ways.shared(6, 6), 2u);
   EXPECT_DOUBLE_EQ(ways.seconds(2), 2 * 8 / 57'600e9);
   EXPECT_DOUBLE_EQ(ways.seconds(1), 2 * 8 / 3'200e9);
-  // 7 hosts in 5 leaves: a, b and three that may be any.
+  // 7 hosts in 5 leaves: a, b and three unknown ones.
   EXPECT_DOUBLE_EQ(ways.seconds(0), 2 * 8 / 3'200e9 + 2 * 8 / (7.0 / 5 * 3'200e9));
 }
 

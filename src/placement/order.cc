@@ -8,8 +8,8 @@
 
 #include "base/name_index.h"
 #include "base/text.h"
+#include "cost/domains.h"
 #include "hosts/hostlist.h"
-#include "placement/domains.h"
 #include "placement/groups.h"
 #include "placement/segments.h"
 #include "placement/spares.h"
@@ -22,9 +22,9 @@ namespace {
 
 using Indexes = std::vector<std::size_t>;
 
-constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t no_entry = std::numeric_limits<std::size_t>::max();
 
-// The map's entry of each host, `nowhere` if that has none or no level of it is known.
+// The index of each host's map entry; `no_entry` if there is none or all its levels are unknown.
 using Entries = std::vector<std::size_t>;
 
 Entries look_up(const std::vector<Host>& hosts, const topology::Map& map) {
@@ -35,26 +35,26 @@ Entries look_up(const std::vector<Host>& hosts, const topology::Map& map) {
       by_name.emplace().expect(map.hosts.size());
       for (std::size_t i = 0; i < map.hosts.size(); ++i) by_name->add(name_at(i), i, name_at);
     }
-    return by_name->find(name, name_at).value_or(nowhere);
+    return by_name->find(name, name_at).value_or(no_entry);
   };
   Entries entries;
   entries.reserve(hosts.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    // A located map has the hosts in their own order, unless it lacks one or one is there twice.
+    // A located map has the hosts in their own order, unless a host is missing or occurs twice.
     const bool aligned = i < map.hosts.size() && map.hosts[i].host == hosts[i].name;
     const std::size_t entry = aligned ? i : find(hosts[i].name);
-    const bool placed = entry != nowhere && map.hosts[entry].location.path.known();
-    entries.push_back(placed ? entry : nowhere);
+    const bool placed = entry != no_entry && map.hosts[entry].location.path.known();
+    entries.push_back(placed ? entry : no_entry);
   }
   return entries;
 }
 
-Domains domains_of(const Entries& entries, const topology::Map& map) {
+cost::Domains domains_of(const Entries& entries, const topology::Map& map) {
   const topology::Path unknown(map.levels.size());
   std::vector<const topology::Path*> paths;
   paths.reserve(entries.size());
   for (const std::size_t entry : entries) {
-    paths.push_back(entry == nowhere ? &unknown : &map.hosts[entry].location.path);
+    paths.push_back(entry == no_entry ? &unknown : &map.hosts[entry].location.path);
   }
   return {paths, map.levels.size()};
 }
@@ -80,14 +80,14 @@ Indexes by_text(const std::vector<Host>& hosts) {
   return order;
 }
 
-// Sorts by the place of the innermost domain, which follows the places of the domains around it.
-// Nodes of one domain stay as given; nodes without a place come last. Places are numbers below the
-// number of nodes.
-Indexes by_place(const Entries& entries, const Domains& domains) {
+// Sorts by the innermost domain, whose place follows those of all domains around it. Inside it
+// nodes stay as given; nodes without a place come last. Places are numbers below the number of
+// nodes.
+Indexes by_place(const Entries& entries, const cost::Domains& domains) {
   const std::size_t innermost = domains.levels() - 1;
   const std::size_t last = entries.size();
   const auto place_of = [&](std::size_t i) {
-    return entries[i] == nowhere ? last : std::size_t{domains.place(i, innermost)};
+    return entries[i] == no_entry ? last : std::size_t{domains.place(i, innermost)};
   };
   std::vector<std::size_t> begins(last + 2);
   for (std::size_t i = 0; i < entries.size(); ++i) ++begins[place_of(i) + 1];
@@ -98,13 +98,13 @@ Indexes by_place(const Entries& entries, const Domains& domains) {
 }
 
 Indexes by_topology(const std::vector<Host>& hosts, const topology::Map& map,
-                    const Entries& entries, const Domains& domains) {
+                    const Entries& entries, const cost::Domains& domains) {
   if (domains.levels() == 0) return as_given(hosts.size());
   Indexes order = by_place(entries, domains);
   const auto unplaced =
-      std::ranges::find_if(order, [&](std::size_t i) { return entries[i] == nowhere; });
+      std::ranges::find_if(order, [&](std::size_t i) { return entries[i] == no_entry; });
 
-  // Domain by domain: comparing names is what costs, and inside a rack there are few to compare.
+  // Sorts inside each domain, because comparing names is the main cost, and a rack has few names.
   const std::size_t innermost = domains.levels() - 1;
   const auto seat = [&](std::size_t i) { return map.hosts[entries[i]].location.path.seat(); };
   const auto by_seat_then_name = [&](std::size_t a, std::size_t b) {
@@ -124,10 +124,10 @@ Indexes by_topology(const std::vector<Host>& hosts, const topology::Map& map,
   return order;
 }
 
-// `sorted` as the earlier order had it; hosts of one name (two agents on one host) take its seats
-// in turn.
-Indexes as_before(const Indexes& sorted, const std::vector<Host>& hosts,
-                  const std::vector<std::string>& before, const Domains& domains) {
+// `sorted` in the order of an earlier list. Hosts with equal names (two agents on one host) take
+// the seats of that name one after the other.
+Indexes in_earlier_order(const Indexes& sorted, const std::vector<Host>& hosts,
+                         const std::vector<std::string>& before, const cost::Domains& domains) {
   std::unordered_multimap<std::string_view, std::size_t> free;
   for (std::size_t seat = before.size(); seat-- > 0;) free.emplace(before[seat], seat);
   std::vector<std::optional<std::size_t>> seats;
@@ -136,33 +136,33 @@ Indexes as_before(const Indexes& sorted, const std::vector<Host>& hosts,
     seats.push_back(found == free.end() ? std::nullopt : std::optional(found->second));
     if (found != free.end()) free.erase(found);
   }
-  return seated_as_before(sorted, seats, domains);
+  return keep_seats(sorted, seats, domains);
 }
 
-// The nodes with a place in segments, the others behind them.
-Indexes segmented(Indexes sorted, const Entries& entries, const Domains& domains,
+// The nodes with a place in segments, then the other nodes.
+Indexes segmented(Indexes sorted, const Entries& entries, const cost::Domains& domains,
                   std::size_t size) {
   const auto unplaced =
-      std::ranges::find_if(sorted, [&](std::size_t i) { return entries[i] == nowhere; });
+      std::ranges::find_if(sorted, [&](std::size_t i) { return entries[i] == no_entry; });
   Indexes order = in_segments({sorted.begin(), unplaced}, domains, size);
   order.insert(order.end(), unplaced, sorted.end());
   return order;
 }
 
 Indexes by_wishes(const std::vector<Host>& hosts, const topology::Map& map, const Entries& entries,
-                  const Domains& domains, const Wishes& wishes) {
+                  const cost::Domains& domains, const Wishes& wishes) {
   Indexes indexes = by_topology(hosts, map, entries, domains);
   if (wishes.segment > 1) {
     indexes = segmented(std::move(indexes), entries, domains, wishes.segment);
   }
   if (wishes.before.empty()) return indexes;
-  return as_before(indexes, hosts, wishes.before, domains);
+  return in_earlier_order(indexes, hosts, wishes.before, domains);
 }
 
-// Takes the locations out of the map.
+// Moves the locations out of the map.
 Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts, topology::Map& map,
                        const Entries& entries, const Indexes& order) {
-  std::vector<std::size_t> taken_by(map.hosts.size(), nowhere);
+  std::vector<std::size_t> taken_by(map.hosts.size(), no_entry);
   const topology::Path unknown(placement.levels.size());
   std::int64_t rank = 0;
   placement.nodes.reserve(order.size());
@@ -170,8 +170,8 @@ Result<void> add_nodes(Placement& placement, const std::vector<Host>& hosts, top
     const Host& host = hosts[i];
     if (host.nproc < 0) return fail(fmt::format("host {} has {} processes", host.name, host.nproc));
     const std::size_t entry = entries[i];
-    Node node{host.name, i, {}, entry != nowhere, static_cast<int>(rank), host.nproc};
-    if (node.placed && taken_by[entry] == nowhere) {
+    Node node{host.name, i, {}, entry != no_entry, static_cast<int>(rank), host.nproc};
+    if (node.placed && taken_by[entry] == no_entry) {
       taken_by[entry] = placement.nodes.size();
       node.location = std::move(map.hosts[entry].location);
     } else if (node.placed) {
@@ -220,7 +220,7 @@ void name_spares(Placement& placement, const Indexes& kept, const std::vector<Ho
 }
 
 Result<Placement> place_in(const Indexes& order, const std::vector<Host>& hosts, topology::Map map,
-                           const Entries& entries, const Domains& domains) {
+                           const Entries& entries, const cost::Domains& domains) {
   Placement placement{map.source, map.levels, {}, {}, {}, {}, std::move(map.warnings)};
   placement.notes = std::move(map.notes);
   if (auto added = add_nodes(placement, hosts, map, entries, order); !added) {
@@ -241,14 +241,14 @@ std::vector<std::string> names_of(const std::vector<Host>& hosts) {
   return names;
 }
 
-// The names of an order file and where each stands.
+// The names in an order file and their positions.
 struct Listed {
   std::vector<std::string> names;
   std::vector<std::string> where;
 };
 
-// The hosts of a line in one of the forms that `topo order --format` prints: "n0 slots=8" and
-// "rank 0=n0 slot=0" without what is not a host's name.
+// The hosts in a line of a form that `topo order --format` prints: "n0 slots=8" and "rank 0=n0
+// slot=0" without the text that is not a host name.
 std::string_view hosts_in(std::string_view line) {
   constexpr std::string_view rank = "rank ";
   if (line.starts_with(rank) && line.contains('=')) line.remove_prefix(line.find('=') + 1);
@@ -256,7 +256,7 @@ std::string_view hosts_in(std::string_view line) {
   return line.substr(0, line.find('=', slots) == line.npos ? line.npos : slots);
 }
 
-// ["n0", "n1"] in one line as n0,n1.
+// Changes ["n0", "n1"] in one line to n0,n1.
 std::string without_quotes(std::string_view line) {
   const std::string_view text = trim(line);
   if (!text.starts_with('[') || !text.ends_with(']') || !text.contains('"')) {
@@ -281,7 +281,7 @@ Result<Listed> read_list(std::string_view text, const std::string& file) {
       return usage(topology::at(file, {line_number, before + hosts.error().column}),
                    hosts.error().why, hosts.error().fix);
     }
-    // A line for each rank of a host.
+    // One line per rank of a host.
     if (hosts->size() == 1 && !listed.names.empty() && hosts->front() == listed.names.back()) {
       continue;
     }
@@ -301,10 +301,10 @@ Result<Listed> read_list(std::string_view text, const std::string& file) {
   return listed;
 }
 
-// The needed nodes as if no others were given.
+// Places only the needed nodes.
 Result<Placement> place_needed(const std::vector<Host>& hosts, topology::Map map, Wishes wishes) {
   const Entries entries = look_up(hosts, map);
-  const Domains domains = domains_of(entries, map);
+  const cost::Domains domains = domains_of(entries, map);
   Indexes kept = without_spares(by_topology(hosts, map, entries, domains), domains, wishes.nodes,
                                 wishes.segment);
   std::ranges::sort(kept);
@@ -329,7 +329,7 @@ void warn_of_groups(Placement& placement, const Prepared& prepared, const Plan& 
     placement.warnings.push_back(
         fmt::format("more than {} pairs of nodes send to each other: --parallel does not change "
                     "the order",
-                    max_pairs));
+                    cost::max_pairs));
     return;
   }
   const auto differs = [&](const Node& node) { return node.nproc != placement.nodes[0].nproc; };
@@ -342,20 +342,21 @@ void warn_of_groups(Placement& placement, const Prepared& prepared, const Plan& 
     placement.warnings.push_back(
         fmt::format("--parallel: the traffic of a model of {:g}B parameters is assumed; --model or "
                     "--traffic tells it",
-                    default_parameters / 1e9));
+                    cost::default_parameters / 1e9));
   }
   auto lines = explain_groups(placement, score_groups(placement, prepared));
   std::ranges::move(lines, std::back_inserter(placement.warnings));
 }
 
-// In the order that serves the plan best. `sorted`: in topology order.
+// Uses the order with the best traffic for the plan. `sorted`: in topology order.
 Result<Placement> place_for(const Plan& plan, Indexes sorted, const std::vector<Host>& hosts,
-                            topology::Map map, const Entries& entries, const Domains& domains) {
+                            topology::Map map, const Entries& entries,
+                            const cost::Domains& domains) {
   const std::vector<int> processes = processes_of(hosts);
   const auto prepared = prepare(plan, map, processes);
   if (!prepared) return std::unexpected(prepared.error());
   const auto placed = static_cast<std::size_t>(
-      std::ranges::count_if(entries, [](std::size_t entry) { return entry != nowhere; }));
+      std::ranges::count_if(entries, [](std::size_t entry) { return entry != no_entry; }));
   auto mapping = map_nodes(*prepared, sorted, placed, domains, processes);
   if (mapping) sorted = std::move(mapping->nodes);
   auto placement = place_in(sorted, hosts, std::move(map), entries, domains);
@@ -376,7 +377,7 @@ Result<Placement> place(const std::vector<Host>& hosts, topology::Map map, const
     return place_needed(hosts, std::move(map), wishes);
   }
   const Entries entries = look_up(hosts, map);
-  const Domains domains = domains_of(entries, map);
+  const cost::Domains domains = domains_of(entries, map);
   Indexes indexes;
   switch (wishes.order) {
     case Order::topology:
@@ -440,7 +441,7 @@ Result<Placement> place_as_listed(const std::vector<Host>& hosts, topology::Map 
     order.insert(order.end(), hosts_of[n].begin(), hosts_of[n].end());
   }
   const Entries entries = look_up(hosts, map);
-  const Domains domains = domains_of(entries, map);
+  const cost::Domains domains = domains_of(entries, map);
   return place_in(order, hosts, std::move(map), entries, domains);
 }
 

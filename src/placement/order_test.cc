@@ -135,7 +135,7 @@ TEST(Order, ByNameAndAsGiven) {
   EXPECT_EQ(order_of(*place(hosts, map, {.order = Order::given})), (Names{"n9", "n10", "n2"}));
 }
 
-// A level that a branch lacks: steps between its hosts are inside of what is around them.
+// Steps between hosts of a branch without a level stay inside the domain around them.
 TEST(Order, AStepWithoutALevelCrossesNone) {
   const auto none = topology::Domain::none();
   const Map map = map_of({"core", "spine", "leaf"}, {{"n0", {"c", none, "s0"}},
@@ -147,21 +147,21 @@ TEST(Order, AStepWithoutALevelCrossesNone) {
   ASSERT_TRUE(placement);
   EXPECT_EQ(order_of(*placement), (Names{"n1", "n4", "n0", "n2", "n3"}));
   EXPECT_EQ(ring_of(*placement), "core 0 0 0;spine 4 2 2;leaf 5 3 3;");
-  // The same where the level is not known: each counts as alone, behind those that have it.
+  // The same for an unknown level: each host counts as alone, behind those with a known domain.
   Map unknown = map;
   for (auto& entry : unknown.hosts) {
     if (entry.location.path[1].is_none()) entry.location.path.set(1, std::nullopt);
   }
   EXPECT_EQ(ring_of(*place(hosts_named({"n0", "n1", "n2", "n3", "n4"}), unknown)),
             "core 0 0 0;spine 5 4 4;leaf 5 3 3;");
-  // Both in one place: hosts that have none before those of which it is not known.
+  // Both in one place: hosts without a domain come before those with an unknown domain.
   Map both = map;
   both.hosts[0].location.path.set(1, std::nullopt);
   EXPECT_EQ(order_of(*place(hosts_named({"n0", "n1", "n2", "n3", "n4"}), both)),
             (Names{"n1", "n4", "n2", "n3", "n0"}));
 }
 
-// A torus' rows and a ring are passed to and fro, not by name.
+// The rows of a torus and a ring are in serpentine order, not in the order of names.
 TEST(Order, SeatsGoBeforeNames) {
   std::vector<std::pair<std::string, Path>> places;
   const std::vector<std::tuple<std::string, std::string, std::size_t>> seats = {
@@ -182,7 +182,7 @@ TEST(Order, SeatsGoBeforeNames) {
             (Names{"n4", "n2", "n3", "n1", "n0"}));
 }
 
-// What `topo order --format` prints for other programs is an order too.
+// The output of `topo order --format` for other programs is also a valid order.
 TEST(Order, ReadsItsOwnForms) {
   const std::vector<std::string> forms = {
       "n1\nn0\nn2\n", "n1 slots=2\nn0 slots=2\nn2 slots=2\n", "n1\nn1\nn0\nn0\nn2\nn2\n",
@@ -221,8 +221,8 @@ TEST(Order, RefusesMoreRanksThanAnIntegerHolds) {
   EXPECT_FALSE(place({{"a", -1}}, Map{}));
 }
 
-// A job in a random network. Its hosts n0, n1 … are in `paths`; domains take their names from few,
-// so that many share one, levels may be unknown and hosts without a place.
+// A job in a random network. The hosts n0, n1 … are in `paths`. There are few domain names, so many
+// hosts share one; levels may be unknown and hosts without a place.
 struct RandomJob {
   std::size_t levels = 0;
   std::vector<Path> paths;
@@ -233,7 +233,7 @@ struct RandomJob {
 RandomJob random_job(std::mt19937& random, std::size_t nodes) {
   RandomJob job;
   job.levels = 1 + random() % 4;
-  const auto domains = 1 + random() % 4;  // in each domain
+  const auto domains = 1 + random() % 4;  // per domain
   const auto one_unknown_in = 2 + random() % 12;
   job.map = {"test", std::vector<std::string>(job.levels, "l"), {}, {}};
   for (std::size_t i = 0; i < nodes; ++i) {
@@ -252,7 +252,7 @@ RandomJob random_job(std::mt19937& random, std::size_t nodes) {
   return job;
 }
 
-// Counted without any of the code under test.
+// Counts without the tested code.
 bool share(const Path& a, const Path& b, std::size_t level) {
   const auto inner = static_cast<std::ptrdiff_t>(level) + 1;
   return a[level] && b[level] && std::equal(a.begin(), a.begin() + inner, b.begin());
@@ -269,8 +269,9 @@ std::size_t crossings(const RandomJob& job, const Placement& placement, std::siz
   return count;
 }
 
-// The fewest crossings of each level among all rings, found by trying them. A ring has no first
-// node and no direction, so that node 0 stays in front and its left neighbour is after its right.
+// The minimum number of crossings at each level among all rings, found by trying all. A ring has no
+// first node and no direction, so node 0 is always first and its left neighbour is after its right
+// one.
 std::vector<std::size_t> fewest_of_all_rings(const RandomJob& job) {
   constexpr std::size_t most = 8;
   const std::size_t count = job.paths.size();
@@ -312,7 +313,8 @@ TEST(Order, IsTheBestOfAllOrdersAtEveryLevelAtOnce) {
   }
 }
 
-// As many as a ring has to leave: each domain, and each node whose domain is not known.
+// The number of crossings of any ring is at least the number of domains, where each node with an
+// unknown domain counts as one.
 std::size_t bound(const RandomJob& job, std::size_t level) {
   std::set<Path> domains;
   std::size_t alone = 0;

@@ -7,8 +7,8 @@
 namespace toprun::placement {
 namespace {
 
-// A shuffled three-level tree: 10 clusters of 50 blocks of racks of 20 nodes, names as long as
-// Google's.
+// A shuffled three-level tree: 10 clusters of 50 blocks of racks of 20 nodes, with names of the
+// same length as Google's.
 struct Cluster {
   std::vector<Host> hosts;
   topology::Map map;
@@ -41,9 +41,10 @@ void order_by_topology(benchmark::State& state) {
 }
 BENCHMARK(order_by_topology)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
-// 4,096 nodes of 8 processes in racks of so many, four racks to a block, shuffled; racks of 0: of 5
-// to 36 nodes, as a scheduler leaves them. `saved` is how much of the plain order's cost the
-// mapping saves, `above_bound` how far it is above what no order can be below.
+// 4,096 nodes of 8 processes in racks of the given size, four racks per block, shuffled; size 0:
+// racks of 5 to 36 nodes, as a scheduler may allocate them. `saved` is the share of the plain
+// order's cost that the mapping saves; `above_bound` is its distance from the lower bound of all
+// orders.
 void order_for_parallel(benchmark::State& state, const std::string& text) {
   constexpr std::size_t nodes = 4096;
   std::mt19937 random(1);
@@ -62,7 +63,7 @@ void order_for_parallel(benchmark::State& state, const std::string& text) {
     }
   }
   std::ranges::shuffle(hosts, random);
-  const Plan plan{*parse_parallel(text), {}, {}, {}};
+  const Plan plan{*cost::parse_parallel(text), {}, {}, {}};
   for (auto _ : state) {
     const auto placement = place(hosts, map, {.plan = plan});
     const Mapping& mapping = *placement->mapping;

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "placement/cost.h"
+#include "cost/cost.h"
 
 namespace toprun::placement {
 namespace {
@@ -33,13 +33,13 @@ std::vector<const Node*> by_index(const Placement& placement) {
   return nodes;
 }
 
-Network network_of(const Placement& placement, const Links& links) {
+cost::Network network_of(const Placement& placement, const cost::Links& links) {
   std::vector<const topology::Path*> paths;
   for (const Node* node : by_index(placement)) paths.push_back(&node->location.path);
-  return {Domains(paths, placement.levels.size()), paths.size(), links};
+  return {cost::Domains(paths, placement.levels.size()), paths.size(), links};
 }
 
-// The nodes that take part, in the order of their ranks.
+// The nodes with ranks, in rank order.
 std::vector<std::size_t> order_of(const Placement& placement) {
   std::vector<std::size_t> order;
   for (const Node& node : placement.nodes) {
@@ -48,18 +48,18 @@ std::vector<std::size_t> order_of(const Placement& placement) {
   return order;
 }
 
-std::string name_of(const Load& load, const Network& network, const Node& node) {
+std::string name_of(const cost::Load& load, const cost::Network& network, const Node& node) {
   if (load.level == network.levels() || network.link(load.level).nvlink) return node.name;
   const auto& domain = node.location.path[load.level];
   return domain ? *domain : "of " + node.name;
 }
 
-std::vector<Priced> price(const Placement& placement, const Network& network, double bytes) {
+std::vector<Priced> price(const Placement& placement, const cost::Network& network, double bytes) {
   const auto nodes = by_index(placement);
   const auto order = order_of(placement);
   std::vector<Priced> priced;
-  for (const CollectiveName& name : collectives) {
-    const Cost cost = cost_of(name.collective, network, order, bytes);
+  for (const cost::CollectiveName& name : cost::collectives) {
+    const cost::Cost cost = cost::cost_of(name.collective, network, order, bytes);
     priced.push_back({cost.seconds, {}});
     if (const auto& load = cost.worst) {
       priced.back().worst =
@@ -80,7 +80,7 @@ Result<Placement> place_candidate(std::size_t i, const std::vector<Host>& hosts,
 
 Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Terms terms) {
   Score score{map.source, map.levels, hosts.size(), std::move(terms), {}, {}, {}, {}, {}};
-  std::optional<Network> network;
+  std::optional<cost::Network> network;
   const std::size_t count = candidates.size() + (score.terms.listed ? 1 : 0);
   for (std::size_t i = 0; i < count; ++i) {
     auto placed = place_candidate(i, hosts, map, score.terms);
@@ -90,9 +90,9 @@ Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Te
                             column(*placed, &Crossings::ordered),
                             price(*placed, *network, score.terms.message_bytes)});
     if (i > 0) continue;
-    for (const CollectiveName& name : collectives) {
-      score.least.push_back(
-          least_seconds(name.collective, *network, order_of(*placed), score.terms.message_bytes));
+    for (const cost::CollectiveName& name : cost::collectives) {
+      score.least.push_back(cost::least_seconds(name.collective, *network, order_of(*placed),
+                                                score.terms.message_bytes));
     }
     score.minimum = column(*placed, &Crossings::minimum);
     score.unplaced = std::move(placed->unplaced);
@@ -101,8 +101,8 @@ Result<Score> score(const std::vector<Host>& hosts, const topology::Map& map, Te
   return score;
 }
 
-bool all_links_assumed(const Links& links) {
-  return links.host.assumed && std::ranges::all_of(links.levels, &Links::Level::assumed);
+bool all_links_assumed(const cost::Links& links) {
+  return links.host.assumed && std::ranges::all_of(links.levels, &cost::Links::Level::assumed);
 }
 
 }  // namespace toprun::placement

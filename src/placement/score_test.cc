@@ -7,7 +7,7 @@
 namespace toprun::placement {
 namespace {
 
-// Racks were filled by number, as n1 n2, n3 n10, n20 n21: strings are in another order.
+// The racks contain n1 n2, n3 n10, n20 n21, by number; the order as strings differs.
 const std::vector<Host> hosts = {{"n1", 1}, {"n3", 1},  {"n20", 1},
                                  {"n2", 1}, {"n10", 1}, {"n21", 1}};
 
@@ -20,8 +20,8 @@ topology::Map sample_map() {
   return map;
 }
 
-Terms terms(const topology::Map& map, const LinksByLevel& told = {}) {
-  return {*links_of(map, told, 1), 6 << 20, {}};
+Terms terms(const topology::Map& map, const cost::LinksByLevel& told = {}) {
+  return {*cost::links_of(map, told, 1), 6 << 20, {}};
 }
 
 // Racks of 100 Mbit/s: an edge of the ring carries 10 MiB, 0.839 s.
@@ -110,9 +110,9 @@ TEST(Score, Json) {
 
 TEST(Score, KnowsWhetherAnybodyToldALinksFigure) {
   const topology::Map map = sample_map();
-  EXPECT_TRUE(all_links_assumed(*links_of(map, {}, 1)));
-  EXPECT_FALSE(all_links_assumed(*links_of(map, {{"cluster", {1.0, {}}}}, 1)));
-  EXPECT_FALSE(all_links_assumed(*links_of(map, {{"host", {1.0, {}}}}, 1)));
+  EXPECT_TRUE(all_links_assumed(*cost::links_of(map, {}, 1)));
+  EXPECT_FALSE(all_links_assumed(*cost::links_of(map, {{"cluster", {1.0, {}}}}, 1)));
+  EXPECT_FALSE(all_links_assumed(*cost::links_of(map, {{"host", {1.0, {}}}}, 1)));
 }
 
 TEST(Score, WithoutEvidenceThereIsNothingToCompare) {

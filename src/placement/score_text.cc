@@ -7,12 +7,12 @@
 #include "base/counted.h"
 #include "base/json_writer.h"
 #include "base/text.h"
-#include "placement/cost.h"
+#include "cost/cost.h"
 
 namespace toprun::placement {
 namespace {
 
-// Three significant digits, in the largest unit that is not above `reference`.
+// Three significant digits, in the largest unit in which `reference` is at least one.
 std::string with_unit(double value, double reference, double step,
                       std::span<const std::string_view> units) {
   std::size_t unit = 0;
@@ -29,7 +29,7 @@ std::string bytes_text(double bytes) {
   return with_unit(bytes, bytes, 1024, units);
 }
 
-// In the unit of `least`, so that times below each other can be compared.
+// In the unit of `least`, so that times in different rows are comparable.
 std::string seconds_text(double seconds, double least) {
   constexpr std::array<std::string_view, 3> units = {"µs", "ms", "s"};
   return with_unit(seconds * 1e6, least * 1e6, 1000, units);
@@ -39,7 +39,7 @@ double ratio(double seconds, double least) {
   return least > 0 ? seconds / least : 1;
 }
 
-constexpr std::size_t name_width = 8;  // of "torchrun", the longest
+constexpr std::size_t name_width = 8;  // width of "torchrun", the longest
 
 std::string crossings_text(const Score& score) {
   const std::size_t most_digits = fmt::formatted_size("{}", score.nodes);
@@ -66,9 +66,9 @@ std::string link_text(const Priced::Link& link) {
                      counted(link.flows, "flow"), bytes_text(link.bytes));
 }
 
-constexpr std::size_t message_width = 16;  // of "512 MiB per node"
+constexpr std::size_t message_width = 16;  // width of "512 MiB per node"
 
-// The link's name stands last, because it may be long.
+// The link's name is the last column, because it may be long.
 void add_cost_row(std::string& out, std::string_view name, const Priced& priced, double least) {
   out += fmt::format("  {:<{}}  {:>8}  {:>6.2f}", name, message_width - 2,
                      seconds_text(priced.seconds, least), ratio(priced.seconds, least));
@@ -79,9 +79,9 @@ std::string costs_text(const Score& score) {
   std::string out =
       fmt::format("{:<{}}  {:>8}  {:>6}  {}\n", bytes_text(score.terms.message_bytes) + " per node",
                   message_width, "time", "ratio", "busiest link, each way");
-  for (std::size_t i = 0; i < collectives.size(); ++i) {
-    out += fmt::format("{}\n", collectives[i].text);
-    if (collectives[i].collective == Collective::all_to_all) {
+  for (std::size_t i = 0; i < cost::collectives.size(); ++i) {
+    out += fmt::format("{}\n", cost::collectives[i].text);
+    if (cost::collectives[i].collective == cost::Collective::all_to_all) {
       add_cost_row(out, "any order", score.orders.front().priced[i], score.least[i]);
       continue;
     }
@@ -106,17 +106,17 @@ void write_by_level(JsonWriter& json, const std::vector<std::string>& levels,
   json.raw("}");
 }
 
-void write_link(JsonWriter& json, const Links::Level& link) {
+void write_link(JsonWriter& json, const cost::Links::Level& link) {
   json.raw("{\"level\": ").text(link.name);
   json.raw(", \"gbps\": ").raw(link.gbps > 0 ? number(link.gbps) : "null");
   json.raw(", \"latency_us\": ").raw(number(link.latency_us));
   json.raw(", \"assumed\": ").raw(link.assumed ? "true}" : "false}");
 }
 
-void write_links(JsonWriter& json, const Links& links) {
+void write_links(JsonWriter& json, const cost::Links& links) {
   auto all = links.levels;
   all.push_back(links.host);
-  json.list(all, [&](const Links::Level& link) { write_link(json, link); });
+  json.list(all, [&](const cost::Links::Level& link) { write_link(json, link); });
 }
 
 void write_worst(JsonWriter& json, const std::optional<Priced::Link>& worst) {
@@ -133,8 +133,8 @@ void write_worst(JsonWriter& json, const std::optional<Priced::Link>& worst) {
 void write_costs(JsonWriter& json, const std::vector<Priced>& priced,
                  const std::vector<double>& least) {
   json.raw("{");
-  for (std::size_t i = 0; i < collectives.size(); ++i) {
-    json.raw(i == 0 ? "" : ", ").text(collectives[i].key);
+  for (std::size_t i = 0; i < cost::collectives.size(); ++i) {
+    json.raw(i == 0 ? "" : ", ").text(cost::collectives[i].key);
     json.raw(": {\"seconds\": ").raw(number(priced[i].seconds));
     json.raw(", \"ratio\": ").raw(number(ratio(priced[i].seconds, least[i])));
     json.raw(", \"worst\": ");
@@ -146,13 +146,13 @@ void write_costs(JsonWriter& json, const std::vector<Priced>& priced,
 
 void write_least(JsonWriter& json, const std::vector<double>& least) {
   json.raw("{");
-  for (std::size_t i = 0; i < collectives.size(); ++i) {
-    json.raw(i == 0 ? "" : ", ").text(collectives[i].key).raw(": ").raw(number(least[i]));
+  for (std::size_t i = 0; i < cost::collectives.size(); ++i) {
+    json.raw(i == 0 ? "" : ", ").text(cost::collectives[i].key).raw(": ").raw(number(least[i]));
   }
   json.raw("}");
 }
 
-// The form that topo order has, of the order given and the topology's.
+// The same form as in topo order, for the given order and the topology order.
 void write_ring(JsonWriter& json, const Score& score) {
   const auto& given = *std::ranges::find(score.orders, "given", &Scored::name);
   const auto& ordered = *std::ranges::find(score.orders, "topology", &Scored::name);

@@ -10,7 +10,7 @@ using Indexes = std::vector<std::size_t>;
 
 class Builder {
  public:
-  Builder(const Domains& domains, std::size_t size) : domains_(domains), size_(size) {}
+  Builder(const cost::Domains& domains, std::size_t size) : domains_(domains), size_(size) {}
 
   Indexes run(Nodes sorted) {
     const Indexes rest = take_segments(sorted, 0);
@@ -19,7 +19,8 @@ class Builder {
   }
 
  private:
-  // Nodes that share all levels around this one: appends their whole segments, returns the rest.
+  // For nodes that share all levels around this one: appends their whole segments, returns the
+  // rest.
   Indexes take_segments(Nodes nodes, std::size_t level) {
     Indexes rest = take_inner_segments(nodes, level);
     const auto whole = static_cast<std::ptrdiff_t>(rest.size() / size_ * size_);
@@ -28,7 +29,7 @@ class Builder {
     return rest;
   }
 
-  // Only those inside the domains of this level.
+  // The same, but only for segments inside the domains of this level.
   Indexes take_inner_segments(Nodes nodes, std::size_t level) {
     if (level == domains_.levels()) return {nodes.begin(), nodes.end()};
     Indexes rest;
@@ -37,7 +38,7 @@ class Builder {
       const auto end = std::ranges::find_if(
           nodes, [&](std::size_t node) { return domains_.place(node, level) != place; });
       const Nodes domain = nodes.first(static_cast<std::size_t>(end - nodes.begin()));
-      // Nodes whose domain is not known share a place, but no domain that could hold a segment.
+      // Nodes with an unknown domain share a place, but not a domain that could contain a segment.
       const bool known =
           domains_.domain(domain.front(), level) == domains_.domain(domain.back(), level);
       const Indexes left =
@@ -48,20 +49,20 @@ class Builder {
     return rest;
   }
 
-  const Domains& domains_;
+  const cost::Domains& domains_;
   std::size_t size_;
   Indexes order_;
 };
 
 }  // namespace
 
-std::vector<std::size_t> in_segments(std::span<const std::size_t> sorted, const Domains& domains,
-                                     std::size_t size) {
+std::vector<std::size_t> in_segments(std::span<const std::size_t> sorted,
+                                     const cost::Domains& domains, std::size_t size) {
   return Builder(domains, size).run(sorted);
 }
 
-std::vector<std::size_t> mixed_segments(std::span<const std::size_t> order, const Domains& domains,
-                                        std::size_t size) {
+std::vector<std::size_t> mixed_segments(std::span<const std::size_t> order,
+                                        const cost::Domains& domains, std::size_t size) {
   Indexes mixed;
   if (domains.levels() == 0) return mixed;
   const std::size_t innermost = domains.levels() - 1;

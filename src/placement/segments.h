@@ -4,21 +4,22 @@
 #include <span>
 #include <vector>
 
-#include "placement/domains.h"
+#include "cost/domains.h"
 
 namespace toprun::placement {
 
-// The nodes in segments of `size`, counted from the first node on; the last may be shorter.
-// `sorted` has every domain's nodes in a row. Each innermost domain gives all the whole segments
-// that it can; what is left over makes segments with the rests of its neighbours in the next domain
-// around them, and so on outwards. So at every level each domain of n nodes has ⌊n / size⌋ segments
-// inside it, the most there can be. The price: fewer than `size` nodes of a domain stand apart from
-// the others.
-std::vector<std::size_t> in_segments(std::span<const std::size_t> sorted, const Domains& domains,
-                                     std::size_t size);
+// The nodes in segments of `size`, counted from the first node; the last segment may be shorter.
+// `sorted` has every domain's nodes in a row. Each innermost domain forms as many whole segments as
+// possible. Its remaining nodes form segments with the remaining nodes of its neighbours in the
+// next outer domain, and so on outwards. So at every level, each domain of n nodes contains ⌊n /
+// size⌋ segments, the maximum. In return, fewer than `size` nodes of a domain are separate from its
+// other nodes.
+std::vector<std::size_t> in_segments(std::span<const std::size_t> sorted,
+                                     const cost::Domains& domains, std::size_t size);
 
-// Positions in this order whose segment is not inside one innermost domain; none without levels.
-std::vector<std::size_t> mixed_segments(std::span<const std::size_t> order, const Domains& domains,
-                                        std::size_t size);
+// The positions in this order whose segment is not inside one innermost domain; empty without
+// levels.
+std::vector<std::size_t> mixed_segments(std::span<const std::size_t> order,
+                                        const cost::Domains& domains, std::size_t size);
 
 }  // namespace toprun::placement

@@ -59,7 +59,7 @@ TEST(Segments, NodesOfUnknownRacksFillNoRacksSegment) {
             "2 of 5 nodes are in segments of 2 that no single rack holds: u[1-2]");
 }
 
-// A domain of n nodes cannot hold more than ⌊n / size⌋ segments, and does hold so many.
+// A domain of n nodes can contain at most ⌊n / size⌋ segments, and it contains that many.
 TEST(Segments, EveryDomainHoldsAsManyAsThereCanBe) {
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {

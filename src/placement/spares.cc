@@ -10,8 +10,8 @@ namespace {
 
 using Nodes = std::span<const std::size_t>;
 
-// What keeping some nodes costs, compared from the front: nodes that stand in no whole segment,
-// then how many domains of each level are used, outermost first.
+// The cost of a choice of nodes, compared from the front: the number of nodes outside whole
+// segments, then the number of used domains of each level, outermost first.
 using Cost = std::array<std::uint32_t, topology::max_levels + 1>;
 
 Cost sum(Cost a, const Cost& b) {
@@ -19,18 +19,19 @@ Cost sum(Cost a, const Cost& b) {
   return a;
 }
 
-// The cheapest ways to leave out 0, 1, … nodes of a domain.
+// The choices with the least cost that leave out 0, 1, … nodes of a domain.
 struct Ways {
   std::size_t size = 0;    // nodes of the domain
-  std::vector<Cost> cost;  // by the count of nodes left out, as far as that may go
+  std::vector<Cost> cost;  // by number of nodes left out, up to the maximum
   std::vector<Ways> inside;
-  // shares[i][n]: of n nodes left out of the domains up to inside[i], how many are of that one.
+  // shares[i][n]: if n nodes are left out of the domains up to inside[i], the number from
+  // inside[i].
   std::vector<std::vector<std::uint32_t>> shares;
 };
 
 class Chooser {
  public:
-  Chooser(const Domains& domains, std::size_t segment, std::size_t spares)
+  Chooser(const cost::Domains& domains, std::size_t segment, std::size_t spares)
       : domains_(domains), segment_(std::max<std::size_t>(segment, 1)), spares_(spares) {}
 
   Ways ways(Nodes nodes, std::size_t level) const {
@@ -54,7 +55,7 @@ class Chooser {
     return all;
   }
 
-  // Appends the nodes that are kept if `out` are left out in the cheapest way.
+  // Appends the remaining nodes if `out` nodes are left out at the least cost.
   static void take(const Ways& all, std::size_t out, Nodes nodes, std::vector<std::size_t>& kept) {
     if (all.inside.empty()) {
       kept.insert(kept.end(), nodes.begin(), nodes.end() - static_cast<std::ptrdiff_t>(out));
@@ -79,7 +80,7 @@ class Chooser {
   }
 
  private:
-  // Puts one more domain behind those inside.
+  // Adds one more domain behind the earlier inner domains.
   void add(Ways& all, Ways one) const {
     const std::size_t most = std::min(spares_, all.cost.size() + one.cost.size() - 2);
     std::vector<Cost> cost(most + 1);
@@ -89,7 +90,8 @@ class Chooser {
       for (std::size_t own = 0; own < one.cost.size() && before + own <= most; ++own) {
         const Cost both = sum(all.cost[before], one.cost[own]);
         const std::size_t out = before + own;
-        // The last domains give first: with equal costs the larger share of the later one wins.
+        // Prefers to leave out nodes of later domains: with equal costs, the larger share of the
+        // later one wins.
         if (reached[out] && (cost[out] < both || (cost[out] == both && share[out] >= own)))
           continue;
         cost[out] = both;
@@ -102,13 +104,14 @@ class Chooser {
     all.inside.push_back(std::move(one));
   }
 
-  const Domains& domains_;
+  const cost::Domains& domains_;
   std::size_t segment_;
   std::size_t spares_;
 };
 
-// The nodes without the smallest outermost domains, until choosing among the rest is affordable.
-std::vector<std::size_t> roughly_reduced(Nodes sorted, const Domains& domains, std::size_t keep) {
+// Leaves out the smallest outermost domains until the exact choice among the rest is affordable.
+std::vector<std::size_t> roughly_reduced(Nodes sorted, const cost::Domains& domains,
+                                         std::size_t keep) {
   std::vector<Nodes> outermost;
   const Chooser chooser(domains, 1, 0);
   for (Nodes rest = sorted; !rest.empty() && domains.levels() > 0;) {
@@ -133,8 +136,9 @@ std::vector<std::size_t> roughly_reduced(Nodes sorted, const Domains& domains, s
 
 }  // namespace
 
-std::vector<std::size_t> without_spares(std::span<const std::size_t> sorted, const Domains& domains,
-                                        std::size_t keep, std::size_t segment) {
+std::vector<std::size_t> without_spares(std::span<const std::size_t> sorted,
+                                        const cost::Domains& domains, std::size_t keep,
+                                        std::size_t segment) {
   const std::vector<std::size_t> nodes = roughly_reduced(sorted, domains, keep);
   if (keep >= nodes.size()) return nodes;
   const std::size_t spares = nodes.size() - keep;

@@ -4,21 +4,22 @@
 #include <span>
 #include <vector>
 
-#include "placement/domains.h"
+#include "cost/domains.h"
 
 namespace toprun::placement {
 
-// Nodes times spares above which whole outermost domains, the smallest first, are left out before
-// the rest is chosen exactly.
+// The limit for the exact choice, as nodes times spares. Above it, whole outermost domains are left
+// out first, the smallest first.
 inline constexpr std::size_t max_spare_work = 20'000'000;
 
-// Which `keep` of the nodes to take where more are given than needed. `sorted` has every domain's
-// nodes in a row; the answer is in the same order. First come whole segments of `segment` nodes
-// inside innermost domains (as many as can be), then few domains: the fewest outermost ones, among
-// such choices the fewest of the next level, and so on. A node of an unknown domain is alone in it,
-// so such nodes are left out first. Exact up to max_spare_work; of equal choices the one that keeps
-// the earlier nodes.
-std::vector<std::size_t> without_spares(std::span<const std::size_t> sorted, const Domains& domains,
-                                        std::size_t keep, std::size_t segment);
+// Selects `keep` nodes if there are more than needed. `sorted` has every domain's nodes in a row;
+// the result has the same order. The first criterion is the number of whole segments of `segment`
+// nodes inside innermost domains (maximal), the second the number of outermost domains (minimal),
+// then that of the next level, and so on. A node in an unknown domain is alone in it, so such nodes
+// are left out first. Exact up to max_spare_work; among equal choices, the one with the earlier
+// nodes wins.
+std::vector<std::size_t> without_spares(std::span<const std::size_t> sorted,
+                                        const cost::Domains& domains, std::size_t keep,
+                                        std::size_t segment);
 
 }  // namespace toprun::placement

@@ -5,11 +5,11 @@
 namespace toprun::placement {
 namespace {
 
-using Seat = std::optional<std::size_t>;  // who sits there
+using Seat = std::optional<std::size_t>;  // index of the node in this seat
 
-// Levels that the node shares with those beside the seat; the seats form a ring.
+// The number of levels that the node shares with the nodes beside the seat; the seats form a ring.
 std::size_t shared_levels(std::size_t node, std::size_t seat, std::span<const Seat> seated,
-                          const Domains& domains) {
+                          const cost::Domains& domains) {
   std::size_t shared = 0;
   const std::size_t count = seated.size();
   for (const std::size_t beside : {(seat + count - 1) % count, (seat + 1) % count}) {
@@ -23,9 +23,9 @@ std::size_t shared_levels(std::size_t node, std::size_t seat, std::span<const Se
 
 }  // namespace
 
-std::vector<std::size_t> seated_as_before(std::span<const std::size_t> sorted,
-                                          std::span<const std::optional<std::size_t>> seats,
-                                          const Domains& domains) {
+std::vector<std::size_t> keep_seats(std::span<const std::size_t> sorted,
+                                    std::span<const std::optional<std::size_t>> seats,
+                                    const cost::Domains& domains) {
   std::vector<Seat> seated(sorted.size());
   std::vector<std::size_t> standing;
   for (std::size_t i = 0; i < sorted.size(); ++i) {

@@ -6,7 +6,7 @@
 namespace toprun::placement {
 namespace {
 
-// Sets that grow together; each is named by one of its members.
+// Disjoint sets that can only grow; one of its members identifies a set.
 class Sets {
  public:
   explicit Sets(std::size_t count) : parent_(count) {
@@ -30,9 +30,9 @@ std::vector<std::size_t> nodes_of_ranks(const Placement& placement) {
   return nodes;
 }
 
-Teams teams_of_kind(const Placement& placement, const Layout& layout, Kind kind) {
+Teams teams_of_kind(const Placement& placement, const cost::Layout& layout, cost::Kind kind) {
   const std::vector<std::size_t> node_of = nodes_of_ranks(placement);
-  const Groups groups = groups_of(layout, kind);
+  const cost::Groups groups = cost::groups_of(layout, kind);
   Sets sets(placement.nodes.size());
   for (std::size_t g = 0; g < groups.bases.size(); ++g) {
     const std::size_t first = node_of[static_cast<std::size_t>(groups.rank(g, 0))];
@@ -53,12 +53,12 @@ Teams teams_of_kind(const Placement& placement, const Layout& layout, Kind kind)
 }  // namespace
 
 std::optional<Teams> teams_of(const Placement& placement, const Prepared& prepared,
-                              std::optional<Kind> kind) {
-  std::vector<Kind> kinds = kind ? std::vector{*kind} : prepared.kinds;
+                              std::optional<cost::Kind> kind) {
+  std::vector<cost::Kind> kinds = kind ? std::vector{*kind} : prepared.kinds;
   std::ranges::stable_sort(kinds, std::greater(),
-                           [&](Kind each) { return prepared.traffic.of(each); });
+                           [&](cost::Kind each) { return prepared.traffic.of(each); });
   std::optional<Teams> one_team;
-  for (const Kind each : kinds) {
+  for (const cost::Kind each : kinds) {
     Teams teams = teams_of_kind(placement, prepared.layout, each);
     if (teams.count == placement.nodes.size()) continue;
     if (teams.count > 1) return teams;

@@ -16,7 +16,7 @@ std::size_t aligned(std::size_t size) {
   return (size + note_alignment - 1) / note_alignment * note_alignment;
 }
 
-// The digest among the notes that lie there one after the other.
+// Finds the digest in a sequence of notes.
 std::string_view digest_in(std::string_view notes) {
   while (notes.size() >= sizeof(ElfW(Nhdr))) {
     ElfW(Nhdr) note;
@@ -33,7 +33,7 @@ std::string_view digest_in(std::string_view notes) {
   return {};
 }
 
-// Of the first object, which is the program.
+// The first object is the program.
 int look(dl_phdr_info* object, std::size_t, void* found) {
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = object->dlpi_phdr[i];

@@ -15,12 +15,12 @@
 namespace toprun::process {
 namespace {
 
-// Whoever reaps all children meets commands too, perhaps before start() knows their numbers.
+// A caller that reaps all children also reaps commands, perhaps before start() knows their pids.
 struct Commands {
   std::mutex mutex;
   int starting = 0;
-  std::map<pid_t, std::optional<int>> running;  // with its status: reaped by another thread
-  std::map<pid_t, int> unknown;                 // reaped while some were starting
+  std::map<pid_t, std::optional<int>> running;  // its status if another thread reaped it
+  std::map<pid_t, int> unknown;                 // reaped while commands were starting
 };
 Commands& commands() {
   static Commands all;
@@ -47,7 +47,7 @@ void end_to_start(std::optional<pid_t> pid) {
 std::vector<char*> exec_pointers(const std::vector<std::string>& words) {
   std::vector<char*> out;
   out.reserve(words.size() + 1);
-  // What exec does not change it takes as if it could.
+  // exec takes non-const pointers, but does not modify the strings.
   for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
   out.push_back(nullptr);
   return out;

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A file without a name that holds the text: unlike a pipe it never makes the writer wait.
+// An anonymous file with the text. Unlike a pipe, it never blocks the writer.
 Result<Fd> file_of(std::string_view text) {
   Fd file(::memfd_create("stdin", MFD_CLOEXEC));
   if (!file) return fail_errno("cannot make a file in memory");
@@ -33,12 +33,12 @@ Result<Fd> file_of(std::string_view text) {
   return file;
 }
 
-// One stream of the child, read until its end.
+// One output stream of the child, read until its end.
 struct Stream {
   Fd fd;
   std::string text;
 
-  // False at the end of the stream.
+  // Returns false at the end of the stream.
   bool read_some() {
     char buffer[65536];
     const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
@@ -52,11 +52,11 @@ struct Stream {
   }
 };
 
-// Reads both streams to their ends; why that failed, if it did.
+// Reads both streams to their ends; returns the reason if that failed.
 std::string collect(Stream& out, Stream& err, SteadyTime deadline,
                     std::chrono::milliseconds timeout) {
   while (out.fd || err.fd) {
-    // A closed stream's descriptor is -1, which poll ignores.
+    // The descriptor of a closed stream is -1, which poll ignores.
     std::array<pollfd, 2> polled{pollfd{out.fd ? out.fd.get() : -1, POLLIN, 0},
                                  pollfd{err.fd ? err.fd.get() : -1, POLLIN, 0}};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
@@ -79,11 +79,11 @@ std::string quoted(const std::vector<std::string>& argv) {
   return fmt::format("`{}`", fmt::join(argv, " "));
 }
 
-// Whether the child, which stays unreaped, ends before the deadline.
+// Whether the child ends before the deadline; does not reap the child.
 bool ends_by(pid_t pid, SteadyTime deadline) {
-  // By number: <sys/pidfd.h> of glibc 2.36 cannot be used from C++.
+  // Called by its number, because <sys/pidfd.h> of glibc 2.36 cannot be used from C++.
   const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!handle) return true;  // kernels before 5.3: the wait that follows has no limit
+  if (!handle) return true;  // kernels before 5.3: then the following wait has no limit
   for (;;) {
     pollfd polled{handle.get(), POLLIN, 0};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
@@ -127,7 +127,7 @@ Result<Finished> run(const std::vector<std::string>& argv, const Environment& en
   if (trouble.empty() && !ends_by(*pid, deadline)) {
     trouble = fmt::format("still running after {}", duration_text(timeout));
   }
-  // Also after a good end: what the command left in its group has no business here any more.
+  // This also follows a successful end: processes that the command left in its group must not stay.
   signal_command(*pid, SIGKILL);
   const int code = exit_code(await_end(*pid));
   if (!trouble.empty()) return fail(quoted(argv) + " failed", trouble);

@@ -20,7 +20,7 @@
 namespace toprun::process {
 namespace {
 
-// What the child writes: less than PIPE_BUF does not fit a path, but a pipe holds 64 KiB.
+// The child's answer. With a path it exceeds PIPE_BUF, but a pipe holds 64 KiB.
 struct Wire {
   int error = 0;
   std::uint64_t numbers[4] = {};
@@ -68,7 +68,7 @@ DiskAnswer answer_of(const Wire& wire) {
   return {std::move(space), {}};
 }
 
-// The child is not waited for: in a file system that hangs not even SIGKILL ends it at once.
+// Does not wait for the child, because on a file system that hangs even SIGKILL may not end it.
 DiskAnswer collect(const Child& child, SteadyTime deadline, std::chrono::milliseconds timeout) {
   if (child.pid < 0) return {std::nullopt, "cannot start a process"};
   Wire wire;

@@ -27,9 +27,9 @@ struct Patience {
   std::chrono::milliseconds silence{10'000};    // time without any bytes: the other end is lost
 };
 
-// A link over TCP: libsodium secretstream frames of JSON (docs/design.md, Agent channel). A frame
-// is a little-endian u32 with the length of the ciphertext, then the ciphertext. An empty message
-// is a heartbeat, and TAG_FINAL marks the end.
+// A link over TCP: libsodium secretstream frames of JSON. A frame is a little-endian u32 with the
+// length of the ciphertext, then the ciphertext. An empty message is a heartbeat, and TAG_FINAL
+// marks the end.
 //
 // In these coroutines only named objects may appear in a co_await expression: g++ 12 destroys its
 // temporaries twice.

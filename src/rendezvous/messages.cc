@@ -51,11 +51,11 @@ void to_json(nlohmann::json& json, const Evidence& evidence) {
           {"torch", evidence.torch},
           {"clock_ms", wall_clock_ms() - evidence.clock_behind.count()}};
   put(json, "idle_accelerate_config", evidence.idle_accelerate_config);
-  put(json, "shm_free_bytes", evidence.shm_free_bytes);
-  put(json, "open_files", evidence.open_files);
-  put(json, "processes", evidence.processes);
-  put(json, "locked_bytes", evidence.locked_bytes);
-  put(json, "free_ports", evidence.free_ports);
+  put(json, "shm_free_bytes", evidence.resources.shm_free_bytes);
+  put(json, "open_files", evidence.resources.open_files);
+  put(json, "processes", evidence.resources.processes);
+  put(json, "locked_bytes", evidence.resources.locked_bytes);
+  put(json, "free_ports", evidence.resources.free_ports);
   put(json, "network", evidence.network);
   put(json, "nccl", evidence.nccl);
 }
@@ -70,11 +70,11 @@ void from_json(const nlohmann::json& json, Evidence& evidence) {
   evidence.clock_behind = std::chrono::milliseconds(
       static_cast<std::int64_t>(static_cast<std::uint64_t>(wall_clock_ms()) - sent));
   take(json, "idle_accelerate_config", evidence.idle_accelerate_config);
-  take(json, "shm_free_bytes", evidence.shm_free_bytes);
-  take(json, "open_files", evidence.open_files);
-  take(json, "processes", evidence.processes);
-  take(json, "locked_bytes", evidence.locked_bytes);
-  take(json, "free_ports", evidence.free_ports);
+  take(json, "shm_free_bytes", evidence.resources.shm_free_bytes);
+  take(json, "open_files", evidence.resources.open_files);
+  take(json, "processes", evidence.resources.processes);
+  take(json, "locked_bytes", evidence.resources.locked_bytes);
+  take(json, "free_ports", evidence.resources.free_ports);
   take(json, "network", evidence.network);
   take(json, "nccl", evidence.nccl);
 }

@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "doctor/resources.h"
+
 namespace toprun::rendezvous {
 
 // The messages of the agent channel for joining. Every message is a JSON object with a "type"; its
@@ -23,14 +25,10 @@ struct Evidence {
   std::string torch;         // "2.13.0+cpu"
   // accelerate's settings file, which its launcher would have applied; nothing applied it here.
   std::optional<std::string> idle_accelerate_config;
-  std::chrono::milliseconds clock_behind{0};   // the receiver's clock minus the sender's
-  std::optional<std::int64_t> shm_free_bytes;  // free bytes in /dev/shm
-  std::optional<std::int64_t> open_files;      // soft limit of each process
-  std::optional<std::int64_t> processes;
-  std::optional<std::int64_t> locked_bytes;  // only on nodes with RDMA devices
-  std::optional<std::int64_t> free_ports;    // in the kernel's range for connections
-  std::optional<std::string> network;        // "8 RoCE ports of 400 Gb/s"
-  std::optional<std::string> nccl;           // "2.27.3", of the Python environment
+  std::chrono::milliseconds clock_behind{0};  // the receiver's clock minus the sender's
+  doctor::Resources resources;
+  std::optional<std::string> network;  // "8 RoCE ports of 400 Gb/s"
+  std::optional<std::string> nccl;     // "2.27.3", of the Python environment
 };
 
 // The node's location as its cloud's metadata service returned it (topology::CloudEvidence).

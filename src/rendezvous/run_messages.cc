@@ -30,10 +30,11 @@ std::optional<milliseconds> age_in(const json& object, const char* name) {
   return milliseconds(whole_number(object, name, 0, longest_grace.count()));
 }
 
-constexpr std::array<std::pair<Failing, std::string_view>, 3> failings = {{
+constexpr std::array<std::pair<Failing, std::string_view>, 4> failings = {{
     {Failing::taking_part, "taking_part"},
     {Failing::finding_store, "finding_store"},
     {Failing::preparing, "preparing"},
+    {Failing::running, "running"},
 }};
 
 Failing failing_in(const json& object) {

@@ -47,6 +47,7 @@ enum class Failing {
   taking_part,    // this node is unfit for the job in any attempt
   finding_store,  // the fault may be in the store's node or in the network
   preparing,      // the container, the log folders, the workers
+  running,        // the workers run, but must not go on
 };
 
 // member → root

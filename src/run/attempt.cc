@@ -243,7 +243,9 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
   } else if (const auto* was_last = std::get_if<Gone>(&message.what)) {
     gone(node, *was_last);
   } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
-    conductor.failed(part, with_host(failed->error, node.join.host));
+    Error error = with_host(failed->error, node.join.host);
+    if (failed->doing == Failing::running) return conductor.refused(part, std::move(error));
+    conductor.failed(part, std::move(error));
   } else if (std::holds_alternative<AskedToGrow>(message.what)) {
     asked_to_grow(node.is_own());
   }

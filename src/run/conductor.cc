@@ -95,6 +95,10 @@ void Conductor::lose(std::size_t node, bool silent, std::string_view reason) {
 
 void Conductor::failed(std::size_t node, Error error) {
   leave(node);
+  refused(node, std::move(error));
+}
+
+void Conductor::refused(std::size_t node, Error error) {
   if (!failure_) {
     failure_.emplace();
     failure_->exit_code = error.exit_code;

@@ -64,6 +64,8 @@ class Conductor {
   // The root's own agent, in this process, must end, even if its ranks have ended.
   void root_lost(std::size_t node, std::string reason);
   void failed(std::size_t node, Error error);
+  // The node's ranks run, but must not go on.
+  void refused(std::size_t node, Error error);
   // An engine sends the same signal to every agent, so only a second one at the same agent is new.
   void signalled(std::size_t node, int signal);
   // The node's agent was signalled to end, and the job can continue without it.

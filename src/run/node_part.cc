@@ -98,6 +98,11 @@ void NodePart::happened(const WorkerEnded& ended) {
   report(ended.exit);
 }
 
+void NodePart::happened(const NetworkRefused& refused) {
+  if (state_ != PartState::running || refused.attempt != attempt_) return;
+  fail(Failing::running, refused.error);
+}
+
 void NodePart::happened(const WorkersGone& gone) {
   state_ = PartState::waiting;
   kill_at_.reset();

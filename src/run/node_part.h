@@ -45,6 +45,11 @@ struct WorkersStarted {
 struct WorkerEnded {
   agent::WorkerExit exit;
 };
+// The running workers must not go on: their network is not the required one.
+struct NetworkRefused {
+  int attempt = 0;
+  Error error;
+};
 struct WorkersGone {
   rendezvous::Gone gone;
 };
@@ -65,7 +70,7 @@ struct KeeperLost {
 };
 
 using PartEvent = std::variant<Told, StoreFound, ContainerUp, WorkersStarted, WorkerEnded,
-                               WorkersGone, RootLost, GotSignal, KeeperLost>;
+                               NetworkRefused, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for its driver.
 
@@ -158,6 +163,7 @@ class NodePart {
   void happened(const ContainerUp& container);
   void happened(const WorkersStarted& started);
   void happened(const WorkerEnded& ended);
+  void happened(const NetworkRefused& refused);
   void happened(const WorkersGone& gone);
   void happened(const RootLost& lost);
   void happened(const GotSignal& got);

@@ -9,8 +9,8 @@
 namespace toprun::scheduler {
 namespace {
 
-// How many processes a launcher with PMI started that no engine of ours speaks for: each of them
-// would be a world of its own.
+// The number of processes that a launcher with PMI started and that no engine here recognises: each
+// would become a world of its own.
 constexpr const char* foreign_world = "PMI_SIZE";
 
 constexpr std::chrono::seconds pod_kill_wait{30};  // terminationGracePeriodSeconds
@@ -23,7 +23,7 @@ Result<void> check_contradictions(const Hints& hints) {
   return {};
 }
 
-// A Slurm step sets PMI_SIZE too, with --mpi=pmi2: there Slurm's own variables tell more.
+// A Slurm step sets PMI_SIZE too, with --mpi=pmi2: there Slurm's own variables contain more.
 Result<void> check_foreign_worlds(const Environment& environment) {
   if (environment.has("SLURM_STEP_ID")) return {};
   const auto size = environment.non_empty(foreign_world);

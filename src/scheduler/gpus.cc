@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The entries of a visible-devices list that count.
+// The valid entries of a visible-devices list.
 struct Named {
   std::vector<std::string> entries;
   bool by_index = false;
@@ -36,7 +36,7 @@ Named parse_devices(std::string_view list) {
   return named;
 }
 
-// Of those named, the ones that exist: CUDA ends the list at the first index that does not.
+// The named devices up to the first index that does not exist, where CUDA ends the list.
 int existing(const Named& named, int physical) {
   const auto beyond = std::ranges::find_if(named.entries, [&](const std::string& entry) {
     return named.by_index && *parse_int(entry) >= physical;
@@ -75,7 +75,7 @@ int mig_instances(const fs::path& root) {
   return instances;
 }
 
-// /proc lists what the driver has, also what a container was not given; /dev holds what it was.
+// /proc lists all devices of the driver, /dev only those that the container was given.
 GpuCount nvidia_gpus(const fs::path& root) {
   const int listed = count_entries(root / "proc/driver/nvidia/gpus", [](auto&) { return true; });
   const int devices = count_entries(root / "dev", is_nvidia_device);
@@ -111,7 +111,7 @@ GpuCount cut_down(GpuCount physical, const Environment& environment, const char*
   return {existing(parse_devices(*list), physical.count), variable};
 }
 
-// The devices that the container runtime was asked for, because it may have passed more than these.
+// The devices requested from the container runtime, which may have passed more than these.
 // "void" only means that CDI provides the devices.
 GpuCount cut_down_by_runtime(GpuCount physical, const Environment& environment) {
   constexpr const char* variable = "NVIDIA_VISIBLE_DEVICES";
@@ -182,7 +182,7 @@ std::vector<Device> amd_devices(const fs::path& root) {
   return devices;
 }
 
-// Those that the variable names, in its order.
+// The devices that the variable names, in its order.
 Result<std::vector<Device>> chosen(std::vector<Device> devices, const Environment& environment,
                                    const char* variable) {
   const auto list = environment.get(variable);
@@ -219,7 +219,8 @@ GpuCount visible_gpus(const Environment& environment, const fs::path& root) {
     return cut_down_by_runtime(std::move(nvidia), environment);
   }
   if (GpuCount amd = amd_gpus(root); amd.count > 0) {
-    // ROCR_VISIBLE_DEVICES chooses among all, the other among those; HIP reads CUDA's name as well.
+    // ROCR_VISIBLE_DEVICES selects among all GPUs, HIP_VISIBLE_DEVICES among the remaining ones.
+    // HIP reads CUDA's variable as well.
     amd = cut_down(std::move(amd), environment, "ROCR_VISIBLE_DEVICES");
     return cut_down(
         std::move(amd), environment,

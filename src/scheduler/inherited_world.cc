@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t most_processes = 10'000'000;
 constexpr std::int64_t most_port = 65'528;  // some of the next ones are tried too
 
-// Set and not empty.
+// Whether the variable is set and not empty.
 struct Variables {
   std::optional<std::string> rank;
   std::optional<std::string> size;
@@ -35,7 +35,7 @@ Error contradiction(const Variables& set) {
           "correct them, or unset both", exit_usage};
 }
 
-// N processes that each train alone, and answer for the whole.
+// The error for N processes that would each train alone with a result that looks complete.
 Error many_worlds(const Environment& environment, const Variables& set) {
   const bool launched = environment.has("TORCHELASTIC_RUN_ID");
   return {fmt::format("RANK={} and WORLD_SIZE={} are set", *set.rank, *set.size),

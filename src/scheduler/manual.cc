@@ -13,7 +13,7 @@ std::vector<Node> named(const std::vector<std::string>& names) {
   return nodes;
 }
 
-// What an engine says about this node goes below what the user says.
+// The user's values for this node have priority over an engine's.
 void take_user_index(Allocation& allocation, const Hints& hints) {
   if (hints.node_rank) {
     allocation.my_node = hints.node_rank;
@@ -32,7 +32,7 @@ Result<void> check_index(const Allocation& allocation) {
                "node ranks begin at 0");
 }
 
-// One process of ours per task.
+// The user started one toprun per task.
 Result<void> take_index_of_task(const Environment& environment, const slurm::Step& step,
                                 Allocation& allocation) {
   const bool one_each = std::ssize(step.nodes) == step.tasks;
@@ -45,7 +45,7 @@ Result<void> take_index_of_task(const Environment& environment, const slurm::Ste
   return {};
 }
 
-// A step of its own for every node, or the batch script itself.
+// The user started a separate step for every node, or toprun runs in the batch script itself.
 Result<void> take_index_in_job(const Environment& environment, Allocation& allocation) {
   auto nodes = slurm::job_nodes(environment);
   if (!nodes) return std::unexpected(std::move(nodes.error()));
@@ -65,7 +65,7 @@ constexpr const char* started_alone_note =
     "{} "
     "and --node-rank";
 
-// Nothing where the Slurm engine knows better.
+// nullopt if the Slurm engine has better information.
 Result<std::optional<Allocation>> detect_in_slurm(const Environment& environment,
                                                   const Hints& hints, Allocation allocation) {
   const auto step = slurm::step(environment);

@@ -266,6 +266,11 @@ void Agent::act(const run::TellUser& tell) {
   world_.trace("{} says: {}", host_, tell.text);
 }
 
+void Agent::network_refused() {
+  if (!lives() || !part_) return;
+  on(run::NetworkRefused{attempt_, fail("not the required network").error()});
+}
+
 void Agent::workers_die() {
   const int attempt = attempt_;
   const int ended = living_workers();

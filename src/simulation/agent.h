@@ -32,6 +32,7 @@ class Agent {
   // A rank of the attempt has ended early or is unreachable: ranks that wait for it fail or hang.
   void peers_are_missed(int attempt);
   void work_is_done(int attempt);
+  void network_refused();
   void agent_dies();
   void keeper_dies();
   void both_die();

@@ -8,11 +8,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array fault_names = {"rank_exits",      "rank_killed",     "workers_do_not_start",
-                                    "container_fails", "agent_dies",      "keeper_dies",
-                                    "both_die",        "node_dies",       "cut_off",
-                                    "stopped",         "signal_to_agent", "signal_to_all",
-                                    "malformed",       "echoes",          "joins"};
+constexpr std::array fault_names = {"rank_exits",
+                                    "rank_killed",
+                                    "workers_do_not_start",
+                                    "container_fails",
+                                    "network_refused",
+                                    "agent_dies",
+                                    "keeper_dies",
+                                    "both_die",
+                                    "node_dies",
+                                    "cut_off",
+                                    "stopped",
+                                    "signal_to_agent",
+                                    "signal_to_all",
+                                    "malformed",
+                                    "echoes",
+                                    "joins"};
 
 Fault fault(Dice& dice, const Scenario& scenario, milliseconds earliest, milliseconds latest) {
   Fault fault;
@@ -99,9 +110,9 @@ Scenario large(std::uint64_t seed, int nodes, int faults) {
   settings.several_processes = true;
   for (int i = 0; i < faults; ++i) {
     Fault next = fault(dice, one, 0ms, 10min);
-    const bool ends_all = next.kind == FaultKind::signal_to_all ||
-                          next.kind == FaultKind::workers_do_not_start ||
-                          next.kind == FaultKind::container_fails;
+    const bool ends_all =
+        next.kind == FaultKind::signal_to_all || next.kind == FaultKind::workers_do_not_start ||
+        next.kind == FaultKind::container_fails || next.kind == FaultKind::network_refused;
     if (ends_all) next.kind = FaultKind::rank_killed;
     next.node = std::max(1, next.node);  // without its first node a run is over
     one.faults.push_back(next);

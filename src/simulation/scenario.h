@@ -14,6 +14,7 @@ enum class FaultKind {
   rank_killed,  // by a signal that toprun did not send
   workers_do_not_start,
   container_fails,
+  network_refused,  // the workers communicate over another network than the required one
   agent_dies,       // its keeper ends its processes
   keeper_dies,      // its agent learns of it
   both_die,         // the kernel ends the workers

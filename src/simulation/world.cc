@@ -290,6 +290,8 @@ void World::apply(const Fault& fault) {
     case FaultKind::container_fails:
       one.container_fails = true;
       return;
+    case FaultKind::network_refused:
+      return one.network_refused();
     case FaultKind::agent_dies:
       return one.agent_dies();
     case FaultKind::keeper_dies:

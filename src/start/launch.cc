@@ -50,7 +50,7 @@ void tell_the_place(const plan::Job& job) {
                       : fmt::format("{} ({})", job.program.front(), job.program_reason)));
 }
 
-// Where there are other nodes, they are to say first that this one no longer answers.
+// If there are other nodes, they report first that this one no longer answers.
 std::chrono::milliseconds keeper_patience(const plan::Job& job) {
   return job.patience.silence +
          (job.several_processes() ? 2 * job.patience.beat : std::chrono::milliseconds(0));
@@ -91,7 +91,7 @@ agent::SignalFilter concerns_agent(const plan::Options& options, const Environme
   };
 }
 
-// The agent has died before the others knew of it.
+// Joins in place of an agent that died before the others knew it, to report that.
 int tell_others(const plan::Job& job, const plan::Orders& orders, const std::string& death) {
   ::sigprocmask(SIG_SETMASK, &job.inherited.mask, nullptr);  // keep() has blocked what ends us
   plan::Job rest = job;

@@ -24,7 +24,7 @@
 namespace toprun::start {
 namespace {
 
-// As agents would introduce themselves.
+// The nodes as agents would report them.
 std::vector<rendezvous::Join> members_of(const plan::Job& job, const scheduler::Allocation& place) {
   std::vector<rendezvous::Join> members;
   const auto count = std::min(place.nodes.size(), static_cast<std::size_t>(place.node_count));
@@ -81,7 +81,7 @@ std::vector<std::string> contained_rank(const plan::Job& job) {
   return argv;
 }
 
-// A file of this process's, removed at its end.
+// A file that this process removes at its end.
 class HostFile {
  public:
   ~HostFile() {

@@ -130,7 +130,7 @@ void SshLogin::took(Stream& stream, std::string_view bytes) {
   show(stream, std::move(text));
 }
 
-// What the agent says to the launcher alone.
+// Removes the lines that the agent writes only for the launcher.
 void SshLogin::take_marks(std::string& text) {
   for (auto [mark, heard] : {std::pair{scheduler::ssh_joins, &joins_},
                              {scheduler::ssh_ended_with_255, &ended_with_255_}}) {
@@ -141,7 +141,7 @@ void SshLogin::take_marks(std::string& text) {
   }
 }
 
-// Reads on once the terminal has taken it.
+// Reads more when the terminal has written the text.
 void SshLogin::show(Stream& stream, std::string text) {
   if (stream.is_err) take_marks(text);
   if (text.empty()) return read(stream);
@@ -205,7 +205,7 @@ void SshLogin::tell(Bytes bytes) {
   if (unsent_.size() == 1) write_next();
 }
 
-// A reader that is gone is found out by its end.
+// If the reader has ended, its end is reported elsewhere.
 void SshLogin::write_next() {
   asio::async_write(
       in_, asio::buffer(*unsent_.front()),

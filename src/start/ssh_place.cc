@@ -33,12 +33,12 @@ bool is_reachable(const std::string& text) {
   return address && !address->is_loopback();
 }
 
-// Where `member` reaches the root.
+// The address at which `member` reaches the root.
 std::string root_address(const Answered& root, const Answered& member) {
   if (!root.here) return is_reachable(root.server) ? root.server : root.node.name;
   if (member.here) return "127.0.0.1";
   const auto came_from = hosts::Address::parse(member.client);
-  // Not so behind a jump host: what the member sees is that host's address.
+  // Behind a jump host the member sees that host's address instead.
   return came_from && is_own(*came_from) ? member.client : hosts::host_name();
 }
 

@@ -167,7 +167,7 @@ asio::awaitable<int> SshStep::story() {
   co_return *code;
 }
 
-// Until every host has answered or failed. An exit code: the run is over before it began.
+// Waits until every host has answered or failed. An exit code: the run is over before it began.
 asio::awaitable<std::optional<int>> SshStep::log_in() {
   start_more();
   while (!all_answered()) {
@@ -255,7 +255,7 @@ std::optional<Error> SshStep::refused() const {
                           : "the job needs all of them",
         job_.is_elastic() ? "" : "leave the others out, or give --nnodes MIN:MAX", exit_failure};
   }
-  say(count + "; the job starts with these");
+  say(count + "; going on without the others");
   return std::nullopt;
 }
 
@@ -277,7 +277,7 @@ void SshStep::give_orders() {
   beat();
 }
 
-// Until the root agent has ended and all others as well, or their time is over.
+// Waits until the root agent and all others have ended, or their time is over.
 asio::awaitable<int> SshStep::follow() {
   while (!all_over()) {
     std::optional<SteadyTime> deadline;
@@ -292,7 +292,7 @@ asio::awaitable<int> SshStep::follow() {
   co_return logins_[root_]->exit_code().value_or(exit_failure);
 }
 
-// The others would wait for such an agent in vain.
+// Without this, the others would wait for such an agent in vain.
 std::optional<int> SshStep::kept_from_joining() const {
   for (const std::size_t member : members_) {
     const SshLogin& login = *logins_[member];
@@ -303,7 +303,7 @@ std::optional<int> SshStep::kept_from_joining() const {
   return std::nullopt;
 }
 
-// Members that have lost their root find out by themselves and give their workers the grace.
+// Members detect the loss of their root by themselves and then give their workers the grace period.
 SteadyTime SshStep::last_moment() const {
   return *root_ended_ + job_.patience.silence + job_.grace.stop + farewell_slack;
 }

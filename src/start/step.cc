@@ -82,7 +82,7 @@ class Overheard {
     writing_ = Fd(ends[1]);
   }
   int reading() const { return reading_.get(); }
-  // For the command; ours otherwise.
+  // The descriptor for the command; without a pipe, toprun's own.
   int writing() const { return writing_.get() >= 0 ? writing_.get() : target_; }
   void started() { writing_.reset(); }
 
@@ -104,7 +104,7 @@ class Overheard {
     if (tail_.size() > 2 * max_tail) tail_.erase(0, tail_.size() - max_tail);
     return true;
   }
-  // What is in the pipe when the command has ended; others may still hold its other end.
+  // Passes on the pipe's content when the command has ended; others may still hold its other end.
   void pass_the_rest() {
     pollfd waiting{reading_.get(), POLLIN, 0};
     while (reading_.get() >= 0 && ::poll(&waiting, 1, 0) == 1 && pass()) {
@@ -112,7 +112,7 @@ class Overheard {
     if (mixed_) show(mixed_->rest());
   }
   const std::string& tail() const { return tail_; }
-  // From when on the command should have ended, by its own words.
+  // When the command reported that it is ending.
   std::optional<SteadyTime> ending() const { return ending_; }
 
  private:
@@ -238,7 +238,7 @@ int run_step(const plan::Job& job) {
     command->environment.set(secret_variable, secret);
   }
   write_line(orders, "secret " + secret + "\n");
-  // Where only the root's agent hears us, it tells the others.
+  // If only the root's agent receives the signal, it notifies the others.
   const std::string for_all = command->secret_by_variable ? " for-all" : "";
   return run_command(*command, job, reading.get(), Written::plain, [&](pid_t, int signal) {
     write_line(orders, fmt::format("signal {}{}\n", signal, for_all));

@@ -186,7 +186,7 @@ Result<bool> Client::await(std::string_view request, std::chrono::milliseconds t
   if (!answer) return std::unexpected(answer.error());
   if (*answer == wait_canceled) return false;
   if (*readable) return true;
-  // The keys came while we gave up: the answer to the cancellation is still to come.
+  // The keys arrived during the cancellation, whose own answer comes next.
   const auto cancellation = receive_integer<std::uint8_t>();
   if (!cancellation) return std::unexpected(cancellation.error());
   return true;

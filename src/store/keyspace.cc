@@ -8,8 +8,8 @@
 namespace toprun::store {
 namespace {
 
-// What the ledger counts for a key, a queue, a queued value and a parked or watched key beside
-// their bytes: the nodes and buckets of the maps, rounded up.
+// The bytes that the ledger counts for a key, a queue, a queued value and a parked or watched key
+// beside their bytes: the nodes and buckets of the maps, rounded up.
 constexpr std::size_t entry_overhead_bytes = 160;
 constexpr std::size_t queue_overhead_bytes = 800;
 constexpr std::size_t queued_overhead_bytes = 80;

@@ -167,7 +167,7 @@ void Server::Loop::handle(Connection& connection, std::uint32_t events) {
   if (connection.gone) return;
   if (events & ~static_cast<std::uint32_t>(EPOLLOUT)) connection.readable = true;
   if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) connection.ended = true;
-  // One that is due has had its share of the last turn and waits for the others to have theirs.
+  // A connection that is due has had its share of the last turn and waits for the others' shares.
   if (connection.due) return;
   if (turn_sent_ < turn_sent_bytes) return serve(connection);
   make_due(connection);
@@ -259,7 +259,7 @@ void Server::Loop::hand_over(Connection& connection) {
   if (visitor_) tell_owner([&] { visitor_(std::move(fd), std::move(opening)); });
 }
 
-// Sends what the connection is owed from before.
+// Sends the replies that the connection has not received yet.
 void Server::Loop::flush(Connection& connection) {
   const Sent sent = send(connection, *connection.output);
   if (sent == Sent::broken) return close(connection);
@@ -396,7 +396,7 @@ void Server::Loop::next_attempt(Clients clients, std::function<void()> begun) {
   });
 }
 
-// Runs the action on the loop's thread, some time.
+// Runs the action on the loop's thread later.
 void Server::Loop::command(std::function<void()> action) {
   {
     const std::lock_guard lock(mutex_);

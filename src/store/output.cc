@@ -78,7 +78,7 @@ bool Output::settle() {
 }
 
 void Output::clear() {
-  // A large buffer is not kept: it would be one that a single reply once needed.
+  // A large buffer is not kept, because only a single reply needed it.
   constexpr std::size_t kept_bytes = 256u << 10;
   if (text_.capacity() > kept_bytes) text_ = {};
   text_.clear();

@@ -6,7 +6,7 @@
 namespace toprun::store {
 namespace {
 
-// A connection that is owed this much gets no more of its requests executed until it has read.
+// If this much of its replies is unread, a connection's requests wait until it has read.
 constexpr std::size_t pause_bytes = 256u << 10;
 // An input buffer that has become larger than this is not kept for the next request.
 constexpr std::size_t kept_input_bytes = 64u << 10;
@@ -54,7 +54,7 @@ Service::Turn Service::take(Session& session, std::string_view bytes, Output& re
   return turn;
 }
 
-// Decides who speaks. False if the connection's turn ends here, as `turn` says.
+// Recognises the kind of client. False: the connection's turn ends here, with the reason in `turn`.
 bool Service::open(Session& session, std::string_view& bytes, Turn& turn, Refusal& why) {
   const Opening opening = sniff(bytes, limits_);
   if (opening == Opening::undecided || opening == Opening::visitor) {
@@ -191,7 +191,7 @@ Refusal Service::execute(Session& session, Op op, std::string_view request, Outp
   return Refusal::unknown_opcode;
 }
 
-// Runs what may change the key and tells those who watch it.
+// Runs an action that may change the key, and notifies the clients that watch it.
 template <class Change>
 void Service::observed(std::string_view key, Change change) {
   if (!keyspace_->watchers(key)) return change();

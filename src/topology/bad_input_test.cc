@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a file of this name and content comes to: the map and its warnings, or the error; without
+// The result for a file with this name and content: the map and its warnings, or the error, without
 // the folder's name.
 std::string read(const std::string& name, const std::string& content,
                  std::vector<Member> members = {}) {
@@ -32,7 +32,7 @@ std::string read(const std::string& name, const std::string& content,
 struct Row {
   const char* name;
   std::string content;
-  const char* said;  // somewhere in it
+  const char* said;  // expected somewhere in the result
 };
 
 void expect_said(const std::vector<Row>& rows) {
@@ -42,7 +42,7 @@ void expect_said(const std::vector<Row>& rows) {
   }
 }
 
-// "/0/1/…", so many domains.
+// "/0/1/…" with this number of domains.
 std::string path_of(int levels) {
   std::string path;
   for (int i = 0; i < levels; ++i) path += fmt::format("/{}", i);
@@ -90,7 +90,7 @@ TEST(BadInput, AFileOfAGigabyteIsRefusedAtOnce) {
 
 TEST(BadInput, ANodeUnderTwoSwitches) {
   expect_said({
-      // A fat tree that is listed switch by switch: the two make one leaf.
+      // A fat tree that is listed switch by switch: the two switches make one leaf.
       {"t.conf", "SwitchName=a Nodes=n[0-1]\nSwitchName=b Nodes=n[0-1]\n", "leaf\nn0 "},
       {"t.conf", "BlockName=a Nodes=n[0-1]\nBlockName=b Nodes=n1\n",
        "t.conf:2:1: host n1 stands here for the second time, first at t.conf:1"},
@@ -128,7 +128,7 @@ TEST(BadInput, NamesInAnotherCaseOrWithADomain) {
   EXPECT_TRUE(read("t", "n0 /r/0\nN0 /s/0\n").contains("n0 (t:1) and N0 (t:2) may be one host"));
 }
 
-// Eight nodes in Slurm, of which the first so many know where they are.
+// Eight nodes in Slurm; the first `count` of them know their place.
 Result<Map> with_evidence_of(int count) {
   std::vector<Member> members;
   for (int i = 0; i < 8; ++i) {

@@ -7,10 +7,10 @@ namespace toprun::topology {
 namespace {
 
 using Index = std::size_t;
-using Neighbours = std::vector<std::vector<Index>>;  // ascending, each once
+using Neighbours = std::vector<std::vector<Index>>;  // ascending, without duplicates
 
 constexpr std::size_t max_comparisons = 200'000'000;
-constexpr std::size_t least_group = 3;  // two switches and a cable are a group of any network
+constexpr std::size_t least_group = 3;  // two switches and a cable occur in any network
 
 Neighbours neighbours_of(const std::vector<FabricSwitch>& switches) {
   Neighbours near(switches.size());
@@ -52,7 +52,7 @@ class Groups {
     }
   }
 
-  // Group by group, from the first switch of each.
+  // Finds one group after another, each from its first switch.
   std::vector<Index> run() const {
     std::vector<Index> group_of(near_.size(), no_group);
     std::size_t groups = 0;
@@ -90,7 +90,7 @@ class Groups {
     return found;
   }
 
-  // Three of four pairs have a cable.
+  // Whether at least three of four pairs have a cable.
   bool is_meshed(const std::vector<Index>& group) const {
     const std::set<Index> members(group.begin(), group.end());
     std::size_t ends = 0;
@@ -102,7 +102,8 @@ class Groups {
   }
 
   const Neighbours& near_;
-  std::vector<std::vector<std::size_t>> shared_;  // as near_: neighbours in common
+  // same shape as near_: number of common neighbours
+  std::vector<std::vector<std::size_t>> shared_;
   std::vector<std::size_t> most_;
 };
 

@@ -7,13 +7,14 @@
 
 namespace toprun::topology {
 
-// A dragonfly (Slingshot, Cascade) has no spines: switches with hosts on them form groups in which
-// each is cabled to each other, and single cables lead from group to group. The group of each
-// switch, by its index; `no_group` for those in none. Empty: the fabric is no dragonfly.
+// A dragonfly network (Slingshot, Cascade) has no spine switches. Its switches have hosts and form
+// groups. Inside a group, each switch has a cable to each other one; single cables connect the
+// groups. Returns the group of each switch, by the switch's index; `no_group`: it is in no group.
+// Empty: the fabric is not a dragonfly.
 //
-// A cable is one inside a group if its two ends have more neighbours in common than half of what
-// any other cable of either end has. A dragonfly has at least two groups; most of a group's pairs
-// are cabled, and most switches are in one.
+// A cable is inside a group if its two ends have more than half as many common neighbours as the
+// ends of any other cable of either switch. A fabric is a dragonfly if it has at least two groups,
+// most switch pairs in a group have a cable, and most switches are in a group.
 inline constexpr std::size_t no_group = static_cast<std::size_t>(-1);
 std::vector<std::size_t> dragonfly_groups(const std::vector<FabricSwitch>& switches);
 

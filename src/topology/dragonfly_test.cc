@@ -5,8 +5,8 @@
 namespace toprun::topology {
 namespace {
 
-// `groups` groups of `size` switches that are all cabled to each other, and a cable between each
-// two groups.
+// `groups` groups with a cable between each two. In each group, `size` switches are all cabled to
+// each other.
 std::vector<FabricSwitch> dragonfly(std::size_t groups, std::size_t size) {
   std::vector<FabricSwitch> switches;
   std::vector<std::size_t> next(groups);

@@ -8,8 +8,8 @@
 
 namespace toprun::topology {
 
-// Where something was read, for people: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". The lines of one
-// file share its name: a file may tell of 100,000 hosts, each in a line of its own.
+// The place where a fact was read, for messages: "SLURM_TOPOLOGY_ADDR", "topology.conf:3". All
+// lines of one file share its name in memory: a file may describe 100,000 hosts, one per line.
 class Evidence {
  public:
   Evidence() = default;
@@ -19,11 +19,9 @@ class Evidence {
       : text_(std::move(file)), line_(line) {}
 
   bool empty() const { return !text_ || text_->empty(); }
-  // The file without the line, where there is one.
+  // The file name without the line number, if there is one.
   std::string_view source() const { return text_ ? std::string_view(*text_) : std::string_view(); }
-  std::string text() const {
-    return line_ == 0 ? std::string(source()) : at_line(source(), line_);
-  }
+  std::string text() const { return line_ == 0 ? std::string(source()) : at_line(source(), line_); }
   friend bool operator==(const Evidence& a, const Evidence& b) { return a.text() == b.text(); }
 
  private:

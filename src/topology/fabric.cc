@@ -18,7 +18,7 @@ namespace {
 
 using Index = std::size_t;
 
-// Switches that belong together, growing.
+// Disjoint sets of switches that can only grow.
 class Sets {
  public:
   explicit Sets(Index count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0); }
@@ -43,7 +43,7 @@ struct Host {
   std::vector<Index> leaves;             // distinct, ascending
 };
 
-// Which hosts there are.
+// The hosts of the fabric.
 class Hosts {
  public:
   explicit Hosts(const std::vector<FabricPort>& ports) {
@@ -72,8 +72,8 @@ class Hosts {
     host.leaves.erase(repeated.begin(), repeated.end());
   }
 
-  // Whether more than one machine goes by this name, as those do that were never given one
-  // ("localhost").
+  // Whether more than one machine has this name. This happens with machines that never received a
+  // name ("localhost").
   bool several_machines(const Host& host) {
     for (std::size_t i = 1; i < host.ports.size(); ++i) {
       const FabricPort& a = *host.ports[i - 1];
@@ -94,7 +94,7 @@ class Hosts {
   Tally shared_names_;
 };
 
-// Which leaves form a group.
+// Finds the groups of leaves.
 class LeafGroups {
  public:
   LeafGroups(const std::vector<Host>& hosts, Index switches)
@@ -129,11 +129,12 @@ class LeafGroups {
   Index group(Index leaf) { return sets_.find(leaf); }
   const Sets& sets() const { return sets_; }
 
-  // A leaf of the group where most of the host's rails end; of several such groups that of the
-  // first rail. `groups`: how many there are.
+  // A leaf of the group with most of the host's rails; if several groups have equally many, the
+  // group of the first rail. Sets `groups` to the number of groups with rails of the host.
   Index home(const Host& host, std::size_t& groups) {
     const bool only_spanning = std::ranges::all_of(host.leaves, [&](Index l) { return spans_[l]; });
-    std::vector<std::pair<Index, std::size_t>> votes;  // a leaf of each group, its rails
+    // a leaf of each group, number of rails in the group
+    std::vector<std::pair<Index, std::size_t>> votes;
     for (const FabricPort* port : host.ports) {
       if (spans_[port->leaf] && !only_spanning) continue;
       const auto same = [&](const auto& vote) { return group(vote.first) == group(port->leaf); };
@@ -149,7 +150,7 @@ class LeafGroups {
   }
 
  private:
-  using Pair = std::pair<Index, Index>;  // the smaller first
+  using Pair = std::pair<Index, Index>;  // the smaller index first
   struct Hash {
     std::size_t operator()(const Pair& pair) const {
       return std::hash<std::uint64_t>{}((static_cast<std::uint64_t>(pair.first) << 32) ^
@@ -168,9 +169,9 @@ class LeafGroups {
     }
   }
 
-  // Whether two leaves carry rails of the same hosts. A manager's host, or a router, with a port on
-  // each of two leaves makes them no neighbours of each other: as many hosts as are on both, or
-  // more, have the same rail on the one or on the other.
+  // Whether two leaves carry rails of the same hosts. A management host or router with a port on
+  // each of two leaves does not make the leaves near each other: in that case each leaf has at
+  // least as many other hosts with the same rail.
   bool are_near(Index a, Index b, std::size_t shared) const {
     const std::size_t least = std::min(hosts_on_[a], hosts_on_[b]);
     if (2 * shared < least) return false;
@@ -183,7 +184,7 @@ class LeafGroups {
     });
   }
 
-  // Of the hosts on `leaf` and not on `other`: how many have which rail there.
+  // Counts the rails of the hosts that are on `leaf` but not on `other`.
   using RailCounts = std::unordered_map<std::string_view, std::size_t>;
   RailCounts rails_of_others(Index leaf, Index other) const {
     RailCounts counts;
@@ -196,8 +197,8 @@ class LeafGroups {
     return counts;
   }
 
-  // Whether two of the leaves near this one carry the same rail of hosts that have nothing in
-  // common. Stops at the first such pair; all others are counted in `shared_`.
+  // Whether two of the leaves near this one carry the same rail of separate sets of hosts. Stops at
+  // the first such pair of leaves; `shared_` counts the hosts of all pairs.
   bool spans_groups(Index leaf) const {
     std::unordered_map<std::string_view, std::vector<Index>> by_rail;
     for (const Index other : near_[leaf]) {
@@ -214,14 +215,14 @@ class LeafGroups {
 
   std::vector<std::size_t> hosts_on_;
   std::vector<std::vector<const Host*>> members_;        // the same hosts
-  std::vector<std::vector<std::string_view>> names_on_;  // of the adapters
-  std::unordered_map<Pair, std::size_t, Hash> shared_;   // hosts on both
+  std::vector<std::vector<std::string_view>> names_on_;  // names of the adapters
+  std::unordered_map<Pair, std::size_t, Hash> shared_;   // number of hosts on both
   std::vector<std::vector<Index>> near_;
   std::vector<char> spans_;
   Sets sets_;
 };
 
-// What lies above the groups.
+// Finds the levels above the groups.
 class Levels {
  public:
   Levels(const std::vector<FabricSwitch>& switches, LeafGroups& groups)
@@ -264,14 +265,14 @@ class Levels {
     return path;
   }
 
-  // What leads out of the domains of each level, by its name.
-  std::map<std::string, Link, std::less<>> links() const {
+  // As Map::domain_gbps.
+  std::map<std::string, std::map<std::string, double>> domain_gbps() const {
     const std::vector<std::string> names = this->names();
-    std::map<std::string, Link, std::less<>> links;
+    std::map<std::string, std::map<std::string, double>> gbps;
     for (std::size_t i = 0; i < uplinks_.size(); ++i) {
-      if (uplinks_[i]) links[names[names.size() - 1 - i]] = {uplinks_[i], {}};
+      if (!uplinks_[i].empty()) gbps[names[names.size() - 1 - i]] = uplinks_[i];
     }
-    return links;
+    return gbps;
   }
 
   // The domains of the outermost level.
@@ -286,9 +287,9 @@ class Levels {
 
  private:
   struct Cable {
-    std::size_t level;  // at which it joins its ends
+    std::size_t level;  // the level at which it joins its ends
     Index a, b;
-    double gbps;  // 0: not told
+    double gbps;  // 0: unknown
   };
 
   void measure_distances() {
@@ -313,7 +314,7 @@ class Levels {
     }
   }
 
-  // A cable between switches of one level joins above them: only what is below a switch is near.
+  // A cable between switches of one level joins them at the next level.
   std::vector<Cable> list_cables() const {
     std::vector<Cable> cables;
     for (Index i = 0; i < switches_.size(); ++i) {
@@ -330,7 +331,7 @@ class Levels {
     return cables;
   }
 
-  // In a dragonfly all switches are alike; their groups determine the level of a cable.
+  // In a dragonfly all switches have the same distance, so their groups decide a cable's level.
   std::size_t level_of(Index a, Index b) const {
     constexpr std::size_t group_level = 2;
     if (!dragonfly_.empty()) {
@@ -340,7 +341,7 @@ class Levels {
     return distance_[a] == distance_[b] ? distance_[a] + 1 : std::max(distance_[a], distance_[b]);
   }
 
-  // Whether two parts with hosts became one.
+  // Returns true if it joined two parts that both have hosts.
   bool join(Index a, Index b) {
     a = sets_.find(a);
     b = sets_.find(b);
@@ -352,9 +353,10 @@ class Levels {
     return hosts_a && hosts_b;
   }
 
-  // Notes which domain each leaf is in now. A domain is called after its outermost switches.
+  // Records the current domain of each leaf. The outermost switches of a domain form its name.
   void record(std::size_t level, const std::vector<Cable>& cables) {
-    uplinks_.push_back(least_uplink(cables));
+    const std::unordered_map<Index, double> gbps = uplinks(cables);
+    std::map<std::string, double>& by_name = uplinks_.emplace_back();
     std::unordered_map<Index, std::vector<Index>> members;
     for (Index i = 0; i < switches_.size(); ++i) {
       if (distance_[i] > 0 && distance_[i] <= level) members[sets_.find(i)].push_back(i);
@@ -362,26 +364,31 @@ class Levels {
     auto& domain_of = domains_.emplace_back();
     for (const auto& [root, domain] : members) {
       const std::string name = name_of(domain);
+      if (const auto known = gbps.find(root); known != gbps.end() && has_hosts_.contains(root)) {
+        const auto [entry, is_new] = by_name.try_emplace(name, known->second);
+        entry->second = std::min(entry->second, known->second);  // two shortened names may be equal
+      }
       for (const Index i : domain) {
         if (distance_[i] == 1) domain_of.emplace(i, name);
       }
     }
   }
 
-  // Of the domains with hosts as they are now; nullopt: not told, or nothing leads out of them.
-  std::optional<double> least_uplink(const std::vector<Cable>& cables) {
+  // The bandwidth out of the current sets of switches; 0: a cable's speed is unknown.
+  std::unordered_map<Index, double> uplinks(const std::vector<Cable>& cables) {
     std::unordered_map<Index, double> sums;
+    std::unordered_set<Index> unknown;
     for (const Cable& cable : cables) {
       const Index a = sets_.find(cable.a);
       const Index b = sets_.find(cable.b);
       if (a == b) continue;
-      if (cable.gbps <= 0) return std::nullopt;
-      if (has_hosts_.contains(a)) sums[a] += cable.gbps;
-      if (has_hosts_.contains(b)) sums[b] += cable.gbps;
+      for (const Index end : {a, b}) {
+        sums[end] += cable.gbps;
+        if (cable.gbps <= 0) unknown.insert(end);
+      }
     }
-    std::optional<double> least;
-    for (const auto& [domain, sum] : sums) least = std::min(least.value_or(sum), sum);
-    return least;
+    for (const Index set : unknown) sums[set] = 0;
+    return sums;
   }
 
   std::string name_of(const std::vector<Index>& domain) const {
@@ -398,18 +405,18 @@ class Levels {
   const std::vector<FabricSwitch>& switches_;
   LeafGroups& groups_;
   Sets sets_;
-  std::vector<std::size_t> distance_;    // to the nearest host; 0: no way to any
-  std::vector<std::size_t> dragonfly_;   // the switches' groups; empty: it is none
-  std::unordered_set<Index> has_hosts_;  // roots of the sets that have
+  std::vector<std::size_t> distance_;    // to the nearest host; 0: no connection to any
+  std::vector<std::size_t> dragonfly_;   // the switches' groups; empty: not a dragonfly
+  std::unordered_set<Index> has_hosts_;  // roots of the sets with hosts
   std::vector<std::unordered_map<Index, std::string>> domains_;  // innermost first, by leaf
-  std::vector<std::optional<double>> uplinks_;                   // of the same levels
+  std::vector<std::map<std::string, double>> uplinks_;           // of the same levels, by domain
 };
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// What all names begin with, up to a number that they do not share.
+// The length of the common prefix of all names, without a number that differs between them.
 std::size_t common_prefix(std::span<const std::string> names) {
   std::size_t length = names[0].size();
   for (const std::string& name : names) {
@@ -447,7 +454,7 @@ void add_hosts(const std::vector<Host>& hosts, const std::vector<FabricSwitch>& 
       scattered.add(fmt::format("{}: the rails of {} end in {} groups of leaves, it counts as {}'s",
                                 evidence, host.name, groups_of_host, *path.back()));
     }
-    // A host stands in `hosts` once, so that this cannot fail.
+    // Each host is in `hosts` only once, so this cannot fail.
     (void)builder.add(std::string(host.name), {std::move(path), evidence, {}}, evidence);
     std::vector<Rail>& own = rails.emplace_back();
     for (const FabricPort* port : host.ports) {
@@ -521,7 +528,8 @@ Result<Fabric> map_of_fabric(const std::string& source, const std::vector<Fabric
   warn_of_spanning_leaves(source, switches, groups, builder);
   warn_of_islands(source, levels, builder);
   fabric.map = builder.finish(levels.names());
-  fabric.map.links = levels.links();
+  fabric.map.domain_gbps = levels.domain_gbps();
+  set_links_of_domains(fabric.map);
   return fabric;
 }
 

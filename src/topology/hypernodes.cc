@@ -19,7 +19,7 @@ std::string text_of(const DataNode* node) {
   return node && node->kind == Kind::text ? node->text : std::string();
 }
 
-const DataNode* dig(const DataNode* node, std::initializer_list<std::string_view> keys) {
+const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) node = node ? node->find(key) : nullptr;
   return node;
 }
@@ -51,7 +51,7 @@ class Reader {
     for (Index i = 0; i < hypernodes_.size(); ++i) {
       if (auto taken = take_members(i); !taken) return std::unexpected(taken.error());
     }
-    std::map<int, std::string> tiers;  // with what they are called
+    std::map<int, std::string> tiers;  // with their names
     for (const HyperNode& hypernode : hypernodes_) {
       std::string& name = tiers[hypernode.tier];
       if (name.empty()) name = hypernode.tier_name;
@@ -76,14 +76,14 @@ class Reader {
   void add_candidate(const std::string& name) { candidates_.insert(name); }
 
   Result<void> take(const DataNode& object) {
-    HyperNode hypernode{text_of(dig(&object, {"metadata", "name"})),
+    HyperNode hypernode{text_of(value_at(&object, {"metadata", "name"})),
                         0,
-                        text_of(dig(&object, {"spec", "tierName"})),
-                        dig(&object, {"spec", "members"}),
+                        text_of(value_at(&object, {"spec", "tierName"})),
+                        value_at(&object, {"spec", "members"}),
                         object.where,
                         {}};
     if (hypernode.name.empty()) return refuse(object.where, "a HyperNode without a name");
-    const auto tier = parse_int(text_of(dig(&object, {"spec", "tier"})));
+    const auto tier = parse_int(text_of(value_at(&object, {"spec", "tier"})));
     if (!tier || *tier < 0 || *tier > 1'000'000) {
       return refuse(object.where, fmt::format("HyperNode {} without a tier", hypernode.name),
                     "spec.tier is a number, 1 for the nearest");
@@ -112,13 +112,13 @@ class Reader {
 
   Result<void> take_member(Index i, const DataNode& member) {
     const bool of_nodes = text_of(member.find("type")) == "Node";
-    if (const DataNode* name = dig(&member, {"selector", "exactMatch", "name"})) {
+    if (const DataNode* name = value_at(&member, {"selector", "exactMatch", "name"})) {
       return of_nodes ? add_node(i, name->text) : add_hypernode(i, name->text, name->where);
     }
-    if (const DataNode* pattern = dig(&member, {"selector", "regexMatch", "pattern"})) {
+    if (const DataNode* pattern = value_at(&member, {"selector", "regexMatch", "pattern"})) {
       return add_matching(i, *pattern, of_nodes);
     }
-    const DataNode* labels = dig(&member, {"selector", "labelMatch", "matchLabels"});
+    const DataNode* labels = value_at(&member, {"selector", "labelMatch", "matchLabels"});
     if (of_nodes && labels && !nodes_.empty()) return add_labelled(i, *labels);
     unmatched_.push_back(fmt::format(
         "{}: whom HyperNode {} has by labels is not known: add the nodes to the file: `kubectl "
@@ -131,7 +131,7 @@ class Reader {
     const auto pattern = Pattern::compile(text.text);
     if (!pattern) return refuse(text.where, "no regular expression: " + pattern.error());
     const std::size_t names = of_nodes ? candidates_.size() : hypernodes_.size();
-    if (auto spent = spend(names, text.where); !spent) return spent;
+    if (auto spent = count_comparisons(names, text.where); !spent) return spent;
     if (of_nodes) {
       for (const std::string& name : candidates_) {
         if (pattern->finds(name)) (void)add_node(i, name);
@@ -145,7 +145,7 @@ class Reader {
     return {};
   }
 
-  Result<void> spend(std::size_t comparisons, Position where) {
+  Result<void> count_comparisons(std::size_t comparisons, Position where) {
     if (comparisons > comparisons_left_) {
       return refuse(where, "too many selectors for so many nodes", "name members by exactMatch");
     }
@@ -154,7 +154,8 @@ class Reader {
   }
 
   Result<void> add_labelled(Index i, const DataNode& labels) {
-    if (auto spent = spend(nodes_.size() * labels.keys.size(), labels.where); !spent) return spent;
+    if (auto spent = count_comparisons(nodes_.size() * labels.keys.size(), labels.where); !spent)
+      return spent;
     for (const LabelledNode& node : nodes_) {
       bool all = !labels.keys.empty();
       for (Index k = 0; all && k < labels.keys.size(); ++k) {
@@ -174,7 +175,7 @@ class Reader {
     return {};
   }
 
-  // One that is not in the list may be of a part of the cluster that was not asked for.
+  // A name that is not in the list may belong to another part of the cluster; it is ignored.
   Result<void> add_hypernode(Index i, const std::string& name, Position where) {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) return {};
@@ -189,7 +190,7 @@ class Reader {
     return {};
   }
 
-  // Tiers rise on the way up, so that it ends.
+  // Tiers increase on the way up, so the recursion ends.
   Result<void> climb(Index i, const std::string& node, std::map<int, Index>& path) const {
     const auto [known, is_new] = path.emplace(hypernodes_[i].tier, i);
     if (!is_new && known->second != i) {
@@ -221,7 +222,7 @@ class Reader {
     return builder_.add(node, {std::move(path), at_line(file_, where.line), {}}, at(file_, where));
   }
 
-  // Outermost first. A name of the site's own is taken where no other tier has it.
+  // Outermost first. The site's own name for a tier counts only if no other tier has it.
   static std::vector<std::string> level_names(const std::map<int, std::string>& tiers) {
     std::vector<std::string> names = switch_level_names(tiers.size());
     Index i = tiers.size();
@@ -235,7 +236,7 @@ class Reader {
   const std::vector<LabelledNode>& nodes_;
   const std::string& file_;
   MapBuilder builder_;
-  std::set<std::string> candidates_;  // nodes that expressions choose among
+  std::set<std::string> candidates_;  // nodes that regular expressions select from
   std::vector<HyperNode> hypernodes_;
   std::unordered_map<std::string, Index> by_name_;
   std::map<std::string, std::set<Index>> parents_of_;  // by node
@@ -250,7 +251,7 @@ Result<Map> map_of_hypernodes(const std::vector<const DataNode*>& objects,
                               const std::vector<Member>& members) {
   auto map = Reader(nodes, file, members).run(objects);
   if (!map || members.empty()) return map;
-  // Under the members' names, as labels are.
+  // Uses the members' names, as for labels.
   std::vector<LabelledNode> known;
   std::unordered_map<std::string, const Location*> places;
   for (const Map::Entry& entry : map->hosts) {

@@ -20,18 +20,18 @@ struct Label {
   std::string_view level;
 };
 
-// Labels that make one chain of levels, outermost first.
+// Labels that form one chain of levels, outermost first.
 struct Chain {
   std::string_view source;
   std::span<const Label> labels;
 };
 
-// Labels whose names end in a number, one for each level of switches.
+// Labels with a number at the end of their names, one label per level of switches.
 struct NumberedChain {
   std::string_view source;
   std::string_view prefix;
-  int first;        // the least number
-  bool leaf_first;  // whether that is the innermost level
+  int first;        // the smallest number
+  bool leaf_first;  // whether `first` is the innermost level
 };
 
 constexpr std::array old_topograph = {Label{"network.topology.nvidia.com/core", "core"},
@@ -66,7 +66,7 @@ constexpr std::array clique = {Label{"nvidia.com/gpu.clique", nvlink_level}};
 constexpr std::array oke_fabric = {
     Label{"oci.oraclecloud.com/host.gpu_memory_fabric_id", nvlink_level}};
 constexpr std::array coreweave_nvlink = {Label{"ds.coreweave.com/nvlink.domain", nvlink_level}};
-// Not topology.k8s.aws/capacity-block-id: a reservation of any kind of machine has one.
+// topology.k8s.aws/capacity-block-id is not in the list: reservations of any machine type have it.
 constexpr std::array ultraserver = {Label{"topology.k8s.aws/ultraserver-id", nvlink_level}};
 
 constexpr std::array<NumberedChain, 2> numbered_chains = {{
@@ -93,7 +93,7 @@ constexpr std::array<Chain, 15> chains = {{
 }};
 constexpr Chain before_1_17 = {"kubernetes", old_standard};  // today's nodes have both
 
-// The level's number in the chain; nullopt: the label is none of it.
+// The level's number in the chain; nullopt: the label does not belong to the chain.
 std::optional<std::size_t> number_in(const NumberedChain& chain, std::string_view label) {
   if (!label.starts_with(chain.prefix)) return std::nullopt;
   const auto number = parse_int(label.substr(chain.prefix.size()));
@@ -112,13 +112,13 @@ std::optional<std::string> value_of(const LabelledNode& node, std::string_view k
   return found->second;
 }
 
-// Collects what the chains tell.
+// Builds the map from the labels of all chains.
 class Chains {
  public:
   Chains(const std::vector<LabelledNode>& nodes, std::string source)
       : nodes_(nodes), source_(std::move(source)) {}
 
-  // Whether any node has one of these labels.
+  // Returns true if any node has one of these labels.
   bool add(std::string_view source, std::span<const Label> labels) {
     std::vector<Label> used;
     std::ranges::copy_if(labels, std::back_inserter(used), [&](const Label& label) {
@@ -138,7 +138,8 @@ class Chains {
   }
 
   void add(const NumberedChain& chain) {
-    std::vector<std::vector<Domain>> paths;  // outermost first or leaf first, as the chain has it
+    // outermost first or leaf first, depending on the chain
+    std::vector<std::vector<Domain>> paths;
     std::size_t depth = 0;
     for (const LabelledNode& node : nodes_) {
       std::vector<Domain> path;
@@ -168,10 +169,10 @@ class Chains {
   }
 
  private:
-  // A node that no label of the chain is on is unknown to it.
+  // A node without labels of the chain has an unknown place.
   static void put(MapBuilder& builder, const LabelledNode& node, Path path) {
     if (!path.known()) return;
-    // Each node stands in the list once, so that this cannot fail.
+    // Each node is in the list only once, so this cannot fail.
     (void)builder.add(node.name, {std::move(path), node.evidence, {}}, node.evidence);
   }
 
@@ -196,7 +197,7 @@ class Chains {
   Map map_;
 };
 
-Result<void> refuse_twins(const std::vector<LabelledNode>& nodes) {
+Result<void> refuse_duplicates(const std::vector<LabelledNode>& nodes) {
   std::unordered_map<std::string_view, const LabelledNode*> seen;
   for (const LabelledNode& node : nodes) {
     const auto [first, is_new] = seen.emplace(node.name, &node);
@@ -209,7 +210,7 @@ Result<void> refuse_twins(const std::vector<LabelledNode>& nodes) {
   return {};
 }
 
-// "KEY=VALUE" or KEY="VALUE", with what may stand around it.
+// Finds assignments of the form "KEY=VALUE" or KEY="VALUE", with any separators around them.
 std::vector<std::string_view> assignments(std::string_view text) {
   std::vector<std::string_view> found;
   for (const std::string_view line : split(text, '\n')) {
@@ -222,7 +223,7 @@ std::vector<std::string_view> assignments(std::string_view text) {
 
 }  // namespace
 
-bool tells_a_place(std::string_view label) {
+bool is_place_label(std::string_view label) {
   return has_label(before_1_17, label) ||
          std::ranges::any_of(chains, [&](const Chain& c) { return has_label(c, label); }) ||
          std::ranges::any_of(numbered_chains, [&](const NumberedChain& c) {
@@ -232,7 +233,7 @@ bool tells_a_place(std::string_view label) {
 
 Result<Map> map_of_labels(const std::vector<LabelledNode>& nodes, const std::string& source,
                           const std::vector<std::string>& site) {
-  if (auto once = refuse_twins(nodes); !once) return std::unexpected(once.error());
+  if (auto once = refuse_duplicates(nodes); !once) return std::unexpected(once.error());
   Chains all(nodes, source);
   if (!site.empty()) {
     std::vector<Label> labels;
@@ -277,7 +278,7 @@ std::optional<std::string> injected_labels(const Environment& environment,
   }
   std::string telling;
   for (const std::string_view word : assignments(*text)) {
-    if (tells_a_place(word.substr(0, word.find('=')))) telling += std::string(word) + '\n';
+    if (is_place_label(word.substr(0, word.find('=')))) telling += std::string(word) + '\n';
   }
   if (telling.empty()) return std::nullopt;
   return telling;
@@ -292,7 +293,7 @@ Result<Labels> parse_injected_labels(std::string_view text) {
     if (value.size() >= 2 && value.starts_with('"') && value.ends_with('"')) {
       value = value.substr(1, value.size() - 2);
     }
-    // A label's value has no character that would need to be escaped.
+    // The value of a label contains no character that needs an escape.
     if (equals == word.npos || !is_domain_name(key) || (!value.empty() && !is_domain_name(value)) ||
         value.find_first_of("\"\\") != value.npos) {
       return fail(fmt::format("'{}' is no label", printable(word.substr(0, 100))), {},

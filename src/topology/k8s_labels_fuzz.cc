@@ -3,7 +3,7 @@
 #include "topology/files/k8s_file.h"
 #include "topology/k8s_labels.h"
 
-// The injected forms, then the document that a file or kubectl gives.
+// Parses the two injected forms, then a document in the form of a file or of kubectl's output.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto labels = toprun::topology::parse_injected_labels(text);

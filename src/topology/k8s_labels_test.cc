@@ -161,7 +161,7 @@ TEST(K8sLabels, APodIsWhereItsNodeIs) {
   members[0].node = "N1.example.org";
   members[1].node = "n1";
   const auto nodes = nodes_of({node("n1 a=b"), node("n2 a=c"), node("n3 a=d")}, members);
-  ASSERT_EQ(nodes.size(), 2u);  // of two names of one node only the exact one is sure
+  ASSERT_EQ(nodes.size(), 2u);  // two names match one node, and only the exact match is certain
   EXPECT_EQ(nodes[0].name, "pod-1");
   EXPECT_EQ(nodes[1].name, "n2");
   members[0].node = "n1";

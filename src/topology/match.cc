@@ -27,7 +27,7 @@ ByLabel by_label(const std::vector<std::string>& names) {
   return table;
 }
 
-// Of the first label in any case of letters: equal labels have equal hashes (FNV-1a).
+// The hash of the first label without regard to case; equal labels have equal hashes (FNV-1a).
 std::uint64_t hash_of_label(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : first_label(name)) {
@@ -37,9 +37,10 @@ std::uint64_t hash_of_label(std::string_view name) {
   return hash;
 }
 
-// Whether any two hosts may be one at all: few files have such, and looking closer is slow.
+// Whether any two hosts may be the same host. A fast pre-check: few files have such hosts, and the
+// exact comparison is slow.
 bool have_a_common_label(const Map& map) {
-  // An open hash table of the hashes themselves, at most half full; 0 is a free slot.
+  // An open hash table that contains the hashes themselves, at most half full; 0 is a free slot.
   std::vector<std::uint64_t> seen(std::bit_ceil(2 * map.hosts.size() + 1));
   const std::size_t mask = seen.size() - 1;
   for (const Map::Entry& entry : map.hosts) {
@@ -53,8 +54,8 @@ bool have_a_common_label(const Map& map) {
   return false;
 }
 
-// Whether the names are one host's: a short name may mean any of its label, a long one only the
-// short one or itself, in any case of letters.
+// Whether the two names may belong to one host: a short name matches any name with its label, a
+// long name matches only itself or its short form, without regard to case.
 bool may_be_one(std::string_view a, std::string_view b) {
   const bool both_long = first_label(a) != a && first_label(b) != b;
   return lower(first_label(a)) == lower(first_label(b)) && (!both_long || lower(a) == lower(b));
@@ -96,17 +97,23 @@ Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std:
 }
 
 Map restrict_to(Map map, const std::vector<std::string>& hosts) {
-  // A file that lists just the job's hosts, in their order, is common.
-  if (std::ranges::equal(map.hosts, hosts, {}, &Map::Entry::host)) return map;
+  // Fast path for a file that lists exactly the job's hosts in their order.
+  if (std::ranges::equal(map.hosts, hosts, {}, &Map::Entry::host)) return map;  // links included
   std::vector<std::string> known;
   known.reserve(map.hosts.size());
   for (Map::Entry& entry : map.hosts) known.push_back(std::move(entry.host));
   const Match match = match_hosts(hosts, known);
 
-  Map mine{map.source,           std::move(map.levels), {}, std::move(map.warnings),
-           std::move(map.links), std::move(map.notes)};
+  Map mine{map.source,
+           std::move(map.levels),
+           {},
+           std::move(map.warnings),
+           std::move(map.links),
+           std::move(map.notes),
+           std::move(map.domain_gbps)};
   mine.hosts.reserve(hosts.size());
-  std::vector<bool> taken(known.size());  // two wanted names of one host are one name twice
+  // two wanted names of one host count as one name that occurs twice
+  std::vector<bool> taken(known.size());
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const auto& index = match.known[i];
     if (!index || taken[*index]) continue;
@@ -118,10 +125,11 @@ Map restrict_to(Map map, const std::vector<std::string>& hosts) {
         "{}: several hosts share the short name of {}; name hosts there as the job names them",
         map.source, hosts::compress_hostlist(match.ambiguous)));
   }
+  set_links_of_domains(mine);
   return mine;
 }
 
-void warn_of_twins(Map& map) {
+void warn_of_similar_names(Map& map) {
   if (!have_a_common_label(map)) return;
   std::unordered_map<std::string, std::vector<const Map::Entry*>> same_label;
   std::size_t twins = 0;
@@ -134,7 +142,7 @@ void warn_of_twins(Map& map) {
           fmt::format("{} ({}) and {} ({}) may be one host, they count as two", other->host,
                       other->location.evidence.text(), entry.host, entry.location.evidence.text());
     }
-    // Hosts of one label in many domains are no slip.
+    // Many hosts with one label in different domains are not a mistake.
     constexpr std::size_t compared = 8;
     if (same.size() < compared) same.push_back(&entry);
   }

@@ -9,23 +9,23 @@
 
 namespace toprun::topology {
 
-// For each wanted host name the known name of the same host: an equal name; else a name that
-// differs only in case, or whose first label is the other name ("n0" and "N0.cluster.internal"), if
-// exactly one known and one wanted name match so. Names of the second kind with several matches are
-// `ambiguous`.
+// Finds for each wanted host name the known name of the same host. An equal name has priority.
+// Otherwise the names match if they are equal except for the case of letters, or if one is the
+// first label of the other ("n0" and "N0.cluster.internal"), and if the match is unique on both
+// sides. A wanted name with several such matches is `ambiguous`.
 struct Match {
-  std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known one
-  std::vector<std::string> ambiguous;             // wanted names left without one
+  std::vector<std::optional<std::size_t>> known;  // per wanted name: index of the known name
+  std::vector<std::string> ambiguous;             // wanted names that have several possible matches
 };
 Match match_hosts(const std::vector<std::string>& wanted, const std::vector<std::string>& known);
 
-// The map's knowledge of these hosts only, under these names and in this order. Hosts that the map
-// lacks are left out; ambiguous ones too, with a warning that names them. A name given several
-// times appears once.
+// Reduces the map to these hosts, under these names and in this order. Hosts that are not in the
+// map are left out; ambiguous names also, with a warning that lists them. A name that occurs
+// several times in `hosts` is added once. `links` become those of the domains of these hosts.
 Map restrict_to(Map map, const std::vector<std::string>& hosts);
 
-// Warns of hosts that are two for us but probably one: their names are equal but for case, or one
-// is the first label of the other.
-void warn_of_twins(Map& map);
+// Adds a warning for hosts with separate entries that are probably one host: their names are equal
+// except for case, or one is the first label of the other.
+void warn_of_similar_names(Map& map);
 
 }  // namespace toprun::topology

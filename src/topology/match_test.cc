@@ -10,7 +10,7 @@ using Names = std::vector<std::string>;
 TEST(Match, PairsEqualNamesThenShortOnes) {
   struct Row {
     Names wanted, known;
-    std::vector<int> expected;  // index of the known one, -1: none
+    std::vector<int> expected;  // index of the known name; -1: none
     Names ambiguous;
   };
   const std::vector<Row> rows = {
@@ -46,7 +46,7 @@ TEST(Match, WarnsOfTwins) {
   const auto warnings = [](const std::vector<std::string>& hosts) {
     Map map;
     for (const std::string& host : hosts) map.hosts.push_back({host, {{}, "t:" + host, {}}});
-    warn_of_twins(map);
+    warn_of_similar_names(map);
     return map.warnings;
   };
   EXPECT_EQ(warnings({"n0", "n1", "n10", "n2.a", "n2.b"}), Names{});

@@ -60,7 +60,7 @@ class Rule {
     return names;
   }
 
-  // An empty path: the name does not match.
+  // Returns an empty path if the name does not match.
   std::expected<Path, std::string> match(std::string_view name) const {
     const int count =
         pcre2_match(code_.get(), units(name), name.size(), 0, 0, data_.get(), limits_.get());
@@ -85,7 +85,8 @@ class Rule {
     std::string name;
   };
 
-  // The library's table: entries of one size, the group's number in two bytes and its name.
+  // Reads PCRE2's name table: entries of equal size, the group's number in two bytes, then its
+  // name.
   void read_groups() {
     std::uint32_t count = 0;
     std::uint32_t size = 0;

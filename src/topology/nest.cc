@@ -9,12 +9,12 @@ namespace toprun::topology {
 namespace {
 
 using Index = std::size_t;
-constexpr Index nowhere = std::numeric_limits<Index>::max();
+constexpr Index no_index = std::numeric_limits<Index>::max();
 
-// How the hosts are divided at one level of one map.
+// The division of the hosts at one level of one map.
 struct Level {
   std::string name;
-  std::vector<Index> domain_of;  // by host; nowhere: unknown
+  std::vector<Index> domain_of;  // by host; no_index: unknown
   std::size_t domains = 0;
 };
 
@@ -22,18 +22,18 @@ struct Level {
 struct Side {
   std::string source;
   std::vector<Level> levels;
-  std::vector<Location*> places;  // by host; null: it knows nothing of this one
+  std::vector<Location*> places;  // by host; null: not in this map
 
   const Domain& domain(Index level, Index host) const { return places[host]->path[level]; }
 };
 
-// Numbers for the domains of all levels. One is known by what is around it too: two racks "1" may
-// stand in two rooms.
+// Numbers the domains of all levels. The outer domains are part of a domain's identity: two racks
+// "1" may be in two rooms.
 std::vector<Level> levels_of(const Map& map, const std::vector<Location*>& places) {
   std::vector<Level> levels;
   std::vector<Index> around(places.size(), 0);
   for (Index i = 0; i < map.levels.size(); ++i) {
-    Level level{map.levels[i], std::vector<Index>(places.size(), nowhere), 0};
+    Level level{map.levels[i], std::vector<Index>(places.size(), no_index), 0};
     std::unordered_map<std::string, Index> numbers;
     for (Index host = 0; host < places.size(); ++host) {
       if (!places[host]) continue;
@@ -48,26 +48,27 @@ std::vector<Level> levels_of(const Map& map, const std::vector<Location*>& place
   return levels;
 }
 
-// Whether each domain of `inner` lies in one of `outer`, as far as is known.
+// Whether each domain of `inner` lies in one domain of `outer`, as far as known.
 struct Inside {
   bool holds = true;
-  bool by_pairs = false;      // whether two hosts of one domain are known to be in one of `outer`
-  bool by_all = true;         // whether all hosts of `inner` are known to `outer`
-  std::vector<Index> sample;  // by domain of `inner`: a host of it that is known to `outer`
-  Index host = nowhere;       // two hosts of one domain of `inner` that are in two of `outer`
-  Index other = nowhere;
+  bool by_pairs = false;  // whether two hosts of one domain are known to be in one of `outer`
+  bool by_all = true;     // whether all hosts of `inner` are known to `outer`
+  // by domain of `inner`: one of its hosts with a known place in `outer`
+  std::vector<Index> sample;
+  Index host = no_index;  // two hosts of one domain of `inner` that are in two of `outer`
+  Index other = no_index;
 };
 
 Inside inside(const Level& inner, const Level& outer) {
   Inside found;
-  found.sample.assign(inner.domains, nowhere);
+  found.sample.assign(inner.domains, no_index);
   for (Index host = 0; host < inner.domain_of.size(); ++host) {
     const Index domain = inner.domain_of[host];
-    if (domain == nowhere) continue;
-    found.by_all = found.by_all && outer.domain_of[host] != nowhere;
-    if (outer.domain_of[host] == nowhere) continue;
+    if (domain == no_index) continue;
+    found.by_all = found.by_all && outer.domain_of[host] != no_index;
+    if (outer.domain_of[host] == no_index) continue;
     Index& sample = found.sample[domain];
-    if (sample == nowhere) {
+    if (sample == no_index) {
       sample = host;
       continue;
     }
@@ -80,21 +81,22 @@ Inside inside(const Level& inner, const Level& outer) {
   return found;
 }
 
-// What a level's name says of it where the hosts do not: the greater is the outer one.
+// The order of levels by their names, for levels that the hosts do not order: a greater rank is
+// further out.
 int rank_of(std::string_view name) {
   if (name == "region") return 3;
   if (name == "zone") return 2;
   return name == nvlink_level ? 0 : 1;
 }
 
-// A level of the tree: of one map, or of both.
+// A level of the combined tree, from one map or from both.
 struct Joint {
-  Index first = nowhere;
-  Index second = nowhere;
-  std::vector<Index> sample;  // of both: by the second's domain, a host known to the first
+  Index first = no_index;
+  Index second = no_index;
+  std::vector<Index> sample;  // if from both: by the second's domain, a host that the first knows
 };
 
-enum class Standing { same, first_outside, second_outside, conflict };
+enum class Relation { same, first_outside, second_outside, conflict };
 
 class Nesting {
  public:
@@ -131,6 +133,8 @@ class Nesting {
     }
     map.links = std::move(maps_[0].links);
     map.links.merge(std::move(maps_[1].links));
+    map.domain_gbps = std::move(maps_[0].domain_gbps);
+    map.domain_gbps.merge(std::move(maps_[1].domain_gbps));
     for (Map& old : maps_) {
       std::ranges::move(old.warnings, std::back_inserter(map.warnings));
       std::ranges::move(old.notes, std::back_inserter(map.notes));
@@ -142,47 +146,47 @@ class Nesting {
   const Level& first(Index i) const { return sides_[0].levels[i]; }
   const Level& second(Index i) const { return sides_[1].levels[i]; }
 
-  // Both lists go from the outermost level inwards, so that only their heads need comparing.
+  // Both lists go from the outermost to the innermost level, so only their heads need comparing.
   Result<void> order_levels() {
     Index i = 0;
     Index k = 0;
     while (i < sides_[0].levels.size() && k < sides_[1].levels.size()) {
       const Inside first_inside = inside(first(i), second(k));
       Inside second_inside = inside(second(k), first(i));
-      switch (standing(i, k, first_inside, second_inside)) {
-        case Standing::same:
+      switch (relation(i, k, first_inside, second_inside)) {
+        case Relation::same:
           joints_.push_back({i++, k++, std::move(second_inside.sample)});
           break;
-        case Standing::first_outside:
-          joints_.push_back({i++, nowhere, {}});
+        case Relation::first_outside:
+          joints_.push_back({i++, no_index, {}});
           break;
-        case Standing::second_outside:
-          joints_.push_back({nowhere, k++, {}});
+        case Relation::second_outside:
+          joints_.push_back({no_index, k++, {}});
           break;
-        case Standing::conflict:
+        case Relation::conflict:
           return conflict(i, k, first_inside, second_inside);
       }
     }
-    for (; i < sides_[0].levels.size(); ++i) joints_.push_back({i, nowhere, {}});
-    for (; k < sides_[1].levels.size(); ++k) joints_.push_back({nowhere, k, {}});
+    for (; i < sides_[0].levels.size(); ++i) joints_.push_back({i, no_index, {}});
+    for (; k < sides_[1].levels.size(); ++k) joints_.push_back({no_index, k, {}});
     return {};
   }
 
-  Standing standing(Index i, Index k, const Inside& first_inside,
+  Relation relation(Index i, Index k, const Inside& first_inside,
                     const Inside& second_inside) const {
-    if (!first_inside.holds && !second_inside.holds) return Standing::conflict;
-    if (!first_inside.holds) return Standing::first_outside;
-    if (!second_inside.holds) return Standing::second_outside;
+    if (!first_inside.holds && !second_inside.holds) return Relation::conflict;
+    if (!first_inside.holds) return Relation::first_outside;
+    if (!second_inside.holds) return Relation::second_outside;
     const std::string& name = first(i).name;
     const std::string& other = second(k).name;
-    if (name == other) return Standing::same;
-    if (has_below(sides_[0], i, other)) return Standing::first_outside;
-    if (has_below(sides_[1], k, name)) return Standing::second_outside;
+    if (name == other) return Relation::same;
+    if (has_below(sides_[0], i, other)) return Relation::first_outside;
+    if (has_below(sides_[1], k, name)) return Relation::second_outside;
     if (rank_of(name) != rank_of(other)) {
-      return rank_of(name) > rank_of(other) ? Standing::first_outside : Standing::second_outside;
+      return rank_of(name) > rank_of(other) ? Relation::first_outside : Relation::second_outside;
     }
     const bool all_known = first_inside.by_all && second_inside.by_all;
-    return first_inside.by_pairs || all_known ? Standing::same : Standing::first_outside;
+    return first_inside.by_pairs || all_known ? Relation::same : Relation::first_outside;
   }
 
   static bool has_below(const Side& side, Index level, std::string_view name) {
@@ -209,15 +213,15 @@ class Nesting {
                        *two.domain(other, broken.other));
   }
 
-  // A level whose name is taken is called after its source too.
+  // A level whose name is already used gets its source as a prefix.
   std::vector<std::string> names() const {
     std::vector<std::string> taken;
     for (const Joint& joint : joints_) {
-      if (joint.first != nowhere) taken.push_back(first(joint.first).name);
+      if (joint.first != no_index) taken.push_back(first(joint.first).name);
     }
     std::vector<std::string> all;
     for (const Joint& joint : joints_) {
-      if (joint.first != nowhere) {
+      if (joint.first != no_index) {
         all.push_back(first(joint.first).name);
         continue;
       }
@@ -232,10 +236,10 @@ class Nesting {
     Path path;
     for (const Joint& joint : joints_) {
       Domain domain;
-      if (joint.first != nowhere && sides_[0].places[host]) {
+      if (joint.first != no_index && sides_[0].places[host]) {
         domain = sides_[0].domain(joint.first, host);
       }
-      if (!domain && joint.second != nowhere && sides_[1].places[host]) {
+      if (!domain && joint.second != no_index && sides_[1].places[host]) {
         Domain other = second_name(joint, host);
         if (!other.is_unknown()) domain = std::move(other);
       }
@@ -249,10 +253,10 @@ class Nesting {
     return path;
   }
 
-  // The domain's name in the second map, or in the first, if that has one for it.
+  // The domain's name in the first map if it has a name there, else in the second.
   Domain second_name(const Joint& joint, Index host) const {
     const Index domain = second(joint.second).domain_of[host];
-    if (joint.first != nowhere && domain != nowhere && joint.sample[domain] != nowhere) {
+    if (joint.first != no_index && domain != no_index && joint.sample[domain] != no_index) {
       return sides_[0].domain(joint.first, joint.sample[domain]);
     }
     return sides_[1].domain(joint.second, host);
@@ -265,14 +269,14 @@ class Nesting {
     return one ? one->evidence : two ? two->evidence : Evidence();
   }
 
-  // As a source wrote it only where it has all levels.
+  // Uses a source's own text only if that source has all levels.
   std::string written_of(Index host) const {
     const bool as_first = joints_.size() == sides_[0].levels.size() && sides_[0].places[host];
     return as_first ? sides_[0].places[host]->written : std::string();
   }
 
   std::array<Map, 2> maps_;
-  std::vector<std::string> hosts_;  // of both
+  std::vector<std::string> hosts_;  // of both maps
   std::array<Side, 2> sides_;
   std::vector<Joint> joints_;  // outermost first
 };

@@ -4,19 +4,19 @@
 
 namespace toprun::topology {
 
-// Two sources' knowledge as one tree where each has kinds of levels of its own. A level goes inside
-// a level of the other map if each of its domains lies inside one domain there: NVLink domains
-// inside leaves, or leaves inside NVLink domains, as the hosts tell. Two levels that divide the
-// hosts in the same way are one, under the name that `first` has for it; but regions, zones and
-// NVLink domains stay levels of their own, since they say more than how hosts are divided.
+// Combines two maps with different kinds of levels into one tree. Level A goes inside level B of
+// the other map if each domain of A lies inside one domain of B. So the hosts decide whether NVLink
+// domains go inside leaves or leaves inside NVLink domains. Two levels that divide the hosts in the
+// same way become one level with the name from `first`. But regions, zones and NVLink domains stay
+// separate levels, because their names carry additional information.
 //
-// What is not known neither proves nor breaks anything, and levels that a map does not know of a
-// host stay unknown. Where the hosts that both know leave open which level is the outer one, names
-// tell (region, zone, others, nvlink), else it is `first`'s.
+// Unknown levels neither prove nor contradict anything, and they stay unknown. If the hosts that
+// are in both maps do not show which level is the outer one, the level names decide (region, zone,
+// others, nvlink); if these do not either, the level of `first` is the outer one.
 //
-// Hosts must carry the same names in both maps (see match.h).
-// Error: two levels where neither is inside the other (it names both sources, a domain of each that
-// spans several domains of the other, and their hosts), or more than max_levels.
+// A host must have the same name in both maps (see match.h). Errors: two levels where neither lies
+// inside the other (the message names both sources, a domain of each that spans several domains of
+// the other, and hosts of these); more than max_levels.
 Result<Map> nest(Map first, Map second);
 
 }  // namespace toprun::topology

@@ -48,7 +48,7 @@ TEST(Nest, OneLevelInsideAnother) {
   const std::vector<Row> rows = {
       {"leaf | a L | b L | c M", "nvlink | a x | b y | c z", "leaf nvlink | a L/x | b L/y | c M/z"},
       {"leaf | a L | b M | c N", "nvlink | a x | b x | c y", "nvlink leaf | a x/L | b x/M | c y/N"},
-      // The levels of one between those of the other.
+      // The levels of one map between those of the other.
       {"spine leaf | a S/1 | b S/1 | c S/2 | d S/3 | e T/4",
        "room rack | a R/x | b R/x | c R/x | d R/y | e R/z",
        "room spine rack leaf | a R/S/x/1 | b R/S/x/1 | c R/S/x/2 | d R/S/y/3 | e R/T/z/4"},
@@ -63,9 +63,9 @@ TEST(Nest, LevelsThatDivideInTheSameWayAreOne) {
       {"leaf | a L | b L | c M", "rack | a r | b r | c q", "leaf | a L | b L | c M"},
       {"spine leaf | a S/L | b S/M | c T/N", "cluster rack | a k/r | b k/q | c j/r",
        "spine leaf | a S/L | b S/M | c T/N"},
-      // Under the same name first.
+      // Equal levels have the name from the first map.
       {"spine leaf | a S/L | b T/M", "leaf | a r | b q", "spine leaf | a S/L | b T/M"},
-      // An NVLink domain is more than a way to divide hosts, and so are a region and a zone.
+      // NVLink domains, regions and zones stay separate levels.
       {"leaf | a L | b M", "nvlink | a x | b y", "leaf nvlink | a L/x | b M/y"},
       {"leaf | a L | b L", "region zone | a r/z | b r/z", "region zone leaf | a r/z/L | b r/z/L"},
       {"nvlink | a x | b y", "nvlink | a 7 | b 8", "nvlink | a x | b y"},
@@ -77,17 +77,18 @@ TEST(Nest, LevelsThatDivideInTheSameWayAreOne) {
 
 TEST(Nest, UnknownIsNoDomain) {
   const std::vector<Row> rows = {
-      // A null neither joins nor parts.
+      // An unknown level neither joins nor separates hosts.
       {"leaf | a L | b L | c M", "nvlink | a x | b x | c ?", "leaf nvlink | a L/x | b L/x | c M/?"},
       {"spine leaf | a S/L | b ?/M | c S/M", "nvlink | a x | b y | c z",
        "spine leaf nvlink | a S/L/x | b ?/M/y | c S/M/z"},
       {"leaf | a L | b M", "nvlink | a x | b y | c y | d z",
        "leaf nvlink | a L/x | b M/y | c ?/y | d ?/z"},
       {"leaf | a L | b L | c L", "rack | a r | b q", "leaf rack | a L/r | b L/q | c L/?"},
-      // Two hosts of one leaf and one rack show that these are one, a host each does not.
+      // Two common hosts in one leaf and one rack show that both levels are one; single hosts do
+      // not.
       {"leaf | a L | b L", "rack | a r | b r | c r | d q", "leaf | a L | b L | c L | d q"},
       {"leaf | a L | b M", "rack | a r | b q | c q", "leaf rack | a L/r | b M/q | c ?/q"},
-      // No host in common: the names' own order, else the first map's levels outside.
+      // No common host: the names decide the order, else the first map's levels are outside.
       {"leaf | a L", "zone | b z", "zone leaf | a ?/L | b z/?"},
       {"nvlink | a x", "rack | b r", "rack nvlink | a ?/x | b r/?"},
       {"leaf | a L", "rack | b r", "leaf rack | a L/? | b ?/r"},

@@ -53,7 +53,8 @@ Result<std::optional<NvlinkDomain>> parse_nvlink_csv(std::string_view text) {
   std::size_t gpu = 0;
   for (std::string_view line : split(text, '\n')) {
     line = trim(line);
-    if (line.empty() || line.starts_with("fabric.")) continue;  // a heading, without noheader
+    // a heading, if the option noheader is missing
+    if (line.empty() || line.starts_with("fabric.")) continue;
     auto read = parse_line(line);
     if (!read) return read;
     if (gpu == 0) domain = *read;
@@ -80,22 +81,22 @@ std::vector<std::string> nvlink_command() {
 
 Result<std::optional<Map>> read_nvlink(const Request& request) {
   std::vector<std::pair<const Member*, NvlinkDomain>> domains;
-  std::map<std::string, std::vector<std::string>> troubled;  // by what the trouble is
+  std::map<std::string, std::vector<std::string>> hosts_by_trouble;  // by error text
   for (const Member& member : request.members) {
     if (!member.nvlink) continue;
     if (!member.nvlink->text) {
-      troubled[member.nvlink->trouble].push_back(member.name);
+      hosts_by_trouble[member.nvlink->trouble].push_back(member.name);
       continue;
     }
     const auto domain = parse_nvlink_csv(*member.nvlink->text);
     if (!domain) {
-      troubled[domain.error().line()].push_back(member.name);
+      hosts_by_trouble[domain.error().line()].push_back(member.name);
     } else if (*domain) {
       domains.emplace_back(&member, **domain);
     }
   }
   MapBuilder builder(domains.empty() ? "" : "nvidia-smi");
-  for (auto& [trouble, names] : troubled) {
+  for (auto& [trouble, names] : hosts_by_trouble) {
     std::ranges::sort(names, natural_less);
     builder.warn(fmt::format("{}: the NVLink domain is not known: {}",
                              hosts::compress_hostlist(names), trouble));

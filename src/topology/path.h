@@ -11,10 +11,10 @@
 
 namespace toprun::topology {
 
-inline constexpr std::size_t max_levels = 16;  // of a network; real ones have up to five
+inline constexpr std::size_t max_levels = 16;  // per network; real ones have up to five
 
-// A host's domain at one level. Unknown is not a domain; `none` says that the host is in none: a
-// branch of the network may lack a level that others have.
+// A host's domain at one level: named, unknown or none. `none`: the host has no domain at this
+// level, because its branch of the network lacks a level that other branches have.
 class Domain {
  public:
   Domain() = default;  // unknown
@@ -31,7 +31,7 @@ class Domain {
     return domain;
   }
 
-  // Whether it has a name.
+  // Whether the domain has a name.
   bool has_value() const { return kind_ == Kind::named; }
   explicit operator bool() const { return has_value(); }
   const std::string& operator*() const { return name_; }
@@ -50,22 +50,23 @@ class Domain {
  private:
   enum class Kind : unsigned char { unknown, none, named };
   Kind kind_ = Kind::unknown;
-  std::string name_;  // of Kind::named
+  std::string name_;  // for Kind::named
 };
 
-// How a place without such a level is written; an unknown one is left empty.
+// The text of a level that the place does not have; the text of an unknown level is empty.
 inline constexpr std::string_view written_none = "-";
 
-// Domains from the outermost inwards. Two hosts share a domain if their paths are equal down to it.
-// A value: copies share their memory until one is changed, because in a network of 100,000 hosts
-// most have their path in common with their neighbours. Not for two threads at once.
+// Domains from the outermost to the innermost. Two hosts share a domain if their paths are equal
+// down to it. Copies share their memory until one changes, because in a network of 100,000 hosts
+// most hosts have the same path as their neighbours. Not safe for use by two threads at the same
+// time.
 class Path {
  public:
   using value_type = Domain;
   using const_iterator = std::vector<Domain>::const_iterator;
 
   Path() = default;
-  explicit Path(std::size_t levels) : Path(std::vector<Domain>(levels)) {}  // none is known
+  explicit Path(std::size_t levels) : Path(std::vector<Domain>(levels)) {}  // all unknown
   Path(std::initializer_list<Domain> domains) : Path(std::vector<Domain>(domains)) {}
   explicit Path(std::vector<Domain> domains);
   template <class Iterator>
@@ -85,19 +86,20 @@ class Path {
   void pop_back() { own().pop_back(); }
   void erase(std::size_t level) { own().erase(own().begin() + static_cast<std::ptrdiff_t>(level)); }
 
-  // Where the domains are in memory: equal for two paths only if these are.
+  // The address of the domains in memory. It is equal for two paths only if the paths are equal.
   const void* identity() const { return shared_.get(); }
-  // For networks that are no trees: where the host stands among those of its innermost domain, and
-  // so where that one stands among its neighbours. 0 everywhere: their names tell.
+  // For networks that are not trees: the host's position among the hosts of its innermost domain,
+  // and so also the position of that domain among its neighbours. 0 for all hosts: the order of
+  // their names counts.
   std::size_t seat() const { return shared_ ? shared_->seat : 0; }
   void set_seat(std::size_t seat) {
     own();
     shared_->seat = seat;
   }
 
-  // "/outer/inner/", nothing between the slashes of an unknown level, "-" where there is none.
+  // "/outer/inner/"; an unknown level is empty text between the slashes, a missing level is "-".
   std::string_view text() const { return shared_ ? digest().text : std::string_view("/"); }
-  // Whether any level has a name.
+  // Whether at least one level has a name.
   bool known() const { return shared_ && digest().known; }
 
   friend bool operator==(const Path& a, const Path& b) {
@@ -109,13 +111,14 @@ class Path {
   struct Shared {
     std::vector<Domain> domains;
     std::size_t seat = 0;
-    std::string text;  // empty: not made yet, nor is `known`; both once for all copies
+    // empty: `text` and `known` are not computed yet; computed once for all copies
+    std::string text;
     bool known = false;
   };
 
   const Shared& digest() const;
   const std::vector<Domain>& domains() const;
-  std::vector<Domain>& own();  // to be changed: nobody else's
+  std::vector<Domain>& own();  // for changes: memory that no other copy uses
 
   std::shared_ptr<Shared> shared_;  // null: empty
 };

@@ -9,16 +9,16 @@
 namespace toprun::topology {
 
 inline constexpr std::size_t max_pattern_bytes = 4u << 10;
-inline constexpr std::uint32_t max_pattern_steps = 100'000;  // for one name
+inline constexpr std::uint32_t max_pattern_steps = 100'000;  // per name
 
-// A regular expression (PCRE2's) that is looked for in names.
+// A regular expression (PCRE2 syntax) for searches in names.
 class Pattern {
  public:
-  // Error: what is wrong with it, without where it stands.
+  // Error: what is wrong with the expression, without the position.
   static std::expected<Pattern, std::string> compile(std::string_view text);
 
-  // Whether it is found anywhere in the name. An expression that takes more than max_pattern_steps
-  // is not.
+  // Whether the name contains a match. An expression that takes more than max_pattern_steps does
+  // not match.
   bool finds(std::string_view name) const;
 
  private:

@@ -9,12 +9,12 @@
 namespace toprun::topology {
 namespace {
 
-// Without what writers put between words: "not-available", "not available", "Not_Available".
-constexpr std::array<std::string_view, 16> words_for_nothing = {
+// Without separators between the parts: "not-available", "not available", "Not_Available".
+constexpr std::array<std::string_view, 16> placeholder_words = {
     "none",       "null",   "nil",          "novalue",      "unknown",     "undefined",
     "unset",      "n/a",    "notsupported", "notavailable", "unavailable", "noimdsdata",
     "notopology", "notset", "nodata",       "notapplicable"};
-constexpr std::size_t longest = 24;  // of them, with brackets and blanks
+constexpr std::size_t longest = 24;  // of these words, with brackets and blanks
 
 bool is_separator(char c) {
   return c == '-' || c == '_' || c == ' ';
@@ -30,7 +30,7 @@ std::string_view without_brackets(std::string_view text) {
   return text;
 }
 
-// An identifier of nothing. A short row of zeros may be a rack's number.
+// Whether it is an identifier that consists of zeros. A short row of zeros may be a rack's number.
 bool is_zero_id(std::string_view text) {
   constexpr std::ptrdiff_t least_zeros = 16;
   if (text == "0x0") return true;
@@ -43,7 +43,7 @@ bool is_zero_id(std::string_view text) {
 }  // namespace
 
 bool is_placeholder(std::string_view name) {
-  // Nearly all names end here.
+  // A fast check that decides nearly all names.
   constexpr std::string_view first_letters = "nNuU0-_ [<(";
   if (!name.empty() && first_letters.find(name.front()) == name.npos) return false;
   if (name.size() > longest || name.starts_with('0')) return is_zero_id(name);
@@ -52,7 +52,7 @@ bool is_placeholder(std::string_view name) {
     if (!is_separator(c)) word += c;
   }
   return word.empty() ||
-         std::ranges::find(words_for_nothing, lower(word)) != words_for_nothing.end();
+         std::ranges::find(placeholder_words, lower(word)) != placeholder_words.end();
 }
 
 }  // namespace toprun::topology

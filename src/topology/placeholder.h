@@ -4,17 +4,17 @@
 
 namespace toprun::topology {
 
-// Whether a domain's name says that there is none or that nobody knows it. One list for all
-// sources, because their files become each other's: labels are exported as JSON, JSON as a
-// topology.conf. Letters count in either case, a pair of brackets around the word does not.
-//   "", "-"                          fields left empty
-//   none, null, nil, no value        texts that JSON, Python, Go's templates and kubectl make of
-//   nothing unknown, undefined, unset        sites' own scripts n/a, not supported, not available,
-//   unavailable     nvidia-smi, clouds' command lines no-imds-data                     OKE's
-//   labeller, where the metadata service said nothing no-topology                      NVIDIA's
-//   topograph, for nodes that its provider did not place 00000000-0000-0000-0000-000000000000, also
-//   with ".CLIQUE" behind it   NVML, for GPUs without a
-//                                    fabric; also 0x0 and other zeros of at least 16 digits
+// Whether a domain's name means that there is no domain or that it is unknown. All sources share
+// one list, because tools convert between their formats: labels to JSON, JSON to a topology.conf.
+// The case of letters and a pair of brackets around the word do not count.
+//   "", "-": empty fields
+//   none, null, nil, no value, nothing: from JSON, Python, Go templates and kubectl
+//   unknown, undefined, unset: from scripts of sites
+//   n/a, not supported, not available, unavailable: from nvidia-smi and the clouds' CLIs
+//   no-imds-data: from OKE's labeller, if the metadata service had no data
+//   no-topology: from NVIDIA's topograph, for nodes that its provider did not place
+//   00000000-0000-0000-0000-000000000000, also with ".CLIQUE" at the end: from NVML, for GPUs
+//     without a fabric; also 0x0 and other zeros of at least 16 digits
 bool is_placeholder(std::string_view name);
 
 }  // namespace toprun::topology

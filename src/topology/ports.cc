@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view prefix = "0x";
 
-// "0x155dfffd33ff33": up to 16 digits; some programs omit leading zeros.
+// Parses "0x155dfffd33ff33": up to 16 digits; some programs omit leading zeros.
 std::optional<std::uint64_t> parse_guid(std::string_view text) {
   if (!text.starts_with(prefix)) return std::nullopt;
   text.remove_prefix(prefix.size());
@@ -30,7 +30,8 @@ std::optional<std::uint64_t> parse_guid(std::string_view text) {
   return guid;
 }
 
-// What other nodes say of their devices ends up on a command line: nothing that could be an option.
+// Device names from other nodes become part of a command line, so text that could be an option is
+// invalid.
 bool is_device_name(std::string_view text) {
   const auto is_letter_or_digit = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -40,7 +41,7 @@ bool is_device_name(std::string_view text) {
                              [&](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; });
 }
 
-// What a topology file says, its ports not yet known as hosts'.
+// Reads a topology file and finds the hosts of its ports.
 class Reader {
  public:
   Reader(std::string_view file, std::span<const HostPorts> hosts) : file_(file) {
@@ -109,10 +110,10 @@ class Reader {
     return {};
   }
 
-  // Two members may be on one machine and tell of the same ports.
+  // Two members may be on one machine and report the same ports.
   void add_port(std::uint64_t guid, Index leaf) {
     const auto owners = owners_.find(guid);
-    if (owners == owners_.end()) return;  // of a machine that is not in the job
+    if (owners == owners_.end()) return;  // of a machine outside the job
     const std::string evidence = at_line(std::string(file_), named_[leaf]->where(0).line);
     for (const auto& [host, port] : owners->second) {
       ports_.push_back({host->host, port->device, 0, port->number, leaf, {}, evidence});
@@ -148,14 +149,14 @@ class Reader {
   std::string_view file_;
   std::unordered_map<std::uint64_t, std::vector<Owner>> owners_;  // by the port's GUID
   std::vector<FabricSwitch> switches_;
-  std::vector<const SlurmLine*> named_;  // each switch's line
+  std::vector<const SlurmLine*> named_;  // the line of each switch
   std::map<std::string, Index, std::less<>> by_name_;
-  std::unordered_map<std::uint64_t, Index> seen_;  // where each port was first
+  std::unordered_map<std::uint64_t, Index> seen_;  // place of each port's first mention
   std::vector<FabricPort> ports_;
   std::size_t links_ = 0;
 };
 
-void warn_of_strangers(Map& map, std::span<const HostPorts> hosts, const std::string& file) {
+void warn_of_missing_ports(Map& map, std::span<const HostPorts> hosts, const std::string& file) {
   std::set<std::string_view> placed;
   for (const Map::Entry& entry : map.hosts) placed.insert(entry.host);
   std::vector<std::string> strangers;
@@ -242,7 +243,7 @@ Result<Map> parse_port_topology(std::string_view text, const std::string& file,
     if (!fabric) return std::unexpected(fabric.error());
     map = std::move(fabric->map);
   }
-  warn_of_strangers(map, hosts, file);
+  warn_of_missing_ports(map, hosts, file);
   return map;
 }
 

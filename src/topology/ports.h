@@ -13,11 +13,11 @@
 
 namespace toprun::topology {
 
-// A port of an InfiniBand adapter. Its GUID is the lower half of its GID 0, which ibstat calls
-// "Port GUID"; the adapter's own, "Node GUID", is another number.
+// A port of an InfiniBand adapter. Its GUID is the lower half of its GID 0; ibstat calls it "Port
+// GUID". The adapter's own GUID, "Node GUID", is a different number.
 struct Port {
   std::string device;  // "mlx5_ib0"
-  int number = 1;      // of the adapter
+  int number = 1;      // on the adapter
   std::uint64_t guid = 0;
 
   bool operator==(const Port&) const = default;
@@ -28,36 +28,36 @@ struct HostPorts {
   std::vector<Port> ports;
 };
 
-// Whether the nodes' ports are of use with this --topology: it names a file, or `azure`.
+// Whether this --topology can use the nodes' ports: it names a file, or is `azure`.
 bool needs_ports(std::string_view topology);
 
-// This machine's ports whose link layer is InfiniBand, in natural order, max_rails at most.
-// `root`: where /sys is.
+// This machine's ports with link layer InfiniBand, in natural order, at most max_rails. `root`: the
+// folder that contains sys.
 std::vector<Port> read_ports(const std::filesystem::path& root = "/");
 
-// Ports as they travel to the root, a line "mlx5_ib0/1 0x155dfffd33ff33" each, and back. Error: a
-// line of another form, more than max_rails of them.
+// The text form in which nodes send their ports to the root, one line "mlx5_ib0/1 0x155dfffd33ff33"
+// per port, and its parser. Errors: a line of another form, more than max_rails lines.
 std::string ports_text(std::span<const Port> ports);
 Result<std::vector<Port>> parse_ports(std::string_view text);
 
-// The members that told of any port.
+// The members that reported at least one port.
 std::vector<HostPorts> ports_of(std::span<const Member> members);
 
-// The file that `sharp_cmd topology --topology_file` writes (NVIDIA SHARP; no public document; the
-// form is the one that Azure's own tools read): a topology.conf whose nodes are ports.
+// Parses the file that `sharp_cmd topology --topology_file` writes (NVIDIA SHARP; no public
+// documentation exists; Azure's own tools read this form): a topology.conf with ports as nodes.
 //   SwitchName=ibsw2 Nodes=0x155dfffd341acb,0x155dfffd341b0b
 //   SwitchName=ibsw7 Switches=ibsw1,ibsw2
-// Ports identify the hosts. A host may have ports on several leaves: fabric.h defines the domains
-// then. Warnings: hosts without any port in the file. Error (file:line:column): no such line, a
-// port or a switch twice, a switch that no line defines.
+// The ports identify the hosts. A host may have ports on several leaves; fabric.h describes which
+// domains result. A warning names hosts with no port in the file. Errors (file:line:column): a line
+// of another form, a port or a switch that is listed twice, a switch that no line defines.
 Result<Map> parse_port_topology(std::string_view text, const std::string& file,
                                 std::span<const HostPorts> hosts);
 
-// What is known of the members where ports alone stand in `file` and none is one of theirs:
-// nothing. `warning` says why.
+// A map with unknown places for all members: `file` lists only ports, and none of them is a
+// member's port. `warning` is the reason.
 Map unknown_places(std::span<const Member> members, const std::string& file, std::string warning);
 
-// Whether a topology.conf's nodes are ports.
+// Whether the nodes in a topology.conf are ports.
 bool names_ports(std::string_view text);
 
 }  // namespace toprun::topology

@@ -3,8 +3,8 @@
 
 #include "topology/ports.h"
 
-// Of whatever is accepted, all paths are as long as the levels; and what a node tells of its ports
-// is understood again.
+// If the input is accepted, all paths are as long as the levels, and the text form of ports parses
+// again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::topology;
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -82,7 +82,7 @@ TEST(PortTopology, ReadsEveryShape) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"SwitchName=a Nodes=0x10,0x20\nSwitchName=b Nodes=0x31,0x40\nSwitchName=c Switches=a,b\n",
        "spine leaf\nn0 c/a t:1\nn1 c/a t:1\nn2 c/b t:2\nn3 c/b t:2\n"},
-      // A switch may stand above others that come later, and have ports of its own.
+      // A switch may be above switches that come later in the file, and have its own ports.
       {"SwitchName=c Switches=a Nodes=0x40\nSwitchName=a Nodes=0x10,0x20,0x30\n",
        "spine leaf\nn3 a,c/c t:1\nn0 a,c/a t:2\nn1 a,c/a t:2\nn2 a,c/a t:2\n"},
       {"SwitchName=a Nodes=0x10,0x20,0x30\n",

@@ -8,18 +8,18 @@
 
 namespace toprun::topology {
 
-// A place in a text, both from 1.
+// A position in a text, line and column from 1.
 struct Position {
   std::size_t line = 1;
   std::size_t column = 1;
 };
 
-// "racks.toml:3:5", as errors name a place.
+// "racks.toml:3:5", the form in errors.
 inline std::string at(std::string_view file, Position position) {
   return fmt::format("{}:{}:{}", file, position.line, position.column);
 }
 
-// "racks.toml:3", as evidence names it.
+// "racks.toml:3", the form in evidence.
 inline std::string at_line(std::string_view file, std::size_t line) {
   return fmt::format("{}:{}", file, line);
 }

@@ -12,7 +12,7 @@ namespace {
 
 using Index = std::size_t;
 
-// How often each thing was seen.
+// Number of occurrences of each value.
 template <class T>
 using Counts = std::map<T, std::size_t>;
 
@@ -22,7 +22,7 @@ const T& most_common(const Counts<T>& counts) {
       ->first;
 }
 
-// Which of a host's ways into the fabric it is, as all hosts call it.
+// The name of a rail, equal on all hosts.
 std::string rail_name(const Rail& rail) {
   return rail.port == 1 ? rail.hca : fmt::format("{} port {}", rail.hca, rail.port);
 }
@@ -74,18 +74,19 @@ class Group {
   const Fabric& fabric_;
   std::vector<Index> hosts_;
   const std::vector<bool>& in_job_;
-  Counts<std::size_t> sizes_;                          // of rails per host
+  Counts<std::size_t> sizes_;                          // number of rails per host
   std::map<std::string, Counts<std::string>> leaves_;  // by rail
   std::map<std::string, std::string, std::less<>>
-      rail_of_;  // by leaf: the rail that most have there
+      rail_of_;  // by leaf: the rail of most hosts there
 };
 
-// A fabric has service hosts with one slow port: what most hosts have is what a job gets.
-std::optional<double> usual_host_gbps(const Fabric& fabric) {
+// Uses the value of most hosts of the job; a fabric also has service hosts with one slow port.
+std::optional<double> usual_host_gbps(const Fabric& fabric, const std::vector<bool>& in_job) {
   Counts<double> sums;
-  for (const std::vector<Rail>& rails : fabric.rails) {
+  for (Index host = 0; host < fabric.rails.size(); ++host) {
+    if (!in_job[host]) continue;
     double sum = 0;
-    for (const Rail& rail : rails) {
+    for (const Rail& rail : fabric.rails[host]) {
       const auto gbps = gbps_of(rail.speed);
       if (!gbps) return std::nullopt;
       sum += *gbps;
@@ -96,7 +97,7 @@ std::optional<double> usual_host_gbps(const Fabric& fabric) {
   return most_common(sums);
 }
 
-// At most so many of one kind are worth reading.
+// Appends at most `shown` texts of one kind, and the number of the others.
 void append_shortened(std::vector<std::string>& all, std::vector<std::string> some,
                       std::string_view things) {
   constexpr std::size_t shown = 4;
@@ -113,7 +114,7 @@ void append_shortened(std::vector<std::string>& all, std::vector<std::string> so
 std::optional<double> gbps_of(std::string_view speed) {
   struct Rate {
     std::string_view name;
-    double gbps;  // of a lane
+    double gbps;  // per lane
   };
   constexpr std::array<Rate, 9> rates = {{{"SDR", 2.5},
                                           {"DDR", 5},
@@ -135,7 +136,7 @@ std::optional<double> gbps_of(std::string_view speed) {
   return static_cast<double>(*lanes) * rate->gbps;
 }
 
-void tell_of_rails(Fabric& fabric, const std::vector<bool>& in_job) {
+void add_rail_facts(Fabric& fabric, const std::vector<bool>& in_job) {
   std::map<Path, std::vector<Index>> groups;
   for (Index host = 0; host < fabric.map.hosts.size(); ++host) {
     groups[fabric.map.hosts[host].location.path].push_back(host);
@@ -148,7 +149,7 @@ void tell_of_rails(Fabric& fabric, const std::vector<bool>& in_job) {
   }
   append_shortened(fabric.map.warnings, std::move(warnings), "adapters");
   append_shortened(fabric.map.notes, std::move(notes), "groups");
-  if (const auto gbps = usual_host_gbps(fabric)) {
+  if (const auto gbps = usual_host_gbps(fabric, in_job)) {
     fabric.map.links[std::string(host_level)] = {gbps, {}};
   }
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "topology/match.h"
 #include "topology/testing.h"
 
 namespace toprun::topology {
@@ -17,7 +18,8 @@ TEST(Rails, SpeedsAreReadByName) {
   for (const auto& [speed, gbps] : rows) EXPECT_EQ(gbps_of(speed), gbps) << speed;
 }
 
-// Two groups of four hosts with two rails each: leaves 0 and 1, 2 and 3; a spine joins them.
+// Two groups of four hosts with two rails each, on leaves 0 and 1 and on leaves 2 and 3; a spine
+// joins them.
 struct Net {
   std::vector<FabricSwitch> switches = {{"L0", {4}, {400}},
                                         {"L1", {4, 4}, {400, 400}},
@@ -37,7 +39,7 @@ struct Net {
   Map map() const {
     auto fabric = map_of_fabric("dump", switches, ports);
     EXPECT_TRUE(fabric) << fabric.error().line();
-    tell_of_rails(*fabric, std::vector<bool>(fabric->map.hosts.size(), true));
+    add_rail_facts(*fabric, std::vector<bool>(fabric->map.hosts.size(), true));
     return std::move(fabric->map);
   }
 };
@@ -47,9 +49,28 @@ TEST(Rails, SumUpToLinks) {
   EXPECT_EQ(map.levels, (std::vector<std::string>{"spine", "leaf"}));
   EXPECT_EQ(map.links.at("host").gbps, 800);
   EXPECT_EQ(map.links.at("leaf").gbps, 1200);  // the group of L0 and L1 has the least
-  EXPECT_FALSE(map.links.contains("spine"));   // nothing leads out of it
+  EXPECT_FALSE(map.links.contains("spine"));   // no cable leads out of it
   EXPECT_TRUE(map.warnings.empty());
   EXPECT_TRUE(map.notes.empty());
+}
+
+TEST(Rails, LinksAreThoseOfTheJobsDomains) {
+  Net net;
+  net.switches.push_back({"management", {4}, {10}});
+  net.ports.push_back({"m0", "mlx5_0", 99, 1, 5, "4xNDR", "dump:9"});
+  const Map all = net.map();
+  EXPECT_EQ(all.links.at("leaf").gbps, 10);
+  EXPECT_EQ(restrict_to(all, {"n0", "n4"}).links.at("leaf").gbps, 1200);
+  EXPECT_EQ(restrict_to(all, {"n4", "n5"}).links.at("leaf").gbps, 1600);
+  EXPECT_EQ(restrict_to(all, {"m0", "n4"}).links.at("leaf").gbps, 10);
+}
+
+TEST(Rails, AnUnknownSpeedElsewhereHidesNoLink) {
+  Net net;
+  net.switches.push_back({"management", {4}});
+  net.ports.push_back({"m0", "mlx5_0", 99, 1, 5, "4xNDR", "dump:9"});
+  EXPECT_FALSE(net.map().links.contains("leaf"));
+  EXPECT_EQ(restrict_to(net.map(), {"n0", "n4"}).links.at("leaf").gbps, 1200);
 }
 
 TEST(Rails, ThatAreNotToldMakeNoLink) {

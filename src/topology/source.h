@@ -12,84 +12,85 @@
 
 namespace toprun::topology {
 
-// What a node's cloud answered when the node asked for its own place, not understood yet. Neither
-// text nor trouble: the cloud knows no such attribute.
+// The answer of a node's cloud to the query for the node's place, not parsed yet. If `text` and
+// `trouble` are both empty, the cloud has no such attribute.
 struct CloudEvidence {
-  std::string cloud;                // "gcp", as --topology names it
+  std::string cloud;                // "gcp", the --topology option
   std::optional<std::string> text;  // plain (cloud.h)
-  std::string trouble;              // why there is no text, in words
+  std::string trouble;              // why there is no text
 };
 
-// What a program or a file on a node said, not understood yet.
+// The output of a program or the content of a file on a node, not parsed yet.
 struct Told {
   std::optional<std::string> text;
-  std::string trouble;  // why there is no text, in words
+  std::string trouble;  // why there is no text
 };
 
-// A node of the job and what its own environment says of its place; empty where it says nothing.
+// A node of the job and the description of its place in its own environment; empty: none.
 struct Member {
   std::string name;
   std::string address;          // SLURM_TOPOLOGY_ADDR
   std::string pattern;          // SLURM_TOPOLOGY_ADDR_PATTERN
-  Rare<CloudEvidence> cloud{};  // unset: no cloud was asked there
-  Rare<Told> nvlink{};          // of nvidia-smi (nvlink.h); unset: it was not asked there
-  std::string node{};           // the name of its node in Kubernetes; empty: as `name`
+  Rare<CloudEvidence> cloud{};  // unset: no query to a cloud on this node
+  Rare<Told> nvlink{};          // from nvidia-smi (nvlink.h); unset: it did not run on this node
+  std::string node{};           // the name of its node in Kubernetes; empty: same as `name`
   Rare<std::string> labels{};   // of that node (k8s_labels.h)
-  Rare<std::string> ports{};    // its InfiniBand ports (ports.h); unset: nobody looked
+  Rare<std::string> ports{};    // its InfiniBand ports (ports.h); unset: not read
 };
 
-// For all that `auto` waits for: every node's own evidence within the join, and then what the
-// root's node asks other programs, those all at once.
+// The total time limit of `auto`: collecting every node's own evidence during the join, then
+// running other programs on the root's node, all at the same time.
 inline constexpr std::chrono::milliseconds auto_budget{1'000};
-// For a program that --topology names.
+// The time limit of a program that --topology names.
 inline constexpr std::chrono::milliseconds named_budget{5'000};
 
 struct Request {
-  std::string topology = "auto";  // as --topology takes it: see names_source(); else a file's path
-  std::vector<Member> members;    // nodes of the job; empty: everything that the source knows
+  std::string topology = "auto";  // the --topology option: see names_source(); else a file's path
+  std::vector<Member> members;    // nodes of the job; empty: all nodes that the source knows
   Environment environment;        // of this process
-  // Asked on a login node, not in a job: `auto` takes the Slurm of this machine for the job's.
+  // The caller runs on a login node, outside a job: `auto` uses the Slurm of this machine.
   bool outside_of_jobs = false;
-  // How long a source may take: locate() sets it.
+  // The time limit of one source; locate() sets it.
   std::chrono::milliseconds budget = named_budget;
 };
 
 enum class Speed {
-  at_once,  // it is at hand
-  slow,     // another program is asked: within Request::budget
+  at_once,  // the data is available locally
+  slow,     // runs another program, within Request::budget
 };
 
-// What an error of a source means to `auto`.
+// The effect of a source's error on `auto`.
 enum class Fault {
-  passed_over,  // a warning, the others are asked
-  final,        // a contradiction in the job itself
+  warning,  // `auto` warns and continues with the other sources
+  final,    // a contradiction in the job itself
 };
 
-// One kind of evidence. To add one: a file with its parser and its `read`, and a row in sources.cc.
+// One kind of evidence. To add a kind, add a file with its parser and its `read`, and a row in
+// sources.cc.
 struct Source {
-  std::string_view option;  // the --topology that asks for it: "slurm"; "" for a file's path
-  std::string_view needs;   // what it reads, for people
-  // Whether --topology auto should try it here.
+  std::string_view option;  // the --topology option for it: "slurm"; "" for a file's path
+  std::string_view needs;   // the data that it reads, for messages
+  // Whether --topology auto should try this source here.
   bool (*plausible)(const Request&);
-  // nullopt: there is none here. May run beside other sources' `read`.
+  // nullopt: the source has no data here. May run in parallel with other sources' `read`.
   Result<std::optional<Map>> (*read)(const Request&);
   Speed speed;
   Fault fault;
 };
 
-// The words that --topology takes besides a file's path: "auto", "slurm", "name:REGEX", …
+// The words that --topology accepts besides a file's path: "auto", "slurm", "name:REGEX", …
 std::vector<std::string> source_names();
-// Whether it is one of them; else it is a file's path.
+// Whether `topology` is one of these words; else it is a file's path.
 bool names_source(std::string_view topology);
 
-// Where the members are, under the members' names. Rows of one option are asked in turn until every
-// member's place is known; the slow ones of all options that are still needed start together. What
-// the options tell becomes one tree (nest.h): `auto` takes all that are plausible, and what NVLink
-// domains the nodes told of goes with whatever was asked for. Where two contradict each other the
-// one that stands first in the table is believed, and a warning says so; Map::notes say who told
-// what. An empty source in the answer: nothing is known ("auto" only). Errors: a file or source
-// that was asked for by name and cannot be read or understood (file:line:column); evidence that
-// contradicts itself (both pieces are named). What `auto` could not read is a warning.
+// Finds the members' places, under the members' names. The rows of one option run in turn until
+// every member's place is known; the slow rows of all options start together, if they are still
+// needed. The results of all options become one tree (nest.h). `auto` uses all plausible options;
+// the NVLink domains that the nodes reported are added to every option. If two options contradict
+// each other, the one that comes first in the table wins, with a warning. Map::notes names the
+// source of each fact. Empty Map::source: nothing is known (with `auto` only). Errors: a requested
+// file or source cannot be read or parsed (file:line:column); evidence contradicts itself (the
+// message names both pieces). With `auto`, unreadable evidence is a warning.
 Result<Map> locate(Request request);
 
 }  // namespace toprun::topology

@@ -34,8 +34,8 @@ bool in_slurm(const Request& request) {
          std::ranges::any_of(request.members, [](const Member& m) { return !m.address.empty(); });
 }
 
-// Slurm's programs are on many machines that are in no cluster of its: there its silence says
-// nothing.
+// Slurm's programs are also installed on machines outside any Slurm cluster. There, missing output
+// means nothing.
 bool is_only_tried(const Source& row, const Request& request) {
   return row.option == slurm_option && request.outside_of_jobs && request.topology == "auto";
 }
@@ -58,50 +58,50 @@ bool never(const Request&) {
   return false;
 }
 
-bool told_of_nvlink(const Request& request) {
+bool has_nvlink_evidence(const Request& request) {
   return std::ranges::any_of(request.members, [](const Member& m) { return m.nvlink.has_value(); });
 }
 
-bool told_of_labels(const Request& request) {
+bool has_label_evidence(const Request& request) {
   return std::ranges::any_of(request.members, [](const Member& m) { return m.labels.has_value(); });
 }
 
 constexpr std::string_view nvlink_option = "nvlink";
 constexpr std::string_view k8s_option = "k8s";
 
-// All kinds, in the order in which they are believed. Rows of one option stand together.
+// All kinds of evidence, in order of priority. Rows of one option are adjacent.
 constexpr std::array<Source, 12> table = {{
     {slurm_option, "each node's SLURM_TOPOLOGY_ADDR", in_slurm, read_slurm_addresses,
      Speed::at_once, Fault::final},
     {slurm_option, "topology.yaml or topology.conf beside $SLURM_CONF or in /etc/slurm", in_slurm,
-     read_slurm_conf, Speed::at_once, Fault::passed_over},
+     read_slurm_conf, Speed::at_once, Fault::warning},
     {slurm_option, "`scontrol show topology`", in_slurm, read_scontrol_topology, Speed::slow,
-     Fault::passed_over},
-    {k8s_option, "each node's labels (TOPRUN_NODE_LABELS)", told_of_labels, read_injected_labels,
-     Speed::at_once, Fault::passed_over},
+     Fault::warning},
+    {k8s_option, "each node's labels (TOPRUN_NODE_LABELS)", has_label_evidence,
+     read_injected_labels, Speed::at_once, Fault::warning},
     {k8s_option, "`kubectl get nodes -o json`", has_kubectl, read_kubectl, Speed::slow,
-     Fault::passed_over},
+     Fault::warning},
     {"gcp", "each node's physical_host, where the firmware names Google Compute Engine", on_gcp,
-     read_gcp, Speed::at_once, Fault::passed_over},
+     read_gcp, Speed::at_once, Fault::warning},
     {"oci", "each node's rdmaTopologyData, where the firmware names OracleCloud.com", on_oci,
-     read_oci, Speed::at_once, Fault::passed_over},
+     read_oci, Speed::at_once, Fault::warning},
     {"aws", "`aws ec2 describe-instance-topology`, where the firmware names Amazon EC2", never,
-     read_aws, Speed::slow, Fault::passed_over},
+     read_aws, Speed::slow, Fault::warning},
     {"azure", "`sharp_cmd topology`, for the nodes' InfiniBand ports", never, read_azure,
-     Speed::slow, Fault::passed_over},
+     Speed::slow, Fault::warning},
     {"name:REGEX", "the nodes' names", never, read_name_rule, Speed::at_once, Fault::final},
     {"", "the file that --topology names", never, read_file_source, Speed::at_once, Fault::final},
-    {nvlink_option, "each node's nvidia-smi, where the driver has fabric channels", told_of_nvlink,
-     read_nvlink, Speed::at_once, Fault::passed_over},
+    {nvlink_option, "each node's nvidia-smi, where the driver has fabric channels",
+     has_nvlink_evidence, read_nvlink, Speed::at_once, Fault::warning},
 }};
 
-// "name:" of "name:REGEX": a word and what is given behind it.
+// The prefix "name:" of "name:REGEX".
 std::string_view prefix_of(const Source& source) {
   const std::size_t colon = source.option.find(':');
   return colon == std::string_view::npos ? std::string_view() : source.option.substr(0, colon + 1);
 }
 
-bool is_asked_for(const Source& source, std::string_view topology) {
+bool is_requested(const Source& source, std::string_view topology) {
   const std::string_view prefix = prefix_of(source);
   return prefix.empty() ? source.option == topology : topology.starts_with(prefix);
 }
@@ -109,13 +109,13 @@ bool is_asked_for(const Source& source, std::string_view topology) {
 bool wanted(const Source& source, const Request& request) {
   if (request.topology == "auto") return source.plausible(request);
   if (source.option == nvlink_option && source.plausible(request)) return true;
-  return is_asked_for(source, names_source(request.topology) ? request.topology : "");
+  return is_requested(source, names_source(request.topology) ? request.topology : "");
 }
 
-// Whether the map says of every member where it is, be it only that there is nothing to know.
+// Whether the map decides every member's place, or decides that the place is unknown.
 bool complete(const Map& map, const std::vector<std::string>& names) {
   if (names.empty()) return !map.hosts.empty();
-  if (map.hosts.size() == names.size()) return true;  // no name of it stands twice
+  if (map.hosts.size() == names.size()) return true;  // no name occurs twice
   if (map.hosts.empty()) return false;
   std::vector<std::string> distinct = names;
   std::ranges::sort(distinct);
@@ -126,7 +126,7 @@ bool complete(const Map& map, const std::vector<std::string>& names) {
 
 using Answer = Result<std::optional<Map>>;
 
-// What the sources of one option know together.
+// The combined result of the sources of one option.
 class Option {
  public:
   Option(std::span<const Source> rows, const Request& request) : request_(request) {
@@ -138,7 +138,7 @@ class Option {
   bool is_wanted() const { return !rows_.empty(); }
   std::string_view name() const { return rows_.front()->option; }
 
-  Result<void> read_what_is_at_hand(const std::vector<std::string>& names) {
+  Result<void> read_local(const std::vector<std::string>& names) {
     for (const Source* row : rows_) {
       if (row->speed != Speed::at_once || complete(map, names)) continue;
       if (auto taken = take(*row, row->read(request_), names); !taken) return taken;
@@ -146,7 +146,7 @@ class Option {
     return {};
   }
 
-  void start_the_slow(const std::vector<std::string>& names) {
+  void start_slow(const std::vector<std::string>& names) {
     if (complete(map, names)) return;
     for (const Source* row : rows_) {
       if (row->speed != Speed::slow) continue;
@@ -155,7 +155,7 @@ class Option {
     }
   }
 
-  Result<void> read_the_slow(const std::vector<std::string>& names) {
+  Result<void> finish_slow(const std::vector<std::string>& names) {
     for (auto& [row, answer] : asked_) {
       if (complete(map, names)) continue;
       if (auto taken = take(*row, answer.get(), names); !taken) return taken;
@@ -175,7 +175,7 @@ class Option {
     }
     if (!*answer) return {};
     Map found = names.empty() ? **std::move(answer) : restrict_to(**std::move(answer), names);
-    // Labels that were injected need not be all that the nodes have.
+    // Injected labels may be only a part of the node's labels.
     const auto unite = row.option == k8s_option ? nest : merge;
     auto united = unite(std::move(map), std::move(found));
     if (!united) return std::unexpected(united.error());
@@ -188,7 +188,7 @@ class Option {
   std::vector<std::pair<const Source*, std::future<Answer>>> asked_;
 };
 
-// The wanted options, in the table's order. They stay where they are: their threads know them.
+// The wanted options, in the table's order. A list, because threads hold pointers to its elements.
 std::list<Option> wanted_options(const Request& request) {
   std::list<Option> options;
   for (auto first = table.begin(); first != table.end();) {
@@ -202,16 +202,16 @@ std::list<Option> wanted_options(const Request& request) {
 
 Result<void> ask(std::list<Option>& options, const std::vector<std::string>& names) {
   for (Option& option : options) {
-    if (auto read = option.read_what_is_at_hand(names); !read) return read;
+    if (auto read = option.read_local(names); !read) return read;
   }
-  for (Option& option : options) option.start_the_slow(names);
+  for (Option& option : options) option.start_slow(names);
   for (Option& option : options) {
-    if (auto read = option.read_the_slow(names); !read) return read;
+    if (auto read = option.finish_slow(names); !read) return read;
   }
   return {};
 }
 
-std::string what_it_tells(const Map& map, std::size_t members) {
+std::string coverage_text(const Map& map, std::size_t members) {
   const auto placed = std::ranges::count_if(
       map.hosts, [](const Map::Entry& entry) { return entry.location.path.known(); });
   if (placed == 0) return fmt::format("{} tells of no level of the network", map.source);
@@ -219,15 +219,15 @@ std::string what_it_tells(const Map& map, std::size_t members) {
                      placed, std::max(members, map.hosts.size()));
 }
 
-// Adds what an option told. In a contradiction what is known already stays.
+// Adds the result of one option. If the two contradict each other, the earlier facts stay.
 void join(Map& known_so_far, Map found, std::size_t members) {
   if (found.source.empty()) {
     std::ranges::move(found.warnings, std::back_inserter(known_so_far.warnings));
     return;
   }
-  known_so_far.notes.push_back(what_it_tells(found, members));
+  known_so_far.notes.push_back(coverage_text(found, members));
   if (known_so_far.levels.empty() || found.levels.empty()) {
-    // There is nothing to contradict each other.
+    // There are no facts that could contradict each other.
     known_so_far = *merge(std::move(known_so_far), std::move(found));
     return;
   }
@@ -255,7 +255,7 @@ std::vector<std::string> source_names() {
 
 bool names_source(std::string_view topology) {
   return topology == "auto" || std::ranges::any_of(table, [&](const Source& source) {
-           return !source.option.empty() && is_asked_for(source, topology);
+           return !source.option.empty() && is_requested(source, topology);
          });
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A Slurm whose configuration and scontrol are files of a folder.
+// Slurm with its configuration and scontrol as files in a folder.
 class Locate : public ::testing::Test {
  protected:
   Locate() {
@@ -110,7 +110,7 @@ TEST_F(Locate, OutsideSlurmAutoAsksNobody) {
   EXPECT_FALSE(fs::exists(folder_ / "called"));
 }
 
-// A node that its cloud has answered.
+// A node with an answer from its cloud.
 Member in_cloud(std::string name, std::string cloud, std::string text) {
   return {std::move(name), "", "", CloudEvidence{std::move(cloud), std::move(text), ""}};
 }
@@ -138,7 +138,7 @@ TEST_F(Locate, ACloudIsBelievedWhereNoEngineKnowsALevel) {
             "n1 ?/c/a physical_host\n");
 }
 
-// A node that says both.
+// A node with both pieces of evidence.
 Member with(Member member, std::string address, std::string pattern) {
   member.address = std::move(address);
   member.pattern = std::move(pattern);
@@ -253,7 +253,7 @@ TEST_F(Locate, AwsIsAskedByItsOwnCommand) {
   ASSERT_FALSE(refused);
   EXPECT_TRUE(refused.error().line().contains("Unable to locate credentials"));
   EXPECT_TRUE(refused.error().line().contains("--instance-ids i-0a i-0b` prints where"));
-  // It takes its time and needs credentials: `auto` does without.
+  // This source is slow and needs credentials, so `auto` does not use it.
   EXPECT_EQ(locate_members(members)->source, "");
 }
 

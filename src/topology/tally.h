@@ -8,7 +8,7 @@
 
 namespace toprun::topology {
 
-// Things of one kind that one warning counts, and the first of them.
+// Counts events of one kind for a single warning, and keeps the first one.
 struct Tally {
   std::size_t count = 0;
   std::string first;

@@ -8,8 +8,8 @@
 
 namespace toprun::topology {
 
-// A map in a form that tests read: the levels, then one "host path evidence" per line; "?" is an
-// unknown level, "-" one that the host has not.
+// A map as text for tests: the levels, then one "host path evidence" per line; "?" is an unknown
+// level, "-" a level that the host does not have.
 inline std::string text_of(const Map& map) {
   std::string text = fmt::format("{}\n", fmt::join(map.levels, " "));
   for (const Map::Entry& entry : map.hosts) {

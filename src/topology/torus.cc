@@ -8,13 +8,13 @@ namespace {
 constexpr std::size_t axes = 3;
 constexpr std::size_t bits = std::numeric_limits<std::uint16_t>::digits;  // of a coordinate
 
-// Counted from the far end where a row or plane is passed backwards.
+// The coordinate, counted from the far end if the direction is backwards.
 std::size_t along(std::uint16_t at, bool backwards) {
   return backwards ? std::numeric_limits<std::uint16_t>::max() - at : at;
 }
 
-// A row goes the other way than the one before it, wherever that is: behind it in the same plane,
-// or beside it in the plane before.
+// A row's direction is opposite to that of the row before it, which is in the same plane or in the
+// plane before.
 std::size_t seat_of(const Coordinates& at) {
   const auto [x, y, z] = at;
   const bool plane_back = z % 2 != 0;

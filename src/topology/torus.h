@@ -14,7 +14,7 @@ namespace toprun::topology {
 // x, y, z.
 using Coordinates = std::array<std::uint16_t, 3>;
 
-// A box of a torus and the hosts in it, x first, then y, then z, as Slurm counts them.
+// A box in a torus and its hosts, in Slurm's order: x changes fastest, then y, then z.
 struct TorusRegion {
   Coordinates anchor{};  // its first corner
   Coordinates dims{};
@@ -29,7 +29,7 @@ struct Torus {
   std::vector<TorusRegion> regions;
 };
 
-// Hosts in the order in which a ring joins them.
+// Hosts in the order in which a ring connects them.
 struct Ring {
   std::string name;
   std::vector<std::string> nodes;
@@ -37,18 +37,19 @@ struct Ring {
   std::string evidence;
 };
 
-// A torus has no domains, but a tree of planes (of one z) and rows (of one y) in which each host
-// has a seat: the planes from z = 0, their rows to and fro, the hosts of a row to and fro. In that
-// order neighbours are one link apart, and the last is one link from the first where the extent
-// along z is even. The levels are torus, plane, row.
+// A torus has no domains. Its tree has planes (equal z) and rows (equal y), and each host has a
+// position (seat) in a serpentine order: the planes from z = 0; the rows, and the hosts in a row,
+// in alternating directions. In that order neighbours are one link apart. The last host is one link
+// from the first if the extent along z is even. The levels are torus, plane, row.
 Path torus_path(std::string_view torus, const Coordinates& at);
 std::vector<std::string> torus_level_names();
 
-// Error: a host twice, a region that is not inside its torus or has another number of hosts than
-// places.
+// Errors: a host that is listed twice; a region that is not inside its torus or whose number of
+// hosts differs from its number of places.
 Result<Map> map_of_toruses(std::string source, const std::vector<Torus>& toruses);
 
-// The level is ring, seats are as the hosts are listed. Error: a host twice.
+// The only level is ring; the seats follow the order of the list. Error: a host that is listed
+// twice.
 Result<Map> map_of_rings(std::string source, const std::vector<Ring>& rings);
 
 }  // namespace toprun::topology

@@ -11,7 +11,7 @@
 namespace toprun::topology {
 namespace {
 
-// Links between two places of a torus, the way round included.
+// Number of links between two places of a torus, including the wrap-around.
 int distance(const Coordinates& a, const Coordinates& b, const Coordinates& dims) {
   int links = 0;
   for (std::size_t axis = 0; axis < a.size(); ++axis) {

@@ -11,8 +11,7 @@
 namespace toprun::topology {
 namespace {
 
-// Sources list the switches of a fat tree in different orders: "sp[1,0]" and "sp[0-1]" are the
-// same.
+// Sources list the switches of a fat tree in different orders: "sp[1,0]" and "sp[0-1]" are equal.
 bool same_domain(const std::string& a, const std::string& b) {
   if (a == b) return true;
   auto names_a = hosts::parse_hostlist(a);
@@ -23,7 +22,7 @@ bool same_domain(const std::string& a, const std::string& b) {
   return *names_a == *names_b;
 }
 
-// Fills the unknown levels of `into` from `from`; false if the two disagree on a level.
+// Fills the unknown levels of `into` from `from`; returns false if the two disagree on a level.
 bool fill(Path& into, const Path& from) {
   for (std::size_t level = 0; level < into.size(); ++level) {
     if (from[level].is_unknown() || (into[level] && from[level].is_none())) continue;
@@ -33,7 +32,7 @@ bool fill(Path& into, const Path& from) {
   return true;
 }
 
-// Whether one list of level names ends with the other.
+// Whether one list of level names is a suffix of the other.
 bool same_kind(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   return std::equal(a.rbegin(),
                     a.rbegin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())),
@@ -89,7 +88,7 @@ const Location* MapBuilder::find(const std::string& host) {
   return found ? &map_.hosts[*found].location : nullptr;
 }
 
-// Neighbours of 100,000 share a path in memory, which is looked at once.
+// Neighbours in a network of 100,000 hosts share one path in memory, so it is checked once.
 void MapBuilder::drop_placeholders(Location& location) {
   const Path& path = location.path;
   if (path.empty() || path.identity() == last_clean_.identity()) return;
@@ -137,7 +136,7 @@ Result<void> MapBuilder::add(std::string host, Location location, std::string_vi
   return {};
 }
 
-// Removes levels without domains.
+// Removes levels without any named domain.
 void MapBuilder::drop_empty_levels() {
   for (std::size_t level = map_.levels.size(); level-- > 0;) {
     const auto has_one = [&](const Map::Entry& entry) {
@@ -161,6 +160,32 @@ Map MapBuilder::finish(std::vector<std::string> levels) {
   return std::move(map_);
 }
 
+void add_host_link(Map& map, double gbps) {
+  if (gbps <= 0 || map.levels.empty()) return;
+  std::optional<double>& known = map.links[std::string(host_level)].gbps;
+  if (!known) known = gbps;
+}
+
+void set_links_of_domains(Map& map) {
+  for (std::size_t level = 0; level < map.levels.size(); ++level) {
+    const auto known = map.domain_gbps.find(map.levels[level]);
+    if (known == map.domain_gbps.end()) continue;
+    std::optional<double> least;
+    for (const Map::Entry& entry : map.hosts) {
+      const Path& path = entry.location.path;
+      if (level >= path.size() || !path[level]) continue;
+      const auto found = known->second.find(std::string(*path[level]));
+      if (found != known->second.end())
+        least = std::min(least.value_or(found->second), found->second);
+    }
+    if (least && *least > 0) {
+      map.links[map.levels[level]].gbps = least;
+    } else {
+      map.links.erase(map.levels[level]);
+    }
+  }
+}
+
 Result<Map> merge(Map first, Map second) {
   if (first.levels.empty() || second.levels.empty()) {
     const bool first_knows =
@@ -168,6 +193,7 @@ Result<Map> merge(Map first, Map second) {
     if (!first_knows) std::swap(first, second);
     if (first.source.empty()) first.source = std::move(second.source);
     first.links.merge(std::move(second.links));
+    first.domain_gbps.merge(std::move(second.domain_gbps));
     std::ranges::move(second.warnings, std::back_inserter(first.warnings));
     std::ranges::move(second.notes, std::back_inserter(first.notes));
     return first;
@@ -207,6 +233,7 @@ Result<Map> merge(Map first, Map second) {
   }
   if (second.levels.size() == depth) first.levels = std::move(second.levels);
   first.links.merge(std::move(second.links));
+  first.domain_gbps.merge(std::move(second.domain_gbps));
   std::ranges::move(second.warnings, std::back_inserter(first.warnings));
   std::ranges::move(second.notes, std::back_inserter(first.notes));
   return first;

@@ -17,26 +17,26 @@
 
 namespace toprun::topology {
 
-// One host's place in the network, the host itself left out.
+// One host's place in the network, without the host itself.
 struct Location {
   Path path;
-  Evidence evidence;    // where it was read
-  std::string written;  // the whole place as the source wrote it ("/c/b/0"); empty: as
-                        // location_text() has it anyway
+  Evidence evidence;  // where it was read
+  std::string
+      written;  // the place as the source wrote it ("/c/b/0"); empty: same as location_text()
 };
 
-// What joins a domain to what is around it, in one direction, all its cables together.
+// The connection of a domain to the outside: one direction, all its cables together.
 struct Link {
   std::optional<double> gbps;        // gigabits per second, > 0
-  std::optional<double> latency_us;  // of one message through it, ≥ 0
+  std::optional<double> latency_us;  // per message, ≥ 0
 };
 
-// Names for the level below all others: the hosts' own links into the network.
+// The name of the level below all others: the hosts' own links into the network.
 inline constexpr std::string_view host_level = "host";
-// A level inside which hosts are joined by memory links (MNNVL) instead of by their adapters.
+// A level whose hosts are connected by memory links (MNNVL) instead of their adapters.
 inline constexpr std::string_view nvlink_level = "nvlink";
 
-// Where hosts sit. All paths are as long as `levels`.
+// The places of hosts. All paths are as long as `levels`.
 struct Map {
   std::string source;               // "slurm", "file racks.toml", …; empty: nothing is known
   std::vector<std::string> levels;  // outermost first: "cluster", "rack"
@@ -46,44 +46,55 @@ struct Map {
   };
   std::vector<Entry> hosts;  // each host once, in the source's order
   std::vector<std::string> warnings;
-  // What the source tells of links, by level; "host": each host's adapters together.
+  // The known link properties, by level; "host": all adapters of one host together.
   std::map<std::string, Link, std::less<>> links = {};
-  // How the map came about, for who asks: "slurm tells where all 8 nodes are". No trouble.
+  // The origin of the map, for users who want it: "slurm tells where all 8 nodes are". Not a
+  // problem.
   std::vector<std::string> notes = {};
+  // The bandwidth of single domains to the outside in gigabits per second, by level and domain; 0:
+  // unknown, because a cable's speed is. A domain without cables to the outside has no entry.
+  std::map<std::string, std::map<std::string, double>> domain_gbps = {};
 };
 
-// A host's place as the seed's tables print it: as it was written, else "/outer/inner/host" with
-// nothing between the slashes of an unknown level and "-" where the host has none; "unknown" if no
-// level is known.
+// Sets the bandwidth of the hosts' own links, unless the map has one. Nothing happens with 0.
+void add_host_link(Map& map, double gbps);
+
+// Sets the bandwidth in `links` of each level in `domain_gbps`: that of the domain with the least
+// among those that contain hosts of the map; none if one of these is unknown.
+void set_links_of_domains(Map& map);
+
+// A host's place for the root's tables: the source's own text if there is one, else
+// "/outer/inner/host" with empty text for an unknown level and "-" for a missing level; "unknown"
+// if no level is known.
 std::string location_text(const Location& location, std::string_view host);
 void append_location(std::string& out, const Location& location, std::string_view host);
 
 // Names for `count` levels of switches, outermost first: "core", "spine", "leaf".
 std::vector<std::string> switch_level_names(std::size_t count);
 
-// The path with nulls in front until it is `length` long: paths of unequal depth are aligned at the
-// leaf, because that is the level whose meaning is sure.
+// Adds unknown levels at the front of the path until it has this length. Paths of different depth
+// are aligned at the leaf, because only the leaf level has a certain meaning.
 Path aligned_at_leaf(Path path, std::size_t length);
 
-// Collects hosts and refuses the second mention of one, naming both places. Names that stand for
-// nothing (placeholder.h) become unknown, with a warning.
+// Collects hosts. A second mention of a host is an error that names both places. Placeholder names
+// (placeholder.h) become unknown, with a warning.
 class MapBuilder {
  public:
   explicit MapBuilder(std::string source) { map_.source = std::move(source); }
 
   std::size_t size() const { return map_.hosts.size(); }
-  // Makes room for about so many hosts.
+  // Reserves memory for about this many hosts.
   void expect(std::size_t hosts);
-  // The place where the host was mentioned before, if it was.
+  // The place of the host's earlier mention; null: none.
   const Location* find(const std::string& host);
-  // `where` is how an error names this mention: "racks.toml:7:1".
+  // `where` is the place of this mention for errors: "racks.toml:7:1".
   Result<void> add(std::string host, Location location, const std::string& where);
   Result<void> add(std::string host, Location location, std::string_view file, Position where);
   void warn(std::string text) { map_.warnings.push_back(std::move(text)); }
   Map finish(std::vector<std::string> levels);
 
  private:
-  // Where the host was before; nullopt: it was new and is taken.
+  // The index of the host's earlier entry; nullopt: the host was new and is added.
   std::optional<std::size_t> take(std::string& host, Location& location);
   void drop_placeholders(Location& location);
   void drop_empty_levels();
@@ -95,9 +106,9 @@ class MapBuilder {
   Tally placeholders_;
 };
 
-// Two sources' knowledge as one: the hosts of both, and of one host the levels that either knows.
-// Error: the two put one host or name their levels differently; it names both pieces of evidence.
-// Hosts must carry the same names in both (see match.h).
+// Combines two maps: the hosts of both and, for each host, the levels known in either map. Errors:
+// the maps disagree about the place of a host, or about the names of their levels; the message
+// names both pieces of evidence. A host must have the same name in both maps (see match.h).
 Result<Map> merge(Map first, Map second);
 
 }  // namespace toprun::topology

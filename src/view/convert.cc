@@ -34,15 +34,15 @@ bool is_nvlink(const placement::Placement& placement, std::size_t level) {
   return placement.levels[level] == topology::nvlink_level;
 }
 
-// A switch as Slurm has them: with hosts or with other switches below it.
+// A switch in Slurm's form: with hosts or with other switches below it.
 struct Switch {
   std::string name;
   std::vector<std::string> children;
   std::vector<std::string> nodes;
 };
 
-// The domains as switches, leaves first. NVLink domains are none: what they hold hangs on what is
-// around them.
+// The domains as switches, leaves first. NVLink domains are not switches: their content is
+// connected to the domain around them.
 class Switches {
  public:
   explicit Switches(const placement::Placement& placement) : placement_(placement) {
@@ -54,9 +54,9 @@ class Switches {
   std::vector<std::string> left_out() const { return left_out_; }
 
  private:
-  // What `domains` hold goes below the switch `above`, if there is one.
+  // Adds the content of `domains` below the switch `above`, if there is one.
   void add_inside(const std::vector<Domain>& domains, const std::string& around, Switch* above) {
-    std::vector<std::string> direct;  // hosts that hang on `above` itself
+    std::vector<std::string> direct;  // hosts directly below `above`
     for (const Domain& domain : domains) {
       const bool own = domain.name && !is_nvlink(placement_, domain.level);
       if (own) {
@@ -76,7 +76,7 @@ class Switches {
     } else if (above->children.empty()) {
       above->nodes = std::move(direct);
     } else {
-      // Slurm has no switch with both.
+      // A Slurm switch cannot have both switches and hosts.
       all_.push_back({unique(above->name + "-hosts", around), {}, std::move(direct)});
       above->children.push_back(all_.back().name);
     }
@@ -100,7 +100,7 @@ class Switches {
     return name;
   }
 
-  // Whether a host of this level should have a switch further inwards, which is not known.
+  // Whether a host of this level should have an inner switch, which is unknown.
   bool innermost_switches_below(std::size_t level) const {
     for (std::size_t inner = level + 1; inner < placement_.levels.size(); ++inner) {
       if (!is_nvlink(placement_, inner)) return true;
@@ -108,9 +108,9 @@ class Switches {
     return false;
   }
 
-  // Without what a host list could not hold, and no other switch's.
+  // A unique name without characters that a host list cannot contain.
   std::string unique(std::string name, const std::string& around) {
-    constexpr std::size_t longest = 64;  // as Slurm has it
+    constexpr std::size_t longest = 64;  // Slurm's limit
     for (char& c : name) {
       if (!is_letter_or_digit(c) && c != '_' && c != '.') c = '-';
     }
@@ -139,7 +139,7 @@ Converted topology_conf(const placement::Placement& placement) {
   return converted;
 }
 
-// NVLink domains with their hosts, in the placement's order.
+// The NVLink domains and their hosts, in the placement's order.
 std::vector<std::pair<std::string, std::vector<std::string>>> nvlink_domains(
     const placement::Placement& placement) {
   std::vector<std::pair<std::string, std::vector<std::string>>> domains;
@@ -187,7 +187,7 @@ Converted topology_yaml(const placement::Placement& placement) {
   return converted;
 }
 
-// FNV-1a, as topograph shortens what is too long for a label.
+// FNV-1a; topograph uses it to shorten names that are too long for a label.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;

@@ -74,7 +74,7 @@ TEST(Convert, WritesLabels) {
   ASSERT_TRUE(map) << map.error().line() << text.text;
   EXPECT_EQ(map->levels, (std::vector<std::string>{"core", "spine", "leaf", "nvlink"}));
   EXPECT_EQ(map->hosts[0].location.path.text(), "/c/p/s0/u.0/");
-  // What a label cannot hold stands there as a number of its own.
+  // A name that is not a valid label value becomes a number.
   EXPECT_TRUE(text.text.contains("fabric.topograph.run/tier-0: \"x")) << text.text;
   EXPECT_EQ(text.left_out, std::vector<std::string>{"n6"});
 }

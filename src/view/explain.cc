@@ -39,13 +39,13 @@ std::string list_of(const std::vector<std::string>& names) {
   return comma == std::string::npos ? list : list.substr(0, comma) + ",…";
 }
 
-// Whether two nodes are known to share their domains from the outermost down to this level.
+// Whether two nodes are known to share all domains from the outermost down to this level.
 bool share(const Path& a, const Path& b, std::size_t level) {
   return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(level + 1), b.begin(),
                     [](const auto& x, const auto& y) { return !x.is_unknown() && x == y; });
 }
 
-// "rack a of cluster c", from this level outwards; levels that the host has none of are left out.
+// "rack a of cluster c", from this level outwards; without levels that the host does not have.
 std::string place_words(const std::vector<std::string>& levels, const Path& path,
                         std::size_t innermost) {
   std::string text;
@@ -64,7 +64,7 @@ std::optional<std::size_t> innermost_known(const Path& path) {
   return std::nullopt;
 }
 
-// "topology.conf" of "topology.conf:12:3".
+// The part "topology.conf" of "topology.conf:12:3".
 std::string_view without_position(std::string_view evidence) {
   while (true) {
     const std::size_t colon = evidence.rfind(':');
@@ -195,7 +195,7 @@ class Overall {
   std::vector<std::string> lines_;
 };
 
-// One node among the others.
+// The reason for the position of one node.
 class Reason {
  public:
   Reason(const placement::Placement& placement, std::size_t position, bool segments)
@@ -214,7 +214,7 @@ class Reason {
                   ? ": its place is not known, so it stands as given"
                   : ": its place is not known, so it stands behind those that have one, as given";
     } else {
-      text += fmt::format(": {}{}; {}", place(*level), evidence(), company(*level));
+      text += fmt::format(": {}{}; {}", place(*level), evidence(), domain_nodes(*level));
     }
     return text + neighbours();
   }
@@ -234,8 +234,8 @@ class Reason {
     return node_.location.evidence.empty() ? "" : ", by " + node_.location.evidence.text();
   }
 
-  // The nodes of its innermost known domain: how many there are, and which come one behind another.
-  std::string company(std::size_t level) const {
+  // The nodes of its innermost known domain: their number, and those that are in a row.
+  std::string domain_nodes(std::size_t level) const {
     const auto same = [&](const placement::Node& node) { return shares(node, level); };
     std::size_t first = position_;
     while (first > 0 && same(nodes_[first - 1])) --first;
@@ -253,14 +253,14 @@ class Reason {
                        after(first, level));
   }
 
-  // Whether a node is in the same domains as far as they are known of ours; what is around an
+  // Whether a node is in the same domains as our node, where ours are known. Domains around an
   // unknown one may be known.
   bool shares(const placement::Node& node, std::size_t level) const {
     return std::equal(path().begin(), path().begin() + static_cast<std::ptrdiff_t>(level + 1),
                       node.location.path.begin());
   }
 
-  // What comes before its domain's nodes.
+  // The nodes before those of its domain.
   std::string after(std::size_t first, std::size_t level) const {
     if (segments_) return {};
     const std::string_view by = path().seat() > 0 ? "position" : "name";
@@ -298,7 +298,7 @@ class Reason {
   bool segments_;
 };
 
-// Runs of nodes that share all levels down to one.
+// Ranges of nodes that share all levels down to a certain one.
 class Runs {
  public:
   explicit Runs(const placement::Placement& placement) : placement_(placement) {}

@@ -9,24 +9,24 @@
 
 namespace toprun::view {
 
-// What is to be explained.
+// The parameters of an explanation.
 struct Question {
-  std::string_view topology = "auto";  // what the source was asked for by, as --topology takes it
-  std::size_t segment = 1;             // as in the wishes
+  std::string_view topology = "auto";  // the --topology option that selected the source
+  std::size_t segment = 1;             // as in Wishes
   std::optional<std::size_t> node{};   // position in the placement; nullopt: all
 };
 
-inline constexpr std::size_t max_explained_nodes = 128;   // with more, by domain
-inline constexpr std::size_t max_explained_domains = 64;  // with more, by those around them
+inline constexpr std::size_t max_explained_nodes = 128;   // above it: one line per domain
+inline constexpr std::size_t max_explained_domains = 64;  // above it: one line per outer domain
 
-// Says in words why an order of Order::topology is as it is: which source says where the nodes are,
-// what each level costs, what is not known, which segments no domain holds
-// (`placement.explanation`), and why each node, or the one that the question names, is where it is
-// (`placement.node_explanations`); in a large job one line per domain in its place. Names are as
-// they were given, with whatever is in them.
+// Explains an order of Order::topology in words. `placement.explanation` describes the source of
+// the nodes' places, the cost of each level, unknown facts, and segments that no domain contains.
+// `placement.node_explanations` gives the reason for the position of each node, or of the node in
+// the question; in a large job, one line per domain replaces the lines of its nodes. Names are not
+// escaped.
 void explain(placement::Placement& placement, const Question& question);
 
-// All of it as lines; names as printable() shows them.
+// The complete explanation as lines; names in the form of printable().
 std::string explanation_text(const placement::Placement& placement);
 
 }  // namespace toprun::view

@@ -16,7 +16,7 @@ void append_number(std::string& out, int number) {
   out += std::string_view(fmt::format_int(number).c_str());
 }
 
-// A row of a table: a node and the first rank that it has in this order.
+// A row of a table: a node and its first rank in this order.
 struct Row {
   const placement::Node* node = nullptr;
   int first_rank = 0;
@@ -25,7 +25,7 @@ struct Row {
 std::vector<Row> rows_as_given(const placement::Placement& placement) {
   std::vector<Row> rows(placement.nodes.size() + placement.spare.size());
   for (const placement::Node& node : placement.nodes) rows[node.index].node = &node;
-  std::erase_if(rows, [](const Row& row) { return row.node == nullptr; });  // the spare ones
+  std::erase_if(rows, [](const Row& row) { return row.node == nullptr; });  // the spare nodes
   int rank = 0;
   for (Row& row : rows) row.first_rank = std::exchange(rank, rank + row.node->nproc);
   return rows;
@@ -38,7 +38,7 @@ std::vector<Row> rows_as_ordered(const placement::Placement& placement) {
   return rows;
 }
 
-// The column's text from `start` in `out` on, filled up to its width and the gap behind it.
+// Fills the column that starts at `start` in `out` up to its width, and adds the gap behind it.
 void end_column(std::string& out, std::size_t start, std::size_t width) {
   constexpr std::size_t gap = 2;
   const std::size_t used = out.size() - start;
@@ -82,7 +82,7 @@ std::string table_text(const placement::Placement& placement) {
   return out;
 }
 
-// nullptr: it was not asked for.
+// nullptr: not requested.
 const std::string* explanation_of(const placement::Placement& placement,
                                   const placement::Node& node) {
   if (placement.node_explanations.empty()) return nullptr;
@@ -91,7 +91,7 @@ const std::string* explanation_of(const placement::Placement& placement,
   return why.empty() ? nullptr : &why;
 }
 
-// Levels where the node has no domain: in `path` they look like unknown ones.
+// The levels at which the node has no domain: in `path` they look like unknown ones.
 void write_missing_levels(JsonWriter& json, const placement::Placement& placement,
                           const placement::Node& node) {
   const topology::Path& path = node.location.path;
@@ -157,7 +157,7 @@ std::string hosts_text(const placement::Placement& placement) {
   return out;
 }
 
-// mpirun(1) of Open MPI, "Hostfiles"; DeepSpeed's host file has the same form.
+// Open MPI's mpirun(1), "Hostfiles"; DeepSpeed's host file has the same form.
 std::string slots_text(const placement::Placement& placement) {
   std::string out;
   for (const placement::Node& node : placement.nodes) {
@@ -169,7 +169,7 @@ std::string slots_text(const placement::Placement& placement) {
   return out;
 }
 
-// mpirun(1) of Open MPI, "Rankfiles": a slot is a core of the host, to which the rank is bound.
+// Open MPI's mpirun(1), "Rankfiles": a slot is a core of the host; mpirun binds the rank to it.
 std::string rankfile_text(const placement::Placement& placement) {
   std::string out;
   for (const placement::Node& node : placement.nodes) {
@@ -184,7 +184,7 @@ std::string rankfile_text(const placement::Placement& placement) {
   return out;
 }
 
-// srun(1), SLURM_HOSTFILE, and mpirun(1) of Open MPI, "--map-by seq".
+// srun(1), SLURM_HOSTFILE, and Open MPI's mpirun(1), "--map-by seq".
 std::string ranks_text(const placement::Placement& placement) {
   std::string out;
   for (const placement::Node& node : placement.nodes) {
@@ -193,16 +193,16 @@ std::string ranks_text(const placement::Placement& placement) {
   return out;
 }
 
-// A list in one line is a value in a YAML manifest as well as JSON.
+// A list in one line is valid in a YAML manifest and as JSON.
 std::string kubernetes_text(const placement::Placement& placement) {
   JsonWriter json;
   json.list(placement.nodes, [&](const placement::Node& node) { json.text(node.name); }).raw("\n");
   return json.take();
 }
 
-// DLRover's --enable-topology-rerank reads {node address: group}. A group is named by its whole
-// path, because racks of two clusters may have one name. DLRover itself knows what to do with nodes
-// that it does not find here.
+// DLRover's --enable-topology-rerank reads {node address: group}. The name of a group is its whole
+// path, because racks of two clusters may have equal names. DLRover itself handles nodes that are
+// not in the list.
 std::string dlrover_text(const placement::Placement& placement) {
   JsonWriter json;
   json.raw("{");

@@ -9,12 +9,12 @@
 
 namespace toprun::view {
 
-// A form in which an order is shown or handed to another program. To add one: a function and a row
+// A form that shows an order or passes it to another program. To add one, add a function and a row
 // in formats.cc.
 struct Format {
-  std::string_view name;  // as --format takes it
+  std::string_view name;  // the value of --format
   std::string_view help;  // one phrase
-  // Whole lines; a node without processes is left out where the form lists processes.
+  // Returns whole lines; a form that lists processes omits nodes without processes.
   std::string (*text)(const placement::Placement&);
   bool line_per_rank = false;
 };

@@ -9,8 +9,8 @@
 namespace toprun::view {
 namespace {
 
-// Two racks whose hosts alternate, a host of which only the cluster is known, and one without a
-// place; two processes each, one on n2.
+// Two racks with alternating hosts, a host with only a known cluster, and one without a place; two
+// processes each, one on n2.
 placement::Placement sample() {
   const topology::Map map{"file racks.txt",
                           {"cluster", "rack"},

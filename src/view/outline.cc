@@ -11,8 +11,8 @@ namespace {
 
 using Nodes = std::span<const placement::Node>;
 
-// Whether anything is known of the nodes from this level inwards. Known domains come before unknown
-// ones, so that the first node knows as much as any.
+// Whether any level from this one inwards is known. Known domains come before unknown ones, so the
+// first node has as many known levels as any other.
 bool known_inside(Nodes nodes, std::size_t level) {
   const topology::Path& path = nodes.front().location.path;
   return std::any_of(path.begin() + static_cast<std::ptrdiff_t>(level), path.end(),
@@ -53,7 +53,7 @@ std::string count_of_nodes(std::size_t count) {
   return fmt::format("{} {}", count, count == 1 ? "node" : "nodes");
 }
 
-// The first names of a list that is too long for a line.
+// The first names of a list that is too long for one line.
 std::string shortened(std::string list) {
   constexpr std::size_t shown_bytes = 100;
   if (list.size() <= shown_bytes) return list;
@@ -61,7 +61,7 @@ std::string shortened(std::string list) {
   return comma == std::string::npos ? list : list.substr(0, comma) + ",…";
 }
 
-// Domains that stand side by side.
+// Domains with the same parent.
 using Siblings = std::span<const Domain>;
 
 class Text {

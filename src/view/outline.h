@@ -9,29 +9,29 @@
 
 namespace toprun::view {
 
-// A domain with its nodes; or those nodes of a domain whose own domain at the next level is not
-// known, which may sit in one or in many; or, without a name and not unknown, those that hang on
-// the domain around them directly. A level that a branch lacks is left out: what is inside follows
-// at once, with a level of its own.
+// A domain with its nodes. Special cases: nodes of a domain that are in unknown domains at the next
+// level (one or several); without a name and not unknown: nodes directly inside the domain around
+// them. A level that a branch does not have is left out: the inner level follows directly, with its
+// own level number.
 struct Domain {
   std::size_t level = 0;  // of the placement's levels
   topology::Domain name;
-  std::span<const placement::Node> nodes;  // of the placement, which must outlive this
-  std::vector<Domain> inside;  // empty: innermost level, or nothing is known further inwards
+  std::span<const placement::Node> nodes;  // part of the placement, which must outlive this object
+  std::vector<Domain> inside;  // empty: innermost level, or all inner levels are unknown
 };
 
-// The outermost domains of the nodes that have a place. The placement is one of Order::topology,
-// where the nodes of a domain stand in a row.
+// The outermost domains of the nodes with a place. The placement must have Order::topology, where
+// the nodes of a domain are in a row.
 std::vector<Domain> outline(const placement::Placement& placement);
 
-// A line per domain, indented by level: name, count of nodes and, at the innermost, which. Domains
-// without others inside are folded into one line where more than `max_siblings` stand side by side;
-// nodes without a place are in the last line.
+// One line per domain, indented by level: name, number of nodes and, for innermost domains, their
+// names. If more than `max_siblings` domains without inner domains have the same parent, one line
+// represents them all. Nodes without a place are in the last line.
 inline constexpr std::size_t max_siblings = 16;
 std::string outline_text(const placement::Placement& placement, bool fold = true);
 
 // {"schema": "toprun.topo_show/1", source, levels, nodes, domains: [{level, name, nodes, domains or
-// hosts}], unplaced, warnings}; a domain's name is null where it is not known or there is none.
+// hosts}], unplaced, warnings}; a domain's name is null if it is unknown or there is none.
 std::string outline_json(const placement::Placement& placement);
 
 }  // namespace toprun::view

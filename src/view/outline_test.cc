@@ -22,7 +22,7 @@ placement::Placement placement_of(std::vector<std::string> levels,
   return *place(hosts, map);
 }
 
-// What a branch has not is left out of it.
+// Levels that a branch does not have are left out of it.
 TEST(Outline, AnUnevenTree) {
   const auto none = topology::Domain::none();
   const auto placement = placement_of(

@@ -113,7 +113,7 @@ std::string subject(const Cause& cause) {
   return cause.node.empty() ? "the job" : "node " + cause.node;
 }
 
-// The cause in one phrase, without its message.
+// A short description of the cause, without its message.
 std::string phrase(const Cause& cause) {
   const std::string at = cause.node.empty() ? "" : " on " + cause.node;
   switch (cause.kind) {
@@ -171,16 +171,17 @@ std::string advice_for_signal(int signal, const std::string& node) {
   }
 }
 
-bool says(const Cause& cause, std::string_view words) {
+bool message_contains(const Cause& cause, std::string_view words) {
   const auto in = [&](const std::string& text) { return text.find(words) != std::string::npos; };
   return in(cause.message) || std::ranges::any_of(cause.last_output, in);
 }
 
-// The argument that torch.distributed.launch gave each script, as this one's argparse asks for it.
-std::string_view missed_local_rank(const Cause& cause) {
-  if (!says(cause, "the following arguments are required: ")) return {};
+// The argument that torch.distributed.launch passed to each script, in the spelling that this
+// script's argparse requires.
+std::string_view missing_local_rank_option(const Cause& cause) {
+  if (!message_contains(cause, "the following arguments are required: ")) return {};
   for (const std::string_view name : {"--local-rank", "--local_rank"}) {
-    if (says(cause, name)) return name;
+    if (message_contains(cause, name)) return name;
   }
   return {};
 }
@@ -195,17 +196,17 @@ std::string advice(const Cause& cause, bool has_logs) {
   }
   if (cause.kind == CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
   if (cause.kind != CauseKind::exit) return {};
-  if (says(cause, "doesn't have MPI built in")) {
+  if (message_contains(cause, "doesn't have MPI built in")) {
     return "this PyTorch has no MPI: use backend gloo or nccl, or one that is built with MPI, by "
            "--launcher mpirun";
   }
-  if (const auto argument = missed_local_rank(cause); !argument.empty()) {
+  if (const auto argument = missing_local_rank_option(cause); !argument.empty()) {
     return fmt::format(
         "read LOCAL_RANK in the script, or behind it write {}='${{local_rank}}': "
         "only torch.distributed.launch gives that argument by itself",
         argument);
   }
-  if (says(cause, "No module named 'torch'")) {
+  if (message_contains(cause, "No module named 'torch'")) {
     return cause.program +
            " has no PyTorch: name a Python that has it by --venv DIR, in a container with a --bind "
            "of it, or take another image";
@@ -226,7 +227,7 @@ std::string others_text(const Others& others) {
   return join(parts, ", ");
 }
 
-// Lines of "  label       text", the label on the first only.
+// Lines of "  label       text"; only the first line has the label.
 class Block {
  public:
   explicit Block(const Look& look) : look_(look) {}
@@ -242,7 +243,7 @@ class Block {
   void rows(std::string_view label, std::span<const std::string> lines) {
     for (const std::string& line : lines) row(std::exchange(label, ""), line);
   }
-  // toprun's own words: what to do stands at their end, which may not be cut off.
+  // toprun's own text: its advice is at the end, so the text must not be cut off.
   void whole_row(std::string_view label, std::string_view text) {
     if (!text.empty()) out_ += labelled(label, text) + '\n';
   }
@@ -257,7 +258,7 @@ class Block {
   std::string out_;
 };
 
-// Of many lines the first, which says what happened, and the last, which often says why.
+// The first lines, which contain the error, and the last lines, which often contain its reason.
 std::vector<std::string> message_lines(const std::string& message) {
   std::vector<std::string> lines;
   for (const std::string_view line : split(message, '\n')) {
@@ -319,7 +320,8 @@ std::string_view name_of(CauseKind kind) {
 
 Cause cause_of(const agent::WorkerExit& exit) {
   Cause cause;
-  // One that we stopped on its way out after an error of its own failed by that error.
+  // If we stopped a worker while it was already exiting after its own error, that error is the
+  // cause.
   const bool by_signal = exit.signal != 0 && !exit.ours;
   cause.kind = by_signal ? CauseKind::signal : CauseKind::exit;
   cause.rank = exit.rank;

@@ -14,20 +14,20 @@
 
 namespace toprun::view {
 
-// Why an attempt ended otherwise than with all ranks at 0.
+// The reason why an attempt did not end with all ranks at exit code 0.
 enum class CauseKind {
-  exit,          // a rank ended with another code than 0
-  signal,        // a rank was killed by a signal that we did not send
+  exit,          // a rank ended with an exit code other than 0
+  signal,        // a signal that we did not send killed a rank
   node_lost,     // a node no longer answers
   agent_lost,    // a node's agent died
-  join_timeout,  // not all nodes came
-  refused,       // another version, secret, job …
+  join_timeout,  // not all nodes joined
+  refused,       // a different version, secret, job …
   interrupted,   // by the user's or the scheduler's signal
-  preempted,     // the scheduler said so
-  time_limit,    // so did it here
-  hang,          // ranks timed out in a collective, to which others did not come
-  launcher,      // anything else that is toprun's own
-  grown,         // stopped to take in more nodes
+  preempted,     // reported by the scheduler
+  time_limit,    // reported by the scheduler
+  hang,          // ranks timed out in a collective because other ranks did not reach it
+  launcher,      // any other error of toprun itself
+  grown,         // stopped to add more nodes
 };
 
 // The name in JSON: "exit", "node_lost" …
@@ -39,16 +39,16 @@ struct Cause {
   std::optional<int> local_rank;
   std::optional<int> pid;
   std::string program;  // argv[0] of the rank
-  std::string node;     // empty: no single one
+  std::string node;     // empty: no single node
   std::optional<int> exit_code;
   std::optional<int> signal;
-  std::string message;     // an exception's or error file's, or toprun's own reason
+  std::string message;     // from an exception, an error file or toprun itself
   std::string error_file;  // path; empty: none
   std::vector<std::string> last_output;
-  std::string kernel_evidence;  // of the out-of-memory killer; empty: none
+  std::string kernel_evidence;  // from the out-of-memory killer; empty: none
 };
 
-// A worker's exit as a cause of kind exit or signal.
+// Converts a worker's exit to a cause of kind exit or signal.
 Cause cause_of(const agent::WorkerExit& exit);
 
 struct NodeRecord {
@@ -57,28 +57,28 @@ struct NodeRecord {
   int first_rank = 0;
   int nproc = 0;
   std::string location;   // "/cluster/rack/node"; empty: unknown
-  std::string logs = {};  // the folder of its per-rank files; empty: none are kept, or not told yet
+  std::string logs = {};  // the folder of its per-rank files; empty: none, or not known yet
 };
 
-// Which order the nodes were given and what it is worth.
+// The order of the nodes and its quality.
 struct OrderRecord {
   std::string name;    // topology, name, scheduler, given, file
-  std::string why;     // in words
-  std::string source;  // of the evidence; empty: there is none
+  std::string why;     // the reason in words
+  std::string source;  // of the evidence; empty: none
   struct Level {
     std::string name;
-    std::size_t given = 0;    // neighbours in the ring that leave a domain: as the nodes came
-    std::size_t ordered = 0;  // … and in this order
-    std::size_t minimum = 0;  // … at least
+    std::size_t given = 0;    // ring neighbours in different domains: in the given order
+    std::size_t ordered = 0;  // … in this order
+    std::size_t minimum = 0;  // … in the best order
   };
   std::vector<Level> levels;  // outermost first
   std::vector<std::string> unplaced;
   std::vector<std::string> warnings;
-  std::vector<std::string> notes = {};  // who told what of the network, what an order is worth
-  bool verified = false;  // every node's workers got the ranks that were planned for it
+  std::vector<std::string> notes = {};  // sources of the network's facts, quality of the order
+  bool verified = false;  // every node's workers have the ranks that the plan assigns to it
 };
 
-// How long after the attempt's start each phase was complete; unset: not reached.
+// The duration from the attempt's start to the end of each phase; unset: not reached.
 struct Phases {
   std::optional<std::chrono::milliseconds> join;
   std::optional<std::chrono::milliseconds> order;
@@ -92,8 +92,8 @@ struct AttemptRecord {
   WallTime started{};
   std::optional<WallTime> ended;
   Phases phases;
-  std::vector<NodeRecord> nodes;     // by group rank; empty before they are assigned
-  std::optional<OrderRecord> order;  // unset before they are assigned
+  std::vector<NodeRecord> nodes;     // by group rank; empty before ranks are assigned
+  std::optional<OrderRecord> order;  // unset before ranks are assigned
   std::vector<fabric::NetworkByHost> networks =
       {};                      // of the nodes whose workers' NCCL was observed
   std::optional<Cause> cause;  // unset on success
@@ -101,9 +101,9 @@ struct AttemptRecord {
 
 struct RunRecord {
   std::string job;
-  std::string root_host;  // where the root agent runs, and its process there
+  std::string root_host;  // the host of the root agent; its process id follows
   int root_pid = 0;
-  // The run goes on, and this is how it was then: its exit code and end are not known.
+  // Set if the run is not finished: the time of this snapshot. Exit code and end are unknown then.
   std::optional<WallTime> running_at = {};
   int exit_code = 0;
   WallTime started{};
@@ -112,27 +112,28 @@ struct RunRecord {
   int restarts = 0;  // attempts that followed a failure
 };
 
-// The nodes in their order and what that is worth, as -v shows it: lines without line ends.
+// The nodes in their order and its quality, as shown by -v: lines without line ends.
 std::vector<std::string> order_table(const OrderRecord& order,
                                      const std::vector<NodeRecord>& nodes);
 
-// What --report writes: schema toprun.report/1. `exit_code` and `ended` are null while it runs.
+// The content of the --report file: schema toprun.report/1. `exit_code` and `ended` are null during
+// the run.
 nlohmann::json report_json(const RunRecord& run);
 
-// How the other ranks ended.
+// The ends of the other ranks.
 struct Others {
-  int failed = 0;   // by themselves, after the cause
-  int stopped = 0;  // by us
-  int ended = 0;    // with 0
+  int failed = 0;   // on their own, after the cause
+  int stopped = 0;  // stopped by toprun
+  int ended = 0;    // with exit code 0
 };
 
-// `cause` is one of `exits` or null.
+// `cause` is one of `exits`, or null.
 Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::WorkerExit* cause);
 
-// What the user reads when a run failed: who, what it said, what became of the others, where the
-// logs are, what to do next. At most 25 lines, the first starting with "toprun: ", on a terminal
-// cut to its width, elsewhere whole. `logs` is the folder of the cause's rank on its node,
-// `node_log` the file of all that its node has shown; empty: none is kept.
+// The message to the user after a failed run: the rank or node that failed, its error message, the
+// ends of the other ranks, the place of the logs, and advice. At most 25 lines; the first starts
+// with "toprun: ". On a terminal lines are cut to its width, otherwise not. `logs` is the folder of
+// the failed rank on its node, `node_log` the file with all output of its node; empty: none.
 std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
                            const Look& look, const std::string& node_log = {});
 

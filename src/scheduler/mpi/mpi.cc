@@ -24,7 +24,7 @@ int port_of(std::string_view job) {
   return static_cast<int>(first_port + hash % port_count);
 }
 
-// Where nothing counts the nodes, the others are taken to be like this one.
+// If no variable contains the number of nodes, the other nodes are assumed to be like this one.
 int node_count(const MpiWorld& world) {
   return world.nodes.value_or((world.size + world.local_size - 1) / world.local_size);
 }
@@ -42,7 +42,7 @@ Result<void> check_node_count(const MpiWorld& world, const Hints& hints) {
                            hints.nnodes_source, counted(*hints.nnodes, "node")));
 }
 
-// Hydra's processes have told each other more than their variables do.
+// Hydra's processes exchanged more facts by PMI than their variables contain.
 void take(MpiWorld& world, const PmiMeeting& meeting) {
   world.job = meeting.job;
   world.nodes = meeting.nodes;
@@ -178,7 +178,7 @@ Result<Allocation> named_hosts(const Hints& hints) {
   return allocation;
 }
 
-// Where Slurm's own starter would begin a step, or this host.
+// The nodes on which Slurm's starter would begin a step, else this host.
 Result<Allocation> unnamed_hosts(const Environment& environment, const Hints& hints) {
   auto found = SlurmEngine().detect(environment, hints);
   if (!found) return std::unexpected(std::move(found.error()));
@@ -215,7 +215,7 @@ Result<Allocation> starter(const Environment& environment, const Hints& hints) {
 Result<std::optional<Allocation>> MpiEngine::detect(const Environment& environment,
                                                     const Hints& hints) const {
   const bool own_step = is_own_step(environment);
-  // What stands on the command line goes before a starter from a variable or a file.
+  // Options on the command line have priority over a starter from a variable or a file.
   const bool overruled = wants_single(hints) && !on_command_line(hints.via);
   if (!own_step && !hints.via.empty() && !overruled) return starter(environment, hints);
   if (!own_step && wants_single(hints)) return std::nullopt;
@@ -223,7 +223,7 @@ Result<std::optional<Allocation>> MpiEngine::detect(const Environment& environme
   if (!world) return std::unexpected(world.error());
   if (!*world) return std::nullopt;
   if (hints.meeting) take(**world, *hints.meeting);
-  // One process each of several mpiruns, which the user has told where to meet.
+  // Several mpiruns with one process each; the user gave them a common endpoint.
   if (!own_step && (*world)->size == 1 && hints.nnodes.value_or(1) > 1) return std::nullopt;
   if (own_step) return own_agent(environment, **world, hints);
   if (const auto checked = check_node_count(**world, hints); !checked) {

@@ -13,8 +13,8 @@ constexpr std::chrono::seconds version_limit{20};  // a cold network file system
 constexpr std::string_view tag_option = "--tag-output";
 constexpr int oldest_open_mpi = 3;
 constexpr int first_with_prrte = 5;
-// From so many hosts on mpirun is to log in to each by itself and to all at once: by a tree a host
-// that hangs keeps those behind it waiting.
+// From this number of hosts on, mpirun logs in to all hosts directly and at once: in its tree of
+// logins, a host that hangs delays all hosts behind it.
 constexpr std::size_t many_hosts = 64;
 
 // The number that follows `word`.
@@ -26,7 +26,7 @@ std::optional<std::int64_t> number_after(std::string_view text, std::string_view
   return parse_int(rest.front().substr(0, rest.front().find('.')));
 }
 
-// Its sentences are broken into lines anywhere.
+// mpirun breaks its sentences into lines at any place.
 std::string on_one_line(std::string_view said) {
   std::string text;
   for (const std::string_view word : words(said)) text.append(word).append(" ");
@@ -38,7 +38,7 @@ void add(std::vector<std::string>& argv, std::initializer_list<std::string> more
 }
 
 void add_variables(std::vector<std::string>& argv, const MpirunCommand& command) {
-  // Its -genvlist leaves names out in some environments (MPICH 4.2, seen and not understood).
+  // -genvlist omits names in some environments (observed with MPICH 4.2, cause unknown).
   if (command.kind == Mpirun::hydra) return add(argv, {"-genvall"});
   for (const std::string& name : command.variables) add(argv, {"-x", name});
 }
@@ -62,7 +62,7 @@ std::vector<std::string> beginning(const MpirunCommand& command) {
 }  // namespace
 
 Result<Mpirun> mpirun_in(std::string_view printed) {
-  // Called by another name than mpirun it speaks of its run-time alone.
+  // Under another name than mpirun, the program prints only the name of its run-time, OpenRTE.
   for (const char* name : {"(Open MPI)", "(OpenRTE)"}) {
     const auto version = number_after(printed, name);
     if (!version) continue;
@@ -124,7 +124,7 @@ std::optional<Error> mpirun_trouble(std::string_view said) {
     const char* what;
     const char* fix;
   };
-  // Open MPI 4.1's and 5.0's words, and ssh's.
+  // Messages of Open MPI 4.1 and 5.0, and of ssh.
   constexpr Trouble known[] = {
       {"not enough slots available", "mpirun has fewer slots than ranks",
        "ask for fewer with --ranks-per-node, or for more tasks per node in the job's header"},

@@ -15,7 +15,7 @@ struct Tag {
   std::size_t bytes = 0;
 };
 
-// The tag that a text begins with.
+// The tag at the beginning of a text.
 std::optional<Tag> tag_of(std::string_view text) {
   const std::size_t comma = text.find(',');
   const std::size_t close = text.find(']');
@@ -33,7 +33,7 @@ std::optional<Tag> tag_of(std::string_view text) {
   return std::nullopt;
 }
 
-// Whether more bytes could make a tag of this text, which has none.
+// Whether this text, which has no tag, could become one with more bytes.
 bool may_become_tag(std::string_view text) {
   constexpr std::string_view letters = "[0123456789,]<stdouterrdiag>:";
   return text.size() < longest_tag_bytes && text.find_first_not_of(letters) == text.npos;
@@ -76,7 +76,7 @@ void MpirunOutput::take(std::string_view piece, std::string& out) {
       line.clear();
     }
     if (end == piece.npos) return;
-    // What follows a line's end has a tag of its own, if it is a rank's.
+    // After the end of a line, text of a rank begins with another tag.
     if (piece[end] == '\n') rank_ = nobody;
     piece.remove_prefix(end + 1);
   }

@@ -29,7 +29,7 @@ std::string value_in(std::string_view line, std::string_view name) {
   return "";
 }
 
-// One connection to the proxy: a question at a time.
+// A connection to the proxy, with one request at a time.
 class Proxy {
  public:
   Proxy(int fd, SteadyTime deadline) : fd_(fd), deadline_(deadline) {}

@@ -6,7 +6,7 @@
 namespace toprun::scheduler {
 namespace {
 
-// GPUs that Slurm gave to this step on this node; 0 where it says nothing.
+// The number of GPUs that Slurm gave to this step on this node; 0: unknown.
 Result<GpuCount> given_gpus(const Environment& environment) {
   if (!environment.has("SLURM_JOB_ID")) return GpuCount{};
   GpuCount given;
@@ -22,7 +22,7 @@ Result<GpuCount> given_gpus(const Environment& environment) {
   return given;
 }
 
-// What a process here can use: what the engine gave, else what is visible.
+// The number of GPUs that a process here can use: those from the engine, else the visible ones.
 Result<GpuCount> usable_gpus(const Environment& environment, const SlotsRequest& request) {
   auto given = given_gpus(environment);
   if (!given || given->count > 0 || !given->source.empty()) return given;

@@ -66,7 +66,7 @@ std::optional<std::pair<int, int>> range_in(std::string_view text) {
   return std::pair(static_cast<int>(*from), static_cast<int>(*to));
 }
 
-// "n[1:0-1,3]-ib" or a plain name. False: not of that form.
+// "n[1:0-1,3]-ib" or a plain name. False: another form.
 bool add_names(std::string_view item, std::vector<std::string>& names) {
   constexpr std::int64_t max_width = 9;
   const std::size_t open = item.find('[');
@@ -120,8 +120,8 @@ std::optional<std::string> host_of_prrte(std::string_view name) {
   return std::string(name.substr(prefix.size(), dash - prefix.size()));
 }
 
-// Where rank 0 may be: on one of mpirun's hosts, or of the job's that it runs in, or, mostly in
-// batch scripts, beside mpirun itself.
+// The hosts on which rank 0 may be: mpirun's hosts, those of the job around it, or the host of
+// mpirun itself, as mostly in batch scripts.
 std::vector<std::string> candidates(const Environment& environment, const MpiWorld& world) {
   std::vector<std::string> hosts;
   const auto add = [&](const std::vector<std::string>& more) {

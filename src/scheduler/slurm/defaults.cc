@@ -11,7 +11,8 @@
 namespace toprun::scheduler {
 namespace {
 
-// The parts of a lead that a short job is worth: SIGUSR2 must not come before it has begun to work.
+// The notice comes at most this part (one fourth) of the job's time before its end: in a short job
+// SIGUSR2 must not arrive before the job has begun to work.
 constexpr std::int64_t shortest_share = 4;
 
 bool says(const JobRequest& job, std::string_view name) {
@@ -45,7 +46,7 @@ int count_of(const JobOption& option) {
   return gpus_in_gres("gpu:" + option.value.value_or("0"));
 }
 
-// GPUs that the job asks for on each node, as far as that is known.
+// The number of GPUs that the job requests on each node, if known.
 int gpus_per_node(const JobRequest& job) {
   if (const JobOption* each = job.find("--gpus-per-node")) return count_of(*each);
   const JobOption* all = job.find("--gpus");
@@ -60,7 +61,7 @@ bool names(const JobOption& list, std::string_view name) {
   return std::ranges::find(named, name) != named.end();
 }
 
-// The nodes of the partitions that the job may go to.
+// The nodes of the partitions in which the job may run.
 std::vector<NodeKind> kinds_for(const JobRequest& job, const SlurmFacts& facts) {
   const JobOption* partition = job.find("--partition");
   std::vector<NodeKind> kinds;
@@ -110,7 +111,7 @@ Result<void> check_size(const JobRequest& job, const std::vector<NodeKind>& kind
                gpus == 0 ? "ask for another partition" : "ask for more nodes with fewer each");
 }
 
-// A quality of service may allow more than the partition: Slurm is to judge then.
+// A quality of service may allow more than the partition; in that case Slurm decides.
 Result<void> check_time(const JobRequest& job, const std::vector<NodeKind>& kinds) {
   const JobOption* time = job.find("--time");
   if (time == nullptr || says(job, "--qos")) return {};
@@ -154,8 +155,8 @@ void choose_nodes(JobRequest& job, const std::vector<NodeKind>& kinds) {
       fmt::format("{} GPUs, and a node of {} has {}", wanted, partition_words(job, kinds), most));
 }
 
-// CPUs per node that belong to the GPUs asked for: the poorest kind of node decides, so that any
-// of them will do.
+// The CPUs per node in proportion to the requested GPUs. The kind of node with the fewest CPUs
+// decides, so that every kind can be used.
 void choose_cpus(JobRequest& job, const std::vector<NodeKind>& kinds) {
   if (says(job, "--cpus-per-task") || says(job, "--exclusive") || says(job, "--cpus-per-gpu")) {
     return;
@@ -215,7 +216,8 @@ void choose_segment(JobRequest& job, const SlurmFacts& facts) {
                   facts.block_nodes, size, nodes));
 }
 
-// --segment is also an option of toprun's own: elsewhere only the order of the ranks follows it.
+// --segment is also an option of toprun. Without block topology it affects only the order of the
+// ranks.
 void settle_segment(JobRequest& job, const SlurmFacts& facts, Purpose purpose,
                     std::vector<std::string>& notes) {
   if (job.find("--segment") == nullptr || facts.topology == "block") return;
@@ -238,8 +240,9 @@ Result<void> choose_files(JobRequest& job) {
   return {};
 }
 
-// For the batch shell, which has become toprun: what Slurm sends to steps it sends to every process
-// of them, and ends those that have no handler. "R:USR1@60" (of a reservation's end) is "BR:…".
+// The signal goes to the batch shell, which toprun has replaced. Slurm sends a step's signal to
+// every process of the step, and processes without a handler end. "R:USR1@60" (at the end of a
+// reservation) becomes "BR:…".
 void choose_signal(JobRequest& job, std::vector<std::string>& notes) {
   const auto given = std::ranges::find(job.options, "--signal", &JobOption::name);
   if (given != job.options.end()) {
@@ -266,7 +269,7 @@ void choose_requeue(JobRequest& job) {
       {"--requeue", std::nullopt, "after a node's failure the job goes back into the queue"});
 }
 
-// Without it Slurm ends a job that loses a node.
+// Without --no-kill, Slurm ends a job that loses a node.
 void choose_no_kill(JobRequest& job) {
   if (!job.elastic || says(job, "--no-kill")) return;
   job.options.push_back(
@@ -301,7 +304,7 @@ Result<void> add_defaults(JobRequest& job, const SlurmFacts& facts, Purpose purp
     if (auto fits = check_size(job, kinds); !fits) return fits;
     if (auto fits = check_time(job, kinds); !fits) return fits;
   }
-  // Of a range of nodes Slurm takes only as many as its tasks need.
+  // From a range of nodes, Slurm allocates only as many as the tasks need.
   if (!says(job, "--ntasks-per-node") && !is_range(job)) {
     add(job, "--ntasks-per-node", "1",
         purpose == Purpose::setup ? "one program builds it"

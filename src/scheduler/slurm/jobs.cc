@@ -16,7 +16,7 @@ constexpr std::string_view record_end = "\x1e";
 
 constexpr std::int64_t most_restarts = 1'000'000;
 
-// A column of a table that a program prints, and what it means. The name stands last: it may hold
+// A column of a program's table, and its field. The name is the last column, because it may contain
 // separators.
 struct Column {
   std::string_view format;
@@ -55,7 +55,7 @@ void read_exit_code(std::string_view text, Job& job) {
 void read_folder(std::string_view text, Job& job) {
   job.folder = text_of(text);
 }
-// What is as long as a year is what Slurm makes of no limit once the job runs.
+// For a running job without a limit, Slurm reports 365 days.
 void read_limit(std::string_view text, Job& job) {
   constexpr std::chrono::hours year{365 * 24};
   job.limit = duration(text);
@@ -159,7 +159,7 @@ void settle_end(Job& job) {
 template <std::size_t n>
 std::optional<Job> job_of(const std::array<Column, n>& columns, std::string_view record,
                           std::string_view source) {
-  // A line that some program printed in between stands before the id.
+  // Another program may have printed a line before the id.
   if (const std::size_t line = record.find_first_not_of("\r\n"); line != std::string_view::npos) {
     record.remove_prefix(line);
   }
@@ -212,7 +212,7 @@ void read_ids(const Record& record, Job& job) {
   }
 }
 
-// Slurm expands %a for tasks that wait together as if there were none: to NO_VAL.
+// For waiting tasks of an array, Slurm expands %a to NO_VAL.
 std::string own_file(std::string_view told, const Job& job) {
   std::string out(told);
   if (!has_several_tasks(job)) return out;
@@ -244,7 +244,7 @@ Job job_of(const Record& record) {
   read_exit_code(record.get("ExitCode"), job);
   job.restarts = static_cast<int>(
       std::min<std::int64_t>(leading_number(record.get("Restarts")).value_or(0), most_restarts));
-  // Behind what users may fill with anything.
+  // After the fields that users can fill with any text.
   job.command = std::string(record.last("Command"));
   job.folder = std::string(record.last("WorkDir"));
   job.out = own_file(record.last("StdOut"), job);

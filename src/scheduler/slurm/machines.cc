@@ -9,7 +9,8 @@
 namespace toprun::scheduler::slurm {
 namespace {
 
-// Flags of a node's state (sinfo(1), NODE STATE CODES) with which it is not given to ordinary jobs.
+// Flags of a node's state (sinfo(1), NODE STATE CODES) with which Slurm does not allocate it to
+// ordinary jobs.
 constexpr std::array unusable = {"DOWN",
                                  "DRAIN",
                                  "DRAINED",

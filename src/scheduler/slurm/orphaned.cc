@@ -30,7 +30,7 @@ seconds slurmd_timeout(const Environment& environment) {
   return told ? seconds(*told) : default_slurmd_timeout;
 }
 
-// Its answer is of no use: another node may have been first.
+// The answer is ignored, because another node may have sent the command first.
 void give_back(const std::string& job, bool may_run_again, const Environment& environment) {
   say(fmt::format("Slurm has lost the node of job {}'s batch script: {}", job,
                   may_run_again ? "the job goes back into the queue" : "the job ends"));

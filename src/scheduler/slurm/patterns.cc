@@ -24,7 +24,7 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
-// nullopt: no symbol of Slurm's.
+// nullopt: not a symbol of Slurm.
 std::optional<std::string> value_of(char symbol, const Job& job) {
   const std::string task = job.task.empty()         ? std::string(no_task)
                            : has_several_tasks(job) ? "*"

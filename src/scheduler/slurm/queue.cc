@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds default_memory{300};  // slurm.conf(5), MinJobAge
 
-// Users' own defaults for these programs would change what they print.
+// The user's defaults for these programs would change their output.
 constexpr std::string_view own_defaults[] = {"SQUEUE_", "SACCT_",       "SCANCEL_",
                                              "SINFO_",  "SCONTROL_ALL", "SLURM_TIME_FORMAT"};
 
@@ -36,13 +36,13 @@ Environment plain(Environment environment) {
   return environment;
 }
 
-// The line of stderr that tells: the last one, because warnings come first.
+// The line of stderr with the reason: the last one, because warnings come first.
 std::string complaint(const process::Finished& finished) {
   const std::string said = last_words(finished.err);
   return said.empty() ? fmt::format("exit code {}", finished.code) : said;
 }
 
-// Slurm answered by a failure.
+// Slurm's program failed.
 Error failed(std::string_view program, const process::Finished& finished) {
   const std::string_view advice = slurm::advice_without_cluster(finished.err);
   return Error{
@@ -96,7 +96,7 @@ class SlurmQueue : public Queue {
   const std::chrono::milliseconds timeout_;
 };
 
-// A program that was started and ended, whatever its code.
+// Runs the program to its end; any exit code is a result.
 Result<process::Finished> SlurmQueue::ask(const std::vector<std::string>& argv) const {
   auto finished = process::run(argv, environment_, timeout_);
   if (finished) return finished;
@@ -132,7 +132,7 @@ Result<std::vector<Job>> SlurmQueue::starts(std::optional<std::uint32_t> uid) co
   return queued({"squeue", "-h", "--start"}, uid);
 }
 
-// The archive where there is one, else what slurmctld still remembers.
+// The job from the accounting archive if there is one, else from slurmctld's memory.
 Result<std::vector<Job>> SlurmQueue::ended(std::uint32_t uid) const {
   std::vector<std::string> argv =
       slurm::sacct_options({"-S", "now-7days", "-u", fmt::to_string(uid)});
@@ -150,7 +150,7 @@ Result<std::vector<Job>> SlurmQueue::ended(std::uint32_t uid) const {
   return jobs;
 }
 
-// First slurmctld, which knows most, then the archive. Neither knowing the job is no error.
+// Asks slurmctld, which has most facts, then the archive. A job that both do not know is no error.
 Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
   const bool one_task = !id.task.empty() && !id.task.starts_with('[');
   const std::string asked = one_task ? id.text : id.number;
@@ -164,7 +164,7 @@ Result<std::vector<Job>> SlurmQueue::find(const JobId& id) const {
     return std::unexpected(failed("scontrol", *shown));
   }
   auto archived = find_in_accounting(asked);
-  // Clusters without accounting are common: there the job is just not known.
+  // Many clusters have no accounting: the job is then unknown.
   return archived ? std::move(*archived) : std::vector<Job>();
 }
 

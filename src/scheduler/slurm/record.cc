@@ -15,7 +15,7 @@ bool in_key(char c) {
          c == '/' || c == ':' || c == '-';
 }
 
-// The length of a key at the start of the text, 0 if none stands there.
+// The length of the key at the start of the text; 0: no key.
 std::size_t key_length(std::string_view text) {
   if (text.empty() || text[0] < 'A' || text[0] > 'Z') return 0;
   std::size_t length = 0;
@@ -23,7 +23,8 @@ std::size_t key_length(std::string_view text) {
   return length < text.size() && text[length] == '=' ? length : 0;
 }
 
-// Where the value that starts the text ends: before the blank in front of the next key.
+// The length of the value at the start of the text, which ends before the blank in front of the
+// next key.
 std::size_t value_length(std::string_view text) {
   for (std::size_t blank = text.find(' '); blank != std::string_view::npos;
        blank = text.find(' ', blank + 1)) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view first_line = "#!/bin/bash\n# Written by toprun";
 
-// What needs no quotes, neither for sbatch nor for bash.
+// Characters that need no quotes for sbatch or bash.
 bool is_plain(std::string_view word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
@@ -30,15 +30,15 @@ std::string bash_words(const std::vector<std::string>& words) {
   return line;
 }
 
-// The job's folder below the log directory: that of an array's task has the array's id and its own
-// index, as people know them from squeue.
+// The job's folder below the log directory. For a task of an array its name has the array's id and
+// the task's index, as squeue shows them.
 std::string folder_line(const JobRequest& job) {
   const std::string_view name =
       job.is_array() ? R"("${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID")" : R"("$SLURM_JOB_ID")";
   return fmt::format("folder={}/{}\n", bash_word(job.log_dir), name);
 }
 
-// shellcheck wonders about what a shell would expand, were it not quoted: here it is data.
+// shellcheck warns about quoted text that a shell would expand without quotes: here it is data.
 std::string words_are_data(const JobRequest& job) {
   const auto looks_expandable = [](const std::string& word) {
     return word.find_first_of("$`\\") != std::string::npos;
@@ -49,13 +49,13 @@ std::string words_are_data(const JobRequest& job) {
   return any ? "# shellcheck disable=SC1003,SC2016\n" : "";
 }
 
-// A verb keeps its own files; Slurm's, for what it prints, is enough.
+// A verb writes its own files; Slurm's file is enough for its output.
 std::string verb_line(const JobRequest& job) {
   return fmt::format("exec {} {}{}{}\n", bash_word(job.toprun), job.verb,
                      bash_words(job.run_options), bash_words(job.program));
 }
 
-// Whether the program's words would be read otherwise without a `--` before them.
+// Whether the program's words would have another meaning without a `--` before them.
 bool needs_separator(std::span<const std::string> program) {
   return program.front().starts_with('-') || (program.size() > 1 && program[1] == "--");
 }
@@ -84,7 +84,7 @@ std::string bash_word(std::string_view word) {
     } else if (c == '\n') {
       out += "\\n";
     } else if (byte < 0x20 || byte == 0x7f) {
-      // Three digits, so that what follows cannot be taken for one of them.
+      // Three digits, so that a following digit does not become part of the number.
       out += fmt::format("\\{:03o}", byte);
     } else {
       out += c;

@@ -8,7 +8,7 @@
 namespace toprun::scheduler {
 namespace {
 
-// A step of one task that takes nothing away from the steps that toprun starts beside it.
+// A step of one task that leaves all resources to the steps that toprun starts beside it.
 const std::vector<std::string> step = {"srun",  "--nodes=1", "--ntasks=1", "--ntasks-per-node=1",
                                        "--pty", "--overlap", "--mpi=none"};
 

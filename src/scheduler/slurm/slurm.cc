@@ -17,7 +17,7 @@ constexpr std::chrono::seconds default_kill_wait{30};  // slurm.conf(5), KillWai
 constexpr std::int64_t first_port = 61'000;
 constexpr std::int64_t port_count = 4'536;  // up to 65535
 
-// What holds for every stance: which job, which node, where it sits.
+// The facts for every stance: the job, the node and its location.
 Result<Allocation> common_facts(const Environment& environment, const Hints& hints,
                                 const std::optional<slurm::Step>& step) {
   const auto job = slurm::job_id(environment);
@@ -35,7 +35,7 @@ Result<Allocation> common_facts(const Environment& environment, const Hints& hin
   return allocation;
 }
 
-// The user wants one node, whatever Slurm started: no step's variables are read.
+// The user wants one node, so the step's variables are not read.
 Result<Allocation> single_by_wish(const Environment& environment, const Hints& hints) {
   auto allocation = common_facts(environment, hints, std::nullopt);
   if (!allocation) return allocation;
@@ -60,7 +60,7 @@ std::unexpected<Error> other_node_count(const Hints& hints, const slurm::Step& s
       fmt::format("drop {} or start the step with srun -N {}", hints.nnodes_source, *hints.nnodes));
 }
 
-// Slots per node that the header asked for, as our starter handed them on.
+// The slots per node from the job's header, as the starter passed them on.
 Result<std::unordered_map<std::string, int>> slots_of_starter(const Environment& environment) {
   std::unordered_map<std::string, int> slots;
   if (!environment.non_empty(slurm::slots_variable)) return slots;
@@ -119,7 +119,7 @@ Result<Allocation> own_agent(const Environment& environment, const slurm::Step& 
   return allocation;
 }
 
-// A step that the user started, in which this is one task.
+// This process is one task of a step that the user started.
 Result<Allocation> users_step(const Environment& environment, const Hints& hints,
                               const slurm::Step& step, Allocation allocation) {
   if (slurm::shares_terminal(environment, step, hints.terminal)) {
@@ -160,7 +160,7 @@ Result<Allocation> in_step(const Environment& environment, const Hints& hints,
   return users_step(environment, hints, step, std::move(allocation));
 }
 
-// The job's nodes with the processes that its header asked for.
+// The job's nodes with the numbers of processes from the job's header.
 Result<std::vector<Node>> nodes_of_job(const Environment& environment) {
   const auto names = slurm::job_nodes(environment);
   if (!names) return std::unexpected(names.error());
@@ -196,7 +196,7 @@ Result<Allocation> starter(const Hints& hints, Allocation allocation) {
   return allocation;
 }
 
-// A batch script, or the shell of an allocation.
+// This process runs in a batch script or in the shell of an allocation.
 Result<Allocation> outside_steps(const Environment& environment, const Hints& hints,
                                  Allocation allocation) {
   if (hints.ranks_in_place) {

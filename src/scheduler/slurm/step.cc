@@ -11,9 +11,9 @@
 namespace toprun::scheduler {
 namespace {
 
-// What srun would take from the environment as if it were typed (srun(1), INPUT ENVIRONMENT
-// VARIABLES), and what describes tasks that are not ours. Job-wide requests (SLURM_GRES,
-// SLURM_GPUS_PER_NODE, SLURM_MEM_PER_NODE …) stay.
+// The variables that srun reads like options (srun(1), INPUT ENVIRONMENT VARIABLES), and those that
+// describe other tasks. Requests of the whole job (SLURM_GRES, SLURM_GPUS_PER_NODE,
+// SLURM_MEM_PER_NODE …) stay.
 constexpr const char* stale_variables[] = {
     // how many tasks, where
     "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE", "SLURM_NTASKS_PER_CORE",
@@ -31,9 +31,9 @@ constexpr const char* stale_variables[] = {
     // the secret comes on standard input, and the shell's terminal is not the agents'
     "SLURM_STDINMODE", "SLURM_PTY_PORT", "SLURM_PTY_WIN_COL", "SLURM_PTY_WIN_ROW"};
 
-// CPUs for -c: as many as the job has on each of its nodes. Nothing where that would take something
-// away: on nodes that differ, or where the job counts only one thread per core. The step then gets
-// all CPUs of the job, srun's default without -c.
+// The CPUs for -c: as many as the job has on each of its nodes. None if -c would reduce them: on
+// nodes that differ, or if the job counts only one thread per core. Without -c the step gets all
+// CPUs of the job.
 Result<std::optional<int>> cpus_per_node(const Environment& environment) {
   if (!environment.non_empty("SLURM_JOB_CPUS_PER_NODE")) return std::nullopt;
   const auto cpus = slurm::counts(environment, "SLURM_JOB_CPUS_PER_NODE");
@@ -72,7 +72,7 @@ Result<std::optional<int>> gpus_per_node(const Environment& environment,
   std::optional<int> gpus;
   if (*here) {
     gpus = **here;
-    // Spread unevenly: what the poorest of the other nodes can have.
+    // The GPUs are spread unevenly: the least number on one of the other nodes.
     if (*total && nodes > 1) gpus = std::min(*gpus, (**total - **here) / (nodes - 1));
   } else if (*per_task) {
     gpus = **per_task * least_tasks(allocation);
@@ -105,9 +105,9 @@ void add_common_options(std::vector<std::string>& argv, const Environment& envir
     argv.push_back(option);
   }
   if (request.elastic) argv.push_back("--no-kill");
-  // It shows a prompt at once, and mixes the nodes' output within lines.
+  // With --unbuffered a prompt appears at once, but the nodes' output is mixed within lines.
   if (request.on_terminal) argv.push_back("--unbuffered");
-  // Where no binding is inherited there is none to undo, and task/none would warn about the option.
+  // Without an inherited binding the option is not needed, and task/none would warn about it.
   if (environment.has("SLURM_CPU_BIND") || environment.has("SLURM_CPU_BIND_TYPE")) {
     argv.push_back("--cpu-bind=none");
   }
@@ -129,7 +129,7 @@ std::vector<std::string> het_step(const std::vector<slurm::HetComponent>& compon
     if (i > 0) argv.push_back(":");
     argv.insert(argv.end(), {fmt::format("--het-group={}", i), "--overlap", "-N", nodes, "-n",
                              nodes, "--ntasks-per-node=1"});
-    // Each component has an srun of its own, and all would read from the same standard input
+    // Each component has a separate srun, and all of them would read the same standard input
     // (22.05).
     if (i > 0) argv.push_back("--input=none");
     add_common_options(argv, environment, request);

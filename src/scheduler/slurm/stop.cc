@@ -13,8 +13,8 @@
 namespace toprun::scheduler {
 namespace {
 
-// A requeue signals the job's processes a moment before it counts itself, and any signal to a job
-// also goes to the command that asks.
+// A requeue signals the job's processes a moment before it increases the restart count, and any
+// signal to a job also reaches the command that asks Slurm.
 constexpr int most_questions = 5;
 constexpr std::chrono::milliseconds between_questions{100};
 
@@ -88,7 +88,7 @@ std::optional<Stop> SlurmEngine::why_stopped(const Environment& environment) con
   return std::nullopt;
 }
 
-// Its end is part of the requeue: what is still to be done here has to be done before.
+// The end of this process is part of the requeue, so everything else must be done before.
 void SlurmEngine::put_back(const Environment& environment) const {
   const auto restarts = restarts_so_far(environment);
   if (!restarts || slurm::in_task_step(environment)) return;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t most_lines = 4;     // of a refusal
 constexpr std::size_t most_choices = 20;  // named in one message
 
-// Input variables of Slurm's programs that describe no job (sbatch(1), sinfo(1)).
+// Variables that Slurm's programs read and that do not describe a job (sbatch(1), sinfo(1)).
 constexpr std::array kept_variables = {"SLURM_CONF",     "SLURM_CONF_SERVER", "SLURM_TIME_FORMAT",
                                        "SLURM_CLUSTERS", "SLURM_EXIT_ERROR",  "SLURM_DEBUG_FLAGS",
                                        "SLURM_JWT",      "SLURM_UMASK",       "SLURM_SACK_KEY",
@@ -41,7 +41,7 @@ std::string_view without_label(std::string_view line) {
   return trim(line);
 }
 
-// The lines of a refusal, each once; warnings that a site prints are among them.
+// The lines of a refusal, each once, with the site's own warnings.
 std::string own_words(std::string_view text) {
   std::vector<std::string> said;
   for (const std::string_view line : split(text, '\n')) {
@@ -96,7 +96,7 @@ bool mentions(std::string_view text, std::initializer_list<std::string_view> wor
       words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
-// One more than one thing may be wrong: "Invalid account or account/partition combination".
+// Several things may be wrong: "Invalid account or account/partition combination".
 std::string what_to_change(const std::string& said, const JobRequest& job, const SlurmFacts& facts,
                            const Choices& choices) {
   const std::string text = lower(said);

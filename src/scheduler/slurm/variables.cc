@@ -91,7 +91,7 @@ Result<void> by_component(const Environment& environment, Step& step) {
   return {};
 }
 
-// Components that ask for no number have one task on each node.
+// A component without a requested number has one task on each node.
 std::optional<std::vector<int>> requested_of(const std::vector<HetComponent>& components) {
   std::vector<int> tasks;
   for (const HetComponent& one : components) {
@@ -230,7 +230,7 @@ Result<std::optional<std::vector<int>>> requested_tasks(const Environment& envir
 }
 
 bool shares_terminal(const Environment& environment, const Step& step, bool terminal) {
-  // Steps started from within such a shell inherit the variable, but no terminal.
+  // Steps that are started in such a shell inherit the variable, but have no terminal.
   return step.tasks > 1 && terminal && environment.has("SLURM_PTY_PORT");
 }
 

@@ -10,6 +10,8 @@
 
 namespace toprun::scheduler::slurm {
 
+// In the environment of prologs and epilogs alone (slurm.conf(5), Prolog): "prolog_slurmd", …
+inline constexpr const char* script_context_variable = "SLURM_SCRIPT_CONTEXT";
 // Set by our own starter for the agents of its step, removed from what the agents start.
 inline constexpr const char* own_step_variable = "TOPRUN_STEP";
 // Processes per node that the job's header asked for, in the order of SLURM_JOB_NODELIST, as Slurm

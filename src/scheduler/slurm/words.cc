@@ -37,7 +37,7 @@ constexpr State states[] = {
     {"RESV_DEL_HOLD", "RD", JobState::pending, "held: its reservation was deleted"},
 };
 
-// Slurm gives a job that it puts back a start time some two minutes ahead, also without --begin.
+// Slurm sets the start time of a requeued job about two minutes ahead, also without --begin.
 constexpr std::string_view pause_after_requeue =
     "it was put back into the queue, and Slurm pauses (some 2 min) before it starts it again";
 

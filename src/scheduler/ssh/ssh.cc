@@ -18,8 +18,8 @@ constexpr const char* root_address_variable = "TOPRUN_SSH_ROOT_ADDRESS";
 
 constexpr int ssh_port = 29500;
 
-// No single quote, backslash, exclamation mark or line end: so sh, csh and fish alike hand it on as
-// it is. `h` and `n` are the program's id and size.
+// The text contains no single quote, backslash, exclamation mark or line end, so that sh, csh and
+// fish pass it on unchanged. `h` and `n` are the program's id and size.
 constexpr std::string_view script =
     R"sh(u=${LOGNAME:-$(id -u)}; w=; )sh"
     R"sh(s() { echo "toprun-ssh $*"; }; )sh"
@@ -113,7 +113,7 @@ Result<std::optional<Allocation>> SshEngine::detect(const Environment& environme
                                                     const Hints& hints) const {
   const bool told = is_ssh_agent(environment);
   const bool named = !hints.hosts.empty() && hints.via.empty();
-  // What stands on the command line goes before hosts from a variable.
+  // Hosts on the command line have priority over hosts from a variable.
   const bool overruled = wants_single(hints) && !on_command_line(hints.hosts_source);
   if (!told && (!named || overruled)) return std::nullopt;
   if (const auto checked = told ? Result<void>() : check_contradictions(hints); !checked) {

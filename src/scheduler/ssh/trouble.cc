@@ -13,7 +13,7 @@ struct Known {
   std::string_view fix;
 };
 
-// The first that is found counts.
+// The first match counts.
 constexpr Known troubles[] = {
     {"remote host identification has changed", "its host key has changed",
      "if that is right, remove the old one: ssh-keygen -R HOST"},

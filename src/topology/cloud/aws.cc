@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view command_text = "aws ec2 describe-instance-topology";
 constexpr std::size_t max_network_nodes = max_levels - 2;  // zone and nvlink are levels too
-constexpr std::size_t max_named_keys = 4;                  // in the warning of unknown ones
-constexpr std::size_t max_key_bytes = 64;                  // of each there
+constexpr std::size_t max_named_keys = 4;                  // in the warning for unknown keys
+constexpr std::size_t max_key_bytes = 64;                  // per key in that warning
 
 struct Instance {
   std::string id;
@@ -41,15 +41,15 @@ Position position_in(std::string_view text, std::size_t offset) {
   return {lines + 1, before.size() - line_start + 1};
 }
 
-// Takes the document event by event, so that what is of no use costs no memory. A handler that
-// returns false ends the reading; `error` then says why.
+// Handles the document event by event, so unused parts need no memory. If a handler returns false,
+// the reading stops and `error` contains the reason.
 class Reader {
  public:
   Reader(const std::string& file, std::string_view text) : file_(file), text_(text) {}
 
   std::vector<Instance> instances;
   std::set<std::string> unknown_keys;
-  bool cut = false;  // there is more than the file holds
+  bool cut = false;  // AWS has more instances than this file contains
   std::optional<Error> error;
 
   bool null() { return value(nullptr); }
@@ -105,7 +105,7 @@ class Reader {
   }
 
  private:
-  // How many containers are open around a value of each kind.
+  // The number of open containers around a value of each kind.
   static constexpr std::size_t top = 0;
   static constexpr std::size_t root = 1;
   static constexpr std::size_t list = 2;
@@ -119,7 +119,7 @@ class Reader {
     return refuse(file_, fmt::format("nested deeper than {} levels", max_json_depth));
   }
 
-  // A container of no interest, unless it stands where something else should.
+  // Opens an unused container. Error: a value of another type must be here.
   bool open_unread() {
     if (!other()) return false;
     skipped_ = depth_ + 1;
@@ -147,7 +147,7 @@ class Reader {
     return false;
   }
 
-  // A value that is neither text nor null.
+  // Handles a value that is neither a text nor null.
   bool other() {
     if (skipping()) return true;
     if (depth_ == top) return refuse(file_, "it is no JSON object with \"Instances\"");
@@ -158,7 +158,7 @@ class Reader {
     return !is_key_of_instance(key_) || refuse(here(), "it is no text");
   }
 
-  // A text, or null.
+  // Handles a text or null.
   bool value(std::string* text) {
     if (skipping()) return true;
     const bool is_null = text == nullptr || *text == "null";
@@ -184,7 +184,7 @@ class Reader {
   bool take_field(std::string& text) {
     Instance& one = instances.back();
     if (key_ == "NetworkNodes") return refuse(here(), "it is no list");
-    if (key_ == "AvailabilityZone" && !one.zone.empty()) return true;  // the ZoneId came first
+    if (key_ == "AvailabilityZone" && !one.zone.empty()) return true;  // the ZoneId came before it
     std::string* field = nullptr;
     if (key_ == "InstanceId") field = &one.id;
     if (key_ == "CapacityBlockId") field = &one.nvlink;
@@ -197,9 +197,9 @@ class Reader {
 
   const std::string& file_;
   const std::string_view text_;
-  std::size_t depth_ = 0;    // open containers
-  std::size_t skipped_ = 0;  // from this depth on nothing is of interest; 0: everything is
-  std::string key_;          // the last one that was not skipped
+  std::size_t depth_ = 0;    // number of open containers
+  std::size_t skipped_ = 0;  // values at this depth or deeper are skipped; 0: none are
+  std::string key_;          // the last key outside skipped parts
 };
 
 std::optional<std::string> domain(const std::string& name) {
@@ -239,7 +239,7 @@ Result<Map> map_of(const Reader& reader, const std::string& file) {
   return builder.finish(std::move(levels));
 }
 
-// What other nodes say ends up on a command line: nothing that could be an option.
+// Text from other nodes becomes part of a command line, so text that could be an option is invalid.
 bool is_instance_id(std::string_view text) {
   constexpr std::size_t most = 32;
   return text.starts_with("i-") && text.size() > 2 && text.size() <= most &&
@@ -248,7 +248,7 @@ bool is_instance_id(std::string_view text) {
          });
 }
 
-// As the members found themselves to be, else as they are called.
+// The instance ids that the members reported, else the members' names.
 std::vector<std::string> instance_ids(std::span<const Member> members) {
   std::set<std::string> ids;
   for (const Member& member : members) {
@@ -262,7 +262,7 @@ std::vector<std::string> instance_ids(std::span<const Member> members) {
 Result<Map> describe(const std::vector<std::string>& ids, const Environment& environment) {
   std::vector<std::string> command = {"aws", "ec2", "describe-instance-topology", "--output",
                                       "json"};
-  if (ids.size() <= max_instances_per_call) {  // else all that there are, page by page
+  if (ids.size() <= max_instances_per_call) {  // else all instances, page by page
     command.emplace_back("--instance-ids");
     command.insert(command.end(), ids.begin(), ids.end());
   }
@@ -310,9 +310,9 @@ Question ec2_instance_question(const std::string& token) {
 }
 
 Result<std::optional<Map>> read_aws(const Request& request) {
-  const Hearing hearing = hear(request, Cloud::aws, "the instance's id");
+  const CloudAnswers hearing = collect_answers(request, Cloud::aws, "the instance's id");
   const std::vector<std::string> ids = instance_ids(request.members);
-  if (ids.empty() && hearing.complaints.empty()) return std::nullopt;
+  if (ids.empty() && hearing.failures.empty()) return std::nullopt;
   Map map;
   if (!ids.empty()) {
     auto described = describe(ids, request.environment);
@@ -321,7 +321,7 @@ Result<std::optional<Map>> read_aws(const Request& request) {
     if (!map.hosts.empty()) map.source = "aws";
     add_members(map, request.members);
   }
-  std::ranges::copy(hearing.complaints, std::back_inserter(map.warnings));
+  std::ranges::copy(hearing.failures, std::back_inserter(map.warnings));
   return map;
 }
 

@@ -44,7 +44,7 @@ TEST(AwsTopology, ReadsWhatTheCommandPrints) {
             "i-2222 usw2-az2/nn-top/nn-mid/nn-leaf2 t: Instances[1]\n");
 }
 
-// Shorter: {"Instances":[…]} around instances, whose `"InstanceId":"i-N"` is written iN.
+// A short form for tests: adds {"Instances":[…]}, and replaces iN with `"InstanceId":"i-N"`.
 std::string of(std::string instances) {
   for (const char* id : {"i0", "i1", "i2"}) {
     for (std::size_t at = 0; (at = instances.find(id, at)) != std::string::npos; at += 18) {

@@ -24,7 +24,7 @@ constexpr std::string_view program_name = "sharp_cmd";
 constexpr std::string_view command_text = "sharp_cmd topology";
 constexpr std::size_t max_answer_bytes = 64u << 20;
 
-// A folder for the files that the program takes and leaves.
+// A temporary folder for the program's input and output files.
 class Scratch {
  public:
   explicit Scratch(const Environment& environment)
@@ -51,7 +51,8 @@ class Scratch {
   int error_ = 0;
 };
 
-// Without leading zeros, as the program writes them and as Azure's own tools give them to it.
+// The ports' GUIDs without leading zeros, the form of the program's own output and of Azure's own
+// tools.
 std::string guids_of(std::span<const HostPorts> hosts) {
   std::string text;
   for (const HostPorts& host : hosts) {
@@ -60,13 +61,13 @@ std::string guids_of(std::span<const HostPorts> hosts) {
   return text;
 }
 
-// The root is one of the hosts, and machines of one size call their adapters alike.
+// The root is one of the hosts, and machines of one size use the same adapter names.
 std::string first_device(std::span<const HostPorts> hosts) {
   const Port& port = hosts.front().ports.front();
   return fmt::format("{}:{}", port.device, port.number);
 }
 
-std::unexpected<Error> nobody_told(const Request& request) {
+std::unexpected<Error> no_ports_error(const Request& request) {
   const bool asked = std::ranges::any_of(
       request.members, [](const Member& member) { return member.ports.has_value(); });
   return fail("--topology azure: no node told of an InfiniBand port",
@@ -137,7 +138,7 @@ std::vector<std::string> sharp_command(const std::string& program, const std::st
 
 Result<std::optional<Map>> read_azure(const Request& request) {
   const std::vector<HostPorts> hosts = ports_of(request.members);
-  if (hosts.empty()) return nobody_told(request);
+  if (hosts.empty()) return no_ports_error(request);
   const auto program = find_sharp_cmd(request.environment);
   if (!program) {
     return fail("--topology azure: sharp_cmd is not on this node",

@@ -42,7 +42,7 @@ TEST(Azure, SharpIsLookedForWhereItIsInstalled) {
   EXPECT_EQ(find_sharp_cmd(loaded, root), in_path);
 }
 
-// The nodes of a job, each with one port, and a sharp_cmd that is a script.
+// The nodes of a job, each with one port, and a script in place of sharp_cmd.
 class ReadAzure : public ::testing::Test {
  protected:
   ReadAzure() {

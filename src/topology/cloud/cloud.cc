@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t max_dmi_bytes = 4u << 10;
 constexpr std::size_t max_domain_name_bytes = 256;
 
-// IMDSv2: a token comes first, and an answer only with it.
+// IMDSv2: the server answers only requests with a token, so the first request gets the token.
 asio::awaitable<Result<std::optional<std::string>>> ask_ec2(tcp::endpoint server,
                                                             SteadyTime deadline) {
   Question question = ec2_token_question();
@@ -49,8 +49,8 @@ asio::awaitable<Result<std::optional<std::string>>> ask_any(Cloud cloud, tcp::en
   co_return answer;
 }
 
-// Members come as they joined, and people read names in order.
-std::vector<const Member*> asked_by_name(std::span<const Member> members, Cloud cloud) {
+// Sorts the members by name for messages; their original order is that of joining.
+std::vector<const Member*> queried_members(std::span<const Member> members, Cloud cloud) {
   std::vector<const Member*> asked;
   for (const Member& member : members) {
     if (member.cloud && member.cloud->cloud == name_of(cloud)) asked.push_back(&member);
@@ -86,7 +86,7 @@ Dmi read_dmi(const std::filesystem::path& folder) {
 }
 
 Cloud cloud_of(const Dmi& dmi) {
-  // Not the vendor "Google" alone: that is also who sells Chromebooks.
+  // The vendor "Google" alone is not enough: Chromebooks have it too.
   if (dmi.product_name == "Google Compute Engine" || dmi.product_name == "Google") {
     return Cloud::gcp;
   }
@@ -138,26 +138,26 @@ bool is_domain_name(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return c > 0x20 && c < 0x7f; });
 }
 
-Hearing hear(const Request& request, Cloud cloud, std::string_view attribute) {
-  Hearing hearing;
+CloudAnswers collect_answers(const Request& request, Cloud cloud, std::string_view attribute) {
+  CloudAnswers hearing;
   std::vector<std::string> without;
-  std::map<std::string, std::vector<std::string>> troubled;  // by what the trouble is
-  for (const Member* member : asked_by_name(request.members, cloud)) {
+  std::map<std::string, std::vector<std::string>> hosts_by_trouble;  // by what the trouble is
+  for (const Member* member : queried_members(request.members, cloud)) {
     if (member->cloud->text) {
       hearing.answered.push_back(member);
     } else if (member->cloud->trouble.empty()) {
       without.push_back(member->name);
     } else {
-      troubled[member->cloud->trouble].push_back(member->name);
+      hosts_by_trouble[member->cloud->trouble].push_back(member->name);
     }
   }
-  for (const auto& [trouble, names] : troubled) {
-    hearing.complaints.push_back(fmt::format("{}: {} is not known: {}",
-                                             hosts::compress_hostlist(names), attribute, trouble));
+  for (const auto& [trouble, names] : hosts_by_trouble) {
+    hearing.failures.push_back(fmt::format("{}: {} is not known: {}",
+                                           hosts::compress_hostlist(names), attribute, trouble));
   }
   if (!without.empty() && (request.topology != "auto" || !hearing.answered.empty())) {
-    hearing.complaints.push_back(fmt::format("{}: the metadata server knows no {} there",
-                                             hosts::compress_hostlist(without), attribute));
+    hearing.failures.push_back(fmt::format("{}: the metadata server knows no {} there",
+                                           hosts::compress_hostlist(without), attribute));
   }
   return hearing;
 }

@@ -15,14 +15,14 @@
 
 namespace toprun::topology {
 
-// Of one answer, as it travels to the root.
+// The size limit of one answer when it is sent to the root.
 inline constexpr std::size_t max_evidence_bytes = 4u << 10;
 
-// Clouds that tell a machine, from within, something about its place.
+// Clouds that give a machine information about its own place.
 enum class Cloud { none, gcp, oci, aws };
-std::string_view name_of(Cloud cloud);  // as --topology and CloudEvidence name it; "none"
+std::string_view name_of(Cloud cloud);  // as in --topology and CloudEvidence; "none"
 
-// What the firmware says of the machine: texts of /sys/class/dmi/id, empty where unreadable.
+// The firmware's description of the machine: texts of /sys/class/dmi/id, empty if unreadable.
 struct Dmi {
   std::string product_name;
   std::string sys_vendor;
@@ -33,31 +33,34 @@ struct Dmi {
 inline constexpr std::string_view dmi_folder = "/sys/class/dmi/id";
 Dmi read_dmi(const std::filesystem::path& folder);
 
-// The cloud that these texts name. They are as the clouds document them for telling one's own
-// machines: "Google Compute Engine" as product, the asset tag "OracleCloud.com", "Amazon EC2" as
-// vendor (on older, Xen instances a BIOS version that ends in "amazon").
+// The cloud that these texts identify, as the clouds' documentation describes it: the product
+// "Google Compute Engine", the asset tag "OracleCloud.com", the vendor "Amazon EC2" (on older Xen
+// instances, a BIOS version that ends in "amazon").
 Cloud cloud_of(const Dmi& dmi);
 
-// Whether a node in this cloud has to ask it for this --topology. An instance's id, all that EC2
-// tells, is of use with a file or with what AWS's own command prints: `auto` does without.
+// Whether a node in this cloud must query it for this --topology. EC2 reports only the instance's
+// id, which is useful only with a file or with the output of AWS's own command; `auto` does not use
+// it.
 bool worth_asking(Cloud cloud, std::string_view topology);
 
-// Asks the metadata server about this node; never an error, the evidence carries it.
+// Queries the metadata server about this node; errors are part of the returned evidence.
 boost::asio::awaitable<CloudEvidence> ask_cloud(Cloud cloud, boost::asio::ip::tcp::endpoint server,
                                                 SteadyTime deadline);
 
-// Printable ASCII, blanks and line ends: what may travel as evidence.
+// Whether the text contains only printable ASCII, blanks and line ends, so that it can be sent as
+// evidence.
 bool is_plain(std::string_view text);
-// An opaque name of a domain: 1 to 256 printable characters without a blank.
+// Whether it can be a domain's name: 1 to 256 printable characters without a blank.
 bool is_domain_name(std::string_view text);
 
-// The members that asked this cloud, by what came of it; in natural order of their names.
-struct Hearing {
+// The results of the members that queried this cloud, in natural order of their names.
+struct CloudAnswers {
   std::vector<const Member*> answered;
-  std::vector<std::string> complaints;  // of the others, one line for each reason, with their names
+  // failures of the others, one line per reason, with their names
+  std::vector<std::string> failures;
 };
-// `attribute` is what was asked for. That a cloud knows it of no member at all is not worth a word
-// of `auto`: most kinds of machines have none.
-Hearing hear(const Request& request, Cloud cloud, std::string_view attribute);
+// `attribute` is the name of the queried attribute. If a cloud has the attribute for no member,
+// `auto` adds no warning: most machine types do not have it.
+CloudAnswers collect_answers(const Request& request, Cloud cloud, std::string_view attribute);
 
 }  // namespace toprun::topology

@@ -52,7 +52,7 @@ TEST(Cloud, FirmwareIsReadFromAFolder) {
 
 TEST(Cloud, IsAskedOnlyForWhatItCanTell) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      // --topology, the clouds that are then asked
+      // --topology, the clouds to query
       {"auto", "gcp oci "}, {"slurm", ""},   {"gcp", "gcp "},
       {"oci", "oci "},      {"aws", "aws "}, {"racks.json", "aws "},
   };

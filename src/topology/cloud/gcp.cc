@@ -17,7 +17,8 @@ std::vector<std::string> level_names(std::size_t count) {
   return physical_level_names(count);
 }
 
-// An instance's name is the first label of its host name.
+// A warning about instances without a placement. An instance's name is the first label of its host
+// name.
 std::string without_placement(const std::vector<std::string>& names) {
   const std::string& first = names.front();
   const Error error{
@@ -39,7 +40,7 @@ struct Place {
   std::string written;
 };
 
-// The levels of most meaning: those of the form with the most of them.
+// The number of levels of the most detailed form.
 std::size_t depth_of(const std::vector<Place>& places) {
   std::size_t depth = 0;
   for (const Place& place : places) depth = std::max(depth, place.path.size());
@@ -72,7 +73,7 @@ Question gcp_question() {
 }
 
 Result<std::optional<Map>> read_gcp(const Request& request) {
-  Hearing hearing = hear(request, Cloud::gcp, attribute);
+  CloudAnswers hearing = collect_answers(request, Cloud::gcp, attribute);
   std::vector<Place> places;
   std::vector<std::string> empty;
   for (const Member* member : hearing.answered) {
@@ -83,14 +84,14 @@ Result<std::optional<Map>> read_gcp(const Request& request) {
     }
     auto path = parse_gcp_physical_host(text);
     if (!path) {
-      hearing.complaints.push_back(fmt::format("{} of {} is malformed and ignored: {}", attribute,
-                                               member->name, path.error()));
+      hearing.failures.push_back(fmt::format("{} of {} is malformed and ignored: {}", attribute,
+                                             member->name, path.error()));
       continue;
     }
     places.push_back(
         {member, *std::move(path), fmt::format("{}{}", text.starts_with('/') ? "" : "/", text)});
   }
-  if (!empty.empty()) hearing.complaints.push_back(without_placement(empty));
+  if (!empty.empty()) hearing.failures.push_back(without_placement(empty));
 
   const std::size_t depth = depth_of(places);
   MapBuilder builder(places.empty() ? "" : "gcp");
@@ -105,11 +106,11 @@ Result<std::optional<Map>> read_gcp(const Request& request) {
     if (!added) return std::unexpected(added.error());
   }
   if (!shorter.empty()) {
-    hearing.complaints.push_back(
+    hearing.failures.push_back(
         fmt::format("{} of {} has fewer levels than the others' and cannot be held against them",
                     attribute, hosts::compress_hostlist(shorter)));
   }
-  for (std::string& complaint : hearing.complaints) builder.warn(std::move(complaint));
+  for (std::string& complaint : hearing.failures) builder.warn(std::move(complaint));
   return builder.finish(level_names(depth));
 }
 

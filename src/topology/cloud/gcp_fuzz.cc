@@ -3,7 +3,7 @@
 
 #include "topology/cloud/gcp.h"
 
-// What is accepted names a domain, and no more of them than a network may have levels.
+// Accepted input names at least one domain and at most max_levels.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::topology;
   const auto path = parse_gcp_physical_host({reinterpret_cast<const char*>(data), size});

@@ -47,7 +47,7 @@ TEST(GcpPhysicalHost, HugeAnswersAreRefused) {
   EXPECT_EQ(path_text(std::string(1u << 20, '/') + "h"), "error: it is longer than 4096 bytes");
 }
 
-// Nodes n0, n1 … with these answers; "-" answers that there is no such attribute, "!" not at all.
+// Nodes n0, n1 … with these answers; "-": the attribute does not exist; "!": no answer.
 Request request_of(const std::vector<std::string>& answers, std::string topology = "auto") {
   Request request{std::move(topology), {}, {}};
   for (const std::string& answer : answers) {
@@ -106,7 +106,7 @@ TEST(Gcp, SaysOfWhomItKnowsNothing) {
   Request joined_late = request_of({"", "", ""});
   std::swap(joined_late.members[0], joined_late.members[2]);
   EXPECT_TRUE((*read_gcp(joined_late))->warnings[0].starts_with("n[0-2].example.org: "));
-  // Most machines have no such attribute: `auto` does not speak of it.
+  // Most machines have no such attribute, so `auto` adds no warning.
   EXPECT_EQ(read_text({"-", "-"}), "|\n");
   EXPECT_EQ(read_text({"-", "-"}, "gcp"),
             "|\nn[0-1].example.org: the metadata server knows no physical_host there\n");

@@ -42,11 +42,11 @@ Request request_for(const Question& question, const tcp::endpoint& server) {
   request.set(http::field::host, text_of(server));
   for (const auto& [name, value] : question.headers) request.set(name, value);
   request.keep_alive(false);
-  request.prepare_payload();  // a PUT without a body says so
+  request.prepare_payload();  // adds Content-Length: 0 to a PUT without a body
   return request;
 }
 
-std::string words_for(const beast::error_code& error) {
+std::string text_of_error(const beast::error_code& error) {
   if (error == http::error::body_limit) {
     return fmt::format("the answer is longer than {} KiB", max_metadata_body_bytes >> 10);
   }
@@ -61,10 +61,10 @@ std::string words_for(const beast::error_code& error) {
   return of_http ? "what answers there speaks no HTTP" : lower(error.message());
 }
 
-// One question to one server, and what can be said of its failure.
-class Conversation {
+// One request to one server, with descriptions of its failures.
+class Query {
  public:
-  Conversation(tcp::endpoint server, Question question, SteadyTime deadline)
+  Query(tcp::endpoint server, Question question, SteadyTime deadline)
       : server_(server), question_(std::move(question)), deadline_(deadline) {}
 
   asio::awaitable<Result<std::optional<std::string>>> run() {
@@ -82,7 +82,7 @@ class Conversation {
       const auto waited = std::chrono::round<Centiseconds>(deadline_ - began_);
       co_return failure("no answer within " + duration_text(waited));
     }
-    if (error) co_return failure(words_for(error));
+    if (error) co_return failure(text_of_error(error));
     co_return body_of(answer);
   }
 
@@ -95,7 +95,8 @@ class Conversation {
     if (unsent) co_return unsent;
     answer.header_limit(static_cast<std::uint32_t>(max_metadata_header_bytes));
     answer.body_limit(max_metadata_body_bytes);
-    // Room for the header and what arrives with it: the limits above are met first.
+    // The buffer has space for the header and the data that arrives with it, so the limits above
+    // apply first.
     beast::flat_buffer buffer(2 * max_metadata_header_bytes);
     const auto [error, bytes] = co_await http::async_read(socket, buffer, answer, quietly);
     co_return error;
@@ -130,7 +131,7 @@ tcp::endpoint metadata_server() {
 
 asio::awaitable<Result<std::optional<std::string>>> ask(tcp::endpoint server, Question question,
                                                         SteadyTime deadline) {
-  Conversation conversation(server, std::move(question), deadline);
+  Query conversation(server, std::move(question), deadline);
   auto answer = co_await conversation.run();
   co_return answer;
 }

@@ -14,12 +14,12 @@
 
 namespace toprun::topology {
 
-// Values of metadata are a few hundred bytes; whatever answers with more is no metadata server.
+// Metadata values have a few hundred bytes; a server with larger answers is not a metadata server.
 inline constexpr std::size_t max_metadata_header_bytes = 16u << 10;
 inline constexpr std::size_t max_metadata_body_bytes = 64u << 10;
 
-// Where a cloud's machine finds what the cloud knows of it: 169.254.169.254, port 80. Elsewhere
-// that address is a black hole, so it is for callers who know that they are in a cloud (cloud.h).
+// The address of a cloud's metadata server: 169.254.169.254, port 80. Outside a cloud this address
+// does not answer, so callers must know that they are in a cloud (cloud.h).
 boost::asio::ip::tcp::endpoint metadata_server();
 
 struct Question {
@@ -28,9 +28,10 @@ struct Question {
   bool put = false;  // else GET
 };
 
-// One HTTP request on a connection of its own; redirects are not followed. The answer's body, or
-// nullopt if there is no such attribute (404). Error: no whole answer by the deadline, refused,
-// any other status, too long, no HTTP; `what` names server and path, `why` says which.
+// Sends one HTTP request on its own connection; redirects are not followed. Returns the answer's
+// body, or nullopt if there is no such attribute (404). Errors: no complete answer by the deadline,
+// connection refused, any other status, too long, no HTTP; `what` contains server and path, `why`
+// the reason.
 boost::asio::awaitable<Result<std::optional<std::string>>> ask(
     boost::asio::ip::tcp::endpoint server, Question question, SteadyTime deadline);
 

@@ -1,4 +1,4 @@
-// The client against a server that answers as real and broken ones do, over loopback.
+// Tests the client with a server over loopback that answers like real and broken ones.
 #include "topology/cloud/metadata.h"
 
 #include <gtest/gtest.h>
@@ -21,9 +21,9 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-constexpr auto slack = 700ms;  // on a busy machine
+constexpr auto slack = 700ms;  // for a busy machine
 
-// Takes one connection after the other and hands each, its request read, to `respond`.
+// Accepts one connection after another, reads its request and passes it to `respond`.
 class Server {
  public:
   using Respond = std::function<void(const std::string& request, tcp::socket& socket)>;
@@ -63,7 +63,7 @@ class Server {
   std::thread thread_;
 };
 
-// Until the client has gone away.
+// Waits until the client has closed the connection.
 void wait_for_end(tcp::socket& socket) {
   char byte = 0;
   boost::system::error_code error;
@@ -177,7 +177,7 @@ TEST(Metadata, NobodyListens) {
   EXPECT_EQ(asked(endpoint, -1ms), "error: no time was left to ask");
 }
 
-// What becomes of an answer of the cloud's server: the text, "none" or the trouble.
+// The result for an answer of the cloud's server: the text, "none" or the error.
 std::string evidence_of(Cloud cloud, const Server& server) {
   const auto deadline = std::chrono::steady_clock::now() + 5s;
   const CloudEvidence evidence = result_of(ask_cloud(cloud, server.endpoint(), deadline));
@@ -225,7 +225,7 @@ TEST(AskCloud, WhatIsNoEvidence) {
             "trouble: the metadata server's answer is not plain text");
   EXPECT_EQ(evidence_of(Cloud::aws, Server("HTTP/1.1 404 No\r\n\r\n")),
             "trouble: the metadata server gave no token");
-  // A token is a header of the next request.
+  // A token becomes a header of the next request.
   EXPECT_EQ(evidence_of(Cloud::aws, Server(answer("a\r\nX: b"))),
             "trouble: the metadata server gave no token");
   EXPECT_TRUE(evidence_of(Cloud::aws, Server("HTTP/1.1 403 No\r\n\r\n"))

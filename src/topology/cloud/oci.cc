@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view attribute = "rdmaTopologyData";
 
-// Outermost first. The letters' case is not relied on: the cloud's own tools ignore it.
+// Outermost first. The case of letters does not count, as in the cloud's own tools.
 constexpr std::array<std::string_view, 4> keys = {"customerhpcislandid", "customernetworkblock",
                                                   "customerlocalblock", "customergpumemoryfabric"};
 
@@ -43,21 +43,21 @@ Question oci_question() {
 }
 
 Result<std::optional<Map>> read_oci(const Request& request) {
-  Hearing hearing = hear(request, Cloud::oci, attribute);
+  CloudAnswers hearing = collect_answers(request, Cloud::oci, attribute);
   std::vector<std::pair<std::string, OciPlace>> places;
   bool nvlink = false;
   for (const Member* member : hearing.answered) {
     auto place = parse_oci_rdma_topology(*member->cloud->text);
     if (!place) {
-      hearing.complaints.push_back(fmt::format("{} of {} is malformed and ignored: {}", attribute,
-                                               member->name, place.error()));
+      hearing.failures.push_back(fmt::format("{} of {} is malformed and ignored: {}", attribute,
+                                             member->name, place.error()));
       continue;
     }
     nvlink = nvlink || place->back().has_value();
     places.emplace_back(member->name, *std::move(place));
   }
   MapBuilder builder(places.empty() ? "" : "oci");
-  for (std::string& complaint : hearing.complaints) builder.warn(std::move(complaint));
+  for (std::string& complaint : hearing.failures) builder.warn(std::move(complaint));
   for (auto& [name, place] : places) {
     Location location{Path(place.begin(), place.end()), std::string(attribute), {}};
     if (!nvlink) location.path.pop_back();

@@ -11,18 +11,18 @@
 
 namespace toprun::topology {
 
-// Oracle Cloud's rdmaTopologyData (instance metadata v2, path host/rdmaTopologyData): a JSON object
-// with customerHPCIslandId > customerNetworkBlock > customerLocalBlock and, inside those, the
-// NVLink domain customerGpuMemoryFabric. A key that is missing, null or "" is an unknown level;
-// other keys (customerHostId …) are left to the cloud. Error: what is wrong with the text.
+// Parses Oracle Cloud's rdmaTopologyData (instance metadata v2, path host/rdmaTopologyData): a JSON
+// object with customerHPCIslandId > customerNetworkBlock > customerLocalBlock and, inside these,
+// the NVLink domain customerGpuMemoryFabric. A key that is missing, null or "" is an unknown level;
+// other keys (customerHostId …) are ignored. Error: what is wrong with the text.
 using OciPlace = std::array<std::optional<std::string>, 4>;  // in this order
 std::expected<OciPlace, std::string> parse_oci_rdma_topology(std::string_view text);
 
 Question oci_question();
 
-// Where the members' own answers put them: levels hpc-island, network-block, local-block, and
-// nvlink if any member names one. A malformed answer is ignored with a warning. A map without
-// hosts: no member's place is known.
+// The members' places according to their own answers: levels hpc-island, network-block,
+// local-block, and nvlink if any member has one. A malformed answer is ignored with a warning. A
+// map without hosts: no member's place is known.
 Result<std::optional<Map>> read_oci(const Request& request);
 
 }  // namespace toprun::topology

@@ -3,7 +3,7 @@
 
 #include "topology/cloud/oci.h"
 
-// What is accepted names a domain.
+// Accepted input names at least one domain.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::topology;
   const auto place = parse_oci_rdma_topology({reinterpret_cast<const char*>(data), size});

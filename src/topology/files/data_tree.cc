@@ -16,7 +16,7 @@ namespace {
 
 using Kind = DataNode::Kind;
 
-// Thrown through the libraries' parsers, which know no other way to stop.
+// The libraries' parsers have no other way to stop than an exception.
 struct Refusal : std::exception {
   Refusal(Position at, std::string reason, std::string advice)
       : where(at), why(std::move(reason)), fix(std::move(advice)) {}
@@ -39,7 +39,7 @@ class Builder {
     if (open_.size() == max_data_depth) {
       throw Refusal(where, fmt::format("nested more than {} deep", max_data_depth), {});
     }
-    // A node's place in memory is settled while it is open: only the innermost one grows.
+    // The pointers in open_ stay valid: only the innermost open node gets new items.
     open_.push_back(put({kind, where, {}, {}, {}}));
   }
 
@@ -49,7 +49,7 @@ class Builder {
   }
 
  private:
-  // In a table keys and values take turns.
+  // In a table, keys and values alternate.
   DataNode* put(DataNode node) {
     if (++nodes_ > max_data_nodes) {
       throw Refusal(node.where, fmt::format("more than {} values and keys", max_data_nodes),
@@ -89,9 +89,9 @@ class Builder {
   std::size_t nodes_ = 0;
 };
 
-// The YAML library reads on until it knows whether a bracket's text is a key, and keeps 250 bytes
-// for every bracket in it. Those in quoted texts and comments count too: the bound is far from real
-// ones.
+// Whether the text nests brackets too deeply. The YAML library reads on until it knows whether the
+// text in brackets is a key, and needs 250 bytes for each bracket in it. The count includes
+// brackets in quoted texts and comments: the limit is far above real files.
 bool nests_brackets_deeply(std::string_view text) {
   constexpr int deep = 1000;
   int depth = 0;
@@ -141,12 +141,12 @@ class YamlEvents : public YAML::EventHandler {
   std::vector<DataNode> documents_;
 };
 
-// How far a text has been read.
+// The current position in a text.
 struct Reading {
-  Position next;                // of the character that is read next
-  std::size_t line_before = 0;  // columns of the line before, its end counted
+  Position next;                // of the next character
+  std::size_t line_before = 0;  // length of the previous line in columns, with its line end
 
-  // Where the last so many characters began, all of one line.
+  // The start of the last `length` characters, which are all in one line.
   Position before(std::size_t length) const {
     if (next.column > length) return {next.line, next.column - length};
     if (next.line == 1 || line_before < length) return {next.line, 1};
@@ -154,7 +154,7 @@ struct Reading {
   }
 };
 
-// Characters of a text, counting lines: the JSON library tells no positions.
+// The characters of a text with a line count, because the JSON library reports no positions.
 class CountedText {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -211,7 +211,7 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
     builder_.text(where, std::move(text), true);
     return true;
   }
-  bool binary(binary_t&) override { return false; }  // JSON has none
+  bool binary(binary_t&) override { return false; }  // does not occur in JSON
   bool start_object(std::size_t) override {
     builder_.open(reading_.before(1), Kind::table);
     return true;
@@ -240,7 +240,8 @@ class JsonEvents : public nlohmann::json_sax<nlohmann::json> {
 
  private:
   bool number(std::string text) {
-    const Position where = reading_.before(text.size() + 1);  // what ends it is read already
+    // the character after it is read already
+    const Position where = reading_.before(text.size() + 1);
     builder_.text(where, std::move(text), false);
     return true;
   }

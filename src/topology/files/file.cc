@@ -19,11 +19,12 @@
 namespace toprun::topology {
 namespace {
 
-constexpr std::size_t max_shown_bytes = 60;  // of a skipped line
+constexpr std::size_t max_shown_bytes = 60;  // per skipped line
 constexpr std::string_view standard_input = "-";
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
-// Control characters that no text has: archives, images. Terminals' logs have some.
+// Whether the text contains control characters as in archives or images. Terminal logs have some
+// others.
 bool is_binary(std::string_view text) {
   constexpr std::size_t looked_at = 4096;
   return std::ranges::any_of(text.substr(0, looked_at), [](char c) {
@@ -35,9 +36,9 @@ bool is_utf16(std::string_view text) {
   return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
 }
 
-// A topology file, read.
+// The content of a topology file.
 struct Content {
-  std::string name;  // as errors and evidence call it
+  std::string name;  // its name in errors and evidence
   TopologyChoice choice;
   std::string text;
   FileFormat format = FileFormat::lines;
@@ -55,7 +56,8 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
-// Makes blanks of the lines before `start`, so that what follows keeps its place. A warning tells.
+// Replaces the lines before `start` with blanks, so that later positions stay correct, and adds a
+// warning.
 void skip_preamble(Content& content, std::size_t start) {
   std::size_t skipped = 0;
   std::string first;
@@ -115,7 +117,7 @@ Result<Map> parse_aws(const Content& content, const Request& request) {
   return map;
 }
 
-// What `sharp_cmd topology` writes is a topology.conf that has ports where the other has hosts.
+// The output of `sharp_cmd topology` is a topology.conf with ports in place of hosts.
 Result<Map> parse_port_switches(const Content& content, const Request& request) {
   const std::vector<HostPorts> hosts = ports_of(request.members);
   if (!hosts.empty()) return parse_port_topology(content.text, content.name, hosts);
@@ -151,13 +153,13 @@ Result<Map> parse(const Content& content, const Request& request) {
     case FileFormat::lines:
       break;
   }
-  if (auto error = known_but_useless(content.name, content.text)) {
+  if (auto error = unusable_output(content.name, content.text)) {
     return std::unexpected(*std::move(error));
   }
   return parse_lines_file(content.text, content.name);
 }
 
-// What a file of this form looks like that has hosts.
+// The form of a file that contains hosts.
 std::string_view advice_for(FileFormat format) {
   switch (format) {
     case FileFormat::slurm_conf:
@@ -201,7 +203,7 @@ Result<std::optional<Map>> read_file_source(const Request& request) {
   }
   map->source = "file " + content->name;
   std::ranges::move(content->warnings, std::back_inserter(map->warnings));
-  warn_of_twins(*map);
+  warn_of_similar_names(*map);
   return *std::move(map);
 }
 

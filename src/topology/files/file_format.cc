@@ -12,7 +12,7 @@
 namespace toprun::topology {
 namespace {
 
-// Calls `take` with each line, trimmed, and where it begins, until that says to stop.
+// Calls `take` with each trimmed line and its start, until `take` returns the value that stops it.
 template <class Take>
 void for_each_line(std::string_view text, const Take& take) {
   for (std::size_t start = 0; start < std::min(text.size(), max_preamble_bytes);) {
@@ -44,7 +44,7 @@ bool is_yaml(std::string_view line) {
          std::ranges::any_of(keys, [&](const char* key) { return line.starts_with(key); });
 }
 
-// A table's heading, or KEY = VALUE.
+// Whether it is a table heading, or KEY = VALUE.
 bool is_toml(std::string_view line) {
   if (line.starts_with('[')) {
     const std::size_t first = line.find_first_not_of('[');
@@ -56,8 +56,8 @@ bool is_toml(std::string_view line) {
   return line.contains('=') && is_bare_key(trim(line.substr(0, line.find('='))));
 }
 
-// "HOST /cluster/rack/HOST", perhaps with a rank before it, or a table's heading. A word with a
-// colon at its end is a program's name before what it complains of.
+// Whether it is "HOST /cluster/rack/HOST", optionally with a rank before it, or a table heading. A
+// word with a colon at its end is not a host: it is the name of a program in an error message.
 bool is_host_line(std::string_view line) {
   const std::vector<std::string_view> columns = words(line);
   if (columns.size() < 2 || columns[0].ends_with(':')) return false;
@@ -65,13 +65,13 @@ bool is_host_line(std::string_view line) {
   return columns[1].starts_with('/') || (columns.size() == 3 && columns[2].starts_with('/'));
 }
 
-struct Look {
+struct LineCheck {
   FileFormat format;
   bool (*is)(std::string_view line);
 };
 
-// In the order in which a line is asked about: later ones take more.
-constexpr std::array<Look, 6> looks = {{
+// In the order of the checks: later formats accept more lines.
+constexpr std::array<LineCheck, 6> line_checks = {{
     {FileFormat::slurm_conf, looks_like_slurm_conf},
     {FileFormat::ibnetdiscover, looks_like_ibnetdiscover},
     {FileFormat::json, is_json},
@@ -80,15 +80,15 @@ constexpr std::array<Look, 6> looks = {{
     {FileFormat::toml, is_toml},
 }};
 
-// The first line with the look of a form that `fits`.
+// The first line that has the form of a format that `fits`.
 template <class Fits>
-std::optional<Recognised> first_look(std::string_view text, const Fits& fits) {
+std::optional<Recognised> first_match(std::string_view text, const Fits& fits) {
   std::optional<Recognised> found;
   for_each_line(text, [&](std::string_view line, std::size_t start) {
     const auto look = std::ranges::find_if(
-        looks, [&](const Look& one) { return fits(one.format) && one.is(line); });
-    if (look != looks.end()) found = Recognised{look->format, start};
-    return look == looks.end();
+        line_checks, [&](const LineCheck& one) { return fits(one.format) && one.is(line); });
+    if (look != line_checks.end()) found = Recognised{look->format, start};
+    return look == line_checks.end();
   });
   return found;
 }
@@ -100,8 +100,8 @@ std::optional<FileFormat> by_name(std::string_view path) {
   return std::nullopt;
 }
 
-// Other programs' outputs.
-struct Useless {
+// Outputs of other programs.
+struct OtherOutput {
   bool (*is)(std::string_view line);
   std::string_view what;
   std::string_view fix;
@@ -112,7 +112,7 @@ constexpr std::string_view give_a_network =
     "give what is between hosts: a topology.conf, the output of `ibnetdiscover`, or lines of HOST "
     "/cluster/rack/HOST";
 
-constexpr std::array<Useless, 5> useless = {{
+constexpr std::array<OtherOutput, 5> other_outputs = {{
     {is_node_list, "a list of a fabric's nodes, without the cables", give_a_fabric},
     {[](std::string_view line) { return line.contains("==(") && line.contains(")==>"); },
      "the output of iblinkinfo", give_a_fabric},
@@ -132,25 +132,25 @@ constexpr std::array<Useless, 5> useless = {{
 
 Recognised recognise(std::string_view path, std::string_view text) {
   const auto named = by_name(path);
-  auto found = first_look(text, [&](FileFormat format) { return !named || format == *named; });
-  // What a library's parser says of a file that its name claims for it is the better advice.
+  auto found = first_match(text, [&](FileFormat format) { return !named || format == *named; });
+  // If the file's name states a format, the error of that format's parser is more useful.
   if (!found) return {named.value_or(FileFormat::lines), 0};
   if (found->format == FileFormat::json && looks_like_aws_topology(text.substr(found->start))) {
     found->format = FileFormat::aws;
   }
-  // What stands before may belong to these forms, whose first lines have no look of their own.
+  // The earlier lines may also belong to these formats, whose first lines have no typical form.
   const bool anything_goes =
       found->format == FileFormat::toml || found->format == FileFormat::lines;
   if (anything_goes || (named && *named == FileFormat::yaml)) found->start = 0;
   return *found;
 }
 
-std::optional<Error> known_but_useless(std::string_view file, std::string_view text) {
+std::optional<Error> unusable_output(std::string_view file, std::string_view text) {
   std::optional<Error> error;
   for_each_line(text, [&](std::string_view line, std::size_t) {
     const auto found =
-        std::ranges::find_if(useless, [&](const Useless& one) { return one.is(line); });
-    if (found == useless.end()) return true;
+        std::ranges::find_if(other_outputs, [&](const OtherOutput& one) { return one.is(line); });
+    if (found == other_outputs.end()) return true;
     error = usage(fmt::format("{} is {}", file, found->what), {}, std::string(found->fix)).error();
     return false;
   });

@@ -48,7 +48,7 @@ TEST(TopologyFile, IsToldByItsContent) {
   }
 }
 
-// What a terminal or another program wrote before it.
+// Lines of a terminal or another program before the content.
 TEST(TopologyFile, IsToldByContentBehindStrayLines) {
   const std::vector<std::tuple<std::string, std::string, FileFormat, std::size_t>> rows = {
       {"t", "[root@mgmt ~]# ibnetdiscover\nvendid=0x2c9\n", FileFormat::ibnetdiscover, 29},
@@ -84,11 +84,11 @@ TEST(TopologyFile, KnowsWhatNoOrderFollowsFrom) {
       {"<?xml version=\"1.0\"?>\n<topology>\n", "what is inside of one host"},
   };
   for (const auto& [text, expected] : rows) {
-    const auto error = known_but_useless("f", text);
+    const auto error = unusable_output("f", text);
     ASSERT_TRUE(error) << text;
     EXPECT_TRUE(error->line().contains(expected)) << error->line();
   }
-  EXPECT_FALSE(known_but_useless("f", "n0 /c/a/0\n"));
+  EXPECT_FALSE(unusable_output("f", "n0 /c/a/0\n"));
 }
 
 std::string lines(std::string_view text) {
@@ -135,7 +135,7 @@ TEST(LinesFile, RefusesWithThePlace) {
   }
 }
 
-// What --topology FILE makes of a file with this content.
+// The result of --topology FILE for a file with this content.
 std::string read(const std::string& name, std::string_view content) {
   const TemporaryFolder temporary;
   const std::filesystem::path& folder = temporary.path();

@@ -18,13 +18,13 @@ std::string text_or_empty(const DataNode* node) {
   return node && node->kind == Kind::text ? node->text : std::string();
 }
 
-// The value behind keys within keys.
-const DataNode* dig(const DataNode* node, std::initializer_list<std::string_view> keys) {
+// The value at a path of keys.
+const DataNode* value_at(const DataNode* node, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) node = node ? node->find(key) : nullptr;
   return node;
 }
 
-// Of several spellings the first that is there.
+// The first node that exists, for keys with several spellings.
 const DataNode* first_of(std::initializer_list<const DataNode*> nodes) {
   for (const DataNode* node : nodes) {
     if (node) return node;
@@ -32,38 +32,38 @@ const DataNode* first_of(std::initializer_list<const DataNode*> nodes) {
   return nullptr;
 }
 
-// A list of instances as one API writes it.
+// The form of an instance list in one API.
 struct Form {
   std::string_view name;
-  std::string_view mark;  // a key that every instance has
+  std::string_view mark;  // a key that exists in every instance
   bool root_first;
   const DataNode* (*host)(const DataNode&);
   const DataNode* (*path)(const DataNode&);
-  std::string (*nvlink)(const DataNode&);  // empty: in none, or not told
+  std::string (*nvlink)(const DataNode&);  // empty: no domain, or unknown
 };
 
 std::string graph_nvlink(const DataNode& instance) {
   const DataNode* labels = instance.find("labels");
   return text_or_empty(
-      first_of({dig(labels, {"accelerator.topograph.run/domain"}),
-                dig(labels, {"network.topology.nvidia.com/accelerator"}),
-                dig(labels, {"nvidia.com/gpu.clique"}), dig(&instance, {"attributes", "nvlink"}),
-                instance.find("nvlink_domain")}));
+      first_of({value_at(labels, {"accelerator.topograph.run/domain"}),
+                value_at(labels, {"network.topology.nvidia.com/accelerator"}),
+                value_at(labels, {"nvidia.com/gpu.clique"}),
+                value_at(&instance, {"attributes", "nvlink"}), instance.find("nvlink_domain")}));
 }
 
 std::string lambda_nvlink(const DataNode& instance) {
   const DataNode* nvlink = instance.find("nvlink");
   const std::string domain =
-      text_or_empty(first_of({dig(nvlink, {"domain_id"}), dig(nvlink, {"domainId"})}));
+      text_or_empty(first_of({value_at(nvlink, {"domain_id"}), value_at(nvlink, {"domainId"})}));
   const std::string clique =
-      text_or_empty(first_of({dig(nvlink, {"clique_id"}), dig(nvlink, {"cliqueId"})}));
+      text_or_empty(first_of({value_at(nvlink, {"clique_id"}), value_at(nvlink, {"cliqueId"})}));
   return domain.empty() || clique.empty() ? std::string() : domain + "." + clique;
 }
 
 const DataNode* nebius_path(const DataNode& instance) {
   const DataNode* status = instance.find("status");
-  const DataNode* path = first_of(
-      {dig(status, {"infiniband_topology_path"}), dig(status, {"infinibandTopologyPath"})});
+  const DataNode* path = first_of({value_at(status, {"infiniband_topology_path"}),
+                                   value_at(status, {"infinibandTopologyPath"})});
   return path && path->kind == Kind::table ? path->find("path") : path;
 }
 
@@ -78,13 +78,13 @@ constexpr std::array<Form, 4> forms = {{
     {"Nebius'", "metadata", true,
      [](const DataNode& i) {
        const DataNode* metadata = i.find("metadata");
-       return first_of({dig(metadata, {"name"}), dig(metadata, {"id"})});
+       return first_of({value_at(metadata, {"name"}), value_at(metadata, {"id"})});
      },
      nebius_path,
      [](const DataNode& i) {
        const DataNode* spec = i.find("spec");
-       return text_or_empty(
-           first_of({dig(spec, {"nvl_instance_group_id"}), dig(spec, {"nvlInstanceGroupId"})}));
+       return text_or_empty(first_of(
+           {value_at(spec, {"nvl_instance_group_id"}), value_at(spec, {"nvlInstanceGroupId"})}));
      }},
 }};
 
@@ -92,7 +92,7 @@ bool has_key(const DataNode& table, std::string_view key) {
   return std::ranges::find(table.keys, key, &DataNode::Key::name) != table.keys.end();
 }
 
-// The instances of an answer; null if it has none.
+// The instances in an answer; null: none.
 const DataNode* instances_of(const DataNode& root) {
   if (root.kind == Kind::list) return &root;
   return first_of(
@@ -179,15 +179,15 @@ class Reader {
   Result<void> add(Place& place) {
     Path path = aligned_at_leaf(std::move(place.network), depth_);
     if (any_nvlink_) {
-      if (!place.nvlink.empty()) hold_against_leaf(place, path);
+      if (!place.nvlink.empty()) check_against_leaf(place, path);
       path.push_back(place.nvlink.empty() ? std::nullopt : std::optional(place.nvlink));
     }
     return builder_.add(place.host, {std::move(path), at_line(file_, place.where.line), {}},
                         at(file_, place.where));
   }
 
-  // An NVLink domain is a level inside the leaf only if all its hosts are on one.
-  void hold_against_leaf(const Place& place, const Path& network) {
+  // An NVLink domain is a level inside the leaf only if all its hosts are on one leaf.
+  void check_against_leaf(const Place& place, const Path& network) {
     const auto [first, is_new] = network_of_.emplace(place.nvlink, std::pair(network, place.host));
     if (is_new || first->second.first == network || spanning_++ > 0) return;
     first_spanning_ = fmt::format(
@@ -200,7 +200,7 @@ class Reader {
   const Form& form_;
   MapBuilder builder_;
   std::vector<Place> places_;
-  std::size_t depth_ = 0;  // levels of the longest path
+  std::size_t depth_ = 0;  // number of levels of the longest path
   bool any_nvlink_ = false;
   std::unordered_map<std::string, std::pair<Path, std::string>> network_of_;  // by NVLink domain
   std::size_t spanning_ = 0;

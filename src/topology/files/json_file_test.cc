@@ -14,7 +14,7 @@ std::string parsed(std::string_view text) {
 
 TEST(JsonFile, ReadsEveryForm) {
   const std::vector<std::pair<std::string, std::string>> rows = {
-      // Our own.
+      // Our own form.
       {R"({"levels": ["pod", "leaf"], "hosts": {"n0": "/c/b", "n[1-2]": ["c", ""]}})",
        "pod leaf\nn0 c/b t:1\nn1 c/? t:1\nn2 c/? t:1\n"},
       {"{\"domains\": {\n \"c\": {\"b\": \"n[5-6]\",\n \"a\": [\"n7\"]}}}",
@@ -43,7 +43,7 @@ TEST(JsonFile, ReadsEveryForm) {
  "status":{"infiniband_topology_path":{"path":["c","s","l"]}}},
  {"metadata":{"id":"i-1"},"status":{"infinibandTopologyPath":{"path":["c","s","m"]}}}]})",
        "core spine leaf\nn0 c/s/l t:1\ni-1 c/s/m t:3\n"},
-      // Places that are not told, or only in part.
+      // Places that are completely or partly unknown.
       {R"({"instances":[{"id":"n0","network_layers":["l0","s0"]},{"id":"n1","network_layers":["l1"]},
  {"id":"n2","network_layers":null},{"id":"n3","network_layers":["","s0"]}]})",
        "spine leaf\nn0 s0/l0 t:1\nn1 ?/l1 t:1\nn2 ?/? t:2\nn3 s0/? t:2\n"},

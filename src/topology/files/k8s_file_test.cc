@@ -158,7 +158,7 @@ TEST(HyperNodes, LookAtABoundedNumberOfNames) {
   EXPECT_TRUE(text_of(map_of(list(items))).contains("too many selectors for so many nodes"));
 }
 
-// As people put together what they apply.
+// A file with several objects, as users write it for `kubectl apply`.
 TEST(K8sFile, ReadsSeveralDocuments) {
   const std::string_view text =
       "---\napiVersion: topology.volcano.sh/v1alpha1\nkind: HyperNode\nmetadata: {name: s0}\n"
@@ -171,7 +171,7 @@ TEST(K8sFile, ReadsSeveralDocuments) {
             "spine leaf\nn0 p/s0 f.yaml:2\nn1 -/s1 f.yaml:8\n");
 }
 
-// What labellers write where they know nothing.
+// The values that labellers write if they have no information.
 TEST(K8sFile, PlaceholdersAreNoDomains) {
   const std::string_view text =
       "apiVersion: v1\nkind: List\nitems:\n"

@@ -69,7 +69,7 @@ class Reader {
     return columns.size() >= 2 && is_word(columns[0], "rank") && is_word(columns[1], "hostname");
   }
 
-  // "Standard" or "Sorted by topology", neither of which could be a host's line.
+  // Whether it is "Standard" or "Sorted by topology"; neither can be a host's line.
   static bool is_title(const std::vector<std::string_view>& columns) {
     return (columns.size() == 1 && is_word(columns[0], "standard")) ||
            (columns.size() == 3 && is_word(columns[0], "sorted") && is_word(columns[1], "by"));
@@ -101,7 +101,7 @@ class Reader {
                     hosts.error().fix);
     }
     for (std::string& host : *hosts) {
-      // Most lines name one host, whose location need not be copied.
+      // Most lines name one host, so its location is moved, not copied.
       Location own = &host == &hosts->back() ? std::move(location) : location;
       if (own_id(written) != host) own.written = written;
       auto added = add(line, columns[0], std::move(host), std::move(own));
@@ -113,7 +113,8 @@ class Reader {
   Result<void> add(std::string_view line, std::string_view word, std::string host,
                    Location location) {
     if (table_start_ > 0) {
-      // A second table of the same hosts in another order, as `toprun topo order` prints it.
+      // A second table with the same hosts in another order, as in the output of `toprun topo
+      // order`.
       const std::size_t first = first_line_of_.emplace(host, line_).first->second;
       const Location* earlier = builder_.find(host);
       if (first < table_start_ && earlier && earlier->path == location.path) return {};
@@ -127,8 +128,8 @@ class Reader {
   MapBuilder builder_;
   PlaceTexts places_;
   std::size_t line_ = 1;
-  std::size_t table_start_ = 0;  // the line of the last heading; 0: none yet
-  std::unordered_map<std::string, std::size_t> first_line_of_;  // of the hosts in tables
+  std::size_t table_start_ = 0;  // the line of the last heading; 0: none
+  std::unordered_map<std::string, std::size_t> first_line_of_;  // for hosts in tables
   std::optional<std::size_t> levels_;
   std::size_t first_path_line_ = 0;
 };

@@ -7,18 +7,19 @@
 
 namespace toprun::topology {
 
-// One host per line: its name and its place, as Google Cloud's metadata attribute physical_host
-// writes it: outermost domain first, last the host's own id, which is dropped.
+// One host per line: its name and its place, in the form of Google Cloud's metadata attribute
+// physical_host: outermost domain first; the last part is the host's own id and is dropped.
 //   # comment
 //   n0      /c/b/0
 //   n[1-3]  /c/a/x          a hostlist: several hosts in one rack
-// or a table as `toprun topo order` and examples/topology.py print it, with a rank in front, a
-// heading "rank hostname physical_host" above it and a title of words without "/" above that:
+// Or a table in the form of the output of `toprun topo order` and examples/topology.py: a rank at
+// the start of each line, a heading "rank hostname physical_host" and a title of words without "/":
 //   0       n2              /c/a/2
-// An empty component ("/c//0") is an unknown level; "-", "unknown" or nothing in the place's stead
-// an unknown place. All paths have the same number of levels: two are "cluster" and "rack", three
-// "cluster", "block", "rack". Error (file:line:column): any other line; a path of another length
-// than the first one's; a host twice, unless in two tables that say the same of it.
+// An empty component ("/c//0") is an unknown level. If the place is "-", "unknown" or missing, the
+// whole place is unknown. All paths have the same number of levels: two levels are "cluster",
+// "rack", three are "cluster", "block", "rack". Errors (file:line:column): any other line; a path
+// whose length differs from the first path; a duplicate host, except in two tables with the same
+// place for it.
 Result<Map> parse_lines_file(std::string_view text, const std::string& file);
 
 }  // namespace toprun::topology

@@ -69,7 +69,7 @@ class Reader {
                         name.where);
   }
 
-  // {"name", "path": [outer … inner], "has_no": ["spine"], "seat"} of an order.
+  // Reads {"name", "path": [outer … inner], "has_no": ["spine"], "seat"} of an order.
   Result<void> take_nodes(const DataNode& root) {
     const DataNode* nodes = root.find("nodes");
     if (!nodes || nodes->kind != Kind::list) return refuse(root.where, "nodes is a list");
@@ -102,8 +102,8 @@ class Reader {
     return {};
   }
 
-  // {"level", "name", "domains" or "hosts"}: levels between a domain and the one around it are not
-  // there. `path` is that of the domain around, whose level is `depth` - 1.
+  // Reads {"level", "name", "domains" or "hosts"}. Levels between a domain and the domain around it
+  // are missing. `path` is that of the domain around it, whose level is `depth` - 1.
   Result<void> take_domains(const DataNode& around, const std::vector<Domain>& path,
                             std::size_t depth) {
     if (const DataNode* hosts = around.find("hosts")) return take_hosts(*hosts, path);
@@ -118,7 +118,7 @@ class Reader {
       std::vector<Domain> own = path;
       const DataNode* name = domain.find("name");
       own[*level] = name ? Domain(name->text) : Domain();
-      // Nothing is known inside a domain that has only hosts.
+      // Inside a domain with only hosts, all levels are unknown.
       if (domain.find("hosts")) {
         std::fill(own.begin() + static_cast<std::ptrdiff_t>(*level) + 1, own.end(), Domain());
       }

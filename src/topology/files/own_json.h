@@ -7,17 +7,17 @@
 
 namespace toprun::topology {
 
-// Whether a document of JSON is one that toprun printed: it says so in "schema".
+// Whether toprun printed this JSON document: the key "schema" shows it.
 bool is_own_json(const DataNode& root);
 
-// What `toprun topo order --json` (toprun.topo_order/1) and `toprun topo show --json`
-// (toprun.topo_show/1) print, read back: the same places in the same levels.
-// Error (file:line:column): an object of another schema, which has no places; a value of another
-// type; a level that "levels" does not name; a host twice.
+// Reads the output of `toprun topo order --json` (toprun.topo_order/1) and `toprun topo show
+// --json` (toprun.topo_show/1): the same places in the same levels. Errors (file:line:column): an
+// object with another schema, which has no places; a value of a wrong type; a level that is not in
+// "levels"; a duplicate host.
 Result<Map> map_of_own_json(const DataNode& root, const std::string& file);
 
-// DLRover's table of groups, {"HOST": "outer/inner", …}, as `topo order --format dlrover` prints
-// it.
+// DLRover's table of groups, {"HOST": "outer/inner", …}, the output of `topo order --format
+// dlrover`.
 bool is_group_table(const DataNode& root);
 Result<Map> map_of_group_table(const DataNode& root, const std::string& file);
 

@@ -16,14 +16,14 @@ namespace {
 
 using Kind = DataNode::Kind;
 
-// Hosts that one value names and where they are. Tables of one name may stand in several places of
-// a file, whose order is that of the positions.
+// The hosts in one entry and their place. A table may be split over several parts of a file; the
+// positions give the file's order.
 struct Mention {
   Position where;
   std::vector<std::string> hosts;
   Path path;
-  std::string_view written = {};  // a place in one text: "/cluster/rack"; empty: a list of names
-  bool lacks_host = false;  // the text's last part is the host's name, which `path` does not have
+  std::string_view written = {};  // a place as one text: "/cluster/rack"; empty: a list of names
+  bool lacks_host = false;        // the text has the host's name as its last part, `path` does not
 };
 
 class Reader {
@@ -112,7 +112,7 @@ class Reader {
         auto& figure = is_latency ? link.latency_us : link.gbps;
         if (auto taken = take_figure(value.items[k], figure, is_latency); !taken) return taken;
       }
-      links_.insert_or_assign(table.keys[i].name, Told{table.keys[i].where, link});
+      links_.insert_or_assign(table.keys[i].name, LinkEntry{table.keys[i].where, link});
     }
     return {};
   }
@@ -139,7 +139,7 @@ class Reader {
     return {};
   }
 
-  // A list of strings, or one string as a list of one.
+  // A list of strings, or one string as a list with one item.
   static std::optional<std::vector<std::string>> strings(const DataNode& value) {
     if (value.kind == Kind::text && value.is_string) return std::vector{value.text};
     if (value.kind != Kind::list) return std::nullopt;
@@ -167,7 +167,7 @@ class Reader {
   Result<void> take_place(const DataNode& value, std::string_view host, Mention& mention) {
     if (value.kind == Kind::text && value.is_string) {
       mention.written = value.text;
-      // So that hosts of one rack have one path in memory.
+      // All hosts of one rack share one path in memory.
       mention.lacks_host =
           own_id(mention.written) == host && host.size() + 1 < mention.written.size();
       const std::size_t left_out = mention.lacks_host ? host.size() + 1 : 0;
@@ -190,7 +190,7 @@ class Reader {
     return {};
   }
 
-  // `path` is that of the table and the same again afterwards.
+  // `path` is that of the table; it is unchanged afterwards.
   Result<void> take_domains(const DataNode& table, Path& path) {
     if (path.size() == max_levels) {
       return refuse(table.where, fmt::format("more than {} levels", max_levels));
@@ -236,7 +236,7 @@ class Reader {
   Result<void> add(Mention& mention) {
     if (auto fitted = fit(mention); !fitted) return fitted;
     for (std::string& host : mention.hosts) {
-      // Most mentions name one host, whose path need not be copied.
+      // Most mentions name one host, so its path is moved, not copied.
       Path path = &host == &mention.hosts.back() ? std::move(mention.path) : mention.path;
       Location location{std::move(path), Evidence(file_name_, mention.where.line), {}};
       if (own_id(mention.written) != host) location.written = mention.written;
@@ -246,8 +246,8 @@ class Reader {
     return {};
   }
 
-  // Holds the path against `levels`, or against the first path where there is no such list. The
-  // last part of a written place may be the host's own id.
+  // Checks the length of the path against `levels`, or against the first path if `levels` is
+  // missing. The last part of a written place may be the host's own id.
   Result<void> fit(Mention& mention) {
     const std::size_t parts = mention.path.size() + (mention.lacks_host ? 1 : 0);
     if (!levels_.empty() && !mention.written.empty() && parts == levels_.size() + 1) {
@@ -269,7 +269,7 @@ class Reader {
                   "name an unknown level \"\"");
   }
 
-  struct Told {
+  struct LinkEntry {
     Position where;
     Link link;
   };
@@ -279,12 +279,12 @@ class Reader {
   MapBuilder builder_;
   PlaceTexts places_;
   std::vector<std::string> levels_;
-  std::map<std::string, Told> links_;
+  std::map<std::string, LinkEntry> links_;
   std::vector<Mention> mentions_;
   std::size_t hosts_left_ = hosts::max_hosts;
   std::size_t depth_ = 0;       // of all paths; 0: not known yet
-  std::size_t depth_line_ = 0;  // the line that fixed it
-  std::size_t unknown_ = 0;     // keys
+  std::size_t depth_line_ = 0;  // the line that set it
+  std::size_t unknown_ = 0;     // number of unknown keys
   std::string first_unknown_;
 };
 

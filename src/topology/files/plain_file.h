@@ -7,7 +7,7 @@
 
 namespace toprun::topology {
 
-// A topology as people write it, in TOML, JSON or YAML, host by host or domain by domain, or both:
+// A topology that a person writes in TOML, JSON or YAML, host by host or domain by domain, or both:
 //
 //   levels = ["cluster", "rack"]     # names of the levels, outermost first; may be left out
 //
@@ -24,8 +24,9 @@ namespace toprun::topology {
 //   rack = 400                       # gigabits per second
 //   host = {gbps = 100, latency_us = 5}  # each host's adapters together
 //
-// Unknown keys are warned of. Error (file:line:column): a value of another type, a path of another
-// length than `levels` or the first one, a host twice, a link of no level, a figure that is none.
+// Unknown keys cause a warning. Errors (file:line:column): a value of a wrong type, a path whose
+// length differs from `levels` or the first path, a duplicate host, a link for a level that does
+// not exist, an invalid number.
 Result<Map> map_of_plain(const DataNode& root, const std::string& file);
 
 }  // namespace toprun::topology

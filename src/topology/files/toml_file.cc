@@ -15,14 +15,14 @@ Position position(const toml::source_region& region) {
 }
 
 struct Entry {
-  Position where;  // a copy of the key's: sorting looks at nothing else
+  Position where;  // a copy of the key's position: sorting reads nothing else
   const toml::key* key;
   toml::node* value;
 };
 
-// The library keeps keys by name: the file's order, which is also that of their memory, is that of
-// the positions.
-std::vector<Entry> in_the_files_order(toml::table& table) {
+// The library sorts keys by name. The positions restore the file's order, which is also their order
+// in memory.
+std::vector<Entry> in_file_order(toml::table& table) {
   std::vector<Entry> entries;
   entries.reserve(table.size());
   for (auto&& [key, value] : table) entries.push_back({position(key.source()), &key, &value});
@@ -32,7 +32,7 @@ std::vector<Entry> in_the_files_order(toml::table& table) {
   return entries;
 }
 
-// Takes the texts out of the library's tree, whose own depth limit bounds the recursion.
+// Moves the texts out of the library's tree; the library's depth limit bounds the recursion.
 DataNode data_of(toml::node& value) {
   DataNode node{Kind::text, position(value.source()), {}, {}, {}, false};
   if (auto* text = value.as_string()) {
@@ -48,7 +48,7 @@ DataNode data_of(toml::node& value) {
     node.kind = Kind::table;
     node.keys.reserve(table->size());
     node.items.reserve(table->size());
-    for (const Entry& entry : in_the_files_order(*table)) {
+    for (const Entry& entry : in_file_order(*table)) {
       node.keys.push_back({std::string(entry.key->str()), entry.where});
       node.items.push_back(data_of(*entry.value));
     }

@@ -3,7 +3,7 @@
 
 #include "topology/files/toml_file.h"
 
-// Of whatever is accepted, all paths are as long as the levels.
+// If the input is accepted, all paths are as long as the levels.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::topology;
   const auto map = parse_toml_file({reinterpret_cast<const char*>(data), size}, "t");

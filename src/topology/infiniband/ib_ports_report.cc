@@ -46,7 +46,7 @@ std::optional<Port> port_in(const std::vector<std::string_view>& columns, std::s
   return port;
 }
 
-// "'MF0;leaf' - 'n0 mlx5_5'" as two.
+// Splits "'MF0;leaf' - 'n0 mlx5_5'" into two descriptions.
 struct Descriptions {
   std::string_view own, others;
 };
@@ -94,7 +94,7 @@ class Reader {
     }
     const IbEnd from = end_of(*own, descriptions->own);
     const IbEnd to = end_of(*other, descriptions->others);
-    if (!seen_.insert(key(from)).second) return {};  // named at its other end before
+    if (!seen_.insert(key(from)).second) return {};  // the other end's line named this cable before
     seen_.insert(key(to));
     records_.cables.push_back({from, to, std::string(columns[4]) + std::string(columns[5])});
     return {};

@@ -7,7 +7,8 @@
 
 namespace toprun::topology {
 
-// What `ibnetdiscover -p` prints, a line for each port (dump_ports_report() in infiniband-diags):
+// Parses the output of `ibnetdiscover -p`, one line per port (dump_ports_report() in
+// infiniband-diags):
 //
 // clang-format off
 //   SW    73  1 0x2c5eab0300b87b40 4x NDR - CA   647  1 0xe09d7303007a4bd8 ( 'MF0;leaf' - 'n0 mlx5_5' )
@@ -15,13 +16,13 @@ namespace toprun::topology {
 //   SW    73  2 0x2c5eab0300b87b40 4x SDR 'MF0;leaf'
 // clang-format on
 //
-// that is type, LID, port and GUID, width and speed, what is at the other end, and both
-// descriptions. A switch has one GUID, an adapter one for each port. Cables stand at both ends, a
-// port without one has no other end. Lines of another kind are skipped. Error (file:line): a line
-// that begins as these do and goes on otherwise.
+// The columns are type, LID, port and GUID, width and speed, the same for the other end, and both
+// descriptions. A switch has one GUID, an adapter one per port. Each cable is listed at both ends;
+// a port without a cable has no other end. Lines of another kind are skipped. Error (file:line): a
+// line that begins like these lines and continues differently.
 Result<IbRecords> parse_ports_report(std::string_view text, const std::string& file);
 
-// Whether a line has this form.
+// Whether the line has this form.
 bool is_ports_report_line(std::string_view line);
 
 }  // namespace toprun::topology

@@ -20,7 +20,7 @@ using End = IbEnd;
 
 constexpr std::string_view whole = "give the whole output of `ibnetdiscover`";
 
-// "MF0;leaf-04:MQM9701/U1" (system, model, chip) is "leaf-04"; other descriptions are taken whole.
+// "MF0;leaf-04:MQM9701/U1" (system, model, chip) gives "leaf-04"; other descriptions stay whole.
 std::string switch_name(std::string_view description) {
   const std::size_t semicolon = description.find(';');
   std::string_view name = description;
@@ -29,14 +29,14 @@ std::string switch_name(std::string_view description) {
     name = name.substr(0, name.find(':'));
   }
   std::string text(trim(name));
-  // Characters that a host list could not hold.
+  // Replaces characters that a host list cannot contain.
   for (char& c : text) {
     if (std::string_view(" \t,[]{}/").find(c) != std::string_view::npos) c = '-';
   }
   return text;
 }
 
-// The chip's place in a chassis of several: "/L01/U1" of "MF0;core:CS7500/L01/U1".
+// The chip's place in a chassis with several chips: "/L01/U1" in "MF0;core:CS7500/L01/U1".
 std::string_view chip_name(std::string_view description) {
   const std::size_t colon = description.rfind(':');
   if (colon == std::string_view::npos) return {};
@@ -44,7 +44,7 @@ std::string_view chip_name(std::string_view description) {
   return slash == std::string_view::npos ? std::string_view() : description.substr(slash);
 }
 
-// Records as switches and hosts' ports.
+// Converts records to switches and hosts' ports.
 class Dump {
  public:
   Dump(const IbRecords& records, const std::string& file, std::span<const Member> members)
@@ -71,7 +71,7 @@ class Dump {
     }
     auto fabric = map_of_fabric(file_, switches_, ports_);
     if (!fabric) return fabric;
-    tell_of_rails(*fabric, in_job(fabric->map));
+    add_rail_facts(*fabric, in_job(fabric->map));
     warn(fabric->map);
     return fabric;
   }
@@ -109,7 +109,7 @@ class Dump {
         name = long_name(node);
         unique = long_names[name] == 1;
       }
-      // Switches without a manager all carry their maker's description.
+      // Unmanaged switches all have the maker's description.
       if (name.empty() || !unique || !taken.insert(name).second) name = std::string(node.id);
       switches_.push_back({std::move(name), {}});
     }
@@ -136,13 +136,13 @@ class Dump {
   }
 
   void add_port(const Node& adapter, End end, Index leaf, const std::string& speed) {
-    // SHARP's adapter inside a switch.
+    // An adapter for SHARP inside a switch.
     if (adapter.description.ends_with("Aggregation Node")) return;
     const std::string evidence =
         at_line(file_, adapter.line > 0 ? adapter.line : adapter.mention_line);
     const auto owners = owners_.find(end.guid);
     if (owners == owners_.end()) return add_described(adapter, end, leaf, speed, evidence);
-    // Two members may be on one machine and tell of the same ports.
+    // Two members may be on one machine and report the same ports.
     for (const auto& [host, port] : owners->second) {
       ports_.push_back({host->host, port->device, adapter.guid, port->number, switch_index_[leaf],
                         speed, evidence});
@@ -152,7 +152,7 @@ class Dump {
   void add_described(const Node& adapter, End end, Index leaf, const std::string& speed,
                      const std::string& evidence) {
     const std::vector<std::string_view> names = words(adapter.description);
-    // A device's name ends in its number: mlx5_0, HCA-1, ibp24s0.
+    // A device's name has a number at its end: mlx5_0, HCA-1, ibp24s0.
     const bool device = names.size() == 2 && names[1].back() >= '0' && names[1].back() <= '9';
     if (names.size() != 1 && !device) {
       if (unnamed_++ == 0) {
@@ -176,7 +176,7 @@ class Dump {
     return {std::move(map), std::move(rails)};
   }
 
-  // Which of the map's hosts a word about rails is of use for.
+  // The hosts of the map that rail warnings and notes may name.
   std::vector<bool> in_job(const Map& map) const {
     std::vector<std::string> wanted, known;
     for (const Member& member : members_) wanted.push_back(member.name);
@@ -210,7 +210,7 @@ class Dump {
   std::vector<HostPorts> hosts_;
   std::unordered_map<std::uint64_t, std::vector<Owner>> owners_;  // by the port's GUID
   std::vector<FabricSwitch> switches_;
-  std::vector<Index> switch_index_;  // by node; of no meaning for others
+  std::vector<Index> switch_index_;  // by node; meaningless for nodes that are not switches
   std::vector<FabricPort> ports_;
   std::size_t unnamed_ = 0;
   std::string first_unnamed_;

@@ -12,16 +12,16 @@
 
 namespace toprun::topology {
 
-// A switch or adapter of an InfiniBand fabric, as a dump names it. Texts are the dump's.
+// A switch or adapter of an InfiniBand fabric. The texts point into the dump.
 struct IbNode {
   enum class Kind { device, adapter, other };  // device: a switch
 
   Kind kind = Kind::other;
   std::string_view id;     // "S-2c5eab0300b87b40"
-  std::uint64_t guid = 0;  // 0: the dump tells only its ports'
+  std::uint64_t guid = 0;  // 0: the dump has only the GUIDs of its ports
   std::string_view description{};
-  std::size_t line = 0;          // of its record; 0: other records name it, it has none
-  std::size_t mention_line = 0;  // where it is named first
+  std::size_t line = 0;          // of its record; 0: no record, only other records name it
+  std::size_t mention_line = 0;  // of its first mention
 
   bool is_switch() const { return kind == Kind::device; }
   bool is_adapter() const { return kind == Kind::adapter; }
@@ -30,7 +30,7 @@ struct IbNode {
 struct IbEnd {
   std::size_t node = 0;  // index
   int port = 0;
-  std::uint64_t guid = 0;  // of an adapter's port; 0: not told
+  std::uint64_t guid = 0;  // of an adapter's port; 0: unknown
 
   bool operator==(const IbEnd& other) const { return node == other.node && port == other.port; }
 };
@@ -40,17 +40,17 @@ struct IbCable {
   std::string speed;  // "4xNDR"
 };
 
-// What a dump says, whichever way it is written.
+// The content of a dump, in either format.
 struct IbRecords {
   std::vector<IbNode> nodes;
   std::vector<IbCable> cables;
 };
 
-// The hosts, their rails and the switches above them. A port whose GUID a member
-// reported belongs to that member. Otherwise the adapter's description names its host: "HOST
-// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description, as of
-// adapters whose host never set one, names no host; a warning counts these. Facts about rails
-// concern the members only, or all hosts if there are no members. Error: no host on any switch.
+// Builds the hosts, their rails and the switches above them. If a member reported the GUID of an
+// adapter's port, the port belongs to that member. Otherwise the description names the host: "HOST
+// DEVICE" (the default of rdma-ndd and the drivers) or "HOST". Any other description (hosts that
+// never set one) names no host; a warning counts these adapters. Warnings and notes about rails are
+// limited to the members; without members they cover all hosts. Error: no host on any switch.
 Result<Fabric> fabric_of_records(const IbRecords& records, const std::string& file,
                                  std::span<const Member> members);
 

@@ -20,13 +20,13 @@ using Index = std::size_t;
 constexpr int max_port = 255;  // of a switch or adapter: one byte in InfiniBand
 constexpr std::string_view form = "give the whole output of `ibnetdiscover`, without -l or --diff";
 
-constexpr std::size_t max_first_strays = 16;  // before most lines have to be the dump's
+constexpr std::size_t max_first_strays = 16;  // above it, most lines must belong to the dump
 constexpr std::size_t max_shown_bytes = 60;   // of a line
 
 constexpr std::array<std::string_view, 6> known_keys = {"vendid",     "devid",  "sysimgguid",
                                                         "switchguid", "caguid", "rtguid"};
 
-// What is left of a line.
+// The unread rest of a line.
 class Cursor {
  public:
   explicit Cursor(std::string_view line) : line_(line), rest_(line) { skip_blanks(); }
@@ -72,8 +72,8 @@ class Cursor {
   std::string_view rest_;
 };
 
-// The comment behind a record's or a port's line. Descriptions may contain any character, quotation
-// marks too, but nothing behind them has any.
+// The comment at the end of a record's or port's line. Descriptions may contain any character, also
+// quotation marks, but the text behind them contains none.
 struct Comment {
   std::string_view description;
   std::string_view speed;  // "4xNDR"
@@ -97,8 +97,8 @@ Comment parse_comment(std::string_view text) {
 using Node = IbNode;
 using End = IbEnd;
 
-// The type of a record that a line begins: "Switch" of `Switch  65 "S-2c5eab0300b87b40"`. A log of
-// a terminal may have lost the tabulator.
+// The type of the record that begins in this line: "Switch" in `Switch  65 "S-2c5eab0300b87b40"`. A
+// terminal log may have lost the tab character.
 std::optional<std::string_view> begins_record(std::string_view line) {
   for (const std::string_view type : {"Switch", "Ca", "Rt", "???"}) {
     if (!line.starts_with(type)) continue;
@@ -111,7 +111,7 @@ std::optional<std::string_view> begins_record(std::string_view line) {
   return std::nullopt;
 }
 
-// The text as records.
+// Parses the text into records.
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {}
@@ -147,7 +147,7 @@ class Reader {
       cursor.take(*type);
       return take_record(cursor, *type);
     }
-    // Headings that -g puts between the records.
+    // Headings that -g prints between the records.
     for (const std::string_view heading : {"Chassis ", "Non-Chassis Nodes", "Hostname:"}) {
       if (line.starts_with(heading)) return {};
     }
@@ -164,7 +164,7 @@ class Reader {
     return {};
   }
 
-  // "[1]" and what a cable needs behind it; not "[17.3] a kernel's message" or a prompt.
+  // Whether it is "[1]" and the beginning of a cable; not "[17.3] a kernel's message" or a prompt.
   static bool is_port(std::string_view line) {
     const std::size_t digits = line.find_first_not_of("0123456789", 1);
     const bool numbered = digits != line.npos && digits > 1 && line[digits] == ']';
@@ -174,7 +174,7 @@ class Reader {
            std::ranges::any_of(beginnings, [&](auto start) { return rest.starts_with(start); });
   }
 
-  // Lines that a terminal or another program mixed in. A text with mostly such lines is refused.
+  // Skips lines of a terminal or another program. Error: most of the text consists of such lines.
   Result<void> take_stray(std::string_view line) {
     if (strays_.count >= max_first_strays && strays_.count >= lines_) {
       return refuse(1, "this is no line of a record or a port");
@@ -198,7 +198,7 @@ class Reader {
       return refuse(column, fmt::format("{} is no name of a {}", node.id, type));
     }
     const std::string_view description = parse_comment(cursor.rest()).description;
-    // -g prints a chassis' switches twice.
+    // -g prints the switches of a chassis twice.
     if (node.line > 0 && node.description != description) {
       return refuse(column,
                     fmt::format("{} stands here for the second time, first at {}", node.id,
@@ -213,7 +213,7 @@ class Reader {
     return {};
   }
 
-  // "S-2c5eab0300b87b40" in quotation marks: the node of that name.
+  // Reads "S-2c5eab0300b87b40" in quotation marks and returns the node with that name.
   Result<Index> take_node(Cursor& cursor) {
     const std::size_t column = cursor.column();
     const auto id = cursor.quoted();
@@ -236,7 +236,7 @@ class Reader {
     return found->second;
   }
 
-  // "[N]", and "[ext N]" behind it if -g names the port on the chassis.
+  // Reads "[N]" and an optional "[ext N]" (-g prints it for a port on the chassis).
   Result<int> take_port_number(Cursor& cursor) {
     const std::size_t column = cursor.column();
     if (cursor.take("[")) {
@@ -249,7 +249,7 @@ class Reader {
     return refuse(column, fmt::format("a port is expected here, as in [1], up to {}", max_port));
   }
 
-  // "(e09d7303007a4bd8)", which adapters' ports have; 0: there is none.
+  // Reads "(e09d7303007a4bd8)", which adapters' ports have; 0: there is none.
   Result<std::uint64_t> take_guid(Cursor& cursor) {
     const std::size_t column = cursor.column();
     if (!cursor.take("(")) return 0;
@@ -319,12 +319,12 @@ class Reader {
   std::size_t lines_ = 0;   // of records and ports
   IbRecords records_;
   std::unordered_map<std::string_view, Index> index_;
-  std::unordered_map<std::uint64_t, Plug> plugs_;  // what is at the other end
-  std::optional<Index> current_;                   // whose ports follow
+  std::unordered_map<std::uint64_t, Plug> plugs_;  // the other end of each port's cable
+  std::optional<Index> current_;                   // the node of the following ports
   Tally keys_, strays_;
 };
 
-// Whether the first line that is a dump's has the form of `ibnetdiscover -p`.
+// Whether the first line that belongs to a dump has the form of `ibnetdiscover -p`.
 bool begins_as_ports_report(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

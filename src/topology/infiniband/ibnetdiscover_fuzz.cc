@@ -3,7 +3,7 @@
 
 #include "topology/infiniband/ibnetdiscover.h"
 
-// Of whatever is accepted, all paths are as long as the levels and every host has a rail.
+// If the input is accepted, all paths are as long as the levels and every host has a rail.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::topology;
   const auto fabric = parse_ibnetdiscover({reinterpret_cast<const char*>(data), size}, "t");

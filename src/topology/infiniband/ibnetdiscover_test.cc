@@ -11,9 +11,9 @@
 namespace toprun::topology {
 namespace {
 
-// The dump of a fabric, switch by switch: "n0 mlx5_0" is a host's adapter (one that stands on two
-// switches has two ports; what follows "@" tells adapters of one description apart), ">s0" a cable
-// to another switch. As in a dump of which the Ca records were cut off.
+// A fabric's dump, switch by switch, without Ca records: "n0 mlx5_0" is a host's adapter (on two
+// switches: an adapter with two ports; text after "@" distinguishes adapters with one description),
+// ">s0" is a cable to another switch.
 using Switches = std::vector<std::pair<std::string, std::string>>;
 
 class Dump {
@@ -96,7 +96,7 @@ TEST(Ibnetdiscover, ReadsBothEndsOfACable) {
 
 TEST(Ibnetdiscover, FindsLevelsByDistanceToHosts) {
   const std::vector<std::pair<Switches, std::string>> rows = {
-      // One leaf: nothing above it matters.
+      // One leaf: switches above it do not matter.
       {{{"l0", "n0 mlx5_0, n1 mlx5_0, >s0"}, {"s0", ">l0"}}, "leaf\nn0/l0 n1/l0 "},
       {{{"l0", "n0 mlx5_0, >s0"}, {"l1", "n1 mlx5_0, >s0"}, {"s0", ">l0"}},
        "spine leaf\nn0/s0/l0 n1/s0/l1 "},
@@ -108,17 +108,17 @@ TEST(Ibnetdiscover, FindsLevelsByDistanceToHosts) {
         {"p0", ">l0"},
         {"p1", ">l2"}},
        "core spine leaf\nn0/c0/p0/l0 n1/c0/p0/l1 n2/c0/p1/l2 "},
-      // Names mislead.
+      // Switch names that do not match their levels.
       {{{"spine", "n0 mlx5_0, >leaf"}, {"core", "n1 mlx5_0, >leaf"}, {"leaf", ">core"}},
        "spine leaf\nn0/leaf/spine n1/leaf/core "},
-      // Switches without a host on them make no level: storage below p0, aggregation nodes.
+      // Switches without hosts make no level: storage below p0, aggregation nodes.
       {{{"l0", "n0 mlx5_0, >p0"},
         {"l1", "n1 mlx5_0, >p0"},
         {"p0", ">l0"},
         {"st", ">p0, MT4129 ConnectX7   Mellanox Technologies"},
         {"ag", ">p0, Mellanox Technologies Aggregation Node"}},
        "spine leaf\nn0/p0/l0 n1/p0/l1 "},
-      // A manager's port on the spine: the leaves are joined all the same.
+      // A management port on the spine: the spine still joins the leaves.
       {{{"l0", "n0 mlx5_0, >p0"}, {"l1", "n1 mlx5_0, >p0"}, {"p0", "ufm mlx5_0"}},
        "spine leaf\nn0/l[0-1],p0/l0 n1/l[0-1],p0/l1 ufm/l[0-1],p0/p0 "},
       // Two leaves cabled to each other, no spine.
@@ -136,30 +136,30 @@ TEST(Ibnetdiscover, SeveralRailsMakeOneGroupOfLeaves) {
         {"b0", "n2 mlx5_0, >a0"},
         {"b1", "n2 mlx5_1, >a1"}},
        "spine leaf\nn0/a[0-1],b[0-1]/a[0-1] n1/a[0-1],b[0-1]/a[0-1] n2/a[0-1],b[0-1]/b[0-1] "},
-      // Rails that are down.
+      // Inactive rails.
       {{{"a0", "n0 mlx5_0, n1 mlx5_0, n3 mlx5_0"}, {"a1", "n0 mlx5_1, n2 mlx5_1"}},
        "leaf\nn0/a[0-1] n1/a[0-1] n3/a[0-1] n2/a[0-1] "},
       // One adapter with two ports.
       {{{"a0", "n0 mlx5_0"}, {"a1", "n0 mlx5_0"}}, "leaf\nn0/a[0-1] "},
-      // A manager on two leaves does not make them one.
+      // A management host on two leaves does not join them.
       {{{"a", "n0 mlx5_0, n1 mlx5_0, ufm mlx5_0, >s"},
         {"b", "n2 mlx5_0, n3 mlx5_0, ufm mlx5_1, >s"},
         {"s", ">a"}},
        "spine leaf\nn0/s/a n1/s/a ufm/s/a n2/s/b n3/s/b "},
-      // Nor where the leaves are small.
+      // The same with small leaves.
       {{{"a", "n0 mlx5_0, ufm mlx5_0, >s"}, {"b", "n1 mlx5_0, ufm mlx5_1, >s"}, {"s", ">a"}},
        "spine leaf\nn0/s/a ufm/s/a n1/s/b "},
       {{{"a", "n0 mlx5_0, n1 mlx5_0, m0 mlx5_0, m1 mlx5_0, >s"},
         {"b", "n2 mlx5_0, n3 mlx5_0, m0 mlx5_1, m1 mlx5_1, >s"},
         {"s", ">a"}},
        "spine leaf\nn0/s/a n1/s/a m0/s/a m1/s/a n2/s/b n3/s/b "},
-      // A storage rail that all racks share does not either.
+      // A storage rail that all racks share does not join them either.
       {{{"a", "n0 mlx5_0, n1 mlx5_0, >s"},
         {"b", "n2 mlx5_0, n3 mlx5_0, >s"},
         {"st", "n0 mlx5_4, n1 mlx5_4, n2 mlx5_4, n3 mlx5_4, oss mlx5_0"},
         {"s", ">a, >st"}},
        "spine leaf\nn0/s/a n1/s/a n2/s/b n3/s/b oss/s/st "},
-      // Names that differ in a number in the middle; names that share nothing.
+      // Names that differ in a number in the middle; names without a common part.
       {{{"r01-x", "n0 mlx5_0"}, {"r02-x", "n0 mlx5_1"}}, "leaf\nn0/r[01-02]-x "},
       {{{"red", "n0 mlx5_0"}, {"blue", "n0 mlx5_1"}}, "leaf\nn0/blue,red "},
   };
@@ -232,7 +232,7 @@ TEST(Ibnetdiscover, SkipsWhatATerminalPutBetween) {
             "(4 such lines)");
 }
 
-// -g names a chassis' switches among its spines and leaves, and again as its switches.
+// -g lists a chassis' switches as spines and leaves, and again as switches.
 TEST(Ibnetdiscover, ReadsGroupedOutput) {
   const std::string chip =
       "\nvendid=0x2c9\nsysimgguid=0x1\t\t# Chassis 1\nswitchguid=0xa(a)\t# ISR9096 spine 1\n"
@@ -264,7 +264,7 @@ TEST(Ibnetdiscover, ReadsThePortsReport) {
   EXPECT_EQ(fabric->map.links.at("host").gbps, 400);
 }
 
-// Adapters that say only who made them are known by what the agents told of their ports.
+// The ports that agents reported identify adapters with only the maker's description.
 TEST(Ibnetdiscover, KnowsThePortsThatTheMembersTold) {
   const Switches switches = {{"l0", "MT4129 ConnectX7   Mellanox Technologies@1, n9 mlx5_0, >s"},
                              {"l1",
@@ -359,14 +359,14 @@ TEST(SetName, IsShort) {
   EXPECT_EQ(set_name({long_name + "a", long_name + "b", long_name + "c"}), long_name + "a+2");
 }
 
-// Beside the repository, where it exists.
+// A data file beside the repository, if it exists.
 Result<std::string> shared_data(const std::string& name) {
   const auto root = std::filesystem::path(__FILE__).parent_path() / "../..";
   return read_file(root / "../shared/data" / name);
 }
 
-// Counted in the raw text by a script of its own: 582 Ca records, of which 40 are SHARP's, 69 say
-// their maker's description and 473 name 122 hosts.
+// The numbers come from a separate script that counts in the raw text: 582 Ca records, made up of
+// 40 for SHARP, 69 with the maker's description and 473 that name 122 hosts.
 TEST(Ibnetdiscover, ReadsARealFabricOfFourRails) {
   const auto text = shared_data("ibnetdiscover-ndr-4rail.txt");
   if (!text)
@@ -400,10 +400,10 @@ TEST(Ibnetdiscover, ReadsARealFabricOfFourRails) {
                                                 {"B09-P1-IBLEAF-[01-04]-06", 15},
                                                 {"B09-P1-IBLEAF-[01-04]-07", 16},
                                                 {"B09-P1-IBLEAF-[01-04]-08", 16}}));
-  // Four adapters a host, and the cables of the group with the least, A09's 01.
+  // Four adapters per host; the group with the least uplink bandwidth is A09's 01.
   EXPECT_EQ(fabric->map.links.at("host").gbps, 1'600);
   EXPECT_EQ(fabric->map.links.at("leaf").gbps, 21'200);
-  // One host's adapters are really in each other's place.
+  // The adapters of one host are really swapped.
   ASSERT_EQ(fabric->map.warnings.size(), 3u);
   EXPECT_TRUE(fabric->map.warnings[0].starts_with(
       "b08-p1-dgx-08-c01: HCA-5 is on leaf B09-P1-IBLEAF-04-08, where the others of its group"));

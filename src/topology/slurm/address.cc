@@ -15,13 +15,13 @@ constexpr std::string_view advice = "name the right source with --topology";
 
 constexpr std::string_view torus_kind = "torus:x:y:z";
 
-// What one member's variables say.
+// The content of one member's variables.
 struct Place {
   std::vector<std::string> kinds;  // of the levels, from the pattern: "switch", "switch"
   Path path;
 };
 
-// "t0:1:2:3" of "torus:x:y:z.node".
+// Parses "t0:1:2:3" for the pattern "torus:x:y:z.node".
 std::optional<Place> parse_torus(std::string_view text) {
   const auto parts = split(text, ':');
   if (parts.size() != 4 || parts[0].empty()) return std::nullopt;
@@ -36,7 +36,8 @@ std::optional<Place> parse_torus(std::string_view text) {
   return Place{torus_level_names(), torus_path(parts[0], at)};
 }
 
-// Slurm does not escape dots in names, so only the pattern's count can say where the node's begins.
+// Slurm does not escape dots in names, so only the number of parts in the pattern shows where the
+// node's name begins.
 std::optional<Place> parse_address(std::string_view address, std::string_view pattern) {
   const std::vector<std::string_view> kinds = split(pattern, '.');
   if (kinds.back() != "node" || kinds.size() > max_levels + 1) return std::nullopt;
@@ -61,16 +62,17 @@ std::vector<std::string> level_names(const std::vector<std::string>& kinds) {
   return kinds;
 }
 
-std::string says(const Member& member) {
+std::string evidence_text(const Member& member) {
   return fmt::format("{} says {} ({})", member.name, member.address, member.pattern);
 }
 
 std::unexpected<Error> contradiction(const Member& a, const Member& b, std::string why) {
   return fail(fmt::format("{} of {} and {} contradict each other", variable, a.name, b.name),
-              fmt::format("{}: {}, {}", why, says(a), says(b)), std::string(advice));
+              fmt::format("{}: {}, {}", why, evidence_text(a), evidence_text(b)),
+              std::string(advice));
 }
 
-// Collects members and holds each against those before it.
+// Collects members and checks each one against the earlier ones.
 class Addresses {
  public:
   Result<void> add(const Member& member) {
@@ -86,7 +88,7 @@ class Addresses {
                                 member.address, member.pattern));
       return {};
     }
-    if (auto agreed = hold_against_others(*place, member); !agreed) return agreed;
+    if (auto agreed = check_against_others(*place, member); !agreed) return agreed;
     if (place->kinds.size() > kinds_.size()) kinds_ = place->kinds;
     return builder_.add(member.name, {std::move(place->path), std::string(variable), {}},
                         member.name);
@@ -95,7 +97,7 @@ class Addresses {
   Map finish() { return builder_.finish(level_names(kinds_)); }
 
  private:
-  Result<void> hold_against_others(const Place& place, const Member& member) {
+  Result<void> check_against_others(const Place& place, const Member& member) {
     if (place.kinds.empty()) return {};
     if (!first_) first_ = &member;
     const std::size_t shared = std::min(kinds_.size(), place.kinds.size());
@@ -124,7 +126,7 @@ class Addresses {
   };
   MapBuilder builder_{"slurm"};
   std::vector<std::string> kinds_;  // of the deepest pattern
-  const Member* first_ = nullptr;   // that has a level at all
+  const Member* first_ = nullptr;   // the first with a level
   std::unordered_map<std::string, const Member*> members_;
   std::unordered_map<std::string, Parent> parents_;  // by height above the node, and name
 };

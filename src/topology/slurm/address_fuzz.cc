@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "topology/slurm/address.h"
 
-// A member per line: its name, its address and its pattern, with tabs between them. Of whatever is
-// accepted, all paths are as long as the levels and no member stands twice.
+// One member per line: its name, address and pattern, separated by tabs. If the input is accepted,
+// all paths are as long as the levels and no member occurs twice.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun;
   using namespace toprun::topology;

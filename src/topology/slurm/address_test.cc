@@ -26,7 +26,7 @@ TEST(SlurmAddress, ReadsEveryForm) {
       // Some nodes of a block topology are in no block.
       {{{"n0", "b0.n0", "block.node"}, {"n1", "n1", "node"}},
        "block\nn0 b0 SLURM_TOPOLOGY_ADDR\nn1 ? SLURM_TOPOLOGY_ADDR\n"},
-      // Trees of unequal depth meet at the leaf.
+      // Trees of different depth are aligned at the leaf.
       {{{"n0", "s0.n0", "switch.node"}, {"n1", "c.s1.n1", "switch.switch.node"}},
        "spine leaf\nn0 ?/s0 SLURM_TOPOLOGY_ADDR\nn1 c/s1 SLURM_TOPOLOGY_ADDR\n"},
       // Coordinates in a torus.
@@ -35,7 +35,7 @@ TEST(SlurmAddress, ReadsEveryForm) {
       // Two agents on one host.
       {{{"n0", "s0.n0", "switch.node"}, {"n0", "s0.n0", "switch.node"}},
        "leaf\nn0 s0 SLURM_TOPOLOGY_ADDR\n"},
-      // One name on two levels is two switches.
+      // One name on two levels means two switches.
       {{{"n0", "a.b.n0", "switch.switch.node"}, {"n1", "b.a.n1", "switch.switch.node"}},
        "spine leaf\nn0 a/b SLURM_TOPOLOGY_ADDR\nn1 b/a SLURM_TOPOLOGY_ADDR\n"},
   };

@@ -91,12 +91,14 @@ class Reader {
     if (const Pair* name = line.find("ringname")) return take_ring(line, file, *name);
     if (const Pair* name = line.find("torusname")) return take_torus(line, file, *name);
     if (const Pair* sizes = line.find("blocksizes")) return take_sizes(line, file, *sizes);
-    if (line.find("blocklevels")) return {};  // 23.11 only: sizes relative to a size it never names
+    // only in 23.11: sizes relative to a size that Slurm does not print
+    if (line.find("blocklevels")) return {};
     return refuse(file, line, line.pairs().front().key_offset,
                   "the line names no switch and no block", "see man topology.conf");
   }
 
-  // The hosts or switches of a value; `budget` is how many more the whole text may have.
+  // The hosts or switches in a value; `budget` is the number of names that the whole text may still
+  // add.
   Result<std::vector<std::string>> names(const SlurmLine& line, const std::string& file,
                                          const Pair* list, std::size_t& budget) {
     if (!list || list->value == "(null)") return std::vector<std::string>{};
@@ -128,8 +130,8 @@ class Reader {
     if (auto checked = check_name(line, file, name); !checked) return checked;
     const Pair* nodes_value = line.find("nodes");
     const Pair* children_value = line.find("switches");
-    // scontrol repeats all nodes below a switch that has children; in topology.conf Slurm ignores
-    // the children of a line that has both.
+    // For a switch with children, scontrol also lists all nodes below it. In topology.conf, Slurm
+    // ignores the children of a line with both keys.
     if (nodes_value && children_value) {
       if (line.find("level")) {
         nodes_value = nullptr;
@@ -174,7 +176,7 @@ class Reader {
     return {};
   }
 
-  // scontrol names a torus' nodes, but not where each is.
+  // scontrol lists the nodes of a torus without their coordinates.
   Result<void> take_torus(const SlurmLine& line, const std::string& file, const Pair& name) {
     return refuse(file, line, name.key_offset,
                   fmt::format("where in torus {} a node is, is not told here", name.value),
@@ -229,7 +231,7 @@ class Reader {
   std::vector<std::size_t> sizes_;
   std::string sizes_where_;
   Tally both_, neither_;
-  std::size_t unknown_ = 0;  // keys
+  std::size_t unknown_ = 0;  // number of unknown keys
   std::string first_unknown_;
   int includes_ = 0;
   std::size_t nodes_left_ = hosts::max_hosts;
@@ -273,7 +275,7 @@ Result<std::optional<Map>> read_slurm_conf(const Request& request) {
   std::error_code ignored;
   const bool yaml = fs::exists(folder / "topology.yaml", ignored);
   if (!yaml && !fs::exists(folder / "topology.conf", ignored)) return std::nullopt;
-  // Slurm tells a node its place in the default topology.
+  // Slurm gives each node its place in the default topology.
   const bool told = std::ranges::any_of(
       request.members, [](const Member& member) { return !member.address.empty(); });
   auto map = yaml ? read_slurm_yaml_file(folder / "topology.yaml", {.only_default = told})

@@ -10,10 +10,10 @@
 namespace toprun::topology {
 
 inline constexpr int max_include_depth = 10;
-inline constexpr int max_includes = 1000;            // in all
+inline constexpr int max_includes = 1000;            // in total
 inline constexpr std::size_t max_links = 1'000'000;  // names in all Switches= together
 
-// Gives the text of the file that "Include PATH" names.
+// Returns the text of the file that "Include PATH" names.
 using IncludeReader = std::function<Result<std::string>(const std::string& path)>;
 
 // Slurm's topology.conf (man topology.conf; topology/tree and topology/block):
@@ -26,20 +26,21 @@ using IncludeReader = std::function<Result<std::string>(const std::string& path)
 //   SwitchName=core Level=1 LinkSpeed=1 Nodes=<all below> Switches=s[0-3]     (up to 26.05)
 //   BlockName=b0 BlockIndex=0 Nodes=n[0-3] BlockSize=4                        (23.11, 24.11)
 //   AggregatedBlock=b[3,2] BlockIndex=4 Nodes=… BlockSize=8                   (24.11)
-// `file` names the text in errors, which say file:line:column, and in evidence. A text without any
-// such line gives a map without hosts. Of TorusName= (26.05) Slurm tells
-// too little here, it is refused.
+// `file` is the text's name in evidence and in errors (file:line:column). A text without any such
+// line gives a map without hosts. TorusName= (26.05) is an error, because Slurm's output for it has
+// too little information.
 Result<Map> parse_slurm_conf(std::string_view text, const std::string& file,
                              const IncludeReader& include);
 
-// Whether the text's first line that is neither empty nor a comment begins as such a file's does.
+// Whether the first line that is neither empty nor a comment has the form of such a file.
 bool looks_like_slurm_conf(std::string_view text);
 
-// Reads included files; relative paths are below the including file's folder, as in Slurm.
+// Reads included files. Relative paths start at the including file's folder, as in Slurm.
 IncludeReader includes_below(const std::filesystem::path& folder);
 
-// topology.yaml (yaml.h) beside the file that $SLURM_CONF names, else in /etc/slurm; without
-// one topology.conf there, which Slurm ignores beside a topology.yaml; nullopt without either.
+// Reads topology.yaml (yaml.h) from the folder of the file that $SLURM_CONF names, else from
+// /etc/slurm; if it does not exist, topology.conf from the same folder (Slurm ignores it beside a
+// topology.yaml). nullopt: neither exists.
 Result<std::optional<Map>> read_slurm_conf(const Request& request);
 
 }  // namespace toprun::topology

@@ -50,7 +50,7 @@ TEST(SlurmConf, ReadsRings) {
             "ring\nn2 r0 t.conf:1\nn0 r0 t.conf:1\nn1 r0 t.conf:1\nn3 r1 t.conf:2\n");
 }
 
-// As Slurm counts them; where they make no sense they are left alone.
+// Uses Slurm's level numbers; ignores them if they are inconsistent.
 TEST(SlurmConf, TakesTheLevelsThatSlurmTells) {
   EXPECT_EQ(parsed("SwitchName=c Level=2 Nodes=n[0-1] Switches=p,s1\n"
                    "SwitchName=p Level=1 Nodes=n0 Switches=s0\nSwitchName=s0 Level=0 Nodes=n0\n"
@@ -193,7 +193,7 @@ TEST(SlurmConf, ReadsTheFileOfTheSlurmConfiguration) {
   ASSERT_TRUE(map) << map.error().line();
   EXPECT_EQ(text_of(**map), "leaf\nn0 s0 leaves.conf:1\n");
   EXPECT_EQ((*map)->source, "slurm");
-  // Slurm ignores topology.conf beside a topology.yaml, whatever stands in it.
+  // Slurm ignores topology.conf beside a topology.yaml.
   write("topology.yaml", "- topology: t\n  tree: {switches: [{switch: s9, nodes: n9}]}\n");
   map = read_slurm_conf(request);
   ASSERT_TRUE(map) << map.error().line();
@@ -205,7 +205,7 @@ TEST(SlurmConf, ReadsTheFileOfTheSlurmConfiguration) {
   EXPECT_FALSE(*map);
 }
 
-// Shapes of reference versions: Slurm up to 23.02, 23.11, 24.11.
+// The output format of different versions: Slurm up to 23.02, 23.11, 24.11.
 TEST(Scontrol, ReadsEveryVersion) {
   const std::vector<std::pair<std::string, std::string>> rows = {
       {"SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[0,4] \n"

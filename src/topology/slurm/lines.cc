@@ -25,7 +25,8 @@ bool starts_with_key(std::string_view text) {
   return n > 0 && n < text.size() && text[n] == '=';
 }
 
-// Whether the last character but for blanks is a backslash that is not itself escaped.
+// The position of the backslash that continues the line: the last character except for blanks, and
+// not itself escaped.
 std::optional<std::size_t> continuation(std::string_view line) {
   std::size_t end = line.size();
   while (end > 0 && is_blank(line[end - 1])) --end;
@@ -35,7 +36,7 @@ std::optional<std::size_t> continuation(std::string_view line) {
   return end - 1;
 }
 
-// The line up to its comment.
+// The line without its comment.
 std::string_view without_comment(std::string_view line) {
   for (std::size_t i = 0; i < line.size(); ++i) {
     if (line[i] == '\\') {
@@ -132,14 +133,14 @@ class SlurmLineReader {
       }
       const std::size_t behind = ++i;
       skip_blanks();
-      // "Nodes= Switches=s0", as scontrol writes it: an empty value, not one with a "=" in it.
+      // "Nodes= Switches=s0" in scontrol's output is an empty value, not a value with "=" in it.
       if (i > behind && starts_with_key(text.substr(i))) i = behind;
       if (auto read = read_value(line, key, key_start, i); !read) return read;
     }
     return {};
   }
 
-  // The value at `i`, which then stands behind it.
+  // Reads the value at `i` and moves `i` behind it.
   Result<void> read_value(SlurmLine& line, const std::string& key, std::size_t key_start,
                           std::size_t& i) {
     const std::string_view text = line.text_;

@@ -12,23 +12,23 @@ namespace toprun::topology {
 
 inline constexpr std::size_t max_pairs_per_line = 32;  // Slurm's own lines have up to six
 
-// The lines of "Key=value Key=value" in which Slurm's configuration files (man slurm.conf) and
-// `scontrol show` are written: keys in any case, blanks around "=" allowed, values in double quotes
-// where they contain blanks, "#" to the end of the line is a comment ("\#" is not), a line that
-// ends with "\" goes on in the next one.
+// The lines "Key=value Key=value" in Slurm's configuration files (man slurm.conf) and in the output
+// of `scontrol show`. Keys are case-insensitive; blanks around "=" are allowed; values with blanks
+// are in double quotes; "#" starts a comment, "\#" does not; a line that ends with "\" continues on
+// the next line.
 class SlurmLine {
  public:
   struct Pair {
     std::string key;  // in lower case
     std::string value;
-    std::size_t key_offset;    // into the line, for where()
+    std::size_t key_offset;    // in the line, for where()
     std::size_t value_offset;  // of the value's first character
   };
 
   const std::vector<Pair>& pairs() const { return pairs_; }
-  // The value's pair, if the key (in lower case) is there.
+  // The pair with this key (in lower case); null: none.
   const Pair* find(std::string_view key) const;
-  // Where in the file a character of the joined line stands.
+  // The position in the file of a character in the joined line.
   Position where(std::size_t offset) const;
   // The path of an "Include PATH" line, which has no pairs.
   const std::string& include() const { return include_; }
@@ -45,8 +45,8 @@ class SlurmLine {
   std::string include_;
 };
 
-// All lines that are not empty. Error: a line that is not of this form, at file:line:column; a key
-// that stands twice in one line; too many keys in one line.
+// Parses all lines that are not empty. Errors: a line of another form, with file:line:column; a
+// duplicate key in one line; too many keys in one line.
 Result<std::vector<SlurmLine>> parse_slurm_lines(std::string_view text, std::string_view file);
 
 }  // namespace toprun::topology

@@ -13,7 +13,7 @@ constexpr std::string_view command_text = "scontrol show topology";
 
 Result<Map> parse_scontrol_topology(std::string_view text) {
   if (!looks_like_slurm_conf(text)) {
-    // Sentences instead of records: scontrol's way to say that there is nothing to show.
+    // A sentence without records: scontrol prints it if there is no topology to show.
     if (text.find('=') == std::string_view::npos) return Map{};
     return fail(fmt::format("cannot read the output of `{}`", command_text),
                 fmt::format("its first line is '{}'", trim(text.substr(0, text.find('\n')))),
@@ -29,7 +29,7 @@ Result<Map> parse_scontrol_topology(std::string_view text) {
 
 Result<std::optional<Map>> read_scontrol_topology(const Request& request) {
   Environment environment = request.environment;
-  environment.unset("SLURM_TOPO_LEN");  // it cuts every line to so many characters
+  environment.unset("SLURM_TOPO_LEN");  // it limits the length of every line
   const auto text =
       process::output_of({"scontrol", "show", "topology"}, environment, request.budget);
   if (!text) return std::unexpected(text.error());

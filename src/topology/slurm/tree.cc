@@ -56,11 +56,11 @@ class SwitchTree {
     return {};
   }
 
-  // A switch's level is known once all its children's are; what is left over is in a cycle, or
-  // above one.
+  // A switch's level is known after the levels of all its children. The remaining switches are in a
+  // cycle or above one.
   Result<void> find_levels() {
     level_.assign(switches_.size(), 0);
-    if (levels_are_told()) {
+    if (levels_are_given()) {
       for (Index i = 0; i < switches_.size(); ++i) level_[i] = *switches_[i].level;
     }
     std::vector<std::size_t> open_children;
@@ -89,8 +89,8 @@ class SwitchTree {
     return {};
   }
 
-  // Whether Slurm says of each switch how high it is, and that is above its children.
-  bool levels_are_told() const {
+  // Whether Slurm gives a level for each switch, and each level is above those of its children.
+  bool levels_are_given() const {
     for (Index i = 0; i < switches_.size(); ++i) {
       if (!switches_[i].level) return false;
       for (const Index child : children_[i]) {
@@ -123,7 +123,7 @@ class SwitchTree {
                  "a switch cannot be below itself: remove one of these lines' Switches");
   }
 
-  // The switches above each leaf, the leaf included, in the order of the lines.
+  // Finds the switches above each leaf, including the leaf, in the order of the lines.
   Result<void> climb_from_leaves() {
     above_.resize(switches_.size());
     std::vector<Index> visited_for(switches_.size(), switches_.size());
@@ -150,7 +150,7 @@ class SwitchTree {
     return {};
   }
 
-  // What to call the given switches' domains, level by level.
+  // The names of the domains that these switches form, by level.
   Path path_of(const std::vector<Index>& switches) const {
     std::vector<std::vector<std::string>> names(depth_);
     for (const Index i : switches) names[depth_ - 1 - level_[i]].push_back(switches_[i].name);
@@ -178,7 +178,7 @@ class SwitchTree {
     return {};
   }
 
-  // Which nodes there are, in the order of the lines, and the leaves above each.
+  // Finds the nodes, in the order of the lines, and the leaves above each.
   Result<void> find_leaves() {
     NameIndex index;
     const auto name_at = [&](std::size_t i) { return nodes_[i].name; };
@@ -201,7 +201,7 @@ class SwitchTree {
     return {};
   }
 
-  // The path below these leaves, made once for each combination.
+  // The path below these leaves; each combination of leaves creates it only once.
   Result<const Path*> path_below(const std::vector<Index>& leaves) {
     if (last_leaves_ && *last_leaves_ == leaves) return &paths_.at(leaves);
     const auto [path, is_new] = paths_.try_emplace(leaves);
@@ -231,23 +231,24 @@ class SwitchTree {
 
   struct Node {
     std::string_view name;
-    Index leaf;  // the first above it
+    Index leaf;  // the first leaf above it
   };
 
   MapBuilder builder_;
   const std::vector<Switch>& switches_;
   std::vector<std::vector<Index>> children_, parents_;
   std::vector<std::size_t> level_;  // 0: leaf
-  std::size_t depth_ = 0;           // levels in all
+  std::size_t depth_ = 0;           // number of levels
   std::vector<std::vector<Index>> above_;
-  std::vector<Node> nodes_;                                // in the order of the lines
-  std::map<std::size_t, std::vector<Index>> more_leaves_;  // of nodes below several: all of them
+  std::vector<Node> nodes_;  // in the order of the lines
+  // of nodes below several leaves: all the leaves
+  std::map<std::size_t, std::vector<Index>> more_leaves_;
   std::map<std::vector<Index>, Path> paths_;
-  const std::vector<Index>* last_leaves_ = nullptr;  // a key of paths_: neighbours share leaves
+  const std::vector<Index>* last_leaves_ = nullptr;  // a key of paths_: adjacent nodes share leaves
   std::size_t pairs_ = 0;
 };
 
-// The levels that groups form: size in nodes → block's name → group's name.
+// The levels of the groups: size in nodes → block's name → group's name.
 using GroupLevels =
     std::map<std::size_t, std::unordered_map<std::string, std::string>, std::greater<>>;
 

@@ -48,7 +48,7 @@ class Reader {
       join(all, *std::move(map));
     }
     std::ranges::move(warnings_, std::back_inserter(all.warnings));
-    if (all.hosts.empty()) std::ranges::move(nobody_, std::back_inserter(all.warnings));
+    if (all.hosts.empty()) std::ranges::move(without_hosts_, std::back_inserter(all.warnings));
     if (unknown_keys_.count > 0) all.warnings.push_back(unknown_keys_.text("keys"));
     return all;
   }
@@ -58,7 +58,7 @@ class Reader {
     return usage(at(file_, where), std::move(why), std::move(fix));
   }
 
-  // Counts keys other than these.
+  // Counts keys that are not in `known`.
   void check_keys(const DataNode& table, std::initializer_list<std::string_view> known) {
     for (const DataNode::Key& key : table.keys) {
       if (std::ranges::find(known, key.name) != known.end()) continue;
@@ -67,7 +67,7 @@ class Reader {
     }
   }
 
-  // Adds what another topology of the cluster tells. In a contradiction what is known stays.
+  // Adds another topology of the cluster. If the two contradict each other, the earlier facts stay.
   void join(Map& all, Map more) {
     if (all.levels.empty() || more.levels.empty()) {
       all = *merge(std::move(all), std::move(more));
@@ -84,7 +84,8 @@ class Reader {
                                     nested.error().what, nested.error().why, all.source));
   }
 
-  // The topologies that are wanted, that first which Slurm uses unless a partition names another.
+  // The wanted topologies. The first is the one that Slurm uses for partitions without their own
+  // choice.
   Result<std::vector<const DataNode*>> choose(const DataNode& root, const TopologyChoice& choice) {
     std::vector<const DataNode*> all;
     bool has_default = false;
@@ -125,13 +126,14 @@ class Reader {
       for (const std::string_view kind : {"tree", "block", "flat", "ring", "torus3d"}) {
         const DataNode* value = key.name == kind ? entry.find(kind) : nullptr;
         if (!value) continue;
-        // `scontrol show topoconf` of 26.05 names them all, those that it is not of with "{}".
+        // `scontrol show topoconf` of 26.05 prints the keys of all types, with "{}" for the unused
+        // types.
         const bool empty = value->kind == Kind::table && value->keys.empty();
         any_empty = any_empty || empty;
         if (!empty) kinds.push_back(&key);
       }
     }
-    if (kinds.empty() && any_empty) return placing_nobody(entry.where, name, "empty");
+    if (kinds.empty() && any_empty) return map_without_hosts(entry.where, name, "empty");
     if (kinds.empty()) {
       return refuse(
           entry.where,
@@ -149,16 +151,16 @@ class Reader {
     if (kinds[0]->name == "block") return read_blocks(value);
     if (kinds[0]->name == "ring") return read_rings(value);
     if (kinds[0]->name == "torus3d") return read_toruses(value);
-    return placing_nobody(kinds[0]->where, name, "flat");
+    return map_without_hosts(kinds[0]->where, name, "flat");
   }
 
-  Map placing_nobody(Position where, const std::string& name, std::string_view how) {
-    nobody_.push_back(fmt::format("{}: topology {} is {}, it places no host",
-                                  at_line(file_, where.line), name, how));
+  Map map_without_hosts(Position where, const std::string& name, std::string_view how) {
+    without_hosts_.push_back(fmt::format("{}: topology {} is {}, it places no host",
+                                         at_line(file_, where.line), name, how));
     return {};
   }
 
-  // The list behind a key of a table; every item is a table that has the key `name`.
+  // The list at a key of a table; every item is a table with the key `name`.
   Result<const DataNode*> list_of(const DataNode& table, std::string_view key,
                                   std::string_view name) {
     const DataNode* list = table.kind == Kind::table ? table.find(key) : nullptr;
@@ -179,7 +181,7 @@ class Reader {
     return list;
   }
 
-  // The hosts or switches that a key names, in one host list or in several.
+  // The hosts or switches at a key, in one host list or in several.
   Result<std::vector<std::string>> names(const DataNode& table, std::string_view key,
                                          std::size_t& budget) {
     std::vector<std::string> all;
@@ -316,7 +318,7 @@ class Reader {
                        at_line(file_, item.where.line)};
   }
 
-  // {x: 4, y: 4, z: 8}; three numbers of at least `least`.
+  // Parses {x: 4, y: 4, z: 8}: three numbers, each at least `least`.
   Result<Coordinates> coordinates(const DataNode& table, std::string_view key, int least) const {
     constexpr std::array<std::string_view, 3> axes = {"x", "y", "z"};
     const DataNode* value = table.find(key);
@@ -353,7 +355,7 @@ class Reader {
 
   const std::string& file_;
   std::vector<std::string> warnings_;
-  std::vector<std::string> nobody_;  // topologies that place no host
+  std::vector<std::string> without_hosts_;  // topologies without hosts
   Tally unknown_keys_;
   std::size_t nodes_left_ = hosts::max_hosts;
   std::size_t links_left_ = max_links;

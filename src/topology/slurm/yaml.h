@@ -10,10 +10,10 @@
 
 namespace toprun::topology {
 
-// Which topologies of a topology.yaml are read.
+// Selects the topologies to read from a topology.yaml.
 struct TopologyChoice {
-  std::optional<std::string> name = {};  // that of this name; unset: all
-  bool only_default = false;             // of all only the one that partitions have by default
+  std::optional<std::string> name = {};  // the topology with this name; unset: all
+  bool only_default = false;             // only the default topology of partitions
 };
 
 // Slurm's topology.yaml (man topology.yaml; 25.05 and newer), which is also what `scontrol show
@@ -30,26 +30,25 @@ struct TopologyChoice {
 //       nodes regions: [{anchor: {x: 0, y: 0, z: 0}, dims: {x: 2, y: 4, z: 4}, nodes: "n[0-31]"}]
 //   - topology: plain
 //     flat: true
-// What several topologies tell becomes one tree (nest.h): an NVLink domain's block inside a leaf.
-// Where two contradict each other, the first cluster_default goes first, else the first.
-// `file` names the text in errors (file:line:column) and evidence. A flat topology gives a map
-// without hosts. Unknown keys are warned of and ignored. Error: what parse_yaml() refuses, a value
-// of another type, what map_of_switches(), map_of_blocks(), map_of_rings() and map_of_toruses()
-// refuse.
+// Several topologies are combined into one tree (nest.h): the block of an NVLink domain goes inside
+// a leaf. If two contradict each other, the first cluster_default wins; without one, the first.
+// `file` is the text's name in evidence and errors (file:line:column). A flat topology gives a map
+// without hosts. Unknown keys are ignored with a warning. Errors: those of parse_yaml(),
+// map_of_switches(), map_of_blocks(), map_of_rings() and map_of_toruses(); a value of a wrong type.
 Result<Map> parse_slurm_yaml(std::string_view text, const std::string& file,
                              const TopologyChoice& choice = {});
 
-// The same, or where the document is a table Kubernetes' objects (k8s_file.h, which `members` are
-// for) or our own form (plain_file.h).
+// Same as parse_slurm_yaml(). If the document is a table, it contains Kubernetes objects
+// (k8s_file.h; these use `members`) or our own form (plain_file.h).
 Result<Map> parse_yaml_file(std::string_view text, const std::string& file,
                             const std::vector<Member>& members = {},
                             const TopologyChoice& choice = {});
 
-// Reads the file as Slurm does.
+// Reads the file in the same way as Slurm.
 Result<Map> read_slurm_yaml_file(const std::filesystem::path& path,
                                  const TopologyChoice& choice = {});
 
-// Whether a line that is neither empty nor a comment is the first one of such a text.
+// Whether `line`, which is neither empty nor a comment, can be the first line of such a text.
 bool looks_like_yaml(std::string_view line);
 
 }  // namespace toprun::topology

@@ -39,7 +39,7 @@ TEST(SlurmYaml, ReadsBlocks) {
             "block\nn0 b0 t.yaml:2\n");
 }
 
-// As `scontrol show topoconf` of Slurm 26.05.5 prints it.
+// The output form of `scontrol show topoconf` in Slurm 26.05.5.
 TEST(SlurmYaml, KindsThatAreEmptyAreNone) {
   const std::string others = "  flat: {}\n  ring: {}\n  torus3d: {}\n";
   EXPECT_EQ(

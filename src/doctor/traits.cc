@@ -1,0 +1,109 @@
+#include "doctor/traits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.h"
+
+namespace toprun::doctor {
+namespace {
+
+using fabric::Interface;
+using fabric::InterfaceKind;
+
+constexpr std::string_view addresses = "addresses";
+
+// Container networks make bridges and veth pairs at will, which differ between healthy hosts.
+bool carries_traffic(const Interface& interface) {
+  const bool is_own = interface.kind == InterfaceKind::physical ||
+                      interface.kind == InterfaceKind::bond ||
+                      (interface.kind == InterfaceKind::veth && interface.master.empty());
+  return is_own && interface.is_up && interface.mtu > 0;
+}
+
+// Of the interface with the default route and of those below RDMA ports; without such a route of
+// all that carry traffic.
+std::string mtu(const Facts& facts) {
+  std::set<int> mtus;
+  const auto& interfaces = facts.network.interfaces;
+  const auto* const route = fabric::find(interfaces, facts.network.route.interface);
+  for (const Interface& interface : interfaces) {
+    const bool is_meant = route == nullptr ? carries_traffic(interface) : &interface == route;
+    if (is_meant && interface.mtu > 0) mtus.insert(interface.mtu);
+  }
+  for (const fabric::PortVerdict& verdict : facts.network.choice.ports) {
+    if (!verdict.is_chosen()) continue;
+    for (const std::string& name : facts.network.devices[verdict.device].interfaces) {
+      const auto* const interface = fabric::find(interfaces, name);
+      if (interface != nullptr && interface->mtu > 0) mtus.insert(interface->mtu);
+    }
+  }
+  std::vector<std::string> words;
+  for (const int value : mtus) words.push_back(std::to_string(value));
+  return join(words, " and ");
+}
+
+std::string limit_text(const std::optional<std::int64_t>& limit) {
+  return limit ? std::to_string(*limit) : "unlimited";
+}
+
+std::string rdma(const Facts& facts) {
+  return facts.network.devices.empty() ? "none" : fabric::summary_of(facts.network);
+}
+
+constexpr std::array rows = {
+    TraitRow{"rdma", "RDMA", Severity::warning,
+             "the slowest host sets the pace of all: toprun net show there", rdma},
+    TraitRow{"mtu", "the MTU", Severity::warning,
+             "set the same one on all hosts and switches (ip link set dev IFNAME mtu …)", mtu},
+    TraitRow{"open-files-limit", "the limit on open files", Severity::warning,
+             "set the same one on all hosts (LimitNOFILE= of slurmd or sshd, limits.conf)",
+             [](const Facts& facts) { return limit_text(facts.resources.open_files); }},
+    TraitRow{"processes-limit", "the limit on processes", Severity::warning,
+             "set the same one on all hosts (LimitNPROC=, limits.conf)",
+             [](const Facts& facts) { return limit_text(facts.resources.processes); }},
+    TraitRow{"gpu-count", "the number of GPUs", Severity::error,
+             "a GPU has fallen off the bus or is held back: nvidia-smi, dmesg",
+             [](const Facts& facts) { return std::to_string(facts.gpu_functions); }},
+    TraitRow{"nvidia-driver", "NVIDIA's driver", Severity::warning,
+             "install the same one on all hosts",
+             [](const Facts& facts) { return facts.nvidia_driver; }},
+    TraitRow{"firmware", "the firmware of the RDMA adapters", Severity::note,
+             "bring all adapters to the same version",
+             [](const Facts& facts) { return join(facts.firmware, " and "); }},
+    TraitRow{"processors", "the number of processors", Severity::note,
+             "look for a limit of the container or a processor that is off",
+             [](const Facts& facts) {
+               return facts.processors == 0 ? "" : std::to_string(facts.processors);
+             }},
+    TraitRow{"kernel", "the kernel", Severity::note, "start the same one on all hosts",
+             [](const Facts& facts) { return facts.kernel; }},
+    TraitRow{addresses, "the address of {}", Severity::warning,
+             "mend /etc/hosts or the resolver there, or ranks will look for each other elsewhere",
+             [](const Facts&) { return std::string(); }},
+};
+
+}  // namespace
+
+std::span<const TraitRow> trait_rows() {
+  return rows;
+}
+
+std::vector<Trait> traits_of(const Facts& facts) {
+  std::vector<Trait> traits;
+  for (const TraitRow& row : rows) {
+    std::string value = row.value(facts);
+    if (!value.empty()) traits.push_back({std::string(row.id), "", std::move(value)});
+  }
+  for (const Peer& peer : facts.peers) {
+    const bool is_known = !peer.addresses.empty();
+    traits.push_back(
+        {std::string(addresses), peer.name, is_known ? join(peer.addresses, ", ") : "unknown"});
+  }
+  return traits;
+}
+
+}  // namespace toprun::doctor

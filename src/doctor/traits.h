@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doctor/facts.h"
+#include "doctor/finding.h"
+
+namespace toprun::doctor {
+
+// A property of a host that is expected to be the same on all hosts of a job.
+struct Trait {
+  std::string id;       // "mtu": of the row below
+  std::string subject;  // which of several, as the name that was looked up; mostly empty
+  std::string value;    // "1500"
+};
+
+// What a difference in one trait means.
+struct TraitRow {
+  std::string_view id;
+  std::string_view what;  // "the MTU"; {}: the subject
+  Severity severity;      // of a host that differs
+  std::string_view fix;
+  std::string (*value)(const Facts&);  // empty: unknown here
+};
+std::span<const TraitRow> trait_rows();
+
+// The known traits of a host: of each row, and the addresses that it finds for its peers' names.
+std::vector<Trait> traits_of(const Facts& facts);
+
+}  // namespace toprun::doctor

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace toprun::picture {
+
+// Names of hosts and domains come from files and networks and may contain any bytes. These
+// functions convert them to text for a picture.
+
+// UTF-8 in one line. Control characters are in the form of printable(). Invalid UTF-8, characters
+// that XML forbids, and characters that reverse the text direction become U+FFFD.
+std::string clean_text(std::string_view text);
+
+// The number of columns of a clean text in a fixed-width font; East Asian wide characters take two.
+std::size_t columns(std::string_view text);
+
+// A clean text with at most this many columns, ≥ 3; "…" replaces its middle if it is longer.
+std::string shortened(std::string_view text, std::size_t most_columns);
+
+// A clean text for XML, between tags or in an attribute.
+std::string xml_text(std::string_view text);
+
+// A clean text for a Graphviz label in double quotes; Graphviz also interprets \N, \l … and &name;.
+std::string dot_text(std::string_view text);
+
+}  // namespace toprun::picture

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace toprun::picture {
+
+// Arranges boxes in rows, from left to right and from top to bottom, in CSS pixels.
+
+struct Size {
+  double width = 0;
+  double height = 0;
+};
+
+struct Row {
+  double y = 0;  // upper edge of its boxes
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+struct Packing {
+  std::vector<double> x;  // one per box
+  std::vector<Row> rows;
+  Size size;
+};
+
+struct Spacing {
+  double beside = 0;  // between two boxes in a row
+  double above = 0;   // above each row, including the first
+};
+
+// A penalty for the difference from `shape` (width to height) and for unused area; 0 is the
+// optimum.
+double penalty(Size size, double used_area, double shape);
+
+// Selects the row length with the lowest penalty for the whole. The width is at most `most_width`,
+// unless a single box is wider.
+Packing pack(const std::vector<Size>& boxes, Spacing spacing, double shape, double most_width);
+
+}  // namespace toprun::picture

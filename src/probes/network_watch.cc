@@ -1,0 +1,38 @@
+#include "probes/network_watch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "probes/network_proof.h"
+
+namespace toprun::probes {
+
+NetworkWatch::NetworkWatch(const std::vector<std::string>& logs) {
+  for (const std::string& path : logs) logs_.push_back({path, 0, {}});
+}
+
+std::optional<std::string> NetworkWatch::look() {
+  for (Log& log : logs_) {
+    log.read_bytes += read_nccl_log(log.path, log.read_bytes, log.reader);
+    const fabric::NcclLog& seen = log.reader.log();
+    if (!fabric::uses_plain_sockets(seen)) continue;
+    std::string why = "NCCL communicates with other nodes over plain sockets";
+    if (!seen.complaints.empty()) why += "; it said: " + printable(seen.complaints.front());
+    return why;
+  }
+  return std::nullopt;
+}
+
+bool NetworkWatch::is_settled() const {
+  return std::ranges::all_of(logs_, [](const Log& log) {
+    return log.read_bytes >= max_log_bytes || log.reader.log().leaves_the_node();
+  });
+}
+
+}  // namespace toprun::probes

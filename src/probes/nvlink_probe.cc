@@ -1,0 +1,61 @@
+#include "probes/nvlink_probe.h"
+
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "process/command.h"
+#include "topology/cloud/cloud.h"
+#include "topology/nvlink.h"
+
+namespace toprun::probes {
+namespace asio = boost::asio;
+using std::chrono::steady_clock;
+
+// nvidia-smi is killed after topology::auto_budget; if the driver hangs, it may survive that.
+constexpr std::chrono::milliseconds answer_limit = topology::auto_budget + std::chrono::seconds(1);
+
+struct NvlinkProbe::Asking {
+  explicit Asking(asio::io_context& io) : over(io, steady_clock::now() + answer_limit) {}
+  asio::steady_timer over;
+  std::optional<rendezvous::Told> told;
+};
+
+namespace {
+
+rendezvous::Told ask(const Environment& environment) {
+  auto text = process::output_of(topology::nvlink_command(), environment, topology::auto_budget);
+  if (!text) return {{}, text.error().line()};
+  if (text->size() > topology::max_evidence_bytes || !topology::is_plain(*text)) {
+    return {{}, "nvidia-smi's answer is too long or no plain text"};
+  }
+  return {*std::move(text), {}};
+}
+
+}  // namespace
+
+NvlinkProbe::NvlinkProbe(Pool& pool, const plan::Job& job) {
+  if (!job.locates() || !topology::may_have_nvlink_domain()) return;
+  asking_ = std::make_shared<Asking>(pool.io());
+  const bool asked =
+      pool.run<rendezvous::Told>([environment = job.environment] { return ask(environment); },
+                                 [asking = asking_](rendezvous::Told told) {
+                                   asking->told = std::move(told);
+                                   asking->over.cancel();
+                                 });
+  if (!asked) asking_.reset();
+}
+
+asio::awaitable<std::optional<rendezvous::Told>> NvlinkProbe::answer() const {
+  if (!asking_) co_return std::nullopt;
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  while (!asking_->told && steady_clock::now() < asking_->over.expiry()) {
+    co_await asking_->over.async_wait(quietly);
+  }
+  if (!asking_->told) co_return rendezvous::Told{{}, "nvidia-smi does not end: its driver hangs"};
+  co_return asking_->told;
+}
+
+}  // namespace toprun::probes

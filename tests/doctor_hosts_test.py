@@ -1,0 +1,196 @@
+# ctest: TIMEOUT 400 LABELS cluster
+"""toprun doctor on eight virtual hosts, by ssh and in a Slurm allocation: the host that differs is
+named, and no other."""
+
+import json
+import os
+import pathlib
+import re
+import resource
+import signal
+import unittest
+
+import cluster
+import support
+from vcluster_lib import namespaces
+
+HEALTHY_RUNS = 20
+# Of this machine, and so on every host.
+OF_ALL = {"clock", "own-name"}
+
+
+class Hosts(cluster.TestCase):
+    UP = ("--hosts", "8", "--racks", "4", "--slurm", "--ssh")
+
+    def by_ssh(self, hosts="n[0-7]"):
+        return self.on("n0", support.binary(), "doctor", "--hosts", hosts, "--json", limit=90)
+
+    def by_slurm(self):
+        return self.on("ctl", "salloc", "--quiet", "-N8", support.binary(), "doctor", "--json")
+
+    def found(self, finished):
+        """(severity, id, hosts, evidence) of the findings that are not of the whole machine."""
+        document = json.loads(finished.out)
+        self.assertEqual(document["schema"], "toprun.doctor_hosts/1", finished)
+        return [(one["severity"], one["id"], one["hosts"], one["evidence"])
+                for one in document["findings"]
+                if one["id"] not in OF_ALL or len(one["hosts"]) < len(document["hosts"])]
+
+    def assert_found(self, finished, *expected):
+        self.assertEqual(self.found(finished), list(expected), finished)
+
+    def inside(self, host, script):
+        finished = self.on(host, "sh", "-ec", script)
+        self.assert_ok(finished)
+
+    def sshd_of(self, host):
+        state = cluster.state.load(self.cluster.name)
+        here = namespaces.netns_of(state.holders[host])
+        for pid, space in namespaces.processes(state).items():
+            if space == here and pathlib.Path(f"/proc/{pid}/comm").read_text() == "sshd\n":
+                return pid
+        raise AssertionError(f"no sshd on {host}")
+
+    def test_healthy_hosts_by_slurm(self):
+        for _ in range(HEALTHY_RUNS):
+            self.assert_found(self.by_slurm())
+
+    def test_healthy_hosts_by_ssh(self):
+        finished = self.by_ssh()
+        self.assert_found(finished)
+        self.assertEqual(finished.err, "")
+
+    def test_another_mtu(self):
+        self.inside("n3", "ip link set dev eth0 mtu 1400")
+        try:
+            odd = ("warning", "mtu", ["n3"], "the MTU is 1400, and 1500 on 7 hosts")
+            for run in (self.by_slurm, self.by_ssh):
+                finished = run()
+                self.assert_found(finished, odd)
+                self.assertEqual(finished.code, 3)
+        finally:
+            self.inside("n3", "ip link set dev eth0 mtu 1500")
+
+    def test_a_lower_limit_on_open_files(self):
+        sshd = self.sshd_of("n5")
+        limit = resource.prlimit(sshd, resource.RLIMIT_NOFILE)
+        resource.prlimit(sshd, resource.RLIMIT_NOFILE, (5000, limit[1]))
+        try:
+            finished = self.by_ssh()
+            self.assert_found(finished, ("warning", "open-files-limit", ["n5"],
+                                         f"the limit on open files is 5000, and {limit[0]} on 7 hosts"))
+        finally:
+            resource.prlimit(sshd, resource.RLIMIT_NOFILE, limit)
+
+    def test_a_skewed_resolver(self):
+        self.inside("n2", "cp /etc/hosts /run/hosts.was && "
+                          "sed 's/^[0-9.]*\\(.*\\bn6\\b\\)/10.99.0.6\\1/' /run/hosts.was > /etc/hosts")
+        try:
+            for run in (self.by_slurm, self.by_ssh):
+                [(severity, name, hosts, evidence)] = self.found(run())
+                self.assertEqual((severity, name, hosts), ("warning", "addresses", ["n2"]))
+                self.assertRegex(evidence, r"^the address of n6 is 10\.99\.0\.6, and 10\.77\.\S+ on 6 hosts$")
+        finally:
+            self.inside("n2", "cat /run/hosts.was > /etc/hosts")
+
+    def test_a_full_shared_memory(self):
+        self.inside("n6", "mount -t tmpfs -o size=128k tmpfs /dev/shm; head -c 128k /dev/zero > /dev/shm/old")
+        try:
+            for run in (self.by_slurm, self.by_ssh):
+                finished = run()
+                self.assertEqual(finished.code, 4)
+                [(severity, name, hosts, evidence)] = self.found(finished)
+                self.assertEqual((severity, name, hosts), ("error", "shared-memory", ["n6"]))
+                self.assertIn("(0 MiB)", evidence)
+        finally:
+            self.inside("n6", "umount /dev/shm")
+
+    def test_a_host_that_does_not_answer(self):
+        self.cluster.cut("n4")
+        try:
+            finished = self.by_ssh("n[0-4]")
+        finally:
+            self.cluster.join("n4")
+        self.assertEqual(finished.code, 4)
+        self.assertEqual([one[:3] for one in self.found(finished)], [("error", "no-answer", ["n4"])])
+        self.assertRegex(finished.err, r"^toprun: no agent on n4: ")
+
+    def test_a_host_that_hangs(self):
+        """Its resolver's file is a pipe that nobody writes: the others' answers do not wait for it."""
+        self.inside("n1", "cp /etc/hosts /run/hosts.was; mkfifo /run/pipe; mount --bind /run/pipe /etc/hosts")
+        try:
+            finished = self.by_ssh("n[0-3]")
+        finally:
+            self.inside("n1", "umount /etc/hosts; rm /run/pipe")
+        self.assertEqual(finished.code, 4)
+        self.assertEqual([one[:3] for one in self.found(finished)], [("error", "no-answer", ["n1"])])
+        self.assertIn("doctor: not done after 20 s: a file system, a name server or a driver hangs", finished.err)
+        self.assertLess(finished.seconds, 40)
+
+    def test_the_starter_is_killed(self):
+        """Nothing goes on without it."""
+        self.inside("n1", "mkfifo /run/pipe; mount --bind /run/pipe /etc/hosts")
+        try:
+            run = self.start("n0", support.binary(), "doctor", "--hosts", "n[1-3]")
+            cluster.wait_for(lambda: any("ssh" in line for line in run.processes().values()), "logins")
+            os.kill(run.process.pid, signal.SIGKILL)
+            run.wait(8)  # long before n1 gives up by itself
+            cluster.wait_for(lambda: not run.processes(), "all are gone", 8)
+        finally:
+            self.inside("n1", "umount /etc/hosts; rm /run/pipe")
+
+    def test_in_slurms_prolog_it_looks_at_its_own_node(self):
+        """The page's script as the Prolog of a real Slurm: a node that is unfit is drained."""
+        folder = self.folder()
+        page = (support.REPOSITORY / "docs/doctor.md").read_text()
+        script = re.search(r"```sh\n(#!/bin/sh\n.*?)```", page, re.S)[1]
+        prolog = folder / "prolog"
+        path = f"PATH={folder}:{os.environ['PATH']}"
+        prolog.write_text(script.replace("PATH=/usr/local/bin:/usr/bin:/bin", path).replace(
+            "PATH=", f"export SLURM_CONF={self.conf()}; PATH=", 1).replace("/run/", f"{folder}/$SLURMD_NODENAME."))
+        prolog.chmod(0o755)
+        (folder / "toprun").symlink_to(os.path.realpath(support.binary()))
+        conf = pathlib.Path(self.conf())
+        before = conf.read_text()
+        try:
+            conf.write_text(f"{before}\nProlog={prolog}\n")
+            self.assert_ok(self.on("ctl", "scontrol", "reconfigure"))
+            self.assert_ok(self.on("ctl", "srun", "-w", "n7", "true"))
+            self.assertIn("checks found nothing", (folder / "n7.toprun-doctor").read_text())
+            self.inside("n7", "mount -t tmpfs -o size=64k tmpfs /dev/shm")
+            self.on("ctl", "srun", "--immediate=5", "-w", "n7", "true")
+            shown = cluster.wait_for(lambda: (text := self.on("ctl", "scontrol", "show", "node", "n7").out)
+                                     if "DRAIN" in (text := self.on("ctl", "scontrol", "show", "node", "n7").out) else None,
+                                     "n7 is drained")
+            self.assertIn("toprun doctor: error", shown)
+        finally:
+            conf.write_text(before)
+            self.on("ctl", "scontrol", "reconfigure")
+            self.on("ctl", "scontrol", "update", "nodename=n7", "state=resume")
+            self.on("n7", "umount", "/dev/shm")
+
+    def conf(self):
+        return self.on("ctl", "sh", "-c", "echo $SLURM_CONF").out.strip()
+
+    def test_options_that_contradict(self):
+        for words in (["--here"], ["--json-lines"], ["--root", "/"]):
+            finished = self.on("n0", support.binary(), "doctor", "--hosts", "n1", *words)
+            self.assertEqual(finished.code, 2)
+            self.assert_one_line(finished, rf"--hosts and {words[0]}: .*")
+
+    def test_the_page_for_people(self):
+        finished = self.on("n0", support.binary(), "doctor", "--hosts", "n[0-1]")
+        self.assertRegex(finished.out, r"2 hosts examined and compared(: nothing found)?\n$")
+
+    def test_here_is_this_host_alone(self):
+        finished = self.on("ctl", "salloc", "--quiet", "-N8", support.binary(), "doctor", "--here", "--json")
+        self.assertEqual(json.loads(finished.out)["schema"], "toprun.doctor/1")
+
+    def test_a_name_that_is_no_host_list(self):
+        finished = self.on("n0", support.binary(), "doctor", "--hosts", "n[0-")
+        self.assertEqual(finished.code, 2)
+        self.assert_one_line(finished, r"--hosts, item 1, column 2 .*")
+
+
+if __name__ == "__main__":
+    unittest.main()
