@@ -5,6 +5,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import unittest
 
@@ -108,6 +109,24 @@ class Ends(containers.PodmanCase):
         done = run.wait(30)
         self.assertEqual(done.code, 143, done)
         self.assert_nothing_left(run)
+
+    def test_by_a_signal_when_the_runtime_has_made_it_and_not_started_it(self):
+        """Podman that a signal ends between the two leaves a container."""
+        folder = self.folder()
+        (folder / "podman").write_text(f"""#!/bin/sh
+            if test "$1" != run; then exec {shutil.which("podman")} "$@"; fi
+            shift
+            {shutil.which("podman")} create "$@" && touch {folder}/made
+            exec sleep 1000
+            """)
+        (folder / "podman").chmod(0o755)
+        run = self.begin(support.binary(), "--container", IMAGE, "--no-python", "true",
+                         env={**self.podman.env, "PATH": f"{folder}:{os.environ['PATH']}"})
+        support.wait_until(lambda: (folder / "made").exists(), 20, "a container")
+        self.assertEqual(len(self.podman.containers()), 1)
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(30).code, 143)
+        self.assert_nothing_left(run)  # tearDown looks for containers
 
     def test_by_sigkill_to_the_agent(self):
         run = self.begin_waiting()

@@ -10,7 +10,7 @@
 namespace toprun::container {
 namespace {
 
-// As a program takes it that knows only references with a transport.
+// The image's name for a program that accepts only references with a transport.
 std::string source_word(const Image& image) {
   if (image.kind == ImageKind::archive) {
     return fmt::format("{}:{}", image.transport.empty() ? "docker-archive" : image.transport,

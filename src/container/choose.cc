@@ -8,7 +8,7 @@
 namespace toprun::container {
 namespace {
 
-// What this node has, looked up once.
+// The runtimes of this node.
 struct Here {
   const Environment& environment;
   const process::IsExecutable& is_executable;
@@ -21,7 +21,7 @@ struct Here {
   }
 };
 
-// What would make it be there.
+// How to make the runtime available.
 std::string remedy(const Runtime& runtime) {
   if (runtime.program().empty()) {
     return "pyxis is a plugin of Slurm that the administrators install; name another runtime";

@@ -54,6 +54,7 @@ class Docker final : public Runtime {
     Arguments words({"docker", "run", "--rm", "--pull", "missing", "--log-driver", "none",
                      "--network", "host", "--ipc", "host", "--pid", "host", "--uts", "host",
                      "--security-opt", "label=disable"});
+    if (!run.id.empty()) words.add("--name", run.id);
     const bool as_root = run.wanted.root || node.uid == 0;
     words.add("--user", as_root ? "0:0" : fmt::format("{}:{}", node.uid, node.gid));
     words.add("--ulimit", "memlock=-1:-1");
@@ -80,6 +81,10 @@ class Docker final : public Runtime {
     words.add(is_stored ? image->path : registry_reference(*image));
     words.add_all(run.program);
     return Command{words.take(), environment};
+  }
+
+  std::optional<Command> removal(const Run& run, const Environment& environment) const override {
+    return Command{{"docker", "rm", "--force", run.id}, environment};
   }
 
   std::optional<Error> explain(std::string_view its_words, const Run& run,

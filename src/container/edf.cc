@@ -205,7 +205,7 @@ void put_over(Edf& whole, Edf later) {
   put(whole.annotations, later.annotations);
 }
 
-// Reads a file and what it inherits from, each time that it is named.
+// Reads a file and the files from which it inherits, each as often as it is named.
 class Chain {
  public:
   Chain(const Environment& environment, const ReadText& read)

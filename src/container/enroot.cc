@@ -121,7 +121,7 @@ class Enroot final : public Runtime {
     return containers_place(environment) / (file_name(image) + ".sqsh");
   }
 
-  // What it starts: a container by its name, or a file.
+  // The container to start: its name, or a file.
   std::string word_of(const Run& run, const Image& image, const Environment& environment) const {
     if (is_container(image)) return image.name;
     if (!run.wanted.name.empty()) return run.wanted.name;

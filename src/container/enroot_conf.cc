@@ -44,7 +44,7 @@ class Expansion {
   }
 
  private:
-  // Takes what begins with the dollar off the text.
+  // Removes the expression that begins with the dollar from the text.
   Result<std::string> dollar(std::string_view& text, int depth) const {
     constexpr std::string_view user_number = "$(id -u)";
     if (text.starts_with(user_number)) {
@@ -78,7 +78,7 @@ class Expansion {
     return of(rest.substr(unless_empty ? 2 : 1), depth + 1);
   }
 
-  // Those of words inside it left out.
+  // The brace that closes the expression: braces nested inside it are skipped.
   static std::size_t closing_brace(std::string_view text) {
     int depth = 1;
     for (std::size_t i = 0; i < text.size(); ++i) {

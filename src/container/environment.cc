@@ -25,7 +25,7 @@ constexpr std::array kept_outside{
     "VIRTUAL_ENV*"sv, "CONDA_*"sv, "_CE_*"sv, "MAMBA_*"sv, "PYENV_*"sv, "SPACK_*"sv, "EBROOT*"sv,
     "EBVERSION*"sv, "EBDEVEL*"sv, "MODULE*"sv, "__MODULES_*"sv, "LOADEDMODULES"sv, "_LMFILES_*"sv,
     "LMOD_*"sv, "__LMOD_*"sv, "_ModuleTable*"sv, "BASH_FUNC_*"sv,
-    // The shell and the session that toprun was started from.
+    // The shell and the session from which toprun was started.
     "SHELL"sv, "SHLVL"sv, "PWD"sv, "OLDPWD"sv, "_"sv, "BASH_ENV"sv, "ENV"sv, "PROMPT_COMMAND"sv,
     "PS1"sv, "HIST*"sv, "LS_COLORS"sv, "LESSOPEN"sv, "LESSCLOSE"sv, "MAIL"sv, "HOSTNAME"sv,
     "DISPLAY"sv, "XAUTHORITY"sv, "WAYLAND_DISPLAY"sv, "DBUS_*"sv, "SSH_*"sv, "TMUX*"sv, "STY"sv,
@@ -35,7 +35,7 @@ constexpr std::array kept_outside{
     "TMPDIR"sv, "TMP"sv, "TEMP"sv, "TEMPDIR"sv,
     // Locales that the image need not have: programs would complain, bash on every start.
     "LANG"sv, "LANGUAGE"sv, "LC_*"sv, "LOCPATH"sv, "TZDIR"sv,
-    // Settings of what runs containers.
+    // Settings of container runtimes.
     "APPTAINER*"sv, "SINGULARITY*"sv, "ENROOT_*"sv, "PYXIS_*"sv, "DOCKER_*"sv, "CONTAINERS_*"sv,
     "CONTAINER_*"sv, "STORAGE_*"sv, "REGISTRY_AUTH_FILE"sv, "BUILDAH_*"sv, "PODMAN_*"sv, "OCI_*"sv};
 
@@ -50,7 +50,7 @@ bool any_matches(std::string_view name, const auto& patterns) {
                              [&](std::string_view pattern) { return matches(name, pattern); });
 }
 
-// Lists of folders in which the runtime has put some of its own, as Apptainer's --nv does.
+// Lists of folders to which the runtime adds its own, as Apptainer's --nv does.
 bool is_list(std::string_view name) {
   return name == "PATH" || name == "LD_LIBRARY_PATH";
 }

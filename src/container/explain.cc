@@ -74,7 +74,7 @@ constexpr std::array signs{
     Sign{"cannot connect to the docker daemon", Trouble::forbidden},
 };
 
-// Apptainer's warning about what an image without /etc/localtime gets not.
+// Apptainer's warning about an image without /etc/localtime.
 constexpr std::string_view harmless = "Skipping mount";
 
 std::optional<Trouble> trouble_in(std::string_view line) {

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What lies below is ours to make: the folder that a variable names may be all users'. One that is
-// there for images alone is looked at itself.
+// toprun makes the folders below it: the folder that a variable names may belong to all users. One
+// that is there for images alone is looked at itself.
 fs::path base_of(const Place& place, const Environment& environment) {
   if (place.source == "default") return "/var/tmp";
   const fs::path given = environment.get(place.source).value_or("");

@@ -16,7 +16,7 @@ std::string limit(std::string_view name, std::optional<rlim_t> hard) {
   return fmt::format("{0}={1}:{1}", name, *hard);
 }
 
-// What Podman sets by itself is more than an unprivileged user may have, or less than RDMA needs.
+// Podman's own limits are higher than an unprivileged user may have, or lower than RDMA needs.
 void add_limits(Arguments& words, const Node& node) {
   words.add("--ulimit", limit("memlock", node.hard_memlock));
   words.add("--ulimit", limit("nofile", node.hard_nofile));
@@ -63,7 +63,7 @@ void add_binds(Arguments& words, const Run& run) {
   }
 }
 
-// As `podman run` takes it after its flags.
+// The image as `podman run` expects it after its flags.
 std::string image_word(const Image& image) {
   if (image.kind == ImageKind::archive) {
     return fmt::format("{}:{}", image.transport.empty() ? "docker-archive" : image.transport,
@@ -112,8 +112,8 @@ class Podman final : public Runtime {
                  "say --container-runtime apptainer");
   }
 
-  // Its layers cannot be run again with other folders and another program, so that a kept container
-  // is a folder of its own. The image's variables, which a folder does not have, lie beside it.
+  // Podman cannot run a kept container again with other folders and another program, so a kept
+  // container is a separate folder. A file in it has the image's variables, which a folder lacks.
   std::optional<Place> product(const Run& run, const Environment& environment) const override {
     if (run.wanted.name.empty()) return std::nullopt;
     return containers_place(environment) / run.wanted.name;
@@ -159,6 +159,7 @@ class Podman final : public Runtime {
     Arguments words({"podman", "run", "--rm", "--pull", "missing", "--quiet", "--log-driver",
                      "none", "--network", "host", "--ipc", "host", "--pid", "host", "--uts", "host",
                      "--security-opt", "label=disable"});
+    if (!run.id.empty()) words.add("--name", run.id);
     add_user(words, run, node);
     add_limits(words, node);
     if (auto added = add_devices(words, run, node, environment); !added) {
@@ -168,7 +169,7 @@ class Podman final : public Runtime {
     for (const auto& [name, value] : run.variables) {
       words.add("--env", variable_word(name, value, environment));
     }
-    // Hooks of the site (oci-hooks(5)) go by them.
+    // The site's hooks (oci-hooks(5)) read them.
     for (const auto& [name, value] : run.wanted.annotations) {
       words.add("--annotation", fmt::format("{}={}", name, value));
     }
@@ -185,6 +186,10 @@ class Podman final : public Runtime {
     }
     words.add_all(run.program);
     return Command{words.take(), environment};
+  }
+
+  std::optional<Command> removal(const Run& run, const Environment& environment) const override {
+    return Command{{"podman", "rm", "--force", "--ignore", "--time", "0", run.id}, environment};
   }
 
   std::optional<Error> explain(std::string_view its_words, const Run& run,

@@ -41,6 +41,8 @@ struct Run {
   // Set inside whatever the image says.
   std::vector<std::pair<std::string, std::string>> variables;
   bool interactive = false;  // its standard input is a terminal, which it gets
+  // Its name among the runtime's containers while it exists; empty: the runtime names it.
+  std::string id = {};
 };
 
 // What is executed on the host.
@@ -76,6 +78,9 @@ class Runtime {
   // Starts the container and the program in it, in the foreground: it ends with the program.
   virtual Result<Command> command(const Run& run, const Node& node,
                                   const Environment& environment) const = 0;
+  // Removes what a start that was cut off may have left, and the container if it is still there.
+  // nullopt: nothing can be left. Only for a run with an id.
+  virtual std::optional<Command> removal(const Run& run, const Environment& environment) const;
   // What is wanted and has no effect with it, a line each.
   virtual std::vector<std::string> notes(const Run& run) const;
   // Writes a new file of an image from what `source` names, a reference or an archive. Caches and

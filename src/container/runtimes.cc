@@ -17,6 +17,10 @@ std::vector<Command> Runtime::creation(const Run&, const Node&, const Environmen
   return {};
 }
 
+std::optional<Command> Runtime::removal(const Run&, const Environment&) const {
+  return std::nullopt;
+}
+
 std::vector<std::string> Runtime::notes(const Run& run) const {
   std::vector<std::string> lines;
   for (const auto& [annotation, value] : run.wanted.annotations) {

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -19,6 +21,7 @@
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "process/child.h"
+#include "process/command.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;
@@ -39,6 +42,7 @@ constexpr milliseconds last_words_limit{500};
 constexpr milliseconds look_interval{200};  // for who is left, beside each child's own end
 constexpr std::chrono::seconds files_limit{20};
 constexpr std::chrono::seconds removal_limit{2};
+constexpr std::chrono::seconds discard_limit{10};  // the runtime's store may be slow
 
 Result<std::string> make_folder(const Environment& environment) {
   std::string path = environment.non_empty("TMPDIR").value_or("/tmp") + "/toprun_XXXXXX";
@@ -80,6 +84,13 @@ NodeContainer::~NodeContainer() {
     const timespec pause{0, 2'000'000};
     ::nanosleep(&pause, nullptr);
   }
+  if (cut_off_) discard(*ground_);
+}
+
+bool NodeContainer::discard(const Ground& ground) {
+  const auto& removal = ground.plan.removal;
+  if (!removal) return true;
+  return process::output_of(removal->argv, removal->environment, discard_limit).has_value();
 }
 
 template <class T>
@@ -109,7 +120,7 @@ asio::awaitable<Result<void>> NodeContainer::up() {
   co_return *outcome_;
 }
 
-// All up to the command line; blocks.
+// Does all steps up to the command line; blocks.
 Result<void> NodeContainer::lay(Ground& ground) {
   const plan::Job& job = *ground.job;
   auto folder = make_folder(job.environment);
@@ -197,7 +208,8 @@ void NodeContainer::show(std::string_view words) {
   }
 }
 
-// What is kept on this node, or on all, is made by one of those who need it.
+// A kept container or image, for this node or for all, is made by one of the processes that need
+// it.
 asio::awaitable<Result<void>> NodeContainer::create() {
   using State = container::Preparation::State;
   const std::function<Result<State>()> begin = [ground = ground_] {
@@ -217,7 +229,7 @@ asio::awaitable<Result<void>> NodeContainer::create() {
   co_return made;
 }
 
-// Others wait for what was made, not for the end of the run in it.
+// Other processes wait until it is made, not until the run in it ends.
 asio::awaitable<Result<void>> NodeContainer::release() {
   std::function<Result<void>()> work = [ground = ground_]() -> Result<void> {
     ground->preparation.reset();
@@ -257,6 +269,7 @@ asio::awaitable<Result<void>> NodeContainer::make() {
 
 asio::awaitable<Result<void>> NodeContainer::await_shim() {
   if (auto started = spawn(ground_->plan.command); !started) co_return started;
+  cut_off_ = true;
   const std::string what = fmt::format("container on {}", job_.place.node_name);
   auto& door = ground_->door;
   while (!agent::readable_within(ground_->door->descriptor(), milliseconds(0))) {
@@ -278,6 +291,7 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
   if (!hello) co_return std::unexpected(explain(what));
   shim_ = std::make_shared<agent::ShimLink>(io_, std::move(*shared), *hello, job_.place.node_name);
   door.reset();
+  cut_off_ = false;
   if (job_.options.verbose > 0) {
     const auto took = std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_);
     say(fmt::format("container on {} is up after {} ms ({})", job_.place.node_name, took.count(),
@@ -286,7 +300,7 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
   co_return Result<void>{};
 }
 
-// Whether it is still to be started, and may take longer.
+// Whether the container has not started yet and has time left.
 Result<void> NodeContainer::goes_on(const std::string& what) const {
   if (ending_) return fail(what, "the run has ended before it was started");
   if (steady_clock::now() < began_ + container_start_limit) return {};
@@ -294,7 +308,7 @@ Result<void> NodeContainer::goes_on(const std::string& what) const {
               last_words(words_, lines_shown));
 }
 
-// Until a child ended, the runtime closed its output, the shim knocked, or it is time for a line.
+// Waits until a child ends, the runtime closes its output, the shim connects, or a line is due.
 asio::awaitable<void> NodeContainer::next_event(SteadyTime limit) {
   event_.expires_at(std::min(limit, steady_clock::now() + progress_interval));
   child_signal_.async_wait([this](const boost::system::error_code& error, int) {
@@ -313,7 +327,7 @@ asio::awaitable<void> NodeContainer::next_event(SteadyTime limit) {
   child_signal_.cancel();
 }
 
-// Its last words may still be in the pipe.
+// The runtime's last output may still be in the pipe.
 asio::awaitable<void> NodeContainer::hear_out() {
   const auto deadline = steady_clock::now() + last_words_limit;
   while (runtime_output_.is_open() && steady_clock::now() < deadline) {
@@ -350,7 +364,7 @@ void NodeContainer::tell_progress(std::string_view does) {
                   said.empty() ? "" : ": " + said));
 }
 
-// Collects what has ended; true if no child is left.
+// Reaps the children that have ended; true if none is left.
 bool NodeContainer::nothing_left() {
   int status = 0;
   pid_t pid = 0;
@@ -377,13 +391,17 @@ asio::awaitable<void> NodeContainer::end() {
     agent::signal_descendants(SIGKILL);
     co_await until_nothing_is_left(steady_clock::now() + death_limit);
   }
+  if (std::exchange(cut_off_, false)) {
+    std::function<bool()> work = [ground = ground_] { return discard(*ground); };
+    co_await pool_.answer<bool>(std::move(work), discard_limit);
+  }
   std::function<bool()> remove = [folder = ground_->folder] {
     std::error_code ignored;
     if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
     if (!folder.empty()) agent::keeper_removes("");
     return true;
   };
-  // What a file system that hangs does not remove now the keeper tries once more.
+  // The keeper tries once more to remove files on a file system that hangs now.
   co_await pool_.answer<bool>(std::move(remove), removal_limit);
 }
 

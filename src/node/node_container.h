@@ -87,6 +87,8 @@ class NodeContainer {
   Error explain(const std::string& what) const;
   void tell_progress(std::string_view does);
   bool nothing_left();
+  // Removes what a runtime leaves that a signal ended while it started the container; blocks.
+  static bool discard(const Ground& ground);
 
   Pool& pool_;
   boost::asio::io_context& io_;
@@ -103,6 +105,7 @@ class NodeContainer {
   std::string words_;  // the end of the runtime's output
   SteadyTime next_progress_;
   bool ending_ = false;
+  bool cut_off_ = false;  // what the runtime started has not come up
   pid_t runtime_ = 0;
   int runtime_status_ = 0;
   std::shared_ptr<agent::ShimLink> shim_;

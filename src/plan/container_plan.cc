@@ -72,6 +72,7 @@ Result<container::Run> plan_run(const container::Wanted& wanted, const Inside& i
   run.program = inside.program;
   run.variables = inside.variables;
   run.interactive = inside.interactive;
+  run.id = inside.id;
   return run;
 }
 
@@ -131,6 +132,7 @@ Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Insi
   auto command = plan.runtime->command(plan.run, plan.node, environment);
   if (!command) return std::unexpected(command.error());
   plan.command = *std::move(command);
+  if (!plan.run.id.empty()) plan.removal = plan.runtime->removal(plan.run, environment);
   return plan;
 }
 
@@ -144,6 +146,7 @@ Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) 
   if (!logs->empty()) inside.binds.push_back({*logs, *logs});
   inside.program = {std::string(program_inside), std::string(agent::shim_word),
                     fmt::format("{}/{}", folder, shim_socket_name)};
+  inside.id = fs::path(folder).filename();
   return plan_container(job.options.container, inside, job.environment, job.place.node_name);
 }
 

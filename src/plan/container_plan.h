@@ -21,6 +21,7 @@ struct ContainerPlan {
   container::Run run;
   std::vector<container::Command> creation;  // creates missing parts first
   container::Command command;
+  std::optional<container::Command> removal;  // of what a start that is cut off leaves
 };
 
 // The program to start in a container, with its needs.
@@ -29,6 +30,7 @@ struct Inside {
   std::vector<std::string> program;
   std::vector<std::pair<std::string, std::string>> variables;
   bool interactive = false;
+  std::string id = {};  // container::Run::id
 };
 
 // `host`: this node's name. Errors: the runtime is missing, it does not support the image, or a
