@@ -265,7 +265,7 @@ TEST(RingLayout, PicturesOfTwoOrdersHaveTheSameBoxes) {
 TEST(RingLayout, LongHostNamesLoseTheirDomainFirst) {
   const auto shown = [](const std::string& host) {
     const Sketch sketch =
-        sketch(*placement::place({{host, 1}}, {}), *placement::place({{host, 1}}, {}));
+        picture::sketch(*placement::place({{host, 1}}, {}), *placement::place({{host, 1}}, {}));
     return ring_layout(sketch, "").units[0].lines[0].text;
   };
   EXPECT_EQ(shown("gpu7.example.org"), "gpu7.example.org");

@@ -29,7 +29,7 @@ std::vector<std::string> warnings_of(const Job& job, const std::string& parallel
   return placement ? placement->warnings : std::vector{placement.error().line()};
 }
 
-TEST(cost::Groups, CountsThoseInMoreThanOneDomain) {
+TEST(Groups, CountsThoseInMoreThanOneDomain) {
   const Job job("babababb");
   const auto prepared = *prepare(plan("tp=16"), job.map, std::vector<int>(8, 8));
   const auto given = score_groups(*place(job.hosts, job.map, {.order = Order::given}), prepared);
@@ -46,7 +46,7 @@ TEST(cost::Groups, CountsThoseInMoreThanOneDomain) {
   EXPECT_GT(given[0].cost, ordered[0].cost);
 }
 
-TEST(cost::Groups, AnUnknownDomainIsOneOfItsOwn) {
+TEST(Groups, AnUnknownDomainIsOneOfItsOwn) {
   Job job("aaaa");
   job.map.hosts[3].location.path.set(1, std::nullopt);
   const auto prepared = *prepare(plan("tp=16"), job.map, std::vector<int>(4, 8));
@@ -54,7 +54,7 @@ TEST(cost::Groups, AnUnknownDomainIsOneOfItsOwn) {
   EXPECT_EQ(scores[0].spanning, (std::vector<std::size_t>{0, 1}));
 }
 
-TEST(cost::Groups, SaysWhyTheyCannotStayInside) {
+TEST(Groups, SaysWhyTheyCannotStayInside) {
   const std::string tp =
       "tp groups of 16 are on 2 nodes, 1 of 4 in more than one rack: rack a has "
       "3 nodes, no multiple of 2";
@@ -72,7 +72,7 @@ TEST(cost::Groups, SaysWhyTheyCannotStayInside) {
   EXPECT_TRUE(warnings_of(Job("aaaabbbb"), "tp=16,pp=2").empty());
 }
 
-TEST(cost::Groups, SaysWhatIsAssumedAndWhatCannotBe) {
+TEST(Groups, SaysWhatIsAssumedAndWhatCannotBe) {
   Job job("ab");
   const Plan assumed{*cost::parse_parallel("tp=8"), {}, {}, {}};
   EXPECT_EQ(place(job.hosts, job.map, {.plan = assumed})->warnings.front(),
@@ -90,14 +90,14 @@ TEST(cost::Groups, SaysWhatIsAssumedAndWhatCannotBe) {
             "--parallel: the job has 0 ranks, from 1 to 10000000 can be planned");
 }
 
-TEST(cost::Groups, TooManyPairsLeaveTheOrder) {
+TEST(Groups, TooManyPairsLeaveTheOrder) {
   const Job job(std::string(3000, 'a'));
   EXPECT_EQ(warnings_of(job, "ep=24000").front(),
             "more than 4000000 pairs of nodes send to each other: --parallel does not change the "
             "order");
 }
 
-TEST(cost::Groups, TableAndJson) {
+TEST(Groups, TableAndJson) {
   const Job job("abab");
   Plan pairs = plan("tp=8,pp=2,order=tp-pp-dp");
   pairs.traffic = {{cost::Kind::tp, 8e9}, {cost::Kind::dp, 8e9}, {cost::Kind::pp, 1e9}};

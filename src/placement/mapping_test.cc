@@ -27,7 +27,7 @@ struct Job {
 // The cost of a byte between two hosts, computed from the definition: host adapters at either end
 // and uplinks of the domains that are not shared, or only NVLink. All values are given, none are
 // derived.
-struct cost::Network {
+struct Network {
   const topology::Map& map;
   const cost::Links& links;
 
@@ -92,7 +92,7 @@ Matrix bytes_between(const Prepared& prepared, const std::vector<int>& processes
   return bytes;
 }
 
-Matrix seconds_between(const cost::Network& network) {
+Matrix seconds_between(const Network& network) {
   const std::size_t count = network.map.hosts.size();
   Matrix seconds(count, std::vector<double>(count));
   for (std::size_t a = 0; a < count; ++a) {

@@ -69,7 +69,7 @@ TEST(Spares, AreNodesOfUnknownPlacesFirst) {
 }
 
 // The number of nodes outside whole segments, then of used domains at each level, outermost first.
-std::vector<std::size_t> cost::cost_of(const cost::Domains& domains,
+std::vector<std::size_t> cost_of(const cost::Domains& domains,
                                        const std::vector<std::size_t>& kept, std::size_t segment) {
   std::vector<std::size_t> cost(1);
   std::map<std::vector<std::uint32_t>, std::size_t> used;
@@ -117,12 +117,12 @@ TEST(Spares, NoOtherChoiceIsCheaper) {
       for (std::size_t i = 0; i < count; ++i) {
         if (set >> i & 1) kept.push_back(i);
       }
-      const auto cost = cost::cost_of(domains, kept, segment);
+      const auto cost = cost_of(domains, kept, segment);
       if (best.empty() || cost < best) best = cost;
     }
     const auto kept = without_spares(sorted, domains, keep, segment);
     ASSERT_EQ(kept.size(), keep);
-    ASSERT_EQ(cost::cost_of(domains, kept, segment), best) << "round " << round;
+    ASSERT_EQ(cost_of(domains, kept, segment), best) << "round " << round;
   }
 }
 
