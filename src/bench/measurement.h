@@ -15,16 +15,16 @@ struct Times {
   double min_us = 0;
   double median_us = 0;
   double p99_us = 0;
-  double cv = 0;           // standard deviation / mean
+  double cv = 0;            // standard deviation / mean
   std::size_t samples = 0;  // iterations; 0: not known (an imported table)
 };
 
 // One placement of one row: out of place (another buffer for the result) or in place.
 struct Side {
   Times times;
-  double algbw = 0;                     // GB/s, GB = 1e9 bytes
-  double busbw = 0;                     // GB/s
-  std::optional<std::uint64_t> wrong;   // elements; unset: not checked
+  double algbw = 0;                    // GB/s, GB = 1e9 bytes
+  double busbw = 0;                    // GB/s
+  std::optional<std::uint64_t> wrong;  // elements; unset: not checked
 };
 
 // One size. `bytes` and `count` as nccl-tests prints them.
@@ -63,12 +63,12 @@ struct Device {
 
 // All that one call measured, or what a file of another program tells.
 struct Report {
-  std::string version;             // of the program that measured, "toprun 0.1.0"
-  std::string start_time;          // ISO 8601
-  std::string end_time;            // empty: interrupted
+  std::string version;     // of the program that measured, "toprun 0.1.0"
+  std::string start_time;  // ISO 8601
+  std::string end_time;    // empty: interrupted
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
-  std::string library;             // "NCCL 2.30.7", "Gloo 0.5.0", "tcp"
+  std::string library;  // "NCCL 2.30.7", "Gloo 0.5.0", "tcp"
   std::vector<Device> devices;
   std::vector<Series> series;
   std::vector<std::string> errors;
