@@ -5,6 +5,7 @@
 
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/bench.h"
 #include "cli/cancel.h"
 #include "cli/cluster.h"
 #include "cli/completion.h"
@@ -64,6 +65,7 @@ constexpr std::array verbs = {
     Verb{Command::net_show, "", "RDMA ports and interfaces, which are used, and why", run_net_show},
     Verb{Command::net_env, "", "the variables that a job's processes get here", run_net_env},
     Verb{Command::doctor, "", "what is wrong with this machine for a job", run_doctor},
+    Verb{Command::bench, "COLLECTIVE", "measure a collective between the ranks of a job", run_bench},
     Verb{Command::config, "VERB", "what toprun.toml says; write one", nullptr},
     Verb{Command::config_show, "", "what counts, and which file or variable says it",
          run_config_show},

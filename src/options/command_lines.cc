@@ -213,6 +213,27 @@ const std::vector<CommandLine>& lines_about_networks() {
        "The variables that the processes of a job on several machines get here for NCCL, Gloo and "
        "UCX, and why. What you set yourself stays.",
        {{"toprun net env", ""}, {"eval \"$(toprun net env --shell)\"", "the same in a shell"}}},
+      {Command::bench,
+       "bench",
+       "Measures a collective between the ranks of a job, which is launched as any other: how long "
+       "it "
+       "takes, and the bandwidths algbw and busbw as nccl-tests defines them. The ranks use TCP "
+       "connections of their own, in a ring where the collective has one.",
+       {{"toprun bench all_reduce --nproc-per-node 4", "four ranks here, 32 MiB"},
+        {"srun -N 8 toprun bench all_reduce -b 8 -e 1G -f 2",
+         "eight nodes, sizes from 8 B to 1 GiB"},
+        {"toprun bench all_reduce --hosts 'n[0-7]' --orders topology,hostname",
+         "two orders of the ranks, in turns"}},
+       {{"COLLECTIVE", Count::one,
+         "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|scatter|"
+         "barrier",
+         "One of these"}},
+       {"Long options may be written with underscores. Besides those of the measurement it takes "
+        "the "
+        "options of a launch, by their long names.",
+        file_grammar},
+       {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--nproc-per-node", "--nnodes",
+        "--hosts", "--orders", "--nodes", "--format", "--save"}},
       {Command::doctor,
        "doctor",
        "What is wrong with this machine, or with the hosts of a job, for distributed training: "

@@ -100,6 +100,7 @@ const std::vector<ExitCode>& codes_of_logs() {
 std::span<const ExitCode> exit_codes(Command command) {
   switch (command) {
     case Command::run:
+    case Command::bench:
     case Command::torchrun:
       return codes_of_run();
     case Command::submit:

@@ -7,8 +7,11 @@
 // The parts of the table in flags.h, and helpers for writing their rows.
 namespace toprun::options {
 
-// run, and submit, which passes the option on to the run that it submits.
-inline constexpr Commands launches = of(Command::run, Command::submit);
+// run, bench, whose ranks are toprun's own, and submit, which passes the option on to the run that
+// it submits.
+inline constexpr Commands launches = of(Command::run, Command::bench, Command::submit);
+// What names the user's script.
+inline constexpr Commands scripts = of(Command::run, Command::submit);
 // Where ranks run.
 inline constexpr Commands ranks = launches | of(Command::shell);
 inline constexpr Commands nodes = of(Command::submit, Command::shell);  // setup's job has one
@@ -20,6 +23,8 @@ inline constexpr Commands costs = orders | of(Command::topo_score);
 inline constexpr Commands networks = costs | of(Command::topo_show, Command::topo_convert);
 inline constexpr Commands networks_of_a_node = of(Command::net_show, Command::net_env);
 
+// Before the others, because its letters are nccl-tests'.
+std::span<const Flag> bench_rows();
 std::span<const Flag> allocation_rows();
 std::span<const Flag> launch_rows();
 std::span<const Flag> setup_rows();

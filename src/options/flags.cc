@@ -42,7 +42,8 @@ std::span<const Flag> all_flags() {
   // If several flags have one id, flag_of(id) finds the first: the launch's, not a verb's.
   static const std::vector<Flag> table = [] {
     std::vector<Flag> rows;
-    for (const auto part : {allocation_rows(), launch_rows(), setup_rows(), verb_rows()}) {
+    for (const auto part :
+         {bench_rows(), allocation_rows(), launch_rows(), setup_rows(), verb_rows()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;

@@ -103,6 +103,24 @@ enum class FlagId {
   fix,
   here,
   json_lines,
+  min_bytes,  // these and the following are of bench
+  max_bytes,
+  step_bytes,
+  step_factor,
+  iterations,
+  warmups,
+  check,
+  reduction,
+  datatype,
+  root_rank,
+  connections,
+  until_cv,
+  compared_orders,
+  compared_nodes,
+  compared_ranks,
+  link_gbps,
+  stall,
+  save,
 };
 
 enum class Origin { torchrun, toprun };
@@ -131,6 +149,7 @@ enum class Command {
   net_show,
   net_env,
   doctor,
+  bench,
   config,
   config_show,
   config_init,

@@ -1,0 +1,37 @@
+#include "cli/bench.h"
+
+#include <algorithm>
+
+#include "cli/bench_request.h"
+#include "cli/bench_worker.h"
+#include "cli/run.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Command;
+using options::GivenOption;
+
+bool is_of_the_launch(const GivenOption& option) {
+  return options::knows(Command::run, *option.flag);
+}
+
+}  // namespace
+
+Result<int> run_bench(const options::Call& call) {
+  const auto request = bench_request(call);
+  if (!request) return std::unexpected(request.error());
+  // Every process of toprun is the same program, also in a container or sent by ssh.
+  std::vector<std::string> launch{"toprun", "--no-python"};
+  std::vector<std::string> worker{"/proc/self/exe", std::string(bench_worker_word), call.operand()};
+  for (const GivenOption& option : call.split.options) {
+    // The launch reads variables and files itself.
+    if (option.origin.empty()) {
+      (is_of_the_launch(option) ? launch : worker).push_back(options::word_of(option));
+    }
+  }
+  launch.insert(launch.end(), worker.begin(), worker.end());
+  return run(launch, call.environment);
+}
+
+}  // namespace toprun::cli

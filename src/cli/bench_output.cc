@@ -1,0 +1,129 @@
+#include "cli/bench_output.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <numeric>
+
+#include "base/console.h"
+#include "base/files.h"
+#include "base/print.h"
+#include "bench/comparison.h"
+#include "bench/figures.h"
+#include "bench/json.h"
+#include "bench/live_table.h"
+#include "bench/nccl_text.h"
+#include "bench/tables.h"
+
+namespace toprun::cli {
+namespace {
+
+std::string now() {
+  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(
+                                      std::chrono::system_clock::now())));
+}
+
+bench::Series series_of(const BenchRequest& request, const measure::Cell& cell) {
+  bench::Series series;
+  series.collective = request.measured.collective;
+  series.backend = "tcp";
+  series.order = cell.order;
+  series.ranks = cell.ranks.size();
+  series.nodes = cell.nodes;
+  series.line_gbps = request.link_gbps;
+  return series;
+}
+
+std::vector<double> means(const std::vector<std::vector<double>>& turns) {
+  std::vector<double> found;
+  for (const auto& turn : turns) {
+    found.push_back(std::accumulate(turn.begin(), turn.end(), 0.0) /
+                    static_cast<double>(turn.size()));
+  }
+  return found;
+}
+
+}  // namespace
+
+BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& group,
+                         std::span<const measure::Cell> cells, std::vector<std::string> argv)
+    : request_(request) {
+  report_.version = fmt::format("toprun {}", TOPRUN_VERSION);
+  report_.start_time = now();
+  report_.args = std::move(argv);
+  report_.library = "tcp";
+  for (const measure::Peer& peer : group.peers) {
+    report_.devices.push_back({peer.rank, peer.host, peer.pid, 0, "cpu"});
+  }
+  for (const measure::Cell& cell : cells) report_.series.push_back(series_of(request, cell));
+  if (request.format == "nccl-tests" && cells.size() == 1) {
+    print(bench::nccl_header(report_, report_.series.front()));
+  }
+  if (request.format != "table") return;
+  print(cells.size() == 1 ? bench::live_heading(report_.series.front())
+                          : bench::comparison_heading());
+}
+
+void BenchOutput::add(const measure::CellRow& measured) {
+  report_.series[measured.cell].rows.push_back(measured.row);
+  if (report_.series.size() == 1) {
+    print_row(measured);
+  } else {
+    of_this_size_.push_back(measured);
+    if (of_this_size_.size() == report_.series.size()) print_comparison();
+  }
+  if (saved_) saved_ = save();
+}
+
+void BenchOutput::print_row(const measure::CellRow& measured) {
+  if (request_.format == "table") {
+    print(bench::live_row(report_.series[measured.cell], measured.row));
+  } else if (request_.format == "nccl-tests") {
+    print(bench::nccl_row(measured.row));
+  }
+}
+
+void BenchOutput::print_comparison() {
+  const std::vector<double> first = means(of_this_size_.front().turns);
+  for (const measure::CellRow& one : of_this_size_) {
+    const auto ratio = one.cell == of_this_size_.front().cell
+                           ? std::nullopt
+                           : bench::paired_ratio(means(one.turns), first);
+    if (request_.format == "table") {
+      print(bench::comparison_row(report_.series[one.cell], one.row, ratio));
+    }
+  }
+  of_this_size_.clear();
+}
+
+Result<int> BenchOutput::finish() {
+  report_.end_time = now();
+  if (request_.format == "nccl-tests") {
+    print(report_.series.size() == 1 ? bench::nccl_footer(report_.series.front())
+                                     : bench::nccl_text(report_));
+  } else if (request_.format == "markdown") {
+    print(bench::markdown(std::span(&report_, 1)));
+  } else if (request_.format == "csv") {
+    print(bench::csv(std::span(&report_, 1)));
+  } else if (request_.format == "json") {
+    print_bytes(bench::report_json(report_));
+  } else {
+    for (const bench::Series& series : report_.series) {
+      for (const std::string& remark : bench::remarks(series)) say(remark);
+    }
+  }
+  if (saved_) saved_ = save();
+  if (!saved_) return std::unexpected(saved_.error());
+  std::uint64_t wrong = 0;
+  for (const bench::Series& series : report_.series) wrong += bench::wrong_elements(series);
+  if (wrong > 0) return fail(fmt::format("{} elements of the results are wrong", wrong));
+  return 0;
+}
+
+Result<void> BenchOutput::save() const {
+  if (!request_.save) return {};
+  return replace_file(*request_.save, bench::report_json(report_));
+}
+
+}  // namespace toprun::cli

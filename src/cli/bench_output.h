@@ -1,0 +1,36 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/measurement.h"
+#include "cli/bench_request.h"
+#include "measure/session.h"
+
+namespace toprun::cli {
+
+// What rank 0 prints and saves. Rows are printed as they come where the format is a table for
+// people or nccl-tests'; the others are printed at the end. The saved file holds all rows so far,
+// so that an interrupted measurement is not lost.
+class BenchOutput {
+ public:
+  BenchOutput(const BenchRequest& request, const measure::Group& group,
+              std::span<const measure::Cell> cells, std::vector<std::string> argv);
+
+  void add(const measure::CellRow& measured);
+  // Prints the rest; the exit code: failure if elements were wrong or the file cannot be written.
+  Result<int> finish();
+
+ private:
+  void print_row(const measure::CellRow& measured);
+  void print_comparison();
+  Result<void> save() const;
+
+  const BenchRequest& request_;
+  bench::Report report_;
+  std::vector<measure::CellRow> of_this_size_;  // by cell
+  Result<void> saved_;
+};
+
+}  // namespace toprun::cli

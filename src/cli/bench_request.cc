@@ -1,0 +1,156 @@
+#include "cli/bench_request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/text.h"
+#include "measure/cells.h"
+#include "options/flags.h"
+#include "options/values.h"
+
+namespace toprun::cli {
+namespace {
+
+using measure::Request;
+using options::Call;
+using options::FlagId;
+using options::Given;
+
+constexpr int most_iterations = 1'000'000;
+constexpr int most_connections = 256;
+constexpr int longest_stall_s = 86'400;
+
+// Runs the steps until one fails.
+class Reading {
+ public:
+  explicit Reading(const Call& call) : call_(call) {}
+
+  Result<void> done() const { return result_; }
+
+  // `read` gets the given value and returns a Result; the value is then stored.
+  template <class T, class Read>
+  Reading& take(FlagId id, T& target, Read read) {
+    const auto given = call_.given(id);
+    if (!result_ || !given) return *this;
+    auto value = read(*given);
+    if (value) {
+      target = *std::move(value);
+    } else {
+      result_ = std::unexpected(value.error());
+    }
+    return *this;
+  }
+
+  template <class T>
+  Reading& number(FlagId id, T& target, int least, int most) {
+    return take(id, target, [=](const Given& given) -> Result<T> {
+      const auto value = options::parse_number(given, least, most);
+      if (!value) return std::unexpected(value.error());
+      return static_cast<T>(*value);
+    });
+  }
+
+ private:
+  const Call& call_;
+  Result<void> result_;
+};
+
+Result<double> positive(const Given& given) {
+  const auto value = parse_double(given.value);
+  if (value && *value > 0 && *value < std::numeric_limits<double>::infinity()) return *value;
+  return usage(given.label(), "it must be a number above 0");
+}
+
+Result<std::vector<std::size_t>> counts(const Given& given) {
+  std::vector<std::size_t> found;
+  for (const std::string_view word : split(given.value, ',')) {
+    const auto count = options::parse_number({given.source, std::string(trim(word))}, 1,
+                                             std::numeric_limits<int>::max());
+    if (!count) return std::unexpected(count.error());
+    found.push_back(static_cast<std::size_t>(*count));
+  }
+  return found;
+}
+
+Result<std::vector<std::string>> orders(const Given& given) {
+  std::vector<std::string> found;
+  for (const std::string_view word : split(given.value, ',')) {
+    auto order =
+        options::parse_choice({given.source, std::string(trim(word))}, measure::order_names);
+    if (!order) return std::unexpected(order.error());
+    found.push_back(*std::move(order));
+  }
+  return found;
+}
+
+// A word of a table such as bench::collectives().
+template <class Rows, class Value, class Row>
+Result<Value> named(const Given& given, const Rows& rows, Value Row::*value) {
+  std::vector<std::string_view> names;
+  for (const auto& row : rows) names.push_back(row.name);
+  const auto chosen = options::parse_choice(given, names);
+  if (!chosen) return std::unexpected(chosen.error());
+  return (*std::ranges::find(rows, *chosen, [](const auto& row) { return row.name; })).*value;
+}
+
+Result<void> check(const Request& request) {
+  if (request.stable_cv && request.orders.size() + request.nodes.size() + request.ranks.size() > 1) {
+    return usage("--until-cv", "it repeats one measurement, not a comparison",
+                 "leave --orders, --nodes and --ranks out");
+  }
+  const auto wanted = measure::sizes(request);
+  if (!wanted) return std::unexpected(wanted.error());
+  return {};
+}
+
+}  // namespace
+
+Result<BenchRequest> bench_request(const Call& call) {
+  BenchRequest request;
+  Request& measured = request.measured;
+  const auto collective = named({"bench", call.operand()}, bench::collectives(),
+                                &bench::CollectiveFacts::collective);
+  if (!collective) return std::unexpected(collective.error());
+  measured.collective = *collective;
+  const auto op = [](const Given& given) {
+    return named(given, measure::ops(), &measure::OpName::op);
+  };
+  const auto type = [](const Given& given) {
+    return named(given, measure::types(), &measure::TypeFacts::type);
+  };
+  const auto read = Reading(call)
+                        .take(FlagId::min_bytes, measured.min_bytes, options::parse_size)
+                        .take(FlagId::max_bytes, measured.max_bytes, options::parse_size)
+                        .take(FlagId::step_bytes, measured.step_bytes, options::parse_size)
+                        .take(FlagId::step_factor, measured.factor, positive)
+                        .number(FlagId::iterations, measured.iterations, 1, most_iterations)
+                        .number(FlagId::warmups, measured.warmups, 0, most_iterations)
+                        .number(FlagId::check, measured.check, 0, 1)
+                        .take(FlagId::reduction, measured.op, op)
+                        .take(FlagId::datatype, measured.type, type)
+                        .number(FlagId::root_rank, measured.root, 0, std::numeric_limits<int>::max())
+                        .number(FlagId::connections, measured.stripes, 1, most_connections)
+                        .take(FlagId::until_cv, measured.stable_cv, positive)
+                        .take(FlagId::compared_orders, measured.orders, orders)
+                        .take(FlagId::compared_nodes, measured.nodes, counts)
+                        .take(FlagId::compared_ranks, measured.ranks, counts)
+                        .number(FlagId::stall, measured.stall_limit, 1, longest_stall_s)
+                        .take(FlagId::link_gbps, request.link_gbps, positive)
+                        .done();
+  if (!read) return std::unexpected(read.error());
+  if (!call.has(FlagId::max_bytes)) measured.max_bytes = measured.min_bytes;
+  if (!call.has(FlagId::min_bytes)) {
+    measured.min_bytes = std::min(measured.min_bytes, measured.max_bytes);
+  }
+  if (measured.stable_cv) *measured.stable_cv /= 100;
+  if (auto possible = check(measured); !possible) return std::unexpected(possible.error());
+  auto format = call.choice(FlagId::format);
+  if (!format) return std::unexpected(format.error());
+  request.format = *std::move(format);
+  request.save = call.text(FlagId::save);
+  return request;
+}
+
+}  // namespace toprun::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+
+namespace toprun::cli {
+
+// argv[1] of a rank that `toprun bench` launches.
+inline constexpr std::string_view bench_worker_word = "bench-worker";
+
+// One rank of the measurement: argv behind that word is bench's own part of its command line. Rank
+// 0 prints the table. Returns the exit code.
+int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment);
+
+}  // namespace toprun::cli

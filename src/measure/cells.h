@@ -1,0 +1,34 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "measure/mesh.h"
+#include "measure/request.h"
+
+namespace toprun::measure {
+
+// The orders that can be compared: of the ranks, which toprun gives by the network; by host name,
+// as torchrun gives them; and with neighbours in different domains wherever that can be.
+inline constexpr std::array<std::string_view, 3> order_names = {"topology", "hostname", "worst"};
+
+// What is measured beside the others: some of the ranks in one order.
+struct Cell {
+  std::string order;
+  std::size_t nodes = 1;
+  std::vector<std::size_t> ranks;  // in the order of the ring
+
+  std::optional<std::size_t> position_of(std::size_t rank) const;
+};
+
+// Every order of every set of ranks that the request names: the first nodes or ranks in the
+// network's order, which always hold rank 0. Cells of the same ranks in the same order come once.
+// Error (exit_usage): more nodes or ranks than there are.
+Result<std::vector<Cell>> cells(const Request& request, std::span<const Peer> peers);
+
+}  // namespace toprun::measure

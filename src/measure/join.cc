@@ -1,0 +1,170 @@
+#include "measure/join.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/random_name.h"
+#include "base/text.h"
+#include "hosts/resolve.h"
+#include "store/client.h"
+
+namespace toprun::measure {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr std::size_t token_letters = 32;
+
+Result<std::size_t> number(const Environment& environment, const std::string& name) {
+  const auto text = environment.non_empty(name);
+  const auto value = text ? parse_int(*text) : std::nullopt;
+  if (value && *value >= 0) return static_cast<std::size_t>(*value);
+  return usage("toprun bench's worker",
+               fmt::format("{} is {}", name, text ? "no number" : "not set"),
+               "it is started by toprun bench, not by hand");
+}
+
+Result<store::Client> connect(const Self& self, milliseconds limit) {
+  const auto addresses = hosts::resolve(self.store_host, limit);
+  if (!addresses) return std::unexpected(addresses.error());
+  Result<store::Client> client = fail("the store at " + self.store_host, "no address");
+  for (const hosts::Address& address : *addresses) {
+    client = store::Client::connect(address, self.store_port, limit);
+    if (client) break;
+  }
+  return client;
+}
+
+// Where others reach this process: at the chosen interface, else where the route to the store goes
+// out.
+Result<std::string> own_address(const Self& self, const store::Client& store) {
+  const auto local = hosts::local_addresses();
+  if (!local) return std::unexpected(local.error());
+  const auto of_interface = [&](const hosts::LocalAddress& one) {
+    return one.interface == self.interface && !one.address.is_link_local();
+  };
+  if (const auto found = std::ranges::find_if(*local, of_interface); found != local->end()) {
+    return found->address.text();
+  }
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  ::getsockname(store.socket().get(), reinterpret_cast<sockaddr*>(&storage), &length);
+  const hosts::Address address = hosts::Address::from(storage);
+  if (self.nodes == 1 || !address.is_loopback()) return address.text();
+  // The store's own host may reach it by loopback, where no other host reaches this process.
+  const auto outside = [](const hosts::LocalAddress& one) {
+    return !one.address.is_loopback() && !one.address.is_link_local();
+  };
+  const auto found = std::ranges::find_if(*local, outside);
+  return found == local->end() ? address.text() : found->address.text();
+}
+
+std::string key_of(const Self& self, std::string_view name) {
+  return fmt::format("toprun.bench/{}/{}", self.attempt, name);
+}
+
+Result<Peer> peer_from(std::size_t rank, const std::string& text) {
+  const json told = json::parse(text, nullptr, false);
+  if (!told.is_object()) return fail(fmt::format("what rank {} told the store", rank), "no JSON");
+  Peer peer;
+  peer.rank = rank;
+  peer.node = told.value("node", std::size_t{0});
+  peer.host = told.value("host", "");
+  peer.location = told.value("location", "");
+  peer.address = told.value("address", "");
+  peer.port = told.value("port", 0);
+  peer.pid = told.value("pid", 0L);
+  return peer;
+}
+
+// The first rank makes it, the others read it.
+Result<std::string> token_of_all(const Self& self, store::Client& store, milliseconds limit) {
+  const std::string key = key_of(self, "token");
+  if (self.rank == 0) {
+    std::string token = random_name(token_letters);
+    if (auto set = store.set(key, token); !set) return std::unexpected(set.error());
+    return token;
+  }
+  const std::string_view keys[] = {key};
+  const auto there = store.wait(keys, limit);
+  if (!there) return std::unexpected(there.error());
+  if (!*there) return fail("rank 0", fmt::format("not there after {} s", limit.count() / 1000));
+  return store.get(key);
+}
+
+Result<std::vector<Peer>> meet(const Self& self, store::Client& store, milliseconds limit) {
+  std::vector<std::string> names;
+  for (std::size_t rank = 0; rank < self.size; ++rank) {
+    names.push_back(key_of(self, std::to_string(rank)));
+  }
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  const auto there = store.wait(keys, limit);
+  if (!there) return std::unexpected(there.error());
+  if (!*there) {
+    return fail("not all ranks of the measurement came",
+                fmt::format("within {} s", limit.count() / 1000));
+  }
+  const auto values = store.multi_get(keys);
+  if (!values) return std::unexpected(values.error());
+  std::vector<Peer> peers;
+  for (const std::string& value : *values) {
+    auto peer = peer_from(peers.size(), value);
+    if (!peer) return std::unexpected(peer.error());
+    peers.push_back(*std::move(peer));
+  }
+  return peers;
+}
+
+}  // namespace
+
+Result<Self> self_from(const Environment& environment) {
+  Self self;
+  struct Wanted {
+    const char* name;
+    std::size_t* value;
+  };
+  std::size_t port = 0;
+  for (const auto& [name, value] : std::initializer_list<Wanted>{{"RANK", &self.rank},
+                                                                 {"WORLD_SIZE", &self.size},
+                                                                 {"GROUP_RANK", &self.node},
+                                                                 {"GROUP_WORLD_SIZE", &self.nodes},
+                                                                 {"MASTER_PORT", &port}}) {
+    const auto found = number(environment, name);
+    if (!found) return std::unexpected(found.error());
+    *value = *found;
+  }
+  self.store_port = static_cast<int>(std::min<std::size_t>(port, hosts::max_port));
+  self.store_host = environment.non_empty("MASTER_ADDR").value_or("127.0.0.1");
+  self.attempt = environment.non_empty("TORCHELASTIC_RESTART_COUNT").value_or("0");
+  self.location = environment.non_empty("TOPRUN_LOCATION").value_or("");
+  self.interface = environment.non_empty("GLOO_SOCKET_IFNAME").value_or("");
+  return self;
+}
+
+Result<Group> join(const Self& self, milliseconds limit) {
+  auto store = connect(self, limit);
+  if (!store) return std::unexpected(store.error());
+  auto token = token_of_all(self, *store, limit);
+  if (!token) return std::unexpected(token.error());
+  auto mesh = Mesh::open(self.rank, *std::move(token));
+  if (!mesh) return std::unexpected(mesh.error());
+  const auto address = own_address(self, *store);
+  if (!address) return std::unexpected(address.error());
+  const json own = {{"node", self.node},         {"host", hosts::host_name()},
+                    {"location", self.location}, {"address", *address},
+                    {"port", mesh->port()},      {"pid", static_cast<long>(::getpid())}};
+  const std::string key = key_of(self, std::to_string(self.rank));
+  if (auto set = store->set(key, own.dump()); !set) return std::unexpected(set.error());
+  auto peers = meet(self, *store, limit);
+  if (!peers) return std::unexpected(peers.error());
+  mesh->know(*peers);
+  return Group{self, *std::move(peers), *std::move(mesh)};
+}
+
+}  // namespace toprun::measure

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "bench/measurement.h"
+#include "measure/cells.h"
+#include "measure/join.h"
+#include "measure/request.h"
+
+namespace toprun::measure {
+
+// What one cell measured for one size: the row, and the slowest rank's time of each iteration out
+// of place, in microseconds, by turn. Cells take turns, so that the i-th turns of two cells can be
+// compared although the network's load drifts.
+struct CellRow {
+  std::size_t cell = 0;
+  bench::Row row;
+  std::vector<std::vector<double>> turns;
+};
+
+// Measures all cells together with the other ranks, size by size. `show` gets each row on rank 0 as
+// soon as it is measured, an empty function elsewhere.
+Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
+                     const std::function<void(const CellRow&)>& show);
+
+}  // namespace toprun::measure

@@ -1,0 +1,60 @@
+#include <array>
+
+#include "options/flag_rows.h"
+
+namespace toprun::options {
+namespace {
+
+constexpr Flag own(FlagId id, std::string_view name, char letter, std::string_view value,
+                   std::string_view help, std::string_view default_value = {}) {
+  return only(of(Command::bench),
+              ours(id, name, letter, value, "", Group::of_verb, help, default_value));
+}
+
+// Names, letters and defaults are those of nccl-tests where it has such an option.
+constexpr std::array rows = {
+    own(FlagId::min_bytes, "--minbytes", 'b', "SIZE", "The smallest size, as in 8, 64K or 1G",
+        "32M"),
+    own(FlagId::max_bytes, "--maxbytes", 'e', "SIZE", "The largest size", "as --minbytes, or 32M"),
+    own(FlagId::step_bytes, "--stepbytes", 'i', "SIZE", "From one size to the next", "1M"),
+    own(FlagId::step_factor, "--stepfactor", 'f', "FACTOR",
+        "Each size is so many times the one before; goes before --stepbytes"),
+    own(FlagId::iterations, "--iters", 'n', "N", "Iterations of each size that are timed", "20"),
+    own(FlagId::warmups, "--warmup-iters", 'w', "N", "Iterations before them", "1"),
+    own(FlagId::check, "--check", 'c', "0|1",
+        "Count wrong elements in the result of one more iteration", "1"),
+    own(FlagId::reduction, "--op", 'o', "sum|prod|max|min|avg", "How elements are combined", "sum"),
+    own(FlagId::datatype, "--datatype", 'd',
+        "int8|uint8|int32|uint32|int64|uint64|half|float|double|bfloat16", "Type of an element",
+        "float"),
+    own(FlagId::root_rank, "--root", 'r', "RANK", "Root of broadcast, reduce, gather and scatter",
+        "0"),
+    own(FlagId::connections, "--connections", 0, "N",
+        "TCP connections to each neighbour, with a part of the data each", "1"),
+    own(FlagId::until_cv, "--until-cv", 0, "PERCENT",
+        "Repeat the iterations until their standard deviation is below this share of the mean"),
+    own(FlagId::compared_orders, "--orders", 0, "topology,hostname,worst",
+        "Measure the ranks in each of these orders, in turns; topology is toprun's own"),
+    own(FlagId::compared_nodes, "--nodes", 0, "N,...",
+        "Measure the first N nodes of the job for each of these"),
+    own(FlagId::compared_ranks, "--ranks", 0, "N,...",
+        "Measure the first N ranks for each of these"),
+    own(FlagId::link_gbps, "--link-gbps", 0, "GBPS",
+        "What one node's network carries in each direction: the table then tells the share that "
+        "was "
+        "used"),
+    own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
+        "Fail where no byte arrives for so long, and name the rank that is waited for", "60"),
+    own(FlagId::format, "--format", 0, "table|nccl-tests|markdown|csv|json",
+        "What is printed; nccl-tests has that program's columns", "table"),
+    own(FlagId::save, "--save", 'J', "FILE",
+        "Keep all figures in this file too: JSON with nccl-tests' fields and ours"),
+};
+
+}  // namespace
+
+std::span<const Flag> bench_rows() {
+  return rows;
+}
+
+}  // namespace toprun::options
