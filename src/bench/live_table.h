@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "bench/measurement.h"
+
+namespace toprun::bench {
+
+// A table for people that is printed while it is measured: the heading once, then one line per row.
+// Of a row's placements it shows the one that side_of() names. Bandwidths are in GB/s; "wire" is
+// the wire floor's share of the line rate, "-" where that is not known; "wrong" counts both
+// placements,
+// "-" where nothing was checked.
+std::string live_heading(const Series& series);
+std::string live_row(const Series& series, const Row& row);
+
+// Bytes with a binary unit: "512 B", "1 KiB", "1.5 MiB"; three significant digits.
+std::string size_text(std::uint64_t bytes);
+
+}  // namespace toprun::bench

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "bench/measurement.h"
+
+namespace toprun::bench {
+
+// A Markdown table per collective: a row for each number of nodes and ranks, and busbw and algbw in
+// Gbps, of each series' largest size, for each fabric, backend or order in which the series differ.
+// "-" where a combination was not measured; of two series for one cell the later stands. 0 nodes or
+// ranks: "-" (not known).
+std::string markdown(std::span<const Report> reports);
+
+// One line per row and placement under a line of names (RFC 4180, LF). Empty fields: not known.
+std::string csv(std::span<const Report> reports);
+
+}  // namespace toprun::bench
