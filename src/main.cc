@@ -7,6 +7,7 @@
 #include "base/console.h"
 #include "base/environment.h"
 #include "base/uncaught.h"
+#include "cli/bench_worker.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "plan/ssh_orders.h"
@@ -18,6 +19,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   if (words.size() == 3 && words[1] == agent::shim_word) return agent::run_shim(words[2]);
   Environment environment = Environment::from(environ);
+  if (words.size() > 2 && words[1] == cli::bench_worker_word) {
+    return cli::run_bench_worker(words, environment);
+  }
   if (environment.get(scheduler::ssh_step_variable) == scheduler::ssh_step) {
     const auto orders = plan::receive_ssh_orders();
     auto ordered = orders ? plan::obey(*orders, environment) : std::unexpected(orders.error());

@@ -15,12 +15,6 @@ namespace {
 // size, time, algbw, busbw, wire, wrong
 constexpr auto columns = "{:>9}  {:>11}  {:>8}  {:>8}  {:>5}  {:>6}\n";
 
-std::string time_text(double microseconds) {
-  if (microseconds < 1e3) return fmt::format("{:.2f} µs", microseconds);
-  if (microseconds < 1e6) return fmt::format("{:.2f} ms", microseconds / 1e3);
-  return fmt::format("{:.2f} s", microseconds / 1e6);
-}
-
 std::string wrong_text(const Row& row) {
   std::optional<std::uint64_t> sum;
   for (const auto& side : {row.out_of_place, row.in_place}) {
@@ -52,6 +46,12 @@ std::string live_row(const Series& series, const Row& row) {
   return fmt::format(columns, size_text(row.bytes), time_text(side->times.mean_us),
                      fmt::format("{:.2f}", side->algbw), fmt::format("{:.2f}", side->busbw),
                      share_text(wire_share(series, *side)), wrong_text(row));
+}
+
+std::string time_text(double microseconds) {
+  if (microseconds < 1e3) return fmt::format("{:.2f} µs", microseconds);
+  if (microseconds < 1e6) return fmt::format("{:.2f} ms", microseconds / 1e3);
+  return fmt::format("{:.2f} s", microseconds / 1e6);
 }
 
 std::string size_text(std::uint64_t bytes) {

@@ -14,6 +14,9 @@ namespace toprun::bench {
 std::string live_heading(const Series& series);
 std::string live_row(const Series& series, const Row& row);
 
+// A time in µs with its unit: "12.50 µs", "3.20 ms".
+std::string time_text(double microseconds);
+
 // Bytes with a binary unit: "512 B", "1 KiB", "1.5 MiB"; three significant digits.
 std::string size_text(std::uint64_t bytes);
 

@@ -20,8 +20,9 @@ namespace toprun::cli {
 namespace {
 
 std::string now() {
-  return fmt::format("{:%FT%TZ}", fmt::gmtime(std::chrono::system_clock::to_time_t(
-                                      std::chrono::system_clock::now())));
+  return fmt::format(
+      "{:%FT%TZ}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
 bench::Series series_of(const BenchRequest& request, const measure::Cell& cell) {
@@ -62,7 +63,7 @@ BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& grou
   }
   if (request.format != "table") return;
   print(cells.size() == 1 ? bench::live_heading(report_.series.front())
-                          : bench::comparison_heading());
+                          : bench::comparison_heading(report_.series.front()));
 }
 
 void BenchOutput::add(const measure::CellRow& measured) {

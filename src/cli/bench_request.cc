@@ -96,7 +96,8 @@ Result<Value> named(const Given& given, const Rows& rows, Value Row::*value) {
 }
 
 Result<void> check(const Request& request) {
-  if (request.stable_cv && request.orders.size() + request.nodes.size() + request.ranks.size() > 1) {
+  if (request.stable_cv &&
+      request.orders.size() + request.nodes.size() + request.ranks.size() > 1) {
     return usage("--until-cv", "it repeats one measurement, not a comparison",
                  "leave --orders, --nodes and --ranks out");
   }
@@ -110,8 +111,8 @@ Result<void> check(const Request& request) {
 Result<BenchRequest> bench_request(const Call& call) {
   BenchRequest request;
   Request& measured = request.measured;
-  const auto collective = named({"bench", call.operand()}, bench::collectives(),
-                                &bench::CollectiveFacts::collective);
+  const auto collective =
+      named({"bench", call.operand()}, bench::collectives(), &bench::CollectiveFacts::collective);
   if (!collective) return std::unexpected(collective.error());
   measured.collective = *collective;
   const auto op = [](const Given& given) {
@@ -120,25 +121,26 @@ Result<BenchRequest> bench_request(const Call& call) {
   const auto type = [](const Given& given) {
     return named(given, measure::types(), &measure::TypeFacts::type);
   };
-  const auto read = Reading(call)
-                        .take(FlagId::min_bytes, measured.min_bytes, options::parse_size)
-                        .take(FlagId::max_bytes, measured.max_bytes, options::parse_size)
-                        .take(FlagId::step_bytes, measured.step_bytes, options::parse_size)
-                        .take(FlagId::step_factor, measured.factor, positive)
-                        .number(FlagId::iterations, measured.iterations, 1, most_iterations)
-                        .number(FlagId::warmups, measured.warmups, 0, most_iterations)
-                        .number(FlagId::check, measured.check, 0, 1)
-                        .take(FlagId::reduction, measured.op, op)
-                        .take(FlagId::datatype, measured.type, type)
-                        .number(FlagId::root_rank, measured.root, 0, std::numeric_limits<int>::max())
-                        .number(FlagId::connections, measured.stripes, 1, most_connections)
-                        .take(FlagId::until_cv, measured.stable_cv, positive)
-                        .take(FlagId::compared_orders, measured.orders, orders)
-                        .take(FlagId::compared_nodes, measured.nodes, counts)
-                        .take(FlagId::compared_ranks, measured.ranks, counts)
-                        .number(FlagId::stall, measured.stall_limit, 1, longest_stall_s)
-                        .take(FlagId::link_gbps, request.link_gbps, positive)
-                        .done();
+  const auto read =
+      Reading(call)
+          .take(FlagId::min_bytes, measured.min_bytes, options::parse_size)
+          .take(FlagId::max_bytes, measured.max_bytes, options::parse_size)
+          .take(FlagId::step_bytes, measured.step_bytes, options::parse_size)
+          .take(FlagId::step_factor, measured.factor, positive)
+          .number(FlagId::iterations, measured.iterations, 1, most_iterations)
+          .number(FlagId::warmups, measured.warmups, 0, most_iterations)
+          .number(FlagId::check, measured.check, 0, 1)
+          .take(FlagId::reduction, measured.op, op)
+          .take(FlagId::datatype, measured.type, type)
+          .number(FlagId::root_rank, measured.root, 0, std::numeric_limits<int>::max())
+          .number(FlagId::connections, measured.stripes, 1, most_connections)
+          .take(FlagId::until_cv, measured.stable_cv, positive)
+          .take(FlagId::compared_orders, measured.orders, orders)
+          .take(FlagId::compared_nodes, measured.nodes, counts)
+          .take(FlagId::compared_ranks, measured.ranks, counts)
+          .number(FlagId::stall, measured.stall_limit, 1, longest_stall_s)
+          .take(FlagId::link_gbps, request.link_gbps, positive)
+          .done();
   if (!read) return std::unexpected(read.error());
   if (!call.has(FlagId::max_bytes)) measured.max_bytes = measured.min_bytes;
   if (!call.has(FlagId::min_bytes)) {

@@ -1,0 +1,41 @@
+#include "bench/comparison.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "bench/figures.h"
+#include "bench/live_table.h"
+
+namespace toprun::bench {
+namespace {
+
+// size, order, nodes, ranks, time, busbw, wire, ratio
+constexpr auto columns = "{:>9}  {:<9}  {:>5}  {:>5}  {:>11}  {:>8}  {:>5}  {}\n";
+
+std::string ratio_text(const std::optional<Ratio>& ratio) {
+  if (!ratio) return "1";
+  return fmt::format("{:.2f} ({:.2f} to {:.2f})", ratio->value, ratio->low, ratio->high);
+}
+
+}  // namespace
+
+std::string comparison_heading(const Series& first) {
+  return fmt::format("{} over {}, in turns\n", facts_of(first.collective).name,
+                     printable(first.backend)) +
+         fmt::format(columns, "size", "order", "nodes", "ranks", "time", "busbw", "wire",
+                     "ratio of times") +
+         fmt::format(columns, "", "", "", "", "", "GB/s", "", "");
+}
+
+std::string comparison_row(const Series& series, const Row& row,
+                           const std::optional<Ratio>& ratio) {
+  const Side* const side = side_of(row);
+  if (side == nullptr) return {};
+  const auto share = wire_share(series, *side);
+  return fmt::format(columns, size_text(row.bytes), printable(series.order), series.nodes,
+                     series.ranks, time_text(side->times.mean_us),
+                     fmt::format("{:.2f}", side->busbw),
+                     share ? fmt::format("{:.0f} %", 100 * *share) : "-", ratio_text(ratio));
+}
+
+}  // namespace toprun::bench
