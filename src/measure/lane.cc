@@ -129,6 +129,11 @@ class Course {
   std::vector<std::byte> scratch_;
 };
 
+std::string text_of(std::chrono::milliseconds limit) {
+  const auto ms = limit.count();
+  return ms % 1000 == 0 ? fmt::format("{} s", ms / 1000) : fmt::format("{} ms", ms);
+}
+
 std::unexpected<Error> stalled(std::span<const Course> courses, std::chrono::milliseconds limit) {
   std::string waiting;
   for (const Course& course : courses) {
@@ -137,7 +142,7 @@ std::unexpected<Error> stalled(std::span<const Course> courses, std::chrono::mil
                                         : course.lane().to + " takes no more bytes";
     break;
   }
-  return fail(waiting, fmt::format("nothing moved for {} s", limit.count() / 1000));
+  return fail(waiting, fmt::format("nothing moved for {}", text_of(limit)));
 }
 
 // Waits until one of the sockets is ready; false: none was within the limit.
