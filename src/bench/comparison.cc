@@ -9,7 +9,7 @@
 namespace toprun::bench {
 namespace {
 
-// size, order, nodes, ranks, time, busbw, wire, ratio
+// size, order, nodes, ranks, time, busbw, share of the limit, ratio
 constexpr auto columns = "{:>9}  {:<9}  {:>5}  {:>5}  {:>11}  {:>8}  {:>5}  {}\n";
 
 std::string ratio_text(const std::optional<Ratio>& ratio) {
@@ -17,12 +17,17 @@ std::string ratio_text(const std::optional<Ratio>& ratio) {
   return fmt::format("{:.2f} ({:.2f} to {:.2f})", ratio->value, ratio->low, ratio->high);
 }
 
+std::string share_of_limit(const Series& series, const Side& side) {
+  if (!series.limit_gbps) return "-";
+  return fmt::format("{:.0f} %", 100 * gbps_of(side.busbw) / *series.limit_gbps);
+}
+
 }  // namespace
 
 std::string comparison_heading(const Series& first) {
   return fmt::format("{} over {}, in turns\n", facts_of(first.collective).name,
                      printable(first.backend)) +
-         fmt::format(columns, "size", "order", "nodes", "ranks", "time", "busbw", "wire",
+         fmt::format(columns, "size", "order", "nodes", "ranks", "time", "busbw", "limit",
                      "ratio of times") +
          fmt::format(columns, "", "", "", "", "", "GB/s", "", "");
 }
@@ -31,11 +36,10 @@ std::string comparison_row(const Series& series, const Row& row,
                            const std::optional<Ratio>& ratio) {
   const Side* const side = side_of(row);
   if (side == nullptr) return {};
-  const auto share = wire_share(series, *side);
   return fmt::format(columns, size_text(row.bytes), printable(series.order), series.nodes,
                      series.ranks, time_text(side->times.mean_us),
-                     fmt::format("{:.2f}", side->busbw),
-                     share ? fmt::format("{:.0f} %", 100 * *share) : "-", ratio_text(ratio));
+                     fmt::format("{:.2f}", side->busbw), share_of_limit(series, *side),
+                     ratio_text(ratio));
 }
 
 }  // namespace toprun::bench

@@ -22,7 +22,7 @@ Result<int> run_bench(const options::Call& call) {
   const auto request = bench_request(call);
   if (!request) return std::unexpected(request.error());
   // Every process of toprun is the same program, also in a container or sent by ssh.
-  std::vector<std::string> launch{"toprun", "--no-python"};
+  std::vector<std::string> launch{"toprun", "--no-python", "--env=OMP_NUM_THREADS=1"};
   std::vector<std::string> worker{"/proc/self/exe", std::string(bench_worker_word), call.operand()};
   for (const GivenOption& option : call.split.options) {
     // The launch reads variables and files itself.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/console.h"
+#include "base/counted.h"
 #include "base/files.h"
 #include "base/print.h"
 #include "bench/comparison.h"
@@ -25,14 +26,16 @@ std::string now() {
       fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-bench::Series series_of(const BenchRequest& request, const measure::Cell& cell) {
+bench::Series series_of(const BenchRequest& request, const measure::Cell& cell,
+                        const std::optional<measure::Limit>& limit) {
   bench::Series series;
   series.collective = request.measured.collective;
   series.backend = "tcp";
   series.order = cell.order;
   series.ranks = cell.ranks.size();
   series.nodes = cell.nodes;
-  series.line_gbps = request.link_gbps;
+  series.line_gbps = request.rates.node;
+  if (limit) series.limit_gbps = limit->busbw_gbps;
   return series;
 }
 
@@ -52,12 +55,17 @@ BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& grou
     : request_(request) {
   report_.version = fmt::format("toprun {}", TOPRUN_VERSION);
   report_.start_time = now();
-  report_.args = std::move(argv);
+  report_.args.assign(argv.begin() + 1, argv.end());
   report_.library = "tcp";
   for (const measure::Peer& peer : group.peers) {
     report_.devices.push_back({peer.rank, peer.host, peer.pid, 0, "cpu"});
   }
-  for (const measure::Cell& cell : cells) report_.series.push_back(series_of(request, cell));
+  for (const measure::Cell& cell : cells) {
+    const auto limit = measure::limit_of(request.measured.collective, cell, group.peers,
+                                         request.measured.root, request.rates);
+    report_.series.push_back(series_of(request, cell, limit));
+    limits_.push_back(limit ? limit->link : "");
+  }
   if (request.format == "nccl-tests" && cells.size() == 1) {
     print(bench::nccl_header(report_, report_.series.front()));
   }
@@ -110,9 +118,7 @@ Result<int> BenchOutput::finish() {
   } else if (request_.format == "json") {
     print_bytes(bench::report_json(report_));
   } else {
-    for (const bench::Series& series : report_.series) {
-      for (const std::string& remark : bench::remarks(series)) say(remark);
-    }
+    print_remarks();
   }
   if (saved_) saved_ = save();
   if (!saved_) return std::unexpected(saved_.error());
@@ -120,6 +126,17 @@ Result<int> BenchOutput::finish() {
   for (const bench::Series& series : report_.series) wrong += bench::wrong_elements(series);
   if (wrong > 0) return fail(fmt::format("{} elements of the results are wrong", wrong));
   return 0;
+}
+
+void BenchOutput::print_remarks() const {
+  for (std::size_t i = 0; i < report_.series.size(); ++i) {
+    const bench::Series& series = report_.series[i];
+    if (series.limit_gbps) {
+      say(fmt::format("order {} on {}: {}, which allows a busbw of {:.3g} GB/s", series.order,
+                      counted(series.nodes, "node"), limits_[i], *series.limit_gbps / 8));
+    }
+    for (const std::string& remark : bench::remarks(series)) say(remark);
+  }
 }
 
 Result<void> BenchOutput::save() const {

@@ -25,10 +25,12 @@ class BenchOutput {
  private:
   void print_row(const measure::CellRow& measured);
   void print_comparison();
+  void print_remarks() const;
   Result<void> save() const;
 
   const BenchRequest& request_;
   bench::Report report_;
+  std::vector<std::string> limits_;             // by cell: what limits it; empty: not known
   std::vector<measure::CellRow> of_this_size_;  // by cell
   Result<void> saved_;
 };

@@ -139,7 +139,8 @@ Result<BenchRequest> bench_request(const Call& call) {
           .take(FlagId::compared_nodes, measured.nodes, counts)
           .take(FlagId::compared_ranks, measured.ranks, counts)
           .number(FlagId::stall, measured.stall_limit, 1, longest_stall_s)
-          .take(FlagId::link_gbps, request.link_gbps, positive)
+          .take(FlagId::link_gbps, request.rates.node, positive)
+          .take(FlagId::uplink_gbps, request.rates.uplink, positive)
           .done();
   if (!read) return std::unexpected(read.error());
   if (!call.has(FlagId::max_bytes)) measured.max_bytes = measured.min_bytes;

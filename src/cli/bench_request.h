@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "measure/limit.h"
 #include "measure/request.h"
 #include "options/call.h"
 
@@ -13,7 +14,7 @@ struct BenchRequest {
   measure::Request measured;
   std::string format;  // a word of --format
   std::optional<std::string> save;
-  std::optional<double> link_gbps;  // of one node, in each direction
+  measure::Rates rates;
 };
 
 // Error (exit_usage): a value that is not possible, said before anything is started.

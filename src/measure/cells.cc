@@ -28,10 +28,6 @@ Ranks joined(const std::vector<Ranks>& nodes) {
   return ranks;
 }
 
-std::string domain_of(const Peer& peer) {
-  return peer.location.substr(0, peer.location.rfind('/'));
-}
-
 // One node of each domain after the other.
 std::vector<Ranks> scattered(std::span<const Peer> peers, const std::vector<Ranks>& nodes) {
   std::map<std::string, std::vector<Ranks>> domains;
@@ -77,6 +73,10 @@ Result<std::vector<Ranks>> subsets(const Request& request, std::span<const Peer>
 }
 
 }  // namespace
+
+std::string domain_of(const Peer& peer) {
+  return peer.location.substr(0, peer.location.rfind('/'));
+}
 
 std::optional<std::size_t> Cell::position_of(std::size_t rank) const {
   const auto found = std::ranges::find(ranks, rank);

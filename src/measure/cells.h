@@ -17,6 +17,9 @@ namespace toprun::measure {
 // as torchrun gives them; and with neighbours in different domains wherever that can be.
 inline constexpr std::array<std::string_view, 3> order_names = {"topology", "hostname", "worst"};
 
+// The innermost domain that holds the rank's node, "/core/r0"; empty: not known.
+std::string domain_of(const Peer& peer);
+
 // What is measured beside the others: some of the ranks in one order.
 struct Cell {
   std::string order;

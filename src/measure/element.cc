@@ -54,16 +54,29 @@ T combined(T first, T second) {
   return narrow<T>(static_cast<Wide>(a + b));
 }
 
-// memcpy, because a part of a message may lie anywhere; the compiler makes it vector loads.
+// A part of a message may lie anywhere in memory, hence memcpy.
+template <class T, Op op, std::size_t elements>
+void combine_block(const std::byte* a, const std::byte* b, std::byte* out) {
+  std::array<T, elements> first;
+  std::array<T, elements> second;
+  std::memcpy(first.data(), a, sizeof first);
+  std::memcpy(second.data(), b, sizeof second);
+  for (std::size_t i = 0; i < elements; ++i) first[i] = combined<T, op>(first[i], second[i]);
+  std::memcpy(out, first.data(), sizeof first);
+}
+
+// Blocks of a fixed length become vector instructions.
 template <class T, Op op>
 void combine(const std::byte* a, const std::byte* b, std::byte* out, std::size_t elements) {
-  for (std::size_t i = 0; i < elements; ++i) {
-    T first;
-    T second;
-    std::memcpy(&first, a + i * sizeof(T), sizeof(T));
-    std::memcpy(&second, b + i * sizeof(T), sizeof(T));
-    const T result = combined<T, op>(first, second);
-    std::memcpy(out + i * sizeof(T), &result, sizeof(T));
+  constexpr std::size_t block = 32;
+  std::size_t at = 0;
+  for (; at + block <= elements; at += block) {
+    const std::size_t offset = at * sizeof(T);
+    combine_block<T, op, block>(a + offset, b + offset, out + offset);
+  }
+  for (; at < elements; ++at) {
+    const std::size_t offset = at * sizeof(T);
+    combine_block<T, op, 1>(a + offset, b + offset, out + offset);
   }
 }
 

@@ -43,6 +43,10 @@ constexpr std::array rows = {
         "What one node's network carries in each direction: the table then tells the share that "
         "was "
         "used"),
+    own(FlagId::uplink_gbps, "--uplink-gbps", 0, "GBPS",
+        "What the uplink of one innermost domain, such as a rack, carries in each direction: with "
+        "it "
+        "or --link-gbps the table tells what the links allow"),
     own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
         "Fail where no byte arrives for so long, and name the rank that is waited for", "60"),
     own(FlagId::format, "--format", 0, "table|nccl-tests|markdown|csv|json",

@@ -119,6 +119,7 @@ enum class FlagId {
   compared_nodes,
   compared_ranks,
   link_gbps,
+  uplink_gbps,
   stall,
   save,
 };
