@@ -135,6 +135,10 @@ std::vector<std::string> JsonFields::texts(const char* key) {
   return out;
 }
 
+std::size_t JsonFields::size_of(const char* key) {
+  return list(key).size();
+}
+
 void JsonFields::fault(const char* key, std::string_view expected) {
   if (wrong_.empty()) wrong_ = fmt::format("{} is not {}", place_of(key), expected);
 }

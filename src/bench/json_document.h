@@ -48,6 +48,7 @@ class JsonFields {
     }
   }
   std::vector<std::string> texts(const char* key);
+  std::size_t size_of(const char* key);  // of a list
 
   // "FIELD is not SOMETHING", unless an earlier fault is known.
   void fault(const char* key, std::string_view expected);
