@@ -45,7 +45,7 @@ struct Series {
   std::string order;    // "topology", "hostname", "worst"; empty: not known
   std::string fabric;   // "rdma", "tcp"; empty: not known
   std::size_t ranks = 0;
-  std::size_t nodes = 1;
+  std::size_t nodes = 1;  // of these and ranks 0: not known (an imported table)
   // One direction of one node's network; unset: not known.
   std::optional<double> line_gbps;
   // What the slowest link on the way of this order allows as busbw; unset: not known.

@@ -1,0 +1,231 @@
+#include "bench/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/counted.h"
+#include "base/text.h"
+#include "bench/figures.h"
+#include "bench/live_table.h"
+
+namespace toprun::bench {
+namespace {
+
+bool agree(const std::string& a, const std::string& b) {
+  return a == b || a.empty() || b.empty();
+}
+
+bool agree(std::size_t a, std::size_t b) {
+  return a == b || a == 0 || b == 0;
+}
+
+bool may_match(const Series& a, const Series& b) {
+  return a.collective == b.collective && agree(a.backend, b.backend) && agree(a.order, b.order) &&
+         agree(a.ranks, b.ranks) && agree(a.nodes, b.nodes);
+}
+
+bool is_same(const Series& a, const Series& b) {
+  return a.collective == b.collective && a.backend == b.backend && a.order == b.order &&
+         a.ranks == b.ranks && a.nodes == b.nodes && a.fabric == b.fabric;
+}
+
+using Match = bool (*)(const Series&, const Series&);
+
+// For each series before, the series after that is its partner; null: none.
+std::vector<const Series*> partners(const Report& before, const Report& after) {
+  std::vector<const Series*> out(before.series.size());
+  std::vector<bool> used(after.series.size());
+  for (const Match match : {is_same, may_match}) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      for (std::size_t j = 0; j < used.size() && out[i] == nullptr; ++j) {
+        if (used[j] || !match(before.series[i], after.series[j])) continue;
+        out[i] = &after.series[j];
+        used[j] = true;
+      }
+    }
+  }
+  return out;
+}
+
+std::string name_of(const Series& series) {
+  std::string out(facts_of(series.collective).name);
+  for (const std::string* part : {&series.backend, &series.fabric, &series.order}) {
+    if (!part->empty()) out += " " + printable(*part);
+  }
+  if (series.ranks > 0) out += ", " + counted(series.ranks, "rank");
+  if (series.nodes > 0) out += " on " + counted(series.nodes, "node");
+  return out;
+}
+
+std::pair<const Side*, const Side*> sides_of(const Row& before, const Row& after) {
+  if (before.out_of_place && after.out_of_place) {
+    return {&*before.out_of_place, &*after.out_of_place};
+  }
+  if (before.in_place && after.in_place) return {&*before.in_place, &*after.in_place};
+  return {side_of(before), side_of(after)};
+}
+
+std::optional<double> ratio_of(const Side& before, const Side& after) {
+  if (before.times.mean_us > 0 && after.times.mean_us > 0) {
+    return before.times.mean_us / after.times.mean_us;
+  }
+  if (before.busbw > 0 && after.busbw > 0) return after.busbw / before.busbw;
+  return std::nullopt;
+}
+
+Change change_of(const std::optional<Ratio>& interval) {
+  if (!interval) return Change::unknown;
+  if (!interval->is_significant()) return Change::none;
+  return interval->value > 1 ? Change::faster : Change::slower;
+}
+
+Series without_rows(const Series& series) {
+  Series out = series;
+  out.rows.clear();
+  return out;
+}
+
+std::optional<Compared> compare_row(const Series& series, const Row& before, const Row& after) {
+  const auto [first, second] = sides_of(before, after);
+  if (first == nullptr || second == nullptr) return std::nullopt;
+  Compared out{without_rows(series), before.bytes, *first, *second, {}, {}, Change::unknown};
+  out.ratio = ratio_of(*first, *second);
+  out.interval = unpaired_ratio(first->times, second->times);
+  out.change = change_of(out.interval);
+  return out;
+}
+
+std::string size_name(const Series& series, const Row& row) {
+  return fmt::format("{} of {}", size_text(row.bytes), name_of(series));
+}
+
+bool has_size(const Series& series, std::uint64_t bytes) {
+  return std::ranges::find(series.rows, bytes, &Row::bytes) != series.rows.end();
+}
+
+void compare_series(const Series& before, const Series& after, Comparison& out) {
+  for (const Row& row : before.rows) {
+    const auto other = std::ranges::find(after.rows, row.bytes, &Row::bytes);
+    if (other == after.rows.end()) {
+      out.only_before.push_back(size_name(before, row));
+    } else if (auto compared = compare_row(before, row, *other)) {
+      out.rows.push_back(std::move(*compared));
+    }
+  }
+  for (const Row& row : after.rows) {
+    if (!has_size(before, row.bytes)) out.only_after.push_back(size_name(after, row));
+  }
+}
+
+std::string_view change_text(Change change) {
+  switch (change) {
+    case Change::faster:
+      return "faster";
+    case Change::slower:
+      return "slower";
+    case Change::none:
+      return "no difference";
+    case Change::unknown:
+      return "spread not known";
+  }
+  return {};
+}
+
+// size, busbw before and after, ratio, interval, change
+constexpr auto columns = "{:>9}  {:>8}  {:>8}  {:>6}  {:>13}  {}\n";
+
+std::string row_text(const Compared& row) {
+  const std::string ratio = row.ratio ? fmt::format("{:.3f}", *row.ratio) : "-";
+  const std::string interval =
+      row.interval ? fmt::format("{:.3f}…{:.3f}", row.interval->low, row.interval->high) : "-";
+  return fmt::format(columns, size_text(row.bytes), fmt::format("{:.2f}", row.before.busbw),
+                     fmt::format("{:.2f}", row.after.busbw), ratio, interval,
+                     change_text(row.change));
+}
+
+std::string share_text(const Series& series, double busbw, const Expectation& expectation) {
+  return fmt::format("{}: busbw {:.1f} GB/s ({:.1f} Gbps) is {:.0f} % of the expected {:.1f} GB/s",
+                     name_of(series), busbw, gbps_of(busbw), 100 * busbw / expectation.busbw,
+                     expectation.busbw);
+}
+
+std::uint64_t wrong_in(const Report& report) {
+  std::uint64_t sum = 0;
+  for (const Series& series : report.series) {
+    for (const Row& row : series.rows) {
+      if (row.out_of_place) sum += row.out_of_place->wrong.value_or(0);
+      if (row.in_place) sum += row.in_place->wrong.value_or(0);
+    }
+  }
+  return sum;
+}
+
+struct Slowest {
+  const Series* series = nullptr;  // null: nothing was measured
+  double busbw = 0;
+};
+
+Slowest slowest_of(const Report& report) {
+  Slowest slowest;
+  for (const Series& series : report.series) {
+    const auto plateau = plateau_of(series);
+    if (!plateau || series.collective == Collective::barrier) continue;
+    const double busbw = side_of(plateau->row)->busbw;
+    if (slowest.series == nullptr || busbw < slowest.busbw) slowest = {&series, busbw};
+  }
+  return slowest;
+}
+
+}  // namespace
+
+Comparison compare(const Report& before, const Report& after) {
+  Comparison out;
+  const auto partner = partners(before, after);
+  for (std::size_t i = 0; i < partner.size(); ++i) {
+    if (partner[i] == nullptr) {
+      out.only_before.push_back(name_of(before.series[i]));
+    } else {
+      compare_series(before.series[i], *partner[i], out);
+    }
+  }
+  for (const Series& series : after.series) {
+    if (std::ranges::find(partner, &series) == partner.end()) {
+      out.only_after.push_back(name_of(series));
+    }
+  }
+  return out;
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  std::string out;
+  std::string series;
+  for (const Compared& row : comparison.rows) {
+    if (std::string name = name_of(row.series); name != series) {
+      series = std::move(name);
+      out += series + "\n";
+      out += fmt::format(columns, "size", "before", "after", "ratio", "95 %", "change");
+    }
+    out += row_text(row);
+  }
+  for (const std::string& name : comparison.only_before) out += "only before: " + name + "\n";
+  for (const std::string& name : comparison.only_after) out += "only after: " + name + "\n";
+  return out;
+}
+
+Verdict gate(const Report& report, const Expectation& expectation) {
+  if (!report.errors.empty()) {
+    return {false, "the measurement had errors: " + printable(report.errors.front())};
+  }
+  if (const std::uint64_t wrong = wrong_in(report); wrong > 0) {
+    return {false, fmt::format("{} of the results are wrong", counted(wrong, "element"))};
+  }
+  const Slowest slowest = slowest_of(report);
+  if (slowest.series == nullptr) return {false, "the report holds no busbw"};
+  const bool is_passed = slowest.busbw >= expectation.fail_below * expectation.busbw;
+  const std::string share = share_text(*slowest.series, slowest.busbw, expectation);
+  return {is_passed, fmt::format("{}, {} {:.0f} %", share, is_passed ? "not below" : "below",
+                                 100 * expectation.fail_below)};
+}
+
+}  // namespace toprun::bench

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/measurement.h"
+#include "bench/statistics.h"
+
+namespace toprun::bench {
+
+enum class Change {
+  faster,
+  slower,
+  none,     // the 95 % interval holds 1
+  unknown,  // the iterations' spread is not known in one of the two, as in most imported tables
+};
+
+// One size of one series in two reports. The placement is the first that both have of out of place
+// and in place, else what each has.
+struct Compared {
+  Series series;  // the first report's, without rows
+  std::uint64_t bytes = 0;
+  Side before, after;
+  // after's speed over before's: above 1 is faster. Unset: neither time nor busbw is known of both.
+  std::optional<double> ratio;
+  std::optional<Ratio> interval;  // unset: Change::unknown
+  Change change = Change::unknown;
+};
+
+struct Comparison {
+  std::vector<Compared> rows;
+  // Series and sizes that one report lacks, as a person would name them.
+  std::vector<std::string> only_before, only_after;
+};
+
+// Series match that agree in collective, backend, ranks, nodes and order, where a value that one
+// report does not know agrees with any; one that also has the same fabric and knows all comes
+// first. Each series is matched once.
+Comparison compare(const Report& before, const Report& after);
+
+// A line per matched row (busbw in GB/s), then what is in one report only.
+std::string comparison_text(const Comparison& comparison);
+
+// What a report must reach for a script to go on.
+struct Expectation {
+  double busbw = 0;         // GB/s, of each series' largest size; above 0
+  double fail_below = 0.9;  // share of it
+};
+struct Verdict {
+  bool is_passed = false;
+  std::string sentence;  // without a full stop
+};
+
+// Fails also for a report without figures, with errors, or with wrong elements. Barriers, which
+// have no busbw, are left out. The sentence is about the slowest series.
+Verdict gate(const Report& report, const Expectation& expectation);
+
+}  // namespace toprun::bench

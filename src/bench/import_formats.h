@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "bench/import.h"
+
+namespace toprun::bench {
+
+// One per foreign format; contracts are those of import_report().
+Result<Report> import_nccl_json(std::string_view text, const ImportTerms& terms);
+Result<Report> import_nccl_text(std::string_view text, const ImportTerms& terms);
+Result<Report> import_all_reduce_bench(std::string_view text, const ImportTerms& terms);
+Result<Report> import_superbench(std::string_view text, const ImportTerms& terms);
+
+// The error "FILE:LINE: WHY".
+std::unexpected<Error> unreadable(const ImportTerms& terms, std::size_t line, std::string why,
+                                  std::string fix = {});
+
+// A log's line without what launchers put before it: "[1,0]<stdout>:" of mpirun, "[host:0]:" and
+// "[default0]:" of torchrun, "  0: " of srun.
+std::string_view without_rank_prefix(std::string_view line);
+
+// The collective whose program, such as build/all_reduce_perf, is one of the line's words.
+std::optional<Collective> collective_of_program(std::string_view line);
+
+// "NCCL 2.28.7" of NCCL's number 22807.
+std::string nccl_name(std::int64_t version);
+
+// A measured figure: finite and not negative.
+std::optional<double> parse_figure(std::string_view text);
+
+}  // namespace toprun::bench
