@@ -56,7 +56,9 @@ TEST(Compare, ChangeNeedsASpread) {
     ASSERT_EQ(comparison.rows.size(), 1u);
     const Compared& compared = comparison.rows[0];
     ASSERT_EQ(compared.ratio.has_value(), expected.ratio.has_value());
-    if (compared.ratio) EXPECT_NEAR(*compared.ratio, *expected.ratio, 1e-9);
+    if (compared.ratio) {
+      EXPECT_NEAR(*compared.ratio, *expected.ratio, 1e-9);
+    }
     EXPECT_EQ(compared.change, expected.change);
     EXPECT_EQ(compared.interval.has_value(), expected.change != Change::unknown);
   }

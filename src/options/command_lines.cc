@@ -52,7 +52,7 @@ const std::vector<CommandLine>& lines_of_launchers() {
          "by hand, the same line on every node; R is 0, 1 and so on"}},
        {script},
        {script_grammar, file_grammar},
-       {"--nproc-per-node", "--nnodes", "--order", "--log-dir", "--dry-run", "--verbose"}},
+       {"--nproc-per-node", "--nnodes", "--order", "--dry-run", "--verbose"}},
       {Command::torchrun,
        "torchrun",
        "This is toprun under torchrun's name: torchrun's options only, and no verbs.",

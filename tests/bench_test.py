@@ -1,0 +1,139 @@
+# ctest: TIMEOUT 400 LABELS cluster
+"""`toprun bench`: collectives measured between real processes, here and over shaped links."""
+
+import json
+import os
+import re
+import signal
+import unittest
+
+import cluster
+import support
+
+TOPRUN = support.TOPRUN
+COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall",
+               "sendrecv", "gather", "scatter"]
+# nccl-tests' row: size, count, type, redop, root, then time, algbw, busbw, #wrong of two placements.
+NCCL_ROW = re.compile(r"^ +(\d+) +(\d+) +(\w+) +(\w+) +(-?\d+)" + r" +(\S+) +(\S+) +(\S+) +(\S+)" * 2
+                      + r"$", re.MULTILINE)
+
+
+class Here(support.TestCase):
+    def bench(self, *words, **options):
+        return self.toprun("bench", *words, **options)
+
+    def ranks(self, run):
+        found = [pid for pid, line in run.processes().items() if "bench-worker" in line
+                 and "--no-python" not in line]
+        return found if len(found) == 3 else None
+
+    def test_every_collective_is_right(self):
+        for name in COLLECTIVES:
+            with self.subTest(name):
+                done = self.bench(name, "--nproc-per-node", "3", "-b", "100K", "-n", "2", "-r", "2",
+                                  "--format", "csv")
+                self.assert_ok(done)
+                head, *rows = done.out.splitlines()
+                wrong = [row.split(",")[head.split(",").index("wrong")] for row in rows]
+                self.assertEqual(set(wrong), {"0"}, done)
+
+    def test_a_barrier_has_no_bytes(self):
+        done = self.bench("barrier", "--nproc-per-node", "3", "-n", "2")
+        self.assert_ok(done)
+        self.assertRegex(done.out, r"0 B +\S+ .s +0")
+
+    def test_sizes_and_columns_are_those_of_nccl_tests(self):
+        done = self.bench("all_reduce", "--nproc-per-node", "2", "-b", "8", "-e", "1M", "-f", "8",
+                          "-n", "3", "-d", "bfloat16", "-o", "max", "--format", "nccl-tests")
+        self.assert_ok(done)
+        rows = NCCL_ROW.findall(done.out)
+        self.assertEqual([int(row[0]) for row in rows], [8 << 3 * i for i in range(6)], done)
+        for size, count, kind, op, root, time, algbw, busbw, wrong, *inside in rows:
+            self.assertEqual((int(count) * 2, kind, op, root, wrong), (int(size), "bfloat16", "max", "-1", "0"))
+            self.assertAlmostEqual(float(algbw), int(size) / float(time) / 1e3, delta=0.011)
+            self.assertEqual(busbw, algbw)  # 2(n-1)/n of two ranks
+            self.assertEqual(len(inside), 4)
+        self.assertIn("# Out of bounds values : 0 OK", done.out)
+
+    def test_what_is_saved(self):
+        file = self.folder() / "all.json"
+        done = self.bench("all_gather", "--nproc-per-node", "4", "-b", "1M", "-e", "2M", "-n", "3",
+                          "--ranks", "2,4", "-J", str(file), "--format", "json")
+        self.assert_ok(done)
+        report = json.loads(file.read_text())
+        self.assertEqual(json.loads(done.out)["results"], report["results"])
+        self.assertEqual([(result["ranks"], result["size"]) for result in report["results"]],
+                         [(2, 1 << 20), (2, 2 << 20), (4, 1 << 20), (4, 2 << 20)])
+        for result in report["results"]:
+            side = result["out_of_place"]
+            self.assertAlmostEqual(side["bus_bw"], side["alg_bw"] * (result["ranks"] - 1)
+                                   / result["ranks"], places=6)
+            self.assertGreaterEqual(side["p99"], side["median"])
+            self.assertEqual(int(side["nwrong"]), 0)
+        self.assertEqual(len(report["config"]["devices"]), 4)
+
+    def test_a_rank_that_stalls_is_named(self):
+        run = self.begin(TOPRUN, "bench", "all_reduce", "--nproc-per-node", "3", "-b", "64M", "-n",
+                         "100000", "--stall-timeout", "2")
+        ranks = support.wait_until(lambda: self.ranks(run), 20, "ranks")
+        os.kill(ranks[1], signal.SIGSTOP)
+        done = run.wait(60)
+        self.assertEqual(done.code, 1, done)
+        self.assertRegex(done.err, r"(waiting for bytes from|takes no more bytes).*nothing moved for 2 s")
+        self.assert_nothing_left(run)
+
+    def test_bad_input_is_told_before_anything_starts(self):
+        for words, said in [
+                (["all_reduce", "-b", "4M", "-e", "1M"], "the smallest size is larger"),
+                (["all_reduce", "-b", "-4M"], "--minbytes"),
+                (["all_reduce", "-b", "1T"], "--minbytes"),
+                (["all_reduce", "-b", "1", "-e", "1G", "-f", "1"], "it must be larger than 1"),
+                (["all_reduce", "-b", "1", "-e", "1G", "-i", "1"], "more than 1000 sizes"),
+                (["all_reduce", "-d", "floaty"], "--datatype floaty: must be"),
+                (["all_reduce", "--orders", "best"], "--orders best: must be"),
+                (["allreduce"], "must be all_reduce"),
+                ([], "COLLECTIVE is required"),
+        ]:
+            with self.subTest(words=words):
+                done = self.bench(*words)
+                self.assertEqual(done.code, 2, done)
+                self.assertIn(said, done.err)
+                self.assertEqual(len(done.err.splitlines()), 1, done)
+
+    def test_what_only_the_started_job_tells(self):
+        for words, said in [(["--ranks", "3"], "--ranks 3: the job has 2"),
+                            (["--nodes", "2"], "--nodes 2: the job has 1"),
+                            (["-r", "2"], "--root 2: the job has ranks 0 to 1")]:
+            with self.subTest(words=words):
+                done = self.bench("broadcast", "--nproc-per-node", "2", *words)
+                self.assertEqual(done.code, 2, done)
+                self.assertIn(said, done.err)
+
+    def test_one_rank(self):
+        done = self.bench("all_reduce", "-b", "1M", "-n", "2")
+        self.assert_ok(done)
+
+
+class ShapedLinks(cluster.SlurmCase):
+    """Eight hosts in four racks, each with an uplink of 400 Mbit/s."""
+
+    UP = ("--hosts", "8", "--racks", "4", "--uplink", "400mbit", "--slurm")
+    UPLINK_GBPS = 0.4
+
+    def test_the_order_by_topology_is_twice_as_fast_and_both_reach_their_limit(self):
+        file = self.folder() / "orders.json"
+        done = self.srun("-N8", TOPRUN, "bench", "all_reduce", "--nproc-per-node", "1", "-b", "8M",
+                         "-n", "5", "--orders", "topology,hostname", "--uplink-gbps",
+                         str(self.UPLINK_GBPS), "-J", str(file), limit=150)
+        self.assert_ok(done)
+        found = {result["order"]: result for result in json.loads(file.read_text())["results"]}
+        times = {order: result["out_of_place"]["median"] for order, result in found.items()}
+        self.assertGreater(times["hostname"] / times["topology"], 1.7, done)
+        for order, edges in (("topology", 1), ("hostname", 2)):
+            self.assertAlmostEqual(found[order]["limit_gbps"], self.UPLINK_GBPS / edges, places=6)
+            self.assertEqual(int(found[order]["out_of_place"]["nwrong"]), 0)
+        self.assertRegex(done.out, r"hostname +8 +8 .*\(\d\.\d\d to \d\.\d\d\)")
+
+
+if __name__ == "__main__":
+    unittest.main()
