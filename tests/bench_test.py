@@ -114,6 +114,63 @@ class Here(support.TestCase):
         self.assert_ok(done)
 
 
+class Files(support.TestCase):
+    """What was measured before, by toprun and by others."""
+
+    def saved(self, *words):
+        file = self.folder() / "report.json"
+        done = self.toprun("bench", "all_reduce", "--nproc-per-node", "2", "-b", "64K", "-e", "1M",
+                           "-f", "16", "-n", "20", "-J", str(file), *words)
+        self.assert_ok(done)
+        return file
+
+    def test_a_run_compared_with_itself_and_with_a_slower_one(self):
+        file = self.saved()
+        done = self.toprun("bench", "compare", str(file), str(file))
+        self.assert_ok(done)
+        self.assertEqual(len(re.findall("no difference", done.out)), 2, done)
+        report = json.loads(file.read_text())
+        for result in report["results"]:
+            for name in ("time", "min", "median", "p99"):
+                result["out_of_place"][name] *= 100
+            for name in ("alg_bw", "bus_bw"):
+                result["out_of_place"][name] /= 100
+        slower = self.folder() / "slower.json"
+        slower.write_text(json.dumps(report))
+        done = self.toprun("bench", "compare", str(file), str(slower))
+        self.assertEqual(done.code, 1, done)
+        self.assertEqual(len(re.findall("slower", done.out)), 2, done)
+
+    def test_nccl_tests_own_text_comes_back(self):
+        text = self.folder() / "all_reduce_perf.log"
+        done = self.toprun("bench", "all_reduce", "--nproc-per-node", "2", "-b", "1M", "-n", "3",
+                           "--format", "nccl-tests")
+        text.write_text(done.out)
+        again = self.toprun("bench", "import", str(text), "--format", "nccl-tests")
+        self.assert_ok(again)
+        self.assertEqual(NCCL_ROW.findall(again.out), NCCL_ROW.findall(done.out))
+
+    def test_the_expected_bandwidth(self):
+        words = ["bench", "all_reduce", "--nproc-per-node", "2", "-b", "1M", "-n", "3"]
+        self.assert_ok(self.toprun(*words, "--expect-busbw", "0.000001"))
+        done = self.toprun(*words, "--expect-busbw", "1e9", "--fail-below", "0.5")
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("of the expected 1000000000.0 GB/s, below 50 %", done.err)
+
+    def test_files_that_are_something_else(self):
+        foreign = self.folder() / "x.json"
+        for text, said in [("", "x.json"), ("{}", "x.json"), ('{"schema": "toprun.bench/1"}', "x.json"),
+                           ("\0\1", "x.json:1: neither a report")]:
+            with self.subTest(text=text):
+                foreign.write_text(text)
+                done = self.toprun("bench", "import", str(foreign))
+                self.assertEqual(done.code, 2, done)
+                self.assertIn(said, done.err)
+                self.assertEqual(len(done.err.splitlines()), 1, done)
+        done = self.toprun("bench", "compare", "/no/such", "/no/such")
+        self.assertEqual(done.code, 2, done)
+
+
 class ShapedLinks(cluster.SlurmCase):
     """Eight hosts in four racks, each with an uplink of 400 Mbit/s."""
 

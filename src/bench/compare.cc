@@ -138,10 +138,9 @@ constexpr auto columns = "{:>9}  {:>8}  {:>8}  {:>6}  {:>13}  {}\n";
 std::string row_text(const Compared& row) {
   const std::string ratio = row.ratio ? fmt::format("{:.3f}", *row.ratio) : "-";
   const std::string interval =
-      row.interval ? fmt::format("{:.3f}…{:.3f}", row.interval->low, row.interval->high) : "-";
-  return fmt::format(columns, size_text(row.bytes), fmt::format("{:.2f}", row.before.busbw),
-                     fmt::format("{:.2f}", row.after.busbw), ratio, interval,
-                     change_text(row.change));
+      row.interval ? fmt::format("{:.3f} to {:.3f}", row.interval->low, row.interval->high) : "-";
+  return fmt::format(columns, size_text(row.bytes), rate_text(row.before.busbw),
+                     rate_text(row.after.busbw), ratio, interval, change_text(row.change));
 }
 
 std::string share_text(const Series& series, double busbw, const Expectation& expectation) {

@@ -37,9 +37,8 @@ std::string comparison_row(const Series& series, const Row& row,
   const Side* const side = side_of(row);
   if (side == nullptr) return {};
   return fmt::format(columns, size_text(row.bytes), printable(series.order), series.nodes,
-                     series.ranks, time_text(side->times.mean_us),
-                     fmt::format("{:.2f}", side->busbw), share_of_limit(series, *side),
-                     ratio_text(ratio));
+                     series.ranks, time_text(side->times.mean_us), rate_text(side->busbw),
+                     share_of_limit(series, *side), ratio_text(ratio));
 }
 
 }  // namespace toprun::bench

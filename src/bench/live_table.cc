@@ -44,7 +44,7 @@ std::string live_row(const Series& series, const Row& row) {
   const Side* const side = side_of(row);
   if (side == nullptr) return fmt::format(columns, size_text(row.bytes), "-", "-", "-", "-", "-");
   return fmt::format(columns, size_text(row.bytes), time_text(side->times.mean_us),
-                     fmt::format("{:.2f}", side->algbw), fmt::format("{:.2f}", side->busbw),
+                     rate_text(side->algbw), rate_text(side->busbw),
                      share_text(wire_share(series, *side)), wrong_text(row));
 }
 
@@ -52,6 +52,11 @@ std::string time_text(double microseconds) {
   if (microseconds < 1e3) return fmt::format("{:.2f} µs", microseconds);
   if (microseconds < 1e6) return fmt::format("{:.2f} ms", microseconds / 1e3);
   return fmt::format("{:.2f} s", microseconds / 1e6);
+}
+
+std::string rate_text(double rate) {
+  const int decimals = rate >= 100 ? 1 : rate >= 1 || rate == 0 ? 2 : rate >= 0.1 ? 3 : 4;
+  return fmt::format("{:.{}f}", rate, decimals);
 }
 
 std::string size_text(std::uint64_t bytes) {

@@ -15,7 +15,7 @@
 #include "bench/json.h"
 #include "bench/live_table.h"
 #include "bench/nccl_text.h"
-#include "bench/tables.h"
+#include "cli/bench_files.h"
 
 namespace toprun::cli {
 namespace {
@@ -66,17 +66,17 @@ BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& grou
     report_.series.push_back(series_of(request, cell, limit));
     limits_.push_back(limit ? limit->link : "");
   }
-  if (request.format == "nccl-tests" && cells.size() == 1) {
+  if (request.format == "nccl-tests" && !is_comparison()) {
     print(bench::nccl_header(report_, report_.series.front()));
   }
   if (request.format != "table") return;
-  print(cells.size() == 1 ? bench::live_heading(report_.series.front())
-                          : bench::comparison_heading(report_.series.front()));
+  print(!is_comparison() ? bench::live_heading(report_.series.front())
+                         : bench::comparison_heading(report_.series.front()));
 }
 
 void BenchOutput::add(const measure::CellRow& measured) {
   report_.series[measured.cell].rows.push_back(measured.row);
-  if (report_.series.size() == 1) {
+  if (!is_comparison()) {
     print_row(measured);
   } else {
     of_this_size_.push_back(measured);
@@ -108,24 +108,26 @@ void BenchOutput::print_comparison() {
 
 Result<int> BenchOutput::finish() {
   report_.end_time = now();
-  if (request_.format == "nccl-tests") {
-    print(report_.series.size() == 1 ? bench::nccl_footer(report_.series.front())
-                                     : bench::nccl_text(report_));
-  } else if (request_.format == "markdown") {
-    print(bench::markdown(std::span(&report_, 1)));
-  } else if (request_.format == "csv") {
-    print(bench::csv(std::span(&report_, 1)));
-  } else if (request_.format == "json") {
-    print_bytes(bench::report_json(report_));
-  } else {
-    print_remarks();
+  const bool is_table = request_.format == "table";
+  const bool is_printed = is_table || (request_.format == "nccl-tests" && !is_comparison());
+  if (is_table) print_remarks();
+  if (!is_printed) print_bytes(formatted(report_, request_.format));
+  if (request_.format == "nccl-tests" && is_printed) {
+    print(bench::nccl_footer(report_.series.front()));
   }
   if (saved_) saved_ = save();
   if (!saved_) return std::unexpected(saved_.error());
+  return judge();
+}
+
+Result<int> BenchOutput::judge() const {
   std::uint64_t wrong = 0;
   for (const bench::Series& series : report_.series) wrong += bench::wrong_elements(series);
   if (wrong > 0) return fail(fmt::format("{} elements of the results are wrong", wrong));
-  return 0;
+  if (!request_.expected) return 0;
+  const bench::Verdict verdict = bench::gate(report_, *request_.expected);
+  say(verdict.sentence);
+  return verdict.is_passed ? 0 : exit_failure;
 }
 
 void BenchOutput::print_remarks() const {
@@ -135,6 +137,7 @@ void BenchOutput::print_remarks() const {
       say(fmt::format("order {} on {}: {}, which allows a busbw of {:.3g} GB/s", series.order,
                       counted(series.nodes, "node"), limits_[i], *series.limit_gbps / 8));
     }
+    if (i > 0) continue;
     for (const std::string& remark : bench::remarks(series)) say(remark);
   }
 }

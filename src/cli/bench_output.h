@@ -26,6 +26,8 @@ class BenchOutput {
   void print_row(const measure::CellRow& measured);
   void print_comparison();
   void print_remarks() const;
+  bool is_comparison() const { return report_.series.size() > 1; }
+  Result<int> judge() const;
   Result<void> save() const;
 
   const BenchRequest& request_;

@@ -149,6 +149,14 @@ Result<BenchRequest> bench_request(const Call& call) {
   }
   if (measured.stable_cv) *measured.stable_cv /= 100;
   if (auto possible = check(measured); !possible) return std::unexpected(possible.error());
+  if (call.has(FlagId::expect_busbw)) {
+    bench::Expectation& expected = request.expected.emplace();
+    const auto known = Reading(call)
+                           .take(FlagId::expect_busbw, expected.busbw, positive)
+                           .take(FlagId::fail_below, expected.fail_below, positive)
+                           .done();
+    if (!known) return std::unexpected(known.error());
+  }
   auto format = call.choice(FlagId::format);
   if (!format) return std::unexpected(format.error());
   request.format = *std::move(format);

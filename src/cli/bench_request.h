@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "bench/compare.h"
 #include "measure/limit.h"
 #include "measure/request.h"
 #include "options/call.h"
@@ -14,6 +15,7 @@ struct BenchRequest {
   measure::Request measured;
   std::string format;  // a word of --format
   std::optional<std::string> save;
+  std::optional<bench::Expectation> expected;
   measure::Rates rates;
 };
 

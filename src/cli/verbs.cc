@@ -6,6 +6,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "cli/bench.h"
+#include "cli/bench_files.h"
 #include "cli/cancel.h"
 #include "cli/cluster.h"
 #include "cli/completion.h"
@@ -65,7 +66,10 @@ constexpr std::array verbs = {
     Verb{Command::net_show, "", "RDMA ports and interfaces, which are used, and why", run_net_show},
     Verb{Command::net_env, "", "the variables that a job's processes get here", run_net_env},
     Verb{Command::doctor, "", "what is wrong with this machine for a job", run_doctor},
-    Verb{Command::bench, "COLLECTIVE", "measure a collective between the ranks of a job", run_bench},
+    Verb{Command::bench, "COLLECTIVE", "measure a collective between the ranks of a job",
+         run_bench},
+    Verb{Command::bench_compare, "BEFORE AFTER", "what became slower or faster", run_bench_compare},
+    Verb{Command::bench_import, "FILE", "what other programs measured", run_bench_import},
     Verb{Command::config, "VERB", "what toprun.toml says; write one", nullptr},
     Verb{Command::config_show, "", "what counts, and which file or variable says it",
          run_config_show},

@@ -49,8 +49,19 @@ constexpr std::array rows = {
         "or --link-gbps the table tells what the links allow"),
     own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
         "Fail where no byte arrives for so long, and name the rank that is waited for", "60"),
-    own(FlagId::format, "--format", 0, "table|nccl-tests|markdown|csv|json",
-        "What is printed; nccl-tests has that program's columns", "table"),
+    own(FlagId::expect_busbw, "--expect-busbw", 0, "GBYTES",
+        "The busbw in GB/s that the largest size is to reach; if it does not, the exit code is 1"),
+    own(FlagId::fail_below, "--fail-below", 0, "SHARE", "The share of --expect-busbw that suffices",
+        "0.9"),
+    also(of(Command::bench_import),
+         own(FlagId::format, "--format", 0, "table|nccl-tests|markdown|csv|json",
+             "What is printed; nccl-tests has that program's columns", "table")),
+    only(of(Command::bench_compare, Command::bench_import),
+         own(FlagId::collective, "--collective", 0,
+             "all_reduce|all_gather|reduce_scatter|broadcast|reduce|alltoall|sendrecv|gather|"
+             "scatter|"
+             "barrier",
+             "What was measured, where a file does not say it")),
     own(FlagId::save, "--save", 'J', "FILE",
         "Keep all figures in this file too: JSON with nccl-tests' fields and ours"),
 };

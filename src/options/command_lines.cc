@@ -234,6 +234,20 @@ const std::vector<CommandLine>& lines_about_networks() {
         file_grammar},
        {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--nproc-per-node", "--nnodes",
         "--hosts", "--orders", "--nodes", "--format", "--save"}},
+      {Command::bench_compare,
+       "bench compare",
+       "Which figures differ between two files by more than their own spread. The exit code is 1 "
+       "if "
+       "something became slower.",
+       {{"toprun bench compare before.json after.json", ""}},
+       {{"BEFORE", Count::one, "FILE", "What bench import reads"},
+        {"AFTER", Count::one, "FILE", "Of the same collectives"}}},
+      {Command::bench_import,
+       "bench import",
+       "Reads what was measured: by toprun bench --save, by nccl-tests (what it printed, or its "
+       "JSON), all_reduce_bench.py or SuperBench.",
+       {{"toprun bench import all_reduce_perf.log --format markdown", ""}},
+       {{"FILE", Count::one, "FILE", "Which kind it is, its content tells"}}},
       {Command::doctor,
        "doctor",
        "What is wrong with this machine, or with the hosts of a job, for distributed training: "

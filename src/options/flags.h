@@ -120,6 +120,9 @@ enum class FlagId {
   compared_ranks,
   link_gbps,
   uplink_gbps,
+  collective,
+  expect_busbw,
+  fail_below,
   stall,
   save,
 };
@@ -151,6 +154,8 @@ enum class Command {
   net_env,
   doctor,
   bench,
+  bench_compare,
+  bench_import,
   config,
   config_show,
   config_init,

@@ -1,0 +1,75 @@
+#include "cli/bench_files.h"
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/print.h"
+#include "bench/compare.h"
+#include "bench/import.h"
+#include "bench/json.h"
+#include "bench/live_table.h"
+#include "bench/nccl_text.h"
+#include "bench/tables.h"
+
+namespace toprun::cli {
+namespace {
+
+using options::Call;
+using options::FlagId;
+
+Result<bench::Report> read_report(const Call& call, std::size_t operand) {
+  const std::string file = call.operand(operand);
+  const auto text = read_file(file, bench::max_import_bytes);
+  if (!text) return usage(text.error().what, text.error().why);
+  bench::ImportTerms terms{file, std::nullopt};
+  if (const auto given = call.given(FlagId::collective)) {
+    const auto name = options::parse_choice(
+        *given, options::choices(options::flag_of(FlagId::collective, call.command)));
+    if (!name) return std::unexpected(name.error());
+    terms.collective = bench::find_collective(*name);
+  }
+  return bench::import_report(*text, terms);
+}
+
+std::string tables(const bench::Report& report) {
+  std::string out;
+  for (const bench::Series& series : report.series) {
+    if (!out.empty()) out += '\n';
+    out += bench::live_heading(series);
+    for (const bench::Row& row : series.rows) out += bench::live_row(series, row);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string formatted(const bench::Report& report, std::string_view format) {
+  if (format == "nccl-tests") return bench::nccl_text(report);
+  if (format == "markdown") return bench::markdown(std::span(&report, 1));
+  if (format == "csv") return bench::csv(std::span(&report, 1));
+  if (format == "json") return bench::report_json(report);
+  return tables(report);
+}
+
+Result<int> run_bench_compare(const Call& call) {
+  const auto before = read_report(call, 0);
+  if (!before) return std::unexpected(before.error());
+  const auto after = read_report(call, 1);
+  if (!after) return std::unexpected(after.error());
+  const bench::Comparison comparison = bench::compare(*before, *after);
+  const int code = print(bench::comparison_text(comparison));
+  const bool is_slower = std::ranges::any_of(comparison.rows, [](const bench::Compared& row) {
+    return row.change == bench::Change::slower;
+  });
+  return code == 0 && is_slower ? exit_failure : code;
+}
+
+Result<int> run_bench_import(const Call& call) {
+  const auto format = call.choice(FlagId::format);
+  if (!format) return std::unexpected(format.error());
+  const auto report = read_report(call, 0);
+  if (!report) return std::unexpected(report.error());
+  return print_bytes(formatted(*report, *format));
+}
+
+}  // namespace toprun::cli

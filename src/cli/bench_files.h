@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "bench/measurement.h"
+#include "options/call.h"
+
+namespace toprun::cli {
+
+// `toprun bench compare BEFORE AFTER`: what became slower or faster. Exit code: failure if
+// something became slower by more than its own spread.
+Result<int> run_bench_compare(const options::Call& call);
+// `toprun bench import FILE`: what another program measured, in one of our formats.
+Result<int> run_bench_import(const options::Call& call);
+
+// The whole report in a format of --format.
+std::string formatted(const bench::Report& report, std::string_view format);
+
+}  // namespace toprun::cli
