@@ -131,7 +131,7 @@ TEST(Compare, Text) {
   EXPECT_EQ(comparison_text(compare(before, after)),
             "all_reduce nccl rdma topology, 8 ranks on 2 nodes\n"
             "     size    before     after   ratio           95 %  change\n"
-            "    1 KiB      0.10      0.10   0.999  0.993 to 1.005  no difference\n"
+            "    1 KiB     0.100     0.100   0.999  0.993 to 1.005  no difference\n"
             "    1 MiB     18.35     14.68   0.800  0.790 to 0.810  slower\n"
             "only before: 8 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes\n"
             "only after: 16 B of all_reduce nccl rdma topology, 8 ranks on 2 nodes\n"

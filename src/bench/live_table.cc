@@ -55,7 +55,7 @@ std::string time_text(double microseconds) {
 }
 
 std::string rate_text(double rate) {
-  const int decimals = rate >= 100 ? 1 : rate >= 1 || rate == 0 ? 2 : rate >= 0.1 ? 3 : 4;
+  const int decimals = rate >= 1 || rate == 0 ? 2 : rate >= 0.1 ? 3 : 4;
   return fmt::format("{:.{}f}", rate, decimals);
 }
 

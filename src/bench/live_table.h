@@ -17,7 +17,7 @@ std::string live_row(const Series& series, const Row& row);
 // A time in µs with its unit: "12.50 µs", "3.20 ms".
 std::string time_text(double microseconds);
 
-// GB/s with three digits or more that count: "381", "1.23", "0.0451".
+// GB/s with three digits or more that count: "381.40", "1.23", "0.0451".
 std::string rate_text(double gigabytes_per_second);
 
 // Bytes with a binary unit: "512 B", "1 KiB", "1.5 MiB"; three significant digits.

@@ -32,9 +32,9 @@ TEST(LiveTable, LinesFitTheHeading) {
             "all_reduce over nccl over rdma, 8 ranks on 2 nodes, order topology\n"
             "     size         time     algbw     busbw   wire   wrong\n"
             "                            GB/s      GB/s               \n"
-            "    1 KiB     12.35 µs      0.08      0.15    0 %       0\n"
+            "    1 KiB     12.35 µs    0.0829     0.145    0 %       0\n"
             " 3.73 GiB     46.96 ms     85.18    149.06   85 %       -\n"
-            "    1 MiB       2.50 s      0.00      0.00    0 %      17\n"
+            "    1 MiB       2.50 s    0.0004    0.0007    0 %      17\n"
             "      0 B            -         -         -      -       -\n");
 }
 
@@ -44,7 +44,7 @@ TEST(LiveTable, WithoutANetwork) {
   Row row = row_of(series, 8, 1, 2);
   row.in_place = row.out_of_place;
   EXPECT_EQ(live_heading(series).substr(0, 33), "all_reduce, 1 rank on 1 node\n    ");
-  EXPECT_EQ(live_row(series, row), "      8 B      1.00 µs      0.01      0.00      -       4\n");
+  EXPECT_EQ(live_row(series, row), "      8 B      1.00 µs    0.0080      0.00      -       4\n");
 }
 
 TEST(LiveTable, SizeText) {
