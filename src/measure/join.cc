@@ -6,8 +6,6 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 #include "base/random_name.h"
 #include "base/text.h"
 #include "hosts/resolve.h"
@@ -16,7 +14,6 @@
 namespace toprun::measure {
 namespace {
 
-using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr std::size_t token_letters = 32;
@@ -69,18 +66,25 @@ std::string key_of(const Self& self, std::string_view name) {
   return fmt::format("toprun.bench/{}/{}", self.attempt, name);
 }
 
-Result<Peer> peer_from(std::size_t rank, const std::string& text) {
-  const json told = json::parse(text, nullptr, false);
-  if (!told.is_object()) return fail(fmt::format("what rank {} told the store", rank), "no JSON");
-  Peer peer;
-  peer.rank = rank;
-  peer.node = told.value("node", std::size_t{0});
-  peer.host = told.value("host", "");
-  peer.location = told.value("location", "");
-  peer.address = told.value("address", "");
-  peer.port = told.value("port", 0);
-  peer.pid = told.value("pid", 0L);
-  return peer;
+// A line for each: node, port, process id, address, host, location.
+std::string told_by(const Self& self, const std::string& address, int port) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", self.node, port, ::getpid(), address,
+                     hosts::host_name(), self.location);
+}
+
+Result<Peer> peer_from(std::size_t rank, std::string_view told) {
+  const auto lines = split(told, '\n');
+  const auto number = [&](std::size_t line) { return parse_int(lines[line]).value_or(0); };
+  if (lines.size() != 6) {
+    return fail(fmt::format("rank {} of the measurement", rank), "it is of another toprun");
+  }
+  return Peer{rank,
+              static_cast<std::size_t>(number(0)),
+              std::string(lines[4]),
+              std::string(lines[5]),
+              std::string(lines[3]),
+              static_cast<int>(number(1)),
+              number(2)};
 }
 
 // The first rank makes it, the others read it.
@@ -156,11 +160,9 @@ Result<Group> join(const Self& self, milliseconds limit) {
   if (!mesh) return std::unexpected(mesh.error());
   const auto address = own_address(self, *store);
   if (!address) return std::unexpected(address.error());
-  const json own = {{"node", self.node},         {"host", hosts::host_name()},
-                    {"location", self.location}, {"address", *address},
-                    {"port", mesh->port()},      {"pid", static_cast<long>(::getpid())}};
   const std::string key = key_of(self, std::to_string(self.rank));
-  if (auto set = store->set(key, own.dump()); !set) return std::unexpected(set.error());
+  if (auto set = store->set(key, told_by(self, *address, mesh->port())); !set)
+    return std::unexpected(set.error());
   auto peers = meet(self, *store, limit);
   if (!peers) return std::unexpected(peers.error());
   mesh->know(*peers);
