@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "bench/figures.h"
 #include "bench/live_table.h"
+#include "bench/nccl_text.h"
 
 namespace toprun::bench {
 namespace {
@@ -151,12 +152,7 @@ std::string share_text(const Series& series, double busbw, const Expectation& ex
 
 std::uint64_t wrong_in(const Report& report) {
   std::uint64_t sum = 0;
-  for (const Series& series : report.series) {
-    for (const Row& row : series.rows) {
-      if (row.out_of_place) sum += row.out_of_place->wrong.value_or(0);
-      if (row.in_place) sum += row.in_place->wrong.value_or(0);
-    }
-  }
+  for (const Series& series : report.series) sum += wrong_elements(series);
   return sum;
 }
 

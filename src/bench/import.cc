@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/text.h"
 #include "bench/import_formats.h"
@@ -133,6 +134,12 @@ std::optional<Collective> collective_of_program(std::string_view line) {
 
 std::string nccl_name(std::int64_t version) {
   return fmt::format("NCCL {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+std::size_t nodes_of(const std::vector<Device>& devices) {
+  std::set<std::string_view> hosts;
+  for (const Device& device : devices) hosts.insert(device.host);
+  return hosts.size();
 }
 
 std::optional<double> parse_figure(std::string_view text) {

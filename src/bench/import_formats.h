@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "bench/import.h"
@@ -28,6 +29,9 @@ std::optional<Collective> collective_of_program(std::string_view line);
 
 // "NCCL 2.28.7" of NCCL's number 22807.
 std::string nccl_name(std::int64_t version);
+
+// How many hosts the devices are on; 0 without devices: not known.
+std::size_t nodes_of(const std::vector<Device>& devices);
 
 // A measured figure: finite and not negative.
 std::optional<double> parse_figure(std::string_view text);

@@ -1,4 +1,3 @@
-#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -64,12 +63,6 @@ std::size_t ranks_of(JsonFields& config, const std::vector<Device>& devices) {
   const std::size_t per_process = config.count_or("nthreads", 1) * config.count_or("ngpus", 1);
   const bool lists_all = devices.size() > 1 && devices[1].rank == devices[0].rank + 1;
   return lists_all ? devices.size() : devices.size() * per_process;
-}
-
-std::size_t nodes_of(const std::vector<Device>& devices) {
-  std::set<std::string_view> hosts;
-  for (const Device& device : devices) hosts.insert(device.host);
-  return hosts.size();
 }
 
 void read_conditions(JsonFields& fields, Report& report) {

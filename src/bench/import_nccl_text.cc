@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include "base/text.h"
 #include "bench/import_formats.h"
@@ -27,12 +26,6 @@ constexpr std::array<Type, 12> types = {{{"int8", 1},
                                          {"bfloat16", 2},
                                          {"f8e4m3", 1},
                                          {"f8e5m2", 1}}};
-
-std::size_t nodes_of(const std::vector<Device>& devices) {
-  std::set<std::string_view> hosts;
-  for (const Device& device : devices) hosts.insert(device.host);
-  return hosts.size();
-}
 
 // The word behind `name`, such as 4711 behind Pid.
 std::string_view word_after(const Words& line, std::string_view name) {
