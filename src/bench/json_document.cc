@@ -17,20 +17,31 @@ std::string place_in(std::string_view text, std::size_t byte) {
   return fmt::format("{}:{}", line, before.size() - start + 1);
 }
 
+// How deep brackets are nested, those in strings left out. Looked at before the library reads the
+// text, because it makes an object for each level.
+int depth_of(std::string_view text) {
+  int depth = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') ++i;
+    if (c == '"') in_string = !in_string;
+    if (in_string) continue;
+    if (c == '{' || c == '[') deepest = std::max(deepest, ++depth);
+    if (c == '}' || c == ']') --depth;
+  }
+  return deepest;
+}
+
 // The library's exceptions end here.
 Result<json> parsed(std::string_view text, const std::string& file) {
-  bool is_too_deep = false;
-  const auto within_depth = [&](int depth, json::parse_event_t, json&) {
-    if (depth > max_json_depth) is_too_deep = true;
-    return depth <= max_json_depth;
-  };
+  if (depth_of(text) > max_json_depth) {
+    return usage("cannot read " + printable(file),
+                 fmt::format("it is nested more than {} deep", max_json_depth));
+  }
   try {
-    json document = json::parse(text.begin(), text.end(), within_depth);
-    if (is_too_deep) {
-      return usage("cannot read " + printable(file),
-                   fmt::format("it is nested more than {} deep", max_json_depth));
-    }
-    return document;
+    return json::parse(text);
   } catch (const json::parse_error& error) {
     return usage(fmt::format("{}:{}", printable(file), place_in(text, error.byte)), "not JSON");
   } catch (const json::exception&) {
@@ -38,8 +49,15 @@ Result<json> parsed(std::string_view text, const std::string& file) {
   }
 }
 
-const json no_object = json::object();
-const json no_list = json::array();
+const json& no_object() {
+  static const json object = json::object();
+  return object;
+}
+
+const json& no_list() {
+  static const json list = json::array();
+  return list;
+}
 
 }  // namespace
 
@@ -56,7 +74,7 @@ Result<json> parse_document(std::string_view text, const std::string& file) {
 }
 
 JsonFields::JsonFields(const json& object, std::string place, std::string& wrong)
-    : object_(object.is_object() ? object : no_object), place_(std::move(place)), wrong_(wrong) {
+    : object_(object.is_object() ? object : no_object()), place_(std::move(place)), wrong_(wrong) {
   if (!object.is_object() && wrong_.empty()) wrong_ = place_ + " is not an object";
 }
 
@@ -108,7 +126,7 @@ std::int64_t JsonFields::integer(const char* key) {
 
 JsonFields JsonFields::object(const char* key) {
   const json* const value = find(key);
-  return {value != nullptr ? *value : no_list, place_of(key), wrong_};
+  return {value != nullptr ? *value : no_list(), place_of(key), wrong_};
 }
 
 std::string JsonFields::text_or(const char* key, std::string otherwise) {
@@ -147,7 +165,7 @@ const json& JsonFields::list(const char* key) {
   const json* const value = find(key);
   if (value != nullptr && value->is_array()) return *value;
   fault(key, "a list");
-  return no_list;
+  return no_list();
 }
 
 const json* JsonFields::find(const char* key) const {

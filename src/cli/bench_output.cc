@@ -1,11 +1,11 @@
 #include "cli/bench_output.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <chrono>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/console.h"
 #include "base/counted.h"
 #include "base/files.h"
@@ -21,9 +21,7 @@ namespace toprun::cli {
 namespace {
 
 std::string now() {
-  return fmt::format(
-      "{:%FT%TZ}",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+  return rfc3339(std::chrono::system_clock::now());
 }
 
 bench::Series series_of(const BenchRequest& request, const measure::Cell& cell,

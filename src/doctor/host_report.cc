@@ -10,29 +10,29 @@
 namespace toprun::doctor {
 namespace {
 
-using nlohmann::ordered_json;
+using Json = nlohmann::json;
 
-std::string dumped(const ordered_json& json) {
-  return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 double seconds(WallTime time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-ordered_json json_of(const Trait& trait) {
+Json json_of(const Trait& trait) {
   return {{"id", trait.id}, {"subject", trait.subject}, {"value", trait.value}};
 }
 
-void shorten(ordered_json& json, std::size_t most) {
+void shorten(Json& json, std::size_t most) {
   if (json.is_string() && json.get_ref<const std::string&>().size() > most) {
     json = json.get<std::string>().substr(0, most) + "…";
   } else if (json.is_structured()) {
-    for (ordered_json& part : json) shorten(part, most);
+    for (Json& part : json) shorten(part, most);
   }
 }
 
-std::string line_of(const std::string& host, const char* kind, ordered_json entry) {
+std::string line_of(const std::string& host, const char* kind, Json entry) {
   std::string line;
   for (std::size_t most = max_line_bytes; most > 0; most /= 2) {
     shorten(entry, most);
@@ -42,7 +42,7 @@ std::string line_of(const std::string& host, const char* kind, ordered_json entr
   return line;
 }
 
-Finding finding_in(const ordered_json& json) {
+Finding finding_in(const Json& json) {
   return {json.at("id"), severity_of(json.at("severity").get<std::string>()), json.at("evidence"),
           json.at("fix"), json.at("commands")};
 }
@@ -60,12 +60,12 @@ struct End {
   std::chrono::milliseconds clock_behind{0};
 };
 
-std::variant<Finding, Trait, End> entry_in(const ordered_json& json, WallTime arrived) {
+std::variant<Finding, Trait, End> entry_in(const Json& json, WallTime arrived) {
   if (json.contains("lines")) {
     return End{json.at("lines").get<int>(), clock_behind(json.at("time").get<double>(), arrived)};
   }
   if (json.contains("trait")) {
-    const ordered_json& trait = json.at("trait");
+    const Json& trait = json.at("trait");
     return Trait{trait.at("id"), trait.at("subject"), trait.at("value")};
   }
   return finding_in(json.at("finding"));
@@ -73,7 +73,7 @@ std::variant<Finding, Trait, End> entry_in(const ordered_json& json, WallTime ar
 
 }  // namespace
 
-ordered_json json_of(const Finding& finding) {
+Json json_of(const Finding& finding) {
   return {{"id", finding.id},
           {"severity", name_of(finding.severity)},
           {"evidence", finding.evidence},
@@ -82,9 +82,9 @@ ordered_json json_of(const Finding& finding) {
 }
 
 std::string json_of(const HostReport& report, WallTime now) {
-  ordered_json findings = ordered_json::array();
+  Json findings = Json::array();
   for (const Finding& finding : report.findings) findings.push_back(json_of(finding));
-  ordered_json traits = ordered_json::array();
+  Json traits = Json::array();
   for (const Trait& trait : report.traits) traits.push_back(json_of(trait));
   return dumped({{"schema", "toprun.doctor/1"},
                  {"host", report.host},
@@ -96,7 +96,7 @@ std::string json_of(const HostReport& report, WallTime now) {
 std::string json_lines_of(const HostReport& report, WallTime now) {
   std::string text;
   int lines = 0;
-  const auto add = [&](const char* kind, ordered_json entry) {
+  const auto add = [&](const char* kind, Json entry) {
     if (lines == HostReports::max_lines_of_a_host) return;
     text += line_of(report.host, kind, std::move(entry));
     ++lines;
@@ -111,7 +111,7 @@ std::string json_lines_of(const HostReport& report, WallTime now) {
 bool HostReports::take(std::string_view line, WallTime arrived) {
   if (line.size() > max_line_bytes) return false;
   try {
-    const ordered_json json = ordered_json::parse(line);
+    const Json json = Json::parse(line);
     auto entry = entry_in(json, arrived);
     const std::string host = json.at("host");
     if (known_.size() == max_hosts && !known_.contains(host)) return false;

@@ -22,7 +22,7 @@ struct HostReport {
   std::chrono::milliseconds clock_behind{0};  // the reader's clock minus the host's
 };
 
-nlohmann::ordered_json json_of(const Finding& finding);
+nlohmann::json json_of(const Finding& finding);
 
 // {"schema": "toprun.doctor/1", "host", "time" (seconds since 1970), "findings": [{id, severity,
 // evidence, fix, commands}], "traits": [{id, subject, value}]} in one line.

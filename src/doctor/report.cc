@@ -73,16 +73,16 @@ std::string fixes_text(const std::vector<SharedFinding>& findings) {
 
 std::string findings_json(const std::vector<SharedFinding>& findings,
                           const std::vector<std::string>& hosts) {
-  using nlohmann::ordered_json;
-  ordered_json list = ordered_json::array();
+  using nlohmann::json;
+  json list = json::array();
   for (const SharedFinding& shared : findings) {
-    ordered_json one = {{"hosts", shared.hosts}};
+    json one = {{"hosts", shared.hosts}};
     one.update(json_of(shared.finding));
     list.push_back(std::move(one));
   }
-  const ordered_json document = {
+  const json document = {
       {"schema", "toprun.doctor_hosts/1"}, {"hosts", hosts}, {"findings", std::move(list)}};
-  return document.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+  return document.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace toprun::doctor
