@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/bench_pairs.h"
 #include "cli/bench_request.h"
 #include "cli/bench_worker.h"
 #include "cli/run.h"
@@ -16,14 +17,20 @@ bool is_of_the_launch(const GivenOption& option) {
   return options::knows(Command::run, *option.flag);
 }
 
+Result<void> check(const options::Call& call) {
+  if (call.command == Command::bench_pairs) return check_pairs(call);
+  const auto request = bench_request(call);
+  return request ? Result<void>() : std::unexpected(request.error());
+}
+
 }  // namespace
 
 Result<int> run_bench(const options::Call& call) {
-  const auto request = bench_request(call);
-  if (!request) return std::unexpected(request.error());
+  if (auto possible = check(call); !possible) return std::unexpected(possible.error());
+  const std::string what = call.command == Command::bench_pairs ? "pairs" : call.operand();
   // Every process of toprun is the same program, also in a container or sent by ssh.
   std::vector<std::string> launch{"toprun", "--no-python", "--env=OMP_NUM_THREADS=1"};
-  std::vector<std::string> worker{"/proc/self/exe", std::string(bench_worker_word), call.operand()};
+  std::vector<std::string> worker{"/proc/self/exe", std::string(bench_worker_word), what};
   for (const GivenOption& option : call.split.options) {
     // The launch reads variables and files itself.
     if (option.origin.empty()) {

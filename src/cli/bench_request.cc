@@ -18,45 +18,6 @@ using options::Call;
 using options::FlagId;
 using options::Given;
 
-constexpr int most_iterations = 1'000'000;
-constexpr int most_connections = 256;
-constexpr int longest_stall_s = 86'400;
-
-// Runs the steps until one fails.
-class Reading {
- public:
-  explicit Reading(const Call& call) : call_(call) {}
-
-  Result<void> done() const { return result_; }
-
-  // `read` gets the given value and returns a Result; the value is then stored.
-  template <class T, class Read>
-  Reading& take(FlagId id, T& target, Read read) {
-    const auto given = call_.given(id);
-    if (!result_ || !given) return *this;
-    auto value = read(*given);
-    if (value) {
-      target = *std::move(value);
-    } else {
-      result_ = std::unexpected(value.error());
-    }
-    return *this;
-  }
-
-  template <class T>
-  Reading& number(FlagId id, T& target, int least, int most) {
-    return take(id, target, [=](const Given& given) -> Result<T> {
-      const auto value = options::parse_number(given, least, most);
-      if (!value) return std::unexpected(value.error());
-      return static_cast<T>(*value);
-    });
-  }
-
- private:
-  const Call& call_;
-  Result<void> result_;
-};
-
 Result<double> positive(const Given& given) {
   const auto value = parse_double(given.value);
   if (value && *value > 0 && *value < std::numeric_limits<double>::infinity()) return *value;
@@ -122,7 +83,7 @@ Result<BenchRequest> bench_request(const Call& call) {
     return named(given, measure::types(), &measure::TypeFacts::type);
   };
   const auto read =
-      Reading(call)
+      OptionReader(call)
           .take(FlagId::min_bytes, measured.min_bytes, options::parse_size)
           .take(FlagId::max_bytes, measured.max_bytes, options::parse_size)
           .take(FlagId::step_bytes, measured.step_bytes, options::parse_size)
@@ -151,7 +112,7 @@ Result<BenchRequest> bench_request(const Call& call) {
   if (auto possible = check(measured); !possible) return std::unexpected(possible.error());
   if (call.has(FlagId::expect_busbw)) {
     bench::Expectation& expected = request.expected.emplace();
-    const auto known = Reading(call)
+    const auto known = OptionReader(call)
                            .take(FlagId::expect_busbw, expected.busbw, positive)
                            .take(FlagId::fail_below, expected.fail_below, positive)
                            .done();

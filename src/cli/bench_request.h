@@ -7,8 +7,48 @@
 #include "measure/limit.h"
 #include "measure/request.h"
 #include "options/call.h"
+#include "options/values.h"
 
 namespace toprun::cli {
+
+inline constexpr int most_iterations = 1'000'000;
+inline constexpr int most_connections = 256;
+inline constexpr int longest_stall_s = 86'400;
+
+// Runs the steps until one fails.
+class OptionReader {
+ public:
+  explicit OptionReader(const options::Call& call) : call_(call) {}
+
+  Result<void> done() const { return result_; }
+
+  // `read` gets the given value and returns a Result; the value is then stored.
+  template <class T, class Read>
+  OptionReader& take(options::FlagId id, T& target, Read read) {
+    const auto given = call_.given(id);
+    if (!result_ || !given) return *this;
+    auto value = read(*given);
+    if (value) {
+      target = *std::move(value);
+    } else {
+      result_ = std::unexpected(value.error());
+    }
+    return *this;
+  }
+
+  template <class T>
+  OptionReader& number(options::FlagId id, T& target, int least, int most) {
+    return take(id, target, [=](const options::Given& given) -> Result<T> {
+      const auto value = options::parse_number(given, least, most);
+      if (!value) return std::unexpected(value.error());
+      return static_cast<T>(*value);
+    });
+  }
+
+ private:
+  const options::Call& call_;
+  Result<void> result_;
+};
 
 // What `toprun bench` measures and how it shows it.
 struct BenchRequest {

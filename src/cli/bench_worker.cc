@@ -6,6 +6,7 @@
 #include "base/print.h"
 #include "bench/collective.h"
 #include "cli/bench_output.h"
+#include "cli/bench_pairs.h"
 #include "cli/bench_request.h"
 #include "measure/cells.h"
 #include "measure/join.h"
@@ -19,12 +20,18 @@ using measure::Cell;
 
 constexpr std::chrono::seconds join_limit{120};
 
-Result<BenchRequest> request_of(const std::vector<std::string>& argv,
-                                const Environment& environment) {
-  const std::vector<std::string> own(argv.begin() + 2, argv.end());
-  const auto split = options::split_verb(own, options::Command::bench);
+// As the verb read it: the words behind "bench", of which the first may name a verb of its own.
+Result<options::Call> call_of(const std::vector<std::string>& argv,
+                              const Environment& environment) {
+  std::vector<std::string> own(argv.begin() + 2, argv.end());
+  auto command = options::Command::bench;
+  if (own.front() == "pairs") {
+    command = options::Command::bench_pairs;
+    own.erase(own.begin());
+  }
+  auto split = options::split_verb(own, command);
   if (!split) return std::unexpected(split.error());
-  return bench_request({options::Command::bench, *split, environment, own});
+  return options::Call{command, *std::move(split), environment, own};
 }
 
 // Before anything is measured: what only the started job tells.
@@ -43,25 +50,32 @@ Result<void> check(const BenchRequest& request, const measure::Group& group,
   return {};
 }
 
+Result<int> measure_cells(const BenchRequest& request, measure::Group& group,
+                          const std::vector<std::string>& argv) {
+  const auto cells = measure::cells(request.measured, group.peers);
+  if (!cells) return std::unexpected(cells.error());
+  if (auto fits = check(request, group, *cells); !fits) return std::unexpected(fits.error());
+  if (group.self.rank != 0) {
+    auto done = measure::measure(group, request.measured, *cells, {});
+    return done ? Result<int>(0) : std::unexpected(done.error());
+  }
+  BenchOutput output(request, group, *cells, argv);
+  auto done = measure::measure(group, request.measured, *cells,
+                               [&](const measure::CellRow& row) { output.add(row); });
+  if (!done) return std::unexpected(done.error());
+  return output.finish();
+}
+
 Result<int> work(const std::vector<std::string>& argv, const Environment& environment) {
-  const auto request = request_of(argv, environment);
-  if (!request) return std::unexpected(request.error());
+  const auto call = call_of(argv, environment);
+  if (!call) return std::unexpected(call.error());
   const auto self = measure::self_from(environment);
   if (!self) return std::unexpected(self.error());
   auto group = measure::join(*self, join_limit);
   if (!group) return std::unexpected(group.error());
-  const auto cells = measure::cells(request->measured, group->peers);
-  if (!cells) return std::unexpected(cells.error());
-  if (auto fits = check(*request, *group, *cells); !fits) return std::unexpected(fits.error());
-  if (self->rank != 0) {
-    auto done = measure::measure(*group, request->measured, *cells, {});
-    return done ? Result<int>(0) : std::unexpected(done.error());
-  }
-  BenchOutput output(*request, *group, *cells, argv);
-  auto done = measure::measure(*group, request->measured, *cells,
-                               [&](const measure::CellRow& row) { output.add(row); });
-  if (!done) return std::unexpected(done.error());
-  return output.finish();
+  if (call->command == options::Command::bench_pairs) return run_pairs(*call, *group);
+  const auto request = bench_request(*call);
+  return request ? measure_cells(*request, *group, argv) : std::unexpected(request.error());
 }
 
 }  // namespace

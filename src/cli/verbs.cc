@@ -68,6 +68,7 @@ constexpr std::array verbs = {
     Verb{Command::doctor, "", "what is wrong with this machine for a job", run_doctor},
     Verb{Command::bench, "COLLECTIVE", "measure a collective between the ranks of a job",
          run_bench},
+    Verb{Command::bench_pairs, "", "which node or link is slow", run_bench},
     Verb{Command::bench_compare, "BEFORE AFTER", "what became slower or faster", run_bench_compare},
     Verb{Command::bench_import, "FILE", "what other programs measured", run_bench_import},
     Verb{Command::config, "VERB", "what toprun.toml says; write one", nullptr},

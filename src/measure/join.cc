@@ -9,7 +9,6 @@
 #include "base/random_name.h"
 #include "base/text.h"
 #include "hosts/resolve.h"
-#include "store/client.h"
 
 namespace toprun::measure {
 namespace {
@@ -166,7 +165,7 @@ Result<Group> join(const Self& self, milliseconds limit) {
   auto peers = meet(self, *store, limit);
   if (!peers) return std::unexpected(peers.error());
   mesh->know(*peers);
-  return Group{self, *std::move(peers), *std::move(mesh)};
+  return Group{self, *std::move(peers), *std::move(mesh), *std::move(store)};
 }
 
 }  // namespace toprun::measure

@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "measure/mesh.h"
+#include "store/client.h"
 
 namespace toprun::measure {
 
@@ -30,6 +31,7 @@ struct Group {
   Self self;
   std::vector<Peer> peers;  // by rank
   Mesh mesh;
+  store::Client store;
 };
 
 // Finds the others by the job's store (PyTorch's TCPStore protocol). Waits at most `limit`.

@@ -73,6 +73,10 @@ int Mesh::socket(std::size_t rank, std::size_t stripe) const {
   return found == sockets_.end() ? -1 : found->second.get();
 }
 
+void Mesh::drop(std::size_t rank) {
+  std::erase_if(sockets_, [rank](const auto& one) { return one.first.first == rank; });
+}
+
 Result<void> Mesh::connect(std::span<const std::size_t> ranks, std::size_t stripes,
                            milliseconds limit) {
   const auto deadline = steady_clock::now() + limit;

@@ -41,6 +41,8 @@ class Mesh {
   Result<void> connect(std::span<const std::size_t> ranks, std::size_t stripes,
                        std::chrono::milliseconds limit);
   int socket(std::size_t rank, std::size_t stripe) const;
+  // Closes all connections to a rank.
+  void drop(std::size_t rank);
 
  private:
   struct Greeting;

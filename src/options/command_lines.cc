@@ -234,6 +234,20 @@ const std::vector<CommandLine>& lines_about_networks() {
         file_grammar},
        {"--minbytes", "--maxbytes", "--stepfactor", "--iters", "--nproc-per-node", "--nnodes",
         "--hosts", "--orders", "--nodes", "--format", "--save"}},
+      {Command::bench_pairs,
+       "bench pairs",
+       "Measures the job's ranks two by two, disjoint pairs at the same time, and says which node, "
+       "uplink or link is slower than others of its kind, in which direction, or hangs. The exit "
+       "code is 1 if there is one.",
+       {{"srun -N 64 --ntasks-per-node 1 toprun bench pairs --nproc-per-node 1", "64 nodes"},
+        {"toprun bench pairs --hosts 'n[0-7]' --nproc-per-node 1 --exclude-bad bad", "by ssh"}},
+       {},
+       {"Long options may be written with underscores. Besides those of the measurement it takes "
+        "the "
+        "options of a launch, by their long names.",
+        file_grammar},
+       {"--minbytes", "--iters", "--rounds", "--exclude-bad", "--nproc-per-node", "--nnodes",
+        "--hosts"}},
       {Command::bench_compare,
        "bench compare",
        "Which figures differ between two files by more than their own spread. The exit code is 1 "

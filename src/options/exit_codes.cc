@@ -101,6 +101,7 @@ std::span<const ExitCode> exit_codes(Command command) {
   switch (command) {
     case Command::run:
     case Command::bench:
+    case Command::bench_pairs:
     case Command::torchrun:
       return codes_of_run();
     case Command::submit:

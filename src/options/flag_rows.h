@@ -9,7 +9,8 @@ namespace toprun::options {
 
 // run, bench, whose ranks are toprun's own, and submit, which passes the option on to the run that
 // it submits.
-inline constexpr Commands launches = of(Command::run, Command::bench, Command::submit);
+inline constexpr Commands launches =
+    of(Command::run, Command::bench, Command::bench_pairs, Command::submit);
 // What names the user's script.
 inline constexpr Commands scripts = of(Command::run, Command::submit);
 // Where ranks run.

@@ -123,6 +123,8 @@ enum class FlagId {
   collective,
   expect_busbw,
   fail_below,
+  rounds,
+  exclude_bad,
   stall,
   save,
 };
@@ -154,6 +156,7 @@ enum class Command {
   net_env,
   doctor,
   bench,
+  bench_pairs,
   bench_compare,
   bench_import,
   config,

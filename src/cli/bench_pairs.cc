@@ -1,0 +1,146 @@
+#include "cli/bench_pairs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/console.h"
+#include "base/counted.h"
+#include "base/files.h"
+#include "base/json_writer.h"
+#include "base/print.h"
+#include "base/text.h"
+#include "cli/bench_request.h"
+#include "measure/cells.h"
+#include "measure/pair_play.h"
+#include "pairs/verdict.h"
+
+namespace toprun::cli {
+namespace {
+
+using measure::Group;
+using options::Call;
+using options::FlagId;
+using pairs::Measured;
+
+struct Wanted {
+  measure::PairTerms terms;
+  std::size_t most_rounds = pairs::every_round;
+  std::optional<std::string> exclude_bad;
+  std::optional<std::string> save;
+};
+
+Result<Wanted> wanted_of(const Call& call) {
+  Wanted wanted;
+  std::chrono::seconds limit = std::chrono::duration_cast<std::chrono::seconds>(wanted.terms.limit);
+  const auto read = OptionReader(call)
+                        .take(FlagId::min_bytes, wanted.terms.bytes, options::parse_size)
+                        .number(FlagId::iterations, wanted.terms.transfers, 1, most_iterations)
+                        .number(FlagId::rounds, wanted.most_rounds, 1, most_iterations)
+                        .number(FlagId::stall, limit, 1, longest_stall_s)
+                        .done();
+  if (!read) return std::unexpected(read.error());
+  if (wanted.terms.bytes == 0) return usage("--minbytes 0", "a transfer needs bytes");
+  wanted.terms.limit = limit;
+  wanted.exclude_bad = call.text(FlagId::exclude_bad);
+  wanted.save = call.text(FlagId::save);
+  return wanted;
+}
+
+pairs::Cluster cluster_of(const Group& group) {
+  pairs::Cluster cluster;
+  for (const measure::Peer& peer : group.peers) {
+    cluster.names.push_back(peer.host);
+    pairs::Place& place = cluster.places.emplace_back();
+    for (const std::string_view name : split(measure::domain_of(peer), '/')) {
+      if (!name.empty()) place.emplace_back(name);
+    }
+  }
+  return cluster;
+}
+
+std::string json_of(const pairs::Cluster& cluster, const std::vector<Measured>& measured,
+                    const std::vector<std::string>& findings) {
+  JsonWriter json;
+  json.raw("{\"schema\": \"toprun.bench_pairs/1\", \"hosts\": ").texts(cluster.names);
+  json.raw(", \"findings\": ").texts(findings).raw(",\n \"pairs\": ");
+  json.list(
+      measured,
+      [&](const Measured& one) {
+        json.raw(fmt::format("[{}, {}, {:.4g}, {:.4g}, {:.4g}, ", one.a, one.b, one.gbps_ab,
+                             one.gbps_ba, one.latency_us));
+        json.text(one.state == pairs::State::measured ? "measured"
+                  : one.state == pairs::State::hung   ? "hung"
+                                                      : "failed");
+        json.raw("]");
+      },
+      ",\n  ");
+  return json.raw("}\n").take();
+}
+
+std::vector<pairs::Round> first_pass(const pairs::Cluster& cluster, std::size_t most_rounds) {
+  std::vector<pairs::Round> rounds;
+  for (pairs::Batch& batch : pairs::batches(cluster.places, most_rounds)) {
+    std::ranges::move(batch.rounds, std::back_inserter(rounds));
+  }
+  return rounds;
+}
+
+// Rank 0's end: words to stdout, files, the exit code.
+Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster,
+                 const std::vector<Measured>& measured) {
+  const auto verdict = pairs::judge(cluster, measured);
+  if (!verdict) return std::unexpected(verdict.error());
+  std::vector<std::string> lines;
+  for (const pairs::Finding& finding : verdict->findings) {
+    lines.push_back(pairs::finding_line(cluster, verdict->figure, finding));
+  }
+  for (const std::string& line : lines) print(line + "\n");
+  if (lines.empty()) {
+    print(fmt::format("{}: none is slower than the others, {} measured\n",
+                      counted(cluster.names.size(), "node"), counted(measured.size(), "pair")));
+  }
+  if (wanted.save) {
+    auto saved = replace_file(*wanted.save, json_of(cluster, measured, lines));
+    if (!saved) return std::unexpected(saved.error());
+  }
+  if (wanted.exclude_bad) {
+    std::string hosts;
+    for (const std::string& host : pairs::excluded(cluster, verdict->findings))
+      hosts += host + "\n";
+    auto saved = replace_file(*wanted.exclude_bad, hosts);
+    if (!saved) return std::unexpected(saved.error());
+  }
+  return lines.empty() ? 0 : exit_failure;
+}
+
+}  // namespace
+
+Result<void> check_pairs(const Call& call) {
+  const auto wanted = wanted_of(call);
+  return wanted ? Result<void>() : std::unexpected(wanted.error());
+}
+
+Result<int> run_pairs(const Call& call, Group& group) {
+  const auto wanted = wanted_of(call);
+  if (!wanted) return std::unexpected(wanted.error());
+  if (group.self.size < 2) return usage("bench pairs", "the job has one rank only");
+  const pairs::Cluster cluster = cluster_of(group);
+  measure::PairPlay play(group, wanted->terms);
+  const auto rounds = play.agree(group.self.rank == 0 ? first_pass(cluster, wanted->most_rounds)
+                                                      : std::vector<pairs::Round>());
+  if (!rounds) return std::unexpected(rounds.error());
+  std::vector<Measured> all;
+  for (std::size_t i = 0; i < rounds->size(); ++i) {
+    const auto measured = play.play((*rounds)[i]);
+    if (!measured) return std::unexpected(measured.error());
+    all.insert(all.end(), measured->begin(), measured->end());
+    if (group.self.rank == 0) {
+      say(fmt::format("round {} of {}: {}", i + 1, rounds->size(),
+                      counted((*rounds)[i].size(), "pair")));
+    }
+  }
+  return group.self.rank == 0 ? tell(*wanted, cluster, all) : Result<int>(0);
+}
+
+}  // namespace toprun::cli
