@@ -18,9 +18,9 @@ struct Plan {
 };
 
 constexpr Plan plans[] = {
-    {"8 hosts in 4 racks", 4, 2, 1, 1000},
-    {"64 hosts in 8 racks", 8, 8, 1, 1000},
-    {"64 hosts in 8 racks, uplinks 4:1", 8, 8, 4, 1000},
+    {"8 hosts in 4 racks", 4, 2, 1, 200},
+    {"64 hosts in 8 racks", 8, 8, 1, 200},
+    {"64 hosts in 8 racks, uplinks 4:1", 8, 8, 4, 200},
 };
 
 // What the verdict should be, as "kind way names".
