@@ -190,6 +190,7 @@ class Planner {
 struct Answer {
   bool known = false;
   bool slow = false;
+  Way way = Way::both;
   double reached = 0;  // paces
   double usual = 0;
   Count pairs;
@@ -206,8 +207,14 @@ std::vector<const Measured*> results_of(const Results& results, const Nodes& rou
   return out;
 }
 
-// Of a suspect the slower direction counts: which one it is, the first pass has said.
-Answer answer(const Check& check, const Results& results, Figure figure,
+// The node from which a subject's directions are seen; a domain has none.
+std::optional<std::size_t> seen_from(const Finding& finding, Subject subject) {
+  if (finding.nodes.empty()) return std::nullopt;
+  return finding.nodes[subject == Subject::second_node ? 1 : 0];
+}
+
+// Of a domain's pairs the slower direction counts: which one it is, the first pass has said.
+Answer answer(const Check& check, const Results& results, const Finding& finding, Figure figure,
               const Thresholds& thresholds) {
   std::vector<double> usual;
   for (const Measured* pair : results_of(results, check.control)) {
@@ -216,17 +223,29 @@ Answer answer(const Check& check, const Results& results, Figure figure,
   Answer out;
   if (usual.empty()) return out;
   out.usual = median(std::move(usual));
-  std::vector<double> reached;
+  const double slow_below = out.usual * (1 - thresholds.least_shortfall);
+  const std::optional<std::size_t> node = seen_from(finding, check.subject);
+  std::vector<double> there;
+  std::vector<double> back;
   for (const Measured* pair : results_of(results, check.suspect)) {
-    reached.push_back(std::min(pace(*pair, 0, figure), pace(*pair, 1, figure)));
+    double from_a = pace(*pair, 0, figure);
+    double to_a = pace(*pair, 1, figure);
+    if (!node) from_a = to_a = std::min(from_a, to_a);
+    there.push_back(node == pair->b ? to_a : from_a);
+    back.push_back(node == pair->b ? from_a : to_a);
     ++out.pairs.all;
-    if (reached.back() < out.usual * (1 - thresholds.least_shortfall)) ++out.pairs.slow;
+    if (std::min(from_a, to_a) < slow_below) ++out.pairs.slow;
     if (pair->state == State::hung) ++out.hung;
   }
-  out.known = !reached.empty() && out.usual > 0;
+  out.known = !there.empty() && out.usual > 0;
   if (!out.known) return out;
-  out.reached = median(std::move(reached));
-  out.slow = out.reached < out.usual * (1 - thresholds.least_shortfall);
+  const double sends = median(std::move(there));
+  const double receives = median(std::move(back));
+  out.reached = std::min(sends, receives);
+  out.slow = out.reached < slow_below;
+  if (std::max(sends, receives) >= slow_below) {
+    out.way = sends < receives ? Way::out : Way::in;
+  }
   return out;
 }
 
@@ -235,11 +254,8 @@ double in_unit(double pace, Figure figure) {
   return figure == Figure::latency ? 1 / pace : pace;
 }
 
-Finding node_finding(std::size_t node, const Finding& pair, const Answer& answer, Figure figure) {
-  Finding out{Kind::node, pair.way, {node}, {}, pair.shared};
-  if (pair.way != Way::both && node == pair.nodes[1]) {
-    out.way = pair.way == Way::out ? Way::in : Way::out;
-  }
+Finding node_finding(std::size_t node, std::size_t shared, const Answer& answer, Figure figure) {
+  Finding out{Kind::node, answer.way, {node}, {}, shared};
   out.reached = in_unit(answer.reached, figure);
   out.usual = in_unit(answer.usual, figure);
   out.slow = answer.pairs.slow;
@@ -270,11 +286,17 @@ void settle(const Finding& finding, const Answers& answers, Figure figure, Confi
     node_is_slow = true;
     const std::size_t node = finding.nodes[subject == Subject::first_node ? 0 : 1];
     if (!names_node(out.bad, node)) {
-      out.bad.push_back(node_finding(node, finding, answer, figure));
+      out.bad.push_back(node_finding(node, finding.shared, answer, figure));
     }
   }
   if (node_is_slow) return;
   const Answer& itself = about(answers, Subject::itself);
+  if (itself.slow && finding.kind == Kind::node) {
+    if (names_node(out.bad, finding.nodes[0])) return;
+    out.bad.push_back(finding);
+    out.bad.back().way = itself.way;
+    return;
+  }
   (!itself.known ? out.open : itself.slow ? out.bad : out.cleared).push_back(finding);
 }
 
@@ -293,7 +315,7 @@ Confirmed confirm(const Verdict& verdict, const SecondPass& pass,
   std::vector<Answers> answers(verdict.findings.size());
   for (const Check& check : pass.checks) {
     answers[check.finding][static_cast<std::size_t>(check.subject)] =
-        answer(check, results, verdict.figure, thresholds);
+        answer(check, results, verdict.findings[check.finding], verdict.figure, thresholds);
   }
   Confirmed out;
   for (std::size_t i = 0; i < answers.size(); ++i) {

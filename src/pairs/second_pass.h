@@ -40,7 +40,8 @@ struct Confirmed {
 
 // What the second pass says of the verdict's findings. `measured`: its results, `round` an index
 // in `pass.rounds`; pairs that are missing count as nothing. A finding that stays bad keeps the
-// first pass's figures; a node that was a pair has those of the second.
+// first pass's figures, but a node has the direction of the second; a node that was a pair has all
+// from the second.
 Confirmed confirm(const Verdict& verdict, const SecondPass& pass,
                   std::span<const Measured> measured, const Thresholds& thresholds = {});
 
