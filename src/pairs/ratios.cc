@@ -1,6 +1,7 @@
 #include "pairs/ratios.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -20,6 +21,9 @@ constexpr std::size_t fewest_comparable = 6;
 constexpr std::size_t fewest_in_round = 16;
 constexpr double round_share_of_nodes = 0.75;
 
+// How much larger the noise may be than so few figures show: this share of it over √figures.
+constexpr double noise_doubt = 3;
+
 using Indexes = std::vector<std::size_t>;  // of measured
 
 class Comparison {
@@ -36,7 +40,10 @@ class Comparison {
   Ratios run() && {
     std::vector<Indexes> classes = comparable();
     for (const Indexes& members : classes) compare(members);
-    out_.noise = deviation(std::move(healthy_), 1);
+    if (!healthy_.empty()) {
+      const double doubt = noise_doubt / std::sqrt(static_cast<double>(healthy_.size()));
+      out_.noise = (1 + doubt) * deviation(std::move(healthy_), 1);
+    }
     return std::move(out_);
   }
 

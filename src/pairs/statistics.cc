@@ -25,7 +25,6 @@ double median(std::vector<double> values) {
 }
 
 double deviation(std::vector<double> values, double centre) {
-  if (values.empty()) return 0;
   for (double& value : values) value = std::abs(value - centre);
   return deviations_per_median_distance * median(std::move(values));
 }

@@ -12,7 +12,7 @@ double quantile(std::vector<double>& values, double share);
 double median(std::vector<double> values);
 
 // The standard deviation of a normal distribution with these values' median distance from
-// `centre`, which a few odd values do not move. None: 0.
+// `centre`, which a few odd values do not move. One value or more.
 double deviation(std::vector<double> values, double centre);
 
 }  // namespace toprun::pairs

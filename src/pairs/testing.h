@@ -27,16 +27,16 @@ class Simulation {
   };
 
   // `oversubscription`: hosts' rates together, as a multiple of their uplink's.
-  Simulation(std::size_t racks, std::size_t hosts_per_rack, double oversubscription, double noise,
+  Simulation(std::size_t racks, std::size_t hosts, double oversubscription, double noise,
              unsigned seed)
-      : hosts_per_rack_(hosts_per_rack),
-        uplink_gbps_(host_gbps * static_cast<double>(hosts_per_rack) / oversubscription),
+      : hosts_(hosts),
+        uplink_gbps_(host_gbps * static_cast<double>(hosts) / static_cast<double>(racks) /
+                     oversubscription),
         noise_(noise),
         random_(seed) {
-    const std::size_t hosts = racks * hosts_per_rack;
     for (std::size_t i = 0; i < hosts; ++i) {
       cluster.names.push_back(fmt::format("n{}", i));
-      cluster.places.push_back({fmt::format("r{}", i / hosts_per_rack)});
+      cluster.places.push_back({fmt::format("r{}", i * racks / hosts)});
     }
     cluster.levels = {"rack"};
     faults = {std::vector<double>(hosts, 1),
@@ -69,7 +69,7 @@ class Simulation {
   Faults faults;
 
  private:
-  std::size_t rack(std::size_t host) const { return host / hosts_per_rack_; }
+  std::size_t rack(std::size_t host) const { return host * faults.uplink.size() / hosts_; }
 
   void measure_round(const Round& round, std::size_t number, std::vector<Measured>& out) {
     std::vector<double> flows(faults.uplink.size());
@@ -102,7 +102,7 @@ class Simulation {
   }
 
   static constexpr double least_noise_ = 0.05;
-  std::size_t hosts_per_rack_;
+  std::size_t hosts_;
   double uplink_gbps_;
   double noise_;
   std::mt19937 random_;

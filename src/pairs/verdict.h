@@ -21,7 +21,7 @@ struct Thresholds {
   double most = 0.6;
   // A link between two nodes has but one pair. Of many healthy pairs the worst lies far out, so
   // this many deviations are added to the distance at which one is expected (√(2 ln n)).
-  double deviations_beyond_worst = 1.75;
+  double deviations_beyond_worst = 1.25;
 };
 
 enum class Kind {

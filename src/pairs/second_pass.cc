@@ -1,0 +1,327 @@
+#include "pairs/second_pass.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "pairs/domains.h"
+#include "pairs/statistics.h"
+#include "pairs/tally.h"
+
+namespace toprun::pairs {
+namespace {
+
+using Check = SecondPass::Check;
+using Subject = SecondPass::Subject;
+using Nodes = std::vector<std::size_t>;
+
+Pair pair_of(std::size_t a, std::size_t b) {
+  return {std::min(a, b), std::max(a, b)};
+}
+
+class Planner {
+ public:
+  Planner(const Cluster& cluster, const Verdict& verdict)
+      : domains_(cluster), good_(cluster.names.size(), 1) {
+    for (const Finding& finding : verdict.findings) {
+      for (const std::size_t node : finding.nodes) good_[node] = 0;
+      for (const Place& path : finding.domains) suspects_.push_back(path);
+    }
+  }
+
+  SecondPass run(std::span<const Finding> findings) && {
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      const Finding& finding = findings[i];
+      switch (finding.kind) {
+        case Kind::node:
+          check_node(i, finding.nodes[0], finding.shared, Subject::itself);
+          break;
+        case Kind::pair:
+          check({i, Subject::itself, {}, {}}, {{pair_of(finding.nodes[0], finding.nodes[1])}},
+                finding.shared);
+          check_node(i, finding.nodes[0], finding.shared, Subject::first_node);
+          check_node(i, finding.nodes[1], finding.shared, Subject::second_node);
+          break;
+        case Kind::uplink:
+        case Kind::between:
+          check_domains(i, finding);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void check_node(std::size_t finding, std::size_t node, std::size_t shared, Subject subject) {
+    Nodes partners = partners_of(node, shared);
+    // In a leaf without another good node, those outside have to do.
+    while (partners.empty() && shared > 0) partners = partners_of(node, --shared);
+    std::vector<Round> rounds;
+    for (const std::size_t partner : partners) rounds.push_back({pair_of(node, partner)});
+    check({finding, subject, {}, {}}, std::move(rounds), shared);
+  }
+
+  Nodes partners_of(std::size_t node, std::size_t shared) const {
+    Nodes out;
+    for (std::size_t i = 0; i < good_.size() && out.size() < most_partners; ++i) {
+      if (usable(i) && i != node && domains_.shared(i, node) == shared) out.push_back(i);
+    }
+    return out;
+  }
+
+  // Good, and behind no suspected uplink.
+  bool usable(std::size_t node) const {
+    return good_[node] != 0 && std::ranges::none_of(domains_.of(node), [&](std::size_t domain) {
+             return suspected(domains_[domain].path);
+           });
+  }
+
+  bool suspected(const Place& path) const {
+    return std::ranges::find(suspects_, path) != suspects_.end();
+  }
+
+  // Adds the rounds, and one good pair after another as their controls.
+  void check(Check check, std::vector<Round> rounds, std::size_t shared) {
+    if (rounds.empty()) return;
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      const std::optional<Pair> good = good_pair(shared, i);
+      if (!good) break;
+      add(check.control, {*good});
+    }
+    for (Round& round : rounds) add(check.suspect, std::move(round));
+    if (!check.control.empty()) out_.checks.push_back(std::move(check));
+  }
+
+  void add(Nodes& indexes, Round round) {
+    indexes.push_back(out_.rounds.size());
+    out_.rounds.push_back(std::move(round));
+  }
+
+  // Of those that a search from each node on finds, the one after `skipped`; the last, if there are
+  // fewer.
+  std::optional<Pair> good_pair(std::size_t shared, std::size_t skipped) const {
+    std::optional<Pair> found;
+    for (std::size_t a = 0; a < good_.size(); ++a) {
+      if (!usable(a)) continue;
+      const Nodes partners = partners_of(a, shared);
+      if (partners.empty()) continue;
+      found = pair_of(a, partners.front());
+      if (skipped-- == 0) break;
+    }
+    return found;
+  }
+
+  void check_domains(std::size_t index, const Finding& finding) {
+    const auto inside = nodes_of(finding.domains[0], false);
+    const bool uplink = finding.kind == Kind::uplink;
+    const auto outside =
+        uplink ? others(finding.domains[0], finding.shared) : nodes_of(finding.domains[1], false);
+    const Round suspect = side_by_side(inside, outside);
+    const Round control = healthy_round(finding, suspect.size());
+    if (suspect.empty() || control.empty()) return;
+    Check check{index, Subject::itself, {}, {}};
+    add(check.suspect, suspect);
+    add(check.control, control);
+    out_.checks.push_back(std::move(check));
+  }
+
+  // The good nodes of a domain.
+  Nodes nodes_of(const Place& path, bool unsuspected) const {
+    Nodes out;
+    for (std::size_t i = 0; i < domains_.size(); ++i) {
+      if (domains_[i].path != path) continue;
+      for (const std::size_t node : domains_[i].nodes) {
+        if (unsuspected ? usable(node) : good_[node] != 0) out.push_back(node);
+      }
+    }
+    return out;
+  }
+
+  // Usable nodes of the domain's neighbours, one of each in turn, so that all are loaded alike.
+  Nodes others(const Place& path, std::size_t shared) const {
+    std::vector<Nodes> neighbours;
+    for (std::size_t i = 0; i < domains_.size(); ++i) {
+      const Place& other = domains_[i].path;
+      const bool beside =
+          other.size() == path.size() && other != path &&
+          std::equal(other.begin(), other.begin() + static_cast<std::ptrdiff_t>(shared),
+                     path.begin());
+      if (beside) neighbours.push_back(nodes_of(other, true));
+    }
+    Nodes out;
+    for (std::size_t i = 0, added = 1; added > 0; ++i) {
+      added = 0;
+      for (const Nodes& nodes : neighbours) {
+        if (i >= nodes.size()) continue;
+        out.push_back(nodes[i]);
+        ++added;
+      }
+    }
+    return out;
+  }
+
+  static Round side_by_side(const Nodes& one, const Nodes& other) {
+    Round out;
+    for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
+      out.push_back(pair_of(one[i], other[i]));
+    }
+    return out;
+  }
+
+  // The same with a domain that nothing is said about; it must have as many nodes to be as busy.
+  Round healthy_round(const Finding& finding, std::size_t pairs) const {
+    for (std::size_t i = 0; i < domains_.size(); ++i) {
+      const Place& path = domains_[i].path;
+      if (path.size() != finding.domains[0].size() || suspected(path)) continue;
+      Round round = side_by_side(nodes_of(path, true), others(path, finding.shared));
+      if (round.size() < pairs) continue;
+      round.resize(pairs);
+      return round;
+    }
+    return {};
+  }
+
+  Domains domains_;
+  std::vector<char> good_;
+  std::vector<Place> suspects_;
+  SecondPass out_;
+};
+
+// What a check's rounds say.
+struct Answer {
+  bool known = false;
+  bool slow = false;
+  Way way = Way::both;
+  double reached = 0;  // paces
+  double usual = 0;
+  Count pairs;
+  std::size_t hung = 0;
+};
+
+using Results = std::vector<std::vector<const Measured*>>;  // by round
+
+std::vector<const Measured*> results_of(const Results& results, const Nodes& rounds) {
+  std::vector<const Measured*> out;
+  for (const std::size_t round : rounds) {
+    out.insert(out.end(), results[round].begin(), results[round].end());
+  }
+  return out;
+}
+
+// The node from which a subject's directions are seen; a domain has none.
+std::optional<std::size_t> seen_from(const Finding& finding, Subject subject) {
+  if (finding.nodes.empty()) return std::nullopt;
+  return finding.nodes[subject == Subject::second_node ? 1 : 0];
+}
+
+// Of a domain's pairs the slower direction counts: which one it is, the first pass has said.
+Answer answer(const Check& check, const Results& results, const Finding& finding, Figure figure,
+              const Thresholds& thresholds) {
+  std::vector<double> usual;
+  for (const Measured* pair : results_of(results, check.control)) {
+    for (std::size_t d = 0; d < directions; ++d) usual.push_back(pace(*pair, d, figure));
+  }
+  Answer out;
+  if (usual.empty()) return out;
+  out.usual = median(std::move(usual));
+  const double slow_below = out.usual * (1 - thresholds.least_shortfall);
+  const std::optional<std::size_t> node = seen_from(finding, check.subject);
+  std::vector<double> there;
+  std::vector<double> back;
+  for (const Measured* pair : results_of(results, check.suspect)) {
+    double from_a = pace(*pair, 0, figure);
+    double to_a = pace(*pair, 1, figure);
+    if (!node) from_a = to_a = std::min(from_a, to_a);
+    there.push_back(node == pair->b ? to_a : from_a);
+    back.push_back(node == pair->b ? from_a : to_a);
+    ++out.pairs.all;
+    if (std::min(from_a, to_a) < slow_below) ++out.pairs.slow;
+    if (pair->state == State::hung) ++out.hung;
+  }
+  out.known = !there.empty() && out.usual > 0;
+  if (!out.known) return out;
+  const double sends = median(std::move(there));
+  const double receives = median(std::move(back));
+  out.reached = std::min(sends, receives);
+  out.slow = out.reached < slow_below;
+  if (std::max(sends, receives) >= slow_below) {
+    out.way = sends < receives ? Way::out : Way::in;
+  }
+  return out;
+}
+
+double in_unit(double pace, Figure figure) {
+  if (pace <= 0) return 0;
+  return figure == Figure::latency ? 1 / pace : pace;
+}
+
+Finding node_finding(std::size_t node, std::size_t shared, const Answer& answer, Figure figure) {
+  Finding out{Kind::node, answer.way, {node}, {}, shared};
+  out.reached = in_unit(answer.reached, figure);
+  out.usual = in_unit(answer.usual, figure);
+  out.slow = answer.pairs.slow;
+  out.pairs = answer.pairs.all;
+  out.hung = answer.hung;
+  return out;
+}
+
+bool names_node(std::span<const Finding> findings, std::size_t node) {
+  return std::ranges::any_of(findings, [&](const Finding& finding) {
+    return finding.kind == Kind::node && finding.nodes[0] == node;
+  });
+}
+
+// The answers about one finding, by subject.
+using Answers = std::array<Answer, 3>;
+
+const Answer& about(const Answers& answers, Subject subject) {
+  return answers[static_cast<std::size_t>(subject)];
+}
+
+// A pair's nodes come before the pair: a slow node makes the pair slow.
+void settle(const Finding& finding, const Answers& answers, Figure figure, Confirmed& out) {
+  bool node_is_slow = false;
+  for (const Subject subject : {Subject::first_node, Subject::second_node}) {
+    const Answer& answer = about(answers, subject);
+    if (!answer.known || !answer.slow) continue;
+    node_is_slow = true;
+    const std::size_t node = finding.nodes[subject == Subject::first_node ? 0 : 1];
+    if (!names_node(out.bad, node)) {
+      out.bad.push_back(node_finding(node, finding.shared, answer, figure));
+    }
+  }
+  if (node_is_slow) return;
+  const Answer& itself = about(answers, Subject::itself);
+  if (itself.slow && finding.kind == Kind::node) {
+    if (names_node(out.bad, finding.nodes[0])) return;
+    out.bad.push_back(finding);
+    out.bad.back().way = itself.way;
+    return;
+  }
+  (!itself.known ? out.open : itself.slow ? out.bad : out.cleared).push_back(finding);
+}
+
+}  // namespace
+
+SecondPass second_pass(const Cluster& cluster, const Verdict& verdict) {
+  return Planner(cluster, verdict).run(verdict.findings);
+}
+
+Confirmed confirm(const Verdict& verdict, const SecondPass& pass,
+                  std::span<const Measured> measured, const Thresholds& thresholds) {
+  Results results(pass.rounds.size());
+  for (const Measured& pair : measured) {
+    if (pair.round < results.size()) results[pair.round].push_back(&pair);
+  }
+  std::vector<Answers> answers(verdict.findings.size());
+  for (const Check& check : pass.checks) {
+    answers[check.finding][static_cast<std::size_t>(check.subject)] =
+        answer(check, results, verdict.findings[check.finding], verdict.figure, thresholds);
+  }
+  Confirmed out;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    settle(verdict.findings[i], answers[i], verdict.figure, out);
+  }
+  return out;
+}
+
+}  // namespace toprun::pairs
