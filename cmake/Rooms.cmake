@@ -1,13 +1,14 @@
-# room(NAME [USES room...] [LIBRARIES target...])
+# room(NAME [SMALL] [USES room...] [LIBRARIES target...])
 #
 # A room is a folder below src/ with one job: a static library of its *.cc, a test program of its
 # *_test.cc and a benchmark of its *_bench.cc. It may include headers of the rooms that it names
-# (and of what those use), and configuring fails if it includes any other.
+# (and of what those use), and configuring fails if it includes any other. SMALL: no launch waits for
+# its code, which is compiled for size in the release build.
 set_property(GLOBAL PROPERTY TOPRUN_ROOMS "")
 add_custom_target(fuzzers)
 
 function(room name)
-  cmake_parse_arguments(ARG "" "" "USES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SMALL" "" "USES;LIBRARIES" ${ARGN})
   get_property(known GLOBAL PROPERTY TOPRUN_ROOMS)
   set(allowed ${name})
   foreach(used ${ARG_USES})
@@ -59,6 +60,16 @@ function(room name)
   target_link_libraries(${name} PUBLIC ${ARG_USES} ${ARG_LIBRARIES})
   if(EXISTS ${folder}/precompiled.h)
     target_precompile_headers(${name} PRIVATE ${folder}/precompiled.h)
+  elseif(ARG_SMALL)
+    # A precompiled header has the options of those that use it: the small rooms share one.
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+    get_property(first_small GLOBAL PROPERTY TOPRUN_FIRST_SMALL_ROOM)
+    if(first_small)
+      target_precompile_headers(${name} REUSE_FROM ${first_small})
+    else()
+      set_property(GLOBAL PROPERTY TOPRUN_FIRST_SMALL_ROOM ${name})
+      target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src/base/precompiled.h)
+    endif()
   else()
     target_precompile_headers(${name} REUSE_FROM base)
   endif()
