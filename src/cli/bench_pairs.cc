@@ -13,6 +13,7 @@
 #include "cli/bench_request.h"
 #include "measure/cells.h"
 #include "measure/pair_play.h"
+#include "pairs/second_pass.h"
 #include "pairs/verdict.h"
 
 namespace toprun::cli {
@@ -86,32 +87,64 @@ std::vector<pairs::Round> first_pass(const pairs::Cluster& cluster, std::size_t 
   return rounds;
 }
 
-// Rank 0's end: words to stdout, files, the exit code.
-Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster,
-                 const std::vector<Measured>& measured) {
-  const auto verdict = pairs::judge(cluster, measured);
-  if (!verdict) return std::unexpected(verdict.error());
+// What both passes say: lines, and hosts to leave out.
+struct Said {
   std::vector<std::string> lines;
-  for (const pairs::Finding& finding : verdict->findings) {
-    lines.push_back(pairs::finding_line(cluster, verdict->figure, finding));
+  std::vector<std::string> bad_hosts;
+};
+
+Said said_by(const pairs::Cluster& cluster, const pairs::Confirmed& confirmed) {
+  Said said;
+  for (const pairs::Finding& finding : confirmed.bad) {
+    said.lines.push_back(pairs::finding_line(cluster, pairs::Figure::rate, finding));
   }
-  for (const std::string& line : lines) print(line + "\n");
-  if (lines.empty()) {
+  for (const pairs::Finding& finding : confirmed.open) {
+    said.lines.push_back(pairs::finding_line(cluster, pairs::Figure::rate, finding) +
+                         ", not confirmed: there is nothing to compare it with");
+  }
+  said.bad_hosts = pairs::excluded(cluster, confirmed.bad);
+  return said;
+}
+
+// Rank 0's end: words to stdout, files, the exit code.
+Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said& said,
+                 const std::vector<Measured>& measured) {
+  for (const std::string& line : said.lines) print(line + "\n");
+  if (said.lines.empty()) {
     print(fmt::format("{}: none is slower than the others, {} measured\n",
                       counted(cluster.names.size(), "node"), counted(measured.size(), "pair")));
   }
   if (wanted.save) {
-    auto saved = replace_file(*wanted.save, json_of(cluster, measured, lines));
+    auto saved = replace_file(*wanted.save, json_of(cluster, measured, said.lines));
     if (!saved) return std::unexpected(saved.error());
   }
   if (wanted.exclude_bad) {
     std::string hosts;
-    for (const std::string& host : pairs::excluded(cluster, verdict->findings))
-      hosts += host + "\n";
+    for (const std::string& host : said.bad_hosts) hosts += host + "\n";
     auto saved = replace_file(*wanted.exclude_bad, hosts);
     if (!saved) return std::unexpected(saved.error());
   }
-  return lines.empty() ? 0 : exit_failure;
+  return said.lines.empty() ? 0 : exit_failure;
+}
+
+// Plays rounds that rank 0 names; the results come back there. A line per round tells how far it
+// is.
+Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs::Round> own,
+                                     bool is_root, std::string_view pass) {
+  const auto rounds = play.agree(std::move(own));
+  if (!rounds) return std::unexpected(rounds.error());
+  std::vector<Measured> all;
+  for (std::size_t i = 0; i < rounds->size(); ++i) {
+    auto measured = play.play((*rounds)[i]);
+    if (!measured) return std::unexpected(measured.error());
+    for (Measured& one : *measured) one.round = i;
+    all.insert(all.end(), measured->begin(), measured->end());
+    if (is_root) {
+      say(fmt::format("{}, round {} of {}: {}", pass, i + 1, rounds->size(),
+                      counted((*rounds)[i].size(), "pair")));
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -126,21 +159,19 @@ Result<int> run_pairs(const Call& call, Group& group) {
   if (!wanted) return std::unexpected(wanted.error());
   if (group.self.size < 2) return usage("bench pairs", "the job has one rank only");
   const pairs::Cluster cluster = cluster_of(group);
+  const bool is_root = group.self.rank == 0;
   measure::PairPlay play(group, wanted->terms);
-  const auto rounds = play.agree(group.self.rank == 0 ? first_pass(cluster, wanted->most_rounds)
-                                                      : std::vector<pairs::Round>());
-  if (!rounds) return std::unexpected(rounds.error());
-  std::vector<Measured> all;
-  for (std::size_t i = 0; i < rounds->size(); ++i) {
-    const auto measured = play.play((*rounds)[i]);
-    if (!measured) return std::unexpected(measured.error());
-    all.insert(all.end(), measured->begin(), measured->end());
-    if (group.self.rank == 0) {
-      say(fmt::format("round {} of {}: {}", i + 1, rounds->size(),
-                      counted((*rounds)[i].size(), "pair")));
-    }
-  }
-  return group.self.rank == 0 ? tell(*wanted, cluster, all) : Result<int>(0);
+  const auto first =
+      played(play, is_root ? first_pass(cluster, wanted->most_rounds) : std::vector<pairs::Round>(),
+             is_root, "all");
+  if (!first) return std::unexpected(first.error());
+  const auto verdict = pairs::judge(cluster, *first);
+  if (!verdict) return std::unexpected(verdict.error());
+  const pairs::SecondPass pass = pairs::second_pass(cluster, *verdict);
+  const auto second = played(play, pass.rounds, is_root, "suspects");
+  if (!second) return std::unexpected(second.error());
+  if (!is_root) return 0;
+  return tell(*wanted, cluster, said_by(cluster, pairs::confirm(*verdict, pass, *second)), *first);
 }
 
 }  // namespace toprun::cli

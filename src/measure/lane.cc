@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace toprun::measure {
 namespace {
@@ -158,24 +159,34 @@ Result<bool> wait(std::span<const Course> courses, std::vector<pollfd>& wanted,
   return ready != 0;
 }
 
+// Bytes that the sockets took and gave without waiting.
+Result<std::size_t> move_some(std::vector<Course>& courses) {
+  std::size_t moved = 0;
+  for (Course& course : courses) {
+    const auto received = course.receive_some();
+    if (!received) return received;
+    const auto sent = course.send_some();
+    if (!sent) return sent;
+    moved += *received + *sent;
+  }
+  return moved;
+}
+
 }  // namespace
 
 Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t element_bytes,
-                      std::chrono::milliseconds stall_limit) {
+                      std::chrono::milliseconds stall_limit, SteadyTime* received) {
   std::vector<Course> courses;
   courses.reserve(lanes.size());
   for (const Lane& lane : lanes) courses.emplace_back(lane, combine, element_bytes);
   std::vector<pollfd> wanted;
   while (!std::ranges::all_of(courses, &Course::ended)) {
-    std::size_t moved = 0;
-    for (Course& course : courses) {
-      const auto received = course.receive_some();
-      if (!received) return std::unexpected(received.error());
-      const auto sent = course.send_some();
-      if (!sent) return std::unexpected(sent.error());
-      moved += *received + *sent;
+    const auto moved = move_some(courses);
+    if (!moved) return std::unexpected(moved.error());
+    if (received != nullptr && std::ranges::none_of(courses, &Course::waits_to_receive)) {
+      *std::exchange(received, nullptr) = std::chrono::steady_clock::now();
     }
-    if (moved > 0) continue;
+    if (*moved > 0) continue;
     const auto ready = wait(courses, wanted, stall_limit);
     if (!ready) return std::unexpected(ready.error());
     if (!*ready) return stalled(courses, stall_limit);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "measure/element.h"
 
@@ -41,7 +42,8 @@ struct Lane {
 
 // Carries out all lanes at once, on this thread. The sockets are non-blocking. Error: a connection
 // broke, or nothing moved in any lane for `stall_limit`; it names the rank that is waited for.
+// `received` gets the time at which everything had come in.
 Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t element_bytes,
-                      std::chrono::milliseconds stall_limit);
+                      std::chrono::milliseconds stall_limit, SteadyTime* received = nullptr);
 
 }  // namespace toprun::measure

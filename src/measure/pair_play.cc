@@ -30,65 +30,62 @@ double median(std::vector<double> values) {
 // One rank's connection to its partner.
 class Partner {
  public:
-  Partner(int socket, std::string name, std::chrono::milliseconds limit)
-      : socket_(socket), name_(std::move(name)), limit_(limit) {}
+  Partner(int socket, std::string name, std::chrono::milliseconds limit) : limit_(limit) {
+    blank_.out_socket = blank_.in_socket = socket;
+    blank_.to = blank_.from = std::move(name);
+  }
 
   Result<void> send(std::span<const std::byte> bytes) const {
-    Lane lane = blank();
+    Lane lane = blank_;
     lane.out = {{bytes.data(), bytes.size()}};
     return transfer(std::span(&lane, 1), nullptr, 1, limit_);
   }
   Result<void> receive(std::span<std::byte> bytes) const {
-    Lane lane = blank();
+    Lane lane = blank_;
     lane.in = {{bytes.data(), nullptr, bytes.size()}};
     return transfer(std::span(&lane, 1), nullptr, 1, limit_);
   }
 
-  // There and back: microseconds.
-  Result<double> ping(std::span<const std::byte> there, std::span<std::byte> back) const {
+  // Both sides send the message so many times and receive as much: how long receiving took, in µs.
+  Result<double> exchange(std::span<std::byte> out, std::span<std::byte> in,
+                          std::size_t times) const {
+    Lane lane = blank_;
+    lane.out.assign(times, {out.data(), out.size()});
+    lane.in.assign(times, {in.data(), nullptr, in.size()});
     const auto began = steady_clock::now();
-    if (auto sent = send(there); !sent) return std::unexpected(sent.error());
-    if (auto received = receive(back); !received) return std::unexpected(received.error());
-    return microseconds_since(began);
+    SteadyTime received;
+    const auto done = transfer(std::span(&lane, 1), nullptr, 1, limit_, &received);
+    if (!done) return std::unexpected(done.error());
+    return std::chrono::duration<double, std::micro>(received - began).count();
   }
-  Result<void> pong(std::span<std::byte> there, std::span<const std::byte> back) const {
-    if (auto received = receive(there); !received) return received;
-    return send(back);
+
+  // Half of the median time of a byte that goes there and back, in µs; the partner reflects.
+  Result<double> latency() const {
+    std::vector<double> took;
+    std::byte byte{};
+    for (std::size_t i = 0; i < pings; ++i) {
+      const auto began = steady_clock::now();
+      auto done = send(std::span(&byte, 1));
+      if (done) done = receive(std::span(&byte, 1));
+      if (!done) return std::unexpected(done.error());
+      took.push_back(microseconds_since(began));
+    }
+    return median(std::move(took)) / 2;
+  }
+  Result<double> reflect() const {
+    std::byte byte{};
+    for (std::size_t i = 0; i < pings; ++i) {
+      auto done = receive(std::span(&byte, 1));
+      if (done) done = send(std::span(&byte, 1));
+      if (!done) return std::unexpected(done.error());
+    }
+    return 0.0;
   }
 
  private:
-  Lane blank() const {
-    Lane lane;
-    lane.out_socket = lane.in_socket = socket_;
-    lane.to = lane.from = name_;
-    return lane;
-  }
-
-  int socket_;
-  std::string name_;
+  Lane blank_;
   std::chrono::milliseconds limit_;
 };
-
-// The median time in microseconds of so many messages that the caller sends and an answer of one
-// byte; the partner calls answer() at the same time.
-Result<double> ask(const Partner& partner, std::span<const std::byte> message, std::size_t times) {
-  std::vector<double> took;
-  std::byte answer{};
-  for (std::size_t i = 0; i < times; ++i) {
-    const auto one = partner.ping(message, std::span(&answer, 1));
-    if (!one) return std::unexpected(one.error());
-    took.push_back(*one);
-  }
-  return median(std::move(took));
-}
-
-Result<void> answer(const Partner& partner, std::span<std::byte> message, std::size_t times) {
-  const std::byte byte{};
-  for (std::size_t i = 0; i < times; ++i) {
-    if (auto done = partner.pong(message, std::span(&byte, 1)); !done) return done;
-  }
-  return {};
-}
 
 double gbps(std::uint64_t bytes, double microseconds) {
   return static_cast<double>(bytes) * 8 / microseconds / 1e3;
@@ -184,7 +181,8 @@ Measured PairPlay::meet(const Pair& pair) {
   return {pair.a, pair.b, round_, 0, 0, 0, is_hung ? pairs::State::hung : pairs::State::failed};
 }
 
-// Rank a asks first, then b does and tells a what it found.
+// Both directions at once: the pairs of a round then load the network alike all the time. Rank b
+// tells a what it received.
 Result<Measured> PairPlay::exchange(const Pair& pair) {
   const bool is_first = group_.self.rank == pair.a;
   const std::size_t other = is_first ? pair.b : pair.a;
@@ -192,39 +190,20 @@ Result<Measured> PairPlay::exchange(const Pair& pair) {
     return std::unexpected(made.error());
   }
   const Partner partner(group_.mesh.socket(other, 0), group_.peers[other].text(), terms_.limit);
-  std::vector<std::byte> message(terms_.bytes);
-  const std::span small = std::span(message).first(1);
-  double back = 0;
-  const auto back_bytes = std::as_writable_bytes(std::span(&back, 1));
-  // The first transfer opens the connection's window.
-  const std::size_t warm = 1;
-  if (is_first) {
-    const auto latency = ask(partner, small, pings);
-    const auto opened = latency ? ask(partner, message, warm) : latency;
-    const auto forth = opened ? ask(partner, message, terms_.transfers) : opened;
-    if (!forth) return std::unexpected(forth.error());
-    auto done = answer(partner, message, warm + terms_.transfers);
-    if (done) done = partner.receive(back_bytes);
-    if (!done) return std::unexpected(done.error());
-    group_.mesh.drop(other);
-    return Measured{pair.a,
-                    pair.b,
-                    round_,
-                    gbps(terms_.bytes, *forth),
-                    back,
-                    *latency / 2,
-                    pairs::State::measured};
-  }
-  auto done = answer(partner, small, pings);
-  if (done) done = answer(partner, message, warm + terms_.transfers);
-  if (!done) return std::unexpected(done.error());
-  const auto opened = ask(partner, message, warm);
-  const auto took = opened ? ask(partner, message, terms_.transfers) : opened;
+  std::vector<std::byte> out(terms_.bytes);
+  std::vector<std::byte> in(terms_.bytes);
+  const auto latency = is_first ? partner.latency() : partner.reflect();
+  // The first one opens the connection's window.
+  const auto opened = latency ? partner.exchange(out, in, 1) : latency;
+  const auto took = opened ? partner.exchange(out, in, terms_.transfers) : opened;
   if (!took) return std::unexpected(took.error());
-  back = gbps(terms_.bytes, *took);
-  if (auto sent = partner.send(back_bytes); !sent) return std::unexpected(sent.error());
+  double own = gbps(terms_.bytes * terms_.transfers, *took);
+  double others = 0;
+  const auto done = is_first ? partner.receive(std::as_writable_bytes(std::span(&others, 1)))
+                             : partner.send(std::as_bytes(std::span(&own, 1)));
+  if (!done) return std::unexpected(done.error());
   group_.mesh.drop(other);
-  return Measured{pair.a, pair.b, round_, 0, back, 0, pairs::State::measured};
+  return Measured{pair.a, pair.b, round_, others, own, *latency, pairs::State::measured};
 }
 
 // Rank 0 waits for all and tells who is gone; the others wait for that.

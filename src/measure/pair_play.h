@@ -13,7 +13,7 @@ namespace toprun::measure {
 
 struct PairTerms {
   std::uint64_t bytes = 8u << 20;           // of one transfer in one direction
-  std::size_t transfers = 5;                // of which the median counts
+  std::size_t transfers = 5;                // one directly after the other
   std::chrono::milliseconds limit{10'000};  // without a byte from the other
 };
 
