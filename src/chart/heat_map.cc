@@ -15,15 +15,17 @@ namespace {
 constexpr double plot_left = 170;
 constexpr double most_plot_px = 610;
 constexpr double most_cell_px = 48;
-constexpr double plot_top = 168;
+constexpr double below_title = 48;
 constexpr double below_plot = 28;
-constexpr double scale_left = plot_left + most_plot_px + 28;
+constexpr double beside_plot = 28;
+constexpr double above_scale = 20;  // to the unit
 constexpr double scale_width = 18;
 constexpr double least_scale_px = 160;
 constexpr double bracket_px = 6;
 constexpr double small_px = 11;
 constexpr double least_row_px = 11.5;  // to hold a name
 constexpr double names_px = 96;        // for the nodes' names, beside the groups' brackets
+constexpr double groups_px = 70;       // for the brackets and the groups' names
 constexpr std::size_t most_name = 14;  // characters: names_px of the small font
 constexpr std::size_t most_group_name = 8;
 constexpr std::size_t most_title = 72;
@@ -106,7 +108,11 @@ class Drawing {
         grid_(grid_of(map)),
         node_px_(std::min(most_plot_px / static_cast<double>(map.names.size()), most_cell_px)),
         plot_px_(node_px_ * static_cast<double>(map.names.size())),
-        notes_top_(plot_top + std::max(plot_px_, least_scale_px + 3 * line_px) + below_plot),
+        plot_top_(below_title + (node_px_ >= least_row_px ? names_px : 0) +
+                  (map.groups.empty() ? 0 : groups_px)),
+        scale_left_(plot_left + plot_px_ + beside_plot),
+        notes_top_(plot_top_ + std::max(plot_px_, least_scale_px + above_scale + 3 * line_px) +
+                   below_plot),
         page_(map.title, description(map), height()) {
     double least = std::numeric_limits<double>::infinity();
     double most = -least;
@@ -116,6 +122,11 @@ class Drawing {
       most = std::max(most, value);
     }
     range_ = range_of(least, most, Scale::linear, map.unit, scale_ticks);
+    // No shade is left unused above the highest figure.
+    if (least < most) {
+      std::erase_if(range_.ticks, [&](const Tick& tick) { return tick.value > most; });
+      range_.high = most;
+    }
   }
 
   std::string run() && {
@@ -182,7 +193,7 @@ class Drawing {
       }
     }
     const std::string place = fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", plot_left,
-                                          plot_top, coordinate(plot_px_), coordinate(plot_px_));
+                                          plot_top_, coordinate(plot_px_), coordinate(plot_px_));
     page_.add("<rect {} fill=\"url(#hatch)\"/>\n", place);
     // The last square may reach beyond the last node.
     page_.add("<svg {} viewBox=\"0 -0.5 {} {}\" shape-rendering=\"crispEdges\">\n", place, cells(),
@@ -203,8 +214,8 @@ class Drawing {
   void draw_names() {
     for (std::size_t i = 0; i < map_.names.size(); ++i) {
       const double middle = offset(i) + node_px_ / 2 + small_px / 3;
-      small(plot_left - 4, plot_top + middle, shortened(map_.names[i], most_name), false);
-      small(plot_left + middle, plot_top - 4, shortened(map_.names[i], most_name), true);
+      small(plot_left - 4, plot_top_ + middle, shortened(map_.names[i], most_name), false);
+      small(plot_left + middle, plot_top_ - 4, shortened(map_.names[i], most_name), true);
     }
   }
 
@@ -225,21 +236,21 @@ class Drawing {
     const double first = offset(group.first);
     const double last = offset(group.first + group.count);
     const double left = plot_left - bracket_offset();
-    const double top = plot_top - bracket_offset();
+    const double top = plot_top_ - bracket_offset();
     const double inset = std::min(1.0, (last - first) / 4);
     page_.add("<path class=\"axis\" d=\"M{0} {1}h-{2}V{3}h{2}M{4} {5}v-{2}H{6}v{2}\"/>\n",
-              coordinate(left), coordinate(plot_top + first + inset), bracket_px,
-              coordinate(plot_top + last - inset), coordinate(plot_left + first + inset),
+              coordinate(left), coordinate(plot_top_ + first + inset), bracket_px,
+              coordinate(plot_top_ + last - inset), coordinate(plot_left + first + inset),
               coordinate(top), coordinate(plot_left + last - inset));
     for (const double at : {first, last}) {
       if (at <= 0 || at >= plot_px_) continue;
-      page_.line(plot_left, plot_top + at, plot_left + plot_px_, plot_top + at, "class=\"rule\"");
-      page_.line(plot_left + at, plot_top, plot_left + at, plot_top + plot_px_, "class=\"rule\"");
+      page_.line(plot_left, plot_top_ + at, plot_left + plot_px_, plot_top_ + at, "class=\"rule\"");
+      page_.line(plot_left + at, plot_top_, plot_left + at, plot_top_ + plot_px_, "class=\"rule\"");
     }
     if (last - first < least_row_px) return;
     const double middle = (first + last) / 2 + small_px / 3;
     const std::string name = shortened(group.name, most_group_name);
-    small(left - bracket_px - gap, plot_top + middle, name, false);
+    small(left - bracket_px - gap, plot_top_ + middle, name, false);
     if (width_px(name, small_px) <= last - first) {
       page_.text(plot_left + (first + last) / 2, top - bracket_px - gap, name, Page::Anchor::middle,
                  fmt::format("class=\"ink\" font-size=\"{}\"", small_px));
@@ -251,21 +262,21 @@ class Drawing {
   void draw_scale() {
     const double tall = std::max(plot_px_ / 2, least_scale_px);
     const double step = tall / shades;
-    page_.text(scale_left, plot_top - gap, shortened(map_.unit, most_group_name));
-    const double top = plot_top + gap;
+    page_.text(scale_left_, plot_top_ + gap, shortened(map_.unit, most_group_name));
+    const double top = plot_top_ + above_scale;
     for (std::size_t shade = 0; shade < shades; ++shade) {
-      page_.add("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", scale_left,
+      page_.add("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", scale_left_,
                 coordinate(top + tall - static_cast<double>(shade + 1) * step), scale_width,
                 coordinate(step + 0.3), colour_of(shade));
     }
     for (const Tick& tick : range_.ticks) {
       const double y = top + tall * (1 - position(tick.value, range_, Scale::linear));
-      page_.text(scale_left + scale_width + gap, y + small_px / 3, tick.label);
+      page_.text(scale_left_ + scale_width + gap, y + small_px / 3, tick.label);
     }
     const double below = top + tall + line_px;
     page_.add("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"url(#hatch)\"/>\n",
-              scale_left, coordinate(below), scale_width, scale_width);
-    page_.text(scale_left, below + 2 * line_px, "not measured", Page::Anchor::start,
+              scale_left_, coordinate(below), scale_width, scale_width);
+    page_.text(scale_left_, below + 2 * line_px, "not measured", Page::Anchor::start,
                fmt::format("class=\"ink\" font-size=\"{}\"", small_px));
   }
 
@@ -273,6 +284,8 @@ class Drawing {
   Grid grid_;
   double node_px_;
   double plot_px_;
+  double plot_top_;
+  double scale_left_;
   double notes_top_;
   Page page_;
   Range range_;
