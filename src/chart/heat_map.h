@@ -30,7 +30,8 @@ inline constexpr std::size_t most_nodes = 1000;
 inline constexpr std::size_t most_groups = 250;
 // Of more nodes, squares of pairs become one cell.
 inline constexpr std::size_t most_cells_across = 250;
-// No picture is larger: a cell takes at most 12 bytes, and neighbours of a shade share one.
+// No picture is larger, its title and notes aside: a cell takes at most 12 bytes, and neighbours of
+// a shade share one.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 20;
 
 // A picture 900 pixels wide. Shades run from dark violet to yellow and grow lighter with the
