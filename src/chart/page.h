@@ -1,0 +1,50 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include "chart/words.h"
+
+namespace toprun::chart {
+
+inline constexpr double page_width = 900;
+inline constexpr double font_px = 13;
+inline constexpr double title_px = 18;
+inline constexpr double line_px = 18;  // from one line of text to the next
+inline constexpr double margin_px = 16;
+
+// How many styles tell series apart: each has its own mix of colour, dashes and marker.
+inline constexpr std::size_t styles = 12;
+
+// An SVG of page_width: its frame, the styles that follow the reader's light or dark scheme, and
+// the shapes. Texts come as users wrote them and are escaped here.
+//
+// Classes: ink (text), faint (text), axis, grid, rule (lines), c0 … c5 (colours of series).
+class Page {
+ public:
+  enum class Anchor { start, middle, end };
+
+  Page(std::string_view title, std::string_view description, double height);
+
+  void text(double x, double y, std::string_view text, Anchor anchor = Anchor::start,
+            std::string_view attributes = "class=\"ink\"");
+  void line(double x1, double y1, double x2, double y2, std::string_view attributes);
+  // With an arbitrary element of SVG, whose texts went through xml_text().
+  template <class... T>
+  void add(fmt::format_string<T...> format, T&&... values) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<T>(values)...);
+  }
+  // A series' line and its markers; `points` is the "d" of a path.
+  void series_line(std::size_t style, std::string_view points);
+  void marker(std::size_t style, double x, double y);
+
+  std::string end() &&;
+
+ private:
+  std::string out_;
+};
+
+}  // namespace toprun::chart
