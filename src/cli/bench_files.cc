@@ -10,6 +10,8 @@
 #include "bench/live_table.h"
 #include "bench/nccl_text.h"
 #include "bench/tables.h"
+#include "cli/bench_plot.h"
+#include "cli/picture_file.h"
 
 namespace toprun::cli {
 namespace {
@@ -69,6 +71,12 @@ Result<int> run_bench_import(const Call& call) {
   if (!format) return std::unexpected(format.error());
   const auto report = read_report(call, 0);
   if (!report) return std::unexpected(report.error());
+  if (const auto plot = call.text(FlagId::plot)) {
+    const auto svg = drawn(*report);
+    if (!svg) return std::unexpected(svg.error());
+    auto written = write_picture(*plot, *svg, call.environment);
+    if (!written) return std::unexpected(written.error());
+  }
   return print_bytes(formatted(*report, *format));
 }
 

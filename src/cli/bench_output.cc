@@ -16,6 +16,8 @@
 #include "bench/live_table.h"
 #include "bench/nccl_text.h"
 #include "cli/bench_files.h"
+#include "cli/bench_plot.h"
+#include "cli/picture_file.h"
 
 namespace toprun::cli {
 namespace {
@@ -49,8 +51,9 @@ std::vector<double> means(const std::vector<std::vector<double>>& turns) {
 }  // namespace
 
 BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& group,
-                         std::span<const measure::Cell> cells, std::vector<std::string> argv)
-    : request_(request) {
+                         std::span<const measure::Cell> cells, std::vector<std::string> argv,
+                         const Environment& environment)
+    : request_(request), environment_(environment) {
   report_.version = fmt::format("toprun {}", TOPRUN_VERSION);
   report_.start_time = now();
   report_.args.assign(argv.begin() + 1, argv.end());
@@ -115,6 +118,12 @@ Result<int> BenchOutput::finish() {
   }
   if (saved_) saved_ = save();
   if (!saved_) return std::unexpected(saved_.error());
+  if (request_.plot) {
+    const auto svg = drawn(report_);
+    if (!svg) return std::unexpected(svg.error());
+    auto written = write_picture(*request_.plot, *svg, environment_);
+    if (!written) return std::unexpected(written.error());
+  }
   return judge();
 }
 

@@ -16,7 +16,8 @@ namespace toprun::cli {
 class BenchOutput {
  public:
   BenchOutput(const BenchRequest& request, const measure::Group& group,
-              std::span<const measure::Cell> cells, std::vector<std::string> argv);
+              std::span<const measure::Cell> cells, std::vector<std::string> argv,
+              const Environment& environment);
 
   void add(const measure::CellRow& measured);
   // Prints the rest; the exit code: failure if elements were wrong or the file cannot be written.
@@ -31,6 +32,7 @@ class BenchOutput {
   Result<void> save() const;
 
   const BenchRequest& request_;
+  const Environment& environment_;
   bench::Report report_;
   std::vector<std::string> limits_;             // by cell: what limits it; empty: not known
   std::vector<measure::CellRow> of_this_size_;  // by cell

@@ -10,7 +10,9 @@
 #include "base/json_writer.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/bench_plot.h"
 #include "cli/bench_request.h"
+#include "cli/picture_file.h"
 #include "measure/cells.h"
 #include "measure/pair_play.h"
 #include "pairs/second_pass.h"
@@ -29,6 +31,7 @@ struct Wanted {
   std::size_t most_rounds = pairs::every_round;
   std::optional<std::string> exclude_bad;
   std::optional<std::string> save;
+  std::optional<std::string> plot;
 };
 
 Result<Wanted> wanted_of(const Call& call) {
@@ -45,6 +48,12 @@ Result<Wanted> wanted_of(const Call& call) {
   wanted.terms.limit = limit;
   wanted.exclude_bad = call.text(FlagId::exclude_bad);
   wanted.save = call.text(FlagId::save);
+  wanted.plot = call.text(FlagId::plot);
+  if (wanted.plot) {
+    if (auto known = check_picture_name(*wanted.plot); !known) {
+      return std::unexpected(known.error());
+    }
+  }
   return wanted;
 }
 
@@ -108,7 +117,7 @@ Said said_by(const pairs::Cluster& cluster, const pairs::Confirmed& confirmed) {
 
 // Rank 0's end: words to stdout, files, the exit code.
 Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said& said,
-                 const std::vector<Measured>& measured) {
+                 const std::vector<Measured>& measured, const Environment& environment) {
   for (const std::string& line : said.lines) print(line + "\n");
   if (said.lines.empty()) {
     print(fmt::format("{}: none is slower than the others, {} measured\n",
@@ -123,6 +132,12 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
     for (const std::string& host : said.bad_hosts) hosts += host + "\n";
     auto saved = replace_file(*wanted.exclude_bad, hosts);
     if (!saved) return std::unexpected(saved.error());
+  }
+  if (wanted.plot) {
+    const auto svg = drawn(cluster, measured);
+    if (!svg) return std::unexpected(svg.error());
+    auto written = write_picture(*wanted.plot, *svg, environment);
+    if (!written) return std::unexpected(written.error());
   }
   return said.lines.empty() ? 0 : exit_failure;
 }
@@ -171,7 +186,8 @@ Result<int> run_pairs(const Call& call, Group& group) {
   const auto second = played(play, pass.rounds, is_root, "suspects");
   if (!second) return std::unexpected(second.error());
   if (!is_root) return 0;
-  return tell(*wanted, cluster, said_by(cluster, pairs::confirm(*verdict, pass, *second)), *first);
+  return tell(*wanted, cluster, said_by(cluster, pairs::confirm(*verdict, pass, *second)), *first,
+              call.environment);
 }
 
 }  // namespace toprun::cli

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "cli/picture_file.h"
 #include "measure/cells.h"
 #include "options/flags.h"
 #include "options/values.h"
@@ -122,6 +123,12 @@ Result<BenchRequest> bench_request(const Call& call) {
   if (!format) return std::unexpected(format.error());
   request.format = *std::move(format);
   request.save = call.text(FlagId::save);
+  request.plot = call.text(FlagId::plot);
+  if (request.plot) {
+    if (auto known = check_picture_name(*request.plot); !known) {
+      return std::unexpected(known.error());
+    }
+  }
   return request;
 }
 

@@ -55,6 +55,7 @@ struct BenchRequest {
   measure::Request measured;
   std::string format;  // a word of --format
   std::optional<std::string> save;
+  std::optional<std::string> plot;
   std::optional<bench::Expectation> expected;
   measure::Rates rates;
 };

@@ -51,7 +51,7 @@ Result<void> check(const BenchRequest& request, const measure::Group& group,
 }
 
 Result<int> measure_cells(const BenchRequest& request, measure::Group& group,
-                          const std::vector<std::string>& argv) {
+                          const std::vector<std::string>& argv, const Environment& environment) {
   const auto cells = measure::cells(request.measured, group.peers);
   if (!cells) return std::unexpected(cells.error());
   if (auto fits = check(request, group, *cells); !fits) return std::unexpected(fits.error());
@@ -59,7 +59,7 @@ Result<int> measure_cells(const BenchRequest& request, measure::Group& group,
     auto done = measure::measure(group, request.measured, *cells, {});
     return done ? Result<int>(0) : std::unexpected(done.error());
   }
-  BenchOutput output(request, group, *cells, argv);
+  BenchOutput output(request, group, *cells, argv, environment);
   auto done = measure::measure(group, request.measured, *cells,
                                [&](const measure::CellRow& row) { output.add(row); });
   if (!done) return std::unexpected(done.error());
@@ -75,7 +75,8 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
   if (!group) return std::unexpected(group.error());
   if (call->command == options::Command::bench_pairs) return run_pairs(*call, *group);
   const auto request = bench_request(*call);
-  return request ? measure_cells(*request, *group, argv) : std::unexpected(request.error());
+  return request ? measure_cells(*request, *group, argv, environment)
+                 : std::unexpected(request.error());
 }
 
 }  // namespace

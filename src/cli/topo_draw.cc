@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/picture_file.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
 #include "cost/cost.h"
@@ -17,15 +18,12 @@
 #include "picture/ring_svg.h"
 #include "picture/sketch.h"
 #include "placement/score.h"
-#include "process/command.h"
 
 namespace toprun::cli {
 namespace {
 
 using options::Call;
 using options::FlagId;
-
-constexpr std::chrono::seconds converter_limit{60};
 
 struct DrawnOrder {
   std::string_view name;   // as --order takes it
@@ -49,20 +47,9 @@ Result<std::string> dot_text(const Sketch& sketch, const std::string& order, con
   return picture::ring_dot(sketch, order);
 }
 
-// No library that draws text is small enough for each launch to carry.
 Result<std::string> png_bytes(const Sketch& sketch, const std::string& order,
                               const Environment& environment) {
-  const auto finished =
-      process::run({"rsvg-convert", "--format", "png"}, environment, converter_limit,
-                   picture::ring_svg(picture::ring_layout(sketch, order)));
-  if (!finished) {
-    return std::unexpected(
-        Error{"a PNG cannot be made", finished.error().line(),
-              "install rsvg-convert (Debian: librsvg2-bin), or draw an SVG: -o ring.svg"});
-  }
-  if (finished->code == 0) return finished->out;
-  return std::unexpected(Error{fmt::format("rsvg-convert ended with {}", finished->code),
-                               std::string(trim(finished->err)), "draw an SVG: -o ring.svg"});
+  return png_of(picture::ring_svg(picture::ring_layout(sketch, order)), environment);
 }
 
 struct DrawnFormat {

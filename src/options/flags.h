@@ -125,6 +125,7 @@ enum class FlagId {
   fail_below,
   rounds,
   exclude_bad,
+  plot,
   stall,
   save,
 };

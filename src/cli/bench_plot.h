@@ -1,0 +1,19 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "bench/measurement.h"
+#include "pairs/measured.h"
+
+namespace toprun::cli {
+
+// busbw over the size, a line for each series; where each series has one size only, over the number
+// of ranks. SVG. Error: nothing to draw.
+Result<std::string> drawn(const bench::Report& report);
+
+// What each node sends to each other, in the order of ranks, innermost domains marked. SVG.
+Result<std::string> drawn(const pairs::Cluster& cluster, std::span<const pairs::Measured> measured);
+
+}  // namespace toprun::cli
