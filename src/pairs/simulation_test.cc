@@ -17,9 +17,9 @@ struct Plan {
 };
 
 constexpr Plan plans[] = {
-    {"8 hosts in 4 racks", 4, 8, 1, 200},
-    {"64 hosts in 8 racks", 8, 64, 1, 200},
-    {"64 hosts in 8 racks, uplinks 4:1", 8, 64, 4, 200},
+    {"8 hosts in 4 racks", 4, 8, 1, 60},
+    {"64 hosts in 8 racks", 8, 64, 1, 60},
+    {"64 hosts in 8 racks, uplinks 4:1", 8, 64, 4, 60},
     {"1,000 hosts in 32 racks", 32, 1000, 2, 1},
 };
 

@@ -73,13 +73,32 @@ class Judge {
     return count.all >= fewest_pairs && count.share() >= thresholds_.most;
   }
 
-  // A node with a single pair in its leaf is judged by its pairs across too.
+  // A node with a single pair in its leaf is judged by its pairs across too; where those of both
+  // are slow, their uplink is the simpler cause, which is judged further out.
   bool node_is_slow(std::size_t node, Way way, std::size_t shared) const {
     const Count& here = tally_.of(node, way, shared);
     if (most(here)) return true;
     if (here.all != 1 || here.slow != 1) return false;
     const Count sum = tally_.of_all_levels(node, way);
-    return sum.all > fewest_pairs && most(sum);
+    if (sum.all <= fewest_pairs || !most(sum)) return false;
+    const auto partner = only_partner(node, shared);
+    return !partner || !most(across(*partner, way, shared));
+  }
+
+  Count across(std::size_t node, Way way, std::size_t shared) const {
+    const Count& here = tally_.of(node, way, shared);
+    Count sum = tally_.of_all_levels(node, way);
+    sum.all -= here.all;
+    sum.slow -= here.slow;
+    return sum;
+  }
+
+  std::optional<std::size_t> only_partner(std::size_t node, std::size_t shared) const {
+    for (const std::size_t i : tally_.pairs_of(node)) {
+      if (ratios_.shared[i] != shared) continue;
+      return measured_[i].a == node ? measured_[i].b : measured_[i].a;
+    }
+    return std::nullopt;
   }
 
   // The worst node first, because its pairs count against its partners until it is found.

@@ -93,6 +93,14 @@ TEST(Verdict, NamesWhatIsSlow) {
          if (m.a / 4 == 2) m.gbps_ba = 17;
        },
        "uplink of rack r2: 17 Gbps beside 50 in 48 of 48 pairs, receiving\n"},
+      {"an uplink of two nodes that are slow with each other", 8, 2,
+       [](Measured& m) {
+         const bool across = m.a / 2 != m.b / 2;
+         if (across && (m.a / 2 == 1 || m.b / 2 == 1)) slow_down(m, 17);
+         if (m.a == 2 && m.b == 3) slow_down(m, 40);
+       },
+       "uplink of rack r1: 17 Gbps beside 50 in 12 of 12 pairs, both directions\n"
+       "n2 – n3: 40 Gbps beside 98, both directions\n"},
       {"between two racks", 16, 4,
        [](Measured& m) {
          if (m.a / 4 == 1 && m.b / 4 == 3) slow_down(m, 10);
