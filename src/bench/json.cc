@@ -85,7 +85,6 @@ struct Sums {
 };
 
 Sums sums_of(const Report& report) {
-  Sums sums;
   Series all;
   for (const Series& series : report.series) {
     all.rows.insert(all.rows.end(), series.rows.begin(), series.rows.end());

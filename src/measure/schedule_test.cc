@@ -124,8 +124,9 @@ constexpr Collective all[] = {
 
 TEST(Schedule, EveryCollectiveGivesTheRightResultAtAnySizeAndRoot) {
   for (const Collective collective : all) {
-    for (const std::size_t size : {1, 2, 3, 5, 8}) {
-      for (const std::size_t elements : {0, 1, 2, 7, 1000, 300'001}) {
+    for (const std::size_t size : std::initializer_list<std::size_t>{1, 2, 3, 5, 8}) {
+      for (const std::size_t elements :
+           std::initializer_list<std::size_t>{0, 1, 2, 7, 1000, 300'001}) {
         if (elements > 1000 && size > 3) continue;
         for (const bool is_in_place : {false, true}) {
           const Case wanted{collective, size, elements, Type::float32, Op::sum, 1, size - 1};
@@ -140,7 +141,7 @@ TEST(Schedule, EveryCollectiveGivesTheRightResultAtAnySizeAndRoot) {
 
 TEST(Schedule, ExchangesThatCannotRunInPlace) {
   for (const Collective collective : {Collective::alltoall, Collective::sendrecv}) {
-    for (const std::size_t size : {1, 2, 4, 7}) {
+    for (const std::size_t size : std::initializer_list<std::size_t>{1, 2, 4, 7}) {
       EXPECT_EQ(wrong({collective, size, 1000}, false), 0u) << size;
     }
   }
@@ -148,7 +149,7 @@ TEST(Schedule, ExchangesThatCannotRunInPlace) {
 
 TEST(Schedule, AMessageMayGoOverSeveralConnections) {
   for (const Collective collective : all) {
-    for (const std::size_t elements : {1, 3, 10'001}) {
+    for (const std::size_t elements : std::initializer_list<std::size_t>{1, 3, 10'001}) {
       EXPECT_EQ(wrong({collective, 3, elements, Type::float32, Op::sum, 4}, false), 0u);
     }
   }

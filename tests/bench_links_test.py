@@ -1,0 +1,101 @@
+# ctest: TIMEOUT 400 SERIAL LABELS cluster
+"""`toprun bench` between eight virtual hosts in four racks: orders, and which host or uplink is slow."""
+
+import json
+import os
+import pathlib
+import signal
+import unittest
+
+import cluster
+import support
+
+TOPRUN = support.TOPRUN
+
+
+class ShapedLinks(cluster.SlurmCase):
+    """Eight hosts in four racks, each with an uplink of 400 Mbit/s."""
+
+    UP = ("--hosts", "8", "--racks", "4", "--uplink", "400mbit", "--slurm")
+    UPLINK_GBPS = 0.4
+
+    def test_the_order_by_topology_is_twice_as_fast_and_both_reach_their_limit(self):
+        file = self.folder() / "orders.json"
+        done = self.srun("-N8", TOPRUN, "bench", "all_reduce", "--nproc-per-node", "1", "-b", "8M",
+                         "-n", "5", "--orders", "topology,hostname", "--uplink-gbps",
+                         str(self.UPLINK_GBPS), "-J", str(file), limit=150)
+        self.assert_ok(done)
+        found = {result["order"]: result for result in json.loads(file.read_text())["results"]}
+        times = {order: result["out_of_place"]["median"] for order, result in found.items()}
+        self.assertGreater(times["hostname"] / times["topology"], 1.7, done)
+        for order, edges in (("topology", 1), ("hostname", 2)):
+            self.assertAlmostEqual(found[order]["limit_gbps"], self.UPLINK_GBPS / edges, places=6)
+            self.assertEqual(int(found[order]["out_of_place"]["nwrong"]), 0)
+        self.assertRegex(done.out, r"hostname +8 +8 .*\(\d\.\d\d to \d\.\d\d\)")
+
+
+class Pairs(cluster.SlurmCase):
+    """The same hosts, one of them or one uplink made slow, or one rank stopped."""
+
+    UP = ShapedLinks.UP
+    SHAPE = ["root", "tbf", "burst", "256kb", "limit", "4mb", "rate"]
+
+    def qdisc(self, where, action, device, *words):
+        self.assert_ok(self.begin(*self.cluster.on(where, "tc", "qdisc", action, "dev", device, *words))
+                       .wait(20))
+
+    def pairs(self, *words):
+        return self.srun("-N8", TOPRUN, "bench", "pairs", "--nproc-per-node", "1", "-b", "2M", *words,
+                         limit=120)
+
+    def test_none_is_slower(self):
+        file = self.folder() / "pairs.json"
+        done = self.pairs("--save", str(file))
+        self.assert_ok(done)
+        self.assertEqual(done.out, "8 nodes: none is slower than the others, 28 pairs measured\n")
+        report = json.loads(file.read_text())
+        self.assertEqual(sorted((a, b) for a, b, *_ in report["pairs"]),
+                         [(a, b) for a in range(8) for b in range(a + 1, 8)])
+
+    def test_a_slow_host(self):
+        bad = self.folder() / "bad"
+        for where, device in (("n3", "eth0"), ("switches", "n3.0")):
+            self.qdisc(where, "add", device, *self.SHAPE, "130mbit")
+            self.addCleanup(self.qdisc, where, "del", device, "root")
+        done = self.pairs("--exclude-bad", str(bad))
+        self.assertEqual(done.code, 1, done)
+        self.assertRegex(done.out, r"^n3: .* in \d of 7 pairs, both directions\n$")
+        self.assertEqual(bad.read_text(), "n3\n")
+
+    def test_a_slow_uplink(self):
+        bad = self.folder() / "bad"
+        for device in ("up2", "down2"):
+            self.qdisc("switches", "change", device, *self.SHAPE, "133mbit")
+            self.addCleanup(self.qdisc, "switches", "change", device, *self.SHAPE, "400mbit")
+        done = self.pairs("--exclude-bad", str(bad))
+        self.assertEqual(done.code, 1, done)
+        self.assertRegex(done.out, r"^uplink of domain core/r2: .* both directions(, not confirmed: .*)?\n$")
+        self.assertEqual(bad.read_text(), "")  # its hosts work
+
+    def test_a_rank_that_hangs_is_named_and_the_rest_is_measured(self):
+        run = self.begin(*self.cluster.on("ctl", "srun", "-N8", TOPRUN, "bench", "pairs",
+                                          "--nproc-per-node", "1", "-b", "4M", "-T", "2"))
+        victim = support.wait_until(lambda: self.worker_on(run, "n2"), 30, "a rank on n2")
+        os.kill(victim, signal.SIGSTOP)
+        done = run.wait(180)
+        self.assertEqual(done.code, 1, done)
+        self.assertRegex(done.out, r"(?m)^n2: .*hung")
+        self.assertNotRegex(done.out, r"(?m)^n[0134567]: ")
+        self.assert_nothing_left(run)
+
+    def worker_on(self, run, host):
+        for pid, line in run.processes().items():
+            if "bench-worker" in line and "--no-python" not in line:
+                environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                if f"TOPRUN_NODE_NAME={host}".encode() in environment:
+                    return pid
+        return None
+
+
+if __name__ == "__main__":
+    unittest.main()
