@@ -1,5 +1,6 @@
 # ctest: TIMEOUT 400 SERIAL LABELS cluster
-"""`toprun bench` between eight virtual hosts in four racks: orders, and which host or uplink is slow."""
+"""`toprun bench` between eight virtual hosts in four racks: orders, and which host or uplink is
+slow."""
 
 import json
 import os
@@ -41,12 +42,12 @@ class Pairs(cluster.SlurmCase):
     SHAPE = ["root", "tbf", "burst", "256kb", "limit", "4mb", "rate"]
 
     def qdisc(self, where, action, device, *words):
-        self.assert_ok(self.begin(*self.cluster.on(where, "tc", "qdisc", action, "dev", device, *words))
-                       .wait(20))
+        command = self.cluster.on(where, "tc", "qdisc", action, "dev", device, *words)
+        self.assert_ok(self.begin(*command).wait(20))
 
     def pairs(self, *words):
-        return self.srun("-N8", TOPRUN, "bench", "pairs", "--nproc-per-node", "1", "-b", "2M", *words,
-                         limit=120)
+        return self.srun("-N8", TOPRUN, "bench", "pairs", "--nproc-per-node", "1", "-b", "2M",
+                         *words, limit=120)
 
     def test_none_is_slower(self):
         file = self.folder() / "pairs.json"
@@ -74,7 +75,8 @@ class Pairs(cluster.SlurmCase):
             self.addCleanup(self.qdisc, "switches", "change", device, *self.SHAPE, "400mbit")
         done = self.pairs("--exclude-bad", str(bad))
         self.assertEqual(done.code, 1, done)
-        self.assertRegex(done.out, r"^uplink of domain core/r2: .* both directions(, not confirmed: .*)?\n$")
+        self.assertRegex(done.out, r"^uplink of domain core/r2: .* both directions"
+                                   r"(, not confirmed: .*)?\n$")
         self.assertEqual(bad.read_text(), "")  # its hosts work
 
     def test_a_rank_that_hangs_is_named_and_the_rest_is_measured(self):

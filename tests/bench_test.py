@@ -12,8 +12,8 @@ TOPRUN = support.TOPRUN
 COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall",
                "sendrecv", "gather", "scatter"]
 # nccl-tests' row: size, count, type, redop, root, then time, algbw, busbw, #wrong of two placements.
-NCCL_ROW = re.compile(r"^ +(\d+) +(\d+) +(\w+) +(\w+) +(-?\d+)" + r" +(\S+) +(\S+) +(\S+) +(\S+)" * 2
-                      + r"$", re.MULTILINE)
+NCCL_ROW = re.compile(r"^ +(\d+) +(\d+) +(\w+) +(\w+) +(-?\d+)"
+                      + r" +(\S+) +(\S+) +(\S+) +(\S+)" * 2 + r"$", re.MULTILINE)
 
 
 class Here(support.TestCase):
@@ -47,7 +47,8 @@ class Here(support.TestCase):
         rows = NCCL_ROW.findall(done.out)
         self.assertEqual([int(row[0]) for row in rows], [8 << 3 * i for i in range(6)], done)
         for size, count, kind, op, root, time, algbw, busbw, wrong, *inside in rows:
-            self.assertEqual((int(count) * 2, kind, op, root, wrong), (int(size), "bfloat16", "max", "-1", "0"))
+            self.assertEqual((int(count) * 2, kind, op, root, wrong),
+                             (int(size), "bfloat16", "max", "-1", "0"))
             self.assertAlmostEqual(float(algbw), int(size) / float(time) / 1e3, delta=0.011)
             self.assertEqual(busbw, algbw)  # 2(n-1)/n of two ranks
             self.assertEqual(len(inside), 4)
@@ -77,7 +78,8 @@ class Here(support.TestCase):
         os.kill(ranks[1], signal.SIGSTOP)
         done = run.wait(60)
         self.assertEqual(done.code, 1, done)
-        self.assertRegex(done.err, r"(waiting for bytes from|takes no more bytes).*nothing moved for 2 s")
+        self.assertRegex(done.err, r"(waiting for bytes from|takes no more bytes).*"
+                                   r"nothing moved for 2 s")
         self.assert_nothing_left(run)
 
     def test_bad_input_is_told_before_anything_starts(self):
@@ -157,7 +159,8 @@ class Files(support.TestCase):
 
     def test_files_that_are_something_else(self):
         foreign = self.folder() / "x.json"
-        for text, said in [("", "x.json"), ("{}", "x.json"), ('{"schema": "toprun.bench/1"}', "x.json"),
+        for text, said in [("", "x.json"), ("{}", "x.json"),
+                           ('{"schema": "toprun.bench/1"}', "x.json"),
                            ("\0\1", "x.json:1: neither a report")]:
             with self.subTest(text=text):
                 foreign.write_text(text)

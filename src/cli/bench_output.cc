@@ -141,7 +141,7 @@ void BenchOutput::print_remarks() const {
   for (std::size_t i = 0; i < report_.series.size(); ++i) {
     const bench::Series& series = report_.series[i];
     if (series.limit_gbps) {
-      say(fmt::format("order {} on {}: {}, which allows a busbw of {:.3g} GB/s", series.order,
+      say(fmt::format("order {} on {}: {}, so busbw is at most {:.3g} GB/s", series.order,
                       counted(series.nodes, "node"), limits_[i], *series.limit_gbps / 8));
     }
     if (i > 0) continue;

@@ -69,8 +69,8 @@ void lower(std::optional<Limit>& limit, const Cell& cell, Collective collective,
   for (const auto& [name, load] : loads) {
     const double most = std::max(load.out, load.in);
     if (limit && rate / most >= limit->busbw_gbps) continue;
-    limit = {rate / most, fmt::format("{} {} carries {:.3g} times the bytes of busbw {}", kind,
-                                      name, most, load.out >= load.in ? "out" : "in")};
+    const std::string_view way = load.out >= load.in ? "sends" : "receives";
+    limit = {rate / most, fmt::format("{} {} {} {:.3g} × busbw", kind, name, way, most)};
   }
 }
 

@@ -18,7 +18,7 @@ struct Rates {
 // The link that limits a collective, and what busbw it allows.
 struct Limit {
   double busbw_gbps = 0;
-  std::string link;  // "the uplink of /core/r0 carries 2 times the bytes of busbw out"
+  std::string link;  // "the uplink of /core/r0 sends 2 × busbw"
 };
 
 // From the bytes that the collective moves between each two ranks. Unset: no rate is known, or no

@@ -69,8 +69,8 @@ TEST(Spares, AreNodesOfUnknownPlacesFirst) {
 }
 
 // The number of nodes outside whole segments, then of used domains at each level, outermost first.
-std::vector<std::size_t> cost_of(const cost::Domains& domains,
-                                       const std::vector<std::size_t>& kept, std::size_t segment) {
+std::vector<std::size_t> cost_of(const cost::Domains& domains, const std::vector<std::size_t>& kept,
+                                 std::size_t segment) {
   std::vector<std::size_t> cost(1);
   std::map<std::vector<std::uint32_t>, std::size_t> used;
   std::vector<std::size_t> of_level(domains.levels());
