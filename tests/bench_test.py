@@ -90,6 +90,10 @@ class Here(support.TestCase):
                 (["all_reduce", "-b", "1", "-e", "1G", "-f", "1"], "it must be larger than 1"),
                 (["all_reduce", "-b", "1", "-e", "1G", "-i", "1"], "more than 1000 sizes"),
                 (["all_reduce", "-d", "floaty"], "--datatype floaty: must be"),
+                (["all_reduce", "--fail-below", "0.5"], "--expect-busbw, which is not given"),
+                (["all_reduce", "--launcher", "mpirun"], "unknown option --launcher"),
+                (["all_reduce", "--plot", "x.gif"], "ends in .svg or .png"),
+                (["pairs", "-b", "0"], "--minbytes 0: must be a number of bytes"),
                 (["all_reduce", "--orders", "best"], "--orders best: must be"),
                 (["allreduce"], "must be all_reduce"),
                 ([], "COLLECTIVE is required"),
@@ -103,11 +107,17 @@ class Here(support.TestCase):
     def test_what_only_the_started_job_tells(self):
         for words, said in [(["--ranks", "3"], "--ranks 3: the job has 2"),
                             (["--nodes", "2"], "--nodes 2: the job has 1"),
-                            (["-r", "2"], "--root 2: the job has ranks 0 to 1")]:
+                            (["-r", "2"], "--root 2: the job has ranks 0 to 1"),
+                            (["-b", "90000G"], "measure smaller sizes")]:
             with self.subTest(words=words):
                 done = self.bench("broadcast", "--nproc-per-node", "2", *words)
                 self.assertEqual(done.code, 2, done)
                 self.assertIn(said, done.err)
+
+    def test_ranks_that_are_left_out_wait_for_the_others(self):
+        done = self.bench("all_reduce", "--nproc-per-node", "4", "--ranks", "2", "--until-cv", "50",
+                          "-b", "64K")
+        self.assert_ok(done)
 
     def test_one_rank(self):
         done = self.bench("all_reduce", "-b", "1M", "-n", "2")

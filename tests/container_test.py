@@ -144,6 +144,16 @@ class Ends(containers.PodmanCase):
         self.assert_nothing_left(run)
 
 
+class Bench(containers.PodmanCase):
+    """The ranks of `toprun bench` are toprun itself, which the image does not hold."""
+
+    def test_ranks_in_a_container(self):
+        done = self.toprun("bench", "all_reduce", "--nproc-per-node", "2", "-b", "64K", "-n", "2",
+                           "--container", IMAGE, env=self.podman.env)
+        self.assert_ok(done)
+        self.assertRegex(done.out, r"64 KiB .* 0\n")
+
+
 class BadInput(containers.PodmanCase):
     def refused(self, words, pattern, **options):
         done = self.contained(*words, **options)

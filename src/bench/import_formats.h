@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "bench/import.h"
 
 namespace toprun::bench {
@@ -23,6 +24,18 @@ std::unexpected<Error> unreadable(const ImportTerms& terms, std::size_t line, st
 // A log's line without what launchers put before it: "[1,0]<stdout>:" of mpirun, "[host:0]:" and
 // "[default0]:" of torchrun, "  0: " of srun.
 std::string_view without_rank_prefix(std::string_view line);
+
+// Gives each line and its number, from 1 on, to a reader's read(), and returns its take().
+template <class Reader>
+Result<Report> read_lines(std::string_view text, Reader reader) {
+  std::size_t number = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    if (auto read = reader.read(without_rank_prefix(line), ++number); !read) {
+      return std::unexpected(read.error());
+    }
+  }
+  return std::move(reader).take();
+}
 
 // The collective whose program, such as build/all_reduce_perf, is one of the line's words.
 std::optional<Collective> collective_of_program(std::string_view line);

@@ -13,17 +13,9 @@ bool concerns_network(std::string_view name) {
   return name.starts_with("NCCL_") || name.starts_with("FI_") || name.starts_with("UCX_");
 }
 
-int small_integer(JsonFields& fields, const char* key) {
-  const std::int64_t value = fields.integer(key);
-  if (std::in_range<int>(value)) return static_cast<int>(value);
-  fields.fault(key, "within its range");
-  return 0;
-}
-
 Device read_device(JsonFields& fields) {
   return {static_cast<std::size_t>(fields.count("rank")), fields.text("hostname"),
-          small_integer(fields, "pid"), small_integer(fields, "device"),
-          fields.text_or("device_info")};
+          fields.whole<int>("pid"), fields.whole<int>("device"), fields.text_or("device_info")};
 }
 
 void read_iterations(JsonFields& result, const char* key, Times& times) {
@@ -53,7 +45,7 @@ Row read_row(JsonFields& fields) {
           fields.count("count"),
           fields.text("type"),
           fields.text("redop"),
-          small_integer(fields, "root"),
+          fields.whole<int>("root"),
           read_side(fields, "out_of_place", "out_of_place_per_iter"),
           read_side(fields, "in_place", "in_place_per_iter")};
 }

@@ -260,14 +260,7 @@ class Reader {
 }  // namespace
 
 Result<Report> import_nccl_text(std::string_view text, const ImportTerms& terms) {
-  Reader reader(terms);
-  std::size_t number = 0;
-  for (const std::string_view line : split(text, '\n')) {
-    if (auto read = reader.read(without_rank_prefix(line), ++number); !read) {
-      return std::unexpected(read.error());
-    }
-  }
-  return std::move(reader).take();
+  return read_lines(text, Reader(terms));
 }
 
 }  // namespace toprun::bench

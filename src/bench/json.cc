@@ -103,17 +103,9 @@ std::optional<double> optional_number(JsonFields& fields, const char* key) {
   return fields.number(key);
 }
 
-template <class Whole>
-Whole whole(JsonFields& fields, const char* key) {
-  const std::int64_t value = fields.integer(key);
-  if (std::in_range<Whole>(value)) return static_cast<Whole>(value);
-  fields.fault(key, "within its range");
-  return 0;
-}
-
 Device read_device(JsonFields& fields) {
   return {static_cast<std::size_t>(fields.count("rank")), fields.text("hostname"),
-          whole<long>(fields, "pid"), whole<int>(fields, "device"), fields.text("device_info")};
+          fields.whole<long>("pid"), fields.whole<int>("device"), fields.text("device_info")};
 }
 
 std::optional<Side> read_side(JsonFields& result, const char* key) {
@@ -152,7 +144,7 @@ Series read_series(JsonFields& fields) {
 Row read_row(JsonFields& fields) {
   return {fields.count("size"),         fields.count("count"),
           fields.text("type"),          fields.text("redop"),
-          whole<int>(fields, "root"),   read_side(fields, "out_of_place"),
+          fields.whole<int>("root"),    read_side(fields, "out_of_place"),
           read_side(fields, "in_place")};
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -31,6 +32,14 @@ class JsonFields {
   double number(const char* key);         // finite, not negative
   std::uint64_t count(const char* key);   // a whole number, not negative
   std::int64_t integer(const char* key);  // also as text, which is how nccl-tests writes a root
+  // An integer that fits into the type.
+  template <class Whole>
+  Whole whole(const char* key) {
+    const std::int64_t value = integer(key);
+    if (std::in_range<Whole>(value)) return static_cast<Whole>(value);
+    fault(key, "within its range");
+    return 0;
+  }
   JsonFields object(const char* key);
 
   // The same where the field may be absent or null.

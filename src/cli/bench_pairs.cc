@@ -44,7 +44,6 @@ Result<Wanted> wanted_of(const Call& call) {
                         .number(FlagId::stall, limit, 1, longest_stall_s)
                         .done();
   if (!read) return std::unexpected(read.error());
-  if (wanted.terms.bytes == 0) return usage("--minbytes 0", "a transfer needs bytes");
   wanted.terms.limit = limit;
   wanted.exclude_bad = call.text(FlagId::exclude_bad);
   wanted.save = call.text(FlagId::save);

@@ -111,6 +111,9 @@ Result<BenchRequest> bench_request(const Call& call) {
   }
   if (measured.stable_cv) *measured.stable_cv /= 100;
   if (auto possible = check(measured); !possible) return std::unexpected(possible.error());
+  if (call.has(FlagId::fail_below) && !call.has(FlagId::expect_busbw)) {
+    return usage("--fail-below", "it is a share of --expect-busbw, which is not given");
+  }
   if (call.has(FlagId::expect_busbw)) {
     bench::Expectation& expected = request.expected.emplace();
     const auto known = OptionReader(call)

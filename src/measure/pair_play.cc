@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "measure/lane.h"
+#include "pairs/statistics.h"
 
 namespace toprun::measure {
 namespace {
@@ -21,14 +22,10 @@ double microseconds_since(steady_clock::time_point began) {
   return std::chrono::duration<double, std::micro>(steady_clock::now() - began).count();
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
+}  // namespace
 
 // One rank's connection to its partner.
-class Partner {
+class PairPlay::Partner {
  public:
   Partner(int socket, std::string name, std::chrono::milliseconds limit) : limit_(limit) {
     blank_.out_socket = blank_.in_socket = socket;
@@ -70,7 +67,7 @@ class Partner {
       if (!done) return std::unexpected(done.error());
       took.push_back(microseconds_since(began));
     }
-    return median(std::move(took)) / 2;
+    return pairs::median(std::move(took)) / 2;
   }
   Result<double> reflect() const {
     std::byte byte{};
@@ -86,6 +83,8 @@ class Partner {
   Lane blank_;
   std::chrono::milliseconds limit_;
 };
+
+namespace {
 
 double gbps(std::uint64_t bytes, double microseconds) {
   return static_cast<double>(bytes) * 8 / microseconds / 1e3;
@@ -181,6 +180,19 @@ Measured PairPlay::meet(const Pair& pair) {
   return {pair.a, pair.b, round_, 0, 0, 0, is_hung ? pairs::State::hung : pairs::State::failed};
 }
 
+// So many that a slow pair, which must not be taken for one that hangs, needs no longer than the
+// limit; 0: the first one has to do. Rank a says it.
+Result<std::uint64_t> PairPlay::agree_on_transfers(const Partner& partner, bool is_first,
+                                                   double first_us) const {
+  const double limit_us = std::chrono::duration<double, std::micro>(terms_.limit).count();
+  std::uint64_t times =
+      std::min<std::uint64_t>(terms_.transfers, static_cast<std::uint64_t>(limit_us / first_us));
+  const auto bytes = std::as_writable_bytes(std::span(&times, 1));
+  const auto told = is_first ? partner.send(bytes) : partner.receive(bytes);
+  if (!told) return std::unexpected(told.error());
+  return times;
+}
+
 // Both directions at once: the pairs of a round then load the network alike all the time. Rank b
 // tells a what it received.
 Result<Measured> PairPlay::exchange(const Pair& pair) {
@@ -195,9 +207,12 @@ Result<Measured> PairPlay::exchange(const Pair& pair) {
   const auto latency = is_first ? partner.latency() : partner.reflect();
   // The first one opens the connection's window.
   const auto opened = latency ? partner.exchange(out, in, 1) : latency;
-  const auto took = opened ? partner.exchange(out, in, terms_.transfers) : opened;
+  if (!opened) return std::unexpected(opened.error());
+  const auto times = agree_on_transfers(partner, is_first, *opened);
+  if (!times) return std::unexpected(times.error());
+  const auto took = *times > 0 ? partner.exchange(out, in, *times) : opened;
   if (!took) return std::unexpected(took.error());
-  double own = gbps(terms_.bytes * terms_.transfers, *took);
+  double own = gbps(terms_.bytes * std::max<std::uint64_t>(*times, 1), *took);
   double others = 0;
   const auto done = is_first ? partner.receive(std::as_writable_bytes(std::span(&others, 1)))
                              : partner.send(std::as_bytes(std::span(&own, 1)));

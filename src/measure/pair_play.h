@@ -30,8 +30,11 @@ class PairPlay {
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
 
  private:
+  class Partner;
   pairs::Measured meet(const pairs::Pair& pair);
   Result<pairs::Measured> exchange(const pairs::Pair& pair);
+  Result<std::uint64_t> agree_on_transfers(const Partner& partner, bool is_first,
+                                           double first_us) const;
   Result<void> close_round();
   Result<std::vector<pairs::Measured>> collect(const pairs::Round& round);
   bool is_gone(std::size_t rank) const;

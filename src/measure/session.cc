@@ -1,13 +1,12 @@
 #include "measure/session.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <numeric>
 
 #include "bench/statistics.h"
+#include "measure/memory.h"
 #include "measure/pattern.h"
 #include "measure/schedule.h"
 
@@ -23,32 +22,6 @@ constexpr std::chrono::hours turn_limit{1};
 constexpr milliseconds connection_limit{30'000};
 constexpr std::size_t turns_per_round = 5;
 constexpr std::size_t most_stable_rounds = 20;  // of all iterations, with --stable
-
-// Memory of the kernel's own, which tells when there is not enough of it.
-class Memory {
- public:
-  static Result<Memory> of(std::size_t bytes) {
-    if (bytes == 0) return Memory(nullptr, 0);
-    void* const start =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (start == MAP_FAILED) {
-      return fail_errno(fmt::format("{} bytes for a buffer", bytes), "measure smaller sizes");
-    }
-    return Memory(static_cast<std::byte*>(start), bytes);
-  }
-  Memory(Memory&& other) noexcept
-      : start_(std::exchange(other.start_, nullptr)), bytes_(other.bytes_) {}
-  Memory& operator=(Memory&&) = delete;
-  ~Memory() {
-    if (start_ != nullptr) ::munmap(start_, bytes_);
-  }
-  std::byte* get() const { return start_; }
-
- private:
-  Memory(std::byte* start, std::size_t bytes) : start_(start), bytes_(bytes) {}
-  std::byte* start_;
-  std::size_t bytes_;
-};
 
 // Whether the collective can use one buffer for what it sends and receives.
 bool runs_in_place(Collective collective) {
@@ -136,16 +109,18 @@ class Runner {
 // One size of one cell: its memory, and the times so far.
 class Sizing {
  public:
+  // What make() takes.
+  static std::uint64_t memory(const Runner& runner, const Request& request, std::uint64_t wanted) {
+    const std::size_t part = part_of(runner, request, own_size(runner, request, wanted));
+    const Lengths need = lengths(request.collective, part, runner.place().size);
+    return std::max(need.send, need.receive) + need.receive + need.scratch;
+  }
+
   static Result<Sizing> make(Runner& runner, const Request& request, std::uint64_t wanted) {
     const std::size_t element = facts_of(request.type).bytes;
-    const auto size = runner.place().size;
-    const std::uint64_t bytes =
-        request.collective == Collective::barrier
-            ? 0
-            : bench::rounded_size(request.collective, wanted, element, size);
-    const bool is_total = bench::facts_of(request.collective).size_is_total;
-    const std::size_t part = is_total ? bytes / size : bytes;
-    const Lengths need = lengths(request.collective, part, size);
+    const std::uint64_t bytes = own_size(runner, request, wanted);
+    const std::size_t part = part_of(runner, request, bytes);
+    const Lengths need = lengths(request.collective, part, runner.place().size);
     auto send = Memory::of(std::max(need.send, need.receive));
     if (!send) return std::unexpected(send.error());
     auto receive = Memory::of(need.receive);
@@ -222,6 +197,17 @@ class Sizing {
         receive_(std::move(receive)),
         scratch_(std::move(scratch)) {}
 
+  static std::uint64_t own_size(const Runner& runner, const Request& request,
+                                std::uint64_t wanted) {
+    if (request.collective == Collective::barrier) return 0;
+    return bench::rounded_size(request.collective, wanted, facts_of(request.type).bytes,
+                               runner.place().size);
+  }
+  static std::size_t part_of(const Runner& runner, const Request& request, std::uint64_t bytes) {
+    const bool is_total = bench::facts_of(request.collective).size_is_total;
+    return is_total ? bytes / runner.place().size : bytes;
+  }
+
   void lay(std::size_t part, std::size_t element) {
     outside_ = {send_.get(), receive_.get(), scratch_.get(), part, element};
     const InPlace where = in_place(request_.collective, part, runner_.place());
@@ -260,6 +246,8 @@ class Round {
  public:
   Round(Group& group, const Request& request, std::span<const Cell> cells)
       : request_(request), cells_(cells) {
+    const std::size_t node = group.peers[group.self.rank].node;
+    neighbours_ = static_cast<std::size_t>(std::ranges::count(group.peers, node, &Peer::node));
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (const auto position = cells[i].position_of(group.self.rank)) {
         runners_.push_back({i, Runner(group, request, cells[i], *position)});
@@ -275,6 +263,9 @@ class Round {
   }
 
   Result<void> measure(std::uint64_t bytes, const std::function<void(const CellRow&)>& show) {
+    std::uint64_t memory = 0;
+    for (const auto& [cell, runner] : runners_) memory += Sizing::memory(runner, request_, bytes);
+    if (auto fits = check_memory(memory, neighbours_); !fits) return fits;
     std::vector<Sizing> sizings;
     for (auto& [cell, runner] : runners_) {
       auto sizing = Sizing::make(runner, request_, bytes);
@@ -321,6 +312,7 @@ class Round {
   bool is_stable(const std::vector<std::vector<std::vector<double>>>& times,
                  std::size_t round) const {
     if (!request_.stable_cv || cells_.size() > 1 || round == most_stable_rounds) return true;
+    if (times.empty()) return true;  // this rank is not in the cell
     const auto last =
         std::span(times.front()).last(std::min(turns_per_round, times.front().size()));
     return bench::times_of(flat({last.begin(), last.end()})).cv <= *request_.stable_cv;
@@ -344,6 +336,7 @@ class Round {
 
   const Request& request_;
   const std::span<const Cell> cells_;
+  std::size_t neighbours_ = 1;  // ranks of this node
   std::vector<OwnCell> runners_;
 };
 

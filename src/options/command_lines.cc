@@ -216,9 +216,9 @@ const std::vector<CommandLine>& lines_about_networks() {
       {Command::bench,
        "bench",
        "Measures a collective between the ranks of a job, which is launched as any other: how long "
-       "it "
-       "takes, and the bandwidths algbw and busbw as nccl-tests defines them. The ranks use TCP "
-       "connections of their own, in a ring where the collective has one.",
+       "it takes, and the bandwidths algbw and busbw as nccl-tests defines them. The ranks use TCP "
+       "connections of their own, in a ring where the collective has one. toprun help bench pairs, "
+       "bench compare and bench import tell how to find a slow node and what to do with files.",
        {{"toprun bench all_reduce --nproc-per-node 4", "four ranks here, 32 MiB"},
         {"srun -N 8 toprun bench all_reduce -b 8 -e 1G -f 2",
          "eight nodes, sizes from 8 B to 1 GiB"},

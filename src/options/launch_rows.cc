@@ -117,22 +117,27 @@ constexpr std::array rows = {
              Group::placement, put<&Options::numa_binding, parse_numa_binding>,
              "Bind worker I to CPUs near GPU I: those of its NUMA node, of its socket, a share of "
              "its NUMA node of its own, or cores that share a cache"),
-    ours(FlagId::unasked, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE", Group::placement,
-         put<&Options::ranks_in_place, parse_switch>,
-         "This process is for one rank, not for a node: join the others and start the script once. "
-         "A Slurm step with more tasks than nodes does so by itself; where no engine is known, "
-         "RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR say which rank"),
+    only(
+        scripts,
+        ours(FlagId::unasked, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE", Group::placement,
+             put<&Options::ranks_in_place, parse_switch>,
+             "This process is for one rank, not for a node: join the others and start the script "
+             "once. "
+             "A Slurm step with more tasks than nodes does so by itself; where no engine is known, "
+             "RANK, WORLD_SIZE, LOCAL_RANK and MASTER_ADDR say which rank")),
     ours(FlagId::unasked, "--via", 0, "mpirun", "TOPRUN_VIA", Group::placement,
          put<&Options::via, one_of>,
          "Start one agent per node by one mpirun (Open MPI, MPICH, Intel MPI) on the hosts of "
          "--hosts, --hostfile or the Slurm job",
          "srun in Slurm, else ssh"),
-    ours(FlagId::unasked, "--launcher", 0, "mpirun", "TOPRUN_LAUNCHER", Group::placement,
-         put<&Options::launcher, one_of>,
-         "Let mpirun start every rank by itself, in toprun's order of nodes: for Horovod and "
-         "backend='mpi'"),
-    ours(FlagId::unasked, "--ranks-per-node", 0, "N", "TOPRUN_RANKS_PER_NODE", Group::placement,
-         set_ranks_per_node, "Ranks on each node, with --launcher mpirun", "as --nproc-per-node"),
+    only(scripts,
+         ours(FlagId::unasked, "--launcher", 0, "mpirun", "TOPRUN_LAUNCHER", Group::placement,
+              put<&Options::launcher, one_of>,
+              "Let mpirun start every rank by itself, in toprun's order of nodes: for Horovod and "
+              "backend='mpi'")),
+    only(scripts, ours(FlagId::unasked, "--ranks-per-node", 0, "N", "TOPRUN_RANKS_PER_NODE",
+                       Group::placement, set_ranks_per_node,
+                       "Ranks on each node, with --launcher mpirun", "as --nproc-per-node")),
 
     torchrun(FlagId::unasked, "--master-addr", 0, "HOST", "PET_MASTER_ADDR", Group::rendezvous,
              put<&Options::master_addr, parse_host>,
@@ -180,17 +185,19 @@ constexpr std::array rows = {
         ours(FlagId::modules, "--modules", 0, "NAME,...", "TOPRUN_MODULES", Group::program,
              add_modules,
              "Load these environment modules first (Environment Modules, Lmod), and no others"))),
-    ours(FlagId::unasked, "--accelerate-config", 0, "FILE", "TOPRUN_ACCELERATE_CONFIG",
-         Group::program, put<&Options::accelerate_config, not_empty>,
-         "Give the ranks the settings of this file of Hugging Face's accelerate, as its own "
-         "launcher would; who runs where stays toprun's affair"),
+    only(scripts,
+         ours(FlagId::unasked, "--accelerate-config", 0, "FILE", "TOPRUN_ACCELERATE_CONFIG",
+              Group::program, put<&Options::accelerate_config, not_empty>,
+              "Give the ranks the settings of this file of Hugging Face's accelerate, as its own "
+              "launcher would; who runs where stays toprun's affair")),
     only(starting, ours(FlagId::before, "--before", 0, "COMMAND", "", Group::program,
                         put<&Activation::before, not_empty>,
                         "Run this in bash on every node, after --modules, and take its environment "
                         "over, as in 'source /opt/site/env.sh'")),
-    torchrun(FlagId::unasked, "--role", 0, "NAME", "PET_ROLE", Group::program,
-             put<&Options::role, as_it_is>,
-             "Name of this group of workers, also in the prefix of their lines", "default"),
+    only(scripts,
+         torchrun(FlagId::unasked, "--role", 0, "NAME", "PET_ROLE", Group::program,
+                  put<&Options::role, as_it_is>,
+                  "Name of this group of workers, also in the prefix of their lines", "default")),
     only(scripts,
          torchrun(FlagId::unasked, "--run-path", 0, "", "PET_RUN_PATH", Group::program,
                   put<&RunDraft::run_path, parse_switch>,
