@@ -119,6 +119,11 @@ class Here(support.TestCase):
                           "-b", "64K")
         self.assert_ok(done)
 
+    def test_pairs_that_do_not_fit_into_memory(self):
+        done = self.bench("pairs", "--nproc-per-node", "2", "-b", "90000G")
+        self.assertEqual(done.code, 2, done)
+        self.assertIn("measure smaller sizes", done.err)
+
     def test_one_rank(self):
         done = self.bench("all_reduce", "-b", "1M", "-n", "2")
         self.assert_ok(done)

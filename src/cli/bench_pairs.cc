@@ -14,6 +14,7 @@
 #include "cli/bench_request.h"
 #include "cli/picture_file.h"
 #include "measure/cells.h"
+#include "measure/memory.h"
 #include "measure/pair_play.h"
 #include "pairs/second_pass.h"
 #include "pairs/verdict.h"
@@ -178,6 +179,8 @@ Result<int> run_pairs(const Call& call, Group& group) {
   const auto wanted = wanted_of(call);
   if (!wanted) return std::unexpected(wanted.error());
   if (group.self.size < 2) return usage("bench pairs", "the job has one rank only");
+  auto fits = measure::check_memory(2 * wanted->terms.bytes, group.ranks_here());
+  if (!fits) return std::unexpected(fits.error());
   const pairs::Cluster cluster = cluster_of(group);
   const bool is_root = group.self.rank == 0;
   measure::PairPlay play(group, wanted->terms);

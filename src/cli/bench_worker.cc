@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/console.h"
+#include "base/open_files.h"
 #include "base/print.h"
 #include "bench/collective.h"
 #include "cli/bench_output.h"
@@ -82,6 +83,7 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
 }  // namespace
 
 int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment) {
+  raise_open_files();  // a connection to each other rank
   const auto code = work(argv, environment);
   return code ? *code : give_up(code.error());
 }

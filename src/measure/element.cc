@@ -43,8 +43,14 @@ T narrow(typename Arithmetic<T>::Wide value) {
   }
 }
 
+// Sums and products of integers wrap around.
 template <class T, Op op>
 T combined(T first, T second) {
+  if constexpr (std::is_integral_v<T> && std::is_signed_v<T> && op != Op::max && op != Op::min) {
+    using Unsigned = std::make_unsigned_t<T>;
+    return static_cast<T>(
+        combined<Unsigned, op>(static_cast<Unsigned>(first), static_cast<Unsigned>(second)));
+  }
   using Wide = typename Arithmetic<T>::Wide;
   const Wide a = first;
   const Wide b = second;

@@ -150,6 +150,10 @@ Result<Self> self_from(const Environment& environment) {
   return self;
 }
 
+std::size_t Group::ranks_here() const {
+  return static_cast<std::size_t>(std::ranges::count(peers, peers[self.rank].node, &Peer::node));
+}
+
 Result<Group> join(const Self& self, milliseconds limit) {
   auto store = connect(self, limit);
   if (!store) return std::unexpected(store.error());

@@ -32,6 +32,9 @@ struct Group {
   std::vector<Peer> peers;  // by rank
   Mesh mesh;
   store::Client store;
+
+  // Ranks on this rank's node, itself among them.
+  std::size_t ranks_here() const;
 };
 
 // Finds the others by the job's store (PyTorch's TCPStore protocol). Waits at most `limit`.

@@ -155,9 +155,10 @@ bool is_ring(Collective collective) {
          collective != Collective::scatter;
 }
 
-// One exchange with one other position: what goes there and what comes from there.
+// One exchange with one other position: what goes there and what comes from there, of a range of
+// each part.
 Planned exchange(Collective collective, const Place& place, const Buffers& buffers,
-                 std::size_t peer) {
+                 std::size_t peer, Range range) {
   const bool is_root = place.position == place.root;
   const bool sends =
       collective == Collective::alltoall || (collective == Collective::gather) != is_root;
@@ -166,15 +167,16 @@ Planned exchange(Collective collective, const Place& place, const Buffers& buffe
   const bool sends_a_part = collective != Collective::gather;
   const bool receives_a_part = collective != Collective::scatter;
   Planned planned{place.size, place.size, 0, {}};
+  const std::size_t of_peer = peer * buffers.part + range.begin;
   if (sends) {
     planned.to = peer;
     planned.lane.out.push_back(
-        {buffers.send + (sends_a_part ? peer * buffers.part : 0), buffers.part});
+        {buffers.send + (sends_a_part ? of_peer : range.begin), range.bytes()});
   }
   if (receives) {
     planned.from = peer;
     planned.lane.in.push_back(
-        {buffers.receive + (receives_a_part ? peer * buffers.part : 0), nullptr, buffers.part});
+        {buffers.receive + (receives_a_part ? of_peer : range.begin), nullptr, range.bytes()});
   }
   return planned;
 }
@@ -232,14 +234,17 @@ std::vector<Planned> plan(Collective collective, const Place& place, const Buffe
                           std::size_t stripes) {
   std::vector<Planned> planned;
   if (place.size == 1) return planned;
-  if (is_ring(collective)) {
-    for (std::size_t stripe = 0; stripe < stripes; ++stripe) {
+  const std::vector<std::size_t> others =
+      is_ring(collective) ? std::vector<std::size_t>() : peers(collective, place);
+  for (std::size_t stripe = 0; stripe < stripes; ++stripe) {
+    if (is_ring(collective)) {
       planned.push_back(ring_lane(collective, Ring(place, buffers, stripe, stripes)));
     }
-    return planned;
-  }
-  for (const std::size_t peer : peers(collective, place)) {
-    planned.push_back(exchange(collective, place, buffers, peer));
+    for (const std::size_t peer : others) {
+      const Range range = share({0, buffers.part}, stripe, stripes, buffers.element);
+      planned.push_back(exchange(collective, place, buffers, peer, range));
+      planned.back().stripe = stripe;
+    }
   }
   return planned;
 }

@@ -49,8 +49,8 @@ struct Planned {
   Lane lane;
 };
 
-// What this position sends and receives. A ring's work is divided over `stripes` connections to the
-// same neighbour, each with a range of the elements.
+// What this position sends and receives. The work is divided over `stripes` connections to the same
+// position, each with a range of the elements.
 std::vector<Planned> plan(bench::Collective collective, const Place& place, const Buffers& buffers,
                           std::size_t stripes);
 // Copies what a rank keeps of its own data.

@@ -153,6 +153,15 @@ TEST(Schedule, AMessageMayGoOverSeveralConnections) {
       EXPECT_EQ(wrong({collective, 3, elements, Type::float32, Op::sum, 4}, false), 0u);
     }
   }
+  EXPECT_EQ(wrong({Collective::alltoall, 3, 10'001, Type::float32, Op::sum, 4}, false), 0u);
+  // Each of them carries a share.
+  for (const Collective collective : {Collective::all_reduce, Collective::alltoall}) {
+    Member member({collective, 2, 1000}, 0);
+    const Buffers buffers = member.buffers({collective, 2, 1000}, false);
+    const auto planned = plan(collective, member.place, buffers, 4);
+    ASSERT_EQ(planned.size(), 4u);
+    for (const Planned& one : planned) EXPECT_GT(one.lane.out.front().bytes, 0u);
+  }
 }
 
 TEST(Schedule, EveryTypeWithEveryReduction) {

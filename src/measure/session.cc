@@ -157,10 +157,9 @@ class Sizing {
   Result<std::optional<std::uint64_t>> count_wrong(bool in_place) {
     if (!request_.check || bytes_ == 0) return std::optional<std::uint64_t>();
     const Buffers& buffers = in_place ? inside_ : outside_;
-    const Check check(request_.collective, request_.type, request_.op, runner_.place());
-    check.fill(buffers);
+    check().fill(buffers);
     if (auto done = once(in_place); !done) return std::unexpected(done.error());
-    std::vector<double> wrong{static_cast<double>(check.wrong(buffers))};
+    std::vector<double> wrong{static_cast<double>(check().wrong(buffers))};
     auto all = runner_.combine_over_all(wrong, Op::sum, request_.stall_limit);
     if (!all) return std::unexpected(all.error());
     return std::optional(static_cast<std::uint64_t>(wrong.front()));
@@ -216,7 +215,12 @@ class Sizing {
     inside_.receive = send_.get() + where.receive;
     lanes_outside_ = runner_.lanes_of(request_.collective, outside_, request_.stripes);
     lanes_inside_ = runner_.lanes_of(request_.collective, inside_, request_.stripes);
+    // Pages that were never written are all the kernel's one page of zeros, which a processor's
+    // cache holds: sending from them would be too fast.
+    if (bytes_ > 0) check().fill(outside_);
   }
+
+  Check check() const { return {request_.collective, request_.type, request_.op, runner_.place()}; }
 
   Result<void> once(bool in_place) {
     if (request_.collective == Collective::barrier) return runner_.barrier();
@@ -245,9 +249,7 @@ std::vector<double> flat(const std::vector<std::vector<double>>& turns) {
 class Round {
  public:
   Round(Group& group, const Request& request, std::span<const Cell> cells)
-      : request_(request), cells_(cells) {
-    const std::size_t node = group.peers[group.self.rank].node;
-    neighbours_ = static_cast<std::size_t>(std::ranges::count(group.peers, node, &Peer::node));
+      : request_(request), cells_(cells), ranks_here_(group.ranks_here()) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (const auto position = cells[i].position_of(group.self.rank)) {
         runners_.push_back({i, Runner(group, request, cells[i], *position)});
@@ -265,7 +267,7 @@ class Round {
   Result<void> measure(std::uint64_t bytes, const std::function<void(const CellRow&)>& show) {
     std::uint64_t memory = 0;
     for (const auto& [cell, runner] : runners_) memory += Sizing::memory(runner, request_, bytes);
-    if (auto fits = check_memory(memory, neighbours_); !fits) return fits;
+    if (auto fits = check_memory(memory, ranks_here_); !fits) return fits;
     std::vector<Sizing> sizings;
     for (auto& [cell, runner] : runners_) {
       auto sizing = Sizing::make(runner, request_, bytes);
@@ -336,7 +338,7 @@ class Round {
 
   const Request& request_;
   const std::span<const Cell> cells_;
-  std::size_t neighbours_ = 1;  // ranks of this node
+  const std::size_t ranks_here_;
   std::vector<OwnCell> runners_;
 };
 
