@@ -82,7 +82,7 @@ class Pairs(cluster.SlurmCase):
     def test_a_rank_that_hangs_is_named_and_the_rest_is_measured(self):
         run = self.begin(*self.cluster.on("ctl", "srun", "-N8", TOPRUN, "bench", "pairs",
                                           "--nproc-per-node", "1", "-b", "4M", "-T", "2"))
-        victim = support.wait_until(lambda: self.worker_on(run, "n2"), 30, "a rank on n2")
+        victim = support.wait_until(lambda: self.measuring_on(run, "n2"), 90, "a pair of n2")
         os.kill(victim, signal.SIGSTOP)
         done = run.wait(180)
         self.assertEqual(done.code, 1, done)
@@ -90,11 +90,18 @@ class Pairs(cluster.SlurmCase):
         self.assertNotRegex(done.out, r"(?m)^n[0134567]: ")
         self.assert_nothing_left(run)
 
-    def worker_on(self, run, host):
+    def measuring_on(self, run, host):
+        """The rank on a host, once it has sockets to the store, for others and to another rank."""
         for pid, line in run.processes().items():
             if "bench-worker" in line and "--no-python" not in line:
-                environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-                if f"TOPRUN_NODE_NAME={host}".encode() in environment:
+                try:
+                    process = pathlib.Path(f"/proc/{pid}")
+                    environment = (process / "environ").read_bytes().split(b"\0")
+                    files = [os.readlink(file) for file in (process / "fd").iterdir()]
+                except OSError:
+                    continue  # it changes just now
+                sockets = sum(file.startswith("socket:") for file in files)
+                if f"TOPRUN_NODE_NAME={host}".encode() in environment and sockets >= 3:
                     return pid
         return None
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "chart/axis.h"
+#include "chart/markup.h"
 #include "chart/page.h"
 
 namespace toprun::chart {

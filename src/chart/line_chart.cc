@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "chart/chart.h"
+#include "chart/markup.h"
 #include "chart/page.h"
 
 namespace toprun::chart {

@@ -1,7 +1,10 @@
 #include "chart/page.h"
 
 #include <array>
+#include <cmath>
 #include <span>
+
+#include "chart/markup.h"
 
 namespace toprun::chart {
 namespace {
@@ -50,6 +53,16 @@ std::string_view anchor_attribute(Page::Anchor anchor) {
 
 }  // namespace
 
+double width_px(std::string_view text, double size_px) {
+  constexpr double width_per_font_px = 0.6;
+  return static_cast<double>(columns(text)) * width_per_font_px * size_px;
+}
+
+std::string coordinate(double value) {
+  const double rounded = std::round(value * 10) / 10;
+  return fmt::format("{:g}", rounded == 0 ? 0 : rounded);
+}
+
 Page::Page(std::string_view title, std::string_view description, double height) {
   add("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"title desc\" "
@@ -57,14 +70,15 @@ Page::Page(std::string_view title, std::string_view description, double height) 
       "font-size=\"{2}\">\n<title id=\"title\">{3}</title>\n<desc id=\"desc\">{4}</desc>\n"
       "<style>{5}\n@media (prefers-color-scheme: dark){{{6}}}</style>\n"
       "<rect class=\"paper\" width=\"{0}\" height=\"{1}\"/>\n",
-      coordinate(page_width), coordinate(height), coordinate(font_px), xml_text(title),
-      xml_text(description), style_of(light_scheme, light), style_of(dark_scheme, dark));
+      coordinate(page_width), coordinate(height), coordinate(font_px), xml_text(clean_text(title)),
+      xml_text(clean_text(description)), style_of(light_scheme, light),
+      style_of(dark_scheme, dark));
 }
 
 void Page::text(double x, double y, std::string_view text, Anchor anchor,
                 std::string_view attributes) {
   add("<text x=\"{}\" y=\"{}\" {}{}>{}</text>\n", coordinate(x), coordinate(y), attributes,
-      anchor_attribute(anchor), xml_text(text));
+      anchor_attribute(anchor), xml_text(clean_text(text)));
 }
 
 void Page::line(double x1, double y1, double x2, double y2, std::string_view attributes) {

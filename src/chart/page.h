@@ -6,8 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "chart/words.h"
-
 namespace toprun::chart {
 
 inline constexpr double page_width = 900;
@@ -15,6 +13,12 @@ inline constexpr double font_px = 13;
 inline constexpr double title_px = 18;
 inline constexpr double line_px = 18;  // from one line of text to the next
 inline constexpr double margin_px = 16;
+
+// How wide a text is drawn: enough for common sans-serif fonts, in pixels.
+double width_px(std::string_view text, double size_px);
+
+// In coordinates a tenth of a pixel is more than a screen shows: "12", "12.5".
+std::string coordinate(double value);
 
 // How many styles tell series apart: each has its own mix of colour, dashes and marker.
 inline constexpr std::size_t styles = 12;
@@ -32,7 +36,7 @@ class Page {
   void text(double x, double y, std::string_view text, Anchor anchor = Anchor::start,
             std::string_view attributes = "class=\"ink\"");
   void line(double x1, double y1, double x2, double y2, std::string_view attributes);
-  // With an arbitrary element of SVG, whose texts went through xml_text().
+  // With an arbitrary element of SVG, whose texts went through clean_text() and xml_text().
   template <class... T>
   void add(fmt::format_string<T...> format, T&&... values) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<T>(values)...);

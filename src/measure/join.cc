@@ -1,6 +1,7 @@
 #include "measure/join.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -101,6 +102,21 @@ Result<std::string> token_of_all(const Self& self, store::Client& store, millise
   return store.get(key);
 }
 
+// "ranks 2, 5 of 8"
+Result<std::string> absent_of(store::Client& store, std::span<const std::string> names) {
+  constexpr std::size_t most_named = 8;
+  std::vector<std::size_t> absent;
+  for (std::size_t rank = 0; rank < names.size(); ++rank) {
+    const std::string_view one[] = {names[rank]};
+    const auto there = store.check(one);
+    if (!there) return std::unexpected(there.error());
+    if (!*there) absent.push_back(rank);
+  }
+  const std::span named = std::span(absent).first(std::min(absent.size(), most_named));
+  return fmt::format("{} {}{} of {}", absent.size() == 1 ? "rank" : "ranks", fmt::join(named, ", "),
+                     named.size() < absent.size() ? ", …" : "", names.size());
+}
+
 Result<std::vector<Peer>> meet(const Self& self, store::Client& store, milliseconds limit) {
   std::vector<std::string> names;
   for (std::size_t rank = 0; rank < self.size; ++rank) {
@@ -110,8 +126,10 @@ Result<std::vector<Peer>> meet(const Self& self, store::Client& store, milliseco
   const auto there = store.wait(keys, limit);
   if (!there) return std::unexpected(there.error());
   if (!*there) {
-    return fail("not all ranks of the measurement came",
-                fmt::format("within {} s", limit.count() / 1000));
+    const auto absent = absent_of(store, names);
+    if (!absent) return std::unexpected(absent.error());
+    return fail(*absent, fmt::format("not ready to measure after {} s", limit.count() / 1000),
+                "see whether its process is stopped or waits for a file system");
   }
   const auto values = store.multi_get(keys);
   if (!values) return std::unexpected(values.error());

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "picture/markup.h"
+#include "chart/markup.h"
 #include "picture/ring_svg.h"
 #include "picture/ring_words.h"
 
@@ -13,7 +13,7 @@ std::string label_of(const std::vector<std::string>& lines) {
   std::string label;
   for (const std::string& line : lines) {
     if (!label.empty()) label += "\\n";
-    label += dot_text(line);
+    label += chart::dot_text(line);
   }
   return label;
 }
@@ -46,7 +46,7 @@ class Dot {
 
   void add_cluster(const Frame& frame) {
     add("subgraph cluster_{} {{\n  label=\"{}\"; style=\"{}\"; color=\"{}\";\n", clusters_++,
-        dot_text(title_of(sketch_, frame)), frame.name ? "rounded" : "rounded,dashed",
+        chart::dot_text(title_of(sketch_, frame)), frame.name ? "rounded" : "rounded,dashed",
         frame.name ? level_colour(*frame.level) : inside_colour);
     add_inside(frame);
     add("}}\n");

@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "picture/markup.h"
+#include "chart/markup.h"
 #include "picture/pack.h"
 #include "picture/ring_route.h"
 #include "picture/ring_words.h"
@@ -264,7 +264,7 @@ class Builder {
 }  // namespace
 
 double width_of(const Text& text) {
-  const auto count = static_cast<double>(columns(text.text));
+  const auto count = static_cast<double>(chart::columns(text.text));
   switch (text.style) {
     case Style::heading:
       return count * 20 * 0.62;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "picture/markup.h"
+#include "chart/markup.h"
 #include "picture/ring_dot.h"
 #include "picture/ring_svg.h"
 

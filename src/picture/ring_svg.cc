@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "picture/markup.h"
+#include "chart/markup.h"
 
 namespace toprun::picture {
 namespace {
@@ -85,7 +85,7 @@ class Svg {
         "viewBox=\"0 0 {0} {1}\">\n<title>{2}</title>\n"
         "<rect x=\"0.5\" y=\"0.5\" width=\"{3}\" height=\"{4}\" rx=\"10\" fill=\"{5}\" "
         "stroke=\"#d5dae1\"/>\n",
-        width, height, xml_text(layout_.title), number(layout_.width - 1),
+        width, height, chart::xml_text(layout_.title), number(layout_.width - 1),
         number(layout_.height - 1), background_colour);
   }
 
@@ -111,12 +111,12 @@ class Svg {
     add("<text x=\"{}\" y=\"{}\" fill=\"{}\" font-weight=\"bold\" stroke=\"{}\" "
         "stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\">",
         number(frame.title.at.x), number(frame.title.at.y), text_colour, background_colour);
-    if (!frame.whole_name.empty()) add("<title>{}</title>", xml_text(frame.whole_name));
-    add("{}</text>\n", xml_text(frame.title.text));
+    if (!frame.whole_name.empty()) add("<title>{}</title>", chart::xml_text(frame.whole_name));
+    add("{}</text>\n", chart::xml_text(frame.title.text));
   }
 
   void add_unit(const UnitBox& unit) {
-    add("<g text-anchor=\"middle\"><title>{}</title>\n", xml_text(unit.about));
+    add("<g text-anchor=\"middle\"><title>{}</title>\n", chart::xml_text(unit.about));
     const char* const stroke = unit.unknown ? unknown_colour : text_colour;
     add_rect(unit.box, 6,
              fmt::format("fill=\"{}\" stroke=\"{}\"{}{}", background_colour, stroke,
@@ -130,7 +130,7 @@ class Svg {
     for (const Text& line : unit.lines) {
       add("<text x=\"{}\" y=\"{}\" fill=\"{}\"{}>{}</text>\n", number(line.at.x), number(line.at.y),
           line.style == Style::name ? text_colour : "#4b5563",
-          line.style == Style::name ? " font-weight=\"bold\"" : "", xml_text(line.text));
+          line.style == Style::name ? " font-weight=\"bold\"" : "", chart::xml_text(line.text));
     }
     add("</g>\n");
   }
@@ -200,7 +200,7 @@ class Svg {
         : fixed ? 12
                 : 13,
         text_colour, heading ? " font-weight=\"bold\"" : "",
-        text.anchor == Text::Anchor::end ? " text-anchor=\"end\"" : "", xml_text(text.text));
+        text.anchor == Text::Anchor::end ? " text-anchor=\"end\"" : "", chart::xml_text(text.text));
   }
 
   const RingLayout& layout_;

@@ -1,8 +1,8 @@
-#include "picture/markup.h"
+#include "chart/markup.h"
 
 #include <gtest/gtest.h>
 
-namespace toprun::picture {
+namespace toprun::chart {
 namespace {
 
 TEST(Markup, CleansWhatMayNotStand) {
@@ -59,4 +59,4 @@ TEST(Markup, Escapes) {
 }
 
 }  // namespace
-}  // namespace toprun::picture
+}  // namespace toprun::chart

@@ -1,11 +1,11 @@
-#include "picture/markup.h"
+#include "chart/markup.h"
 
 #include <vector>
 
 #include "base/text.h"
 #include "base/utf8.h"
 
-namespace toprun::picture {
+namespace toprun::chart {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
@@ -104,4 +104,4 @@ std::string dot_text(std::string_view text) {
   return out;
 }
 
-}  // namespace toprun::picture
+}  // namespace toprun::chart

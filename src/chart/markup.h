@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace toprun::picture {
+namespace toprun::chart {
 
 // Names of hosts and domains come from files and networks and may contain any bytes. These
 // functions convert them to text for a picture.
@@ -25,4 +25,4 @@ std::string xml_text(std::string_view text);
 // A clean text for a Graphviz label in double quotes; Graphviz also interprets \N, \l … and &name;.
 std::string dot_text(std::string_view text);
 
-}  // namespace toprun::picture
+}  // namespace toprun::chart
