@@ -10,6 +10,7 @@
 #include "cli/bench_worker.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
+#include "measure/tcp.h"
 #include "plan/ssh_orders.h"
 #include "scheduler/ssh/ssh.h"
 
@@ -20,7 +21,8 @@ int main(int argc, char** argv) {
   if (words.size() == 3 && words[1] == agent::shim_word) return agent::run_shim(words[2]);
   Environment environment = Environment::from(environ);
   if (words.size() > 2 && words[1] == cli::bench_worker_word) {
-    return cli::run_bench_worker(words, environment);
+    const measure::NamedBackend backends[] = {{"tcp", measure::open_tcp}};
+    return cli::run_bench_worker(words, environment, backends);
   }
   if (environment.get(scheduler::ssh_step_variable) == scheduler::ssh_step) {
     const auto orders = plan::receive_ssh_orders();

@@ -14,8 +14,12 @@ bool concerns_network(std::string_view name) {
 }
 
 Device read_device(JsonFields& fields) {
-  return {static_cast<std::size_t>(fields.count("rank")), fields.text("hostname"),
-          fields.whole<int>("pid"), fields.whole<int>("device"), fields.text_or("device_info")};
+  return {static_cast<std::size_t>(fields.count("rank")),
+          fields.text("hostname"),
+          fields.whole<int>("pid"),
+          fields.whole<int>("device"),
+          fields.text_or("device_info"),
+          fields.text_or("device_hex")};
 }
 
 void read_iterations(JsonFields& result, const char* key, Times& times) {

@@ -52,9 +52,13 @@ std::optional<Device> device_of(const Words& line) {
                 std::string(word_after(line, "on")),
                 static_cast<long>(*pid),
                 static_cast<int>(*index),
+                {},
                 {}};
   auto name = std::ranges::find(line, "device") + 2;
-  if (name != line.end() && name->starts_with('[')) ++name;  // the PCI address
+  if (name != line.end() && name->starts_with('[')) {
+    device.bus_id = name->substr(1, name->find(']') - 1);
+    ++name;
+  }
   for (; name != line.end(); ++name) {
     device.name += (device.name.empty() ? "" : " ") + std::string(*name);
   }

@@ -25,7 +25,7 @@ std::string truth(bool value) {
 ordered_json device_json(const Device& device) {
   return {{"rank", device.rank},       {"group", 0},
           {"pid", device.pid},         {"hostname", device.host},
-          {"device", device.device},   {"device_hex", ""},
+          {"device", device.device},   {"device_hex", device.bus_id},
           {"device_info", device.name}};
 }
 
@@ -104,8 +104,12 @@ std::optional<double> optional_number(JsonFields& fields, const char* key) {
 }
 
 Device read_device(JsonFields& fields) {
-  return {static_cast<std::size_t>(fields.count("rank")), fields.text("hostname"),
-          fields.whole<long>("pid"), fields.whole<int>("device"), fields.text("device_info")};
+  return {static_cast<std::size_t>(fields.count("rank")),
+          fields.text("hostname"),
+          fields.whole<long>("pid"),
+          fields.whole<int>("device"),
+          fields.text("device_info"),
+          fields.text_or("device_hex")};
 }
 
 std::optional<Side> read_side(JsonFields& result, const char* key) {

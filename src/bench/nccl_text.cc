@@ -36,8 +36,10 @@ std::string side_text(const Side& side) {
 }
 
 std::string device_text(const Device& device) {
-  return fmt::format("#  Rank {:2} Group  0 Pid {:6} on {:>10} device {:2} {}\n", device.rank,
-                     device.pid, printable(device.host), device.device, printable(device.name));
+  return fmt::format("#  Rank {:2} Group  0 Pid {:6} on {:>10} device {:2} {}{}\n", device.rank,
+                     device.pid, printable(device.host), device.device,
+                     device.bus_id.empty() ? "" : fmt::format("[{}] ", printable(device.bus_id)),
+                     printable(device.name));
 }
 
 std::string heading_line(std::string_view size, std::string_view count, std::string_view type,

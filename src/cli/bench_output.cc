@@ -30,7 +30,7 @@ bench::Series series_of(const BenchRequest& request, const measure::Cell& cell,
                         const std::optional<measure::Limit>& limit) {
   bench::Series series;
   series.collective = request.measured.collective;
-  series.backend = "tcp";
+  series.backend = request.backend;
   series.order = cell.order;
   series.ranks = cell.ranks.size();
   series.nodes = cell.nodes;
@@ -51,15 +51,17 @@ std::vector<double> means(const std::vector<std::vector<double>>& turns) {
 }  // namespace
 
 BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& group,
-                         std::span<const measure::Cell> cells, std::vector<std::string> argv,
-                         const Environment& environment)
+                         const measure::Opened& opened, std::span<const measure::Cell> cells,
+                         std::vector<std::string> argv, const Environment& environment)
     : request_(request), environment_(environment) {
   report_.version = fmt::format("toprun {}", TOPRUN_VERSION);
   report_.start_time = now();
   report_.args.assign(argv.begin() + 1, argv.end());
-  report_.library = "tcp";
+  report_.library = opened.library;
   for (const measure::Peer& peer : group.peers) {
-    report_.devices.push_back({peer.rank, peer.host, peer.pid, 0, "cpu"});
+    const measure::Opened::Device& device = opened.devices.at(peer.rank);
+    report_.devices.push_back(
+        {peer.rank, peer.host, peer.pid, device.number, device.name, device.bus_id});
   }
   for (const measure::Cell& cell : cells) {
     const auto limit = measure::limit_of(request.measured.collective, cell, group.peers,

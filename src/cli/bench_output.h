@@ -16,8 +16,8 @@ namespace toprun::cli {
 class BenchOutput {
  public:
   BenchOutput(const BenchRequest& request, const measure::Group& group,
-              std::span<const measure::Cell> cells, std::vector<std::string> argv,
-              const Environment& environment);
+              const measure::Opened& opened, std::span<const measure::Cell> cells,
+              std::vector<std::string> argv, const Environment& environment);
 
   void add(const measure::CellRow& measured);
   // Prints the rest; the exit code: failure if elements were wrong or the file cannot be written.

@@ -122,6 +122,9 @@ Result<BenchRequest> bench_request(const Call& call) {
                            .done();
     if (!known) return std::unexpected(known.error());
   }
+  auto backend = call.choice(FlagId::backend);
+  if (!backend) return std::unexpected(backend.error());
+  request.backend = *std::move(backend);
   auto format = call.choice(FlagId::format);
   if (!format) return std::unexpected(format.error());
   request.format = *std::move(format);

@@ -53,7 +53,8 @@ class OptionReader {
 // What `toprun bench` measures and how it shows it.
 struct BenchRequest {
   measure::Request measured;
-  std::string format;  // a word of --format
+  std::string backend = "tcp";  // a word of --backend
+  std::string format;           // a word of --format
   std::optional<std::string> save;
   std::optional<std::string> plot;
   std::optional<bench::Expectation> expected;

@@ -1,6 +1,10 @@
 #include "cli/bench_worker.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
 
 #include "base/console.h"
 #include "base/open_files.h"
@@ -52,39 +56,71 @@ Result<void> check(const BenchRequest& request, const measure::Group& group,
 }
 
 Result<int> measure_cells(const BenchRequest& request, measure::Group& group,
+                          const measure::NamedBackend& backend,
                           const std::vector<std::string>& argv, const Environment& environment) {
+  const auto opened = backend.open(group, environment);
+  if (!opened) return std::unexpected(opened.error());
   const auto cells = measure::cells(request.measured, group.peers);
   if (!cells) return std::unexpected(cells.error());
   if (auto fits = check(request, group, *cells); !fits) return std::unexpected(fits.error());
   if (group.self.rank != 0) {
-    auto done = measure::measure(group, request.measured, *cells, {});
+    auto done = measure::measure(group, request.measured, *cells, opened->make, {});
     return done ? Result<int>(0) : std::unexpected(done.error());
   }
-  BenchOutput output(request, group, *cells, argv, environment);
-  auto done = measure::measure(group, request.measured, *cells,
+  BenchOutput output(request, group, *opened, *cells, argv, environment);
+  auto done = measure::measure(group, request.measured, *cells, opened->make,
                                [&](const measure::CellRow& row) { output.add(row); });
   if (!done) return std::unexpected(done.error());
   return output.finish();
 }
 
-Result<int> work(const std::vector<std::string>& argv, const Environment& environment) {
+// Comes back only if that fails.
+std::unexpected<Error> become_helper(const std::vector<std::string>& argv,
+                                     std::string_view backend) {
+  const auto helper = bench_helper();
+  if (!helper) return std::unexpected(helper.error());
+  std::vector<std::string> words = argv;
+  words.front() = *helper;
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  ::execv(helper->c_str(), pointers.data());
+  return fail_errno(fmt::format("--backend {}: running {}", backend, *helper));
+}
+
+Result<int> work(const std::vector<std::string>& argv, const Environment& environment,
+                 std::span<const measure::NamedBackend> backends) {
   const auto call = call_of(argv, environment);
   if (!call) return std::unexpected(call.error());
+  const bool is_pairs = call->command == options::Command::bench_pairs;
+  const auto request = is_pairs ? Result<BenchRequest>() : bench_request(*call);
+  if (!request) return std::unexpected(request.error());
+  const auto backend = std::ranges::find(backends, request->backend, &measure::NamedBackend::name);
+  if (backend == backends.end()) return become_helper(argv, request->backend);
   const auto self = measure::self_from(environment);
   if (!self) return std::unexpected(self.error());
   auto group = measure::join(*self, join_limit);
   if (!group) return std::unexpected(group.error());
-  if (call->command == options::Command::bench_pairs) return run_pairs(*call, *group);
-  const auto request = bench_request(*call);
-  return request ? measure_cells(*request, *group, argv, environment)
-                 : std::unexpected(request.error());
+  if (is_pairs) return run_pairs(*call, *group);
+  return measure_cells(*request, *group, *backend, argv, environment);
 }
 
 }  // namespace
 
-int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment) {
+Result<std::string> bench_helper() {
+  std::error_code error;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto helper = self.parent_path() / bench_program;
+  if (!error && ::access(helper.c_str(), X_OK) == 0) return helper.string();
+  return fail(fmt::format("there is no program {}", helper.string()),
+              "GPUs are measured by it, because a static program cannot open their libraries",
+              "put the toprun-bench of the same build beside toprun on every node");
+}
+
+int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment,
+                     std::span<const measure::NamedBackend> backends) {
   raise_open_files();  // a connection to each other rank
-  const auto code = work(argv, environment);
+  const auto code = work(argv, environment, backends);
   return code ? *code : give_up(code.error());
 }
 

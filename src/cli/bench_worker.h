@@ -1,18 +1,28 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/environment.h"
+#include "measure/backend.h"
 
 namespace toprun::cli {
 
 // argv[1] of a rank that `toprun bench` launches.
 inline constexpr std::string_view bench_worker_word = "bench-worker";
 
+// The program with the backends that need the system's libraries; it lies beside toprun.
+inline constexpr std::string_view bench_program = "toprun-bench";
+
+// Its path. Error: it is not there.
+Result<std::string> bench_helper();
+
 // One rank of the measurement: argv behind that word is bench's own part of its command line. Rank
-// 0 prints the table. Returns the exit code.
-int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment);
+// 0 prints the table. A backend that is not among `backends` is left to bench_program, which takes
+// this process over. Returns the exit code.
+int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment,
+                     std::span<const measure::NamedBackend> backends);
 
 }  // namespace toprun::cli

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bench/measurement.h"
+#include "measure/backend.h"
 #include "measure/cells.h"
 #include "measure/join.h"
 #include "measure/request.h"
@@ -22,6 +23,6 @@ struct CellRow {
 // Measures all cells together with the other ranks, size by size. `show` gets each row on rank 0 as
 // soon as it is measured, an empty function elsewhere.
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
-                     const std::function<void(const CellRow&)>& show);
+                     const MakeBackend& make, const std::function<void(const CellRow&)>& show);
 
 }  // namespace toprun::measure

@@ -113,6 +113,7 @@ enum class FlagId {
   reduction,
   datatype,
   root_rank,
+  backend,
   connections,
   until_cv,
   compared_orders,

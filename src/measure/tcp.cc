@@ -1,0 +1,102 @@
+#include "measure/tcp.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "measure/host_buffers.h"
+
+namespace toprun::measure {
+namespace {
+
+using bench::Collective;
+using std::chrono::steady_clock;
+
+class TcpWork final : public Work {
+ public:
+  TcpWork(const Request& request, const CellMesh& mesh, HostBuffers memory)
+      : request_(request), mesh_(mesh), memory_(std::move(memory)) {
+    for (const bool in_place : {false, true}) {
+      lanes_[in_place] = mesh.lanes(request.collective, memory_.buffers(in_place), request.stripes);
+    }
+  }
+
+  Result<void> fill(bool in_place) override {
+    check().fill(memory_.buffers(in_place));
+    return {};
+  }
+
+  Result<std::vector<double>> run(bool in_place, std::size_t iterations) override {
+    std::vector<double> times;
+    for (std::size_t i = 0; i < iterations; ++i) {
+      const auto began = steady_clock::now();
+      if (auto done = once(in_place); !done) return std::unexpected(done.error());
+      const std::chrono::duration<double, std::micro> took = steady_clock::now() - began;
+      times.push_back(took.count());
+    }
+    return times;
+  }
+
+  Result<std::uint64_t> wrong(bool in_place) override {
+    return check().wrong(memory_.buffers(in_place));
+  }
+
+ private:
+  Check check() const { return {request_.collective, request_.type, request_.op, mesh_.place()}; }
+
+  Result<void> once(bool in_place) {
+    if (request_.collective == Collective::barrier) return mesh_.barrier(request_.stall_limit);
+    const Buffers& buffers = memory_.buffers(in_place);
+    const Place& place = mesh_.place();
+    keep_own(request_.collective, place, buffers);
+    auto done = transfer(lanes_[in_place], combine_of(request_.type, request_.op), buffers.element,
+                         request_.stall_limit);
+    if (done && request_.op == Op::avg && bench::facts_of(request_.collective).reduces) {
+      divide(request_.type, {buffers.receive, memory_.lengths().receive}, place.size);
+    }
+    return done;
+  }
+
+  const Request& request_;
+  const CellMesh& mesh_;
+  HostBuffers memory_;
+  std::vector<Lane> lanes_[2];
+};
+
+class TcpBackend final : public Backend {
+ public:
+  TcpBackend(const Request& request, CellMesh& mesh) : request_(request), mesh_(mesh) {}
+
+  Result<void> connect() override { return mesh_.connect(request_.collective, request_.stripes); }
+
+  Result<void> check_memory(std::uint64_t bytes, std::size_t processes) const override {
+    return measure::check_memory(bytes, processes);
+  }
+
+  Result<std::unique_ptr<Work>> work(std::size_t part) override {
+    auto memory = HostBuffers::of(request_, mesh_.place(), part);
+    if (!memory) return std::unexpected(memory.error());
+    return std::make_unique<TcpWork>(request_, mesh_, *std::move(memory));
+  }
+
+ private:
+  const Request& request_;
+  CellMesh& mesh_;
+};
+
+}  // namespace
+
+std::uint64_t memory_of(Collective collective, std::size_t part, std::size_t ranks) {
+  const Lengths need = lengths(collective, part, ranks);
+  return std::max(need.send, need.receive) + need.receive + need.scratch;
+}
+
+Result<Opened> open_tcp(Group& group, const Environment& /*environment*/) {
+  Opened opened;
+  opened.library = "tcp";
+  if (group.self.rank == 0) opened.devices.assign(group.self.size, {"cpu", "", 0});
+  opened.make = [](Group& /*group*/, const Request& request, std::size_t /*index*/,
+                   CellMesh& mesh) { return std::make_unique<TcpBackend>(request, mesh); };
+  return opened;
+}
+
+}  // namespace toprun::measure

@@ -1,0 +1,143 @@
+"""`toprun bench --backend nccl`: the whole way through dlopen, with libraries that stand for CUDA and
+NCCL (tests/fake_gpu). Figures of a GPU cannot be checked here."""
+
+import json
+import pathlib
+import re
+import shutil
+import unittest
+
+import support
+
+TOPRUN = pathlib.Path(support.TOPRUN).resolve()
+FAKES = TOPRUN.parent / "fake_gpu"
+COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall",
+               "sendrecv", "gather", "scatter"]
+
+
+class Nccl(support.TestCase):
+    def bench(self, *words, ranks=2, libraries=FAKES, **variables):
+        environment = {"FAKE_NCCL_DIR": self.folder(), "LD_LIBRARY_PATH": libraries, **variables}
+        return self.toprun("bench", *words, "--backend", "nccl", "--nproc-per-node", ranks,
+                           env={name: str(value) for name, value in environment.items()})
+
+    def assert_failed(self, done, pattern, code=1):
+        self.assertEqual(done.code, code, done)
+        self.assertRegex(done.err, pattern)
+
+    def libraries(self, **files):
+        """A folder of links: nccl="cuda" lets libcuda.so.1 stand for libnccl.so.2."""
+        folder = self.folder()
+        names = {"cuda": "libcuda.so.1", "nccl": "libnccl.so.2"}
+        for name, source in files.items():
+            (folder / names[name]).symlink_to(FAKES / names[source])
+        return folder
+
+    def test_every_collective_is_right(self):
+        for name in COLLECTIVES:
+            with self.subTest(name):
+                done = self.bench(name, "-b", "1M", "-n", "3", "-r", "1", "--format", "csv")
+                self.assert_ok(done)
+                head, *rows = done.out.splitlines()
+                column = head.split(",").index("wrong")
+                self.assertEqual({row.split(",")[column] for row in rows}, {"0"}, done)
+
+    def test_types_and_reductions_are_those_asked_for(self):
+        for kind, op in (("int8", "sum"), ("double", "prod"), ("uint64", "max"), ("int32", "min"),
+                         ("float", "avg")):
+            with self.subTest(f"{kind} {op}"):
+                done = self.bench("reduce_scatter", "-b", "64K", "-d", kind, "-o", op, ranks=4,
+                                  FAKE_CUDA_GPUS=4)
+                self.assert_ok(done)
+
+    def test_a_wrong_result_is_counted(self):
+        done = self.bench("all_reduce", "-b", "64K", FAKE_NCCL_WRONG=1)
+        self.assert_failed(done, r"elements of the results are wrong")
+
+    def test_a_barrier(self):
+        done = self.bench("barrier", "-n", "4")
+        self.assert_ok(done)
+
+    def test_what_is_told_of_library_and_gpus(self):
+        done = self.bench("all_reduce", "-b", "64K", "--format", "json")
+        self.assert_ok(done)
+        report = json.loads(done.out)
+        self.assertEqual(report["results"][0]["backend"], "nccl")
+        devices = report["config"]["devices"]
+        self.assertEqual([device["device"] for device in devices], [0, 1])
+        self.assertEqual(devices[1]["device_hex"], "0000:11:00.0")
+        done = self.bench("all_reduce", "-b", "64K", "--format", "nccl-tests")
+        self.assertIn("# toprun 0.1.0, nccl 2.27.3\n", done.out)
+        self.assertRegex(done.out, r"Rank  1 .* device  1 \[0000:11:00\.0\] Pretended GPU\n")
+
+    def test_orders_are_compared(self):
+        done = self.bench("all_reduce", "-b", "64K", "--ranks", "2,4", ranks=4, FAKE_CUDA_GPUS=4)
+        self.assert_ok(done)
+        self.assertEqual(len(re.findall(r"topology +1 +[24] ", done.out)), 2, done)
+
+    def test_the_environments_wheel_is_found(self):
+        environment = self.folder()
+        packages = environment / "lib/python3.12/site-packages/nvidia/nccl/lib"
+        packages.mkdir(parents=True)
+        (packages / "libnccl.so.2").symlink_to(FAKES / "libnccl.so.2")
+        done = self.bench("all_reduce", "-b", "64K", libraries=self.libraries(cuda="cuda"),
+                          VIRTUAL_ENV=environment)
+        self.assert_ok(done)
+
+    def test_no_library(self):
+        here = self.libraries(cuda="cuda")
+        done = self.bench("all_reduce", libraries=here)
+        self.assert_failed(done, rf"libnccl\.so\.2 was not found: looked for in {here}.* and the "
+                                 r"system's libraries; name its folder in LD_LIBRARY_PATH")
+
+    def test_another_library_under_its_name(self):
+        done = self.bench("all_reduce", libraries=self.libraries(cuda="cuda", nccl="cuda"))
+        self.assert_failed(done, r"libnccl\.so\.2: it has no function ncclGetVersion")
+
+    def test_no_gpu(self):
+        done = self.bench("all_reduce", libraries=self.libraries(nccl="nccl"))
+        self.assert_failed(done, r"libcuda\.so\.1 was not found")
+        done = self.bench("all_reduce", FAKE_CUDA_GPUS=0)
+        self.assert_failed(done, r"no GPU: the driver shows none to this process")
+        done = self.bench("all_reduce", FAKE_CUDA_BROKEN=1)
+        self.assert_failed(done, r"starting the GPU's driver: unknown error \(999\)")
+
+    def test_more_ranks_than_gpus(self):
+        done = self.bench("all_reduce", ranks=3)
+        self.assert_failed(done, r"local rank 2 has no GPU: this process sees 2", code=2)
+
+    def test_too_old(self):
+        done = self.bench("all_reduce", FAKE_NCCL_VERSION=2804)
+        self.assert_failed(done, r"libnccl\.so\.2: it is NCCL 2\.8\.4; 2\.10 or later is needed")
+
+    def test_different_versions(self):
+        done = self.bench("all_reduce", FAKE_NCCL_VERSION=22005, FAKE_NCCL_OTHER_RANK=1)
+        self.assert_failed(done, r"rank 1 on \S+ has NCCL 2\.20\.5, rank 0 on \S+ has 2\.27\.3")
+
+    def test_it_does_not_start(self):
+        done = self.bench("all_reduce", FAKE_NCCL_INIT_ERROR=3)
+        self.assert_failed(done, r"starting NCCL: internal error \(3\): the fake was told to fail; "
+                                 r"NCCL_DEBUG=INFO makes NCCL tell more")
+
+    def test_a_link_breaks(self):
+        done = self.bench("all_reduce", FAKE_CUDA_HANGS=1, FAKE_NCCL_ASYNC_ERROR=6)
+        self.assert_failed(done, r"all_reduce: remote process exited or there was a network error")
+
+    def test_it_hangs(self):
+        done = self.bench("all_reduce", "-T", "1", FAKE_CUDA_HANGS=1)
+        self.assert_failed(done, r"all_reduce hangs: the GPU did not finish it within 1 s; "
+                                 r"a rank is stopped or a link is down")
+
+    def test_too_little_memory(self):
+        done = self.bench("all_reduce", "-b", "64M", FAKE_CUDA_MEMORY=100_000_000)
+        self.assert_failed(done, r"128 MiB on GPU 0000:1\d:00\.0: 95 MiB are free", code=2)
+
+    def test_without_its_program(self):
+        alone = self.folder() / "toprun"
+        shutil.copy(TOPRUN, alone)
+        done = self.run_to_end(alone, "bench", "all_reduce", "--backend", "nccl")
+        self.assert_failed(done, r"there is no program \S+/toprun-bench: GPUs are measured by it")
+
+
+if __name__ == "__main__":
+    unittest.main()
