@@ -13,10 +13,10 @@ OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
 .PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-ssh bench-scale asan tsan fuzz fuzz-keep format tidy clean
 
-release:  ## build/release/toprun: the one static binary; beside it toprun-bench, for bench on GPUs
+release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
 	cmake --preset release
-	cmake --build build/release --target toprun toprun-bench
+	cmake --build build/release --target toprun bench_programs
 
 wheel: release  ## build/wheels: toprun for pip, and a second wheel that gives it the name torchrun
 	tools/setup wheel

@@ -32,3 +32,12 @@ add_library(lib::asio INTERFACE IMPORTED GLOBAL)
 target_link_libraries(lib::asio INTERFACE Boost::headers Threads::Threads)
 target_compile_definitions(lib::asio INTERFACE BOOST_ASIO_SEPARATE_COMPILATION
                            BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_VISIBILITY)
+
+# Only for toprun-bench-gloo, which is not built where Gloo is absent.
+find_library(gloo_LIBRARY gloo)
+find_path(gloo_INCLUDE gloo/allreduce.h)
+if(gloo_LIBRARY AND gloo_INCLUDE)
+  add_library(lib::gloo INTERFACE IMPORTED GLOBAL)
+  target_link_libraries(lib::gloo INTERFACE ${gloo_LIBRARY})
+  target_include_directories(lib::gloo SYSTEM INTERFACE ${gloo_INCLUDE})
+endif()

@@ -136,7 +136,7 @@ class Nccl(support.TestCase):
         alone = self.folder() / "toprun"
         shutil.copy(TOPRUN, alone)
         done = self.run_to_end(alone, "bench", "all_reduce", "--backend", "nccl")
-        self.assert_failed(done, r"there is no program \S+/toprun-bench: GPUs are measured by it")
+        self.assert_failed(done, r"there is no program \S+/toprun-bench: --backend nccl needs it")
 
 
 if __name__ == "__main__":

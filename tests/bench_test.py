@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import re
 import signal
 import unittest
@@ -34,6 +35,27 @@ class Here(support.TestCase):
                 head, *rows = done.out.splitlines()
                 wrong = [row.split(",")[head.split(",").index("wrong")] for row in rows]
                 self.assertEqual(set(wrong), {"0"}, done)
+
+    def test_gloo_is_right_too(self):
+        if not os.access(pathlib.Path(TOPRUN).with_name("toprun-bench-gloo"), os.X_OK):
+            self.skipTest("toprun-bench-gloo is not built: libgloo-dev is not installed")
+        for name in COLLECTIVES:
+            with self.subTest(name):
+                done = self.bench(name, "--nproc-per-node", "3", "-b", "100K", "-n", "2", "-r", "2",
+                                  "--backend", "tcp,gloo", "--format", "csv")
+                if name == "reduce_scatter":
+                    self.assertEqual(done.code, 2)
+                    self.assertIn("Gloo has no reduce_scatter; --backend tcp has one", done.err)
+                    continue
+                self.assert_ok(done)
+                head, *rows = [line.split(",") for line in done.out.splitlines()]
+                self.assertEqual({row[head.index("backend")] for row in rows}, {"tcp", "gloo"})
+                self.assertEqual({row[head.index("wrong")] for row in rows}, {"0"}, done)
+
+    def test_backends_of_different_programs(self):
+        done = self.bench("all_reduce", "--backend", "gloo,nccl")
+        self.assertEqual(done.code, 2)
+        self.assertIn("toprun-bench-gloo and toprun-bench are different programs", done.err)
 
     def test_a_barrier_has_no_bytes(self):
         done = self.bench("barrier", "--nproc-per-node", "3", "-n", "2")

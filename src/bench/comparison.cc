@@ -9,8 +9,8 @@
 namespace toprun::bench {
 namespace {
 
-// size, order, nodes, ranks, time, busbw, share of the limit, ratio
-constexpr auto columns = "{:>9}  {:<9}  {:>5}  {:>5}  {:>11}  {:>8}  {:>5}  {}\n";
+// size, backend, order, nodes, ranks, time, busbw, share of the limit, ratio
+constexpr auto columns = "{:>9}  {:<4}  {:<9}  {:>5}  {:>5}  {:>11}  {:>8}  {:>5}  {}\n";
 
 std::string ratio_text(const std::optional<Ratio>& ratio) {
   if (!ratio) return "1";
@@ -25,19 +25,19 @@ std::string share_of_limit(const Series& series, const Side& side) {
 }  // namespace
 
 std::string comparison_heading(const Series& first) {
-  return fmt::format("{} over {}, in turns\n", facts_of(first.collective).name,
-                     printable(first.backend)) +
-         fmt::format(columns, "size", "order", "nodes", "ranks", "time", "busbw", "limit",
+  return fmt::format("{}, in turns\n", facts_of(first.collective).name) +
+         fmt::format(columns, "size", "over", "order", "nodes", "ranks", "time", "busbw", "limit",
                      "ratio of times") +
-         fmt::format(columns, "", "", "", "", "", "GB/s", "", "");
+         fmt::format(columns, "", "", "", "", "", "", "GB/s", "", "");
 }
 
 std::string comparison_row(const Series& series, const Row& row,
                            const std::optional<Ratio>& ratio) {
   const Side* const side = side_of(row);
   if (side == nullptr) return {};
-  return fmt::format(columns, size_text(row.bytes), printable(series.order), series.nodes,
-                     series.ranks, time_text(side->times.mean_us), rate_text(side->busbw),
+  return fmt::format(columns, size_text(row.bytes), printable(series.backend),
+                     printable(series.order), series.nodes, series.ranks,
+                     time_text(side->times.mean_us), rate_text(side->busbw),
                      share_of_limit(series, *side), ratio_text(ratio));
 }
 

@@ -59,7 +59,7 @@ struct Device {
   long pid = 0;
   int device = 0;
   std::string name;    // of the GPU, or "cpu"
-  std::string bus_id;  // of the GPU, "0000:1b:00.0"; empty: none
+  std::string bus_id = {};  // of the GPU, "0000:1b:00.0"; empty: none
 };
 
 // All that one call measured, or what a file of another program tells.

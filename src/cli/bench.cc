@@ -20,11 +20,9 @@ bool is_of_the_launch(const GivenOption& option) {
 Result<void> check(const options::Call& call) {
   if (call.command == Command::bench_pairs) return check_pairs(call);
   const auto request = bench_request(call);
-  if (request && request->backend != "tcp") {
-    const auto helper = bench_helper();
-    if (!helper) return std::unexpected(helper.error());
-  }
-  return request ? Result<void>() : std::unexpected(request.error());
+  if (!request) return std::unexpected(request.error());
+  const auto program = bench_program(request->measured.backends);
+  return program ? Result<void>() : std::unexpected(program.error());
 }
 
 }  // namespace

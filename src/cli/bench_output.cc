@@ -30,7 +30,7 @@ bench::Series series_of(const BenchRequest& request, const measure::Cell& cell,
                         const std::optional<measure::Limit>& limit) {
   bench::Series series;
   series.collective = request.measured.collective;
-  series.backend = request.backend;
+  series.backend = cell.backend;
   series.order = cell.order;
   series.ranks = cell.ranks.size();
   series.nodes = cell.nodes;
@@ -51,15 +51,18 @@ std::vector<double> means(const std::vector<std::vector<double>>& turns) {
 }  // namespace
 
 BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& group,
-                         const measure::Opened& opened, std::span<const measure::Cell> cells,
-                         std::vector<std::string> argv, const Environment& environment)
+                         std::span<const measure::Opened> opened,
+                         std::span<const measure::Cell> cells, std::vector<std::string> argv,
+                         const Environment& environment)
     : request_(request), environment_(environment) {
   report_.version = fmt::format("toprun {}", TOPRUN_VERSION);
   report_.start_time = now();
   report_.args.assign(argv.begin() + 1, argv.end());
-  report_.library = opened.library;
+  for (const measure::Opened& one : opened) {
+    report_.library += (report_.library.empty() ? "" : ", ") + one.library;
+  }
   for (const measure::Peer& peer : group.peers) {
-    const measure::Opened::Device& device = opened.devices.at(peer.rank);
+    const measure::Opened::Device& device = opened.back().devices.at(peer.rank);
     report_.devices.push_back(
         {peer.rank, peer.host, peer.pid, device.number, device.name, device.bus_id});
   }

@@ -16,7 +16,7 @@ namespace toprun::cli {
 class BenchOutput {
  public:
   BenchOutput(const BenchRequest& request, const measure::Group& group,
-              const measure::Opened& opened, std::span<const measure::Cell> cells,
+              std::span<const measure::Opened> opened, std::span<const measure::Cell> cells,
               std::vector<std::string> argv, const Environment& environment);
 
   void add(const measure::CellRow& measured);

@@ -36,13 +36,14 @@ Result<std::vector<std::size_t>> counts(const Given& given) {
   return found;
 }
 
-Result<std::vector<std::string>> orders(const Given& given) {
+// Each of a comma-separated list once.
+Result<std::vector<std::string>> words_of(const Given& given,
+                                          std::span<const std::string_view> choices) {
   std::vector<std::string> found;
   for (const std::string_view word : split(given.value, ',')) {
-    auto order =
-        options::parse_choice({given.source, std::string(trim(word))}, measure::order_names);
-    if (!order) return std::unexpected(order.error());
-    found.push_back(*std::move(order));
+    auto chosen = options::parse_choice({given.source, std::string(trim(word))}, choices);
+    if (!chosen) return std::unexpected(chosen.error());
+    if (std::ranges::find(found, *chosen) == found.end()) found.push_back(*std::move(chosen));
   }
   return found;
 }
@@ -59,9 +60,10 @@ Result<Value> named(const Given& given, const Rows& rows, Value Row::*value) {
 
 Result<void> check(const Request& request) {
   if (request.stable_cv &&
-      request.orders.size() + request.nodes.size() + request.ranks.size() > 1) {
+      std::max({request.orders.size(), request.nodes.size() + request.ranks.size(),
+                request.backends.size()}) > 1) {
     return usage("--until-cv", "it repeats one measurement, not a comparison",
-                 "leave --orders, --nodes and --ranks out");
+                 "leave --orders, --nodes and --ranks out, and name one --backend");
   }
   const auto wanted = measure::sizes(request);
   if (!wanted) return std::unexpected(wanted.error());
@@ -83,6 +85,8 @@ Result<BenchRequest> bench_request(const Call& call) {
   const auto type = [](const Given& given) {
     return named(given, measure::types(), &measure::TypeFacts::type);
   };
+  const auto orders = [](const Given& given) { return words_of(given, measure::order_names); };
+  const auto backends = [](const Given& given) { return words_of(given, backend_names); };
   const auto read =
       OptionReader(call)
           .take(FlagId::min_bytes, measured.min_bytes, options::parse_size)
@@ -97,6 +101,7 @@ Result<BenchRequest> bench_request(const Call& call) {
           .number(FlagId::root_rank, measured.root, 0, std::numeric_limits<int>::max())
           .number(FlagId::connections, measured.stripes, 1, most_connections)
           .take(FlagId::until_cv, measured.stable_cv, positive)
+          .take(FlagId::backend, measured.backends, backends)
           .take(FlagId::compared_orders, measured.orders, orders)
           .take(FlagId::compared_nodes, measured.nodes, counts)
           .take(FlagId::compared_ranks, measured.ranks, counts)
@@ -122,9 +127,6 @@ Result<BenchRequest> bench_request(const Call& call) {
                            .done();
     if (!known) return std::unexpected(known.error());
   }
-  auto backend = call.choice(FlagId::backend);
-  if (!backend) return std::unexpected(backend.error());
-  request.backend = *std::move(backend);
   auto format = call.choice(FlagId::format);
   if (!format) return std::unexpected(format.error());
   request.format = *std::move(format);

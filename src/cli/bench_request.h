@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "bench/compare.h"
 #include "measure/limit.h"
@@ -50,11 +52,13 @@ class OptionReader {
   Result<void> result_;
 };
 
+// What --backend takes.
+inline constexpr std::array<std::string_view, 4> backend_names = {"tcp", "gloo", "nccl", "rccl"};
+
 // What `toprun bench` measures and how it shows it.
 struct BenchRequest {
   measure::Request measured;
-  std::string backend = "tcp";  // a word of --backend
-  std::string format;           // a word of --format
+  std::string format;  // a word of --format
   std::optional<std::string> save;
   std::optional<std::string> plot;
   std::optional<bench::Expectation> expected;

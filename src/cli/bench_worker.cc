@@ -9,6 +9,7 @@
 #include "base/console.h"
 #include "base/open_files.h"
 #include "base/print.h"
+#include "base/text.h"
 #include "bench/collective.h"
 #include "cli/bench_output.h"
 #include "cli/bench_pairs.h"
@@ -39,6 +40,16 @@ Result<options::Call> call_of(const std::vector<std::string>& argv,
   return options::Call{command, *std::move(split), environment, own};
 }
 
+std::string_view program_of(std::string_view backend) {
+  if (backend == "nccl" || backend == "rccl") return "toprun-bench";
+  return backend == "gloo" ? "toprun-bench-gloo" : "";
+}
+
+std::vector<std::string> wanted_backends(const BenchRequest& request) {
+  const auto& named = request.measured.backends;
+  return named.empty() ? std::vector<std::string>{"tcp"} : named;
+}
+
 // Before anything is measured: what only the started job tells.
 Result<void> check(const BenchRequest& request, const measure::Group& group,
                    std::span<const Cell> cells) {
@@ -55,37 +66,58 @@ Result<void> check(const BenchRequest& request, const measure::Group& group,
   return {};
 }
 
+// In the order in which the request names them.
+Result<std::vector<measure::Opened>> open_backends(const BenchRequest& request,
+                                                   std::span<const measure::NamedBackend> backends,
+                                                   measure::Group& group,
+                                                   const Environment& environment) {
+  std::vector<measure::Opened> all;
+  for (const std::string& name : wanted_backends(request)) {
+    const auto& backend = *std::ranges::find(backends, name, &measure::NamedBackend::name);
+    auto opened = backend.open(group, environment);
+    if (!opened) return std::unexpected(opened.error());
+    opened->name = name;
+    all.push_back(*std::move(opened));
+  }
+  return all;
+}
+
 Result<int> measure_cells(const BenchRequest& request, measure::Group& group,
-                          const measure::NamedBackend& backend,
+                          std::span<const measure::NamedBackend> backends,
                           const std::vector<std::string>& argv, const Environment& environment) {
-  const auto opened = backend.open(group, environment);
+  const auto opened = open_backends(request, backends, group, environment);
   if (!opened) return std::unexpected(opened.error());
   const auto cells = measure::cells(request.measured, group.peers);
   if (!cells) return std::unexpected(cells.error());
   if (auto fits = check(request, group, *cells); !fits) return std::unexpected(fits.error());
+  const auto make = [&](measure::Group& all, const measure::Request& measured, std::size_t index,
+                        measure::CellMesh& mesh) {
+    const auto& its = *std::ranges::find(*opened, (*cells)[index].backend, &measure::Opened::name);
+    return its.make(all, measured, index, mesh);
+  };
   if (group.self.rank != 0) {
-    auto done = measure::measure(group, request.measured, *cells, opened->make, {});
+    auto done = measure::measure(group, request.measured, *cells, make, {});
     return done ? Result<int>(0) : std::unexpected(done.error());
   }
   BenchOutput output(request, group, *opened, *cells, argv, environment);
-  auto done = measure::measure(group, request.measured, *cells, opened->make,
+  auto done = measure::measure(group, request.measured, *cells, make,
                                [&](const measure::CellRow& row) { output.add(row); });
   if (!done) return std::unexpected(done.error());
   return output.finish();
 }
 
 // Comes back only if that fails.
-std::unexpected<Error> become_helper(const std::vector<std::string>& argv,
-                                     std::string_view backend) {
-  const auto helper = bench_helper();
-  if (!helper) return std::unexpected(helper.error());
+std::unexpected<Error> become_program_of(const std::vector<std::string>& argv,
+                                         const std::vector<std::string>& backends) {
+  const auto program = bench_program(backends);
+  if (!program) return std::unexpected(program.error());
   std::vector<std::string> words = argv;
-  words.front() = *helper;
+  words.front() = *program;
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
-  ::execv(helper->c_str(), pointers.data());
-  return fail_errno(fmt::format("--backend {}: running {}", backend, *helper));
+  ::execv(program->c_str(), pointers.data());
+  return fail_errno(fmt::format("--backend {}: running {}", join(backends, ","), *program));
 }
 
 Result<int> work(const std::vector<std::string>& argv, const Environment& environment,
@@ -95,26 +127,42 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
   const bool is_pairs = call->command == options::Command::bench_pairs;
   const auto request = is_pairs ? Result<BenchRequest>() : bench_request(*call);
   if (!request) return std::unexpected(request.error());
-  const auto backend = std::ranges::find(backends, request->backend, &measure::NamedBackend::name);
-  if (backend == backends.end()) return become_helper(argv, request->backend);
+  const auto is_here = [&](const std::string& name) {
+    return std::ranges::find(backends, name, &measure::NamedBackend::name) != backends.end();
+  };
+  const std::vector<std::string> wanted = wanted_backends(*request);
+  if (!std::ranges::all_of(wanted, is_here)) return become_program_of(argv, wanted);
   const auto self = measure::self_from(environment);
   if (!self) return std::unexpected(self.error());
   auto group = measure::join(*self, join_limit);
   if (!group) return std::unexpected(group.error());
   if (is_pairs) return run_pairs(*call, *group);
-  return measure_cells(*request, *group, *backend, argv, environment);
+  return measure_cells(*request, *group, backends, argv, environment);
 }
 
 }  // namespace
 
-Result<std::string> bench_helper() {
+Result<std::string> bench_program(const std::vector<std::string>& backends) {
+  std::string_view name;
+  for (const std::string& backend : backends) {
+    const auto of_backend = program_of(backend);
+    if (of_backend.empty() || of_backend == name) continue;
+    if (!name.empty()) {
+      return usage(fmt::format("--backend {}", join(backends, ",")),
+                   fmt::format("{} and {} are different programs", name, of_backend),
+                   "measure twice, then toprun bench compare");
+    }
+    name = of_backend;
+  }
+  if (name.empty()) return std::string();
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto helper = self.parent_path() / bench_program;
-  if (!error && ::access(helper.c_str(), X_OK) == 0) return helper.string();
-  return fail(fmt::format("there is no program {}", helper.string()),
-              "GPUs are measured by it, because a static program cannot open their libraries",
-              "put the toprun-bench of the same build beside toprun on every node");
+  const auto program = self.parent_path() / name;
+  if (!error && ::access(program.c_str(), X_OK) == 0) return program.string();
+  return fail(fmt::format("there is no program {}", program.string()),
+              fmt::format("--backend {} needs it, because a static program cannot open libraries",
+                          join(backends, ",")),
+              fmt::format("put the {} of the same build beside toprun on every node", name));
 }
 
 int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment,

@@ -46,6 +46,7 @@ using MakeBackend = std::function<std::unique_ptr<Backend>(Group& group, const R
 
 // What a process opened, before anything is measured with it.
 struct Opened {
+  std::string name = {};  // of the backend
   struct Device {
     std::string name;
     std::string bus_id;  // PCI address; empty: none

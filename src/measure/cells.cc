@@ -89,13 +89,18 @@ Result<std::vector<Cell>> cells(const Request& request, std::span<const Peer> pe
   if (!sets) return std::unexpected(sets.error());
   std::vector<std::string> orders = request.orders;
   if (orders.empty()) orders.emplace_back(order_names.front());
+  std::vector<std::string> backends = request.backends;
+  if (backends.empty()) backends.emplace_back("tcp");
   std::vector<Cell> found;
   for (const Ranks& set : *sets) {
     for (const std::string& order : orders) {
-      Cell cell{order, by_node(peers, set).size(), in_order(peers, set, order)};
+      const Ranks ranks = in_order(peers, set, order);
       const bool known =
-          std::ranges::any_of(found, [&](const Cell& other) { return other.ranks == cell.ranks; });
-      if (!known) found.push_back(std::move(cell));
+          std::ranges::any_of(found, [&](const Cell& other) { return other.ranks == ranks; });
+      if (known) continue;
+      for (const std::string& backend : backends) {
+        found.push_back({backend, order, by_node(peers, set).size(), ranks});
+      }
     }
   }
   return found;

@@ -22,6 +22,7 @@ std::string domain_of(const Peer& peer);
 
 // What is measured beside the others: some of the ranks in one order.
 struct Cell {
+  std::string backend;
   std::string order;
   std::size_t nodes = 1;
   std::vector<std::size_t> ranks;  // in the order of the ring
@@ -29,9 +30,9 @@ struct Cell {
   std::optional<std::size_t> position_of(std::size_t rank) const;
 };
 
-// Every order of every set of ranks that the request names: the first nodes or ranks in the
-// network's order, which always hold rank 0. Cells of the same ranks in the same order come once.
-// Error (exit_usage): more nodes or ranks than there are.
+// Every backend with every order of every set of ranks that the request names: the first nodes or
+// ranks in the network's order, which always hold rank 0. Cells of the same ranks in the same order
+// come once for each backend. Error (exit_usage): more nodes or ranks than there are.
 Result<std::vector<Cell>> cells(const Request& request, std::span<const Peer> peers);
 
 }  // namespace toprun::measure

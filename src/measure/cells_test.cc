@@ -47,6 +47,16 @@ TEST(Cells, OrdersOfTheSameRanks) {
             "worst 4: 0 1 4 5 2 3 6 7\n");
 }
 
+TEST(Cells, EachBackendHasAllOrders) {
+  Request request;
+  request.backends = {"tcp", "gloo"};
+  request.orders = {"topology", "worst"};
+  const auto found = cells(request, job({"n0", "n1", "n2", "n3"}, "aabb"));
+  std::string out;
+  for (const Cell& cell : found.value()) out += cell.backend + " " + cell.order + ", ";
+  EXPECT_EQ(out, "tcp topology, gloo topology, tcp worst, gloo worst, ");
+}
+
 TEST(Cells, TheFirstNodesOrRanks) {
   Request request;
   request.nodes = {1, 3};

@@ -28,7 +28,8 @@ struct Request {
   std::size_t stripes = 1;  // connections to each neighbour
   // Iterations are repeated until their coefficient of variation is below this.
   std::optional<double> stable_cv = {};
-  // What is compared; empty: all ranks in their order.
+  // What is compared; empty: all ranks in their order, over TCP.
+  std::vector<std::string> backends = {};
   std::vector<std::string> orders = {};  // of order_names
   std::vector<std::size_t> nodes = {};
   std::vector<std::size_t> ranks = {};

@@ -29,8 +29,10 @@ constexpr std::array rows = {
         "float"),
     own(FlagId::root_rank, "--root", 'r', "RANK", "Root of broadcast, reduce, gather and scatter",
         "0"),
-    own(FlagId::backend, "--backend", 0, "tcp|nccl|rccl",
-        "What moves the data: TCP sockets between the hosts' memories, or NCCL or RCCL between GPUs",
+    own(FlagId::backend, "--backend", 0, "tcp,gloo,nccl,rccl",
+        "What moves the data: TCP sockets of its own, Gloo, or NCCL or RCCL between GPUs; several "
+        "are "
+        "measured in turns",
         "tcp"),
     own(FlagId::connections, "--connections", 0, "N",
         "TCP connections to each neighbour, with a part of the data each", "1"),

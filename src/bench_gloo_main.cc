@@ -1,0 +1,22 @@
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/uncaught.h"
+#include "cli/bench_worker.h"
+#include "libgloo/gloo_backend.h"
+#include "measure/tcp.h"
+
+// A rank of `toprun bench` that uses Gloo.
+int main(int argc, char** argv) {
+  using namespace toprun;
+  explain_uncaught_exceptions();
+  const std::vector<std::string> words(argv, argv + argc);
+  const measure::NamedBackend backends[] = {
+      {"tcp", measure::open_tcp},
+      {"gloo", libgloo::open_gloo},
+  };
+  return cli::run_bench_worker(words, Environment::from(environ), backends);
+}
