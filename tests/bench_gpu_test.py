@@ -75,6 +75,15 @@ class Nccl(support.TestCase):
         self.assert_ok(done)
         self.assertEqual(len(re.findall(r"topology +1 +[24] ", done.out)), 2, done)
 
+    def test_fabrics_are_of_nccl(self):
+        done = self.toprun("bench", "all_reduce", "--fabrics", "rdma,tcp")
+        self.assert_failed(done, r"--fabrics: only NCCL and RCCL have a choice", code=2)
+
+    def test_a_preset(self):
+        done = self.bench("all_reduce", "--preset", "all_reduce_bench", "-b", "4M")
+        self.assert_ok(done)
+        self.assertRegex(done.out, r"\n +4 MiB ")
+
     def test_the_environments_wheel_is_found(self):
         environment = self.folder()
         packages = environment / "lib/python3.12/site-packages/nvidia/nccl/lib"

@@ -39,6 +39,26 @@ class ShapedLinks(cluster.SlurmCase):
         self.assertRegex(done.out, r"hostname +8 +8 .*\(\d\.\d\d to \d\.\d\d\)")
 
 
+class Fabrics(cluster.SlurmCase):
+    """The table of a cluster with and without RDMA, with the library that stands for NCCL."""
+
+    UP = ShapedLinks.UP
+
+    def test_with_and_without_rdma(self):
+        fakes = pathlib.Path(TOPRUN).resolve().parent / "fake_gpu"
+        done = self.srun("-N2", "env", f"LD_LIBRARY_PATH={fakes}", f"FAKE_NCCL_DIR={self.folder()}",
+                         TOPRUN, "bench", "all_reduce", "--backend", "nccl", "--nproc-per-node",
+                         "2", "-b", "64K", "-n", "10", "--fabrics", "rdma,tcp", "--nodes", "1,2",
+                         "--format", "markdown")
+        self.assert_ok(done)
+        rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.out.splitlines()
+                if line.startswith("|")]
+        self.assertEqual(rows[0][2:], ["rdma busbw", "rdma algbw", "tcp busbw", "tcp algbw"])
+        self.assertEqual([row[:2] for row in rows[2:]], [["1", "2"], ["2", "4"]])
+        self.assertEqual(rows[2][4:], ["-", "-"])  # within a node there is no network
+        self.assertGreater(float(rows[3][2]), 3 * float(rows[3][4]), done)
+
+
 class Pairs(cluster.SlurmCase):
     """The same hosts, one of them or one uplink made slow, or one rank stopped."""
 

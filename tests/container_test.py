@@ -153,6 +153,12 @@ class Bench(containers.PodmanCase):
         self.assert_ok(done)
         self.assertRegex(done.out, r"64 KiB .* 0\n")
 
+    def test_the_gpu_ranks_are_found_inside(self):
+        done = self.toprun("bench", "all_reduce", "--nproc-per-node", "2", "-b", "64K", "--backend",
+                           "nccl", "--container", IMAGE, env=self.podman.env)
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("libnccl.so.2 was not found", done.err)  # by toprun-bench itself
+
 
 class BadInput(containers.PodmanCase):
     def refused(self, words, pattern, **options):

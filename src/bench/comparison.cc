@@ -10,7 +10,7 @@ namespace toprun::bench {
 namespace {
 
 // size, backend, order, nodes, ranks, time, busbw, share of the limit, ratio
-constexpr auto columns = "{:>9}  {:<4}  {:<9}  {:>5}  {:>5}  {:>11}  {:>8}  {:>5}  {}\n";
+constexpr auto columns = "{:>9}  {:<9}  {:<9}  {:>5}  {:>5}  {:>11}  {:>8}  {:>5}  {}\n";
 
 std::string ratio_text(const std::optional<Ratio>& ratio) {
   if (!ratio) return "1";
@@ -20,6 +20,10 @@ std::string ratio_text(const std::optional<Ratio>& ratio) {
 std::string share_of_limit(const Series& series, const Side& side) {
   if (!series.limit_gbps) return "-";
   return fmt::format("{:.0f} %", 100 * gbps_of(side.busbw) / *series.limit_gbps);
+}
+
+std::string over_text(const Series& series) {
+  return series.fabric.empty() ? series.backend : series.backend + " " + series.fabric;
 }
 
 }  // namespace
@@ -35,7 +39,7 @@ std::string comparison_row(const Series& series, const Row& row,
                            const std::optional<Ratio>& ratio) {
   const Side* const side = side_of(row);
   if (side == nullptr) return {};
-  return fmt::format(columns, size_text(row.bytes), printable(series.backend),
+  return fmt::format(columns, size_text(row.bytes), printable(over_text(series)),
                      printable(series.order), series.nodes, series.ranks,
                      time_text(side->times.mean_us), rate_text(side->busbw),
                      share_of_limit(series, *side), ratio_text(ratio));

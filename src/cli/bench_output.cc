@@ -31,6 +31,7 @@ bench::Series series_of(const BenchRequest& request, const measure::Cell& cell,
   bench::Series series;
   series.collective = request.measured.collective;
   series.backend = cell.backend;
+  series.fabric = cell.fabric;
   series.order = cell.order;
   series.ranks = cell.ranks.size();
   series.nodes = cell.nodes;

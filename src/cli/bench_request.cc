@@ -58,10 +58,26 @@ Result<Value> named(const Given& given, const Rows& rows, Value Row::*value) {
   return (*std::ranges::find(rows, *chosen, [](const auto& row) { return row.name; })).*value;
 }
 
+// The measurement of a program that many have figures of; what is given goes before it.
+void apply(std::string_view preset, const Call& call, Request& request) {
+  if (preset != "all_reduce_bench") return;
+  constexpr std::uint64_t its_bytes = 500'000ULL * 2000 * 4;  // a matrix of float
+  if (!call.has(FlagId::min_bytes) && !call.has(FlagId::max_bytes)) {
+    request.min_bytes = request.max_bytes = its_bytes;
+  }
+  if (!call.has(FlagId::warmups)) request.warmups = 2;
+  if (!call.has(FlagId::iterations)) request.iterations = 5;
+}
+
 Result<void> check(const Request& request) {
+  const bool is_on_gpus = std::ranges::all_of(
+      request.backends, [](const std::string& name) { return name == "nccl" || name == "rccl"; });
+  if (!request.fabrics.empty() && (request.backends.empty() || !is_on_gpus)) {
+    return usage("--fabrics", "only NCCL and RCCL have a choice", "add --backend nccl");
+  }
   if (request.stable_cv &&
       std::max({request.orders.size(), request.nodes.size() + request.ranks.size(),
-                request.backends.size()}) > 1) {
+                request.backends.size(), request.fabrics.size()}) > 1) {
     return usage("--until-cv", "it repeats one measurement, not a comparison",
                  "leave --orders, --nodes and --ranks out, and name one --backend");
   }
@@ -86,6 +102,7 @@ Result<BenchRequest> bench_request(const Call& call) {
     return named(given, measure::types(), &measure::TypeFacts::type);
   };
   const auto orders = [](const Given& given) { return words_of(given, measure::order_names); };
+  const auto fabrics = [](const Given& given) { return words_of(given, measure::fabric_names); };
   const auto backends = [](const Given& given) { return words_of(given, backend_names); };
   const auto read =
       OptionReader(call)
@@ -101,6 +118,7 @@ Result<BenchRequest> bench_request(const Call& call) {
           .number(FlagId::root_rank, measured.root, 0, std::numeric_limits<int>::max())
           .number(FlagId::connections, measured.stripes, 1, most_connections)
           .take(FlagId::until_cv, measured.stable_cv, positive)
+          .take(FlagId::fabrics, measured.fabrics, fabrics)
           .take(FlagId::backend, measured.backends, backends)
           .take(FlagId::compared_orders, measured.orders, orders)
           .take(FlagId::compared_nodes, measured.nodes, counts)
@@ -114,6 +132,7 @@ Result<BenchRequest> bench_request(const Call& call) {
   if (!call.has(FlagId::min_bytes)) {
     measured.min_bytes = std::min(measured.min_bytes, measured.max_bytes);
   }
+  apply(call.text(FlagId::preset).value_or(""), call, measured);
   if (measured.stable_cv) *measured.stable_cv /= 100;
   if (auto possible = check(measured); !possible) return std::unexpected(possible.error());
   if (call.has(FlagId::fail_below) && !call.has(FlagId::expect_busbw)) {

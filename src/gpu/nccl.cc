@@ -6,6 +6,7 @@ namespace toprun::gpu {
 namespace {
 
 constexpr int oldest_version = 21000;  // the first with ncclAvg
+constexpr int oldest_with_config = 21801;
 
 }  // namespace
 
@@ -37,8 +38,10 @@ Result<Nccl> Nccl::open(Vendor vendor, const Environment& environment) {
   load(made.error_text_, "ncclGetErrorString");
   if (!loaded) return std::unexpected(loaded.error());
   made.library_.load_if_there(made.last_error_, "ncclGetLastError");
+  made.library_.load_if_there(made.init_rank_with, "ncclCommInitRankConfig");
   auto known = made.check(made.get_version(&made.version_), "asking for the version");
   if (!known) return std::unexpected(known.error());
+  if (made.version_ < oldest_with_config) made.init_rank_with = nullptr;
   if (made.version_ < oldest_version) {
     return fail(made.path(), fmt::format("it is NCCL {}", made.version_text()),
                 "2.10 or later is needed");

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <string>
 
 #include "base/environment.h"
@@ -20,6 +21,19 @@ class Nccl {
     std::array<char, id_bytes> bytes;
   };
   using Comm = void*;
+  // nccl.h's ncclConfig_t of 2.18; later versions append to it and take the older form.
+  struct Config {
+    static constexpr int unset = std::numeric_limits<int>::min();
+    std::size_t size = sizeof(Config);
+    unsigned magic = 0xcafebeef;
+    unsigned version = 21801;
+    int blocking = unset;
+    int cluster_size = unset;
+    int least_blocks = unset;
+    int most_blocks = unset;
+    const char* network = nullptr;  // "Socket", "IB" or a plugin's name
+    int share_at_split = unset;
+  };
 
   // Error: where it was looked for; a function that is missing; a version before 2.10.
   static Result<Nccl> open(Vendor vendor, const Environment& environment);
@@ -33,6 +47,8 @@ class Nccl {
   int (*get_version)(int* version) = nullptr;
   int (*get_id)(Id* id) = nullptr;
   int (*init_rank)(Comm* comm, int ranks, Id id, int rank) = nullptr;
+  // Null before 2.18.
+  int (*init_rank_with)(Comm* comm, int ranks, Id id, int rank, const Config* config) = nullptr;
   int (*async_error)(Comm comm, int* code) = nullptr;
   int (*abort)(Comm comm) = nullptr;
   int (*group_start)() = nullptr;

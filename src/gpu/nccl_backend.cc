@@ -229,6 +229,12 @@ class NcclBackend final : public measure::Backend {
         mesh_(mesh) {}
 
   Result<void> connect() override {
+    if (is_over_tcp() && platform_->nccl.init_rank_with == nullptr) {
+      return usage("--fabrics tcp",
+                   fmt::format("NCCL {} cannot choose the network of one measurement",
+                               platform_->nccl.version_text()),
+                   "2.18 or later is needed; or measure twice, once with NCCL_NET=Socket");
+    }
     const auto id = id_of_all();
     return id ? init(*id) : std::unexpected(id.error());
   }
@@ -293,10 +299,15 @@ class NcclBackend final : public measure::Backend {
     auto code = shared->code.get_future();
     const auto& place = mesh_.place();
     std::thread([shared, platform = platform_, id, size = static_cast<int>(place.size),
-                 position = static_cast<int>(place.position)] {
+                 position = static_cast<int>(place.position), over_tcp = is_over_tcp()] {
+      const Nccl& nccl = platform->nccl;
+      Nccl::Config config;
+      config.network = "Socket";
       const auto used = platform->device->use_here();
-      shared->code.set_value(used ? platform->nccl.init_rank(&shared->comm, size, id, position)
-                                  : -1);
+      shared->code.set_value(!used ? -1
+                             : over_tcp
+                                 ? nccl.init_rank_with(&shared->comm, size, id, position, &config)
+                                 : nccl.init_rank(&shared->comm, size, id, position));
     }).detach();
     if (code.wait_for(init_limit) != std::future_status::ready) {
       return fail("starting NCCL",
@@ -307,6 +318,8 @@ class NcclBackend final : public measure::Backend {
     comm_ = shared->comm;
     return platform_->nccl.check(code.get(), "starting NCCL");
   }
+
+  bool is_over_tcp() const { return mesh_.cell().fabric == "tcp"; }
 
   SharedPlatform platform_;
   Group& group_;

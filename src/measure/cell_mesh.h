@@ -17,6 +17,7 @@ class CellMesh {
   CellMesh(Group& group, const Cell& cell, const Place& place)
       : group_(group), cell_(cell), place_(place) {}
 
+  const Cell& cell() const { return cell_; }
   const Place& place() const { return place_; }
 
   // All ranks of the cell do the same. `stripes`: connections to each.

@@ -91,6 +91,9 @@ Result<std::vector<Cell>> cells(const Request& request, std::span<const Peer> pe
   if (orders.empty()) orders.emplace_back(order_names.front());
   std::vector<std::string> backends = request.backends;
   if (backends.empty()) backends.emplace_back("tcp");
+  std::vector<std::string> fabrics = request.fabrics;
+  if (fabrics.empty()) fabrics.emplace_back();
+  const std::vector<std::string> first_fabric = {fabrics.front()};
   std::vector<Cell> found;
   for (const Ranks& set : *sets) {
     for (const std::string& order : orders) {
@@ -98,8 +101,11 @@ Result<std::vector<Cell>> cells(const Request& request, std::span<const Peer> pe
       const bool known =
           std::ranges::any_of(found, [&](const Cell& other) { return other.ranks == ranks; });
       if (known) continue;
+      const std::size_t nodes = by_node(peers, set).size();
       for (const std::string& backend : backends) {
-        found.push_back({backend, order, by_node(peers, set).size(), ranks});
+        for (const std::string& fabric : nodes == 1 ? first_fabric : fabrics) {
+          found.push_back({backend, fabric, order, nodes, ranks});
+        }
       }
     }
   }

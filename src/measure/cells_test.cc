@@ -57,6 +57,17 @@ TEST(Cells, EachBackendHasAllOrders) {
   EXPECT_EQ(out, "tcp topology, gloo topology, tcp worst, gloo worst, ");
 }
 
+// Within one node the network does not matter.
+TEST(Cells, FabricsOfSeveralNodes) {
+  Request request;
+  request.fabrics = {"rdma", "tcp"};
+  request.nodes = {1, 2};
+  const auto found = cells(request, job({"a", "b", "c"}, "xxx"));
+  std::string out;
+  for (const Cell& cell : found.value()) out += fmt::format("{} {}, ", cell.fabric, cell.nodes);
+  EXPECT_EQ(out, "rdma 1, rdma 2, tcp 2, ");
+}
+
 TEST(Cells, TheFirstNodesOrRanks) {
   Request request;
   request.nodes = {1, 3};

@@ -24,7 +24,7 @@ std::vector<Peer> job(std::string_view racks) {
 
 std::string text(Collective collective, std::string_view racks, const Rates& rates) {
   const auto peers = job(racks);
-  Cell cell{"tcp", "topology", peers.size(), std::vector<std::size_t>(peers.size())};
+  Cell cell{"tcp", "", "topology", peers.size(), std::vector<std::size_t>(peers.size())};
   std::iota(cell.ranks.begin(), cell.ranks.end(), std::size_t{0});
   const auto limit = limit_of(collective, cell, peers, 0, rates);
   return limit ? fmt::format("{:.4g}: {}", limit->busbw_gbps, limit->link) : "";
@@ -79,7 +79,7 @@ TEST(Limit, IsThatOfTheBusiestLink) {
 TEST(Limit, AnUnknownPlaceHasNoUplink) {
   auto peers = job("ab");
   peers[1].location.clear();
-  const Cell cell{"tcp", "topology", 2, {0, 1}};
+  const Cell cell{"tcp", "", "topology", 2, {0, 1}};
   EXPECT_FALSE(limit_of(Collective::all_reduce, cell, peers, 0, {{}, 100}));
   EXPECT_TRUE(limit_of(Collective::all_reduce, cell, peers, 0, {100, 100}));
 }

@@ -30,6 +30,7 @@ struct Request {
   std::optional<double> stable_cv = {};
   // What is compared; empty: all ranks in their order, over TCP.
   std::vector<std::string> backends = {};
+  std::vector<std::string> fabrics = {};  // of fabric_names
   std::vector<std::string> orders = {};  // of order_names
   std::vector<std::size_t> nodes = {};
   std::vector<std::size_t> ranks = {};

@@ -34,6 +34,10 @@ constexpr std::array rows = {
         "are "
         "measured in turns",
         "tcp"),
+    own(FlagId::fabrics, "--fabrics", 0, "rdma,tcp",
+        "Measure NCCL over each of these, in turns: the network that it chooses, and TCP sockets"),
+    own(FlagId::preset, "--preset", 0, "all_reduce_bench",
+        "Its sizes and iterations, where none are given: 4 GB, 2 warm-ups, 5 iterations"),
     own(FlagId::connections, "--connections", 0, "N",
         "TCP connections to each neighbour, with a part of the data each", "1"),
     own(FlagId::until_cv, "--until-cv", 0, "PERCENT",

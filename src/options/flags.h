@@ -114,6 +114,8 @@ enum class FlagId {
   datatype,
   root_rank,
   backend,
+  fabrics,
+  preset,
   connections,
   until_cv,
   compared_orders,

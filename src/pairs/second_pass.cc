@@ -22,9 +22,12 @@ Pair pair_of(std::size_t a, std::size_t b) {
 class Planner {
  public:
   Planner(const Cluster& cluster, const Verdict& verdict)
-      : domains_(cluster), good_(cluster.names.size(), 1) {
+      : domains_(cluster), good_(cluster.names.size(), 1), bad_(cluster.names.size(), 0) {
     for (const Finding& finding : verdict.findings) {
-      for (const std::size_t node : finding.nodes) good_[node] = 0;
+      for (const std::size_t node : finding.nodes) {
+        good_[node] = 0;
+        if (finding.kind == Kind::node) bad_[node] = 1;
+      }
       for (const Place& path : finding.domains) suspects_.push_back(path);
     }
   }
@@ -54,8 +57,11 @@ class Planner {
  private:
   void check_node(std::size_t finding, std::size_t node, std::size_t shared, Subject subject) {
     Nodes partners = partners_of(node, shared);
-    // In a leaf without another good node, those outside have to do.
-    while (partners.empty() && shared > 0) partners = partners_of(node, --shared);
+    // In a leaf without another good node, those outside have to do, unless the way to them is
+    // suspected itself.
+    while (partners.empty() && shared > 0 && !leaves_by_a_suspect(node, shared - 1)) {
+      partners = partners_of(node, --shared);
+    }
     std::vector<Round> rounds;
     for (const std::size_t partner : partners) rounds.push_back({pair_of(node, partner)});
     check({finding, subject, {}, {}}, std::move(rounds), shared);
@@ -74,6 +80,14 @@ class Planner {
     return good_[node] != 0 && std::ranges::none_of(domains_.of(node), [&](std::size_t domain) {
              return suspected(domains_[domain].path);
            });
+  }
+
+  // Whether one of the uplinks between the node and those with which it shares so many domains is
+  // suspected.
+  bool leaves_by_a_suspect(std::size_t node, std::size_t shared) const {
+    const auto inside = domains_.of(node);
+    return std::any_of(inside.begin() + static_cast<std::ptrdiff_t>(shared), inside.end(),
+                       [&](std::size_t domain) { return suspected(domains_[domain].path); });
   }
 
   bool suspected(const Place& path) const {
@@ -125,13 +139,13 @@ class Planner {
     out_.checks.push_back(std::move(check));
   }
 
-  // The good nodes of a domain.
+  // The nodes of a domain that are not said to be slow, or those that nothing at all is said of.
   Nodes nodes_of(const Place& path, bool unsuspected) const {
     Nodes out;
     for (std::size_t i = 0; i < domains_.size(); ++i) {
       if (domains_[i].path != path) continue;
       for (const std::size_t node : domains_[i].nodes) {
-        if (unsuspected ? usable(node) : good_[node] != 0) out.push_back(node);
+        if (unsuspected ? usable(node) : bad_[node] == 0) out.push_back(node);
       }
     }
     return out;
@@ -182,7 +196,8 @@ class Planner {
   }
 
   Domains domains_;
-  std::vector<char> good_;
+  std::vector<char> good_;  // nodes of no finding
+  std::vector<char> bad_;   // nodes that are a finding
   std::vector<Place> suspects_;
   SecondPass out_;
 };

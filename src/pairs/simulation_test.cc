@@ -123,6 +123,30 @@ TEST(SecondPass, TellsApartWhatTheFirstCannot) {
   EXPECT_GT(ambiguous, 0);
 }
 
+// A leaf's only pair was slow by chance, and the leaf's uplink is slow: the two hosts are not taken
+// for slow because their uplink is.
+TEST(SecondPass, AnUplinkIsNotItsHosts) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Simulation cluster(4, 8, 1, 0.05, seed);
+    cluster.faults.uplink[3] = cluster.faults.downlink[3] = Simulation::bad_share;
+    const auto inside = [&](std::size_t node) {
+      return cluster.cluster.places[node].back() == "r3";
+    };
+    Finding pair{Kind::pair, Way::both, {}, {}, 1};
+    for (std::size_t node = 0; node < 8; ++node) {
+      if (inside(node)) pair.nodes.push_back(node);
+    }
+    ASSERT_EQ(pair.nodes.size(), 2u);
+    Verdict verdict;
+    verdict.findings = {{Kind::uplink, Way::both, {}, {cluster.cluster.places[pair.nodes[0]]}, 0},
+                        pair};
+    const SecondPass pass = second_pass(cluster.cluster, verdict);
+    const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+    EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "uplink both r3") << seed;
+    EXPECT_EQ(confirmed.cleared.size(), 1u) << seed;
+  }
+}
+
 TEST(SecondPass, ClearsWhatIsHealthy) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   Verdict verdict;

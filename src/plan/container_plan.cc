@@ -83,11 +83,19 @@ std::vector<std::pair<std::string, std::string>> variables_inside(const Environm
   return {inside.variables().begin(), inside.variables().end()};
 }
 
-Result<container::Bind> own_program() {
+// toprun, and, where the ranks are toprun itself, the programs beside it that they may become.
+Result<std::vector<container::Bind>> own_programs(const Options& options) {
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   if (error) return fail("toprun's own path", error.message(), "mount /proc");
-  return container::Bind{self, std::string(program_inside), true};
+  const fs::path inside = program_inside;
+  std::vector<container::Bind> binds = {{self, inside, true}};
+  if (options.script != "/proc/self/exe") return binds;
+  for (const char* name : {"toprun-bench", "toprun-bench-gloo"}) {
+    const fs::path program = self.parent_path() / name;
+    if (fs::exists(program, error)) binds.push_back({program, inside.parent_path() / name, true});
+  }
+  return binds;
 }
 
 // spank(7): srun's own help lists the options of plugins.
@@ -137,12 +145,13 @@ Result<ContainerPlan> plan_container(const container::Wanted& wanted, const Insi
 }
 
 Result<ContainerPlan> plan_container(const Job& job, const std::string& folder) {
-  const auto self = own_program();
-  if (!self) return std::unexpected(self.error());
+  auto programs = own_programs(job.options);
+  if (!programs) return std::unexpected(programs.error());
   auto logs = log_folder(job.options);
   if (!logs) return std::unexpected(logs.error());
   Inside inside;
-  inside.binds = {{folder, folder}, *self};
+  inside.binds = *std::move(programs);
+  inside.binds.push_back({folder, folder});
   if (!logs->empty()) inside.binds.push_back({*logs, *logs});
   inside.program = {std::string(program_inside), std::string(agent::shim_word),
                     fmt::format("{}/{}", folder, shim_socket_name)};
@@ -160,13 +169,13 @@ Result<EngineContainer> plan_engine_container(const Job& job) {
   const auto runtime =
       container::choose(wanted, job.environment, process::is_executable_file, has_pyxis);
   if (!runtime) return std::unexpected(runtime.error());
-  const auto self = own_program();
-  if (!self) return std::unexpected(self.error());
+  const auto programs = own_programs(job.options);
+  if (!programs) return std::unexpected(programs.error());
   auto folders = written_folders(job.options);
   if (!folders) return std::unexpected(folders.error());
   Inside inside;
   inside.binds = *std::move(folders);
-  inside.binds.push_back(*self);
+  inside.binds.insert(inside.binds.end(), programs->begin(), programs->end());
   const auto run = plan_run(wanted, inside, job.place.node_name);
   if (!run) return std::unexpected(run.error());
   return EngineContainer{(*runtime)->step_options(*run), std::string(program_inside)};

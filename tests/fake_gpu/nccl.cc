@@ -60,6 +60,7 @@ struct Comm {
   Board* board = nullptr;
   char* slots = nullptr;  // of each rank: most_bytes
   std::vector<Message> group;
+  bool is_slow = false;
 
   char* slot(int of) const { return slots + static_cast<std::size_t>(of) * most_bytes; }
 
@@ -207,9 +208,28 @@ int ncclCommInitRank(Comm** made, int size, Id id, int rank) {
   close(file);
   if (start == MAP_FAILED) return internal_error;
   *made = new Comm{
-      rank, size, static_cast<Board*>(start), static_cast<char*>(start) + sizeof(Board), {}};
+      rank, size, static_cast<Board*>(start), static_cast<char*>(start) + sizeof(Board), {}, false};
   (*made)->barrier();
   return success;
+}
+
+// Of the configuration only the network's name counts: over Socket all_reduce takes 5 ms longer.
+struct Config {
+  std::size_t size;
+  unsigned magic;
+  unsigned version;
+  int numbers[4];
+  const char* network;
+  int last;
+};
+
+int ncclCommInitRankConfig(Comm** made, int size, Id id, int rank, const Config* config) {
+  if (config->size != sizeof(Config) || config->magic != 0xcafebeef) return 4;
+  const int code = ncclCommInitRank(made, size, id, rank);
+  if (code == success && config->network != nullptr) {
+    (*made)->is_slow = std::strcmp(config->network, "Socket") == 0;
+  }
+  return code;
 }
 
 int ncclCommGetAsyncError(Comm* /*comm*/, int* code) {
@@ -231,6 +251,7 @@ int ncclAllReduce(const void* send, void* receive, std::size_t count, int type, 
                   void* /*stream*/) {
   const int code = exchange(comm, send, count * bytes_of(type),
                             [&] { return reduce_any(*comm, receive, 0, count, type, op); });
+  if (comm->is_slow) usleep(5000);
   if (setting("FAKE_NCCL_WRONG", 0) != 0) static_cast<char*>(receive)[1] ^= 1;
   return code;
 }
