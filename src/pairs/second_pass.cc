@@ -28,7 +28,8 @@ class Planner {
         good_[node] = 0;
         if (finding.kind == Kind::node) bad_[node] = 1;
       }
-      for (const Place& path : finding.domains) suspects_.push_back(path);
+      if (finding.kind == Kind::uplink) suspects_.push_back(finding.domains[0]);
+      if (finding.kind == Kind::between) between_.push_back(finding.domains);
     }
   }
 
@@ -70,7 +71,8 @@ class Planner {
   Nodes partners_of(std::size_t node, std::size_t shared) const {
     Nodes out;
     for (std::size_t i = 0; i < good_.size() && out.size() < most_partners; ++i) {
-      if (usable(i) && i != node && domains_.shared(i, node) == shared) out.push_back(i);
+      if (i == node || !usable(i) || domains_.shared(i, node) != shared) continue;
+      if (!between_suspects(i, node)) out.push_back(i);
     }
     return out;
   }
@@ -88,6 +90,24 @@ class Planner {
     const auto inside = domains_.of(node);
     return std::any_of(inside.begin() + static_cast<std::ptrdiff_t>(shared), inside.end(),
                        [&](std::size_t domain) { return suspected(domains_[domain].path); });
+  }
+
+  bool is_in(std::size_t node, const Place& path) const {
+    return std::ranges::any_of(domains_.of(node),
+                               [&](std::size_t domain) { return domains_[domain].path == path; });
+  }
+
+  bool between_suspects(std::size_t a, std::size_t b) const {
+    return std::ranges::any_of(between_, [&](const std::vector<Place>& ends) {
+      return (is_in(a, ends[0]) && is_in(b, ends[1])) || (is_in(a, ends[1]) && is_in(b, ends[0]));
+    });
+  }
+
+  // One end of what is suspected between two domains.
+  bool is_an_end(const Place& path) const {
+    return std::ranges::any_of(between_, [&](const std::vector<Place>& ends) {
+      return path == ends[0] || path == ends[1];
+    });
   }
 
   bool suspected(const Place& path) const {
@@ -186,7 +206,9 @@ class Planner {
   Round healthy_round(const Finding& finding, std::size_t pairs) const {
     for (std::size_t i = 0; i < domains_.size(); ++i) {
       const Place& path = domains_[i].path;
-      if (path.size() != finding.domains[0].size() || suspected(path)) continue;
+      if (path.size() != finding.domains[0].size() || suspected(path) || is_an_end(path)) {
+        continue;
+      }
       Round round = side_by_side(nodes_of(path, true), others(path, finding.shared));
       if (round.size() < pairs) continue;
       round.resize(pairs);
@@ -196,9 +218,10 @@ class Planner {
   }
 
   Domains domains_;
-  std::vector<char> good_;  // nodes of no finding
-  std::vector<char> bad_;   // nodes that are a finding
-  std::vector<Place> suspects_;
+  std::vector<char> good_;                   // nodes of no finding
+  std::vector<char> bad_;                    // nodes that are a finding
+  std::vector<Place> suspects_;              // whose uplinks are a finding
+  std::vector<std::vector<Place>> between_;  // two domains each
   SecondPass out_;
 };
 

@@ -147,6 +147,19 @@ TEST(SecondPass, AnUplinkIsNotItsHosts) {
   }
 }
 
+// What is suspected between some domains does not make all their nodes useless for comparing.
+TEST(SecondPass, SuspectsBetweenAllDomainsLeavePairsToCompareWith) {
+  Simulation cluster(4, 8, 1, 0.05, 1);
+  cluster.faults.sends[5] = cluster.faults.receives[5] = Simulation::bad_share;
+  Verdict verdict;
+  verdict.findings = {{Kind::node, Way::both, {5}, {}, 0},
+                      {Kind::between, Way::out, {}, {{"r0"}, {"r2"}}, 0},
+                      {Kind::between, Way::out, {}, {{"r1"}, {"r3"}}, 0}};
+  const SecondPass pass = second_pass(cluster.cluster, verdict);
+  const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+  EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "node both n5");
+}
+
 TEST(SecondPass, ClearsWhatIsHealthy) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   Verdict verdict;

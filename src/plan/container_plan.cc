@@ -234,9 +234,9 @@ Result<ContainerPlan> plan_shell(const container::Wanted& wanted, const std::str
   Inside inside;
   inside.program = {"sh", "-c", std::string(best_shell), venv};
   inside.interactive = on_terminal;
-  const auto self = own_program();
-  if (!self) return std::unexpected(self.error());
-  inside.binds = {*self};
+  auto programs = own_programs({});
+  if (!programs) return std::unexpected(programs.error());
+  inside.binds = *std::move(programs);
   inside.variables = variables_inside(environment, wanted);
   // The container settings in toprun.toml have already been applied.
   inside.variables.emplace_back(inside_variable, "1");
