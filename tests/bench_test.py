@@ -52,6 +52,25 @@ class Here(support.TestCase):
                 self.assertEqual({row[head.index("backend")] for row in rows}, {"tcp", "gloo"})
                 self.assertEqual({row[head.index("wrong")] for row in rows}, {"0"}, done)
 
+    def test_the_history_grows(self):
+        folder = self.folder()
+        for i in range(2):
+            done = self.bench("all_reduce", "--nproc-per-node", "2", "-b", "64K", "-n", "2",
+                              "--history", env={"XDG_STATE_HOME": str(folder)})
+            self.assert_ok(done)
+            self.assertIn(f"added to {folder}/toprun/bench.jsonl", done.err)
+        picture = folder / "history.svg"
+        done = self.bench("history", "--plot", str(picture), env={"XDG_STATE_HOME": str(folder)})
+        self.assert_ok(done)
+        self.assertRegex(done.out, r"\Aall_reduce tcp, 2 ranks on 1 node, 64 KiB, order topology\n"
+                                   r"  20\S+ +\S+ GB/s\n  20\S+ +\S+ GB/s +[+-]\d+\.\d %\n\Z")
+        self.assertIn("days since 20", picture.read_text())
+
+    def test_no_history_yet(self):
+        done = self.bench("history", env={"XDG_STATE_HOME": str(self.folder())})
+        self.assertEqual(done.code, 2)
+        self.assertIn("toprun bench COLLECTIVE --history writes it", done.err)
+
     def test_backends_of_different_programs(self):
         done = self.bench("all_reduce", "--backend", "gloo,nccl")
         self.assertEqual(done.code, 2)

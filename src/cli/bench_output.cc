@@ -16,6 +16,7 @@
 #include "bench/live_table.h"
 #include "bench/nccl_text.h"
 #include "cli/bench_files.h"
+#include "cli/bench_history.h"
 #include "cli/bench_plot.h"
 #include "cli/picture_file.h"
 
@@ -129,6 +130,11 @@ Result<int> BenchOutput::finish() {
     if (!svg) return std::unexpected(svg.error());
     auto written = write_picture(*request_.plot, *svg, environment_);
     if (!written) return std::unexpected(written.error());
+  }
+  if (request_.history) {
+    const auto added = add_to_history(report_, environment_);
+    if (!added) return std::unexpected(added.error());
+    say("added to " + *added);
   }
   return judge();
 }

@@ -105,6 +105,27 @@ Result<std::string> drawn(const bench::Report& report) {
   return chart::svg(chart);
 }
 
+Result<std::string> drawn(std::span<const bench::Kind> kinds) {
+  chart::LineChart chart;
+  chart.title = "History of measurements";
+  chart.y = {"busbw", "GB/s", chart::Scale::log10};
+  std::string first;
+  for (const bench::Kind& kind : kinds.first(std::min(kinds.size(), chart::most_series))) {
+    chart::Series line{kind.name, {}};
+    for (const bench::Moment& moment : kind.moments) {
+      line.points.push_back({moment.days, moment.busbw});
+      if (moment.days == 0) first = moment.time.substr(0, 10);
+    }
+    chart.series.push_back(std::move(line));
+  }
+  chart.x = {"days since " + first, "", chart::Scale::linear};
+  if (kinds.size() > chart::most_series) {
+    chart.notes.push_back(
+        fmt::format("{} more kinds are not drawn", kinds.size() - chart::most_series));
+  }
+  return chart::svg(chart);
+}
+
 Result<std::string> drawn(const pairs::Cluster& cluster,
                           std::span<const pairs::Measured> measured) {
   const std::size_t nodes = cluster.names.size();

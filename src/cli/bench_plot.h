@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "bench/history.h"
 #include "bench/measurement.h"
 #include "pairs/measured.h"
 
@@ -12,6 +13,9 @@ namespace toprun::cli {
 // busbw over the size, a line for each series; where each series has one size only, over the number
 // of ranks. SVG. Error: nothing to draw.
 Result<std::string> drawn(const bench::Report& report);
+
+// busbw over the days, a line for each kind; the first that fit into one picture. SVG.
+Result<std::string> drawn(std::span<const bench::Kind> kinds);
 
 // What each node sends to each other, in the order of ranks, innermost domains marked. SVG.
 Result<std::string> drawn(const pairs::Cluster& cluster, std::span<const pairs::Measured> measured);

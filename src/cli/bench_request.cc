@@ -151,6 +151,7 @@ Result<BenchRequest> bench_request(const Call& call) {
   request.format = *std::move(format);
   request.save = call.text(FlagId::save);
   request.plot = call.text(FlagId::plot);
+  request.history = call.has(FlagId::history);
   if (request.plot) {
     if (auto known = check_picture_name(*request.plot); !known) {
       return std::unexpected(known.error());

@@ -61,6 +61,7 @@ struct BenchRequest {
   std::string format;  // a word of --format
   std::optional<std::string> save;
   std::optional<std::string> plot;
+  bool history = false;
   std::optional<bench::Expectation> expected;
   measure::Rates rates;
 };

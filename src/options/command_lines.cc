@@ -262,6 +262,13 @@ const std::vector<CommandLine>& lines_about_networks() {
        "JSON), all_reduce_bench.py or SuperBench.",
        {{"toprun bench import all_reduce_perf.log --format markdown", ""}},
        {{"FILE", Count::one, "FILE", "Which kind it is, its content tells"}}},
+      {Command::bench_history,
+       "bench history",
+       "What bench --history measured again and again, each figure beside the median of the "
+       "earlier "
+       "ones: bench.jsonl in $XDG_STATE_HOME/toprun or ~/.local/state/toprun.",
+       {{"toprun bench history --plot history.svg", ""}},
+       {{"FILE", Count::at_most_one, "FILE", "Another file of that kind"}}},
       {Command::doctor,
        "doctor",
        "What is wrong with this machine, or with the hosts of a job, for distributed training: "

@@ -1,0 +1,82 @@
+#include "cli/bench_history.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/console.h"
+#include "base/fd.h"
+#include "base/files.h"
+#include "base/print.h"
+#include "bench/history.h"
+#include "cli/bench_plot.h"
+#include "cli/bench_request.h"
+#include "cli/picture_file.h"
+
+namespace toprun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using options::Call;
+using options::FlagId;
+
+constexpr std::size_t most_bytes = std::size_t{64} << 20;
+constexpr int most_shown = 1000;
+
+Result<fs::path> own_file(const Environment& environment) {
+  const auto state = environment.non_empty("XDG_STATE_HOME");
+  const auto home = environment.non_empty("HOME");
+  if (!state && !home) return fail("the history's file", "neither HOME nor XDG_STATE_HOME is set");
+  return (state ? fs::path(*state) : fs::path(*home) / ".local/state") / "toprun/bench.jsonl";
+}
+
+}  // namespace
+
+Result<std::string> add_to_history(const bench::Report& report, const Environment& environment) {
+  const auto file = own_file(environment);
+  if (!file) return std::unexpected(file.error());
+  std::error_code error;
+  fs::create_directories(file->parent_path(), error);
+  if (error) return fail("making " + file->parent_path().string(), error.message());
+  const Fd out(::open(file->c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  if (!out) return fail_errno("opening " + file->string());
+  // One write, so that lines of two jobs do not mix.
+  const std::string line = bench::history_line(report);
+  const ssize_t written = ::write(out.get(), line.data(), line.size());
+  if (written < 0) return fail_errno("writing " + file->string());
+  if (static_cast<std::size_t>(written) < line.size()) {
+    return fail("writing " + file->string(), "only a part of the line fits", "make room there");
+  }
+  return file->string();
+}
+
+Result<int> run_bench_history(const Call& call) {
+  std::size_t shown = 10;
+  const auto read = OptionReader(call).number(FlagId::last, shown, 1, most_shown).done();
+  if (!read) return std::unexpected(read.error());
+  std::string file = call.operand(0);
+  if (file.empty()) {
+    const auto own = own_file(call.environment);
+    if (!own) return std::unexpected(own.error());
+    file = *own;
+  }
+  const auto text = read_file(file, most_bytes);
+  if (!text) {
+    return usage(text.error().what, text.error().why,
+                 "toprun bench COLLECTIVE --history writes it");
+  }
+  const bench::History history = bench::read_history(*text, file);
+  for (const std::string& line : history.unreadable) say(file + ", " + line);
+  const auto kinds = bench::kinds_of(history.reports);
+  if (kinds.empty()) return usage(file, "it holds no measurement");
+  if (const auto plot = call.text(FlagId::plot)) {
+    const auto svg = drawn(kinds);
+    if (!svg) return std::unexpected(svg.error());
+    auto written = write_picture(*plot, *svg, call.environment);
+    if (!written) return std::unexpected(written.error());
+  }
+  return print_bytes(bench::history_text(kinds, shown));
+}
+
+}  // namespace toprun::cli
