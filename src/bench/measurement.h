@@ -58,7 +58,7 @@ struct Device {
   std::string host;
   long pid = 0;
   int device = 0;
-  std::string name;    // of the GPU, or "cpu"
+  std::string name;         // of the GPU, or "cpu"
   std::string bus_id = {};  // of the GPU, "0000:1b:00.0"; empty: none
 };
 

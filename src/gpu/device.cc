@@ -200,9 +200,10 @@ Result<void> DeviceMemory::read(std::span<std::byte> bytes) const {
 }
 
 Result<Stream> Stream::of(const std::shared_ptr<Device>& device) {
-  constexpr unsigned own_order = 1;  // not that of the default stream
+  // It waits for the default stream, in which a copy may return before its last bytes have arrived.
+  constexpr unsigned after_copies = 0;
   void* stream = nullptr;
-  auto done = device->check(device->driver_->make_stream(&stream, own_order), "making a stream");
+  auto done = device->check(device->driver_->make_stream(&stream, after_copies), "making a stream");
   if (!done) return std::unexpected(done.error());
   return Stream(device, stream);
 }

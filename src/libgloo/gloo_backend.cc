@@ -13,11 +13,10 @@
 #include <gloo/scatter.h>
 #include <gloo/transport/tcp/device.h>
 
-#include <chrono>
 #include <exception>
 
 #include "libgloo/gloo_store.h"
-#include "measure/host_buffers.h"
+#include "measure/host_work.h"
 
 namespace toprun::libgloo {
 namespace {
@@ -26,7 +25,6 @@ using bench::Collective;
 using measure::Buffers;
 using measure::Group;
 using measure::Request;
-using std::chrono::steady_clock;
 using Context = std::shared_ptr<gloo::rendezvous::Context>;
 
 // Gloo tells errors by exceptions.
@@ -41,45 +39,23 @@ Result<void> called(const Request& request, Call call) {
   }
 }
 
-class GlooWork final : public measure::Work {
+class GlooWork final : public measure::HostWork {
  public:
   GlooWork(Context context, const Request& request, const measure::Place& place,
            measure::HostBuffers memory)
-      : context_(std::move(context)), request_(request), place_(place), memory_(std::move(memory)) {
+      : HostWork(request, place, std::move(memory)), context_(std::move(context)) {
+    if (request.collective != Collective::sendrecv) return;
     const Buffers& buffers = memory_.buffers(false);
     const auto& need = memory_.lengths();
-    if (request.collective != Collective::sendrecv) return;
     out_ = context_->createUnboundBuffer(buffers.send, need.send);
     in_ = context_->createUnboundBuffer(buffers.receive, need.receive);
   }
 
-  Result<void> fill(bool in_place) override {
-    check().fill(memory_.buffers(in_place));
-    return {};
-  }
-
-  Result<std::vector<double>> run(bool in_place, std::size_t iterations) override {
-    std::vector<double> times;
-    for (std::size_t i = 0; i < iterations; ++i) {
-      const auto began = steady_clock::now();
-      if (auto done = once(in_place); !done) return std::unexpected(done.error());
-      const std::chrono::duration<double, std::micro> took = steady_clock::now() - began;
-      times.push_back(took.count());
-    }
-    return times;
-  }
-
-  Result<std::uint64_t> wrong(bool in_place) override {
-    return check().wrong(memory_.buffers(in_place));
-  }
-
  private:
-  measure::Check check() const { return {request_.collective, request_.type, request_.op, place_}; }
-
   // Gloo's functions are templates over the element, of which only the length matters here.
-  Result<void> once(bool in_place) {
+  Result<void> once(bool in_place) override {
     const Buffers& buffers = memory_.buffers(in_place);
-    auto done = called(request_, [&] {
+    return called(request_, [&] {
       switch (buffers.element) {
         case 1:
           return run_as<std::uint8_t>(buffers);
@@ -91,10 +67,6 @@ class GlooWork final : public measure::Work {
           return run_as<std::uint64_t>(buffers);
       }
     });
-    if (done && request_.op == measure::Op::avg && bench::facts_of(request_.collective).reduces) {
-      divide(request_.type, {buffers.receive, memory_.lengths().receive}, place_.size);
-    }
-    return done;
   }
 
   template <class T>
@@ -184,9 +156,6 @@ class GlooWork final : public measure::Work {
   }
 
   Context context_;
-  const Request& request_;
-  measure::Place place_;
-  measure::HostBuffers memory_;
   std::unique_ptr<gloo::transport::UnboundBuffer> out_;
   std::unique_ptr<gloo::transport::UnboundBuffer> in_;
 };

@@ -1,64 +1,33 @@
 #include "measure/tcp.h"
 
 #include <algorithm>
-#include <chrono>
 
-#include "measure/host_buffers.h"
+#include "measure/host_work.h"
 
 namespace toprun::measure {
 namespace {
 
 using bench::Collective;
-using std::chrono::steady_clock;
 
-class TcpWork final : public Work {
+class TcpWork final : public HostWork {
  public:
   TcpWork(const Request& request, const CellMesh& mesh, HostBuffers memory)
-      : request_(request), mesh_(mesh), memory_(std::move(memory)) {
+      : HostWork(request, mesh.place(), std::move(memory)), mesh_(mesh) {
     for (const bool in_place : {false, true}) {
       lanes_[in_place] = mesh.lanes(request.collective, memory_.buffers(in_place), request.stripes);
     }
   }
 
-  Result<void> fill(bool in_place) override {
-    check().fill(memory_.buffers(in_place));
-    return {};
-  }
-
-  Result<std::vector<double>> run(bool in_place, std::size_t iterations) override {
-    std::vector<double> times;
-    for (std::size_t i = 0; i < iterations; ++i) {
-      const auto began = steady_clock::now();
-      if (auto done = once(in_place); !done) return std::unexpected(done.error());
-      const std::chrono::duration<double, std::micro> took = steady_clock::now() - began;
-      times.push_back(took.count());
-    }
-    return times;
-  }
-
-  Result<std::uint64_t> wrong(bool in_place) override {
-    return check().wrong(memory_.buffers(in_place));
-  }
-
  private:
-  Check check() const { return {request_.collective, request_.type, request_.op, mesh_.place()}; }
-
-  Result<void> once(bool in_place) {
+  Result<void> once(bool in_place) override {
     if (request_.collective == Collective::barrier) return mesh_.barrier(request_.stall_limit);
     const Buffers& buffers = memory_.buffers(in_place);
-    const Place& place = mesh_.place();
-    keep_own(request_.collective, place, buffers);
-    auto done = transfer(lanes_[in_place], combine_of(request_.type, request_.op), buffers.element,
-                         request_.stall_limit);
-    if (done && request_.op == Op::avg && bench::facts_of(request_.collective).reduces) {
-      divide(request_.type, {buffers.receive, memory_.lengths().receive}, place.size);
-    }
-    return done;
+    keep_own(request_.collective, place_, buffers);
+    return transfer(lanes_[in_place], combine_of(request_.type, request_.op), buffers.element,
+                    request_.stall_limit);
   }
 
-  const Request& request_;
   const CellMesh& mesh_;
-  HostBuffers memory_;
   std::vector<Lane> lanes_[2];
 };
 
