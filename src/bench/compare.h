@@ -44,7 +44,9 @@ std::string comparison_text(const Comparison& comparison);
 
 // What a report must reach for a script to go on.
 struct Expectation {
-  double busbw = 0;         // GB/s, of each series' largest size; above 0
+  // GB/s, of each series' largest size; above 0. Unset: the lower end of what is usual for its
+  // GPUs (anchors.h).
+  std::optional<double> busbw;
   double fail_below = 0.9;  // share of it
 };
 struct Verdict {
@@ -52,8 +54,9 @@ struct Verdict {
   std::string sentence;  // without a full stop
 };
 
-// Fails also for a report without figures, with errors, or with wrong elements. Barriers, which
-// have no busbw, are left out. The sentence is about the slowest series.
+// Fails also for a report without figures, with errors, or with wrong elements, and where nothing
+// is usual for its GPUs. Barriers, which have no busbw, are left out. The sentence is about the
+// series that is furthest below what is expected.
 Verdict gate(const Report& report, const Expectation& expectation);
 
 }  // namespace toprun::bench

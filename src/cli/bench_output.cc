@@ -10,6 +10,7 @@
 #include "base/counted.h"
 #include "base/files.h"
 #include "base/print.h"
+#include "bench/anchors.h"
 #include "bench/comparison.h"
 #include "bench/figures.h"
 #include "bench/json.h"
@@ -158,6 +159,11 @@ void BenchOutput::print_remarks() const {
     }
     if (i > 0) continue;
     for (const std::string& remark : bench::remarks(series)) say(remark);
+    const auto plateau = bench::plateau_of(series);
+    const bench::Anchor* const anchor = bench::anchor_of(report_, series);
+    if (anchor != nullptr && plateau && plateau->row.bytes >= bench::smallest_anchored) {
+      say(bench::anchor_sentence(*anchor, series));
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "bench/anchors.h"
 #include "cli/picture_file.h"
 #include "measure/cells.h"
 #include "options/flags.h"
@@ -19,10 +20,20 @@ using options::Call;
 using options::FlagId;
 using options::Given;
 
+// The value of --expect-busbw that stands for what others measured.
+constexpr std::string_view usual_busbw = "usual";
+
 Result<double> positive(const Given& given) {
   const auto value = parse_double(given.value);
   if (value && *value > 0 && *value < std::numeric_limits<double>::infinity()) return *value;
   return usage(given.label(), "it must be a number above 0");
+}
+
+Result<std::optional<double>> expected_busbw(const Given& given) {
+  if (given.value == usual_busbw) return std::optional<double>();
+  const auto value = positive(given);
+  if (!value) return usage(given.label(), "it must be GB/s above 0, or `usual`");
+  return std::optional(*value);
 }
 
 Result<std::vector<std::size_t>> counts(const Given& given) {
@@ -141,10 +152,14 @@ Result<BenchRequest> bench_request(const Call& call) {
   if (call.has(FlagId::expect_busbw)) {
     bench::Expectation& expected = request.expected.emplace();
     const auto known = OptionReader(call)
-                           .take(FlagId::expect_busbw, expected.busbw, positive)
+                           .take(FlagId::expect_busbw, expected.busbw, expected_busbw)
                            .take(FlagId::fail_below, expected.fail_below, positive)
                            .done();
     if (!known) return std::unexpected(known.error());
+    if (!expected.busbw && measured.max_bytes < bench::smallest_anchored) {
+      return usage("--expect-busbw usual", "what others published is of 1 GiB and more",
+                   "add --minbytes 1G");
+    }
   }
   auto format = call.choice(FlagId::format);
   if (!format) return std::unexpected(format.error());

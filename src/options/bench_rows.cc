@@ -58,8 +58,9 @@ constexpr std::array rows = {
         "or --link-gbps the table tells what the links allow"),
     own(FlagId::stall, "--stall-timeout", 'T', "SECONDS",
         "Fail where no byte arrives for so long, and name the rank that is waited for", "60"),
-    own(FlagId::expect_busbw, "--expect-busbw", 0, "GBYTES",
-        "The busbw in GB/s that the largest size is to reach; if it does not, the exit code is 1"),
+    own(FlagId::expect_busbw, "--expect-busbw", 0, "GBYTES|usual",
+        "The busbw in GB/s that the largest size is to reach, or what is usual for these GPUs; if "
+        "it does not, the exit code is 1"),
     own(FlagId::fail_below, "--fail-below", 0, "SHARE", "The share of --expect-busbw that suffices",
         "0.9"),
     also(of(Command::bench_import),

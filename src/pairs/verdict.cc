@@ -15,13 +15,13 @@ namespace {
 
 // Of a node or of two domains; with fewer, one slow pair would be "most".
 constexpr std::size_t fewest_pairs = 2;
-// However large the noise, pairs that are slower are slow; single pairs have to be slower still.
+// However large the noise, pairs that are slower are slow: the second pass clears those that were
+// so by chance.
 constexpr double most_shortfall = 0.5;
-constexpr double most_shortfall_of_one = 0.65;
 
-double slow_below(const Thresholds& thresholds, double noise, double most) {
-  return 1 -
-         std::clamp(noise, thresholds.least_shortfall, std::max(most, thresholds.least_shortfall));
+double slow_below(const Thresholds& thresholds, double noise) {
+  return 1 - std::clamp(noise, thresholds.least_shortfall,
+                        std::max(most_shortfall, thresholds.least_shortfall));
 }
 
 // Which directions are slow, if any.
@@ -42,7 +42,7 @@ class Judge {
         domains_(cluster),
         ratios_(ratios(domains_, measured, figure)),
         tally_(cluster.names.size(), measured, ratios_,
-               slow_below(thresholds, thresholds.deviations * ratios_.noise, most_shortfall)) {}
+               slow_below(thresholds, thresholds.deviations * ratios_.noise)) {}
 
   Verdict run() && {
     Verdict out;
@@ -210,9 +210,8 @@ class Judge {
   void find_pairs(std::size_t shared) {
     const double figures = static_cast<double>(std::max<std::size_t>(ratios_.all.size(), 2));
     const double far = std::sqrt(2 * std::log(figures)) + thresholds_.deviations_beyond_worst;
-    const double one_below = slow_below(thresholds_, far * ratios_.noise, most_shortfall_of_one);
-    const double mean_below =
-        slow_below(thresholds_, far * ratios_.noise / std::sqrt(2.0), most_shortfall_of_one);
+    const double one_below = slow_below(thresholds_, far * ratios_.noise);
+    const double mean_below = slow_below(thresholds_, far * ratios_.noise / std::sqrt(2.0));
     for (std::size_t i = 0; i < measured_.size(); ++i) {
       if (ratios_.shared[i] != shared) continue;
       const std::size_t there = i * directions;
