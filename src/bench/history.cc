@@ -11,6 +11,7 @@
 #include "bench/figures.h"
 #include "bench/json.h"
 #include "bench/live_table.h"
+#include "bench/statistics.h"
 
 namespace toprun::bench {
 namespace {
@@ -26,12 +27,6 @@ std::string name_of(const Series& series, const Row& row) {
   return out;
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 using Figures = std::vector<std::pair<WallTime, double>>;
 
 std::vector<Moment> moments_of(Figures figures, WallTime first) {
@@ -41,7 +36,7 @@ std::vector<Moment> moments_of(Figures figures, WallTime first) {
   for (const auto& [time, busbw] : figures) {
     const std::chrono::duration<double, std::ratio<86'400>> since = time - first;
     Moment moment{rfc3339(time), since.count(), busbw, std::nullopt};
-    if (!earlier.empty()) moment.beside_earlier = busbw / median_of(earlier);
+    if (!earlier.empty()) moment.beside_earlier = busbw / median(earlier);
     moments.push_back(std::move(moment));
     earlier.push_back(busbw);
   }

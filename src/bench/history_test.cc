@@ -61,7 +61,7 @@ TEST(History, EachIsBesideTheMedianOfEarlierOnes) {
   EXPECT_EQ(history_text(kinds, 2),
             "all_reduce nccl, 16 ranks on 2 nodes, 1 GiB, order topology\n"
             "  2026-11-21T22:00     110.00 GB/s     +10.0 %\n"
-            "  2026-11-22T10:00      90.00 GB/s     -18.2 %\n"
+            "  2026-11-22T10:00      90.00 GB/s     -14.3 %\n"
             "\n"
             "all_reduce tcp, 16 ranks on 2 nodes, 1 GiB, order topology\n"
             "  2026-11-21T10:00       7.00 GB/s\n");

@@ -19,15 +19,7 @@ double deviation_of(std::span<const double> values, double mean) {
   return std::sqrt(sum / static_cast<double>(values.size() - 1));
 }
 
-double median_of_sorted(std::span<const double> sorted) {
-  const std::size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 != 0 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
-
-double p99_of_sorted(std::span<const double> sorted) {
-  const std::size_t rank = (sorted.size() * 99 + 99) / 100;
-  return sorted[rank - 1];
-}
+constexpr double deviations_per_median_distance = 1.4826;  // of a normal distribution
 
 // Student's t, two-sided 95 %, for 1 to 10 degrees of freedom.
 constexpr std::array<double, 10> t_few = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706,
@@ -55,17 +47,35 @@ bool has_logarithm(double value) {
 
 }  // namespace
 
+double quantile(std::vector<double>& values, double share) {
+  const double rank = std::ceil(share * static_cast<double>(values.size()));
+  const auto nth = values.begin() + std::max<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(rank), 1);
+  std::ranges::nth_element(values, nth - 1);
+  return *(nth - 1);
+}
+
+double median(std::vector<double> values) {
+  const double low = quantile(values, 0.5);
+  if (values.size() % 2 == 1) return low;
+  const auto upper = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  return (low + *std::min_element(upper, values.end())) / 2;
+}
+
+double robust_deviation(std::vector<double> values, double centre) {
+  for (double& value : values) value = std::abs(value - centre);
+  return deviations_per_median_distance * median(std::move(values));
+}
+
 Times times_of(std::span<const double> microseconds) {
   if (microseconds.empty()) return {};
-  std::vector<double> sorted(microseconds.begin(), microseconds.end());
-  std::ranges::sort(sorted);
+  std::vector<double> values(microseconds.begin(), microseconds.end());
   Times times;
-  times.samples = sorted.size();
-  times.mean_us = mean_of(sorted);
-  times.min_us = sorted.front();
-  times.median_us = median_of_sorted(sorted);
-  times.p99_us = p99_of_sorted(sorted);
-  times.cv = times.mean_us > 0 ? deviation_of(sorted, times.mean_us) / times.mean_us : 0;
+  times.samples = values.size();
+  times.mean_us = mean_of(values);
+  times.min_us = std::ranges::min(values);
+  times.p99_us = quantile(values, 0.99);
+  times.cv = times.mean_us > 0 ? deviation_of(values, times.mean_us) / times.mean_us : 0;
+  times.median_us = median(std::move(values));
   return times;
 }
 

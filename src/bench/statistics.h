@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "bench/measurement.h"
 
@@ -11,6 +12,17 @@ namespace toprun::bench {
 // sample that at least 99 % of the samples do not exceed (of fewer than 100 samples the largest).
 // The standard deviation divides by n-1; of one sample the cv is 0. No samples: all zero.
 Times times_of(std::span<const double> microseconds);
+
+// The smallest of the values that is not below so large a share, 0 … 1, of them. Values: 1 or
+// more, in any order; they are reordered.
+double quantile(std::vector<double>& values, double share);
+
+// Of an even number of values, the mean of the two in the middle. One value or more.
+double median(std::vector<double> values);
+
+// The standard deviation of a normal distribution with these values' median distance from
+// `centre`, which a few odd values do not move. One value or more.
+double robust_deviation(std::vector<double> values, double centre);
 
 // The factor between two times, or between two rates, and its 95 % confidence interval.
 struct Ratio {

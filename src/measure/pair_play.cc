@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "measure/lane.h"
-#include "pairs/statistics.h"
+#include "bench/statistics.h"
 
 namespace toprun::measure {
 namespace {
@@ -67,7 +67,7 @@ class PairPlay::Partner {
       if (!done) return std::unexpected(done.error());
       took.push_back(microseconds_since(began));
     }
-    return pairs::median(std::move(took)) / 2;
+    return bench::median(std::move(took)) / 2;
   }
   Result<double> reflect() const {
     std::byte byte{};

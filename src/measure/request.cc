@@ -2,9 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace toprun::measure {
+namespace {
+
+// What a factor adds: at least 1.
+std::uint64_t grown_by(std::uint64_t bytes, double factor) {
+  const double growth = std::ceil(static_cast<double>(bytes) * factor) - static_cast<double>(bytes);
+  constexpr double too_large = 0x1p64;
+  if (growth >= too_large) return std::numeric_limits<std::uint64_t>::max();
+  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(growth));
+}
+
+}  // namespace
 
 Result<std::vector<std::uint64_t>> sizes(const Request& request) {
   const std::string what =
@@ -26,11 +39,10 @@ Result<std::vector<std::uint64_t>> sizes(const Request& request) {
                    "give --stepfactor 2");
     }
     found.push_back(bytes);
-    const double next = request.factor ? std::ceil(static_cast<double>(bytes) * *request.factor)
-                                       : static_cast<double>(bytes + request.step_bytes);
-    // The last size may be the largest that there is.
-    if (next > static_cast<double>(request.max_bytes)) break;
-    bytes = std::max(bytes + 1, static_cast<std::uint64_t>(next));
+    const std::uint64_t growth = request.factor ? grown_by(bytes, *request.factor)
+                                                : std::max<std::uint64_t>(request.step_bytes, 1);
+    if (growth > request.max_bytes - bytes) break;
+    bytes += growth;
   }
   return found;
 }

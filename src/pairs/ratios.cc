@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "pairs/statistics.h"
+#include "bench/statistics.h"
 
 namespace toprun::pairs {
 namespace {
@@ -42,7 +42,7 @@ class Comparison {
     for (const Indexes& members : classes) compare(members);
     if (!healthy_.empty()) {
       const double doubt = noise_doubt / std::sqrt(static_cast<double>(healthy_.size()));
-      out_.noise = (1 + doubt) * deviation(std::move(healthy_), 1);
+      out_.noise = (1 + doubt) * bench::robust_deviation(std::move(healthy_), 1);
     }
     return std::move(out_);
   }
@@ -125,10 +125,10 @@ class Comparison {
     const std::vector<std::vector<double>> of_node = paces_by_node(members);
     std::vector<double> best;
     for (std::vector<double> paces : of_node) {
-      if (!paces.empty()) best.push_back(quantile(paces, best_quarter));
+      if (!paces.empty()) best.push_back(bench::quantile(paces, best_quarter));
     }
     if (best.empty()) return 0;
-    const double guess = median(std::move(best));
+    const double guess = bench::median(std::move(best));
     std::vector<double> healthy;
     for (const auto& paces : of_node) {
       for (const double value : paces) {
@@ -137,7 +137,7 @@ class Comparison {
         }
       }
     }
-    return healthy.empty() ? guess : median(std::move(healthy));
+    return healthy.empty() ? guess : bench::median(std::move(healthy));
   }
 
   std::vector<std::vector<double>> paces_by_node(const Indexes& members) const {
@@ -185,7 +185,7 @@ class Comparison {
     for (const std::size_t i : members) {
       for (std::size_t d = 0; d < directions; ++d) values.push_back(ratio(i, d).value);
     }
-    return quantile(values, best_quarter);
+    return bench::quantile(values, best_quarter);
   }
 
   const Domains& domains_;

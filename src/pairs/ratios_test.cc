@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pairs/statistics.h"
+#include "bench/statistics.h"
 
 namespace toprun::pairs {
 namespace {
@@ -18,10 +18,10 @@ TEST(Statistics, Middles) {
       {{1, 2, 3, 1000}, 2.5, 3, 1.4826},
   };
   for (const auto& [values, middle, quarter, spread] : rows) {
-    EXPECT_DOUBLE_EQ(median(values), middle);
+    EXPECT_DOUBLE_EQ(bench::median(values), middle);
     std::vector<double> copy = values;
-    EXPECT_DOUBLE_EQ(quantile(copy, 0.75), quarter);
-    EXPECT_DOUBLE_EQ(deviation(values, 2), spread);
+    EXPECT_DOUBLE_EQ(bench::quantile(copy, 0.75), quarter);
+    EXPECT_DOUBLE_EQ(bench::robust_deviation(values, 2), spread);
   }
 }
 

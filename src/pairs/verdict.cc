@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "pairs/statistics.h"
+#include "bench/statistics.h"
 #include "pairs/tally.h"
 
 namespace toprun::pairs {
@@ -304,8 +304,8 @@ class Judge {
       finding.hung += slow && measured_[i].state == State::hung ? 1 : 0;
       finding.failed += slow && measured_[i].state == State::failed ? 1 : 0;
     }
-    finding.reached = reached.empty() ? 0 : in_unit(median(std::move(reached)));
-    finding.usual = in_unit(median(std::move(usual)));
+    finding.reached = reached.empty() ? 0 : in_unit(bench::median(std::move(reached)));
+    finding.usual = in_unit(bench::median(std::move(usual)));
   }
 
   double in_unit(double pace) const { return figure_ == Figure::latency ? 1 / pace : pace; }
