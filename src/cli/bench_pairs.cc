@@ -16,6 +16,7 @@
 #include "measure/cells.h"
 #include "measure/memory.h"
 #include "measure/pair_play.h"
+#include "measure/progress.h"
 #include "pairs/second_pass.h"
 #include "pairs/verdict.h"
 
@@ -148,22 +149,23 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
   return said.lines.empty() ? 0 : exit_failure;
 }
 
-// Plays rounds that rank 0 names; the results come back there. A line per round tells how far it
-// is.
+// Plays rounds that rank 0 names; the results come back there.
 Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs::Round> own,
                                      bool is_root, std::string_view pass) {
   const auto rounds = play.agree(std::move(own));
   if (!rounds) return std::unexpected(rounds.error());
+  measure::ProgressLines lines(std::chrono::steady_clock::now());
   std::vector<Measured> all;
   for (std::size_t i = 0; i < rounds->size(); ++i) {
     auto measured = play.play((*rounds)[i]);
     if (!measured) return std::unexpected(measured.error());
     for (Measured& one : *measured) one.round = i;
     all.insert(all.end(), measured->begin(), measured->end());
-    if (is_root) {
-      say(fmt::format("{}, round {} of {}: {}", pass, i + 1, rounds->size(),
-                      counted((*rounds)[i].size(), "pair")));
-    }
+    const measure::Progress progress{fmt::format("{}, round {} of {}", pass, i + 1, rounds->size()),
+                                     static_cast<double>(i + 1),
+                                     static_cast<double>(rounds->size())};
+    if (!is_root) continue;
+    if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
   }
   return all;
 }
@@ -186,7 +188,7 @@ Result<int> run_pairs(const Call& call, Group& group) {
   measure::PairPlay play(group, wanted->terms);
   const auto first =
       played(play, is_root ? first_pass(cluster, wanted->most_rounds) : std::vector<pairs::Round>(),
-             is_root, "all");
+             is_root, "all pairs");
   if (!first) return std::unexpected(first.error());
   const auto verdict = pairs::judge(cluster, *first);
   if (!verdict) return std::unexpected(verdict.error());

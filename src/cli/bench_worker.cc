@@ -100,8 +100,13 @@ Result<int> measure_cells(const BenchRequest& request, measure::Group& group,
     return done ? Result<int>(0) : std::unexpected(done.error());
   }
   BenchOutput output(request, group, *opened, *cells, argv, environment);
-  auto done = measure::measure(group, request.measured, *cells, make,
-                               [&](const measure::CellRow& row) { output.add(row); });
+  measure::ProgressLines lines(std::chrono::steady_clock::now());
+  const measure::Told told{
+      [&](const measure::CellRow& row) { output.add(row); },
+      [&](const measure::Progress& progress) {
+        if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
+      }};
+  auto done = measure::measure(group, request.measured, *cells, make, told);
   if (!done) return std::unexpected(done.error());
   return output.finish();
 }

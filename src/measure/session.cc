@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "bench/live_table.h"
 #include "bench/statistics.h"
 
 namespace toprun::measure {
@@ -16,6 +17,15 @@ using bench::Collective;
 constexpr std::chrono::hours turn_limit{1};
 constexpr std::size_t turns_per_round = 5;
 constexpr std::size_t most_stable_rounds = 20;  // of all iterations, with --stable
+
+// Of a size's time: the rest is the same in place, and the checks.
+constexpr double share_out_of_place = 0.5;
+
+// Its time, in bytes: even the smallest message takes as long as so many bytes.
+double cost_of(std::uint64_t bytes) {
+  constexpr double least = 256 << 10;
+  return static_cast<double>(bytes) + least;
+}
 
 // Whether the collective can use one buffer for what it sends and receives.
 bool runs_in_place(Collective collective) {
@@ -128,8 +138,9 @@ std::vector<double> flat(const std::vector<std::vector<double>>& turns) {
 // One size over all cells: turn by turn out of place, then in place and checked.
 class Round {
  public:
-  Round(Group& group, const Request& request, std::span<const Cell> cells, const MakeBackend& make)
-      : request_(request), cells_(cells), ranks_here_(group.ranks_here()) {
+  Round(Group& group, const Request& request, std::span<const Cell> cells, const MakeBackend& make,
+        const Told& told)
+      : request_(request), cells_(cells), told_(told), ranks_here_(group.ranks_here()) {
     own_.reserve(cells.size());  // backends refer to the meshes beside them
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const auto position = cells[i].position_of(group.self.rank);
@@ -150,7 +161,8 @@ class Round {
     return {};
   }
 
-  Result<void> measure(std::uint64_t bytes, const std::function<void(const CellRow&)>& show) {
+  // `tell` gets the share of the size that is done.
+  Result<void> measure(std::uint64_t bytes, const std::function<void(double)>& tell) {
     std::uint64_t memory = 0;
     for (const OwnCell& own : own_) {
       const std::size_t ranks = own.mesh.place().size;
@@ -169,20 +181,21 @@ class Round {
     }
     std::vector<std::vector<std::vector<double>>> times(sizings.size());
     for (std::size_t round = 0; round == 0 || !is_stable(times, round); ++round) {
-      if (auto done = take_turns(sizings, times); !done) return done;
+      if (auto done = take_turns(sizings, times, tell); !done) return done;
     }
     for (std::size_t i = 0; i < sizings.size(); ++i) {
       auto finished = finish(sizings[i], std::move(times[i]));
       if (!finished) return std::unexpected(finished.error());
       finished->cell = own_[i].cell;
-      if (show) show(*finished);
+      if (told_.row) told_.row(*finished);
     }
     return {};
   }
 
  private:
   Result<void> take_turns(std::vector<Sizing>& sizings,
-                          std::vector<std::vector<std::vector<double>>>& times) {
+                          std::vector<std::vector<std::vector<double>>>& times,
+                          const std::function<void(double)>& tell) {
     for (std::size_t turn = 0; turn < turns_per_round; ++turn) {
       const std::size_t share = request_.iterations * (turn + 1) / turns_per_round -
                                 request_.iterations * turn / turns_per_round;
@@ -192,6 +205,7 @@ class Round {
         if (!took) return std::unexpected(took.error());
         times[i].push_back(*std::move(took));
       }
+      tell(share_out_of_place * static_cast<double>(turn + 1) / turns_per_round);
     }
     return {};
   }
@@ -225,6 +239,7 @@ class Round {
 
   const Request& request_;
   const std::span<const Cell> cells_;
+  const Told& told_;
   const std::size_t ranks_here_;
   std::vector<OwnCell> own_;
 };
@@ -232,13 +247,22 @@ class Round {
 }  // namespace
 
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
-                     const MakeBackend& make, const std::function<void(const CellRow&)>& show) {
+                     const MakeBackend& make, const Told& told) {
   const auto wanted = sizes(request);
   if (!wanted) return std::unexpected(wanted.error());
-  Round round(group, request, cells, make);
+  Round round(group, request, cells, make, told);
   if (auto made = round.connect(); !made) return made;
+  Progress progress;
+  for (const std::uint64_t bytes : *wanted) progress.total += cost_of(bytes);
+  double before = 0;
   for (const std::uint64_t bytes : *wanted) {
-    if (auto done = round.measure(bytes, show); !done) return done;
+    progress.what = bench::size_text(bytes);
+    const auto tell = [&](double share) {
+      progress.done = before + share * cost_of(bytes);
+      if (told.progress) told.progress(progress);
+    };
+    if (auto done = round.measure(bytes, tell); !done) return done;
+    before += cost_of(bytes);
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include "measure/backend.h"
 #include "measure/cells.h"
 #include "measure/join.h"
+#include "measure/progress.h"
 #include "measure/request.h"
 
 namespace toprun::measure {
@@ -20,9 +21,15 @@ struct CellRow {
   std::vector<std::vector<double>> turns;
 };
 
-// Measures all cells together with the other ranks, size by size. `show` gets each row on rank 0 as
-// soon as it is measured, an empty function elsewhere.
+// What rank 0 is told: each row as soon as it is measured, and after every turn how far all is.
+// Empty functions elsewhere.
+struct Told {
+  std::function<void(const CellRow&)> row = {};
+  std::function<void(const Progress&)> progress = {};
+};
+
+// Measures all cells together with the other ranks, size by size.
 Result<void> measure(Group& group, const Request& request, std::span<const Cell> cells,
-                     const MakeBackend& make, const std::function<void(const CellRow&)>& show);
+                     const MakeBackend& make, const Told& told);
 
 }  // namespace toprun::measure

@@ -1,0 +1,28 @@
+#include "measure/progress.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::measure {
+namespace {
+
+using std::chrono::seconds;
+
+const ProgressLines::Time began{};
+
+TEST(ProgressLines, ComeNowAndThenWithTheTimeLeft) {
+  ProgressLines lines(began);
+  EXPECT_EQ(lines.at({"8 B", 1, 100}, began + seconds(9)), std::nullopt);
+  EXPECT_EQ(lines.at({"1 KiB", 10, 100}, began + seconds(20)), "1 KiB, about 3 min 00 s left");
+  EXPECT_EQ(lines.at({"2 KiB", 30, 100}, began + seconds(29)), std::nullopt);
+  // 60 in the last 20 s.
+  EXPECT_EQ(lines.at({"4 KiB", 70, 100}, began + seconds(40)), "4 KiB, about 10.0 s left");
+  EXPECT_EQ(lines.at({"4 KiB", 110, 100}, began + seconds(50)), "4 KiB, about 0 ms left");
+}
+
+TEST(ProgressLines, TellNoTimeWithoutAPace) {
+  ProgressLines lines(began);
+  EXPECT_EQ(lines.at({"4 GiB", 0, 100}, began + seconds(20)), "4 GiB");
+}
+
+}  // namespace
+}  // namespace toprun::measure
