@@ -5,11 +5,13 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import unittest
 
 import support
 
 TOPRUN = support.TOPRUN
+SCHEMAS = support.REPOSITORY / "docs/schemas"
 COLLECTIVES = ["all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "alltoall",
                "sendrecv", "gather", "scatter"]
 # nccl-tests' row: size, count, type, redop, root, then time, algbw, busbw, #wrong of two placements.
@@ -196,6 +198,28 @@ class Files(support.TestCase):
         done = self.toprun("bench", "compare", str(file), str(slower))
         self.assertEqual(done.code, 1, done)
         self.assertEqual(len(re.findall("slower", done.out)), 2, done)
+
+    def assert_valid(self, schema, file):
+        """By Debian's python3-jsonschema, which the tests' own Python need not have."""
+        check = ("import json, sys, jsonschema\n"
+                 "schema, document = (json.load(open(name)) for name in sys.argv[1:])\n"
+                 "jsonschema.Draft202012Validator.check_schema(schema)\n"
+                 "jsonschema.Draft202012Validator(schema).validate(document)\n")
+        done = subprocess.run(["/usr/bin/python3", "-c", check, SCHEMAS / schema, file],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_what_is_saved_follows_its_schema(self):
+        for words in [["all_reduce", "--link-gbps", "10"],
+                      ["all_gather", "--ranks", "2,4", "-c", "0", "-d", "half"],
+                      ["sendrecv", "--orders", "topology,hostname"], ["barrier"],
+                      ["broadcast", "-r", "1"], ["pairs"]]:
+            with self.subTest(words=words):
+                file = self.folder() / "saved.json"
+                self.assert_ok(self.toprun("bench", *words, "--nproc-per-node", "4", "-b", "64K",
+                                           "-n", "3", "-J", str(file)))
+                schema = "bench_pairs.json" if words == ["pairs"] else "bench.json"
+                self.assert_valid(schema, file)
 
     def test_nccl_tests_own_text_comes_back(self):
         text = self.folder() / "all_reduce_perf.log"
