@@ -117,12 +117,11 @@ class Planner {
   // Adds the rounds, and one good pair after another as their controls, in turns: what else keeps
   // the hosts busy for a while then slows both.
   void check(Check check, std::vector<Round> rounds, std::size_t shared) {
-    if (rounds.empty() || !good_pair(shared, 0)) return;
     for (std::size_t i = 0; i < rounds.size(); ++i) {
-      add(check.control, {*good_pair(shared, i)});
+      if (const auto good = good_pair(shared, i)) add(check.control, {*good});
       add(check.suspect, std::move(rounds[i]));
     }
-    out_.checks.push_back(std::move(check));
+    if (!rounds.empty()) out_.checks.push_back(std::move(check));
   }
 
   void add(Nodes& indexes, Round round) {
@@ -151,10 +150,10 @@ class Planner {
         uplink ? others(finding.domains[0], finding.shared) : nodes_of(finding.domains[1], false);
     const Round suspect = side_by_side(inside, outside);
     const Round control = healthy_round(finding, suspect.size());
-    if (suspect.empty() || control.empty()) return;
+    if (suspect.empty()) return;
     Check check{index, Subject::itself, {}, {}};
     add(check.suspect, suspect);
-    add(check.control, control);
+    if (!control.empty()) add(check.control, control);
     out_.checks.push_back(std::move(check));
   }
 
@@ -251,16 +250,29 @@ std::optional<std::size_t> seen_from(const Finding& finding, Subject subject) {
   return finding.nodes[subject == Subject::second_node ? 1 : 0];
 }
 
-// Of a domain's pairs the slower direction counts: which one it is, the first pass has said.
-Answer answer(const Check& check, const Results& results, const Finding& finding, Figure figure,
-              const Thresholds& thresholds) {
+double in_unit(double pace, Figure figure) {
+  if (pace <= 0) return 0;
+  return figure == Figure::latency ? 1 / pace : pace;
+}
+
+// The pace of the controls. Without any, what was usual in the first pass has to do, where that was
+// measured between the same nodes: with more load, so that who does not reach it alone is slow.
+double usual_pace(const Check& check, const Results& results, const Finding& finding,
+                  Figure figure) {
   std::vector<double> usual;
   for (const Measured* pair : results_of(results, check.control)) {
     for (std::size_t d = 0; d < directions; ++d) usual.push_back(pace(*pair, d, figure));
   }
+  if (!usual.empty()) return bench::median(std::move(usual));
+  const bool same_nodes = check.subject == Subject::itself && finding.kind != Kind::node;
+  return same_nodes ? in_unit(finding.usual, figure) : 0;
+}
+
+// Of a domain's pairs the slower direction counts: which one it is, the first pass has said.
+Answer answer(const Check& check, const Results& results, const Finding& finding, Figure figure,
+              const Thresholds& thresholds) {
   Answer out;
-  if (usual.empty()) return out;
-  out.usual = bench::median(std::move(usual));
+  out.usual = usual_pace(check, results, finding, figure);
   const double slow_below = out.usual * (1 - thresholds.least_shortfall);
   const std::optional<std::size_t> node = seen_from(finding, check.subject);
   std::vector<double> there;
@@ -290,11 +302,6 @@ Answer answer(const Check& check, const Results& results, const Finding& finding
     out.way = sends < receives ? Way::out : Way::in;
   }
   return out;
-}
-
-double in_unit(double pace, Figure figure) {
-  if (pace <= 0) return 0;
-  return figure == Figure::latency ? 1 / pace : pace;
 }
 
 Finding node_finding(std::size_t node, std::size_t shared, const Answer& answer, Figure figure) {

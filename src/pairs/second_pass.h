@@ -20,7 +20,8 @@ inline constexpr std::size_t pair_repeats = 3;
 // tell them apart.
 struct SecondPass {
   enum class Subject { itself, first_node, second_node };
-  // Rounds are indexes in `rounds`. Controls are as many good pairs at the same distance.
+  // Rounds are indexes in `rounds`. Controls are as many good pairs at the same distance; none
+  // where too many nodes are suspected.
   struct Check {
     std::size_t finding = 0;
     Subject subject = Subject::itself;
@@ -31,8 +32,7 @@ struct SecondPass {
   std::vector<Check> checks;
 };
 
-// What to measure. `verdict` is of this cluster. A suspect for which there are too few good nodes
-// has no check.
+// What to measure. `verdict` is of this cluster. A suspect node without good partners has no check.
 SecondPass second_pass(const Cluster& cluster, const Verdict& verdict);
 
 struct Confirmed {

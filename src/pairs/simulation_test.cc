@@ -160,6 +160,22 @@ TEST(SecondPass, SuspectsBetweenAllDomainsLeavePairsToCompareWith) {
   EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "node both n5");
 }
 
+// So many suspects that no good pair is left: what was usual in the first pass tells them apart.
+TEST(SecondPass, NeedsNoGoodPairs) {
+  Simulation cluster(4, 8, 1, 0.05, 1);
+  cluster.faults.link = Pair{0, 7};
+  cluster.faults.link_ab = cluster.faults.link_ba = Simulation::bad_share;
+  Verdict verdict;
+  for (const auto& [a, b] : {Pair{0, 7}, Pair{1, 6}, Pair{2, 5}, Pair{3, 4}}) {
+    Finding& pair = verdict.findings.emplace_back(Finding{Kind::pair, Way::both, {a, b}, {}, 0});
+    pair.usual = Simulation::host_gbps;
+  }
+  const SecondPass pass = second_pass(cluster.cluster, verdict);
+  const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+  EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "pair both n0 n7");
+  EXPECT_EQ(confirmed.cleared.size(), 3u);
+}
+
 TEST(SecondPass, ClearsWhatIsHealthy) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   Verdict verdict;
