@@ -50,6 +50,13 @@ class Nccl(support.TestCase):
                                   FAKE_CUDA_GPUS=4)
                 self.assert_ok(done)
 
+    def test_several_operations_at_once(self):
+        for name in ("all_reduce", "alltoall"):
+            with self.subTest(name):
+                self.assert_ok(self.bench(name, "-b", "64K", "-n", "3", "-m", "4", "-a", "1"))
+        done = self.toprun("bench", "all_reduce", "-m", "4")
+        self.assert_failed(done, r"--agg-iters: only NCCL and RCCL take several operations", code=2)
+
     def test_a_wrong_result_is_counted(self):
         done = self.bench("all_reduce", "-b", "64K", FAKE_NCCL_WRONG=1)
         self.assert_failed(done, r"elements of the results are wrong")

@@ -130,5 +130,52 @@ class Pairs(cluster.SlurmCase):
         return None
 
 
+class Bisection(cluster.SlurmCase):
+    """A collective that hangs because of one node, or of the way between two."""
+
+    UP = ShapedLinks.UP
+
+    def bisect(self, *command):
+        done = self.srun("-N8", *command, "--nproc-per-node", "1", "-b", "256K", "--bisect", "-T",
+                         "2", limit=150)
+        self.assertEqual(done.code, 1, done)
+        return done
+
+    def shape_the_way(self, host, other):
+        """From one host to another hardly a byte passes; to the rest all does."""
+        address = self.begin(*self.cluster.on(other, "ip", "-4", "-o", "addr", "show", "eth0"))
+        address = address.wait(20).out.split()[3].split("/")[0]
+        for words in ("qdisc add dev eth0 root handle 1: htb default 1",
+                      "class add dev eth0 parent 1: classid 1:1 htb rate 20gbit burst 1m cburst 1m",
+                      "class add dev eth0 parent 1: classid 1:2 htb rate 8bit burst 20k cburst 20k",
+                      "filter add dev eth0 parent 1: protocol ip u32 match ip dst "
+                      f"{address}/32 flowid 1:2"):
+            self.assert_ok(self.begin(*self.cluster.on(host, "tc", *words.split())).wait(20))
+        self.addCleanup(lambda: self.begin(*self.cluster.on(
+            host, "tc", "qdisc", "del", "dev", "eth0", "root")).wait(20))
+
+    def test_the_way_between_two_nodes(self):
+        self.shape_the_way("n1", "n5")
+        done = self.bisect(TOPRUN, "bench", "all_reduce")
+        self.assertEqual(done.out,
+                         "n1 – n5: all_reduce hangs between them, and not with others\n")
+        self.assertIn("2 nodes (n1, n5) hung", done.err)
+
+    def test_a_node_whose_gpu_hangs(self):
+        fakes = pathlib.Path(TOPRUN).resolve().parent / "fake_gpu"
+        start = ('[ "$SLURMD_NODENAME" != n6 ] || export FAKE_CUDA_HANGS=1; '
+                 f'LD_LIBRARY_PATH={fakes} FAKE_NCCL_DIR={self.folder()} exec "$@"')
+        done = self.bisect("sh", "-c", start, "sh", TOPRUN, "bench", "all_reduce", "--backend",
+                           "nccl")
+        self.assertEqual(done.out, "n6: all_reduce hangs with it, and not without it\n")
+        self.assertRegex(done.err, r"8 nodes \(n0, .*\) hung: all_reduce hangs: the GPU did not")
+
+    def test_nothing_hangs(self):
+        done = self.srun("-N8", TOPRUN, "bench", "alltoall", "--nproc-per-node", "2", "-b", "256K",
+                         "--bisect")
+        self.assert_ok(done)
+        self.assertEqual(done.out, "8 nodes: alltoall does not hang\n")
+
+
 if __name__ == "__main__":
     unittest.main()

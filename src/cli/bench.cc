@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/bench_bisect.h"
 #include "cli/bench_pairs.h"
 #include "cli/bench_request.h"
 #include "cli/bench_worker.h"
@@ -21,6 +22,9 @@ Result<void> check(const options::Call& call) {
   if (call.command == Command::bench_pairs) return check_pairs(call);
   const auto request = bench_request(call);
   if (!request) return std::unexpected(request.error());
+  if (request->bisect) {
+    if (auto possible = check_bisect(call, *request); !possible) return possible;
+  }
   const auto program = bench_program(request->measured.backends);
   return program ? Result<void>() : std::unexpected(program.error());
 }

@@ -81,10 +81,15 @@ void apply(std::string_view preset, const Call& call, Request& request) {
 }
 
 Result<void> check(const Request& request) {
-  const bool is_on_gpus = std::ranges::all_of(
-      request.backends, [](const std::string& name) { return name == "nccl" || name == "rccl"; });
-  if (!request.fabrics.empty() && (request.backends.empty() || !is_on_gpus)) {
+  const auto is_gpus = [](const std::string& name) { return name == "nccl" || name == "rccl"; };
+  const bool is_on_gpus =
+      !request.backends.empty() && std::ranges::all_of(request.backends, is_gpus);
+  if (!request.fabrics.empty() && !is_on_gpus) {
     return usage("--fabrics", "only NCCL and RCCL have a choice", "add --backend nccl");
+  }
+  if (request.aggregated > 1 && !is_on_gpus) {
+    return usage("--agg-iters", "only NCCL and RCCL take several operations at once",
+                 "add --backend nccl");
   }
   if (request.stable_cv &&
       std::max({request.orders.size(), request.nodes.size() + request.ranks.size(),
@@ -112,6 +117,11 @@ Result<BenchRequest> bench_request(const Call& call) {
   const auto type = [](const Given& given) {
     return named(given, measure::types(), &measure::TypeFacts::type);
   };
+  const auto average = [](const Given& given) -> Result<measure::Average> {
+    const auto number = options::parse_number(given, 0, 3);
+    if (!number) return std::unexpected(number.error());
+    return static_cast<measure::Average>(*number);
+  };
   const auto orders = [](const Given& given) { return words_of(given, measure::order_names); };
   const auto fabrics = [](const Given& given) { return words_of(given, measure::fabric_names); };
   const auto backends = [](const Given& given) { return words_of(given, backend_names); };
@@ -127,6 +137,8 @@ Result<BenchRequest> bench_request(const Call& call) {
           .take(FlagId::reduction, measured.op, op)
           .take(FlagId::datatype, measured.type, type)
           .number(FlagId::root_rank, measured.root, 0, std::numeric_limits<int>::max())
+          .number(FlagId::aggregated, measured.aggregated, 1, most_iterations)
+          .take(FlagId::averaged, measured.average, average)
           .number(FlagId::connections, measured.stripes, 1, most_connections)
           .take(FlagId::until_cv, measured.stable_cv, positive)
           .take(FlagId::fabrics, measured.fabrics, fabrics)
@@ -167,6 +179,7 @@ Result<BenchRequest> bench_request(const Call& call) {
   request.save = call.text(FlagId::save);
   request.plot = call.text(FlagId::plot);
   request.history = call.has(FlagId::history);
+  request.bisect = call.has(FlagId::bisect);
   if (request.plot) {
     if (auto known = check_picture_name(*request.plot); !known) {
       return std::unexpected(known.error());

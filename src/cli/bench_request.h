@@ -62,6 +62,7 @@ struct BenchRequest {
   std::optional<std::string> save;
   std::optional<std::string> plot;
   bool history = false;
+  bool bisect = false;
   std::optional<bench::Expectation> expected;
   measure::Rates rates;
 };

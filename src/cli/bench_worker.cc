@@ -11,6 +11,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "bench/collective.h"
+#include "cli/bench_bisect.h"
 #include "cli/bench_output.h"
 #include "cli/bench_pairs.h"
 #include "cli/bench_request.h"
@@ -142,6 +143,7 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
   auto group = measure::join(*self, join_limit);
   if (!group) return std::unexpected(group.error());
   if (is_pairs) return run_pairs(*call, *group);
+  if (request->bisect) return run_bisect(argv, *request, *group, environment);
   return measure_cells(*request, *group, backends, argv, environment);
 }
 

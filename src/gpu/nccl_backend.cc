@@ -61,13 +61,14 @@ class NcclWork final : public measure::Work {
     return memories_.send.write(host_send());
   }
 
-  Result<std::vector<double>> run(bool in_place, std::size_t iterations) override {
+  Result<std::vector<double>> run(bool in_place, std::size_t iterations,
+                                  std::size_t aggregated) override {
     std::vector<double> times;
     while (times.size() < iterations) {
       const std::size_t queued = std::min(iterations - times.size(), most_queued);
       Result<void> done = stream_.mark(0);
       for (std::size_t i = 0; i < queued && done; ++i) {
-        done = start(in_place);
+        done = start(in_place, aggregated);
         if (done) done = stream_.mark(i + 1);
       }
       for (std::size_t i = 0; i < queued && done; ++i) {
@@ -75,7 +76,7 @@ class NcclWork final : public measure::Work {
         const auto took =
             done ? stream_.microseconds_between(i, i + 1) : std::unexpected(done.error());
         if (!took) return std::unexpected(took.error());
-        times.push_back(*took);
+        times.push_back(*took / static_cast<double>(aggregated));
       }
       if (!done) return std::unexpected(done.error());
     }
@@ -99,7 +100,7 @@ class NcclWork final : public measure::Work {
     return {host_.buffers(false).send, std::max(need.send, need.receive)};
   }
 
-  Result<void> start(bool in_place) {
+  Result<void> start(bool in_place, std::size_t aggregated) {
     const std::size_t part = host_.buffers(in_place).part;
     const std::byte* send = memories_.send.get();
     std::byte* receive = memories_.receive.get();
@@ -108,7 +109,12 @@ class NcclWork final : public measure::Work {
       send = memories_.send.get() + where.send;
       receive = memories_.send.get() + where.receive;
     }
-    return check(call(send, receive, part));
+    if (aggregated == 1) return check(call(send, receive, part));
+    int code = platform_->nccl.group_start();
+    for (std::size_t i = 0; i < aggregated && code == 0; ++i) {
+      code = call(send, receive, part);
+    }
+    return check(code == 0 ? platform_->nccl.group_end() : code);
   }
 
   int call(const std::byte* send, std::byte* receive, std::size_t part) {

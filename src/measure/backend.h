@@ -22,8 +22,10 @@ class Work {
   virtual ~Work() = default;
   // Writes what Check expects this rank to send.
   virtual Result<void> fill(bool in_place) = 0;
-  // One iteration directly after the other: the time of each, in microseconds.
-  virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations) = 0;
+  // One iteration directly after the other: the time of each, in microseconds. An iteration is one
+  // operation, or the share of one in `aggregated` that a GPU's library is given at once.
+  virtual Result<std::vector<double>> run(bool in_place, std::size_t iterations,
+                                          std::size_t aggregated) = 0;
   // Elements that are wrong after fill() and one iteration.
   virtual Result<std::uint64_t> wrong(bool in_place) = 0;
 };

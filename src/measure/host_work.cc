@@ -11,7 +11,8 @@ Result<void> HostWork::fill(bool in_place) {
   return {};
 }
 
-Result<std::vector<double>> HostWork::run(bool in_place, std::size_t iterations) {
+Result<std::vector<double>> HostWork::run(bool in_place, std::size_t iterations,
+                                          std::size_t /*aggregated*/) {
   const bool divides = request_.op == Op::avg && bench::facts_of(request_.collective).reduces;
   std::vector<double> times;
   for (std::size_t i = 0; i < iterations; ++i) {

@@ -12,7 +12,8 @@ class HostWork : public Work {
       : request_(request), place_(place), memory_(std::move(memory)) {}
 
   Result<void> fill(bool in_place) final;
-  Result<std::vector<double>> run(bool in_place, std::size_t iterations) final;
+  Result<std::vector<double>> run(bool in_place, std::size_t iterations,
+                                  std::size_t aggregated) final;
   Result<std::uint64_t> wrong(bool in_place) final;
 
  protected:

@@ -12,6 +12,9 @@
 
 namespace toprun::measure {
 
+// Which rank's time is an iteration's: the numbers of nccl-tests' -a.
+enum class Average { first_rank, mean, least, most };
+
 // What is to be measured. The defaults are nccl-tests'.
 struct Request {
   bench::Collective collective = bench::Collective::all_reduce;
@@ -21,6 +24,8 @@ struct Request {
   std::optional<double> factor = {};    // > 1
   std::size_t iterations = 20;
   std::size_t warmups = 1;
+  std::size_t aggregated = 1;  // operations that a GPU's library is given at once
+  Average average = Average::most;
   bool check = true;
   Type type = Type::float32;
   Op op = Op::sum;
@@ -31,7 +36,7 @@ struct Request {
   // What is compared; empty: all ranks in their order, over TCP.
   std::vector<std::string> backends = {};
   std::vector<std::string> fabrics = {};  // of fabric_names
-  std::vector<std::string> orders = {};  // of order_names
+  std::vector<std::string> orders = {};   // of order_names
   std::vector<std::size_t> nodes = {};
   std::vector<std::size_t> ranks = {};
   // Nothing moves for so long: the measurement has failed.

@@ -73,23 +73,23 @@ class Sizing {
   }
 
   Result<void> warm_up() {
-    const auto done = work_->run(false, request_.warmups);
+    const auto done = work_->run(false, request_.warmups, request_.aggregated);
     return done ? Result<void>() : std::unexpected(done.error());
   }
 
-  // Some iterations: of each the slowest rank's time.
+  // Some iterations: the time of each, as the request averages those of the ranks.
   Result<std::vector<double>> turn(bool in_place, std::size_t iterations) {
     if (auto there = mesh_.barrier(turn_limit); !there) return std::unexpected(there.error());
-    auto times = work_->run(in_place, iterations);
+    auto times = work_->run(in_place, iterations, request_.aggregated);
     if (!times) return times;
-    auto most = mesh_.combine_over_all(*times, Op::max, request_.stall_limit);
-    return most ? times : std::unexpected(most.error());
+    auto combined = combine(*times);
+    return combined ? times : std::unexpected(combined.error());
   }
 
   Result<std::optional<std::uint64_t>> count_wrong(bool in_place) {
     if (!request_.check || extent_.bytes == 0) return std::optional<std::uint64_t>();
     if (auto filled = work_->fill(in_place); !filled) return std::unexpected(filled.error());
-    if (auto done = work_->run(in_place, 1); !done) return std::unexpected(done.error());
+    if (auto done = work_->run(in_place, 1, 1); !done) return std::unexpected(done.error());
     const auto own = work_->wrong(in_place);
     if (!own) return std::unexpected(own.error());
     std::vector<double> wrong{static_cast<double>(*own)};
@@ -120,6 +120,25 @@ class Sizing {
   }
 
  private:
+  Result<void> combine(std::vector<double>& times) {
+    const auto over_all = [&](Op op) {
+      return mesh_.combine_over_all(times, op, request_.stall_limit);
+    };
+    switch (request_.average) {
+      case Average::most:
+        return over_all(Op::max);
+      case Average::least:
+        return over_all(Op::min);
+      case Average::first_rank:
+        if (mesh_.place().position != 0) std::ranges::fill(times, 0);
+        return over_all(Op::sum);
+      case Average::mean:
+        for (double& time : times) time /= static_cast<double>(mesh_.place().size);
+        return over_all(Op::sum);
+    }
+    return {};
+  }
+
   Sizing(const OwnCell& own, const Request& request, Extent extent, std::unique_ptr<Work> work)
       : mesh_(own.mesh), request_(request), extent_(extent), work_(std::move(work)) {}
 

@@ -12,9 +12,9 @@
 
 namespace toprun::measure {
 
-// What one cell measured for one size: the row, and the slowest rank's time of each iteration out
-// of place, in microseconds, by turn. Cells take turns, so that the i-th turns of two cells can be
-// compared although the network's load drifts.
+// What one cell measured for one size: the row, and the time of each iteration out of place (the
+// slowest rank's, or what Request::average says), in microseconds, by turn. Cells take turns, so
+// that the i-th turns of two cells can be compared although the network's load drifts.
 struct CellRow {
   std::size_t cell = 0;
   bench::Row row;
