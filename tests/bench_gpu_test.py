@@ -152,7 +152,23 @@ class Nccl(support.TestCase):
         alone = self.folder() / "toprun"
         shutil.copy(TOPRUN, alone)
         done = self.run_to_end(alone, "bench", "all_reduce", "--backend", "nccl")
-        self.assert_failed(done, r"there is no program \S+/toprun-bench: --backend nccl needs it")
+        self.assert_failed(done, r"there is no program \S+/toprun-bench on \S+: --backend nccl needs it")
+
+    def test_a_node_without_its_program_gets_it_from_rank_0(self):
+        """As ssh leaves it: toprun alone."""
+        alone = self.folder() / "toprun"
+        shutil.copy(TOPRUN, alone)
+        port = str(support.free_port())
+        environment = {"FAKE_NCCL_DIR": str(self.folder()), "LD_LIBRARY_PATH": str(FAKES)}
+        nodes = [self.begin(program, "bench", "all_reduce", "--backend", "nccl", "-b", "64K",
+                            "--nnodes", "2", "--node-rank", str(rank), "--nproc-per-node", "1",
+                            "--master-addr", "127.0.0.1", "--master-port", port, "--format", "json",
+                            env=environment)
+                 for rank, program in enumerate((TOPRUN, alone))]
+        root, other = (node.wait(60) for node in nodes)
+        self.assert_ok(root)
+        self.assert_ok(other)
+        self.assertEqual(json.loads(root.out)["results"][0]["ranks"], 2)
 
 
 if __name__ == "__main__":

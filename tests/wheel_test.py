@@ -75,6 +75,14 @@ class Installed(support.TestCase):
         finished = self.run_to_end(self.bin / "toprun", "--version")
         self.assertEqual(finished.out, output(support.binary(), "--version"), finished)
 
+    def test_bench_on_gpus(self):
+        fakes = pathlib.Path(support.binary()).resolve().parent / "fake_gpu"
+        finished = self.run_to_end(self.bin / "toprun", "bench", "all_reduce", "--backend", "nccl",
+                                   "--nproc-per-node", 2, "-b", "64K",
+                                   env={"LD_LIBRARY_PATH": str(fakes),
+                                        "FAKE_NCCL_DIR": str(self.folder())})
+        self.assert_ok(finished)
+
     def test_torchrun(self):
         finished = self.run_to_end(self.bin / "torchrun", "--nproc-per-node", 2, "--no-python",
                                    "sh", "-c", "echo rank $RANK")

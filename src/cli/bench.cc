@@ -4,6 +4,7 @@
 
 #include "cli/bench_bisect.h"
 #include "cli/bench_pairs.h"
+#include "cli/bench_program.h"
 #include "cli/bench_request.h"
 #include "cli/bench_worker.h"
 #include "cli/run.h"
@@ -25,8 +26,7 @@ Result<void> check(const options::Call& call) {
   if (request->bisect) {
     if (auto possible = check_bisect(call, *request); !possible) return possible;
   }
-  const auto program = bench_program(request->measured.backends);
-  return program ? Result<void>() : std::unexpected(program.error());
+  return check_backends(request->measured.backends);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 
 #include "base/console.h"
 #include "base/counted.h"
@@ -110,12 +109,9 @@ Result<void> check_bisect(const options::Call& call, const BenchRequest& request
 Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest& request,
                        measure::Group& group, const Environment& environment) {
   if (group.self.nodes < 2) return usage(std::string(bisect_word), "the job has one node only");
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return fail("reading /proc/self/exe", error.message());
   const std::chrono::milliseconds stall = request.measured.stall_limit;
   measure::TrialCommand command{argv, environment, stall, limit_in_stalls * stall};
-  command.argv.front() = program.string();
+  command.argv.front() = "/proc/self/exe";
   std::erase(command.argv, bisect_word);
   const Names names(group);
   const auto found = measure::bisect(

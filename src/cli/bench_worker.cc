@@ -1,10 +1,8 @@
 #include "cli/bench_worker.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/console.h"
 #include "base/open_files.h"
@@ -14,6 +12,7 @@
 #include "cli/bench_bisect.h"
 #include "cli/bench_output.h"
 #include "cli/bench_pairs.h"
+#include "cli/bench_program.h"
 #include "cli/bench_request.h"
 #include "measure/cells.h"
 #include "measure/join.h"
@@ -41,16 +40,6 @@ Result<options::Call> call_of(const std::vector<std::string>& argv,
   return options::Call{command, *std::move(split), environment, own};
 }
 
-std::string_view program_of(std::string_view backend) {
-  if (backend == "nccl" || backend == "rccl") return "toprun-bench";
-  return backend == "gloo" ? "toprun-bench-gloo" : "";
-}
-
-std::vector<std::string> wanted_backends(const BenchRequest& request) {
-  const auto& named = request.measured.backends;
-  return named.empty() ? std::vector<std::string>{"tcp"} : named;
-}
-
 // Before anything is measured: what only the started job tells.
 Result<void> check(const BenchRequest& request, const measure::Group& group,
                    std::span<const Cell> cells) {
@@ -73,7 +62,7 @@ Result<std::vector<measure::Opened>> open_backends(const BenchRequest& request,
                                                    measure::Group& group,
                                                    const Environment& environment) {
   std::vector<measure::Opened> all;
-  for (const std::string& name : wanted_backends(request)) {
+  for (const std::string& name : request.measured.backends) {
     const auto& backend = *std::ranges::find(backends, name, &measure::NamedBackend::name);
     auto opened = backend.open(group, environment);
     if (!opened) return std::unexpected(opened.error());
@@ -112,34 +101,27 @@ Result<int> measure_cells(const BenchRequest& request, measure::Group& group,
   return output.finish();
 }
 
-// Comes back only if that fails.
-std::unexpected<Error> become_program_of(const std::vector<std::string>& argv,
-                                         const std::vector<std::string>& backends) {
-  const auto program = bench_program(backends);
-  if (!program) return std::unexpected(program.error());
-  std::vector<std::string> words = argv;
-  words.front() = *program;
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  ::execv(program->c_str(), pointers.data());
-  return fail_errno(fmt::format("--backend {}: running {}", join(backends, ","), *program));
-}
-
 Result<int> work(const std::vector<std::string>& argv, const Environment& environment,
                  std::span<const measure::NamedBackend> backends) {
   const auto call = call_of(argv, environment);
   if (!call) return std::unexpected(call.error());
   const bool is_pairs = call->command == options::Command::bench_pairs;
-  const auto request = is_pairs ? Result<BenchRequest>() : bench_request(*call);
+  auto request = is_pairs ? Result<BenchRequest>() : bench_request(*call);
   if (!request) return std::unexpected(request.error());
+  const auto self = measure::self_from(environment);
+  if (!self) return std::unexpected(self.error());
+  std::vector<std::string>& wanted = request->measured.backends;
+  if (wanted.empty() && !is_pairs) {
+    auto usual = usual_backend(*self, environment, join_limit);
+    if (!usual) return std::unexpected(usual.error());
+    wanted = {*std::move(usual)};
+  }
   const auto is_here = [&](const std::string& name) {
     return std::ranges::find(backends, name, &measure::NamedBackend::name) != backends.end();
   };
-  const std::vector<std::string> wanted = wanted_backends(*request);
-  if (!std::ranges::all_of(wanted, is_here)) return become_program_of(argv, wanted);
-  const auto self = measure::self_from(environment);
-  if (!self) return std::unexpected(self.error());
+  if (!std::ranges::all_of(wanted, is_here)) {
+    return become_bench_program(argv, wanted, *self, join_limit);
+  }
   auto group = measure::join(*self, join_limit);
   if (!group) return std::unexpected(group.error());
   if (is_pairs) return run_pairs(*call, *group);
@@ -148,29 +130,6 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
 }
 
 }  // namespace
-
-Result<std::string> bench_program(const std::vector<std::string>& backends) {
-  std::string_view name;
-  for (const std::string& backend : backends) {
-    const auto of_backend = program_of(backend);
-    if (of_backend.empty() || of_backend == name) continue;
-    if (!name.empty()) {
-      return usage(fmt::format("--backend {}", join(backends, ",")),
-                   fmt::format("{} and {} are different programs", name, of_backend),
-                   "measure twice, then toprun bench compare");
-    }
-    name = of_backend;
-  }
-  if (name.empty()) return std::string();
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const auto program = self.parent_path() / name;
-  if (!error && ::access(program.c_str(), X_OK) == 0) return program.string();
-  return fail(fmt::format("there is no program {}", program.string()),
-              fmt::format("--backend {} needs it, because a static program cannot open libraries",
-                          join(backends, ",")),
-              fmt::format("put the {} of the same build beside toprun on every node", name));
-}
 
 int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment,
                      std::span<const measure::NamedBackend> backends) {

@@ -27,17 +27,6 @@ Result<std::size_t> number(const Environment& environment, const std::string& na
                "it is started by toprun bench, not by hand");
 }
 
-Result<store::Client> connect(const Self& self, milliseconds limit) {
-  const auto addresses = hosts::resolve(self.store_host, limit);
-  if (!addresses) return std::unexpected(addresses.error());
-  Result<store::Client> client = fail("the store at " + self.store_host, "no address");
-  for (const hosts::Address& address : *addresses) {
-    client = store::Client::connect(address, self.store_port, limit);
-    if (client) break;
-  }
-  return client;
-}
-
 // Where others reach this process: at the chosen interface, else where the route to the store goes
 // out.
 Result<std::string> own_address(const Self& self, const store::Client& store) {
@@ -168,12 +157,23 @@ Result<Self> self_from(const Environment& environment) {
   return self;
 }
 
+Result<store::Client> connect_store(const Self& self, milliseconds limit) {
+  const auto addresses = hosts::resolve(self.store_host, limit);
+  if (!addresses) return std::unexpected(addresses.error());
+  Result<store::Client> client = fail("the store at " + self.store_host, "no address");
+  for (const hosts::Address& address : *addresses) {
+    client = store::Client::connect(address, self.store_port, limit);
+    if (client) break;
+  }
+  return client;
+}
+
 std::size_t Group::ranks_here() const {
   return static_cast<std::size_t>(std::ranges::count(peers, peers[self.rank].node, &Peer::node));
 }
 
 Result<Group> join(const Self& self, milliseconds limit) {
-  auto store = connect(self, limit);
+  auto store = connect_store(self, limit);
   if (!store) return std::unexpected(store.error());
   auto token = token_of_all(self, *store, limit);
   if (!token) return std::unexpected(token.error());

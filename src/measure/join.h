@@ -37,6 +37,9 @@ struct Group {
   std::size_t ranks_here() const;
 };
 
+// The job's store, at self.store_host.
+Result<store::Client> connect_store(const Self& self, std::chrono::milliseconds limit);
+
 // Finds the others by the job's store (PyTorch's TCPStore protocol). Waits at most `limit`.
 Result<Group> join(const Self& self, std::chrono::milliseconds limit);
 

@@ -31,9 +31,8 @@ constexpr std::array rows = {
         "0"),
     own(FlagId::backend, "--backend", 0, "tcp,gloo,nccl,rccl",
         "What moves the data: TCP sockets of its own, Gloo, or NCCL or RCCL between GPUs; several "
-        "are "
-        "measured in turns",
-        "tcp"),
+        "are measured in turns",
+        "nccl or rccl where each rank has a GPU, else tcp"),
     own(FlagId::fabrics, "--fabrics", 0, "rdma,tcp",
         "Measure NCCL over each of these, in turns: the network that it chooses, and TCP sockets"),
     own(FlagId::preset, "--preset", 0, "all_reduce_bench",

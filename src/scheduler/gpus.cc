@@ -210,6 +210,11 @@ Result<std::vector<Device>> chosen(std::vector<Device> devices, const Environmen
 
 }  // namespace
 
+GpuVendor gpu_vendor(const fs::path& root) {
+  if (nvidia_gpus(root).count > 0) return GpuVendor::nvidia;
+  return amd_gpus(root).count > 0 ? GpuVendor::amd : GpuVendor::none;
+}
+
 GpuCount visible_gpus(const Environment& environment, const fs::path& root) {
   if (GpuCount nvidia = nvidia_gpus(root); nvidia.count > 0) {
     if (environment.has("CUDA_VISIBLE_DEVICES")) {

@@ -15,6 +15,11 @@ struct GpuCount {
   std::string source;  // "CUDA_VISIBLE_DEVICES", "/proc/driver/nvidia/gpus", "no GPU driver" …
 };
 
+enum class GpuVendor { none, nvidia, amd };
+
+// Whose driver runs here; NVIDIA's comes first.
+GpuVendor gpu_vendor(const std::filesystem::path& root = "/");
+
 // GPUs that a process started here would see, as torch.cuda.device_count() counts them, without
 // CUDA, ROCm or torch: from the kernel drivers' files below `root`, cut down by the variables.
 // Where an NVIDIA GPU is split by MIG the answer is 1, because CUDA shows a process only one

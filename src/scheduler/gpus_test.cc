@@ -64,6 +64,13 @@ TEST(VisibleGpus, ByTheDriversFiles) {
   EXPECT_EQ(counted(Root().amd(0)), "0 no GPU driver");
 }
 
+TEST(GpuVendor, ByTheDriversFiles) {
+  EXPECT_EQ(gpu_vendor(Root().path()), GpuVendor::none);
+  EXPECT_EQ(gpu_vendor(Root().nvidia(8, 8).path()), GpuVendor::nvidia);
+  EXPECT_EQ(gpu_vendor(Root().amd(4).path()), GpuVendor::amd);
+  EXPECT_EQ(gpu_vendor(Root().amd(4).nvidia(1, 1).path()), GpuVendor::nvidia);
+}
+
 TEST(VisibleGpus, AMissingRootHasNone) {
   EXPECT_EQ(visible_gpus({}, "/nonexistent").count, 0);
 }

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "measure/join.h"
+
+namespace toprun::cli {
+
+// Error (exit_usage): no program has all of these backends. Those that need the system's libraries
+// are not in toprun itself but in programs beside it.
+Result<void> check_backends(const std::vector<std::string>& backends);
+
+// The backend of a job that names none: NCCL or RCCL where rank 0's host has a GPU for each of its
+// ranks and their program, else TCP. All ranks ask; rank 0's answer, in the job's store, is that of
+// all. A rank that has GPUs says so.
+Result<std::string> usual_backend(const measure::Self& self, const Environment& environment,
+                                  std::chrono::milliseconds limit);
+
+// Turns this rank into the program with these backends; comes back only if that fails. Rank 0's
+// host must have it; another host without it, to which ssh sent toprun alone, gets it from rank 0
+// by the job's store and runs it from memory.
+std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv,
+                                            const std::vector<std::string>& backends,
+                                            const measure::Self& self,
+                                            std::chrono::milliseconds limit);
+
+}  // namespace toprun::cli
