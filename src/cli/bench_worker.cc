@@ -13,6 +13,7 @@
 #include "cli/bench_output.h"
 #include "cli/bench_pairs.h"
 #include "cli/bench_program.h"
+#include "cli/bench_rate.h"
 #include "cli/bench_request.h"
 #include "measure/cells.h"
 #include "measure/join.h"
@@ -72,7 +73,17 @@ Result<std::vector<measure::Opened>> open_backends(const BenchRequest& request,
   return all;
 }
 
-Result<int> measure_cells(const BenchRequest& request, measure::Group& group,
+// What --link-gbps does not say. Over several fabrics there is no one rate.
+void find_line_rate(BenchRequest& request, const measure::Group& group) {
+  const measure::Peer& self = group.peers[group.self.rank];
+  if (request.rates.node || !request.measured.fabrics.empty() || group.self.nodes < 2) return;
+  request.rates.node = own_line_gbps(request.measured.backends, self.address);
+  if (!request.rates.node) return;
+  say(fmt::format("{} Gbps is the line rate of {} by its kernel; --link-gbps sets another",
+                  *request.rates.node, self.host));
+}
+
+Result<int> measure_cells(BenchRequest request, measure::Group& group,
                           std::span<const measure::NamedBackend> backends,
                           const std::vector<std::string>& argv, const Environment& environment) {
   const auto opened = open_backends(request, backends, group, environment);
@@ -89,6 +100,7 @@ Result<int> measure_cells(const BenchRequest& request, measure::Group& group,
     auto done = measure::measure(group, request.measured, *cells, make, {});
     return done ? Result<int>(0) : std::unexpected(done.error());
   }
+  find_line_rate(request, group);
   BenchOutput output(request, group, *opened, *cells, argv, environment);
   measure::ProgressLines lines(std::chrono::steady_clock::now());
   const measure::Told told{
@@ -126,7 +138,7 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
   if (!group) return std::unexpected(group.error());
   if (is_pairs) return run_pairs(*call, *group);
   if (request->bisect) return run_bisect(argv, *request, *group, environment);
-  return measure_cells(*request, *group, backends, argv, environment);
+  return measure_cells(*std::move(request), *group, backends, argv, environment);
 }
 
 }  // namespace

@@ -54,9 +54,9 @@ constexpr std::array rows = {
     own(FlagId::compared_ranks, "--ranks", 0, "N,...",
         "Measure the first N ranks for each of these"),
     own(FlagId::link_gbps, "--link-gbps", 0, "GBPS",
-        "What one node's network carries in each direction: the table then tells the share that "
-        "was "
-        "used"),
+        "What one node's network carries in each direction: the table tells the share that was "
+        "used",
+        "what the kernel says of rank 0's adapters"),
     own(FlagId::uplink_gbps, "--uplink-gbps", 0, "GBPS",
         "What the uplink of one innermost domain, such as a rack, carries in each direction: with "
         "it "

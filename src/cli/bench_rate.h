@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/devices.h"
+#include "fabric/interfaces.h"
+
+namespace toprun::cli {
+
+// What a host's network carries in each direction, in Gbps, as its kernel tells: for NCCL and RCCL
+// the ports that a job's collectives use (fabric/choice.h), for sockets the hardware below
+// `interface`, on which they are. Unset: not known, as of virtual interfaces.
+std::optional<double> line_gbps(const std::vector<std::string>& backends,
+                                std::span<const fabric::Device> devices,
+                                std::span<const fabric::Interface> interfaces,
+                                const std::string& interface);
+
+// The same of this host; `address`: where the other ranks reach this one.
+std::optional<double> own_line_gbps(const std::vector<std::string>& backends,
+                                    const std::string& address);
+
+}  // namespace toprun::cli
