@@ -168,7 +168,7 @@ class Bisection(cluster.SlurmCase):
         done = self.bisect("sh", "-c", start, "sh", TOPRUN, "bench", "all_reduce", "--backend",
                            "nccl")
         self.assertEqual(done.out, "n6: all_reduce hangs with it, and not without it\n")
-        self.assertRegex(done.err, r"8 nodes \(n0, .*\) hung: all_reduce hangs: the GPU did not")
+        self.assertRegex(done.err, r"8 nodes \(n0, .*\) hung: ")
 
     def test_nothing_hangs(self):
         done = self.srun("-N8", TOPRUN, "bench", "alltoall", "--nproc-per-node", "2", "-b", "256K",
