@@ -41,14 +41,6 @@ void send_at_once(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// Between processes of one host bytes are copied from one cache into the other, and a longer queue
-// would only push them out to memory.
-void keep_queue_in_cache(int socket) {
-  const int bytes = 256 << 10;
-  ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-  ::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
-}
-
 }  // namespace
 
 struct Mesh::Greeting {
@@ -93,7 +85,7 @@ Result<void> Mesh::connect(std::span<const std::size_t> ranks, std::size_t strip
       if (sockets_.contains({rank, stripe})) continue;
       auto made = dial(peers_.at(rank), stripe, until(deadline));
       if (!made) return std::unexpected(made.error());
-      add({rank, stripe}, *std::move(made));
+      sockets_.emplace(Key{rank, stripe}, *std::move(made));
     }
   }
   for (const std::size_t rank : ranks) {
@@ -162,15 +154,8 @@ Result<void> Mesh::admit(milliseconds limit) {
     got += static_cast<std::size_t>(length);
   }
   if (!std::ranges::equal(greeting.token, token_)) return {};
-  add({greeting.rank, greeting.stripe}, std::move(socket));
+  sockets_.emplace(Key{greeting.rank, greeting.stripe}, std::move(socket));
   return {};
-}
-
-void Mesh::add(Key key, Fd socket) {
-  const std::size_t rank = key.first;
-  const bool is_here = rank < peers_.size() && peers_[rank].node == peers_[rank_].node;
-  if (is_here) keep_queue_in_cache(socket.get());
-  sockets_.emplace(key, std::move(socket));
 }
 
 }  // namespace toprun::measure
