@@ -9,6 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 
+#include "base/clock.h"
 #include "base/console.h"
 #include "base/text.h"
 #include "base/uncaught.h"
@@ -283,6 +284,9 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
     where.hint =
         fmt::format("if none of these hosts has {}'s rank 0, add to toprun: --rdzv-endpoint HOST",
                     job.place.node_count_source);
+  } else if (job.place.engine == scheduler::EngineKind::kubernetes) {
+    where.hint = fmt::format("is pod 0 running? it is waited for {} (--rdzv-conf join_timeout)",
+                             duration_text(job.join_timeout));
   } else if (!job.is_root) {
     where.hint =
         fmt::format("if no host owns {}, give {}--rdzv-conf is_host=1 on one", job.root_host,

@@ -45,7 +45,9 @@ run::SignalMeaning meaning_of(int signal, const plan::Options& options) {
 // Agents that somebody started by hand print to separate places; an engine gathers its tasks'
 // output, and there the root's last line is enough.
 bool has_own_terminal(const plan::Job& job) {
-  return job.place.engine == scheduler::EngineKind::manual && !job.environment.has("SLURM_STEP_ID");
+  using enum scheduler::EngineKind;
+  if (job.place.engine == kubernetes) return true;  // a pod's log
+  return job.place.engine == manual && !job.environment.has("SLURM_STEP_ID");
 }
 
 run::PartSettings settings_of(const Session& session,

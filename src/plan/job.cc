@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "hosts/address.h"
 #include "hosts/resolve.h"
@@ -20,6 +21,7 @@
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 #include "scheduler/gpus.h"
+#include "scheduler/kubernetes/pod.h"
 #include "scheduler/mpi/slots.h"
 #include "scheduler/mpi/world.h"
 #include "scheduler/ssh/ssh.h"
@@ -34,6 +36,12 @@ constexpr int static_port = 29500;
 constexpr int c10d_port = 29400;
 constexpr int engine_ports = 8;  // P … P+7, if the engine chose P
 constexpr int max_setting_s = 7 * 24 * 3600;
+
+// Only kubelet's form of /etc/hosts tells it.
+std::string host_domain(const Environment& environment, const std::string& host_name) {
+  if (!environment.has("KUBERNETES_SERVICE_HOST")) return {};
+  return scheduler::kubernetes::domain_in_hosts(read_file("/etc/hosts").value_or(""), host_name);
+}
 
 Result<scheduler::Hints> hints_of(const Options& options, const Environment& environment,
                                   std::vector<std::string>& notes) {
@@ -53,8 +61,10 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
   hints.node_index = options.node_index.value;
   if (options.rdzv_endpoint.value) {
     hints.endpoint_source = options.rdzv_endpoint.source;
+    hints.endpoint_host = options.rdzv_endpoint.value->host;
   } else if (options.master_addr.value) {
     hints.endpoint_source = options.master_addr.source;
+    hints.endpoint_host = *options.master_addr.value;
   }
   hints.standalone = options.standalone;
   hints.ranks_in_place = options.ranks_in_place;
@@ -62,6 +72,7 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
   hints.counts_processes = options.nproc_per_node.given();
   hints.terminal = ::isatty(STDIN_FILENO) != 0;
   hints.host_name = hosts::host_name();
+  hints.host_domain = host_domain(environment, hints.host_name);
   return hints;
 }
 

@@ -17,7 +17,7 @@ enum class Stance {
 };
 
 // Who started this process, or will start the agents.
-enum class EngineKind { local, manual, mpi, slurm, ssh };
+enum class EngineKind { local, manual, mpi, slurm, ssh, kubernetes };
 std::string_view name_of(EngineKind kind);  // "slurm"
 
 struct Node {

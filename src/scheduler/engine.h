@@ -27,12 +27,14 @@ struct Hints {
   std::optional<int> node_rank;   // --node-rank, on the command line only
   std::optional<int> node_index;  // PET_NODE_RANK
   std::string endpoint_source;  // "--rdzv-endpoint", "--master-addr", "PET_…"; empty: none given
+  std::string endpoint_host;    // … and the host in it
   bool standalone = false;
   bool ranks_in_place = false;
   bool called_torchrun = false;
   bool counts_processes = false;      // --nproc-per-node on the command line
   bool terminal = false;              // standard input is a terminal
   std::string host_name;              // for nodes that no engine names
+  std::string host_domain;            // in a pod: what /etc/hosts has after the host's name
   std::vector<Node> hosts;            // --hosts or --hostfile
   std::string hosts_source;           // which of them, or the variable in its stead
   std::optional<PmiMeeting> meeting;  // what Hydra's processes told each other
@@ -136,6 +138,8 @@ std::span<const Engine* const> engines();
 //   |                                                     | one on each node      | agent             |
 //   |                                                     | several on a node, or | in_place          |
 //   |                                                     |   --ranks-in-place    |                   |
+//   | a Kubernetes pod that kubernetes/pod.h knows        | 1 pod                 | single            |
+//   |                                                     | several               | agent             |
 //   | nnodes > 1 and --rdzv-endpoint or --master-addr on  | step of nnodes tasks, | agent, manual     |
 //   |   the command line                                  |   or no step          |                   |
 //   | a Slurm step of our own                             |                       | agent             |

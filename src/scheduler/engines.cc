@@ -1,5 +1,6 @@
 #include "base/counted.h"
 #include "scheduler/engine.h"
+#include "scheduler/kubernetes/kubernetes.h"
 #include "scheduler/local.h"
 #include "scheduler/manual.h"
 #include "scheduler/mpi/mpi.h"
@@ -44,7 +45,7 @@ Result<void> check_node_rank(const Allocation& allocation, const Hints& hints) {
 }  // namespace
 
 std::string_view name_of(EngineKind kind) {
-  constexpr std::string_view names[] = {"local", "manual", "mpi", "slurm", "ssh"};
+  constexpr std::string_view names[] = {"local", "manual", "mpi", "slurm", "ssh", "kubernetes"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -78,10 +79,11 @@ void Engine::end_step(const Environment&) const {}
 std::span<const Engine* const> engines() {
   static const SshEngine ssh;
   static const MpiEngine mpi;
+  static const KubernetesEngine kubernetes;
   static const ManualEngine manual;
   static const SlurmEngine slurm;
   static const LocalEngine local;
-  static const Engine* const all[] = {&ssh, &mpi, &manual, &slurm, &local};
+  static const Engine* const all[] = {&ssh, &mpi, &kubernetes, &manual, &slurm, &local};
   return all;
 }
 

@@ -1,0 +1,179 @@
+#include "scheduler/kubernetes/kubernetes.h"
+
+#include "base/counted.h"
+#include "hosts/address.h"
+#include "hosts/resolve.h"
+#include "scheduler/kubernetes/pod.h"
+
+namespace toprun::scheduler {
+namespace {
+
+using kubernetes::Pod;
+using kubernetes::PodKind;
+using kubernetes::Told;
+
+std::string this_pod(const Pod& pod) {
+  return fmt::format("this is a pod of a {} ({})", title_of(pod.kind), pod.evidence);
+}
+
+std::unexpected<Error> refuse_launcher(const Pod& pod) {
+  return usage(fmt::format("this is the launcher pod of an {}", title_of(pod.kind)),
+               "mpirun starts what runs on the others, which /etc/mpi/hostfile lists",
+               "toprun --via mpirun --hostfile /etc/mpi/hostfile SCRIPT, or mpirun --map-by "
+               "ppr:1:node toprun SCRIPT; for this pod alone: --standalone");
+}
+
+// Where pods of this kind get a name that others resolve.
+std::string how_to_meet(PodKind kind) {
+  const std::string_view where = kind == PodKind::stateful_set ? "spec.serviceName"
+                                 : kind == PodKind::jobset     ? "spec.network"
+                                                               : "spec.template.spec.subdomain";
+  return fmt::format("name a headless service in {}, or give --master-addr HOST of pod 0", where);
+}
+
+Error unknown_count(const Environment& environment, const Hints& hints, const Pod& pod) {
+  std::string flags = "--nnodes PODS";
+  if (!pod.index) flags += " --node-rank INDEX";
+  const bool meets = pod.root || !hints.endpoint_source.empty();
+  if (!meets) flags += " --master-addr HOST";
+  std::string fix = "give " + flags;
+  if (const auto size = environment.non_empty("WORLD_SIZE")) {
+    fix += fmt::format(" (PODS is {} if WORLD_SIZE counts pods)", *size);
+  }
+  if (!meets) fix += ", HOST the name of pod 0 in a headless service";
+  return {this_pod(pod),
+          "its variables do not tell how many pods there are, and each would train on its own",
+          fix + "; if it is to be on its own: --standalone", exit_usage};
+}
+
+// The user's word goes before the pod's, and what they disagree on is said.
+void say_difference(const Told<int>& said, const std::optional<Told<int>>& told,
+                    Allocation& allocation) {
+  if (!told || told->value == said.value) return;
+  allocation.notes.push_back(fmt::format("{} {} goes before the pod's {}={}", said.source,
+                                         said.value, told->source, told->value));
+}
+
+std::optional<Told<int>> count_of(const Hints& hints, const Pod& pod, Allocation& allocation) {
+  if (!hints.nnodes) return pod.count;
+  const Told<int> said{*hints.nnodes, hints.nnodes_source};
+  say_difference(said, pod.count, allocation);
+  return said;
+}
+
+std::optional<Told<int>> index_of(const Hints& hints, const Pod& pod, Allocation& allocation) {
+  if (!hints.node_rank) return pod.index;
+  const Told<int> said{*hints.node_rank, "--node-rank"};
+  say_difference(said, pod.index, allocation);
+  return said;
+}
+
+// An address cannot be compared with a name.
+void check_endpoint(const Hints& hints, const Pod& pod, Allocation& allocation) {
+  const std::string& said = hints.endpoint_host;
+  if (said.empty() || !pod.root || hosts::Address::parse(said)) return;
+  if (hosts::same_host(said, pod.root->value)) return;
+  if (!on_command_line(hints.endpoint_source)) return;  // PET_ of an operator has its own host
+  allocation.notes.push_back(fmt::format("{} {} goes before the pod's {}={}", hints.endpoint_source,
+                                         said, pod.root->source, pod.root->value));
+}
+
+Result<void> check_index(const Told<int>& count, const std::optional<Told<int>>& index) {
+  if (!index || index->value < count.value) return {};
+  return usage(fmt::format("pod {} ({})", index->value, index->source),
+               fmt::format("the job has {} ({})", counted(count.value, "pod"), count.source),
+               "pods are numbered from 0; correct --nnodes or --node-rank");
+}
+
+// Where the pods meet, unless the user says.
+Result<void> take_root(const Hints& hints, const Pod& pod, Allocation& allocation) {
+  allocation.port = pod.port;
+  if (!hints.endpoint_source.empty()) return {};
+  if (!pod.root) {
+    return usage(this_pod(pod), "its variables do not tell where the pods meet",
+                 how_to_meet(pod.kind));
+  }
+  allocation.root_node = 0;
+  allocation.root_address = pod.root->value;
+  allocation.reasons.push_back(fmt::format("pod 0 is {} by {}", pod.root->value, pod.root->source));
+  return {};
+}
+
+Allocation begin(const Hints& hints, const Pod& pod) {
+  Allocation allocation;
+  allocation.engine = EngineKind::kubernetes;
+  allocation.node_name = hints.host_name;
+  allocation.notes = pod.notes;
+  return allocation;
+}
+
+// For torchrun's callers, who get what torchrun does.
+Allocation alone(const Hints& hints, const Pod& pod, const Error& why) {
+  Allocation allocation = begin(hints, pod);
+  allocation.node_count_source = "default";
+  allocation.my_node = 0;
+  allocation.notes.push_back(why.line());
+  return allocation;
+}
+
+void take_names(const Pod& pod, Allocation& allocation) {
+  if (std::ssize(pod.names) != allocation.node_count || !allocation.my_node) return;
+  const std::string& own = pod.names[static_cast<std::size_t>(*allocation.my_node)];
+  if (!hosts::same_host(own, allocation.node_name)) return;
+  for (const std::string& name : pod.names) allocation.nodes.push_back({name, std::nullopt});
+  allocation.node_name = own;
+}
+
+Result<Allocation> allocation_of(const Environment& environment, const Hints& hints,
+                                 const Pod& pod) {
+  Allocation allocation = begin(hints, pod);
+  const auto count = count_of(hints, pod, allocation);
+  if (!count) {
+    Error unknown = unknown_count(environment, hints, pod);
+    if (hints.called_torchrun) return alone(hints, pod, unknown);
+    return std::unexpected(std::move(unknown));
+  }
+  const auto index = index_of(hints, pod, allocation);
+  if (const auto checked = check_index(*count, index); !checked) {
+    return std::unexpected(checked.error());
+  }
+  allocation.node_count = count->value;
+  allocation.node_count_source = count->source;
+  allocation.reasons.push_back(
+      fmt::format("{}: {} by {}", this_pod(pod), counted(count->value, "pod"), count->source));
+  if (count->value == 1) {
+    allocation.my_node = 0;
+    return allocation;
+  }
+  allocation.stance = Stance::agent;
+  if (index) {
+    allocation.my_node = index->value;
+    allocation.reasons.push_back(fmt::format("pod {} by {}", index->value, index->source));
+  }
+  check_endpoint(hints, pod, allocation);
+  if (const auto taken = take_root(hints, pod, allocation); !taken) {
+    return std::unexpected(taken.error());
+  }
+  if (!pod.job.empty() && allocation.root_node) allocation.job = "kubernetes." + pod.job;
+  take_names(pod, allocation);
+  return allocation;
+}
+
+}  // namespace
+
+Result<std::optional<Allocation>> KubernetesEngine::detect(const Environment& environment,
+                                                           const Hints& hints) const {
+  const bool in_slurm = environment.has("SLURM_JOB_ID");
+  if (in_slurm || hints.ranks_in_place || wants_single(hints)) return std::nullopt;
+  auto pod = kubernetes::read_pod(environment, {hints.host_name, hints.host_domain});
+  if (!pod) return std::unexpected(std::move(pod.error()));
+  if (!*pod) return std::nullopt;
+  if ((*pod)->kind == PodKind::mpi_launcher) {
+    const bool is_told = hints.nnodes && !hints.endpoint_source.empty();
+    if (is_told) return std::nullopt;
+    return refuse_launcher(**pod);
+  }
+  return allocation_of(environment, hints, **pod);
+}
+
+}  // namespace toprun::scheduler
