@@ -285,8 +285,10 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
         fmt::format("if none of these hosts has {}'s rank 0, add to toprun: --rdzv-endpoint HOST",
                     job.place.node_count_source);
   } else if (job.place.engine == scheduler::EngineKind::kubernetes) {
-    where.hint = fmt::format("is pod 0 running? it is waited for {} (--rdzv-conf join_timeout)",
-                             duration_text(job.join_timeout));
+    where.hint = fmt::format(
+        "see whether pod 0 runs (kubectl get pods); this pod waits for {} in all (--rdzv-conf "
+        "join_timeout=SECONDS)",
+        duration_text(job.join_timeout));
   } else if (!job.is_root) {
     where.hint =
         fmt::format("if no host owns {}, give {}--rdzv-conf is_host=1 on one", job.root_host,

@@ -13,11 +13,11 @@ using kubernetes::PodKind;
 using kubernetes::Told;
 
 std::string this_pod(const Pod& pod) {
-  return fmt::format("this is a pod of a {} ({})", title_of(pod.kind), pod.evidence);
+  return fmt::format("this is a pod of {} ({})", title_of(pod.kind), pod.evidence);
 }
 
 std::unexpected<Error> refuse_launcher(const Pod& pod) {
-  return usage(fmt::format("this is the launcher pod of an {}", title_of(pod.kind)),
+  return usage(fmt::format("this is the launcher pod of {}", title_of(pod.kind)),
                "mpirun starts what runs on the others, which /etc/mpi/hostfile lists",
                "toprun --via mpirun --hostfile /etc/mpi/hostfile SCRIPT, or mpirun --map-by "
                "ppr:1:node toprun SCRIPT; for this pod alone: --standalone");

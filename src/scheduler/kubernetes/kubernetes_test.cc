@@ -52,24 +52,24 @@ TEST(Kubernetes, WhatIsRefused) {
       {"an indexed Job tells no count",
        indexed,
        {},
-       "this is a pod of a Job with an index (JOB_COMPLETION_INDEX=1): its variables do not tell "
+       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
        "how many pods there are, and each would train on its own; give --nnodes PODS --master-addr "
        "HOST, HOST the name of pod 0 in a headless service; if it is to be on its own: "
        "--standalone"},
       {"… with a headless service",
        indexed_with_service,
        {},
-       "this is a pod of a Job with an index (JOB_COMPLETION_INDEX=1): its variables do not tell "
+       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
        "how many pods there are, and each would train on its own; give --nnodes PODS; if it is to "
        "be on its own: --standalone"},
       {"… with a WORLD_SIZE that nobody explains",
        with(indexed_with_service, "WORLD_SIZE", "4"),
        {},
-       "this is a pod of a Job with an index (JOB_COMPLETION_INDEX=1): its variables do not tell "
+       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
        "how many pods there are, and each would train on its own; give --nnodes PODS (PODS is 4 if "
        "WORLD_SIZE counts pods); if it is to be on its own: --standalone"},
       {"… with --nnodes and no service", indexed, nnodes(2),
-       "this is a pod of a Job with an index (JOB_COMPLETION_INDEX=1): its variables do not tell "
+       "this is a pod of an Indexed Job (JOB_COMPLETION_INDEX=1): its variables do not tell "
        "where the pods meet; name a headless service in spec.template.spec.subdomain, or give "
        "--master-addr HOST of pod 0"},
       {"the second Job of a JobSet",

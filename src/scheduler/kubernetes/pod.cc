@@ -305,15 +305,15 @@ struct Kind {
   Result<void> (*read)(const Seen&, Pod&);
 };
 constexpr Kind kinds[] = {
-    {PodKind::mpi_launcher, "MPIJob", is_mpi_launcher, read_nothing},
-    {PodKind::volcano, "Volcano job", is_volcano, read_volcano},
-    {PodKind::leader_worker_set, "LeaderWorkerSet", is_leader_worker_set, read_leader_worker_set},
-    {PodKind::runai, "Run:AI workload", is_runai, read_runai},
-    {PodKind::pytorchjob, "PyTorchJob", is_pytorchjob, read_pytorchjob},
-    {PodKind::trainjob, "TrainJob", is_trainjob, read_trainjob},
-    {PodKind::jobset, "JobSet", is_jobset, read_jobset},
-    {PodKind::indexed_job, "Job with an index", is_indexed_job, read_indexed_job},
-    {PodKind::stateful_set, "StatefulSet", is_stateful_set, read_stateful_set},
+    {PodKind::mpi_launcher, "an MPIJob", is_mpi_launcher, read_nothing},
+    {PodKind::volcano, "a Volcano job", is_volcano, read_volcano},
+    {PodKind::leader_worker_set, "a LeaderWorkerSet", is_leader_worker_set, read_leader_worker_set},
+    {PodKind::runai, "a Run:AI workload", is_runai, read_runai},
+    {PodKind::pytorchjob, "a PyTorchJob", is_pytorchjob, read_pytorchjob},
+    {PodKind::trainjob, "a TrainJob", is_trainjob, read_trainjob},
+    {PodKind::jobset, "a JobSet", is_jobset, read_jobset},
+    {PodKind::indexed_job, "an Indexed Job", is_indexed_job, read_indexed_job},
+    {PodKind::stateful_set, "a StatefulSet", is_stateful_set, read_stateful_set},
 };
 
 // --- what holds for all kinds -------------------------------------------------------------------

@@ -39,7 +39,7 @@ enum class PodKind {
   indexed_job,
   stateful_set,
 };
-std::string_view title_of(PodKind kind);  // "PyTorchJob"
+std::string_view title_of(PodKind kind);  // "a PyTorchJob"
 
 // A fact, and the variable or name that tells it.
 template <class T>

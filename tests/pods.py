@@ -1,0 +1,176 @@
+"""Pods as operators start them, and a cluster that runs them on virtual hosts.
+
+No Kubernetes runs here: a pod is a process in a mount and UTS namespace of its own on a virtual host,
+with the host name, the /etc/hosts that kubelet writes, and the variables that the operator sets. The
+names of other pods stand in that file too, in place of the cluster's DNS.
+"""
+
+import dataclasses
+import os
+
+import cluster
+import support
+
+SERVICE = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+SUFFIX = "default.svc.cluster.local"
+ENTER = 'hostname "$1" && mount --bind "$2" /etc/hosts && shift 2 && exec "$@"'
+
+
+@dataclasses.dataclass
+class Pod:
+    name: str
+    env: dict
+    service: str = ""       # the headless service that names it
+    per_pod: int = 1        # processes that the environment asks for
+
+    def names(self):
+        """Those that DNS has: an operator's Service of the pod's own name, or the headless one's."""
+        if not self.service:
+            return [self.name]
+        return [f"{self.name}.{self.service}", f"{self.name}.{self.service}.{SUFFIX}",
+                f"{self.name}.{self.service}.default"]
+
+
+def role(i):
+    return "job-master-0" if i == 0 else f"job-worker-{i - 1}"
+
+
+def hosts(pattern, count):
+    return ",".join(pattern.format(i) for i in range(count))
+
+
+def pytorchjob_1_6(n, i):
+    """training-operator v1.6, pkg/controller.v1/pytorch/envvar.go: WORLD_SIZE is pods"""
+    return Pod(role(i), {"PYTHONUNBUFFERED": "0", "MASTER_PORT": "23456", "MASTER_ADDR": "job-master-0",
+                         "WORLD_SIZE": n, "RANK": i})
+
+
+def pytorchjob_1_7(n, i):
+    """training-operator v1.7 to v1.9 with nprocPerNode 2: WORLD_SIZE is pods times that"""
+    pod = pytorchjob_1_6(n, i)
+    pod.env.update(WORLD_SIZE=2 * n, PET_MASTER_PORT=23456, PET_MASTER_ADDR="job-master-0",
+                   PET_NPROC_PER_NODE=2, PET_NODE_RANK=i, PET_NNODES=n)
+    pod.per_pod = 2
+    return pod
+
+
+def pytorchjob_1_7_cpu(n, i):
+    """… with nprocPerNode cpu: WORLD_SIZE is pods"""
+    pod = pytorchjob_1_7(n, i)
+    pod.env.update(WORLD_SIZE=n, PET_NPROC_PER_NODE="cpu")
+    pod.per_pod = len(os.sched_getaffinity(0))
+    return pod
+
+
+def pytorchjob_elastic(n, i):
+    """… with an elasticPolicy (elastic.go) and no Master"""
+    return Pod(f"job-worker-{i}", {
+        "PET_RDZV_ENDPOINT": "job-worker-0:23456", "PET_RDZV_BACKEND": "c10d", "PET_RDZV_ID": "job",
+        "PET_NNODES": f"{n}:{n}", "PET_MAX_RESTARTS": 3, "PET_STANDALONE": ""})
+
+
+def runai(n, i):
+    """Run:AI 2.13 (docs: best-practices/env-variables), WORLD_SIZE is pods"""
+    pod = pytorchjob_1_6(n, i)
+    pod.env.update(JOB_NAME="job", JOB_UUID="5f0c", POD_UUID=f"77{i}", POD_INDEX=i, RUNAI_NUM_OF_GPUS=0)
+    return pod
+
+
+def trainjob(n, i):
+    """trainer v2.0, pkg/runtime/framework/plugins/torch/torch.go"""
+    return Pod(f"job-node-0-{i}", {
+        "PET_NNODES": n, "PET_NPROC_PER_NODE": 2, "PET_NODE_RANK": i, "PET_MASTER_PORT": 29500,
+        "PET_MASTER_ADDR": "job-node-0-0.job", "JOB_COMPLETION_INDEX": i}, "job", 2)
+
+
+def volcano(n, i):
+    """Volcano 1.8, plugins pytorch, svc and env"""
+    return Pod(role(i), {
+        "MASTER_ADDR": "job-master-0.job", "MASTER_PORT": 23456, "WORLD_SIZE": n, "RANK": i,
+        "VC_MASTER_HOSTS": "job-master-0.job", "VC_MASTER_NUM": 1, "VC_WORKER_NUM": n - 1,
+        "VC_WORKER_HOSTS": hosts("job-worker-{}.job", n - 1), "VC_TASK_INDEX": max(0, i - 1)}, "job")
+
+
+def volcano_one_task(n, i):
+    """… svc and env, one task"""
+    return Pod(f"job-train-{i}", {"VC_TRAIN_HOSTS": hosts("job-train-{}.job", n), "VC_TRAIN_NUM": n,
+                                  "VC_TASK_INDEX": i, "VK_TASK_INDEX": i}, "job")
+
+
+def leader_worker_set(n, i):
+    """LeaderWorkerSet v0.6"""
+    return Pod("set-0" if i == 0 else f"set-0-{i}", {
+        "LWS_LEADER_ADDRESS": "set-0.set.default", "LWS_GROUP_SIZE": n, "LWS_WORKER_INDEX": i}, "set")
+
+
+def jobset(n, i):
+    """JobSet v0.8; the manifest says how many"""
+    return Pod(f"set-workers-0-{i}", {"JOB_COMPLETION_INDEX": i, "PET_NNODES": n}, "set")
+
+
+def indexed_job(n, i):
+    """batch/v1, completionMode Indexed, with subdomain; the manifest says how many"""
+    return Pod(f"train-{i}", {"JOB_COMPLETION_INDEX": i, "PET_NNODES": n}, "peers")
+
+
+def stateful_set(n, i):
+    """apps/v1; the manifest says how many"""
+    return Pod(f"web-{i}", {"PET_NNODES": n}, "peers")
+
+
+KINDS = [pytorchjob_1_6, pytorchjob_1_7, pytorchjob_1_7_cpu, pytorchjob_elastic, runai, trainjob, volcano,
+         volcano_one_task, leader_worker_set, jobset, indexed_job, stateful_set]
+
+
+class PodCase(cluster.TestCase):
+    KIND = cluster.Quick
+    UP = ("--hosts", "4", "--racks", "1")
+
+    @classmethod
+    def setUpClass(cls):
+        support.needs_root()
+        super().setUpClass()
+
+    def setUp(self):
+        self.place = self.folder()
+        self.resolved = {}      # name → address
+        self.files = {}         # /etc/hosts of each pod → its own line
+
+    def publish(self, pod, node):
+        """From now on every pod finds this one on host n<node>."""
+        new = {name: f"10.77.0.{node + 1}" for name in pod.names()}
+        old = {name: self.resolved[name] for name in new if name in self.resolved}
+        self.resolved.update(new)
+        for path in self.files if old != new else ():
+            self.write_names(path, {} if old else new)
+
+    def write_names(self, path, more=None):
+        """The same inode, which is mounted. A reader never sees it empty unless a name changes."""
+        lines = [] if more else ["127.0.0.1 localhost", self.files[path]]
+        lines += [f"{address} {name}" for name, address in (more or self.resolved).items()]
+        with open(path, "a" if more else "w") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+
+    def start_pod(self, pod, node, *words, resolves=True, program=support.TOPRUN):
+        """Starts toprun in the pod, on host n<node>; its name resolves from then on."""
+        if resolves:
+            self.publish(pod, node)
+        path = self.place / f"hosts-{len(self.files)}"
+        full = f"{pod.name}.{pod.service}.{SUFFIX} " if pod.service else ""
+        self.files[path] = f"10.77.0.{node + 1} {full}{pod.name}"
+        self.write_names(path)
+        variables = {**SERVICE, "HOSTNAME": pod.name, "OMP_NUM_THREADS": 1, **pod.env}
+        return self.start(f"n{node}", "unshare", "--mount", "--uts", "sh", "-c", ENTER, "pod", pod.name, path,
+                          "env", *(f"{name}={value}" for name, value in variables.items()), program, *words)
+
+    def start_job(self, kind, count, *words):
+        pods = [kind(count, i) for i in range(count)]
+        for i, pod in enumerate(pods):
+            self.publish(pod, i)
+        return [self.start_pod(pod, i, *words) for i, pod in enumerate(pods)]
+
+    def ends(self, runs, limit=30):
+        finished = [run.wait(limit) for run in runs]
+        for run in runs:
+            self.assert_nothing_left(run)
+        return finished

@@ -1,0 +1,174 @@
+# ctest: TIMEOUT 300 LABELS cluster torch
+"""`toprun SCRIPT` without a flag in pods of every kind (pods.py), on four virtual hosts."""
+
+import os
+import signal
+import time
+import unittest
+
+import support
+from cluster import column, shown, shows, wait_for
+from pods import KINDS, Pod, PodCase, indexed_job, pytorchjob_1_6, pytorchjob_1_7, stateful_set, trainjob
+
+SHOWN = ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
+         "TOPRUN_NODE_NAME", "MASTER_ADDR", "PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR"]
+CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT"
+LATE_S = 3
+SOON_S = 20
+
+SUMS = """\
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+total = torch.ones(1) * dist.get_rank()
+dist.all_reduce(total)
+print(f"sum={int(total)}", flush=True)
+dist.destroy_process_group()
+"""
+
+
+def kill(run):
+    """As when the pod's machine kills it: nothing of it is left, and it says nothing."""
+    for pid in run.processes():
+        os.kill(pid, signal.SIGKILL)
+
+
+class Worlds(PodCase):
+    def assert_world(self, finished, kind, count):
+        for end in finished:
+            self.assert_ok(end)
+        rows = shown("".join(end.out for end in finished))
+        each = kind(count, 0).per_pod
+        ranks = range(count * each)
+        self.assertEqual(column(rows, "RANK"), [str(rank) for rank in ranks])
+        self.assertEqual(column(rows, "LOCAL_RANK"), [str(rank % each) for rank in ranks])
+        self.assertEqual(column(rows, "GROUP_RANK"), [str(rank // each) for rank in ranks])
+        self.assertEqual([name.split(".")[0] for name in column(rows, "TOPRUN_NODE_NAME")],
+                         [kind(count, rank // each).name for rank in ranks])
+        for row in rows:
+            self.assertEqual((row["WORLD_SIZE"], row["LOCAL_WORLD_SIZE"], row["GROUP_WORLD_SIZE"]),
+                             (str(count * each), str(each), str(count)))
+            self.assertEqual({row[name] for name in SHOWN if name.startswith("PET_")}, {"unset"})
+
+    def test_every_kind_of_pod(self):
+        for kind in KINDS:
+            for count in (2, 4):
+                with self.subTest(kind.__doc__, pods=count):
+                    self.setUp()
+                    runs = self.start_job(kind, count, *shows(*SHOWN, then=CONNECTS))
+                    self.assert_world(self.ends(runs), kind, count)
+
+    def test_pytorch_in_two_pods(self):
+        script = self.place / "sums.py"
+        script.write_text(SUMS)
+        pods = [pytorchjob_1_7(2, i) for i in range(2)]
+        for pod in pods:
+            pod.env["PYTHON_EXEC"] = support.python()
+        finished = self.ends([self.start_pod(pod, i, script) for i, pod in enumerate(pods)], 60)
+        for end in finished:
+            self.assert_ok(end)
+            self.assertEqual(end.out.count("sum=6"), 2, end)
+
+    def test_flags_that_contradict_the_pod(self):
+        """The recipe for operators up to 1.6, --nnodes $WORLD_SIZE, counts processes from 1.7 on."""
+        run = self.start_pod(pytorchjob_1_7(2, 1), 1, "--nnodes", "4", "--rdzv-conf", "join_timeout=1", *shows("RANK"))
+        finished = run.wait(SOON_S)
+        self.assertEqual(finished.code, 1, finished)
+        self.assertIn("toprun: --nnodes 4 goes before the pod's PET_NNODES=2\n", finished.err)
+
+
+class Alone(PodCase):
+    def test_what_would_be_n_worlds_of_one(self):
+        for what, pod in [("an Indexed Job", indexed_job(2, 1)), ("a StatefulSet", stateful_set(2, 0)),
+                          ("an MPIJob", Pod("job-launcher", {
+                              "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile"}))]:
+            with self.subTest(what):
+                pod.env.pop("PET_NNODES", None)
+                finished = self.start_pod(pod, 0, *shows("RANK")).wait(SOON_S)
+                self.assertEqual((finished.code, finished.out), (2, ""), finished)
+                self.assert_one_line(finished, f"this is .*pod of {what}.*--standalone")
+                finished = self.start_pod(pod, 0, "--standalone", *shows("RANK", "WORLD_SIZE")).wait(SOON_S)
+                self.assert_ok(finished)
+                self.assertEqual(column(shown(finished.out), "WORLD_SIZE"), ["1"])
+
+    def test_a_job_of_one_pod(self):
+        for kind in (pytorchjob_1_6, pytorchjob_1_7, trainjob):
+            with self.subTest(kind.__doc__):
+                finished = self.start_pod(kind(1, 0), 0, *shows("RANK", "WORLD_SIZE")).wait(SOON_S)
+                self.assert_ok(finished)
+                self.assertEqual(len(shown(finished.out)), kind(1, 0).per_pod)
+
+
+class LatePods(PodCase):
+    def test_the_name_of_pod_0_appears_late(self):
+        for kind in (pytorchjob_1_6, trainjob):
+            with self.subTest(kind.__doc__):
+                self.setUp()
+                member = self.start_pod(kind(2, 1), 1, *shows("RANK", "WORLD_SIZE"))
+                time.sleep(LATE_S)
+                root = self.start_pod(kind(2, 0), 0, *shows("RANK", "WORLD_SIZE"))
+                ends = self.ends([root, member])
+                for end in ends:
+                    self.assert_ok(end)
+                self.assertIn("cannot resolve host name", ends[1].err)
+                self.assertRegex(ends[1].err, r"see whether pod 0 runs .* waits for 10 min .*join_timeout")
+                self.assertEqual(len(shown(ends[0].out + ends[1].out)), 2 * kind(2, 0).per_pod)
+
+    def test_the_name_of_pod_0_has_the_address_of_an_earlier_pod_at_first(self):
+        self.publish(pytorchjob_1_6(2, 0), 3)  # where nothing listens
+        member = self.start_pod(pytorchjob_1_6(2, 1), 1, *shows("RANK"))
+        time.sleep(LATE_S)
+        root = self.start_pod(pytorchjob_1_6(2, 0), 0, *shows("RANK"))
+        for end in self.ends([root, member]):
+            self.assert_ok(end)
+
+    def test_a_name_that_never_appears(self):
+        run = self.start_pod(pytorchjob_1_6(2, 1), 1, "--rdzv-conf", "join_timeout=2", *shows("RANK"))
+        finished = run.wait(SOON_S)
+        self.assertEqual(finished.code, 1, finished)
+        self.assertRegex(finished.err, r"cannot join the root agent at job-master-0:23456 within 2\.0+ s: "
+                                       r"cannot resolve host name")
+
+
+class ReplacedPods(PodCase):
+    """A controller starts a pod again under the same name, on another node and with another address."""
+
+    def test_before_all_have_come(self):
+        for kind in (pytorchjob_1_6, trainjob):
+            with self.subTest(kind.__doc__):
+                self.setUp()
+                show = shows("RANK", "TOPRUN_NODE_NAME")
+                root = self.start_pod(kind(3, 0), 0, "-v", *show)
+                first = self.start_pod(kind(3, 1), 1, *show)
+                wait_for(first.processes, "the pod runs")
+                time.sleep(1)  # it has joined by then, or not: both are to do
+                kill(first)
+                first.wait(SOON_S)
+                runs = [root, self.start_pod(kind(3, 1), 3, *show), self.start_pod(kind(3, 2), 2, *show)]
+                ends = self.ends(runs)
+                for end in ends:
+                    self.assert_ok(end)
+                rows = shown("".join(end.out for end in ends))
+                each = kind(3, 0).per_pod
+                self.assertEqual([name.split(".")[0] for name in column(rows, "TOPRUN_NODE_NAME")],
+                                 [kind(3, rank // each).name for rank in range(3 * each)])
+
+    def test_while_the_ranks_run(self):
+        ready = self.folder()
+        script = ["--max-restarts", "1", *shows("RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", "TOPRUN_ATTEMPT", then=(
+            f'touch "{ready}/$TOPRUN_ATTEMPT.$RANK"; [ $TOPRUN_ATTEMPT = 1 ] || exec sleep 60'))]
+        runs = self.start_job(pytorchjob_1_6, 3, *script)
+        support.wait_for_files(ready, 3)
+        kill(runs[1])
+        runs[1].wait(SOON_S)
+        runs[1] = self.start_pod(pytorchjob_1_6(3, 1), 3, *script)
+        ends = self.ends(runs)
+        for end in ends:
+            self.assert_ok(end)
+        rows = [row for row in shown("".join(end.out for end in ends)) if row["TOPRUN_ATTEMPT"] == "1"]
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["job-master-0", "job-worker-0", "job-worker-1"])
+        self.assertEqual(column(rows, "RANK"), ["0", "1", "2"])
+        self.assertEqual(column(rows, "WORLD_SIZE"), ["3"] * 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
