@@ -152,6 +152,23 @@ class ReplacedPods(PodCase):
                 self.assertEqual([name.split(".")[0] for name in column(rows, "TOPRUN_NODE_NAME")],
                                  [kind(3, rank // each).name for rank in range(3 * each)])
 
+    def test_before_anybody_knows_that_its_node_is_gone(self):
+        show = shows("RANK", "TOPRUN_NODE_NAME", "WORLD_SIZE")
+        root = self.start_pod(pytorchjob_1_6(3, 0), 0, "-v", *show)
+        first = self.start_pod(pytorchjob_1_6(3, 1), 1, "-v", *show)
+        time.sleep(2)
+        self.cluster.cut("n1")
+        self.addCleanup(self.cluster.join, "n1")
+        kill(first)
+        runs = [root, self.start_pod(pytorchjob_1_6(3, 1), 3, *show)]
+        time.sleep(1)
+        ends = self.ends([*runs, self.start_pod(pytorchjob_1_6(3, 2), 2, *show)])
+        for end in ends:
+            self.assert_ok(end)
+        self.assertIn("toprun: job-worker-0 was started again and takes the place of its first agent", ends[0].err)
+        rows = shown("".join(end.out for end in ends))
+        self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["job-master-0", "job-worker-0", "job-worker-1"])
+
     def test_while_the_ranks_run(self):
         ready = self.folder()
         script = ["--max-restarts", "1", *shows("RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", "TOPRUN_ATTEMPT", then=(

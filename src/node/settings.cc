@@ -48,6 +48,7 @@ run::Settings settings_of(const plan::Job& job, bool colours) {
   settings.on_one_host = job.on_one_host();
   settings.others_come = job.others_come();
   for (const scheduler::Node& node : job.place.nodes) settings.node_names.push_back(node.name);
+  settings.names_are_unique = job.place.engine == scheduler::EngineKind::kubernetes;
   settings.master_addr = options.master_addr.value;
   settings.colours = colours;
   settings.tells_orders = options.verbose > 0;

@@ -56,7 +56,20 @@ Coordinator::Coordinator(Settings settings, Moment now)
   begin_attempt();
 }
 
+// A pod that came to a node which then vanished is started again on another before its silence is
+// noticed.
+void Coordinator::make_way_for(const rendezvous::Join& join) {
+  if (!settings_.names_are_unique || stage_ != Stage::gathering) return;
+  const Node* const holder = roster_.holder_of_place_of(join);
+  if (holder == nullptr || !holder->is_linked() || holder->is_own()) return;
+  if (holder->join.host != join.host || holder->join.agent == join.agent) return;
+  tell_user(fmt::format("{} was started again and takes the place of its first agent (pid {})",
+                        join.host, holder->join.pid));
+  dismiss(*roster_.find(holder->join.agent), {exit_failure, {}});
+}
+
 std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& join) {
+  make_way_for(join);
   auto refused = roster_.admit(join);
   if (refused) {
     tell_user(fmt::format("refused an agent on {}: {}", join.host, refused->text));

@@ -84,6 +84,7 @@ class Coordinator {
   void advance();
 
   // Between attempts (coordinator.cc).
+  void make_way_for(const rendezvous::Join& join);
   void begin_attempt();
   void gather();
   void end_attempt(Verdict verdict);

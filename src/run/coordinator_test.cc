@@ -109,6 +109,41 @@ TEST(Coordinator, SaysWhenAnElasticJobBegins) {
             "2 of 2:3 nodes are here: they begin unless another joins within 20.0 s");
 }
 
+TEST(Coordinator, APodThatIsStartedAgainTakesItsPlace) {
+  for (const bool unique : {true, false}) {
+    Settings settings;
+    settings.size = {3, 3};
+    settings.names_are_unique = unique;
+    Simple run(settings);
+    const auto pod = [](int index, const char* agent, const char* host) {
+      rendezvous::Join join;
+      join.agent = agent;
+      join.host = host;
+      join.node_index = index;
+      return join;
+    };
+    run.coordinator.admit(pod(0, "a0", "n0"));
+    run.on(Came{"a0", "", ""});
+    run.coordinator.admit(pod(1, "first", "n1"));
+    run.on(Came{"first", "10.0.0.8", ""});
+    EXPECT_TRUE(run.coordinator.admit(pod(1, "other", "n2"))) << "the place is another's";
+    const auto refused = run.coordinator.admit(pod(1, "second", "n1"));
+    run.settle();
+    EXPECT_EQ(refused.has_value(), !unique);
+    if (!unique) continue;
+    EXPECT_EQ(run.said.back(),
+              "n1 was started again and takes the place of its first agent (pid 0)");
+    EXPECT_EQ(run.sent.back().agent, "first");
+    EXPECT_TRUE(std::holds_alternative<Finish>(run.sent.back().message));
+    run.on(Came{"second", "10.0.0.9", ""});
+    run.on(Left{"first", Loss{Loss::Kind::silent, "no word"}});
+    EXPECT_EQ(run.coordinator.stage(), Stage::gathering);
+    run.coordinator.admit(pod(2, "a2", "n2"));
+    run.on(Came{"a2", "10.0.0.7", ""});
+    EXPECT_EQ(run.coordinator.stage(), Stage::preparing);
+  }
+}
+
 TEST(Coordinator, LeadsARunFromTheFirstToTheLast) {
   Simple run(Simple::elastic(2, 2));
   run.come(0);

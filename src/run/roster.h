@@ -76,6 +76,8 @@ class Roster {
   bool is_open() const { return open_; }
   // The first member (its --max-restarts applies) if `join` has another number; else null.
   const rendezvous::Join* with_other_max_restarts(const rendezvous::Join& join) const;
+  // The member with the same node rank or index; null: none, or it has neither.
+  const Node* holder_of_place_of(const rendezvous::Join& join) const;
 
   Node* find(const std::string& agent);
   const Node* find(const std::string& agent) const;
@@ -100,7 +102,6 @@ class Roster {
   using Place = std::pair<int, std::optional<int>>;
   std::optional<Place> place_of(const rendezvous::Join& join) const;
   std::optional<rendezvous::Refused> conflict(const rendezvous::Join& join) const;
-  const Node* holder_of_place_of(const rendezvous::Join& join) const;
   bool seat(Node& node);
   void leave_seat(Node& node);
 

@@ -36,6 +36,7 @@ struct Settings {
   bool on_one_host = false;
   bool others_come = false;                // more members join by themselves soon
   std::vector<std::string> node_names;     // the engine's list; empty: it has none
+  bool names_are_unique = false;           // the engine starts a name again only once it is gone
   std::optional<std::string> master_addr;  // the user's value for the workers
   bool colours = false;                    // the root's terminal shows colours
   bool tells_orders = false;               // -v: report the order and the store's location

@@ -11,9 +11,9 @@
 namespace toprun::scheduler {
 
 // RANK, WORLD_SIZE and MASTER_ADDR that somebody has set whom no engine of ours speaks for: an
-// operator (Kubeflow's PyTorchJob up to 1.6 and Volcano number pods by them, SageMaker and
-// hand-written scripts processes), another torchrun around this process, or an old `export`. What
-// they count is not known, so nobody is guessed at.
+// operator that kubernetes/pod.h does not know, SageMaker, a hand-written script, another torchrun
+// around this process, or an old `export`. What they count, pods or processes, is not known, so
+// nobody is guessed at.
 //
 //   | set                              | toprun, if nothing else tells it where it is         |
 //   |----------------------------------|------------------------------------------------------|
