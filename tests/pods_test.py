@@ -1,14 +1,13 @@
 # ctest: TIMEOUT 300 LABELS cluster torch
 """`toprun SCRIPT` without a flag in pods of every kind (pods.py), on four virtual hosts."""
 
-import os
-import signal
 import time
 import unittest
 
 import support
-from cluster import column, shown, shows, wait_for
-from pods import KINDS, Pod, PodCase, indexed_job, pytorchjob_1_6, pytorchjob_1_7, stateful_set, trainjob
+from cluster import SlurmCase, column, shown, shows, wait_for
+from mpi_test import MpiCase
+from pods import KINDS, SERVICE, PodCase, indexed_job, pytorchjob_1_6, pytorchjob_1_7, stateful_set, trainjob
 
 SHOWN = ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
          "TOPRUN_NODE_NAME", "MASTER_ADDR", "PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR"]
@@ -28,8 +27,8 @@ dist.destroy_process_group()
 
 def kill(run):
     """As when the pod's machine kills it: nothing of it is left, and it says nothing."""
-    for pid in run.processes():
-        os.kill(pid, signal.SIGKILL)
+    while run.processes():
+        run.kill_all()
 
 
 class Worlds(PodCase):
@@ -78,14 +77,12 @@ class Worlds(PodCase):
 
 class Alone(PodCase):
     def test_what_would_be_n_worlds_of_one(self):
-        for what, pod in [("an Indexed Job", indexed_job(2, 1)), ("a StatefulSet", stateful_set(2, 0)),
-                          ("an MPIJob", Pod("job-launcher", {
-                              "OMPI_MCA_orte_default_hostfile": "/etc/mpi/hostfile"}))]:
+        for what, pod in [("an Indexed Job", indexed_job(2, 1)), ("a StatefulSet", stateful_set(2, 0))]:
             with self.subTest(what):
-                pod.env.pop("PET_NNODES", None)
+                del pod.env["PET_NNODES"]
                 finished = self.start_pod(pod, 0, *shows("RANK")).wait(SOON_S)
                 self.assertEqual((finished.code, finished.out), (2, ""), finished)
-                self.assert_one_line(finished, f"this is .*pod of {what}.*--standalone")
+                self.assert_one_line(finished, f"this is a pod of {what}.* give --nnodes PODS; .*--standalone")
                 finished = self.start_pod(pod, 0, "--standalone", *shows("RANK", "WORLD_SIZE")).wait(SOON_S)
                 self.assert_ok(finished)
                 self.assertEqual(column(shown(finished.out), "WORLD_SIZE"), ["1"])
@@ -185,6 +182,48 @@ class ReplacedPods(PodCase):
         self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["job-master-0", "job-worker-0", "job-worker-1"])
         self.assertEqual(column(rows, "RANK"), ["0", "1", "2"])
         self.assertEqual(column(rows, "WORLD_SIZE"), ["3"] * 3)
+
+
+class MpiJob(MpiCase):
+    """mpi-operator v0.6: the launcher alone has the host file, the workers run sshd."""
+
+    # /etc is a copy: the machine has no /etc/mpi to mount something on.
+    ENTER = ('cp -a /etc "$1" && mkdir "$1/etc/mpi" && cp "$2" "$1/etc/mpi/hostfile" && '
+             'mount --bind "$1/etc" /etc && shift 2 && exec "$@"')
+
+    def launcher(self, *words):
+        hosts = self.folder() / "hosts"
+        hosts.write_text("n0 slots=1\nn1 slots=1\n")
+        return self.on("ctl", "unshare", "--mount", "sh", "-c", self.ENTER, "pod", self.folder(), hosts, *words,
+                       env=self.environment(**SERVICE, OMPI_MCA_orte_keep_fqdn_hostnames="true",
+                                            OMPI_MCA_orte_default_hostfile="/etc/mpi/hostfile",
+                                            PRTE_MCA_prte_default_hostfile="/etc/mpi/hostfile"))
+
+    def test_the_launcher_starts_an_agent_on_each_worker(self):
+        program = shows("RANK", "LOCAL_RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME")
+        for words in ([], self.words("--map-by", "ppr:1:node", "--bind-to", "none")):
+            with self.subTest(words):
+                finished = self.launcher(*words, support.TOPRUN, *program)
+                self.assert_ok(finished)
+                self.assertEqual(shown(finished.out), [
+                    {"RANK": str(i), "LOCAL_RANK": "0", "WORLD_SIZE": "2", "TOPRUN_NODE_NAME": f"n{i}"}
+                    for i in range(2)])
+        finished = self.launcher(support.TOPRUN, "--standalone", *program)
+        self.assertEqual(column(shown(finished.out), "WORLD_SIZE"), ["1"], finished)
+
+
+class ContainersInSlurm(SlurmCase):
+    UP = ("--hosts", "2", "--racks", "1", "--slurm")
+
+    def test_what_pyxis_and_enroots_hook_set(self):
+        """pyxis with PYTORCH_VERSION in the image, and enroot's 50-slurm-pytorch.sh: these count nodes."""
+        hook = ("PYTORCH_VERSION=2.4 RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS "
+                "MASTER_ADDR=n0 MASTER_PORT=61017 KUBERNETES_SERVICE_HOST=10.96.0.1")
+        finished = self.srun("-N2", "bash", "-c", f'{hook} exec "$0" "$@"', support.TOPRUN, "--nproc-per-node", "2",
+                             *shows("RANK", "LOCAL_RANK", "WORLD_SIZE"))
+        self.assert_ok(finished)
+        self.assertEqual(shown(finished.out), [
+            {"RANK": str(i), "LOCAL_RANK": str(i % 2), "WORLD_SIZE": "4"} for i in range(4)])
 
 
 if __name__ == "__main__":

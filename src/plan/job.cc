@@ -22,6 +22,7 @@
 #include "scheduler/engine.h"
 #include "scheduler/gpus.h"
 #include "scheduler/kubernetes/pod.h"
+#include "scheduler/mpi/mpi.h"
 #include "scheduler/mpi/slots.h"
 #include "scheduler/mpi/world.h"
 #include "scheduler/ssh/ssh.h"
@@ -43,10 +44,22 @@ std::string host_domain(const Environment& environment, const std::string& host_
   return scheduler::kubernetes::domain_in_hosts(read_file("/etc/hosts").value_or(""), host_name);
 }
 
+// In the launcher's pod nobody has called mpirun yet, nor said who starts what.
+bool starts_an_mpi_job(const Options& options, const Environment& environment) {
+  const bool is_said = options.hosts.given() || options.host_file.given() || options.standalone ||
+                       options.nnodes.value == 1 || options.ranks_in_place ||
+                       options.rdzv_endpoint.value || options.master_addr.value ||
+                       !options.via.value.empty() || !options.launcher.value.empty();
+  if (is_said || !scheduler::kubernetes::is_mpi_launcher(environment)) return false;
+  const auto world = scheduler::mpi_world(environment);
+  return world && !*world;
+}
+
 Result<scheduler::Hints> hints_of(const Options& options, const Environment& environment,
                                   std::vector<std::string>& notes) {
   scheduler::Hints hints;
-  if (!scheduler::is_ssh_agent(environment)) {
+  const bool is_told = scheduler::is_ssh_agent(environment) || scheduler::is_mpi_agent(environment);
+  if (!is_told) {
     auto hosts = named_hosts(options, notes);
     if (!hosts) return std::unexpected(std::move(hosts.error()));
     hints.hosts = *std::move(hosts);
@@ -54,6 +67,15 @@ Result<scheduler::Hints> hints_of(const Options& options, const Environment& env
   }
   if (!options.via.value.empty()) hints.via = options.via.source;
   if (!options.launcher.value.empty()) hints.via = options.launcher.source;
+  if (!is_told && starts_an_mpi_job(options, environment)) {
+    Options by_operator;
+    by_operator.host_file = {scheduler::kubernetes::mpi_host_file, "the MPIJob's host file"};
+    auto hosts = named_hosts(by_operator, notes);
+    if (!hosts) return std::unexpected(std::move(hosts.error()));
+    hints.hosts = *std::move(hosts);
+    hints.hosts_source = by_operator.host_file.source;
+    hints.via = "MPIJob's";
+  }
   hints.nnodes = options.nnodes.value;
   hints.min_nodes = options.min_nodes;
   hints.nnodes_source = options.nnodes.source;

@@ -130,7 +130,8 @@ std::span<const Engine* const> engines();
 //   | given                                               | and                   | stance            |
 //   |-----------------------------------------------------|-----------------------|-------------------|
 //   | what a launcher said over ssh                       |                       | agent             |
-//   | --via mpirun or --launcher mpirun                   | hosts are named, or   | starter           |
+//   | --via mpirun, --launcher mpirun, or an MPIJob's     | hosts are named, or   | starter           |
+//   |   launcher pod                                      |                       |                   |
 //   |                                                     |   it is a Slurm job   |                   |
 //   | --hosts or --hostfile                               |                       | starter           |
 //   | --standalone or --nnodes 1 on the command line      |                       | single            |

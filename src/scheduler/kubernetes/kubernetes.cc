@@ -16,13 +16,6 @@ std::string this_pod(const Pod& pod) {
   return fmt::format("this is a pod of {} ({})", title_of(pod.kind), pod.evidence);
 }
 
-std::unexpected<Error> refuse_launcher(const Pod& pod) {
-  return usage(fmt::format("this is the launcher pod of {}", title_of(pod.kind)),
-               "mpirun starts what runs on the others, which /etc/mpi/hostfile lists",
-               "toprun --via mpirun --hostfile /etc/mpi/hostfile SCRIPT, or mpirun --map-by "
-               "ppr:1:node toprun SCRIPT; for this pod alone: --standalone");
-}
-
 // Where pods of this kind get a name that others resolve.
 std::string how_to_meet(PodKind kind) {
   const std::string_view where = kind == PodKind::stateful_set ? "spec.serviceName"
@@ -168,11 +161,6 @@ Result<std::optional<Allocation>> KubernetesEngine::detect(const Environment& en
   auto pod = kubernetes::read_pod(environment, {hints.host_name, hints.host_domain});
   if (!pod) return std::unexpected(std::move(pod.error()));
   if (!*pod) return std::nullopt;
-  if ((*pod)->kind == PodKind::mpi_launcher) {
-    const bool is_told = hints.nnodes && !hints.endpoint_source.empty();
-    if (is_told) return std::nullopt;
-    return refuse_launcher(**pod);
-  }
   return allocation_of(environment, hints, **pod);
 }
 

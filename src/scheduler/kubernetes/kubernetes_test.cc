@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "scheduler/kubernetes/pod.h"
 #include "scheduler/kubernetes/testing.h"
 
 namespace toprun::scheduler::kubernetes {
@@ -98,12 +99,6 @@ TEST(Kubernetes, WhatIsRefused) {
        "there are, and each would train on its own; give --nnodes PODS --node-rank INDEX "
        "--master-addr HOST, HOST the name of pod 0 in a headless service; if it is to be on its "
        "own: --standalone"},
-      {"mpirun has not been called",
-       launcher,
-       {},
-       "this is the launcher pod of an MPIJob: mpirun starts what runs on the others, which "
-       "/etc/mpi/hostfile lists; toprun --via mpirun --hostfile /etc/mpi/hostfile SCRIPT, or "
-       "mpirun --map-by ppr:1:node toprun SCRIPT; for this pod alone: --standalone"},
       {"a number that is none",
        with(worker, "WORLD_SIZE", "all"),
        {},
@@ -166,7 +161,7 @@ TEST(Kubernetes, TheUserGoesBeforeThePodAndIsTold) {
 TEST(Kubernetes, WhatTheUserMayHaveAlone) {
   Hints standalone;
   standalone.standalone = true;
-  for (const PodInTest& pod : {indexed, stateful, launcher, worker}) {
+  for (const PodInTest& pod : {indexed, stateful, worker}) {
     for (const Hints& hints : {standalone, nnodes(1)}) {
       const auto place = pod.place(hints);
       ASSERT_TRUE(place) << pod.host << ": " << place.error().line();
@@ -198,6 +193,18 @@ TEST(Kubernetes, RanksOfAnMpiJobAreMpiruns) {
   const auto place = rank.place();
   ASSERT_TRUE(place) << place.error().line();
   EXPECT_EQ(place->engine, EngineKind::mpi);
+}
+
+TEST(Kubernetes, TheLauncherOfAnMpiJob) {
+  for (const char* name :
+       {"OMPI_MCA_orte_default_hostfile", "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"}) {
+    Environment environment = {{name, mpi_host_file}};
+    EXPECT_FALSE(is_mpi_launcher(environment)) << "no pod";
+    environment.set("KUBERNETES_SERVICE_HOST", "10.96.0.1");
+    EXPECT_TRUE(is_mpi_launcher(environment)) << name;
+    environment.set(name, "hosts");
+    EXPECT_FALSE(is_mpi_launcher(environment)) << name;
+  }
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t most_pods = 1'000'000;
 constexpr std::int64_t most_port = 65'528;  // some of the next ones are tried too
-constexpr std::string_view mpi_hostfile = "/etc/mpi/hostfile";
+constexpr std::array mpi_host_file_variables = {"OMPI_MCA_orte_default_hostfile",
+                                                "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"};
 
 struct Seen {
   const Environment& environment;
@@ -77,22 +78,6 @@ Result<void> read_ranks(const Seen& seen, Pod& pod) {
     if (auto taken = take(pod.count, number(seen, "WORLD_SIZE", 1)); !taken) return taken;
   }
   take_root(seen, pod);
-  return {};
-}
-
-// --- MPIJob -------------------------------------------------------------------------------------
-
-// mpi-operator's launcher: Open MPI, Intel MPI, MPICH.
-constexpr std::array mpi_hostfile_variables = {"OMPI_MCA_orte_default_hostfile",
-                                               "I_MPI_HYDRA_HOST_FILE", "HYDRA_HOST_FILE"};
-
-bool is_mpi_launcher(const Seen& seen) {
-  return std::ranges::any_of(mpi_hostfile_variables,
-                             [&](const char* name) { return seen.get(name) == mpi_hostfile; });
-}
-
-Result<void> read_nothing(const Seen&, Pod& pod) {
-  pod.evidence = mpi_hostfile;
   return {};
 }
 
@@ -305,7 +290,6 @@ struct Kind {
   Result<void> (*read)(const Seen&, Pod&);
 };
 constexpr Kind kinds[] = {
-    {PodKind::mpi_launcher, "an MPIJob", is_mpi_launcher, read_nothing},
     {PodKind::volcano, "a Volcano job", is_volcano, read_volcano},
     {PodKind::leader_worker_set, "a LeaderWorkerSet", is_leader_worker_set, read_leader_worker_set},
     {PodKind::runai, "a Run:AI workload", is_runai, read_runai},
@@ -396,6 +380,13 @@ Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHos
   name_job(seen, pod);
   take_names(seen, pod);
   return pod;
+}
+
+bool is_mpi_launcher(const Environment& environment) {
+  return environment.has("KUBERNETES_SERVICE_HOST") &&
+         std::ranges::any_of(mpi_host_file_variables, [&](const char* name) {
+           return environment.get(name) == mpi_host_file;
+         });
 }
 
 std::string domain_in_hosts(std::string_view hosts_file, std::string_view host_name) {

@@ -14,7 +14,6 @@ namespace toprun::scheduler::kubernetes {
 //
 //   | kind              | evidence                                                              |
 //   |-------------------|-----------------------------------------------------------------------|
-//   | mpi_launcher      | MPI's variable for a host file is /etc/mpi/hostfile                   |
 //   | volcano           | VC_TASK_INDEX, VK_TASK_INDEX or VC_<TASK>_HOSTS                       |
 //   | leader_worker_set | LWS_LEADER_ADDRESS and LWS_GROUP_SIZE                                 |
 //   | runai             | JOB_UUID and POD_UUID                                                 |
@@ -29,7 +28,6 @@ namespace toprun::scheduler::kubernetes {
 // container, or with TORCHELASTIC_RUN_ID, which makes this a process of another launcher, it is no
 // pod of any kind.
 enum class PodKind {
-  mpi_launcher,
   volcano,
   leader_worker_set,
   runai,
@@ -73,6 +71,12 @@ struct PodHost {
 // variables tell the pods; those go before all others everywhere. nullopt: no pod of a known kind.
 // Error: a variable that contradicts another or is no number.
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
+
+// The launcher pod of an MPIJob, or of a TrainJob of MPI: the variable for the host file of Open
+// MPI, Intel MPI or MPICH is this one, which the operator mounts (mpi-operator v0.6
+// pkg/controller/mpi_job_controller.go).
+inline constexpr const char* mpi_host_file = "/etc/mpi/hostfile";
+bool is_mpi_launcher(const Environment& environment);
 
 // The domain that follows the host's name in a file in the form of /etc/hosts (hosts(5)), as
 // kubelet writes it: "10.1.0.5 web-1.web.default.svc.cluster.local web-1". Empty: none.

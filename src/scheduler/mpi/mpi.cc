@@ -98,10 +98,6 @@ Allocation allocation_of(const Environment& environment, const MpiWorld& world,
   return allocation;
 }
 
-bool is_own_step(const Environment& environment) {
-  return environment.get(slurm::own_step_variable) == mpi_step;
-}
-
 std::string first_label(std::string_view name) {
   return std::string(name.substr(0, name.find('.')));
 }
@@ -212,9 +208,13 @@ Result<Allocation> starter(const Environment& environment, const Hints& hints) {
 
 }  // namespace
 
+bool is_mpi_agent(const Environment& environment) {
+  return environment.get(slurm::own_step_variable) == mpi_step;
+}
+
 Result<std::optional<Allocation>> MpiEngine::detect(const Environment& environment,
                                                     const Hints& hints) const {
-  const bool own_step = is_own_step(environment);
+  const bool own_step = is_mpi_agent(environment);
   // Options on the command line have priority over a starter from a variable or a file.
   const bool overruled = wants_single(hints) && !on_command_line(hints.via);
   if (!own_step && !hints.via.empty() && !overruled) return starter(environment, hints);

@@ -24,6 +24,9 @@ class MpiEngine final : public Engine {
                                      const AgentRequest& request) const override;
 };
 
+// Whether our own mpirun started this agent.
+bool is_mpi_agent(const Environment& environment);
+
 // The value of TOPRUN_STEP for the agents that our own mpirun starts.
 inline constexpr const char* mpi_step = "mpi";
 // The nodes that it was given, with their processes: node_list.h.
