@@ -1,6 +1,7 @@
 # ctest: TIMEOUT 300 LABELS cluster torch
 """`toprun SCRIPT` without a flag in pods of every kind (pods.py), on four virtual hosts."""
 
+import signal
 import time
 import unittest
 
@@ -167,13 +168,21 @@ class ReplacedPods(PodCase):
         self.assertEqual(column(rows, "TOPRUN_NODE_NAME"), ["job-master-0", "job-worker-0", "job-worker-1"])
 
     def test_while_the_ranks_run(self):
+        for what, end, code in [("killed", kill, None), ("evicted", lambda run: run.signal(signal.SIGTERM), 143)]:
+            with self.subTest(what):
+                self.setUp()
+                self.replaced_while_the_ranks_run(end, code)
+
+    def replaced_while_the_ranks_run(self, end, code):
         ready = self.folder()
         script = ["--max-restarts", "1", *shows("RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME", "TOPRUN_ATTEMPT", then=(
             f'touch "{ready}/$TOPRUN_ATTEMPT.$RANK"; [ $TOPRUN_ATTEMPT = 1 ] || exec sleep 60'))]
         runs = self.start_job(pytorchjob_1_6, 3, *script)
         support.wait_for_files(ready, 3)
-        kill(runs[1])
-        runs[1].wait(SOON_S)
+        end(runs[1])
+        finished = runs[1].wait(SOON_S)
+        if code:
+            self.assertEqual(finished.code, code, finished)
         runs[1] = self.start_pod(pytorchjob_1_6(3, 1), 3, *script)
         ends = self.ends(runs)
         for end in ends:

@@ -58,6 +58,8 @@ run::PartSettings settings_of(const Session& session,
   settings.root = root_address ? root_address->text() : "this host";
   settings.is_own = !root_address;
   settings.elastic = job.is_elastic();
+  settings.is_replaced =
+      job.place.engine == scheduler::EngineKind::kubernetes && job.options.max_restarts > 0;
   settings.has_container = session.container != nullptr;
   settings.has_own_terminal = root_address && has_own_terminal(job);
   settings.root_speaks = root_address && job.place.started_together;

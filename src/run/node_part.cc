@@ -1,6 +1,7 @@
 #include "run/node_part.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 
@@ -157,7 +158,8 @@ void NodePart::happened(const GotSignal& got) {
   }
   if (state_ == PartState::spare) {
     exit_code_ = 128 + got.signal;
-  } else if (settings_.elastic && !settings_.is_own) {
+  } else if (!settings_.is_own &&
+             (settings_.elastic || (settings_.is_replaced && got.signal == SIGTERM))) {
     report(rendezvous::Leaving{got.signal});
   } else {
     report(rendezvous::Signalled{got.signal});

@@ -125,6 +125,8 @@ struct PartSettings {
   std::string root;      // the root's location, for messages
   bool is_own = false;   // the agent in the root's own process
   bool elastic = false;  // the job continues without a node that leaves
+  // The engine ends one node by SIGTERM to start it again elsewhere, and the job waits for it.
+  bool is_replaced = false;
   bool has_container = false;
   bool has_own_terminal = false;  // its user does not see the root's terminal
   bool root_speaks = false;       // the engine uses the root's exit code for the job
