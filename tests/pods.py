@@ -1,19 +1,51 @@
 """Pods as operators start them, and a cluster that runs them on virtual hosts.
 
 No Kubernetes runs here: a pod is a process in a mount and UTS namespace of its own on a virtual host,
-with the host name, the /etc/hosts that kubelet writes, and the variables that the operator sets. The
-names of other pods stand in that file too, in place of the cluster's DNS.
+with the host name, the /etc/hosts and resolv.conf that kubelet writes, and the variables that the
+operator sets. A DNS server on one more host knows the pods' names, as the cluster's does.
 """
 
 import dataclasses
 import os
+import re
+import sys
 
 import cluster
 import support
 
 SERVICE = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 SUFFIX = "default.svc.cluster.local"
-ENTER = 'hostname "$1" && mount --bind "$2" /etc/hosts && shift 2 && exec "$@"'
+# /etc/resolv.conf may be a link into /run, which is empty on a virtual host.
+ENTER = """hostname "$1" && mount --bind "$2/hosts" /etc/hosts || exit
+to=$(readlink -m /etc/resolv.conf) && mkdir -p "${to%/*}" && { [ -e "$to" ] || >"$to"; }
+mount --bind "$2/resolv.conf" "$to" && shift 2 && exec "$@"
+"""
+RESOLV = f"""search {SUFFIX} svc.cluster.local cluster.local
+nameserver %s
+options ndots:5
+"""
+# Answers A by a file of `NAME ADDRESS` lines, AAAA with nothing, and what is not there with NXDOMAIN
+# (RFC 1035 section 4).
+DNS = """
+import pathlib, socket, sys
+names = pathlib.Path(sys.argv[1])
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("", 53))
+names.with_suffix(".up").touch()
+while True:
+    query, client = server.recvfrom(512)
+    end, labels = 12, []
+    while query[end]:
+        labels.append(query[end + 1:end + 1 + query[end]].decode().lower())
+        end += 1 + query[end]
+    question, is_a = query[12:end + 5], query[end + 1:end + 3] == bytes([0, 1])
+    address = dict(line.split() for line in names.read_text().splitlines()).get(".".join(labels))
+    answer = b""
+    if address and is_a:
+        answer = bytes([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4]) + socket.inet_aton(address)
+    flags = bytes([0x85, 0x80 if address else 0x83])
+    server.sendto(query[:2] + flags + bytes([0, 1, 0, bool(answer), 0, 0, 0, 0]) + question + answer, client)
+"""
 
 
 @dataclasses.dataclass
@@ -23,12 +55,9 @@ class Pod:
     service: str = ""       # the headless service that names it
     per_pod: int = 1        # processes that the environment asks for
 
-    def names(self):
-        """Those that DNS has: an operator's Service of the pod's own name, or the headless one's."""
-        if not self.service:
-            return [self.name]
-        return [f"{self.name}.{self.service}", f"{self.name}.{self.service}.{SUFFIX}",
-                f"{self.name}.{self.service}.default"]
+    def dns_name(self):
+        """That of the operator's Service of the pod's own name, or of the headless service."""
+        return ".".join(filter(None, [self.name, self.service, SUFFIX]))
 
 
 def role(i):
@@ -133,34 +162,40 @@ class PodCase(cluster.TestCase):
 
     def setUp(self):
         self.place = self.folder()
+        self.names = self.place / "names"
+        self.pods = 0
+        self.forget_pods()
+        self.start("ctl", sys.executable, "-c", DNS, self.names)
+        hosts = self.on("n0", "cat", "/etc/hosts").out
+        server = re.search(r"(?m)^(\S+)\s+ctl\b", hosts)[1]
+        (self.place / "resolv.conf").write_text(RESOLV % server)
+        cluster.wait_for(self.names.with_suffix(".up").exists, "the DNS server")
+
+    def forget_pods(self):
         self.resolved = {}      # name → address
-        self.files = {}         # /etc/hosts of each pod → its own line
+        self.write_names()
 
     def publish(self, pod, node):
         """From now on every pod finds this one on host n<node>."""
-        new = {name: f"10.77.0.{node + 1}" for name in pod.names()}
-        old = {name: self.resolved[name] for name in new if name in self.resolved}
-        self.resolved.update(new)
-        for path in self.files if old != new else ():
-            self.write_names(path, {} if old else new)
+        self.resolved[pod.dns_name()] = f"10.77.0.{node + 1}"
+        self.write_names()
 
-    def write_names(self, path, more=None):
-        """The same inode, which is mounted. A reader never sees it empty unless a name changes."""
-        lines = [] if more else ["127.0.0.1 localhost", self.files[path]]
-        lines += [f"{address} {name}" for name, address in (more or self.resolved).items()]
-        with open(path, "a" if more else "w") as file:
-            file.write("".join(f"{line}\n" for line in lines))
+    def write_names(self):
+        new = self.names.with_suffix(".new")
+        new.write_text("".join(f"{name} {address}\n" for name, address in self.resolved.items()))
+        new.rename(self.names)
 
-    def start_pod(self, pod, node, *words, resolves=True, program=support.TOPRUN):
+    def start_pod(self, pod, node, *words, program=support.TOPRUN):
         """Starts toprun in the pod, on host n<node>; its name resolves from then on."""
-        if resolves:
-            self.publish(pod, node)
-        path = self.place / f"hosts-{len(self.files)}"
-        full = f"{pod.name}.{pod.service}.{SUFFIX} " if pod.service else ""
-        self.files[path] = f"10.77.0.{node + 1} {full}{pod.name}"
-        self.write_names(path)
+        self.publish(pod, node)
+        own = self.place / f"pod-{self.pods}"
+        self.pods += 1
+        own.mkdir()
+        (own / "resolv.conf").write_text((self.place / "resolv.conf").read_text())
+        full = pod.dns_name() + "\t" if pod.service else ""
+        (own / "hosts").write_text(f"127.0.0.1\tlocalhost\n10.77.0.{node + 1}\t{full}{pod.name}\n")
         variables = {**SERVICE, "HOSTNAME": pod.name, "OMP_NUM_THREADS": 1, **pod.env}
-        return self.start(f"n{node}", "unshare", "--mount", "--uts", "sh", "-c", ENTER, "pod", pod.name, path,
+        return self.start(f"n{node}", "unshare", "--mount", "--uts", "sh", "-c", ENTER, "pod", pod.name, own,
                           "env", *(f"{name}={value}" for name, value in variables.items()), program, *words)
 
     def start_job(self, kind, count, *words):

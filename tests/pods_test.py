@@ -53,7 +53,7 @@ class Worlds(PodCase):
         for kind in KINDS:
             for count in (2, 4):
                 with self.subTest(kind.__doc__, pods=count):
-                    self.setUp()
+                    self.forget_pods()
                     runs = self.start_job(kind, count, *shows(*SHOWN, then=CONNECTS))
                     self.assert_world(self.ends(runs), kind, count)
 
@@ -100,7 +100,7 @@ class LatePods(PodCase):
     def test_the_name_of_pod_0_appears_late(self):
         for kind in (pytorchjob_1_6, trainjob):
             with self.subTest(kind.__doc__):
-                self.setUp()
+                self.forget_pods()
                 member = self.start_pod(kind(2, 1), 1, *shows("RANK", "WORLD_SIZE"))
                 time.sleep(LATE_S)
                 root = self.start_pod(kind(2, 0), 0, *shows("RANK", "WORLD_SIZE"))
@@ -133,7 +133,7 @@ class ReplacedPods(PodCase):
     def test_before_all_have_come(self):
         for kind in (pytorchjob_1_6, trainjob):
             with self.subTest(kind.__doc__):
-                self.setUp()
+                self.forget_pods()
                 show = shows("RANK", "TOPRUN_NODE_NAME")
                 root = self.start_pod(kind(3, 0), 0, "-v", *show)
                 first = self.start_pod(kind(3, 1), 1, *show)
@@ -170,7 +170,7 @@ class ReplacedPods(PodCase):
     def test_while_the_ranks_run(self):
         for what, end, code in [("killed", kill, None), ("evicted", lambda run: run.signal(signal.SIGTERM), 143)]:
             with self.subTest(what):
-                self.setUp()
+                self.forget_pods()
                 self.replaced_while_the_ranks_run(end, code)
 
     def replaced_while_the_ranks_run(self, end, code):
