@@ -23,7 +23,7 @@ constexpr std::array rows = {
     torchrun(
         FlagId::nnodes, "--nnodes", 0, "N|MIN:MAX", "PET_NNODES", Group::placement, set_nodes,
         "Number of nodes; with MIN:MAX the job starts with at least MIN and takes in up to MAX",
-        "all nodes of the job step or allocation, else 1"),
+        "all nodes of the job step or allocation, all pods of the job, else 1"),
     torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N|cpu|gpu|auto", "PET_NPROC_PER_NODE",
              Group::placement, put<&Options::nproc_per_node, parse_processes_per_node>,
              "Processes per node: a number, one per CPU, one per GPU, or one per GPU where there "

@@ -16,12 +16,27 @@ std::string this_pod(const Pod& pod) {
   return fmt::format("this is a pod of {} ({})", title_of(pod.kind), pod.evidence);
 }
 
-// Where pods of this kind get a name that others resolve.
+// What gives pods of this kind a name that others resolve; operators do so themselves.
 std::string how_to_meet(PodKind kind) {
-  const std::string_view where = kind == PodKind::stateful_set ? "spec.serviceName"
-                                 : kind == PodKind::jobset     ? "spec.network"
-                                                               : "spec.template.spec.subdomain";
-  return fmt::format("name a headless service in {}, or give --master-addr HOST of pod 0", where);
+  constexpr const char* by_hand = "give --master-addr HOST of pod 0";
+  const auto with_service = [&](std::string_view where) {
+    return fmt::format("name a headless service in {}, or {}", where, by_hand);
+  };
+  switch (kind) {
+    case PodKind::stateful_set:
+      return with_service("spec.serviceName");
+    case PodKind::jobset:
+      return with_service("spec.network");
+    case PodKind::indexed_job:
+      return with_service("spec.template.spec.subdomain");
+    case PodKind::volcano:
+    case PodKind::leader_worker_set:
+    case PodKind::runai:
+    case PodKind::pytorchjob:
+    case PodKind::trainjob:
+      break;
+  }
+  return by_hand;
 }
 
 Error unknown_count(const Environment& environment, const Hints& hints, const Pod& pod) {

@@ -99,6 +99,18 @@ TEST(Kubernetes, WhatIsRefused) {
        "there are, and each would train on its own; give --nnodes PODS --node-rank INDEX "
        "--master-addr HOST, HOST the name of pod 0 in a headless service; if it is to be on its "
        "own: --standalone"},
+      {"MASTER_ADDR was taken away",
+       with(worker, "MASTER_ADDR", ""),
+       {},
+       "this is a pod of a PyTorchJob (RANK and WORLD_SIZE): its variables do not tell where the "
+       "pods meet; give --master-addr HOST of pod 0"},
+      {"Volcano's list is empty",
+       {"job-train-0", {{"VC_TASK_INDEX", "0"}, {"VC_TRAIN_HOSTS", " ,"}}},
+       {},
+       "this is a pod of a Volcano job (VC_ variables): its variables do not tell how many pods "
+       "there are, and each would train on its own; give --nnodes PODS --node-rank INDEX "
+       "--master-addr HOST, HOST the name of pod 0 in a headless service; if it is to be on its "
+       "own: --standalone"},
       {"a number that is none",
        with(worker, "WORLD_SIZE", "all"),
        {},

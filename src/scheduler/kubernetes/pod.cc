@@ -95,10 +95,12 @@ std::vector<Task> tasks_in(const Seen& seen) {
   for (const auto& [name, value] : seen.environment.variables()) {
     const bool fits = name.size() > prefix.size() + suffix.size() && name.starts_with(prefix) &&
                       name.ends_with(suffix);
-    if (!fits || value.empty()) continue;
+    if (!fits) continue;
     Task task{name.substr(prefix.size(), name.size() - prefix.size() - suffix.size()), {}};
-    for (const std::string_view host : split(value, ',')) task.hosts.emplace_back(trim(host));
-    tasks.push_back(std::move(task));
+    for (const std::string_view host : split(value, ',')) {
+      if (!trim(host).empty()) task.hosts.emplace_back(trim(host));
+    }
+    if (!task.hosts.empty()) tasks.push_back(std::move(task));
   }
   return tasks;
 }
