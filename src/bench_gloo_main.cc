@@ -5,7 +5,7 @@
 
 #include "base/environment.h"
 #include "base/uncaught.h"
-#include "cli/bench_worker.h"
+#include "benchmark/worker.h"
 #include "libgloo/gloo_backend.h"
 #include "measure/tcp.h"
 
@@ -18,5 +18,5 @@ int main(int argc, char** argv) {
       {"tcp", measure::open_tcp},
       {"gloo", libgloo::open_gloo},
   };
-  return cli::run_bench_worker(words, Environment::from(environ), backends);
+  return benchmark::run_worker(words, Environment::from(environ), backends);
 }

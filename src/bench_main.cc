@@ -5,7 +5,7 @@
 
 #include "base/environment.h"
 #include "base/uncaught.h"
-#include "cli/bench_worker.h"
+#include "benchmark/worker.h"
 #include "gpu/nccl_backend.h"
 #include "measure/tcp.h"
 
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
       {"nccl", nccl(gpu::Vendor::nvidia)},
       {"rccl", nccl(gpu::Vendor::amd)},
   };
-  const int code = cli::run_bench_worker(words, Environment::from(environ), backends);
+  const int code = benchmark::run_worker(words, Environment::from(environ), backends);
   // The libraries' threads may still run; their destructors must not.
   ::_exit(code);
 }

@@ -7,7 +7,7 @@
 #include "base/console.h"
 #include "base/environment.h"
 #include "base/uncaught.h"
-#include "cli/bench_worker.h"
+#include "benchmark/worker.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "measure/tcp.h"
@@ -20,9 +20,9 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv, argv + argc);
   if (words.size() == 3 && words[1] == agent::shim_word) return agent::run_shim(words[2]);
   Environment environment = Environment::from(environ);
-  if (words.size() > 2 && words[1] == cli::bench_worker_word) {
+  if (words.size() > 2 && words[1] == benchmark::worker_word) {
     const measure::NamedBackend backends[] = {{"tcp", measure::open_tcp}};
-    return cli::run_bench_worker(words, environment, backends);
+    return benchmark::run_worker(words, environment, backends);
   }
   if (environment.get(scheduler::ssh_step_variable) == scheduler::ssh_step) {
     const auto orders = plan::receive_ssh_orders();

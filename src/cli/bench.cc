@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "cli/bench_bisect.h"
-#include "cli/bench_pairs.h"
-#include "cli/bench_program.h"
-#include "cli/bench_request.h"
-#include "cli/bench_worker.h"
+#include "benchmark/bisect.h"
+#include "benchmark/pairs.h"
+#include "benchmark/program.h"
+#include "benchmark/request.h"
+#include "benchmark/worker.h"
 #include "cli/run.h"
 
 namespace toprun::cli {
@@ -20,13 +20,13 @@ bool is_of_the_launch(const GivenOption& option) {
 }
 
 Result<void> check(const options::Call& call) {
-  if (call.command == Command::bench_pairs) return check_pairs(call);
-  const auto request = bench_request(call);
+  if (call.command == Command::bench_pairs) return benchmark::check_pairs(call);
+  const auto request = benchmark::bench_request(call);
   if (!request) return std::unexpected(request.error());
   if (request->bisect) {
-    if (auto possible = check_bisect(call, *request); !possible) return possible;
+    if (auto possible = benchmark::check_bisect(call, *request); !possible) return possible;
   }
-  return check_backends(request->measured.backends);
+  return benchmark::check_backends(request->measured.backends);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ Result<int> run_bench(const options::Call& call) {
   const std::string what = call.command == Command::bench_pairs ? "pairs" : call.operand();
   // Every process of toprun is the same program, also in a container or sent by ssh.
   std::vector<std::string> launch{"toprun", "--no-python", "--env=OMP_NUM_THREADS=1"};
-  std::vector<std::string> worker{"/proc/self/exe", std::string(bench_worker_word), what};
+  std::vector<std::string> worker{"/proc/self/exe", std::string(benchmark::worker_word), what};
   for (const GivenOption& option : call.split.options) {
     // The launch reads variables and files itself.
     if (option.origin.empty()) {

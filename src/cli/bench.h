@@ -7,7 +7,7 @@
 
 namespace toprun::cli {
 
-// `toprun bench COLLECTIVE`: a launch whose ranks are bench_worker.h's.
+// `toprun bench COLLECTIVE`: a launch whose ranks are benchmark/worker.h's.
 Result<int> run_bench(const options::Call& call);
 
 }  // namespace toprun::cli

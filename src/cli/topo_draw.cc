@@ -8,11 +8,11 @@
 #include "base/files.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/picture_file.h"
 #include "cli/topo_job.h"
 #include "cli/topo_wishes.h"
 #include "cost/cost.h"
 #include "options/plan_options.h"
+#include "picture/picture_file.h"
 #include "picture/ring_dot.h"
 #include "picture/ring_layout.h"
 #include "picture/ring_svg.h"
@@ -49,7 +49,7 @@ Result<std::string> dot_text(const Sketch& sketch, const std::string& order, con
 
 Result<std::string> png_bytes(const Sketch& sketch, const std::string& order,
                               const Environment& environment) {
-  return png_of(picture::ring_svg(picture::ring_layout(sketch, order)), environment);
+  return picture::png_of(picture::ring_svg(picture::ring_layout(sketch, order)), environment);
 }
 
 struct DrawnFormat {

@@ -5,9 +5,9 @@
 
 #include "base/print.h"
 #include "base/text.h"
+#include "benchmark/files.h"
+#include "benchmark/history.h"
 #include "cli/bench.h"
-#include "cli/bench_files.h"
-#include "cli/bench_history.h"
 #include "cli/cancel.h"
 #include "cli/cluster.h"
 #include "cli/completion.h"
@@ -70,9 +70,12 @@ constexpr std::array verbs = {
     Verb{Command::bench, "COLLECTIVE", "measure a collective between the ranks of a job",
          run_bench},
     Verb{Command::bench_pairs, "", "which node or link is slow", run_bench},
-    Verb{Command::bench_compare, "BEFORE AFTER", "what became slower or faster", run_bench_compare},
-    Verb{Command::bench_import, "FILE", "what other programs measured", run_bench_import},
-    Verb{Command::bench_history, "[FILE]", "figures of one kind over the days", run_bench_history},
+    Verb{Command::bench_compare, "BEFORE AFTER", "what became slower or faster",
+         benchmark::run_bench_compare},
+    Verb{Command::bench_import, "FILE", "what other programs measured",
+         benchmark::run_bench_import},
+    Verb{Command::bench_history, "[FILE]", "figures of one kind over the days",
+         benchmark::run_bench_history},
     Verb{Command::config, "VERB", "what toprun.toml says; write one", nullptr},
     Verb{Command::config_show, "", "what counts, and which file or variable says it",
          run_config_show},

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "measure/join.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 // Error (exit_usage): no program has all of these backends. Those that need the system's libraries
 // are not in toprun itself but in programs beside it.
@@ -29,4 +29,4 @@ std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv
                                             const measure::Self& self,
                                             std::chrono::milliseconds limit);
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

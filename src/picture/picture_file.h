@@ -5,7 +5,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 
-namespace toprun::cli {
+namespace toprun::picture {
 
 // An SVG as a PNG, by rsvg-convert: no library that draws text is small enough for each launch to
 // carry. Error: the program is not there, or refuses.
@@ -18,4 +18,4 @@ Result<void> write_picture(const std::string& file, const std::string& svg,
 // The same check, before there is a picture.
 Result<void> check_picture_name(const std::string& file);
 
-}  // namespace toprun::cli
+}  // namespace toprun::picture

@@ -6,7 +6,7 @@
 #include "bench/measurement.h"
 #include "options/call.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 // `toprun bench compare BEFORE AFTER`: what became slower or faster. Exit code: failure if
 // something became slower by more than its own spread.
@@ -17,4 +17,4 @@ Result<int> run_bench_import(const options::Call& call);
 // The whole report in a format of --format.
 std::string formatted(const bench::Report& report, std::string_view format);
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

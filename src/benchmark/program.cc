@@ -1,4 +1,4 @@
-#include "cli/bench_program.h"
+#include "benchmark/program.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -14,7 +14,7 @@
 #include "hosts/address.h"
 #include "scheduler/gpus.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 using measure::Self;
@@ -158,4 +158,4 @@ std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv
   return fail_errno(fmt::format("--backend {}: running {}", join(backends, ","), own.string()));
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "base/environment.h"
-#include "cli/bench_request.h"
+#include "benchmark/request.h"
 #include "measure/join.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 // Error (exit_usage): what --bisect cannot go with.
 Result<void> check_bisect(const options::Call& call, const BenchRequest& request);
@@ -17,4 +17,4 @@ Result<void> check_bisect(const options::Call& call, const BenchRequest& request
 Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest& request,
                        measure::Group& group, const Environment& environment);
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

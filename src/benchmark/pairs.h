@@ -4,7 +4,7 @@
 #include "measure/join.h"
 #include "options/call.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 // One rank of `toprun bench pairs`, which measures the ranks two by two and says which node or link
 // is slow. Rank 0 prints the verdict; exit code: failure if there is one.
@@ -13,4 +13,4 @@ Result<int> run_pairs(const options::Call& call, measure::Group& group);
 // What is wrong with the call, before anything is started.
 Result<void> check_pairs(const options::Call& call);
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -1,4 +1,4 @@
-#include "cli/bench_files.h"
+#include "benchmark/files.h"
 
 #include <algorithm>
 
@@ -10,10 +10,10 @@
 #include "bench/live_table.h"
 #include "bench/nccl_text.h"
 #include "bench/tables.h"
-#include "cli/bench_plot.h"
-#include "cli/picture_file.h"
+#include "benchmark/plot.h"
+#include "picture/picture_file.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 using options::Call;
@@ -74,10 +74,10 @@ Result<int> run_bench_import(const Call& call) {
   if (const auto plot = call.text(FlagId::plot)) {
     const auto svg = drawn(*report);
     if (!svg) return std::unexpected(svg.error());
-    auto written = write_picture(*plot, *svg, call.environment);
+    auto written = picture::write_picture(*plot, *svg, call.environment);
     if (!written) return std::unexpected(written.error());
   }
   return print_bytes(formatted(*report, *format));
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -8,7 +8,7 @@
 #include "fabric/devices.h"
 #include "fabric/interfaces.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 // What a host's network carries in each direction, in Gbps, as its kernel tells: for NCCL and RCCL
 // the ports that a job's collectives use (fabric/choice.h), for sockets the hardware below
@@ -22,4 +22,4 @@ std::optional<double> line_gbps(const std::vector<std::string>& backends,
 std::optional<double> own_line_gbps(const std::vector<std::string>& backends,
                                     const std::string& address);
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -8,7 +8,7 @@
 #include "bench/measurement.h"
 #include "pairs/measured.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 // busbw over the size, a line for each series; where each series has one size only, over the number
 // of ranks. SVG. Error: nothing to draw.
@@ -20,4 +20,4 @@ Result<std::string> drawn(std::span<const bench::Kind> kinds);
 // What each node sends to each other, in the order of ranks, innermost domains marked. SVG.
 Result<std::string> drawn(const pairs::Cluster& cluster, std::span<const pairs::Measured> measured);
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -1,4 +1,4 @@
-#include "cli/bench_worker.h"
+#include "benchmark/worker.h"
 
 #include <fmt/format.h>
 
@@ -9,18 +9,18 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "bench/collective.h"
-#include "cli/bench_bisect.h"
-#include "cli/bench_output.h"
-#include "cli/bench_pairs.h"
-#include "cli/bench_program.h"
-#include "cli/bench_rate.h"
-#include "cli/bench_request.h"
+#include "benchmark/bisect.h"
+#include "benchmark/output.h"
+#include "benchmark/pairs.h"
+#include "benchmark/program.h"
+#include "benchmark/rate.h"
+#include "benchmark/request.h"
 #include "measure/cells.h"
 #include "measure/join.h"
 #include "measure/session.h"
 #include "options/split.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 using measure::Cell;
@@ -143,11 +143,11 @@ Result<int> work(const std::vector<std::string>& argv, const Environment& enviro
 
 }  // namespace
 
-int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment,
-                     std::span<const measure::NamedBackend> backends) {
+int run_worker(const std::vector<std::string>& argv, const Environment& environment,
+               std::span<const measure::NamedBackend> backends) {
   raise_open_files();  // a connection to each other rank
   const auto code = work(argv, environment, backends);
   return code ? *code : give_up(code.error());
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

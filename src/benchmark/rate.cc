@@ -1,11 +1,11 @@
-#include "cli/bench_rate.h"
+#include "benchmark/rate.h"
 
 #include <algorithm>
 
 #include "fabric/choice.h"
 #include "hosts/address.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 using fabric::Interface;
@@ -60,4 +60,4 @@ std::optional<double> own_line_gbps(const std::vector<std::string>& backends,
                    own == local->end() ? std::string() : own->interface);
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -8,15 +8,15 @@
 #include "base/environment.h"
 #include "measure/backend.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 // argv[1] of a rank that `toprun bench` launches.
-inline constexpr std::string_view bench_worker_word = "bench-worker";
+inline constexpr std::string_view worker_word = "bench-worker";
 
 // One rank of the measurement: argv behind that word is bench's own part of its command line. Rank
 // 0 prints the table. If a backend is wanted that is not among `backends`, the program that has it
 // takes this process over. Returns the exit code.
-int run_bench_worker(const std::vector<std::string>& argv, const Environment& environment,
-                     std::span<const measure::NamedBackend> backends);
+int run_worker(const std::vector<std::string>& argv, const Environment& environment,
+               std::span<const measure::NamedBackend> backends);
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -4,7 +4,7 @@
 #include "bench/measurement.h"
 #include "options/call.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 // Where `toprun bench --history` adds a line: bench.jsonl below $XDG_STATE_HOME or ~/.local/state.
 // Error: neither is known, or it cannot be written.
@@ -13,4 +13,4 @@ Result<std::string> add_to_history(const bench::Report& report, const Environmen
 // `toprun bench history`: what that file, or another, holds.
 Result<int> run_bench_history(const options::Call& call);
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

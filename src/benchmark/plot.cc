@@ -1,4 +1,4 @@
-#include "cli/bench_plot.h"
+#include "benchmark/plot.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "chart/chart.h"
 #include "chart/heat_map.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 // What tells a series from others, its number of ranks aside.
@@ -143,4 +143,4 @@ Result<std::string> drawn(const pairs::Cluster& cluster,
   return chart::svg(map);
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -11,7 +11,7 @@
 #include "options/call.h"
 #include "options/values.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 inline constexpr int most_iterations = 1'000'000;
 inline constexpr int most_connections = 256;
@@ -70,4 +70,4 @@ struct BenchRequest {
 // Error (exit_usage): a value that is not possible, said before anything is started.
 Result<BenchRequest> bench_request(const options::Call& call);
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

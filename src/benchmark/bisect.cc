@@ -1,4 +1,4 @@
-#include "cli/bench_bisect.h"
+#include "benchmark/bisect.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "measure/bisect.h"
 #include "options/flags.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 using options::FlagId;
@@ -123,4 +123,4 @@ Result<int> run_bisect(const std::vector<std::string>& argv, const BenchRequest&
   return found->kind == Bisection::Kind::nothing ? 0 : exit_failure;
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -1,4 +1,4 @@
-#include "cli/bench_history.h"
+#include "benchmark/history.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,11 +10,11 @@
 #include "base/files.h"
 #include "base/print.h"
 #include "bench/history.h"
-#include "cli/bench_plot.h"
-#include "cli/bench_request.h"
-#include "cli/picture_file.h"
+#include "benchmark/plot.h"
+#include "benchmark/request.h"
+#include "picture/picture_file.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 namespace fs = std::filesystem;
@@ -73,10 +73,10 @@ Result<int> run_bench_history(const Call& call) {
   if (const auto plot = call.text(FlagId::plot)) {
     const auto svg = drawn(kinds);
     if (!svg) return std::unexpected(svg.error());
-    auto written = write_picture(*plot, *svg, call.environment);
+    auto written = picture::write_picture(*plot, *svg, call.environment);
     if (!written) return std::unexpected(written.error());
   }
   return print_bytes(bench::history_text(kinds, shown));
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -1,4 +1,4 @@
-#include "cli/bench_request.h"
+#include "benchmark/request.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 
 #include "base/text.h"
 #include "bench/anchors.h"
-#include "cli/picture_file.h"
 #include "measure/cells.h"
 #include "options/flags.h"
 #include "options/values.h"
+#include "picture/picture_file.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 using measure::Request;
@@ -181,11 +181,11 @@ Result<BenchRequest> bench_request(const Call& call) {
   request.history = call.has(FlagId::history);
   request.bisect = call.has(FlagId::bisect);
   if (request.plot) {
-    if (auto known = check_picture_name(*request.plot); !known) {
+    if (auto known = picture::check_picture_name(*request.plot); !known) {
       return std::unexpected(known.error());
     }
   }
   return request;
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

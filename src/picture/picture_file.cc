@@ -1,4 +1,4 @@
-#include "cli/picture_file.h"
+#include "picture/picture_file.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "process/command.h"
 
-namespace toprun::cli {
+namespace toprun::picture {
 namespace {
 
 constexpr std::chrono::seconds converter_limit{60};
@@ -43,4 +43,4 @@ Result<void> write_picture(const std::string& file, const std::string& svg,
   return png ? replace_file(file, *png) : std::unexpected(png.error());
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::picture

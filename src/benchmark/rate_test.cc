@@ -1,8 +1,8 @@
-#include "cli/bench_rate.h"
+#include "benchmark/rate.h"
 
 #include <gtest/gtest.h>
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 using fabric::Interface;
@@ -60,4 +60,4 @@ TEST(LineGbps, OfNcclIsThatOfItsAdapters) {
 }
 
 }  // namespace
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

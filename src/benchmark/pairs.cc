@@ -1,4 +1,4 @@
-#include "cli/bench_pairs.h"
+#include "benchmark/pairs.h"
 
 #include <fmt/format.h>
 
@@ -10,17 +10,17 @@
 #include "base/json_writer.h"
 #include "base/print.h"
 #include "base/text.h"
-#include "cli/bench_plot.h"
-#include "cli/bench_request.h"
-#include "cli/picture_file.h"
+#include "benchmark/plot.h"
+#include "benchmark/request.h"
 #include "measure/cells.h"
 #include "measure/memory.h"
 #include "measure/pair_play.h"
 #include "measure/progress.h"
 #include "pairs/second_pass.h"
 #include "pairs/verdict.h"
+#include "picture/picture_file.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 using measure::Group;
@@ -51,7 +51,7 @@ Result<Wanted> wanted_of(const Call& call) {
   wanted.save = call.text(FlagId::save);
   wanted.plot = call.text(FlagId::plot);
   if (wanted.plot) {
-    if (auto known = check_picture_name(*wanted.plot); !known) {
+    if (auto known = picture::check_picture_name(*wanted.plot); !known) {
       return std::unexpected(known.error());
     }
   }
@@ -143,7 +143,7 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
   if (wanted.plot) {
     const auto svg = drawn(cluster, measured);
     if (!svg) return std::unexpected(svg.error());
-    auto written = write_picture(*wanted.plot, *svg, environment);
+    auto written = picture::write_picture(*wanted.plot, *svg, environment);
     if (!written) return std::unexpected(written.error());
   }
   return said.lines.empty() ? 0 : exit_failure;
@@ -200,4 +200,4 @@ Result<int> run_pairs(const Call& call, Group& group) {
               call.environment);
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "bench/measurement.h"
-#include "cli/bench_request.h"
+#include "benchmark/request.h"
 #include "measure/session.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 
 // What rank 0 prints and saves. Rows are printed as they come where the format is a table for
 // people or nccl-tests'; the others are printed at the end. The saved file holds all rows so far,
@@ -39,4 +39,4 @@ class BenchOutput {
   Result<void> saved_;
 };
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -1,11 +1,11 @@
-#include "cli/bench_request.h"
+#include "benchmark/request.h"
 
 #include <gtest/gtest.h>
 
 #include "measure/cells.h"
 #include "options/command_lines.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 using options::Command;
@@ -60,4 +60,4 @@ TEST(BenchRequest, Sizes) {
 }
 
 }  // namespace
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark

@@ -1,4 +1,4 @@
-#include "cli/bench_output.h"
+#include "benchmark/output.h"
 
 #include <fmt/format.h>
 
@@ -16,12 +16,12 @@
 #include "bench/json.h"
 #include "bench/live_table.h"
 #include "bench/nccl_text.h"
-#include "cli/bench_files.h"
-#include "cli/bench_history.h"
-#include "cli/bench_plot.h"
-#include "cli/picture_file.h"
+#include "benchmark/files.h"
+#include "benchmark/history.h"
+#include "benchmark/plot.h"
+#include "picture/picture_file.h"
 
-namespace toprun::cli {
+namespace toprun::benchmark {
 namespace {
 
 std::string now() {
@@ -129,7 +129,7 @@ Result<int> BenchOutput::finish() {
   if (request_.plot) {
     const auto svg = drawn(report_);
     if (!svg) return std::unexpected(svg.error());
-    auto written = write_picture(*request_.plot, *svg, environment_);
+    auto written = picture::write_picture(*request_.plot, *svg, environment_);
     if (!written) return std::unexpected(written.error());
   }
   if (request_.history) {
@@ -172,4 +172,4 @@ Result<void> BenchOutput::save() const {
   return replace_file(*request_.save, bench::report_json(report_));
 }
 
-}  // namespace toprun::cli
+}  // namespace toprun::benchmark
