@@ -18,9 +18,16 @@ class NodeFailure(SubmitCase):
     LIMIT_S = 60
 
     def setUp(self):
-        """With a node still completing the test before, an elastic job would start on two of three."""
+        """With a node still completing the test before, an elastic job would start on two of three. And
+        the first connection to a node that is back may fail, which ends the job's step."""
         super().setUp()
+        for host in ("n0", "n1", "n2"):
+            wait_for(lambda: self.all_run(host), f"a step on all nodes from {host}", self.LIMIT_S)
         wait_for(self.all_idle, "all nodes are idle", self.LIMIT_S)
+
+    def all_run(self, host):
+        step = self.begin(*self.cluster.on(host, "srun", "-N3", "-p", "main", "hostname"))
+        return sorted(step.wait(self.LIMIT_S).out.split()) == ["n0", "n1", "n2"]
 
     def all_idle(self):
         return self.login("sinfo", "-h", "-N", "-p", "main", "-o", "%T").out.split() == ["idle"] * 3
@@ -28,6 +35,15 @@ class NodeFailure(SubmitCase):
     def power_off(self, host):
         self.cluster.power_off(host)
         self.addCleanup(self.cluster.power_on, host)
+
+    def wait_for_ranks(self, id, folder, pattern, count):
+        try:
+            wait_for(lambda: len(list(folder.glob(pattern))) == count, f"{count} of {pattern}",
+                     self.LIMIT_S)
+        except AssertionError as error:
+            outputs = "".join(f"--- {path.name}\n{path.read_text()}"
+                              for path in sorted((folder / "logs").rglob("*.out")))
+            raise AssertionError(f"{error}\n{self.job(id)}\n{outputs}") from None
 
     def test_a_job_is_requeued_and_finds_its_checkpoint(self):
         folder = self.folder()
@@ -53,10 +69,10 @@ class NodeFailure(SubmitCase):
         id = self.submitted("--nnodes", "2:3", *shows("RANK", "WORLD_SIZE", "TOPRUN_ATTEMPT", then=(
             "touch up.$TOPRUN_ATTEMPT.$RANK; until test $TOPRUN_ATTEMPT = 1 -a -e end; do "
             "sleep 0.1; done")), cwd=folder)
-        wait_for(lambda: len(list(folder.glob("up.0.*"))) == 3, "three ranks", self.LIMIT_S)
+        self.wait_for_ranks(id, folder, "up.0.*", 3)
         lost = next(host for host in ("n1", "n2") if self.job(id)["BatchHost"] != host)
         self.power_off(lost)
-        wait_for(lambda: len(list(folder.glob("up.1.*"))) == 2, "two ranks go on", self.LIMIT_S)
+        self.wait_for_ranks(id, folder, "up.1.*", 2)
         wait_for(lambda: "down" in self.login("sinfo", "-h", "-n", lost, "-o", "%T").out,
                  "Slurm knows that the node is lost", self.LIMIT_S)
         self.assertEqual(self.job(id)["JobState"], "RUNNING")
@@ -74,7 +90,7 @@ class NodeFailure(SubmitCase):
         id = self.submitted("--nnodes", "2:3", *shows("RANK", then=(
             "touch up.${SLURM_RESTART_COUNT-0}.$RANK; "
             "until test ${SLURM_RESTART_COUNT-0} = 1; do sleep 0.1; done")), cwd=folder)
-        wait_for(lambda: len(list(folder.glob("up.0.*"))) == 3, "three ranks", self.LIMIT_S)
+        self.wait_for_ranks(id, folder, "up.0.*", 3)
         lost = self.job(id)["BatchHost"]
         self.power_off(lost)
         self.wait_for_state(id, "PENDING", limit=self.LIMIT_S)
