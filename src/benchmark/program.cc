@@ -139,16 +139,19 @@ std::unexpected<Error> become_bench_program(const std::vector<std::string>& argv
   if (!name) return std::unexpected(name.error());
   const auto own = beside_toprun(*name);
   const bool is_here = is_program(own);
-  if (!is_here && self.rank == 0) {
+  const auto absent = [&] {
     return fail(fmt::format("there is no program {} on {}", own.string(), hosts::host_name()),
                 fmt::format("--backend {} needs it, because a static program cannot open libraries",
                             join(backends, ",")),
                 fmt::format("put the {} of the same build beside toprun", *name));
-  }
+  };
+  if (!is_here && self.rank == 0) return absent();
   if (!is_here || (self.rank == 0 && self.nodes > 1)) {
-    const auto bytes = from_rank_0(self, "program", limit,
-                                   [&] { return read_file(own.string(), most_program_bytes); });
+    const auto bytes = from_rank_0(self, "program", limit, [&]() -> Result<std::string> {
+      return read_file(own.string(), most_program_bytes).value_or("");  // unstripped, too large
+    });
     if (!bytes) return std::unexpected(bytes.error());
+    if (!is_here && bytes->empty()) return absent();
     if (!is_here) {
       return run_from_memory(*bytes, std::string(*name),
                              words_for(argv, std::string(*name), backends));

@@ -17,7 +17,7 @@ Result<void> check_backends(const std::vector<std::string>& backends);
 
 // The backend of a job that names none: NCCL or RCCL where rank 0's host has a GPU for each of its
 // ranks and their program, else TCP. All ranks ask; rank 0's answer, in the job's store, is that of
-// all. A rank that has GPUs says so.
+// all. Rank 0 says why it is not TCP.
 Result<std::string> usual_backend(const measure::Self& self, const Environment& environment,
                                   std::chrono::milliseconds limit);
 

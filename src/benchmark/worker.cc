@@ -73,10 +73,12 @@ Result<std::vector<measure::Opened>> open_backends(const BenchRequest& request,
   return all;
 }
 
-// What --link-gbps does not say. Over several fabrics there is no one rate.
+// What --link-gbps does not say, on rank 0, which prints it. Over several fabrics there is no one
+// rate.
 void find_line_rate(BenchRequest& request, const measure::Group& group) {
   const measure::Peer& self = group.peers[group.self.rank];
-  if (request.rates.node || !request.measured.fabrics.empty() || group.self.nodes < 2) return;
+  if (self.rank != 0 || group.self.nodes < 2) return;
+  if (request.rates.node || !request.measured.fabrics.empty()) return;
   request.rates.node = own_line_gbps(request.measured.backends, self.address);
   if (!request.rates.node) return;
   say(fmt::format("{} Gbps is the line rate of {} by its kernel; --link-gbps sets another",
