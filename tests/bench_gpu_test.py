@@ -57,6 +57,17 @@ class Nccl(support.TestCase):
         done = self.toprun("bench", "all_reduce", "-m", "4")
         self.assert_failed(done, r"--agg-iters: only NCCL and RCCL take several operations", code=2)
 
+    def test_which_ranks_time_it_is(self):
+        """One iteration, in which rank 1 takes 400 ms longer than rank 0."""
+        for average, least_ms, most_ms in ((0, 0, 150), (1, 200, 350), (2, 0, 150), (3, 400, 4000)):
+            with self.subTest(average=average):
+                done = self.bench("all_reduce", "-b", "64K", "-n", "1", "-w", "0", "-c", "0", "-a",
+                                  average, "--format", "json", FAKE_NCCL_LATE_US=400_000,
+                                  FAKE_NCCL_OTHER_RANK=1)
+                self.assert_ok(done)
+                took_ms = json.loads(done.out)["results"][0]["out_of_place"]["time"] / 1000
+                self.assertTrue(least_ms <= took_ms < most_ms, took_ms)
+
     def test_a_wrong_result_is_counted(self):
         done = self.bench("all_reduce", "-b", "64K", FAKE_NCCL_WRONG=1)
         self.assert_failed(done, r"elements of the results are wrong")

@@ -252,6 +252,7 @@ int ncclAllReduce(const void* send, void* receive, std::size_t count, int type, 
   const int code = exchange(comm, send, count * bytes_of(type),
                             [&] { return reduce_any(*comm, receive, 0, count, type, op); });
   if (comm->is_slow) usleep(5000);
+  usleep(static_cast<useconds_t>(setting("FAKE_NCCL_LATE_US", 0)));
   if (setting("FAKE_NCCL_WRONG", 0) != 0) static_cast<char*>(receive)[1] ^= 1;
   return code;
 }
