@@ -240,7 +240,7 @@ class Forms(support.TestCase):
             variables = "".join(f"{name}={value} " for name, value in form.env.items())
             return variables + form.words
         section = PAGE.read_text().partition(SECTION)[2]
-        self.assertIn(f"\n{len(FORMS)} command lines as people write them", section)
+        self.assertIn(f" run {len(FORMS)} usual command lines with", section)
         rows = re.findall(r"^\| `(.+)` \| (.+) \| (.+) \|$", section, re.M)
         self.assertEqual(rows, [(shown(form), form.differs, form.because) for form in FORMS if form.differs])
         self.assertGreaterEqual(len(FORMS), 60)
