@@ -14,8 +14,11 @@
 #include "jobs/after_setup.h"
 #include "jobs/job_options.h"
 #include "jobs/job_submission.h"
+#include "jobs/pod_options.h"
+#include "jobs/pod_submission.h"
 #include "jobs/predecessors.h"
 #include "options/container_options.h"
+#include "options/given.h"
 #include "options/split.h"
 #include "plan/program.h"
 #include "scheduler/queue.h"
@@ -63,6 +66,25 @@ Result<void> check_hidden(const std::vector<std::string>& hidden,
                fmt::format("secrets go to the job by the environment, which --export={} keeps back",
                            exported),
                "add ALL to it, or have the program read them from a file");
+}
+
+// By --on: in pods, and not as Slurm's job.
+bool is_for_pods(const options::Split& split, const Environment& environment) {
+  const auto on = options::given_of(options::flag_of(options::FlagId::on, options::Command::submit),
+                                    split, environment);
+  return on && on->value == "kubernetes";
+}
+
+int act_in_pods(const options::Split& given, const std::vector<std::string>& hidden,
+                const std::vector<std::string>& arguments, const Environment& environment) {
+  if (!hidden.empty()) {
+    return give_up({fmt::format("-e {}", join(hidden, " -e ")),
+                    "everybody who may read the job's manifest would read the secret",
+                    "have the program read it from a file or a Secret of the cluster's",
+                    exit_usage});
+  }
+  const auto options = jobs::pod_options(given, arguments, environment);
+  return options ? jobs::submit_pods(*options, environment) : give_up(options.error());
 }
 
 int act(const options::Split& given, const std::vector<std::string>& hidden,
@@ -114,7 +136,8 @@ Result<int> run_submit(const options::Call& call) {
   options::Split split = call.split;
   Environment environment = call.environment;
   const auto hidden = config::hide_secrets(split.options, environment);
-  return act(split, hidden, call.words, environment);
+  const auto submit = is_for_pods(split, environment) ? act_in_pods : act;
+  return submit(split, hidden, call.words, environment);
 }
 
 }  // namespace toprun::cli

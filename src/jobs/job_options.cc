@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "jobs/predecessors.h"
+#include "jobs/run_words.h"
 #include "options/container_options.h"
 #include "options/given.h"
 #include "options/run_options.h"
@@ -169,22 +170,9 @@ Result<DryRun> dry_run_of(const options::Split& split, options::Command command)
                                                 : "salloc has no test: only client is possible");
 }
 
-bool is_about_config(options::FlagId id) {
-  return id == options::FlagId::profile || id == options::FlagId::config_file ||
-         id == options::FlagId::no_config;
-}
-
-// Words for the run, in a form that needs no look at the next one. What files say is among them, so
-// that the job is the same whatever they say when it begins.
-void add_run_words(JobRequest& request, const options::Split& split) {
-  request.run_options.emplace_back(options::flag_of(options::FlagId::no_config).name);
-  for (const options::GivenOption& option : split.options) {
-    const options::FlagId id = option.flag->id;
-    const bool names_the_jobs_folder =
-        id == options::FlagId::log_dir && option.value != options::null_device;
-    if (!options::knows(options::Command::run, *option.flag) || names_the_jobs_folder) continue;
-    if (!is_about_config(id)) request.run_options.push_back(options::word_of(option));
-  }
+// A folder for files becomes the job's own.
+bool names_the_jobs_folder(const options::GivenOption& option) {
+  return option.flag->id == options::FlagId::log_dir && option.value != options::null_device;
 }
 
 // One script runs on every node of the job: what tells one node from another has no place in it.
@@ -266,7 +254,8 @@ Result<SubmitOptions> submit_options(const options::Split& split,
                                      const std::function<bool(const std::string&)>& is_file) {
   const options::GivenOption* on = last_of(split, options::flag_of(options::FlagId::on));
   if (on != nullptr && on->value != "slurm") {
-    return usage(options::as_given(*on).label(), "toprun submits to slurm", "say --on slurm");
+    return usage(options::as_given(*on).label(), "toprun submits to slurm and kubernetes",
+                 "say one of them");
   }
   auto out = common_options(split, options::Command::submit, environment);
   if (!out) return out;
@@ -281,7 +270,7 @@ Result<SubmitOptions> submit_options(const options::Split& split,
   if (auto added = add_dependencies(request, split); !added) {
     return std::unexpected(added.error());
   }
-  add_run_words(request, split);
+  request.run_options = run_words(split, names_the_jobs_folder);
   if (run->options.segment > 1) {
     request.options.push_back({"--segment", fmt::format("{}", run->options.segment), {}});
   }

@@ -50,7 +50,7 @@ TEST(JobOptions, WhatCannotBeIsRefused) {
       {{"--partition", "", "a.py"}, "--partition '': must not be empty"},
       {{"--partition"}, "--partition needs a value; --partition PARTITION,..."},
       {{"--contiguous=yes", "a.py"}, "--contiguous takes no value; write --contiguous alone"},
-      {{"--on", "runai", "a.py"}, "--on runai: toprun submits to slurm; say --on slurm"},
+      {{"--on", "runai", "a.py"}, "--on runai: toprun submits to slurm and kubernetes; say one of them"},
       {{"--tee", "9", "a.py"}, "--tee 9: must be"},
       {{"--after", "x", "a.py"}, "--after x: must be a job's number"},
       {{"--after", "12:maybe", "a.py"}, "--after 12:maybe: must be a job's number"},

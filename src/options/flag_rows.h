@@ -27,6 +27,7 @@ inline constexpr Commands networks_of_a_node = of(Command::net_show, Command::ne
 // Before the others, because its letters are nccl-tests'.
 std::span<const Flag> bench_rows();
 std::span<const Flag> allocation_rows();
+std::span<const Flag> pod_rows();
 std::span<const Flag> launch_rows();
 std::span<const Flag> setup_rows();
 std::span<const Flag> verb_rows();

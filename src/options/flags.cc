@@ -43,7 +43,7 @@ std::span<const Flag> all_flags() {
   static const std::vector<Flag> table = [] {
     std::vector<Flag> rows;
     for (const auto part :
-         {bench_rows(), allocation_rows(), launch_rows(), setup_rows(), verb_rows()}) {
+         {bench_rows(), allocation_rows(), pod_rows(), launch_rows(), setup_rows(), verb_rows()}) {
       rows.insert(rows.end(), part.begin(), part.end());
     }
     return rows;

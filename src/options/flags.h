@@ -63,6 +63,7 @@ enum class FlagId {
   print_completion,
   slurm_option,  // of sbatch and salloc, by its name
   slurm_arg,
+  pod_option,  // of Kubernetes, by its name
   on,
   after,
   wait,
@@ -192,6 +193,7 @@ enum class Group {
   building,
   allocation,
   submission,
+  pods,
   placement,
   rendezvous,
   program,

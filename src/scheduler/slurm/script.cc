@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/version.h"
+#include "scheduler/program_words.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -55,18 +56,12 @@ std::string verb_line(const JobRequest& job) {
                      bash_words(job.run_options), bash_words(job.program));
 }
 
-// Whether the program's words would have another meaning without a `--` before them.
-bool needs_separator(std::span<const std::string> program) {
-  return program.front().starts_with('-') || (program.size() > 1 && program[1] == "--");
-}
-
 std::string run_line(const JobRequest& job) {
   std::string line = "exec " + bash_word(job.toprun) + R"( --node-log "$folder")";
   if (job.reports) line += R"( --report "$folder/report.json")";
   if (job.keeps_rank_files) line += R"( --log-dir "$folder")";
   line += bash_words(job.run_options);
-  if (needs_separator(job.program)) line += " --";
-  return line + bash_words(job.program) + '\n';
+  return line + bash_words(after_options(job.program)) + '\n';
 }
 
 }  // namespace

@@ -1,0 +1,336 @@
+#include "jobs/pod_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "base/utf8.h"
+#include "container/image.h"
+#include "jobs/run_words.h"
+#include "options/given.h"
+#include "options/run_options.h"
+#include "options/values.h"
+#include "scheduler/kubernetes/object_name.h"
+#include "scheduler/program_words.h"
+#include "scheduler/slurm/facts.h"
+
+namespace toprun::jobs {
+namespace {
+
+using options::FlagId;
+using options::Given;
+using scheduler::kubernetes::Operator;
+using scheduler::kubernetes::Workload;
+using Pair = std::pair<std::string, std::string>;
+
+constexpr int max_gpus_per_pod = 1'024;
+constexpr int max_cpus_per_pod = 100'000;
+constexpr int max_resource = 1'000'000;
+
+// Options of a Slurm job that mean the same of a job of pods.
+constexpr std::array shared_options = {"--nodes", "--gpus-per-node", "--cpus-per-task", "--mem",
+                                       "--time",  "--job-name",      "--chdir"};
+
+const options::Flag& flag_named(std::string_view name) {
+  return *options::find_flag(name, options::Command::submit);
+}
+
+// What one command line says, read by name.
+struct Reader {
+  const options::Split& split;
+  const Environment& environment;
+
+  // Slurm's own variables (SBATCH_TIMELIMIT …) say nothing about pods.
+  std::optional<Given> one(std::string_view name) const {
+    const options::Flag& flag = flag_named(name);
+    const bool is_slurms = flag.id == FlagId::slurm_option;
+    auto given = options::given_of(flag, split, is_slurms ? Environment() : environment);
+    return given && given->value.empty() ? std::nullopt : given;
+  }
+  std::vector<Given> all(std::string_view name) const {
+    return options::all_given(flag_named(name), split, environment);
+  }
+};
+
+// Words for Slurm alone: an error where they are typed, else a note, because a project's file may
+// serve several engines.
+Result<void> check_others(const options::Split& split, std::vector<std::string>& notes) {
+  for (const options::GivenOption& option : split.options) {
+    const FlagId id = option.flag->id;
+    const bool is_slurms =
+        id == FlagId::slurm_arg || id == FlagId::after ||
+        (id == FlagId::slurm_option &&
+         std::ranges::find(shared_options, option.flag->name) == shared_options.end());
+    if (!is_slurms) continue;
+    const std::string label = options::as_given(option).label();
+    if (option.origin.empty()) return usage(label, "is for Slurm alone", "leave it out");
+    notes.push_back(label + " has no effect: it is for Slurm alone");
+  }
+  return {};
+}
+
+Result<std::string> image_of(const plan::Options& run) {
+  const auto image = container::parse_image(run.container.image);
+  if (run.container.empty()) {
+    return usage("--on kubernetes", "a pod needs an image", "say --container IMAGE");
+  }
+  if (!image) return std::unexpected(image.error());
+  if (!image->is_path()) return container::registry_reference(*image);
+  return usage("--container " + run.container.image, "pods take their image from a registry",
+               "name one there, as docker://nvcr.io/nvidia/pytorch:25.03-py3");
+}
+
+Result<Pair> parse_pair(const Given& given) {
+  const std::size_t equals = given.value.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    return usage(given.label(), "is no KEY=VALUE", "write it as key=value");
+  }
+  return Pair{given.value.substr(0, equals), given.value.substr(equals + 1)};
+}
+
+Result<scheduler::kubernetes::Claim> parse_claim(const Given& given) {
+  const auto parts = toprun::split(given.value, ':');
+  const bool good = parts.size() >= 2 && parts.size() <= 3 && !parts[0].empty() &&
+                    parts[1].starts_with('/') && (parts.size() == 2 || parts[2] == "ro");
+  if (!good) {
+    return usage(given.label(), "is no NAME:PATH or NAME:PATH:ro",
+                 "write it as scratch:/scratch, the path absolute");
+  }
+  scheduler::kubernetes::Claim claim;
+  claim.name = parts[0];
+  claim.path = parts[1];
+  claim.read_only = parts.size() == 3;
+  return claim;
+}
+
+// Slurm's memory, in MiB unless a letter says otherwise, as Kubernetes writes it; 0 is no limit.
+Result<std::optional<std::string>> parse_memory(const Given& given) {
+  const std::string& text = given.value;
+  const std::string letters = "KMGT";
+  const bool has_unit = !text.empty() && letters.find(text.back()) != std::string::npos;
+  const auto number = parse_int(has_unit ? text.substr(0, text.size() - 1) : text);
+  if (!number || *number < 0) return usage(given.label(), "is no size", "write it as 64G");
+  if (*number == 0) return std::optional<std::string>();
+  return std::optional(fmt::format("{}{}i", *number, has_unit ? text.back() : 'M'));
+}
+
+Result<void> set_nodes(Workload& job, const plan::Options& run, const Reader& reader) {
+  job.nodes = run.standalone ? 1 : run.nnodes.value.value_or(1);
+  job.least_nodes = run.min_nodes;
+  const auto given = reader.one("--nodes");
+  if (!given) return {};
+  const std::size_t dash = given->value.find('-');
+  Given colons = *given;
+  if (dash != std::string::npos) colons.value[dash] = ':';
+  const auto count = options::parse_node_count(colons);
+  if (!count) return std::unexpected(count.error());
+  job.nodes = count->most;
+  if (count->least < count->most) job.least_nodes = count->least;
+  return {};
+}
+
+Result<void> set_number(std::optional<int>& out, const Reader& reader, std::string_view name,
+                        int least, int most) {
+  const auto given = reader.one(name);
+  if (!given) return {};
+  const auto number = options::parse_number(*given, least, most);
+  if (!number) return std::unexpected(number.error());
+  out = *number;
+  return {};
+}
+
+Result<void> set_share_of_a_node(Workload& job, const Reader& reader) {
+  std::optional<int> gpus;
+  auto done = set_number(gpus, reader, "--gpus-per-node", 0, max_gpus_per_pod);
+  if (done) done = set_number(job.cpus, reader, "--cpus-per-task", 1, max_cpus_per_pod);
+  if (!done) return done;
+  job.gpus = gpus.value_or(0);
+  if (const auto given = reader.one("--mem")) {
+    auto memory = parse_memory(*given);
+    if (!memory) return std::unexpected(memory.error());
+    job.memory = *std::move(memory);
+  }
+  for (const Given& given : reader.all("--extended-resource")) {
+    const auto pair = parse_pair(given);
+    if (!pair) return std::unexpected(pair.error());
+    const auto count = parse_int(pair->second);
+    if (!count || *count < 1 || *count > max_resource) {
+      return usage(given.label(), "is no NAME=N", "write it as rdma/rdma=1");
+    }
+    job.resources.emplace_back(pair->first, static_cast<int>(*count));
+  }
+  return {};
+}
+
+Result<void> set_limit(Workload& job, const Reader& reader) {
+  const auto given = reader.one("--time");
+  if (!given) return {};
+  const auto seconds = scheduler::slurm_seconds(given->value);
+  if (!seconds || *seconds < 1) {
+    return usage(given->label(), "is no time", "write minutes, H:MM:SS or D-HH:MM:SS");
+  }
+  job.limit = std::chrono::seconds(*seconds);
+  return {};
+}
+
+std::string name_of_script(const plan::Options& run) {
+  std::string_view name = run.script;
+  while (name.ends_with('/')) name.remove_suffix(1);
+  name = name.substr(name.rfind('/') + 1);
+  if (name.ends_with(".py")) name.remove_suffix(3);
+  return scheduler::kubernetes::nearest_label(name);
+}
+
+Result<void> set_names(Workload& job, const plan::Options& run, const Reader& reader) {
+  job.name = name_of_script(run);
+  job.name_is_beginning = true;
+  if (const auto given = reader.one("--job-name")) {
+    auto name = scheduler::kubernetes::job_name(given->value, given->source);
+    if (!name) return std::unexpected(name.error());
+    job.name = *std::move(name);
+    job.name_is_beginning = false;
+  }
+  if (const auto given = reader.one("--namespace")) {
+    if (!scheduler::kubernetes::is_label(given->value)) {
+      return usage(
+          given->label(), "is no name of a namespace",
+          fmt::format("say --namespace {}", scheduler::kubernetes::nearest_label(given->value)));
+    }
+    job.space = given->value;
+  }
+  if (const auto given = reader.one("--chdir")) {
+    if (!given->value.starts_with('/')) {
+      return usage(given->label(), "must be a folder of the image or of a claim",
+                   "write an absolute path");
+    }
+    job.folder = given->value;
+  }
+  return {};
+}
+
+Result<void> set_mounts(Workload& job, const Reader& reader) {
+  for (const Given& given : reader.all("--pvc")) {
+    auto claim = parse_claim(given);
+    if (!claim) return std::unexpected(claim.error());
+    job.claims.push_back(*std::move(claim));
+  }
+  for (const Given& given : reader.all("--annotation")) {
+    auto pair = parse_pair(given);
+    if (!pair) return std::unexpected(pair.error());
+    job.annotations.push_back(*std::move(pair));
+  }
+  return {};
+}
+
+// The image is the pod's own, its variables are the container's, and the operator says which pod is
+// which.
+bool is_in_the_manifest(const options::GivenOption& option) {
+  const FlagId id = option.flag->id;
+  return option.flag->group == options::Group::container || id == FlagId::env ||
+         id == FlagId::nnodes;
+}
+
+bool is_text(std::string_view word) {
+  while (!word.empty()) {
+    const Character character = first_character(word);
+    if (!character.valid) return false;
+    word.remove_prefix(character.bytes.size());
+  }
+  return true;
+}
+
+Result<void> set_command(Workload& job, const plan::Options& run, const options::Split& split) {
+  job.command = {"toprun"};
+  for (std::string& word : run_words(split, is_in_the_manifest)) {
+    job.command.push_back(std::move(word));
+  }
+  std::vector<std::string> program{run.script};
+  program.insert(program.end(), run.arguments.begin(), run.arguments.end());
+  for (std::string& word : scheduler::after_options(program)) {
+    job.command.push_back(std::move(word));
+  }
+  for (const std::string& word : job.command) {
+    if (is_text(word)) continue;
+    return usage(printable(word), "bytes that are no UTF-8 cannot stand in a manifest",
+                 "pass them in a file");
+  }
+  return {};
+}
+
+void set_variables(Workload& job, const plan::Options& run, const Environment& environment) {
+  for (const auto& [name, value] : run.activation.variables) {
+    const auto here = value ? value : environment.get(name);
+    if (here) job.variables.emplace_back(name, *here);
+  }
+}
+
+Operator operator_of(const Reader& reader) {
+  const auto given = reader.one("--operator");
+  if (given && given->value == "trainjob") return Operator::trainjob;
+  return given && given->value == "jobset" ? Operator::jobset : Operator::pytorchjob;
+}
+
+Result<void> check_operator(const PodOptions& options, const Reader& reader) {
+  constexpr std::array<std::string_view, 3> known = {"pytorchjob", "trainjob", "jobset"};
+  if (const auto given = reader.one("--operator")) {
+    if (const auto one = options::parse_choice(*given, known); !one) {
+      return std::unexpected(one.error());
+    }
+  }
+  if (options.which == Operator::trainjob && !options.job.folder.empty()) {
+    return usage("--chdir " + options.job.folder, "a TrainJob cannot say where its pods begin",
+                 "name the script by its whole path");
+  }
+  if (!options.job.least_nodes || options.which == Operator::pytorchjob) return {};
+  return usage(fmt::format("{} to {} nodes", *options.job.least_nodes, options.job.nodes),
+               "only PyTorchJobs are elastic", "say --operator pytorchjob, or one number");
+}
+
+Result<DryRun> dry_run_of(const Reader& reader) {
+  constexpr std::array<std::string_view, 2> known = {"client", "server"};
+  for (const options::GivenOption& option : reader.split.options) {
+    if (option.flag->id != FlagId::job_dry_run) continue;
+    if (option.value.empty()) return DryRun::client;
+    const auto one = options::parse_choice(options::as_given(option), known);
+    if (!one) return std::unexpected(one.error());
+    return *one == "server" ? DryRun::server : DryRun::client;
+  }
+  return DryRun::no;
+}
+
+}  // namespace
+
+Result<PodOptions> pod_options(const options::Split& split,
+                               const std::vector<std::string>& arguments,
+                               const Environment& environment) {
+  PodOptions out;
+  const Reader reader{split, environment};
+  const auto no_file = [](const std::string&) { return true; };
+  auto run = options::run_options(split, arguments, environment, no_file);
+  if (!run) return std::unexpected(std::move(run.error()));
+  out.notes = std::move(run->notes);
+  Workload& job = out.job;
+  auto image = image_of(run->options);
+  if (!image) return std::unexpected(std::move(image.error()));
+  job.image = *std::move(image);
+  job.workers = parse_int(run->options.nproc_per_node.value);
+  auto done = check_others(split, out.notes);
+  if (done) done = set_nodes(job, run->options, reader);
+  if (done) done = set_share_of_a_node(job, reader);
+  if (done) done = set_limit(job, reader);
+  if (done) done = set_names(job, run->options, reader);
+  if (done) done = set_mounts(job, reader);
+  if (done) done = set_command(job, run->options, split);
+  set_variables(job, run->options, environment);
+  out.which = operator_of(reader);
+  if (done) done = check_operator(out, reader);
+  if (!done) return std::unexpected(done.error());
+  const auto dry_run = dry_run_of(reader);
+  if (!dry_run) return std::unexpected(dry_run.error());
+  out.dry_run = *dry_run;
+  return out;
+}
+
+}  // namespace toprun::jobs

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "jobs/job_options.h"
+#include "options/split.h"
+#include "scheduler/kubernetes/manifest.h"
+#include "scheduler/kubernetes/workload.h"
+
+namespace toprun::jobs {
+
+// `toprun submit --on kubernetes`, before the cluster is asked.
+struct PodOptions {
+  scheduler::kubernetes::Operator which = scheduler::kubernetes::Operator::pytorchjob;
+  scheduler::kubernetes::Workload job;
+  std::vector<std::string> notes;
+  DryRun dry_run = DryRun::no;
+};
+
+// What the command line, variables and files say. Pure. Errors (exit 2): a value that is wrong, an
+// option of Slurm's that pods have no counterpart for, no image.
+Result<PodOptions> pod_options(const options::Split& split,
+                               const std::vector<std::string>& arguments,
+                               const Environment& environment);
+
+}  // namespace toprun::jobs

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "base/environment.h"
+#include "base/error.h"
+
+namespace toprun::scheduler::kubernetes {
+
+// Has kubectl create the object of this manifest; `trial`: only asks the cluster whether it would
+// take it. The object as kubectl names it: "pytorchjob.kubeflow.org/train-x7k2p". Blocks `limit` at
+// most. Error: no kubectl, no answer, or the cluster's own words.
+Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
+                           std::chrono::milliseconds limit);
+
+// "train-x7k2p" of "pytorchjob.kubeflow.org/train-x7k2p".
+std::string_view name_in(std::string_view object);
+
+// What kubectl says on stderr, on one line, and what to do about it. Pure.
+Error refusal(std::string_view stderr_text);
+
+}  // namespace toprun::scheduler::kubernetes

@@ -1,0 +1,29 @@
+#include "scheduler/kubernetes/kubectl.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::scheduler::kubernetes {
+namespace {
+
+TEST(Kubectl, RefusalsAreTheClustersWordsAndAnAdvice) {
+  const Error taken = refusal(
+      "Error from server (AlreadyExists): error when creating \"STDIN\": "
+      "pytorchjobs.kubeflow.org \"train\" already exists\n");
+  EXPECT_EQ(taken.why,
+            "(AlreadyExists): error when creating \"STDIN\": pytorchjobs.kubeflow.org \"train\" "
+            "already exists");
+  EXPECT_EQ(taken.fix, "choose another --job-name, or leave it out");
+  const Error absent = refusal(
+      "error: unable to recognize \"STDIN\": no matches for kind \"TrainJob\" in version \"x\"\n");
+  EXPECT_NE(absent.fix.find("--operator"), std::string::npos);
+  EXPECT_EQ(refusal("").why, "it gave no reason");
+  EXPECT_EQ(refusal("a\x1b[2Jb\n").why.find('\x1b'), std::string::npos);
+}
+
+TEST(Kubectl, TheNameInWhatItPrints) {
+  EXPECT_EQ(name_in("pytorchjob.kubeflow.org/train-x7k2p"), "train-x7k2p");
+  EXPECT_EQ(name_in("train"), "train");
+}
+
+}  // namespace
+}  // namespace toprun::scheduler::kubernetes

@@ -1,0 +1,119 @@
+#include "scheduler/kubernetes/manifest.h"
+
+#include <fmt/format.h>
+
+#include "scheduler/kubernetes/pod_template.h"
+
+namespace toprun::scheduler::kubernetes {
+namespace {
+
+constexpr std::string_view job_with_restarts = "OnFailure";
+constexpr std::string_view job_without_restarts = "Never";
+
+std::string_view restart_policy(const Workload& job) {
+  return job.restarts > 0 ? job_with_restarts : job_without_restarts;
+}
+
+Json replicas(const Workload& job, int count) {
+  return {{"replicas", count},
+          {"restartPolicy", restart_policy(job)},
+          {"template", pod_template(job, "pytorch")}};
+}
+
+Json run_policy(const Workload& job) {
+  // Pods that still run end by themselves, and the logs of those that have ended stay.
+  Json out = {{"cleanPodPolicy", "None"}, {"backoffLimit", job.restarts}};
+  if (job.limit) out["activeDeadlineSeconds"] = job.limit->count();
+  return out;
+}
+
+// What the trainer's runtimes cannot be told by the TrainJob's own fields: pods' volumes, working
+// directory and annotations. The stock runtime torch-distributed has a Job and container "node".
+Json runtime_patches(const Workload& job) {
+  Json container = {{"name", "node"}, {"volumeMounts", mounts_of(job)}};
+  Json pods;
+  for (const auto& [key, value] : job.annotations) pods["metadata"]["annotations"][key] = value;
+  pods["spec"] = {{"containers", Json::array({std::move(container)})},
+                  {"volumes", volumes_of(job)}};
+  Json replicated = {{"name", "node"}, {"template", {{"spec", {{"template", std::move(pods)}}}}}};
+  Json jobs = {{"replicatedJobs", Json::array({std::move(replicated)})}};
+  Json patch = {{"manager", "toprun.io/submit"},
+                {"trainingRuntimeSpec", {{"template", {{"spec", std::move(jobs)}}}}}};
+  return Json::array({std::move(patch)});
+}
+
+}  // namespace
+
+Json manifest(Operator which, const Workload& job) {
+  switch (which) {
+    case Operator::trainjob:
+      return trainjob(job);
+    case Operator::jobset:
+      return jobset(job);
+    case Operator::pytorchjob:
+      return pytorchjob(job);
+  }
+  return {};
+}
+
+Json pytorchjob(const Workload& job) {
+  Json spec;
+  if (job.workers) spec["nprocPerNode"] = fmt::to_string(*job.workers);
+  spec["runPolicy"] = run_policy(job);
+  Json pods;
+  if (job.least_nodes) {
+    spec["elasticPolicy"] = {{"rdzvBackend", "c10d"},
+                             {"minReplicas", *job.least_nodes},
+                             {"maxReplicas", job.nodes},
+                             {"maxRestarts", job.restarts}};
+    pods["Worker"] = replicas(job, job.nodes);
+  } else {
+    pods["Master"] = replicas(job, 1);
+    if (job.nodes > 1) pods["Worker"] = replicas(job, job.nodes - 1);
+  }
+  spec["pytorchReplicaSpecs"] = std::move(pods);
+  return {{"apiVersion", "kubeflow.org/v1"},
+          {"kind", "PyTorchJob"},
+          {"metadata", metadata_of(job)},
+          {"spec", std::move(spec)}};
+}
+
+Json trainjob(const Workload& job) {
+  Json trainer = {{"image", job.image}, {"numNodes", job.nodes}, {"command", command_of(job)}};
+  if (job.workers) trainer["numProcPerNode"] = *job.workers;
+  if (!job.variables.empty()) trainer["env"] = variables_of(job);
+  if (Json resources = resources_of(job); !resources.empty()) {
+    trainer["resourcesPerNode"] = std::move(resources);
+  }
+  Json spec = {{"runtimeRef", {{"name", "torch-distributed"}}}, {"trainer", std::move(trainer)}};
+  if (job.limit) spec["activeDeadlineSeconds"] = job.limit->count();
+  spec["runtimePatches"] = runtime_patches(job);
+  return {{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
+          {"kind", "TrainJob"},
+          {"metadata", metadata_of(job)},
+          {"spec", std::move(spec)}};
+}
+
+Json jobset(const Workload& job) {
+  Workload counted = job;  // a JobSet's pods are not told how many they are
+  counted.variables.emplace_back("PET_NNODES", fmt::to_string(job.nodes));
+  Json pods = pod_template(counted, "node");
+  pods["spec"]["restartPolicy"] = job_without_restarts;
+  Json indexed = {{"parallelism", job.nodes},
+                  {"completions", job.nodes},
+                  {"completionMode", "Indexed"},
+                  {"backoffLimit", 0}};
+  if (job.limit) indexed["activeDeadlineSeconds"] = job.limit->count();
+  indexed["template"] = std::move(pods);
+  Json replicated = {
+      {"name", "node"}, {"replicas", 1}, {"template", {{"spec", std::move(indexed)}}}};
+  Json spec = {{"network", {{"enableDNSHostnames", true}}},
+               {"failurePolicy", {{"maxRestarts", job.restarts}}},
+               {"replicatedJobs", Json::array({std::move(replicated)})}};
+  return {{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
+          {"kind", "JobSet"},
+          {"metadata", metadata_of(job)},
+          {"spec", std::move(spec)}};
+}
+
+}  // namespace toprun::scheduler::kubernetes

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "scheduler/kubernetes/workload.h"
+
+namespace toprun::scheduler::kubernetes {
+
+// The operators whose jobs toprun writes.
+enum class Operator { pytorchjob, trainjob, jobset };
+
+// The job as one object for `kubectl create -f -`. Pure. One failure is counted once: no pod is
+// restarted unless the workload asks for it, and toprun in the pods restarts ranks by itself.
+//   PyTorchJob  kubeflow.org/v1, training-operator 1.9: pytorch_types.go, common_types.go
+//   TrainJob    trainer.kubeflow.org/v1alpha1, trainer 2.0: its CRD
+//   JobSet      jobset.x-k8s.io/v1alpha2, v0.8: jobset_types.go
+nlohmann::ordered_json manifest(Operator which, const Workload& job);
+nlohmann::ordered_json pytorchjob(const Workload& job);
+nlohmann::ordered_json trainjob(const Workload& job);
+nlohmann::ordered_json jobset(const Workload& job);
+
+// The text as kubelet gives it to a pod unchanged: each $ is doubled, because kubelet replaces
+// $(NAME) and takes $$ for $ in commands, arguments and variables
+// (k8s.io/kubernetes/third_party/forked/golang/expansion).
+std::string unexpanded(std::string_view text);
+
+}  // namespace toprun::scheduler::kubernetes

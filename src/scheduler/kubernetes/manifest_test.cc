@@ -1,0 +1,118 @@
+#include "scheduler/kubernetes/manifest.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace toprun::scheduler::kubernetes {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Workload four_nodes() {
+  Workload job;
+  job.name = "train";
+  job.nodes = 4;
+  job.gpus = 8;
+  job.image = "registry/image:1";
+  job.command = {"toprun", "train.py"};
+  return job;
+}
+
+// What kubelet makes of a word where these names are defined: $$ is $, $(NAME) its value, and an
+// undefined one stays.
+std::string expanded(std::string_view text, std::string_view name, std::string_view value) {
+  std::string out;
+  while (!text.empty()) {
+    const std::string reference = "$(" + std::string(name) + ")";
+    if (text.starts_with("$$")) {
+      out += '$';
+      text.remove_prefix(2);
+    } else if (text.starts_with(reference)) {
+      out += value;
+      text.remove_prefix(reference.size());
+    } else {
+      out += text.front();
+      text.remove_prefix(1);
+    }
+  }
+  return out;
+}
+
+TEST(Manifest, KubeletGivesEveryWordBack) {
+  EXPECT_EQ(unexpanded("$(A) $A $$(A) $"), "$$(A) $$A $$$$(A) $$");
+  std::mt19937 random(1);
+  const std::string letters = "$$$()A \n";
+  for (int i = 0; i < 10'000; ++i) {
+    std::string word;
+    for (std::size_t left = random() % 12; left > 0; --left) {
+      word += letters[random() % letters.size()];
+    }
+    EXPECT_EQ(expanded(unexpanded(word), "A", "value"), word);
+  }
+}
+
+TEST(Manifest, APyTorchJobHasAMasterAndWorkers) {
+  const Json job = pytorchjob(four_nodes());
+  EXPECT_EQ(job["metadata"]["name"], "train");
+  const Json& pods = job["spec"]["pytorchReplicaSpecs"];
+  EXPECT_EQ(pods["Master"]["replicas"], 1);
+  EXPECT_EQ(pods["Worker"]["replicas"], 3);
+  const Json& container = pods["Worker"]["template"]["spec"]["containers"][0];
+  EXPECT_EQ(container["name"], "pytorch");
+  EXPECT_EQ(container["resources"]["limits"]["nvidia.com/gpu"], "8");
+  EXPECT_EQ(container["command"], Json::array({"toprun", "train.py"}));
+  EXPECT_EQ(job["spec"]["runPolicy"]["backoffLimit"], 0);
+  EXPECT_FALSE(job["spec"].contains("elasticPolicy"));
+}
+
+TEST(Manifest, OneNodeHasNoWorkers) {
+  Workload job = four_nodes();
+  job.nodes = 1;
+  EXPECT_FALSE(pytorchjob(job)["spec"]["pytorchReplicaSpecs"].contains("Worker"));
+}
+
+TEST(Manifest, AnElasticJobHasWorkersAlone) {
+  Workload job = four_nodes();
+  job.least_nodes = 2;
+  const Json spec = pytorchjob(job)["spec"];
+  EXPECT_EQ(spec["elasticPolicy"]["minReplicas"], 2);
+  EXPECT_EQ(spec["elasticPolicy"]["maxReplicas"], 4);
+  EXPECT_FALSE(spec["pytorchReplicaSpecs"].contains("Master"));
+  EXPECT_EQ(spec["pytorchReplicaSpecs"]["Worker"]["replicas"], 4);
+}
+
+TEST(Manifest, TheClusterCompletesANameThatNobodyChose) {
+  Workload job = four_nodes();
+  job.name_is_beginning = true;
+  const Json metadata = trainjob(job)["metadata"];
+  EXPECT_EQ(metadata["generateName"], "train-");
+  EXPECT_FALSE(metadata.contains("name"));
+}
+
+TEST(Manifest, ClaimsAndSharedMemoryAreMounted) {
+  Workload job = four_nodes();
+  job.claims = {{"scratch", "/scratch", true}};
+  const Json spec = pytorchjob(job)["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"];
+  EXPECT_EQ(spec["volumes"][0]["emptyDir"]["medium"], "Memory");
+  EXPECT_EQ(spec["volumes"][1]["persistentVolumeClaim"]["claimName"], "scratch");
+  const Json& mounts = spec["containers"][0]["volumeMounts"];
+  EXPECT_EQ(mounts[0]["mountPath"], "/dev/shm");
+  EXPECT_EQ(mounts[1]["mountPath"], "/scratch");
+  EXPECT_EQ(mounts[1]["readOnly"], true);
+  const Json patch = trainjob(job)["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"];
+  const Json& pods = patch["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"];
+  EXPECT_EQ(pods["volumes"], spec["volumes"]);
+}
+
+TEST(Manifest, PodsOfAJobSetAreToldHowManyTheyAre) {
+  const Json job = jobset(four_nodes())["spec"]["replicatedJobs"][0]["template"]["spec"];
+  EXPECT_EQ(job["completions"], 4);
+  EXPECT_EQ(job["parallelism"], 4);
+  EXPECT_EQ(job["template"]["spec"]["restartPolicy"], "Never");
+  EXPECT_EQ(job["template"]["spec"]["containers"][0]["env"],
+            Json::parse(R"([{"name": "PET_NNODES", "value": "4"}])"));
+}
+
+}  // namespace
+}  // namespace toprun::scheduler::kubernetes

@@ -1,0 +1,55 @@
+#include "scheduler/kubernetes/object_name.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace toprun::scheduler::kubernetes {
+namespace {
+
+constexpr std::size_t longest_label = 63;
+
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+
+bool is_lower_or_digit(char c) {
+  return is_lower(c) || (c >= '0' && c <= '9');
+}
+
+std::string without_dashes_at_the_end(std::string name) {
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  return name;
+}
+
+}  // namespace
+
+bool is_label(std::string_view name) {
+  return !name.empty() && name.size() <= longest_label && is_lower(name.front()) &&
+         name.back() != '-' &&
+         std::ranges::all_of(name, [](char c) { return is_lower_or_digit(c) || c == '-'; });
+}
+
+std::string nearest_label(std::string_view name) {
+  std::string near;
+  for (const char c : lower(name)) {
+    const bool fits = is_lower_or_digit(c);
+    if (!fits && (near.empty() || near.back() == '-')) continue;
+    if (near.empty() && !is_lower(c)) near = "job-";
+    near += fits ? c : '-';
+  }
+  near = without_dashes_at_the_end(near.substr(0, longest_job_name));
+  return near.empty() ? "job" : near;
+}
+
+Result<std::string> job_name(std::string_view name, std::string_view source) {
+  if (is_label(name) && name.size() <= longest_job_name) return std::string(name);
+  return usage(fmt::format("{} {}", source, printable(name)),
+               fmt::format("Kubernetes takes a-z, 0-9 and -, a letter first, {} at most here",
+                           longest_job_name),
+               fmt::format("say --job-name {}", nearest_label(name)));
+}
+
+}  // namespace toprun::scheduler::kubernetes

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace toprun::scheduler::kubernetes {
+
+// Longest name of a job: pods' names ("NAME-worker-123456", "NAME-node-0-123456-abcde") have to be
+// labels too, 63 bytes at most (RFC 1035 section 2.3.4).
+inline constexpr std::size_t longest_job_name = 40;
+
+// Whether the name is a label as RFC 1035 has it, in lower case: a-z first, then a-z, 0-9 and -,
+// none of which is the last. What PyTorchJob's webhook and Services demand.
+bool is_label(std::string_view name);
+
+// The nearest name that is a label and no longer than a job's may be: "my_App.v2" → "my-app-v2".
+std::string nearest_label(std::string_view name);
+
+// The name, if a job may have it. Error (exit 2): it may not; with the nearest one that it may.
+Result<std::string> job_name(std::string_view name, std::string_view source);
+
+}  // namespace toprun::scheduler::kubernetes
