@@ -69,30 +69,49 @@ std::map<Addressee, std::vector<std::string>> by_addressee(const scheduler::Queu
   return out;
 }
 
-Result<int> cancel(const Call& call, const std::string& signal) {
-  const auto queue = scheduler::find_queue(call.environment);
-  if (!queue) return std::unexpected(queue.error());
+Result<int> cancel_in(const scheduler::Queue& queue, const Call& call,
+                      const std::vector<std::string>& wanted, const std::string& signal) {
   std::vector<std::string> good;
   int code = 0;
-  for (const std::string& id : call.split.arguments) {
-    if (const auto checked = check(**queue, id); checked) {
+  for (const std::string& id : wanted) {
+    if (const auto checked = check(queue, id); checked) {
       good.push_back(id);
     } else {
       code = give_up(checked.error());
     }
   }
   if (good.empty()) return code;
-  for (const auto& [addressee, ids] : by_addressee(**queue, good, signal)) {
-    const auto command = (*queue)->cancel_command(ids, signal, addressee);
+  for (const auto& [addressee, ids] : by_addressee(queue, good, signal)) {
+    const auto command = queue.cancel_command(ids, signal, addressee);
+    if (!command) return std::unexpected(command.error());
     if (call.has(FlagId::dry_run)) {
-      const int printed = print_bytes(shell_quote(command) + '\n');
+      const int printed = print_bytes(shell_quote(*command) + '\n');
       if (printed != 0) return printed;
       continue;
     }
-    const auto done = (*queue)->execute(command);
-    if (!done) return refused(**queue, ids, done.error());
+    const auto done = queue.execute(*command);
+    if (!done) return refused(queue, ids, done.error());
     say(signal.empty() ? fmt::format("told to end: {}", join(ids, ", "))
                        : fmt::format("sent {} to {}", signal, join(ids, ", ")));
+  }
+  return code;
+}
+
+// Jobs with numbers and jobs with names are of different engines.
+Result<int> cancel(const Call& call, const std::string& signal) {
+  std::map<bool, std::vector<std::string>> by_engine;
+  for (const std::string& id : call.split.arguments) {
+    const auto parsed = scheduler::parse_job_id(id);
+    by_engine[parsed && parsed->number.empty()].push_back(id);
+  }
+  int code = 0;
+  for (const auto& [named, ids] : by_engine) {
+    const auto queue = named ? jobs::queue_of(ids.front(), call.environment)
+                             : scheduler::find_queue(call.environment);
+    if (!queue) return std::unexpected(queue.error());
+    const auto done = cancel_in(**queue, call, ids, signal);
+    if (!done) return done;
+    code = std::max(code, *done);
   }
   return code;
 }

@@ -52,7 +52,8 @@ json json_of(const scheduler::Queue& queue, const Job& job, const std::vector<Jo
 Result<int> run_eta(const options::Call& call) {
   const Environment& environment = call.environment;
   const std::string id = call.operand();
-  const auto queue = scheduler::find_queue(environment);
+  const auto queue =
+      id.empty() ? scheduler::find_queue(environment) : jobs::queue_of(id, environment);
   if (!queue) return std::unexpected(queue.error());
   const auto jobs = asked_for(**queue, id);
   if (!jobs) return std::unexpected(jobs.error());

@@ -41,7 +41,7 @@ Result<void> grow_by_report(const std::string& path) {
 }
 
 Result<void> grow_by_id(const std::string& text, const Environment& environment) {
-  const auto queue = scheduler::find_queue(environment);
+  const auto queue = jobs::queue_of(text, environment);
   if (!queue) return std::unexpected(queue.error());
   const auto jobs = jobs::jobs_of(**queue, text);
   if (!jobs) return std::unexpected(jobs.error());
@@ -51,8 +51,9 @@ Result<void> grow_by_id(const std::string& text, const Environment& environment)
     return fail(fmt::format("cannot grow job {}", text), "it does not run",
                 fmt::format("toprun status {} says more", text));
   }
-  return (*queue)->execute(
-      (*queue)->cancel_command({text}, grow_signal_name, scheduler::Addressee::processes));
+  const auto command =
+      (*queue)->cancel_command({text}, grow_signal_name, scheduler::Addressee::processes);
+  return command ? (*queue)->execute(*command) : std::unexpected(command.error());
 }
 
 }  // namespace

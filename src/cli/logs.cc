@@ -6,6 +6,7 @@
 #include "jobs/follow.h"
 #include "jobs/job_words.h"
 #include "jobs/log_tail.h"
+#include "jobs/pod_output.h"
 #include "jobs/remainder.h"
 
 namespace toprun::cli {
@@ -44,7 +45,7 @@ std::unexpected<Error> nothing_found(const scheduler::JobId& id, const std::vect
 }
 
 Result<std::vector<Found>> find_files(const scheduler::JobId& id, const Environment& environment) {
-  const auto queue = scheduler::find_queue(environment);
+  const auto queue = scheduler::find_queue_of(id, environment);
   std::vector<Job> jobs;
   if (queue) {
     auto told = (*queue)->find(id);
@@ -113,10 +114,9 @@ Result<std::size_t> show_all(const std::vector<Found>& all, const LogsOptions& o
   return shown;
 }
 
-Result<int> show_logs(const LogsOptions& options, const Environment& environment) {
-  const auto id = scheduler::parse_job_id(options.id);
-  if (!id) return std::unexpected(id.error());
-  const auto all = find_files(*id, environment);
+Result<int> show_logs(const LogsOptions& options, const scheduler::JobId& id,
+                      const Environment& environment) {
+  const auto all = find_files(id, environment);
   if (!all) return std::unexpected(all.error());
   const auto shown = show_all(*all, options);
   if (!shown) return std::unexpected(shown.error());
@@ -130,7 +130,7 @@ Result<int> show_logs(const LogsOptions& options, const Environment& environment
 }
 
 Result<bool> engine_knows(const scheduler::JobId& id, const Environment& environment) {
-  const auto queue = scheduler::find_queue(environment);
+  const auto queue = scheduler::find_queue_of(id, environment);
   if (!queue) {
     if (jobs::search_files(id.text, jobs::likely_folders({})).empty())
       return std::unexpected(queue.error());
@@ -160,13 +160,12 @@ Result<int> show_what_is_left(const LogsOptions& options, const scheduler::JobId
   return highest.value_or(exit_failure);
 }
 
-Result<int> follow_or_show(const LogsOptions& options, const Environment& environment) {
-  const auto id = scheduler::parse_job_id(options.id);
-  if (!id) return std::unexpected(id.error());
-  const auto known = engine_knows(*id, environment);
+Result<int> follow_or_show(const LogsOptions& options, const scheduler::JobId& id,
+                           const Environment& environment) {
+  const auto known = engine_knows(id, environment);
   if (!known) return std::unexpected(known.error());
   return *known ? jobs::follow_job(options.id, options.choice, environment)
-                : show_what_is_left(options, *id, environment);
+                : show_what_is_left(options, id, environment);
 }
 
 Result<LogsOptions> options_of(const Call& call) {
@@ -180,6 +179,16 @@ Result<LogsOptions> options_of(const Call& call) {
   return options;
 }
 
+// Of a job whose output the engine keeps.
+Result<int> show_kept_output(const LogsOptions& options, const Environment& environment) {
+  if (!options.choice.takes_all()) {
+    return usage("--rank and --node", "the engine keeps the output of pods, not of ranks or nodes",
+                 "leave them out");
+  }
+  return options.follow ? jobs::follow_pods(options.id, environment)
+                        : jobs::show_pods(options.id, environment);
+}
+
 }  // namespace
 
 Result<int> run_logs(const options::Call& call) {
@@ -188,8 +197,11 @@ Result<int> run_logs(const options::Call& call) {
   if (options->choice.rank && !options->choice.node.empty()) {
     return usage("--rank with --node", "a rank is on one node", "give one of them");
   }
-  return options->follow ? follow_or_show(*options, call.environment)
-                         : show_logs(*options, call.environment);
+  const auto id = scheduler::parse_job_id(options->id);
+  if (!id) return std::unexpected(id.error());
+  if (id->number.empty()) return show_kept_output(*options, call.environment);
+  return options->follow ? follow_or_show(*options, *id, call.environment)
+                         : show_logs(*options, *id, call.environment);
 }
 
 }  // namespace toprun::cli

@@ -194,7 +194,7 @@ std::string json_text(const Queue* queue, const std::vector<jobs::KnownJob>& all
 Result<int> run_status(const options::Call& call) {
   const auto id = scheduler::parse_job_id(call.operand());
   if (!id) return std::unexpected(id.error());
-  const jobs::FoundQueue queue = scheduler::find_queue(call.environment);
+  const jobs::FoundQueue queue = scheduler::find_queue_of(*id, call.environment);
   const auto all = jobs::find_known(*id, queue);
   if (!all) return std::unexpected(all.error());
   if (all->empty()) return std::unexpected(unknown(*id, queue));

@@ -241,7 +241,7 @@ Result<int> follow(const std::string& text, const std::optional<LogChoice>& choi
                    const Environment& environment, const Setups& setups) {
   const auto id = scheduler::parse_job_id(text);
   if (!id) return std::unexpected(id.error());
-  auto queue = scheduler::find_queue(environment);
+  auto queue = scheduler::find_queue_of(*id, environment);
   if (!queue) return std::unexpected(queue.error());
   const std::shared_ptr<const scheduler::Queue> shared = std::move(*queue);
   auto jobs = jobs_of(*shared, text);

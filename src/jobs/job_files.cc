@@ -56,7 +56,10 @@ std::string id_in(std::string_view name, std::string_view id) {
     constexpr std::string_view slurms = "slurm-";
     name.remove_prefix(name.starts_with(slurms) ? slurms.size() : name.rfind('.') + 1);
   }
-  if (id.empty()) return scheduler::parse_job_id(name) ? std::string(name) : std::string();
+  if (id.empty()) {
+    const auto parsed = scheduler::parse_job_id(name);
+    return parsed && !parsed->number.empty() ? std::string(name) : std::string();
+  }
   if (!name.starts_with(id)) return {};
   const std::string_view task = name.substr(id.size());
   const bool is_task = task.size() > 1 && task[0] == '_' && parse_int(task.substr(1));

@@ -143,6 +143,12 @@ std::string end_text(const Queue& queue, const Job& job) {
   return words;
 }
 
+Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {
+  const auto parsed = scheduler::parse_job_id(id);
+  if (!parsed) return std::unexpected(parsed.error());
+  return scheduler::find_queue_of(*parsed, environment);
+}
+
 Result<std::vector<Job>> jobs_of(const Queue& queue, const std::string& text) {
   const auto id = scheduler::parse_job_id(text);
   if (!id) return std::unexpected(id.error());

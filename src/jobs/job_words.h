@@ -24,6 +24,9 @@ std::string id_word(const std::string& id);
 // "failed with exit code 3", "cancelled by …", for a job that has ended.
 std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
 
+// The engine that has jobs of such ids. Error: it is no id, or there is no such engine.
+Result<std::unique_ptr<scheduler::Queue>> queue_of(const std::string& id,
+                                                   const Environment& environment);
 // The job with the id that the user typed, or each task of an array. Error: it is no id, or the
 // engine does not find it; the error says why and where else to look.
 Result<std::vector<scheduler::Job>> jobs_of(const scheduler::Queue& queue, const std::string& text);

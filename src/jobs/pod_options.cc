@@ -12,6 +12,8 @@
 #include "options/given.h"
 #include "options/run_options.h"
 #include "options/values.h"
+#include "scheduler/kubernetes/jobs.h"
+#include "scheduler/kubernetes/kubectl.h"
 #include "scheduler/kubernetes/object_name.h"
 #include "scheduler/program_words.h"
 #include "scheduler/slurm/facts.h"
@@ -53,6 +55,10 @@ struct Reader {
     return options::all_given(flag_named(name), split, environment);
   }
 };
+
+bool is_given(const options::Split& split, FlagId id) {
+  return std::ranges::any_of(split.options, [&](const auto& one) { return one.flag->id == id; });
+}
 
 // Words for Slurm alone: an error where they are typed, else a note, because a project's file may
 // serve several engines.
@@ -259,11 +265,13 @@ Result<void> set_command(Workload& job, const plan::Options& run, const options:
   return {};
 }
 
-void set_variables(Workload& job, const plan::Options& run, const Environment& environment) {
+void set_surroundings(Workload& job, const plan::Options& run, const Environment& environment) {
   for (const auto& [name, value] : run.activation.variables) {
     const auto here = value ? value : environment.get(name);
     if (here) job.variables.emplace_back(name, *here);
   }
+  const std::string user = scheduler::kubernetes::user_of(environment);
+  if (!user.empty()) job.labels.emplace_back(scheduler::kubernetes::user_label, user);
 }
 
 Operator operator_of(const Reader& reader) {
@@ -323,13 +331,15 @@ Result<PodOptions> pod_options(const options::Split& split,
   if (done) done = set_names(job, run->options, reader);
   if (done) done = set_mounts(job, reader);
   if (done) done = set_command(job, run->options, split);
-  set_variables(job, run->options, environment);
+  set_surroundings(job, run->options, environment);
   out.which = operator_of(reader);
   if (done) done = check_operator(out, reader);
   if (!done) return std::unexpected(done.error());
   const auto dry_run = dry_run_of(reader);
   if (!dry_run) return std::unexpected(dry_run.error());
   out.dry_run = *dry_run;
+  out.wait = is_given(split, FlagId::wait);
+  out.follow = is_given(split, FlagId::follow);
   return out;
 }
 

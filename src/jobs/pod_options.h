@@ -18,6 +18,8 @@ struct PodOptions {
   scheduler::kubernetes::Workload job;
   std::vector<std::string> notes;
   DryRun dry_run = DryRun::no;
+  bool wait = false;
+  bool follow = false;
 };
 
 // What the command line, variables and files say. Pure. Errors (exit 2): a value that is wrong, an

@@ -4,7 +4,8 @@
 
 #include "base/console.h"
 #include "base/print.h"
-#include "base/text.h"
+#include "jobs/follow.h"
+#include "jobs/pod_output.h"
 #include "scheduler/kubernetes/kubectl.h"
 #include "scheduler/queue.h"
 
@@ -15,11 +16,8 @@ namespace kubernetes = scheduler::kubernetes;
 
 constexpr int indent = 2;
 
-// kubectl's own words for the next steps, until toprun's verbs know such jobs.
-std::string next_commands(const PodOptions& options, const std::string& object) {
-  const std::string space =
-      options.job.space.empty() ? "" : fmt::format(" -n {}", options.job.space);
-  return fmt::format("kubectl get{0} {1}, kubectl delete{0} {1}", space, object);
+int told(const Result<int>& code) {
+  return code ? *code : give_up(code.error());
 }
 
 }  // namespace
@@ -37,8 +35,13 @@ int submit_pods(const PodOptions& options, const Environment& environment) {
     say("Kubernetes would take it");
     return print_bytes(text);
   }
-  say(fmt::format("job {}: {}", kubernetes::name_in(*object), next_commands(options, *object)));
-  return print(std::string(kubernetes::name_in(*object)) + '\n');
+  const std::string id(kubernetes::name_in(*object));
+  const int printed = print(id + '\n');
+  say(fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id));
+  Environment there = environment;
+  if (!options.job.space.empty()) there.set("TOPRUN_NAMESPACE", options.job.space);
+  if (options.follow) return told(follow_pods(id, there));
+  return options.wait ? wait_for_job(id, there, {}) : printed;
 }
 
 }  // namespace toprun::jobs

@@ -1,7 +1,12 @@
 #include "scheduler/queue.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
 #include "scheduler/exit_codes.h"
+#include "scheduler/kubernetes/object_name.h"
+#include "scheduler/kubernetes/queue.h"
 #include "scheduler/slurm/queue.h"
 
 namespace toprun::scheduler {
@@ -60,9 +65,11 @@ std::optional<int> exit_code_of(const Job& job) {
 Result<JobId> parse_job_id(std::string_view text) {
   const auto wrong = [&](std::string why) {
     return usage(fmt::format("job id {}", text.substr(0, 80)), std::move(why),
-                 "give an id as squeue shows it: 17, or 12_3 for a task of an array");
+                 "give an id as squeue shows it: 17, or 12_3 for a task of an array; or a name of "
+                 "Kubernetes'");
   };
   if (text.size() > longest_id) return wrong("it is too long");
+  if (kubernetes::is_label(text)) return JobId{std::string(text), {}, {}};
   if (text.contains('.')) return wrong("that names a step, not a job");
   const std::size_t end = text.find_first_of("_+");
   const std::string_view number = text.substr(0, end);
@@ -76,11 +83,26 @@ Result<JobId> parse_job_id(std::string_view text) {
 }
 
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment) {
-  auto slurm = slurm_queue(environment);
-  if (!slurm || *slurm) return slurm;
-  return fail("no engine with a queue was found", "Slurm's squeue and scontrol are not in PATH",
+  using Find = Result<std::unique_ptr<Queue>> (*)(const Environment&);
+  std::array<Find, 2> finds = {slurm_queue, kubernetes_queue};
+  if (environment.get("TOPRUN_ON") == "kubernetes") std::ranges::reverse(finds);
+  for (const Find find : finds) {
+    auto queue = find(environment);
+    if (!queue || *queue) return queue;
+  }
+  return fail("no engine with a queue was found",
+              "neither Slurm's squeue and scontrol nor kubectl are in PATH",
               "log in where jobs are submitted, or load the site's module (often `module load "
               "slurm`)");
+}
+
+Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment) {
+  if (!id.number.empty()) return find_queue(environment);
+  auto queue = kubernetes_queue(environment);
+  if (!queue || *queue) return queue;
+  return fail(fmt::format("job {}", id.text),
+              "only Kubernetes' jobs have names, and there is no kubectl in PATH",
+              "install it, or give a number as squeue shows it");
 }
 
 }  // namespace toprun::scheduler

@@ -81,10 +81,10 @@ bool has_several_tasks(const Job& job);
 // ended badly without either, 143 if it was cancelled, else 1. nullopt: it has not ended.
 std::optional<int> exit_code_of(const Job& job);
 
-// What names a job on a command line: "17", "12_3", "12_[4-9]", "17+1".
+// What names a job on a command line: "17", "12_3", "12_[4-9]", "17+1"; "train-x7k2p".
 struct JobId {
   std::string text;
-  std::string number;  // "12"
+  std::string number;  // "12"; empty: a name, as Kubernetes' jobs have
   std::string task;    // "3", "[4-9]"; empty: none
 };
 Result<JobId> parse_job_id(std::string_view text);
@@ -145,10 +145,10 @@ class Queue {
   // Whether the job's batch script is one that `toprun submit` wrote: its shell has become toprun.
   virtual bool is_run_by_toprun(const JobId& id) const = 0;
   // The command that ends these jobs, or sends them a signal ("USR1"), and its execution. The error
-  // is in the engine's words.
-  virtual std::vector<std::string> cancel_command(const std::vector<std::string>& ids,
-                                                  const std::string& signal,
-                                                  Addressee addressee) const = 0;
+  // is in the engine's words, or says that the engine has no such command.
+  virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
+                                                          const std::string& signal,
+                                                          Addressee addressee) const = 0;
   virtual Result<void> execute(const std::vector<std::string>& command) const = 0;
   virtual Result<Machines> machines() const = 0;
   // Why this job waits or ended, and a state, in a user's words; empty: we have none for it.
@@ -158,11 +158,17 @@ class Queue {
   virtual std::chrono::seconds memory() const = 0;
   // Why this job, which find() did not find, may have been one all the same, in words.
   virtual std::string forgets(const JobId& id) const = 0;
+  // The command that prints a job's output, if the engine itself keeps it; nullopt: it is in files.
+  virtual std::optional<std::vector<std::string>> log_command(const Job& job,
+                                                              bool follow) const = 0;
   // The file's name with the engine's patterns (%j, %N …) expanded for the job's batch script.
   virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
 };
 
-// The engine whose programs are in PATH. Error: there is none; it says what was looked for.
+// The engine that TOPRUN_ON names, else Slurm if its programs are in PATH, else Kubernetes if
+// kubectl is. Error: there is none; it says what was looked for.
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment);
+// The same for a job: one with a name is Kubernetes'.
+Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment);
 
 }  // namespace toprun::scheduler

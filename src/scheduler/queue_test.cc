@@ -16,7 +16,8 @@ TEST(Queue, ReadsJobIds) {
            {"",
             "job id : it is not a job's number; give an id as squeue shows it: 17, or 12_3 for "
             "a task of an array"},
-           {"train", "not a job's number"},
+           {"train-x7", " "},
+           {"Train", "not a job's number"},
            {"17.0", "that names a step"},
            {"17_", "no number follows"},
            {"17_x", "no number follows"},
@@ -69,7 +70,8 @@ TEST(Queue, SaysWhatWasLookedFor) {
   const auto queue = find_queue({{"PATH", "/nowhere"}});
   ASSERT_FALSE(queue);
   EXPECT_EQ(queue.error().line(),
-            "no engine with a queue was found: Slurm's squeue and scontrol are not in PATH; log in "
+            "no engine with a queue was found: neither Slurm's squeue and scontrol nor kubectl "
+            "are in PATH; log in "
             "where jobs are submitted, or load the site's module (often `module load slurm`)");
 }
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "process/command.h"
 #include "process/program.h"
+#include "scheduler/kubernetes/object_name.h"
 
 namespace toprun::scheduler::kubernetes {
 namespace {
@@ -30,6 +31,15 @@ constexpr std::array advices = {
     Advice{"is invalid", "toprun submit --dry-run prints the manifest"},
 };
 
+// A line of klog's, "E1124 17:24:18.147198 …": what kubectl tells its developers.
+bool is_log_line(std::string_view line) {
+  constexpr std::string_view severities = "IWEF";
+  constexpr std::size_t digits = 4;
+  return line.size() > digits + 1 && severities.contains(line.front()) &&
+         line.substr(1, digits).find_first_not_of("0123456789") == std::string_view::npos &&
+         line[digits + 1] == ' ';
+}
+
 std::string_view without_label(std::string_view line) {
   for (const std::string_view label : {"error: ", "Error from server "}) {
     if (line.starts_with(label)) line.remove_prefix(label.size());
@@ -39,20 +49,26 @@ std::string_view without_label(std::string_view line) {
 
 }  // namespace
 
-Error refusal(std::string_view stderr_text) {
+Error refusal(std::string_view command, std::string_view stderr_text) {
   std::vector<std::string> said;
   for (const std::string_view line : split(stderr_text, '\n')) {
     const std::string_view words = without_label(trim(line));
-    if (!words.empty() && said.size() < most_lines) said.emplace_back(words);
+    if (words.empty() || is_log_line(words)) continue;
+    if (said.size() < most_lines) said.emplace_back(words);
   }
-  Error error{"kubectl create", said.empty() ? "it gave no reason" : printable(join(said, "; ")),
-              "", exit_failure};
+  Error error{std::string(command),
+              said.empty() ? "it gave no reason" : printable(join(said, "; ")), "", exit_failure};
   for (const Advice& advice : advices) {
     if (stderr_text.find(advice.words) == std::string_view::npos) continue;
     error.fix = advice.fix;
     break;
   }
   return error;
+}
+
+std::string user_of(const Environment& environment) {
+  const auto name = environment.non_empty("USER");
+  return name ? nearest_label(*name) : std::string();
 }
 
 std::string_view name_in(std::string_view object) {
@@ -69,7 +85,7 @@ Result<std::string> create(std::string_view manifest, bool trial, const Environm
   if (trial) words.emplace_back("--dry-run=server");
   const auto done = process::run(words, environment, limit, manifest);
   if (!done) return std::unexpected(done.error());
-  if (done->code != 0) return std::unexpected(refusal(done->err));
+  if (done->code != 0) return std::unexpected(refusal("kubectl create", done->err));
   return std::string(trim(done->out));
 }
 

@@ -18,7 +18,10 @@ Result<std::string> create(std::string_view manifest, bool trial, const Environm
 // "train-x7k2p" of "pytorchjob.kubeflow.org/train-x7k2p".
 std::string_view name_in(std::string_view object);
 
-// What kubectl says on stderr, on one line, and what to do about it. Pure.
-Error refusal(std::string_view stderr_text);
+// What a kubectl that failed says on stderr, on one line, and what to do about it. Pure.
+Error refusal(std::string_view command, std::string_view stderr_text);
+
+// The user who submits, as a label's value; empty: the environment does not say.
+std::string user_of(const Environment& environment);
 
 }  // namespace toprun::scheduler::kubernetes

@@ -6,18 +6,25 @@ namespace toprun::scheduler::kubernetes {
 namespace {
 
 TEST(Kubectl, RefusalsAreTheClustersWordsAndAnAdvice) {
-  const Error taken = refusal(
-      "Error from server (AlreadyExists): error when creating \"STDIN\": "
-      "pytorchjobs.kubeflow.org \"train\" already exists\n");
+  const Error taken = refusal("kubectl create",
+                              "Error from server (AlreadyExists): error when creating \"STDIN\": "
+                              "pytorchjobs.kubeflow.org \"train\" already exists\n");
   EXPECT_EQ(taken.why,
             "(AlreadyExists): error when creating \"STDIN\": pytorchjobs.kubeflow.org \"train\" "
             "already exists");
   EXPECT_EQ(taken.fix, "choose another --job-name, or leave it out");
   const Error absent = refusal(
+      "kubectl create",
       "error: unable to recognize \"STDIN\": no matches for kind \"TrainJob\" in version \"x\"\n");
   EXPECT_NE(absent.fix.find("--operator"), std::string::npos);
-  EXPECT_EQ(refusal("").why, "it gave no reason");
-  EXPECT_EQ(refusal("a\x1b[2Jb\n").why.find('\x1b'), std::string::npos);
+  const Error silent = refusal("kubectl get",
+                               "E1124 17:24:18.147198   24913 memcache.go:265] \"Unhandled\"\n"
+                               "The connection to the server localhost:8080 was refused\n");
+  EXPECT_EQ(silent.line(),
+            "kubectl get: The connection to the server localhost:8080 was refused; check the "
+            "cluster's address: kubectl config view --minify");
+  EXPECT_EQ(refusal("kubectl create", "").why, "it gave no reason");
+  EXPECT_EQ(refusal("kubectl create", "a\x1b[2Jb\n").why.find('\x1b'), std::string::npos);
 }
 
 TEST(Kubectl, TheNameInWhatItPrints) {

@@ -67,9 +67,12 @@ class SlurmQueue : public Queue {
   Result<std::vector<Job>> ended(std::uint32_t uid) const override;
   Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
   bool is_run_by_toprun(const JobId& id) const override;
-  std::vector<std::string> cancel_command(const std::vector<std::string>& ids,
-                                          const std::string& signal,
-                                          Addressee addressee) const override;
+  Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
+                                                  const std::string& signal,
+                                                  Addressee addressee) const override;
+  std::optional<std::vector<std::string>> log_command(const Job&, bool) const override {
+    return std::nullopt;
+  }
   Result<void> execute(const std::vector<std::string>& command) const override;
   Result<Machines> machines() const override;
   std::string reason_words(const Job& job) const override {
@@ -190,9 +193,9 @@ bool SlurmQueue::is_run_by_toprun(const JobId& id) const {
   return script && script->code == 0 && is_written_by_toprun(script->out);
 }
 
-std::vector<std::string> SlurmQueue::cancel_command(const std::vector<std::string>& ids,
-                                                    const std::string& signal,
-                                                    Addressee addressee) const {
+Result<std::vector<std::string>> SlurmQueue::cancel_command(const std::vector<std::string>& ids,
+                                                            const std::string& signal,
+                                                            Addressee addressee) const {
   std::vector<std::string> command = {"scancel"};
   if (addressee == Addressee::batch_script) command.emplace_back("--batch");
   if (!signal.empty()) command.insert(command.end(), {"--signal", signal});

@@ -1,0 +1,237 @@
+#include "scheduler/kubernetes/jobs.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace toprun::scheduler::kubernetes {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t shown_of_nonsense = 80;
+constexpr std::size_t most_waiting_pods_named = 3;
+
+// A condition of a job's status that holds, and what it means. The types of training-operator
+// (common_types.go), trainer (trainjob_types.go) and JobSet (jobset_types.go).
+struct Condition {
+  std::string_view type;
+  JobState state;
+};
+constexpr std::array conditions = {
+    Condition{"Succeeded", JobState::completed}, Condition{"Complete", JobState::completed},
+    Condition{"Completed", JobState::completed}, Condition{"Failed", JobState::failed},
+    Condition{"Suspended", JobState::suspended}, Condition{"Restarting", JobState::starting},
+    Condition{"Running", JobState::running},     Condition{"Created", JobState::pending},
+};
+
+// Why a container that waits will not begin by itself (kubelet's pkg/kubelet/images/types.go and
+// container/sync_result.go).
+constexpr std::array<std::string_view, 6> hopeless = {
+    "ErrImagePull",         "ImagePullBackOff",           "InvalidImageName",
+    "CreateContainerError", "CreateContainerConfigError", "CrashLoopBackOff"};
+
+const json& at(const json& value, std::initializer_list<std::string_view> path) {
+  static const json nothing;
+  const json* here = &value;
+  for (const std::string_view key : path) {
+    if (!here->is_object()) return nothing;
+    const auto found = here->find(key);
+    if (found == here->end()) return nothing;
+    here = &*found;
+  }
+  return *here;
+}
+
+std::string text_at(const json& value, std::initializer_list<std::string_view> path) {
+  const json& found = at(value, path);
+  return found.is_string() ? found.get<std::string>() : std::string();
+}
+
+std::int64_t number_at(const json& value, std::initializer_list<std::string_view> path) {
+  const json& found = at(value, path);
+  return found.is_number_integer() ? found.get<std::int64_t>() : 0;
+}
+
+Result<json> parse(std::string_view text) {
+  json value = json::parse(text, nullptr, false);
+  if (value.is_object()) return value;
+  return fail(
+      "cannot ask Kubernetes",
+      fmt::format("kubectl printed no JSON: {}", printable(text.substr(0, shown_of_nonsense))),
+      "kubectl get pods tells whether it works");
+}
+
+// The items of a list, or the object alone.
+std::vector<const json*> items_of(const json& value) {
+  const json& list = at(value, {"items"});
+  if (!list.is_array()) return {&value};
+  std::vector<const json*> items;
+  for (const json& item : list) items.push_back(&item);
+  return items;
+}
+
+void set_state(Job& job, const json& object) {
+  const json& told = at(object, {"status", "conditions"});
+  job.state = JobState::pending;
+  job.state_word = "Pending";
+  if (!told.is_array()) return;
+  for (const Condition& condition : conditions) {
+    const auto holds = std::ranges::find_if(told, [&](const json& one) {
+      return text_at(one, {"type"}) == condition.type && text_at(one, {"status"}) == "True";
+    });
+    if (holds == told.end()) continue;
+    job.state = condition.state;
+    job.state_word = std::string(condition.type);
+    job.reason = text_at(*holds, {"message"});
+    if (text_at(*holds, {"reason"}) == "DeadlineExceeded") job.end = JobEnd::time_limit;
+    if (has_ended(job.state)) job.ended = moment(text_at(*holds, {"lastTransitionTime"}));
+    return;
+  }
+}
+
+std::int64_t nodes_of(const json& object) {
+  std::int64_t nodes = number_at(object, {"spec", "trainer", "numNodes"});
+  const json& replicas = at(object, {"spec", "pytorchReplicaSpecs"});
+  for (const json& one : replicas) nodes += number_at(one, {"replicas"});
+  for (const json& one : at(object, {"spec", "replicatedJobs"})) {
+    nodes += std::max<std::int64_t>(1, number_at(one, {"replicas"})) *
+             number_at(one, {"template", "spec", "completions"});
+  }
+  return nodes;
+}
+
+void set_times(Job& job, const json& object) {
+  job.submitted = moment(text_at(object, {"metadata", "creationTimestamp"}));
+  job.started = moment(text_at(object, {"status", "startTime"}));
+  if (const auto end = moment(text_at(object, {"status", "completionTime"}))) job.ended = end;
+  std::int64_t limit = number_at(object, {"spec", "runPolicy", "activeDeadlineSeconds"});
+  if (limit == 0) limit = number_at(object, {"spec", "activeDeadlineSeconds"});
+  if (limit > 0) job.limit = std::chrono::seconds(limit);
+}
+
+Job job_of(const json& object, const Kind& kind) {
+  Job job;
+  job.id = job.name = text_at(object, {"metadata", "name"});
+  job.number = fmt::format("{}/{}", kind.resource, job.id);
+  job.partition = text_at(object, {"metadata", "labels", "kueue.x-k8s.io/queue-name"});
+  job.user = text_at(object, {"metadata", "labels", user_label});
+  job.nodes = nodes_of(object);
+  job.source = "kubectl";
+  set_state(job, object);
+  set_times(job, object);
+  return job;
+}
+
+bool is_made_by_another(const json& object) {
+  const json& owners = at(object, {"metadata", "ownerReferences"});
+  return owners.is_array() && !owners.empty();
+}
+
+// Why a pod does not run: what the scheduler says, or what its container waits for.
+std::string reason_of(const json& pod) {
+  for (const json& condition : at(pod, {"status", "conditions"})) {
+    if (text_at(condition, {"reason"}) != "Unschedulable") continue;
+    return "Unschedulable: " + text_at(condition, {"message"});
+  }
+  for (const json& container : at(pod, {"status", "containerStatuses"})) {
+    const std::string reason = text_at(container, {"state", "waiting", "reason"});
+    if (std::ranges::find(hopeless, reason) == hopeless.end()) continue;
+    return reason + ": " + text_at(container, {"state", "waiting", "message"});
+  }
+  return {};
+}
+
+struct Death {
+  std::string moment;
+  int code = 0;
+  std::string why;  // "n0 was evicted: the node was low on resource: memory"
+};
+
+std::optional<Death> death_of(const json& pod) {
+  if (text_at(pod, {"status", "phase"}) != "Failed") return std::nullopt;
+  Death death;
+  const std::string name = text_at(pod, {"metadata", "name"});
+  const std::string reason = text_at(pod, {"status", "reason"});
+  if (!reason.empty()) {
+    death.why = fmt::format("{}: {} {}", name, reason, text_at(pod, {"status", "message"}));
+  }
+  for (const json& container : at(pod, {"status", "containerStatuses"})) {
+    const json& end = at(container, {"state", "terminated"});
+    const std::int64_t code = number_at(end, {"exitCode"});
+    if (code < 1 || code > 255) continue;
+    death.code = static_cast<int>(code);
+    death.moment = text_at(end, {"finishedAt"});
+  }
+  return death;
+}
+
+void add_deaths(Job& job, std::vector<Death> deaths) {
+  if (deaths.empty()) return;
+  // RFC 3339 in UTC sorts as text; a pod that was evicted may have no time and comes first.
+  const Death& first = *std::ranges::min_element(deaths, {}, &Death::moment);
+  if (first.code != 0) job.exit_code = first.code;
+  if (!first.why.empty()) job.reason = first.why;
+  if (first.why.contains(": Evicted ") || first.why.contains(": Preempted ")) {
+    job.end = JobEnd::preemption;
+  }
+}
+
+}  // namespace
+
+std::optional<WallTime> moment(const std::string& text) {
+  std::tm parts{};
+  const char* const rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (rest == nullptr || !std::string_view(rest).ends_with('Z')) return std::nullopt;
+  return std::chrono::system_clock::from_time_t(::timegm(&parts));
+}
+
+Result<std::vector<Job>> parse_jobs(std::string_view text, const Kind& kind) {
+  const auto value = parse(text);
+  if (!value) return std::unexpected(value.error());
+  std::vector<Job> jobs;
+  for (const json* object : items_of(*value)) {
+    if (!is_made_by_another(*object)) jobs.push_back(job_of(*object, kind));
+  }
+  return jobs;
+}
+
+Result<void> add_pods(Job& job, std::string_view text) {
+  const auto value = parse(text);
+  if (!value) return std::unexpected(value.error());
+  std::vector<std::string> nodes, waiting;
+  std::vector<Death> deaths;
+  bool any_runs = false;
+  for (const json* pod : items_of(*value)) {
+    const std::string phase = text_at(*pod, {"status", "phase"});
+    const std::string node = text_at(*pod, {"spec", "nodeName"});
+    if (!node.empty()) nodes.push_back(node);
+    any_runs = any_runs || phase == "Running";
+    if (std::string reason = reason_of(*pod); !reason.empty()) {
+      waiting.push_back(text_at(*pod, {"metadata", "name"}) + ": " + reason);
+    }
+    if (auto death = death_of(*pod)) deaths.push_back(*std::move(death));
+  }
+  job.node_list = join(nodes, ",");
+  if (has_ended(job.state)) {
+    if (job.state == JobState::failed) add_deaths(job, std::move(deaths));
+    return {};
+  }
+  if (!waiting.empty()) {
+    waiting.resize(std::min(waiting.size(), most_waiting_pods_named));
+    job.state = JobState::pending;
+    job.state_word = "Pending";
+    job.reason = join(waiting, "; ");
+  } else if (job.state == JobState::pending && any_runs) {
+    job.state = JobState::running;
+    job.state_word = "Running";
+  }
+  return {};
+}
+
+}  // namespace toprun::scheduler::kubernetes

@@ -1,0 +1,143 @@
+#include "scheduler/kubernetes/jobs.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace toprun::scheduler::kubernetes {
+namespace {
+
+constexpr const Kind& pytorchjobs = kinds[0];
+
+std::string condition(std::string_view type, std::string_view status = "True",
+                      std::string_view reason = "", std::string_view message = "") {
+  return fmt::format(
+      R"({{"type":"{}","status":"{}","reason":"{}","message":"{}","lastTransitionTime":"2026-11-24T17:00:05Z"}})",
+      type, status, reason, message);
+}
+
+std::string object(std::string_view conditions) {
+  return fmt::format(R"({{"kind":"PyTorchJob",
+    "metadata":{{"name":"train","creationTimestamp":"2026-11-24T17:00:00Z",
+                 "labels":{{"toprun.io/user":"ada"}}}},
+    "spec":{{"runPolicy":{{"activeDeadlineSeconds":60}},
+             "pytorchReplicaSpecs":{{"Master":{{"replicas":1}},"Worker":{{"replicas":3}}}}}},
+    "status":{{"startTime":"2026-11-24T17:00:01Z","conditions":[{}]}}}})",
+                     conditions);
+}
+
+Job job_with(std::string_view conditions) {
+  const auto jobs = parse_jobs(object(conditions), pytorchjobs);
+  EXPECT_TRUE(jobs && jobs->size() == 1);
+  return jobs && !jobs->empty() ? jobs->front() : Job{};
+}
+
+std::string pods(std::string_view items) {
+  return fmt::format(R"({{"kind":"List","items":[{}]}})", items);
+}
+
+std::string dead_pod(std::string_view name, int code, std::string_view at) {
+  return fmt::format(
+      R"({{"metadata":{{"name":"{}"}},"status":{{"phase":"Failed","containerStatuses":[
+          {{"state":{{"terminated":{{"exitCode":{},"finishedAt":"{}"}}}}}}]}}}})",
+      name, code, at);
+}
+
+TEST(KubernetesJobs, AnObjectIsAJob) {
+  const Job job = job_with(condition("Created") + "," + condition("Running"));
+  EXPECT_EQ(job.id, "train");
+  EXPECT_EQ(job.number, "pytorchjobs.kubeflow.org/train");
+  EXPECT_EQ(job.user, "ada");
+  EXPECT_EQ(job.nodes, 4);
+  EXPECT_EQ(job.limit, std::chrono::seconds(60));
+  EXPECT_EQ(job.state, JobState::running);
+  EXPECT_EQ(*job.started - *job.submitted, std::chrono::seconds(1));
+}
+
+TEST(KubernetesJobs, TheLastConditionThatHoldsIsTheState) {
+  EXPECT_EQ(job_with("").state, JobState::pending);
+  EXPECT_EQ(job_with(condition("Created")).state, JobState::pending);
+  EXPECT_EQ(job_with(condition("Running", "False") + "," + condition("Restarting")).state,
+            JobState::starting);
+  EXPECT_EQ(job_with(condition("Running", "False") + "," + condition("Succeeded")).state,
+            JobState::completed);
+  EXPECT_EQ(job_with(condition("Suspended")).state, JobState::suspended);
+  const Job late = job_with(condition("Failed", "True", "DeadlineExceeded", "too long"));
+  EXPECT_EQ(late.state, JobState::failed);
+  EXPECT_EQ(late.end, JobEnd::time_limit);
+  EXPECT_EQ(late.reason, "too long");
+  EXPECT_EQ(*late.ended - *late.submitted, std::chrono::seconds(5));
+}
+
+TEST(KubernetesJobs, AJobSetThatATrainJobMadeIsNotAnotherJob) {
+  const auto jobs = parse_jobs(
+      R"({"items":[{"metadata":{"name":"a","ownerReferences":[{"kind":"TrainJob"}]}},
+                   {"metadata":{"name":"b"},"spec":{"replicatedJobs":[
+                     {"template":{"spec":{"completions":2}}}]}}]})",
+      kinds[2]);
+  ASSERT_TRUE(jobs);
+  ASSERT_EQ(jobs->size(), 1u);
+  EXPECT_EQ(jobs->front().id, "b");
+  EXPECT_EQ(jobs->front().nodes, 2);
+}
+
+TEST(KubernetesJobs, TheFirstPodThatFailedGivesTheCode) {
+  Job job = job_with(condition("Failed"));
+  ASSERT_TRUE(add_pods(job, pods(dead_pod("a", 143, "2026-11-24T17:00:09Z") + "," +
+                                 dead_pod("b", 3, "2026-11-24T17:00:08Z"))));
+  EXPECT_EQ(job.exit_code, 3);
+  EXPECT_EQ(exit_code_of(job), 3);
+}
+
+TEST(KubernetesJobs, AnEvictedPodIsAPreemption) {
+  Job job = job_with(condition("Failed"));
+  ASSERT_TRUE(add_pods(job, pods(R"({"metadata":{"name":"a"},"status":{"phase":"Failed",
+                                     "reason":"Evicted","message":"low on memory"}})")));
+  EXPECT_EQ(job.end, JobEnd::preemption);
+  EXPECT_EQ(job.reason, "a: Evicted low on memory");
+}
+
+TEST(KubernetesJobs, WhyPodsWaitIsSaid) {
+  Job job = job_with(condition("Created"));
+  ASSERT_TRUE(add_pods(job, pods(R"({"metadata":{"name":"a"},"status":{"phase":"Pending",
+      "conditions":[{"type":"PodScheduled","reason":"Unschedulable",
+                     "message":"0/4 nodes are available"}]}})")));
+  EXPECT_EQ(job.reason, "a: Unschedulable: 0/4 nodes are available");
+  job = job_with(condition("Running"));
+  ASSERT_TRUE(add_pods(job, pods(R"({"metadata":{"name":"b"},"status":{"phase":"Pending",
+      "containerStatuses":[{"state":{"waiting":{"reason":"ImagePullBackOff",
+                                                 "message":"no such image"}}}]}})")));
+  EXPECT_EQ(job.state, JobState::pending);
+  EXPECT_EQ(job.reason, "b: ImagePullBackOff: no such image");
+}
+
+TEST(KubernetesJobs, PodsThatRunMakeAJobRun) {
+  Job job = job_with("");
+  ASSERT_TRUE(add_pods(job, pods(R"({"spec":{"nodeName":"n1"},"status":{"phase":"Running"}},
+                                    {"spec":{"nodeName":"n0"},"status":{"phase":"Pending"}})")));
+  EXPECT_EQ(job.state, JobState::running);
+  EXPECT_EQ(job.node_list, "n1,n0");
+}
+
+TEST(KubernetesJobs, NonsenseIsAnErrorOrUnset) {
+  EXPECT_FALSE(parse_jobs("<html>", pytorchjobs));
+  EXPECT_FALSE(parse_jobs("[]", pytorchjobs));
+  Job job;
+  EXPECT_FALSE(add_pods(job, "{"));
+  for (const char* text :
+       {"{}", R"({"items":[1,null,[]]})", R"({"metadata":7,"status":{"conditions":[7]}})",
+        R"({"spec":{"pytorchReplicaSpecs":[{"replicas":"x"}],"replicatedJobs":7}})"}) {
+    EXPECT_TRUE(parse_jobs(text, pytorchjobs)) << text;
+    EXPECT_TRUE(add_pods(job, text)) << text;
+  }
+}
+
+TEST(KubernetesJobs, Moments) {
+  EXPECT_EQ(moment("1970-01-01T00:01:00Z"), WallTime(std::chrono::seconds(60)));
+  EXPECT_EQ(moment("1970-01-01T00:01:00.123456Z"), WallTime(std::chrono::seconds(60)));
+  for (const char* bad : {"", "x", "1970-01-01", "1970-01-01T00:01:00+01:00"}) {
+    EXPECT_FALSE(moment(bad)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace toprun::scheduler::kubernetes
