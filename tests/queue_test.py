@@ -534,8 +534,8 @@ class WithoutAnEngine(support.TestCase):
             with self.subTest(words):
                 finished = self.run_without(*words)
                 self.assertEqual(finished.code, 1, finished)
-                self.assert_one_line(finished, "no engine with a queue was found: Slurm's squeue and "
-                                               "scontrol are not in PATH; .*")
+                self.assert_one_line(finished, "no engine with a queue was found: neither Slurm's squeue and "
+                                               "scontrol nor kubectl are in PATH; .*")
 
     def test_the_file_systems_need_none(self):
         finished = self.run_without("cluster")

@@ -100,8 +100,7 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
   if (!id.number.empty()) return find_queue(environment);
   auto queue = kubernetes_queue(environment);
   if (!queue || *queue) return queue;
-  return fail(fmt::format("job {}", id.text),
-              "only Kubernetes' jobs have names, and there is no kubectl in PATH",
+  return fail("only Kubernetes' jobs have names, and there is no kubectl in PATH", {},
               "install it, or give a number as squeue shows it");
 }
 

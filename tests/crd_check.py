@@ -1,0 +1,42 @@
+"""CRD.yaml < JSON list of objects: exit code 1 and a line for each object that the CRD's schema refuses.
+
+Run by Debian's Python, which has python3-jsonschema and python3-yaml; the tests' own need not.
+"""
+
+import json
+import pathlib
+import sys
+
+import jsonschema
+import yaml
+
+
+def closed(schema):
+    """An openAPIV3Schema as JSON Schema that refuses what the API server would drop as unknown."""
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("x-kubernetes-int-or-string"):
+        return {"type": ["integer", "string"]}
+    out = {key: closed(value) for key, value in schema.items() if key not in ("properties", "required", "enum")}
+    out.update({key: schema[key] for key in ("required", "enum") if key in schema})
+    if "properties" in schema:
+        out["properties"] = {name: closed(value) for name, value in schema["properties"].items()}
+        open_ended = schema.get("x-kubernetes-preserve-unknown-fields") or "additionalProperties" in schema
+        out.setdefault("additionalProperties", bool(open_ended))
+    return out
+
+
+def main():
+    crd = yaml.safe_load(pathlib.Path(sys.argv[1]).read_text())
+    schema = closed(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+    schema["properties"]["metadata"] = {"type": "object"}  # the API's own, in no CRD
+    validator = jsonschema.Draft7Validator(schema)
+    refused = False
+    for i, document in enumerate(json.load(sys.stdin)):
+        for error in validator.iter_errors(document):
+            print(f"object {i}: {'.'.join(map(str, error.absolute_path))}: {error.message}")
+            refused = True
+    sys.exit(refused)
+
+
+main()
