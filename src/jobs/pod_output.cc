@@ -18,6 +18,7 @@ using scheduler::Job;
 using scheduler::JobState;
 using scheduler::Queue;
 
+constexpr int code_of_sigpipe = 141;  // who reads has seen enough
 constexpr std::chrono::seconds between_questions{1};
 
 Result<Job> job_of(const Queue& queue, const std::string& id) {
@@ -40,7 +41,7 @@ Result<void> run_log_command(const Queue& queue, const Job& job, bool follow,
   if (!pid) return std::unexpected(pid.error());
   const int code = process::exit_code(process::await_end(*pid));
   process::end_as_told(code);
-  if (code == 0) return {};
+  if (code == 0 || code == code_of_sigpipe) return {};
   return fail(fmt::format("the output of job {}", job.id),
               fmt::format("{} ended with {}", shell_quote(*command), code));
 }

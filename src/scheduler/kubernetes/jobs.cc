@@ -22,12 +22,17 @@ constexpr std::size_t most_waiting_pods_named = 3;
 struct Condition {
   std::string_view type;
   JobState state;
+  std::string_view words;
 };
 constexpr std::array conditions = {
-    Condition{"Succeeded", JobState::completed}, Condition{"Complete", JobState::completed},
-    Condition{"Completed", JobState::completed}, Condition{"Failed", JobState::failed},
-    Condition{"Suspended", JobState::suspended}, Condition{"Restarting", JobState::starting},
-    Condition{"Running", JobState::running},     Condition{"Created", JobState::pending},
+    Condition{"Succeeded", JobState::completed, "ended well"},
+    Condition{"Complete", JobState::completed, "ended well"},
+    Condition{"Completed", JobState::completed, "ended well"},
+    Condition{"Failed", JobState::failed, "failed"},
+    Condition{"Suspended", JobState::suspended, "suspended: its pods are taken away for now"},
+    Condition{"Restarting", JobState::starting, "its pods are started again"},
+    Condition{"Running", JobState::running, ""},
+    Condition{"Created", JobState::pending, "its pods are being made"},
 };
 
 // Why a container that waits will not begin by itself (kubelet's pkg/kubelet/images/types.go and
@@ -183,6 +188,11 @@ void add_deaths(Job& job, std::vector<Death> deaths) {
 }
 
 }  // namespace
+
+std::string_view state_words(std::string_view state_word) {
+  const auto found = std::ranges::find(conditions, state_word, &Condition::type);
+  return found == conditions.end() ? std::string_view() : found->words;
+}
 
 std::optional<WallTime> moment(const std::string& text) {
   std::tm parts{};

@@ -34,6 +34,9 @@ Result<std::vector<Job>> parse_jobs(std::string_view text, const Kind& kind);
 // What the pods of a job tell of it: where they run, why they wait, the first bad exit code.
 Result<void> add_pods(Job& job, std::string_view text);
 
+// A job's state for people: "ended well" of "Succeeded"; empty: it says enough.
+std::string_view state_words(std::string_view state_word);
+
 // 2026-11-24T17:00:00Z; nullopt for another form.
 std::optional<WallTime> moment(const std::string& text);
 

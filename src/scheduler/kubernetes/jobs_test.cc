@@ -61,6 +61,8 @@ TEST(KubernetesJobs, TheLastConditionThatHoldsIsTheState) {
   EXPECT_EQ(job_with(condition("Running", "False") + "," + condition("Succeeded")).state,
             JobState::completed);
   EXPECT_EQ(job_with(condition("Suspended")).state, JobState::suspended);
+  EXPECT_EQ(state_words("Succeeded"), "ended well");
+  EXPECT_EQ(state_words("Pending"), "");
   const Job late = job_with(condition("Failed", "True", "DeadlineExceeded", "too long"));
   EXPECT_EQ(late.state, JobState::failed);
   EXPECT_EQ(late.end, JobEnd::time_limit);

@@ -39,7 +39,9 @@ class KubernetesQueue : public Queue {
   Result<void> execute(const std::vector<std::string>& command) const override;
   Result<Machines> machines() const override;
   std::string reason_words(const Job&) const override { return {}; }
-  std::string state_words(std::string_view) const override { return {}; }
+  std::string state_words(std::string_view state_word) const override {
+    return std::string(kubernetes::state_words(state_word));
+  }
   std::chrono::seconds memory() const override { return memory_of_objects; }
   std::string forgets(const JobId& id) const override {
     return fmt::format("Kubernetes has no PyTorchJob, TrainJob or JobSet {} in {}", id.text,
@@ -128,7 +130,13 @@ Result<std::vector<Job>> KubernetesQueue::jobs(std::optional<std::uint32_t> uid)
 
 Result<std::vector<Job>> KubernetesQueue::ended(std::uint32_t uid) const {
   auto jobs = all(uid);
-  if (jobs) std::erase_if(*jobs, [](const Job& job) { return !has_ended(job.state); });
+  if (!jobs) return jobs;
+  std::erase_if(*jobs, [](const Job& job) { return !has_ended(job.state); });
+  for (Job& job : *jobs) {
+    if (job.state != JobState::failed) continue;
+    const auto added = add_pods(job, *kind_of(job));
+    if (!added) return std::unexpected(added.error());
+  }
   return jobs;
 }
 
@@ -170,6 +178,10 @@ Result<void> KubernetesQueue::add_pods(Job& job, const Kind& kind) const {
   if (!answer) return std::unexpected(answer.error());
   if (answer->code != 0) {
     return std::unexpected(kubernetes::refusal("kubectl get pods", answer->err));
+  }
+  if (job.started && !has_ended(job.state)) {
+    const auto used = std::chrono::system_clock::now() - *job.started;  // by two hosts' clocks
+    job.used = std::max(std::chrono::seconds(0), std::chrono::floor<std::chrono::seconds>(used));
   }
   return kubernetes::add_pods(job, answer->out);
 }
