@@ -6,11 +6,13 @@
 #include "agent/shim.h"
 #include "base/console.h"
 #include "base/environment.h"
+#include "base/print.h"
 #include "base/uncaught.h"
 #include "benchmark/worker.h"
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "measure/tcp.h"
+#include "plan/packed_words.h"
 #include "plan/ssh_orders.h"
 #include "scheduler/ssh/ssh.h"
 
@@ -19,6 +21,11 @@ int main(int argc, char** argv) {
   explain_uncaught_exceptions();
   std::vector<std::string> words(argv, argv + argc);
   if (words.size() == 3 && words[1] == agent::shim_word) return agent::run_shim(words[2]);
+  if (words.size() == 3 && words[1] == plan::packed_word) {
+    auto unpacked = plan::unpack_words(words[2]);
+    if (!unpacked) return give_up(unpacked.error());
+    words = *std::move(unpacked);
+  }
   Environment environment = Environment::from(environ);
   if (words.size() > 2 && words[1] == benchmark::worker_word) {
     const measure::NamedBackend backends[] = {{"tcp", measure::open_tcp}};

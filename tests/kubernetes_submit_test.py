@@ -107,7 +107,7 @@ class Refusals(support.TestCase):
         self.assertEqual(finished.code, 1, finished)
         self.assert_one_line(finished, "--on kubernetes: there is no kubectl in PATH; .*")
         finished = self.toprun("status", "train-x7k2p", env={"PATH": "/nowhere"})
-        self.assert_one_line(finished, "job train-x7k2p is unknown: only Kubernetes' jobs have names, and there is no kubectl .*")
+        self.assert_one_line(finished, "job train-x7k2p is unknown: only Run:AI's and Kubernetes' jobs have names, and there is no runai .*")
 
 
 if __name__ == "__main__":

@@ -535,7 +535,7 @@ class WithoutAnEngine(support.TestCase):
                 finished = self.run_without(*words)
                 self.assertEqual(finished.code, 1, finished)
                 self.assert_one_line(finished, "no engine with a queue was found: neither Slurm's squeue and "
-                                               "scontrol nor kubectl are in PATH; .*")
+                                               "scontrol nor runai nor kubectl are in PATH; .*")
 
     def test_the_file_systems_need_none(self):
         finished = self.run_without("cluster")

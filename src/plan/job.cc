@@ -340,6 +340,21 @@ void unset_option_variables(Job& job) {
   }
 }
 
+std::string with_job_id(std::string path, std::string_view id) {
+  constexpr std::string_view mark = "%j";
+  for (std::size_t at = 0; !id.empty() && (at = path.find(mark, at)) != std::string::npos;) {
+    path.replace(at, mark.size(), id);
+    at += id.size();
+  }
+  return path;
+}
+
+void name_files(Job& job) {
+  for (auto* const path : {&job.options.node_log, &job.options.report}) {
+    if (*path) *path = with_job_id(std::move(**path), job.place.job_id);
+  }
+}
+
 }  // namespace
 
 hosts::Reach Job::reach() const {
@@ -405,6 +420,7 @@ Result<Job> prepare(const Options& options, const Environment& environment,
   }
   job.run_id = is_isolated(options, job.nnodes) ? uuid4() : options.rdzv_id.value;
   job.name = job.place.job.empty() ? job.run_id : job.place.job;
+  name_files(job);
   choose_ports(job);
   choose_root(job);
   choose_limits(job);

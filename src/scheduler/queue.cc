@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "base/text.h"
 #include "scheduler/exit_codes.h"
 #include "scheduler/kubernetes/object_name.h"
 #include "scheduler/kubernetes/queue.h"
+#include "scheduler/runai/queue.h"
 #include "scheduler/slurm/queue.h"
 
 namespace toprun::scheduler {
@@ -27,6 +29,32 @@ bool is_task(std::string_view text) {
   return text.ends_with(']') && text.size() > 2 &&
          text.substr(1, text.size() - 2).find_first_not_of("0123456789-,:%") ==
              std::string_view::npos;
+}
+
+using FindQueue = Result<std::unique_ptr<Queue>> (*)(const Environment&);
+struct EngineQueue {
+  std::string_view name;  // as TOPRUN_ON has it
+  FindQueue find;         // nullptr in it: its programs are not in PATH
+};
+// Whose programs are looked for, in this order. Slurm's jobs alone have numbers.
+constexpr std::array engines = {
+    EngineQueue{"slurm", slurm_queue},
+    EngineQueue{"runai", runai_queue},
+    EngineQueue{"kubernetes", kubernetes_queue},
+};
+
+// The one that TOPRUN_ON names goes first.
+Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
+                                           std::span<const EngineQueue> among) {
+  const std::string on = environment.get("TOPRUN_ON").value_or("");
+  for (const bool named : {true, false}) {
+    for (const EngineQueue& engine : among) {
+      if ((engine.name == on) != named) continue;
+      auto queue = engine.find(environment);
+      if (!queue || *queue) return queue;
+    }
+  }
+  return std::unique_ptr<Queue>();
 }
 
 }  // namespace
@@ -83,25 +111,19 @@ Result<JobId> parse_job_id(std::string_view text) {
 }
 
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment) {
-  using Find = Result<std::unique_ptr<Queue>> (*)(const Environment&);
-  std::array<Find, 2> finds = {slurm_queue, kubernetes_queue};
-  if (environment.get("TOPRUN_ON") == "kubernetes") std::ranges::reverse(finds);
-  for (const Find find : finds) {
-    auto queue = find(environment);
-    if (!queue || *queue) return queue;
-  }
+  if (auto queue = first_queue(environment, engines); !queue || *queue) return queue;
   return fail("no engine with a queue was found",
-              "neither Slurm's squeue and scontrol nor kubectl are in PATH",
+              "neither Slurm's squeue and scontrol nor runai nor kubectl are in PATH",
               "log in where jobs are submitted, or load the site's module (often `module load "
               "slurm`)");
 }
 
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment) {
   if (!id.number.empty()) return find_queue(environment);
-  auto queue = kubernetes_queue(environment);
-  if (!queue || *queue) return queue;
-  return fail("only Kubernetes' jobs have names, and there is no kubectl in PATH", {},
-              "install it, or give a number as squeue shows it");
+  const std::span of_names = std::span(engines).subspan(1);
+  if (auto queue = first_queue(environment, of_names); !queue || *queue) return queue;
+  return fail("only Run:AI's and Kubernetes' jobs have names, and there is no runai or kubectl in PATH",
+              {}, "install it, or give a number as squeue shows it");
 }
 
 }  // namespace toprun::scheduler

@@ -165,10 +165,10 @@ class Queue {
   virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
 };
 
-// The engine that TOPRUN_ON names, else Slurm if its programs are in PATH, else Kubernetes if
-// kubectl is. Error: there is none; it says what was looked for.
+// The engine that TOPRUN_ON names, else the first of Slurm, Run:AI and Kubernetes whose programs are
+// in PATH. Error: there is none; it says what was looked for.
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment);
-// The same for a job: one with a name is Kubernetes'.
+// The same for a job: one with a name is Run:AI's or Kubernetes'.
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment);
 
 }  // namespace toprun::scheduler

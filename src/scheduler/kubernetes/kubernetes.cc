@@ -111,6 +111,7 @@ Allocation begin(const Hints& hints, const Pod& pod) {
   Allocation allocation;
   allocation.engine = EngineKind::kubernetes;
   allocation.node_name = hints.host_name;
+  allocation.job_id = pod.job;
   allocation.notes = pod.notes;
   return allocation;
 }

@@ -1,0 +1,120 @@
+#include "scheduler/runai/command_lines.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace toprun::scheduler::runai {
+namespace {
+
+kubernetes::Workload training() {
+  kubernetes::Workload job;
+  job.name = "train";
+  job.nodes = 4;
+  job.gpus = 8;
+  job.cpus = 64;
+  job.memory = "512Gi";
+  job.image = "nvcr.io/nvidia/pytorch:25.03-py3";
+  job.command = {"toprun", "/scratch/train.py", "--epochs", "3"};
+  job.variables = {{"LR", "0.1"}};
+  job.claims = {{"scratch", "/scratch", false}};
+  job.annotations = {{"k8s.v1.cni.cncf.io/networks", "kube-system/roce"}};
+  job.resources = {{"rdma/rdma", 1}};
+  return job;
+}
+
+std::string line(const Result<Words>& words) {
+  return words ? join(*words, " ") : words.error().line();
+}
+
+// The recipe's command, without its mistakes.
+TEST(RunaiCommandLines, OfTheFirstProgram) {
+  EXPECT_EQ(line(submit_command({Cli::v1, "mlo"}, training())),
+            "runai submit-dist pytorch --name train --project mlo "
+            "--image nvcr.io/nvidia/pytorch:25.03-py3 --workers 3 --gpu 8 --cpu 64 --memory 512Gi "
+            "--extended-resource rdma/rdma=1 --large-shm --backoff-limit 0 --pvc scratch:/scratch "
+            "--annotation k8s.v1.cni.cncf.io/networks=kube-system/roce -e LR=0.1 "
+            "--command -- toprun /scratch/train.py --epochs 3");
+}
+
+TEST(RunaiCommandLines, OfTheSecondProgram) {
+  EXPECT_EQ(line(submit_command({Cli::v2, ""}, training())),
+            "runai training pytorch submit train --image nvcr.io/nvidia/pytorch:25.03-py3 "
+            "--workers 3 --gpu-devices-request 8 --cpu-core-request 64 --cpu-memory-request 512Gi "
+            "--extended-resource rdma/rdma=1 --master-extended-resource rdma/rdma=1 --large-shm "
+            "--backoff-limit 0 --existing-pvc claimname=scratch,path=/scratch "
+            "--annotation k8s.v1.cni.cncf.io/networks=kube-system/roce -e LR=0.1 "
+            "--command -- toprun /scratch/train.py --epochs 3");
+}
+
+TEST(RunaiCommandLines, OfJobsWithOneNodeAndOfElasticOnes) {
+  kubernetes::Workload job;
+  job.name = "a";
+  job.image = "python:3";
+  job.command = {"toprun", "a.py"};
+  EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
+            "runai submit-dist pytorch --name a --image python:3 --workers 0 --gpu 0 --large-shm "
+            "--backoff-limit 0 --command -- toprun a.py");
+  job.nodes = 4;
+  job.least_nodes = 2;
+  EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
+            "runai submit-dist pytorch --name a --image python:3 --workers 3 --min-replicas 2 "
+            "--max-replicas 4 --gpu 0 --large-shm --backoff-limit 0 --command -- toprun a.py");
+  EXPECT_EQ(line(submit_command({Cli::v2, ""}, job)),
+            "runai training pytorch submit a --image python:3 --no-master --workers 4 "
+            "--min-replicas 2 --max-replicas 4 --gpu-devices-request 0 --large-shm "
+            "--backoff-limit 0 --command -- toprun a.py");
+}
+
+TEST(RunaiCommandLines, RefuseWhatRunaiCannotDo) {
+  kubernetes::Workload job = training();
+  job.limit = std::chrono::seconds(60);
+  EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
+            "--time: Run:AI has no limit for one job; leave it out");
+  job.limit.reset();
+  job.claims[0].read_only = true;
+  EXPECT_TRUE(line(submit_command({Cli::v1, ""}, job)).contains("--pvc scratch:/scratch:ro "));
+  EXPECT_EQ(line(submit_command({Cli::v2, ""}, job)),
+            "--pvc NAME:PATH:ro: this runai (v2) mounts claims for writing only; leave :ro out");
+}
+
+TEST(RunaiCommandLines, OfJobsThatExist) {
+  const Place v1{Cli::v1, "mlo"};
+  const Place v2{Cli::v2, "mlo"};
+  for (const auto& [words, expected] : std::vector<std::pair<Words, std::string>>{
+           {list_command(v1, false), "runai list jobs --project mlo"},
+           {list_command(v1, true), "runai list jobs -A"},
+           {list_command(v2, false), "runai training pytorch list --project mlo --json"},
+           {describe_command(v1, "a"), "runai describe job a --project mlo -o json"},
+           {describe_command(v2, "a"), "runai training pytorch describe a --project mlo -o json"},
+           {delete_command(v1, "a"), "runai delete job a --project mlo"},
+           {delete_command(v2, "a"), "runai training pytorch delete a --project mlo"},
+           {logs_command(v1, "a", "a-worker-0", true),
+            "runai logs a --project mlo --pod a-worker-0 --follow"},
+           {logs_command(v2, "a", std::nullopt, false),
+            "runai training pytorch logs a --project mlo"},
+           {exec_command(v1, "a", "a-master-0", false, {"sh", "-c", "x"}),
+            "runai exec a --project mlo --pod a-master-0 --stdin -- sh -c x"},
+           {exec_command(v2, "a", std::nullopt, true, {"bash"}),
+            "runai training pytorch exec a --project mlo --stdin --tty -- bash"}}) {
+    EXPECT_EQ(join(words, " "), expected);
+  }
+}
+
+TEST(RunaiCommandLines, TellTheProgramsApart) {
+  EXPECT_EQ(cli_of("Version: 2.13.6\nBuildDate: 2023-08-01T00:00:00Z\nGitCommit: 0a1b\n"), Cli::v1);
+  EXPECT_EQ(cli_of("2.20.31\n"), Cli::v2);
+  EXPECT_EQ(cli_of(""), Cli::v2);
+}
+
+TEST(RunaiCommandLines, PlainWords) {
+  for (const std::string_view word : {"a", "-x", "/a/b.py", "k=v", "a:b@1+2%"}) {
+    EXPECT_TRUE(is_plain(word)) << word;
+  }
+  for (const std::string_view word : {"", "a b", "a,b", "$(A)", "a\"", "'", "\\", "é", "a\n", "*"}) {
+    EXPECT_FALSE(is_plain(word)) << word;
+  }
+}
+
+}  // namespace
+}  // namespace toprun::scheduler::runai

@@ -1,0 +1,201 @@
+#include "scheduler/runai/jobs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "scheduler/kubernetes/jobs.h"
+
+namespace toprun::scheduler::runai {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t shown_of_nonsense = 80;
+
+// Words of both programs' states, in lower case, and what they mean.
+struct State {
+  std::string_view word;
+  JobState state;
+  std::string_view words;
+};
+constexpr std::array states = {
+    State{"pending", JobState::pending, ""},
+    State{"creating", JobState::pending, "its pods are being made"},
+    State{"initializing", JobState::starting, "its pods begin"},
+    State{"containercreating", JobState::starting, "its pods begin"},
+    State{"resuming", JobState::starting, ""},
+    State{"running", JobState::running, ""},
+    State{"updating", JobState::running, ""},
+    State{"degraded", JobState::running, "some of its pods do not run"},
+    State{"stopping", JobState::completing, ""},
+    State{"stopped", JobState::suspended, "stopped: its pods are taken away for now"},
+    State{"suspended", JobState::suspended, "suspended: its pods are taken away for now"},
+    State{"preempted", JobState::pending, "another job has taken its GPUs"},
+    State{"terminating", JobState::completing, ""},
+    State{"deleting", JobState::completing, ""},
+    State{"succeeded", JobState::completed, "ended well"},
+    State{"completed", JobState::completed, "ended well"},
+    State{"failed", JobState::failed, "failed"},
+    State{"error", JobState::failed, "failed"},
+    // What kubelet says of a container that does not begin.
+    State{"imagepullbackoff", JobState::pending, "a pod's image cannot be had"},
+    State{"errimagepull", JobState::pending, "a pod's image cannot be had"},
+    State{"crashloopbackoff", JobState::starting, "a pod ends again and again"},
+};
+
+const State* state_of(std::string_view word) {
+  const std::string small = lower(word);
+  const auto found = std::ranges::find(states, small, &State::word);
+  return found == states.end() ? nullptr : &*found;
+}
+
+void set_state(Job& job, std::string_view word) {
+  job.state_word = std::string(word);
+  const State* const known = state_of(word);
+  job.state = known == nullptr ? JobState::unknown : known->state;
+  if (job.state == JobState::pending) job.reason = job.state_word;
+}
+
+void set_name(Job& job, std::string name) {
+  job.id = job.name = job.number = std::move(name);
+  job.source = "runai";
+}
+
+std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted) {
+  return fail("cannot ask Run:AI",
+              fmt::format("runai printed no {}: {}", wanted,
+                          printable(text.substr(0, shown_of_nonsense))),
+              "runai list tells whether it works");
+}
+
+Result<json> parse(std::string_view text) {
+  json value = json::parse(text, nullptr, false);
+  if (value.is_object()) return value;
+  return not_understood(text, "JSON");
+}
+
+std::string text_at(const json& object, std::string_view key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// An array or object within an object; of another type, or absent: an empty one.
+const json& within(const json& object, std::string_view key) {
+  static const json nothing = json::object();
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return object.is_object() && found != object.end() && found->is_structured() ? *found : nothing;
+}
+
+// RFC 3339 with a fraction of a second, which kubernetes::moment() does not take.
+std::optional<WallTime> moment(std::string text) {
+  const std::size_t point = text.find('.');
+  if (point != std::string::npos && text.ends_with('Z')) text.replace(point, std::string::npos, "Z");
+  return kubernetes::moment(text);
+}
+
+Job job_of(const json& workload) {
+  Job job;
+  set_name(job, text_at(workload, "name"));
+  set_state(job, text_at(workload, "phase"));
+  job.partition = text_at(workload, "projectName");
+  job.user = text_at(workload, "submittedBy");
+  if (std::string why = text_at(workload, "phaseMessage"); !why.empty()) {
+    job.reason = std::move(why);
+  }
+  job.submitted = moment(text_at(workload, "createdAt"));
+  if (has_ended(job.state)) {
+    job.ended = moment(text_at(workload, "completedAt"));
+    if (!job.ended) job.ended = moment(text_at(workload, "updatedAt"));
+  }
+  return job;
+}
+
+void add_pods(Job& job, const json& pods, std::string_view node_key) {
+  std::vector<std::string> nodes;
+  for (const json& pod : pods) {
+    if (!pod.is_object()) continue;
+    ++job.nodes;
+    if (std::string node = text_at(pod, node_key); !node.empty()) nodes.push_back(std::move(node));
+  }
+  job.node_list = join(nodes, ",");
+}
+
+struct Column {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+// The columns of a table's header begin where a name follows two blanks.
+std::optional<Column> column(std::string_view header, std::string_view name) {
+  const std::size_t begin = header.find(name);
+  if (begin == std::string_view::npos) return std::nullopt;
+  std::size_t end = header.find("  ", begin);
+  if (end == std::string_view::npos) return Column{begin, end};
+  return Column{begin, header.find_first_not_of(' ', end)};
+}
+
+std::string cell(std::string_view line, const std::optional<Column>& column) {
+  if (!column || column->begin >= line.size()) return {};
+  const std::size_t length = column->end == std::string_view::npos
+                                 ? std::string_view::npos
+                                 : column->end - column->begin;
+  return std::string(trim(line.substr(column->begin, length)));
+}
+
+}  // namespace
+
+std::string_view state_words(std::string_view state_word) {
+  const State* const known = state_of(state_word);
+  return known == nullptr ? std::string_view() : known->words;
+}
+
+Result<std::vector<Job>> parse_table(std::string_view text) {
+  const auto lines = split(text, '\n');
+  const auto header = std::ranges::find_if(lines, [](std::string_view line) {
+    return line.starts_with("NAME ") && line.contains(" STATUS ");
+  });
+  if (header == lines.end()) return not_understood(text, "table");
+  std::vector<Job> jobs;
+  for (auto line = header + 1; line != lines.end(); ++line) {
+    if (trim(*line).empty()) continue;
+    Job job;
+    set_name(job, cell(*line, column(*header, "NAME")));
+    set_state(job, cell(*line, column(*header, "STATUS")));
+    job.partition = cell(*line, column(*header, "PROJECT"));
+    job.user = cell(*line, column(*header, "USER"));
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+Result<std::vector<Job>> parse_list(std::string_view text) {
+  const auto value = parse(text);
+  if (!value) return std::unexpected(value.error());
+  std::vector<Job> jobs;
+  for (const json& workload : within(*value, "workloads")) {
+    if (workload.is_object()) jobs.push_back(job_of(workload));
+  }
+  return jobs;
+}
+
+Result<Job> parse_description(std::string_view text) {
+  const auto value = parse(text);
+  if (!value) return std::unexpected(value.error());
+  if (value->contains("general")) {
+    Job job = job_of(within(*value, "general"));
+    add_pods(job, within(within(*value, "podsInfo"), "pods"), "nodeName");
+    return job;
+  }
+  Job job;
+  set_name(job, text_at(*value, "name"));
+  set_state(job, text_at(*value, "status"));
+  add_pods(job, within(*value, "instances"), "node");
+  return job;
+}
+
+}  // namespace toprun::scheduler::runai

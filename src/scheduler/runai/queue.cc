@@ -1,0 +1,208 @@
+#include "scheduler/runai/queue.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "process/command.h"
+#include "process/program.h"
+#include "scheduler/refusal.h"
+#include "scheduler/runai/jobs.h"
+
+namespace toprun::scheduler {
+namespace runai {
+namespace {
+
+constexpr std::string_view program = "runai";
+
+// Both programs' words, and those of the servers behind them.
+constexpr std::array advices = {
+    Advice{"already exists", "choose another --job-name, or leave it out"},
+    Advice{"login", "log in: runai login"},
+    Advice{"logged in", "log in: runai login"},
+    Advice{"Unauthorized", "log in: runai login"},
+    Advice{"token", "log in: runai login"},
+    Advice{"unknown flag", "another runai than it seems: TOPRUN_RUNAI_CLI=v1 or v2 says which"},
+    Advice{"unknown command", "another runai than it seems: TOPRUN_RUNAI_CLI=v1 or v2 says which"},
+    Advice{"project", "runai list projects tells yours, see --project"},
+};
+
+// Without v2's notice about old options, which would stand before its JSON.
+Environment quiet(const Environment& environment) {
+  Environment out = environment;
+  out.set("SUPPRESS_DEPRECATION_MESSAGE", "true");
+  return out;
+}
+
+Result<process::Finished> ask(const Words& words, const Environment& environment,
+                              std::chrono::milliseconds limit) {
+  auto finished = process::run(words, quiet(environment), limit);
+  if (finished) return finished;
+  return fail("cannot ask Run:AI", finished.error().why,
+              "runai list tells whether it answers; TOPRUN_ENGINE_TIMEOUT=SECONDS waits longer");
+}
+
+// v1 writes some of its errors to stdout.
+std::string_view said(const process::Finished& finished) {
+  return finished.err.empty() ? std::string_view(finished.out) : std::string_view(finished.err);
+}
+
+}  // namespace
+
+Result<Place> find_place(const Environment& environment, std::chrono::milliseconds limit) {
+  Place place;
+  place.project = environment.get("TOPRUN_PROJECT").value_or("");
+  const std::string told = environment.get("TOPRUN_RUNAI_CLI").value_or("");
+  if (told == "v1" || told == "v2") {
+    place.cli = told == "v1" ? Cli::v1 : Cli::v2;
+    return place;
+  }
+  if (!told.empty()) return usage("TOPRUN_RUNAI_CLI=" + told, "no such program", "say v1 or v2");
+  const auto answer = ask({std::string(program), "version"}, environment, limit);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code != 0) return std::unexpected(refusal("runai version", said(*answer), advices));
+  place.cli = cli_of(answer->out);
+  return place;
+}
+
+Result<void> submit(const Words& command, const Environment& environment,
+                    std::chrono::milliseconds limit) {
+  const auto answer = ask(command, environment, limit);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code == 0) return {};
+  return std::unexpected(refusal("runai submit", said(*answer), advices));
+}
+
+namespace {
+
+constexpr std::chrono::hours memory_of_workloads{24};  // they stay until somebody deletes them
+
+class RunaiQueue : public Queue {
+ public:
+  RunaiQueue(const Environment& environment, std::chrono::milliseconds timeout, Place place)
+      : environment_(environment), timeout_(timeout), place_(std::move(place)) {}
+
+  std::string_view engine() const override { return "runai"; }
+  std::string_view engine_in_words() const override { return "Run:AI"; }
+  // Of the project: Run:AI's names of users are no users of this host.
+  Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
+  Result<std::vector<Job>> find(const JobId& id) const override;
+  Result<std::vector<Job>> ended(std::uint32_t uid) const override;
+  Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
+  bool is_run_by_toprun(const JobId&) const override { return false; }
+  Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
+                                                  const std::string& signal,
+                                                  Addressee addressee) const override;
+  Result<void> execute(const std::vector<std::string>& command) const override;
+  Result<Machines> machines() const override;
+  std::string reason_words(const Job& job) const override {
+    return std::string(runai::state_words(job.reason));
+  }
+  std::string state_words(std::string_view state_word) const override {
+    return std::string(runai::state_words(state_word));
+  }
+  std::chrono::seconds memory() const override { return memory_of_workloads; }
+  std::string forgets(const JobId& id) const override {
+    return fmt::format("Run:AI has no PyTorch job {} in {}", id.text,
+                       place_.project.empty() ? "this project" : "project " + place_.project);
+  }
+  std::optional<std::vector<std::string>> log_command(const Job& job, bool follow) const override {
+    return logs_command(place_, job.id, std::nullopt, follow);
+  }
+  std::string expand(std::string_view pattern, const Job&) const override {
+    return std::string(pattern);
+  }
+
+ private:
+  Result<std::vector<Job>> all(bool of_all_projects) const;
+
+  const Environment environment_;
+  const std::chrono::milliseconds timeout_;
+  const Place place_;
+};
+
+Result<std::vector<Job>> RunaiQueue::all(bool of_all_projects) const {
+  const auto answer = ask(list_command(place_, of_all_projects), environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code != 0) return std::unexpected(refusal("runai list", said(*answer), advices));
+  return place_.cli == Cli::v1 ? parse_table(answer->out) : parse_list(answer->out);
+}
+
+Result<std::vector<Job>> RunaiQueue::jobs(std::optional<std::uint32_t> uid) const {
+  auto jobs = all(!uid);
+  if (jobs) std::erase_if(*jobs, [](const Job& job) { return has_ended(job.state); });
+  return jobs;
+}
+
+Result<std::vector<Job>> RunaiQueue::ended(std::uint32_t) const {
+  auto jobs = all(false);
+  if (jobs) std::erase_if(*jobs, [](const Job& job) { return !has_ended(job.state); });
+  return jobs;
+}
+
+// Run:AI foretells no starts.
+Result<std::vector<Job>> RunaiQueue::starts(std::optional<std::uint32_t> uid) const {
+  auto waiting = jobs(uid);
+  if (waiting) {
+    std::erase_if(*waiting, [](const Job& job) { return job.state != JobState::pending; });
+  }
+  return waiting;
+}
+
+Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
+  const auto answer = ask(describe_command(place_, id.text), environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code != 0) {
+    const std::string_view words = said(*answer);
+    const bool is_absent = words.contains("not found") || words.contains("does not exist");
+    if (is_absent) return std::vector<Job>();
+    return std::unexpected(refusal("runai describe", words, advices));
+  }
+  auto job = parse_description(answer->out);
+  if (!job) return std::unexpected(job.error());
+  job->uid = ::getuid();
+  if (job->submitted && !has_ended(job->state)) {
+    const auto used = std::chrono::system_clock::now() - *job->submitted;  // by two hosts' clocks
+    job->used = std::max(std::chrono::seconds(0), std::chrono::floor<std::chrono::seconds>(used));
+  }
+  return std::vector<Job>{*std::move(job)};
+}
+
+Result<std::vector<std::string>> RunaiQueue::cancel_command(const std::vector<std::string>& ids,
+                                                            const std::string& signal,
+                                                            Addressee) const {
+  if (!signal.empty()) {
+    return fail("--signal " + signal, "Run:AI sends a job no signal but its end",
+                "leave it out, or use runai exec");
+  }
+  if (ids.size() != 1) {
+    return fail(fmt::format("{} jobs", ids.size()), "Run:AI ends one job at a time", "name one");
+  }
+  return delete_command(place_, ids.front());
+}
+
+Result<void> RunaiQueue::execute(const std::vector<std::string>& command) const {
+  const auto answer = ask(command, environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code == 0) return {};
+  return std::unexpected(refusal("runai delete", said(*answer), advices));
+}
+
+Result<Machines> RunaiQueue::machines() const {
+  return fail("the cluster's nodes", "toprun does not ask Run:AI for them", "runai list nodes");
+}
+
+}  // namespace
+}  // namespace runai
+
+Result<std::unique_ptr<Queue>> runai_queue(const Environment& environment) {
+  if (!process::find_program(std::string(runai::program), environment)) return std::unique_ptr<Queue>();
+  const auto timeout = engine_timeout_of(environment);
+  if (!timeout) return std::unexpected(timeout.error());
+  auto place = runai::find_place(environment, *timeout);
+  if (!place) return std::unexpected(place.error());
+  return std::make_unique<runai::RunaiQueue>(environment, *timeout, *std::move(place));
+}
+
+}  // namespace toprun::scheduler
