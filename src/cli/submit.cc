@@ -17,6 +17,7 @@
 #include "jobs/pod_options.h"
 #include "jobs/pod_submission.h"
 #include "jobs/predecessors.h"
+#include "jobs/runai_submission.h"
 #include "options/container_options.h"
 #include "options/given.h"
 #include "options/split.h"
@@ -68,11 +69,11 @@ Result<void> check_hidden(const std::vector<std::string>& hidden,
                "add ALL to it, or have the program read them from a file");
 }
 
-// By --on: in pods, and not as Slurm's job.
-bool is_for_pods(const options::Split& split, const Environment& environment) {
+// What --on says.
+std::string engine_of(const options::Split& split, const Environment& environment) {
   const auto on = options::given_of(options::flag_of(options::FlagId::on, options::Command::submit),
                                     split, environment);
-  return on && on->value == "kubernetes";
+  return on ? on->value : std::string();
 }
 
 int act_in_pods(const options::Split& given, const std::vector<std::string>& hidden,
@@ -84,7 +85,10 @@ int act_in_pods(const options::Split& given, const std::vector<std::string>& hid
                     exit_usage});
   }
   const auto options = jobs::pod_options(given, arguments, environment);
-  return options ? jobs::submit_pods(*options, environment) : give_up(options.error());
+  if (!options) return give_up(options.error());
+  return engine_of(given, environment) == "runai"
+             ? jobs::submit_to_runai(*options, given, environment)
+             : jobs::submit_pods(*options, environment);
 }
 
 int act(const options::Split& given, const std::vector<std::string>& hidden,
@@ -136,7 +140,8 @@ Result<int> run_submit(const options::Call& call) {
   options::Split split = call.split;
   Environment environment = call.environment;
   const auto hidden = config::hide_secrets(split.options, environment);
-  const auto submit = is_for_pods(split, environment) ? act_in_pods : act;
+  const std::string engine = engine_of(split, environment);
+  const auto submit = engine == "kubernetes" || engine == "runai" ? act_in_pods : act;
   return submit(split, hidden, call.words, environment);
 }
 

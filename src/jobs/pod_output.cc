@@ -51,7 +51,9 @@ Result<Job> started(const Queue& queue, const std::string& id) {
   std::string said;
   while (true) {
     auto job = job_of(queue, id);
-    if (!job || job->state != JobState::pending) return job;
+    const bool begins =
+        job && (job->state == JobState::pending || job->state == JobState::starting);
+    if (!begins) return job;
     if (job->reason != said) {
       said = job->reason;
       say(fmt::format("job {} waits: {}", id, printable(said)));

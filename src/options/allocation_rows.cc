@@ -65,7 +65,7 @@ constexpr std::array rows = {
         only(allocations, ours(FlagId::slurm_arg, "--slurm-arg", 0, "OPTION", "", Group::allocation,
                                "Any other option of sbatch, as --slurm-arg=--nice=100"))),
 
-    only(of(Command::submit), ours(FlagId::on, "--on", 0, "slurm|kubernetes", "TOPRUN_ON",
+    only(of(Command::submit), ours(FlagId::on, "--on", 0, "slurm|kubernetes|runai", "TOPRUN_ON",
                                    Group::submission, "The engine to submit to", "slurm")),
     only(of(Command::setup), ours(FlagId::on, "--on", 0, "slurm|local", "TOPRUN_ON",
                                   Group::submission, "As a job of this engine, or here and now",

@@ -1,0 +1,49 @@
+#include "jobs/runai_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "plan/packed_words.h"
+#include "scheduler/runai/command_lines.h"
+
+namespace toprun::jobs {
+namespace {
+
+using scheduler::kubernetes::Claim;
+using scheduler::kubernetes::Workload;
+using scheduler::runai::is_plain;
+
+// Puts options of toprun's in front of all others.
+void put_first(Workload& job, std::vector<std::string> words) {
+  job.command.insert(job.command.begin() + 1, std::make_move_iterator(words.begin()),
+                     std::make_move_iterator(words.end()));
+}
+
+}  // namespace
+
+Result<void> make_plain(Workload& job) {
+  std::vector<std::string> settings;
+  std::erase_if(job.variables, [&](const auto& variable) {
+    if (is_plain(variable.second)) return false;
+    settings.insert(settings.end(), {"-e", fmt::format("{}={}", variable.first, variable.second)});
+    return true;
+  });
+  put_first(job, std::move(settings));
+  if (std::ranges::all_of(job.command, is_plain)) return {};
+  auto packed = plan::pack_words(job.command);
+  if (!packed) return std::unexpected(packed.error());
+  job.command = *std::move(packed);
+  return {};
+}
+
+std::string keep_output(Workload& job) {
+  const auto claim = std::ranges::find(job.claims, false, &Claim::read_only);
+  if (claim == job.claims.end()) return {};
+  const std::string_view slash = claim->path.ends_with('/') ? "" : "/";
+  const std::string folder = fmt::format("{}{}toprun/{}.%j", claim->path, slash, job.name);
+  put_first(job, {"--node-log=" + folder, fmt::format("--report={}/report.json", folder)});
+  return folder;
+}
+
+}  // namespace toprun::jobs

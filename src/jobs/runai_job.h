@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "scheduler/kubernetes/workload.h"
+
+namespace toprun::jobs {
+
+// Makes the job one that arrives through runai unchanged; pure. Values and words with blanks,
+// quotes, commas or $ travel in one word (plan/packed_words.h); all others stay readable.
+// Error (exit 2): the command line is too long.
+Result<void> make_plain(scheduler::kubernetes::Workload& job);
+
+// Has every node keep its output on the first claim that can be written, in a folder of the job's
+// own: "/scratch/toprun/train-x7k2p.JOB_UUID". That folder, with %j for the job's id; empty: there
+// is no such claim. Pure.
+std::string keep_output(scheduler::kubernetes::Workload& job);
+
+}  // namespace toprun::jobs

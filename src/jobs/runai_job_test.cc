@@ -1,0 +1,47 @@
+#include "jobs/runai_job.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/packed_words.h"
+
+namespace toprun::jobs {
+namespace {
+
+using scheduler::kubernetes::Workload;
+using Strings = std::vector<std::string>;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+TEST(RunaiJob, ReadableWordsStayAsTheyAre) {
+  Workload job;
+  job.command = {"toprun", "--nproc-per-node=8", "/scratch/train.py", "--lr", "0.1"};
+  job.variables = {{"A", "1"}};
+  const Workload before = job;
+  ASSERT_TRUE(make_plain(job));
+  EXPECT_EQ(job.command, before.command);
+  EXPECT_EQ(job.variables, before.variables);
+}
+
+TEST(RunaiJob, AllOthersTravelInOne) {
+  Workload job;
+  job.command = {"toprun", "train.py", "$(A) \"b\""};
+  job.variables = {{"A", "1"}, {"B", "a, b"}, {"C", ""}};
+  ASSERT_TRUE(make_plain(job));
+  EXPECT_EQ(job.variables, (Pairs{{"A", "1"}}));
+  ASSERT_EQ(job.command.size(), 3u);
+  EXPECT_EQ(plan::unpack_words(job.command[2]).value(),
+            (Strings{"toprun", "-e", "B=a, b", "-e", "C=", "train.py", "$(A) \"b\""}));
+}
+
+TEST(RunaiJob, OutputIsKeptWhereItCanBeWritten) {
+  Workload job;
+  job.name = "train";
+  job.command = {"toprun", "train.py"};
+  EXPECT_EQ(keep_output(job), "");
+  job.claims = {{"data", "/data", true}, {"scratch", "/scratch", false}};
+  EXPECT_EQ(keep_output(job), "/scratch/toprun/train.%j");
+  EXPECT_EQ(job.command, (Strings{"toprun", "--node-log=/scratch/toprun/train.%j",
+                                  "--report=/scratch/toprun/train.%j/report.json", "train.py"}));
+}
+
+}  // namespace
+}  // namespace toprun::jobs

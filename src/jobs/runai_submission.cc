@@ -1,0 +1,107 @@
+#include "jobs/runai_submission.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "base/console.h"
+#include "base/print.h"
+#include "base/text.h"
+#include "jobs/follow.h"
+#include "jobs/pod_output.h"
+#include "jobs/runai_job.h"
+#include "options/given.h"
+#include "process/program.h"
+#include "scheduler/queue.h"
+#include "scheduler/runai/queue.h"
+
+namespace toprun::jobs {
+namespace {
+
+namespace runai = scheduler::runai;
+using scheduler::kubernetes::Workload;
+
+constexpr std::size_t random_letters = 5;
+
+// Run:AI adds a number of its own to a beginning of a name, but does not say in a stated form which.
+std::string unique_name(const std::string& beginning) {
+  constexpr std::string_view letters = "bcdfghjklmnpqrstvwxz2456789";  // as Kubernetes chooses them
+  std::random_device chance;
+  std::uniform_int_distribution<std::size_t> which(0, letters.size() - 1);
+  std::string name = beginning + '-';
+  for (std::size_t i = 0; i < random_letters; ++i) name += letters[which(chance)];
+  return name;
+}
+
+std::optional<options::Given> given(std::string_view name, const options::Split& split,
+                                    const Environment& environment) {
+  return options::given_of(*options::find_flag(name, options::Command::submit), split, environment);
+}
+
+// The environment with what the command line says of Run:AI, for all that ask it.
+Environment surroundings(const options::Split& split, const Environment& environment) {
+  Environment out = environment;
+  for (const std::string_view name : {"--project", "--runai-cli"}) {
+    const options::Flag& flag = *options::find_flag(name, options::Command::submit);
+    const auto value = options::given_of(flag, split, environment);
+    if (value) out.set(std::string(flag.variable), value->value);
+  }
+  out.set("TOPRUN_ON", "runai");
+  return out;
+}
+
+// What a dry run shows where there is no runai: v2's, of which newer clusters have one.
+Result<runai::Place> place_of(const PodOptions& options, const Environment& environment,
+                              std::chrono::milliseconds limit) {
+  const bool is_there = process::find_program("runai", environment).has_value();
+  if (is_there || environment.non_empty("TOPRUN_RUNAI_CLI")) {
+    return runai::find_place(environment, limit);
+  }
+  if (options.dry_run == DryRun::no) {
+    return fail("--on runai", "there is no runai in PATH",
+                "install it, or print the command with --dry-run");
+  }
+  say("there is no runai in PATH: this is the command of v2; --runai-cli v1 shows the other's");
+  return runai::Place{runai::Cli::v2, environment.get("TOPRUN_PROJECT").value_or("")};
+}
+
+int after_submission(const PodOptions& options, const Workload& job, const std::string& folder,
+                     const Environment& environment) {
+  const int printed = print(job.name + '\n');
+  say(fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", job.name));
+  if (!folder.empty()) say(fmt::format("its output stays in {}, %j is its JOB_UUID", folder));
+  if (options.follow) {
+    const auto code = follow_pods(job.name, environment);
+    return code ? *code : give_up(code.error());
+  }
+  return options.wait ? wait_for_job(job.name, environment, {}) : printed;
+}
+
+}  // namespace
+
+int submit_to_runai(const PodOptions& options, const options::Split& split,
+                    const Environment& environment) {
+  for (const std::string& note : options.notes) say(note);
+  if (options.dry_run == DryRun::server) {
+    return give_up({"--dry-run=server", "Run:AI does not try a job out", "say --dry-run",
+                    exit_usage});
+  }
+  const Environment there = surroundings(split, environment);
+  const auto limit = scheduler::engine_timeout_of(there);
+  if (!limit) return give_up(limit.error());
+  const auto place = place_of(options, there, *limit);
+  if (!place) return give_up(place.error());
+  Workload job = options.job;
+  if (job.name_is_beginning) job.name = unique_name(job.name);
+  const bool is_kept_elsewhere =
+      given("--node-log", split, environment) || given("--report", split, environment);
+  const std::string folder = is_kept_elsewhere ? std::string() : keep_output(job);
+  if (const auto plain = make_plain(job); !plain) return give_up(plain.error());
+  const auto command = runai::submit_command(*place, job);
+  if (!command) return give_up(command.error());
+  if (options.dry_run == DryRun::client) return print_bytes(shell_quote(*command) + '\n');
+  if (const auto done = runai::submit(*command, there, *limit); !done) return give_up(done.error());
+  return after_submission(options, job, folder, there);
+}
+
+}  // namespace toprun::jobs
