@@ -254,7 +254,7 @@ Result<SubmitOptions> submit_options(const options::Split& split,
                                      const std::function<bool(const std::string&)>& is_file) {
   const options::GivenOption* on = last_of(split, options::flag_of(options::FlagId::on));
   if (on != nullptr && on->value != "slurm") {
-    return usage(options::as_given(*on).label(), "toprun submits to slurm and kubernetes",
+    return usage(options::as_given(*on).label(), "toprun submits to slurm, kubernetes and runai",
                  "say one of them");
   }
   auto out = common_options(split, options::Command::submit, environment);

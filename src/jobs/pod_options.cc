@@ -8,8 +8,9 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "container/image.h"
+#include "jobs/option_reader.h"
+#include "jobs/pod_placement.h"
 #include "jobs/run_words.h"
-#include "options/given.h"
 #include "options/run_options.h"
 #include "options/values.h"
 #include "scheduler/kubernetes/jobs.h"
@@ -25,7 +26,6 @@ using options::FlagId;
 using options::Given;
 using scheduler::kubernetes::Operator;
 using scheduler::kubernetes::Workload;
-using Pair = std::pair<std::string, std::string>;
 
 constexpr int max_gpus_per_pod = 1'024;
 constexpr int max_cpus_per_pod = 100'000;
@@ -34,27 +34,6 @@ constexpr int max_resource = 1'000'000;
 // Options of a Slurm job that mean the same of a job of pods.
 constexpr std::array shared_options = {"--nodes", "--gpus-per-node", "--cpus-per-task", "--mem",
                                        "--time",  "--job-name",      "--chdir"};
-
-const options::Flag& flag_named(std::string_view name) {
-  return *options::find_flag(name, options::Command::submit);
-}
-
-// What one command line says, read by name.
-struct Reader {
-  const options::Split& split;
-  const Environment& environment;
-
-  // Slurm's own variables (SBATCH_TIMELIMIT …) say nothing about pods.
-  std::optional<Given> one(std::string_view name) const {
-    const options::Flag& flag = flag_named(name);
-    const bool is_slurms = flag.id == FlagId::slurm_option;
-    auto given = options::given_of(flag, split, is_slurms ? Environment() : environment);
-    return given && given->value.empty() ? std::nullopt : given;
-  }
-  std::vector<Given> all(std::string_view name) const {
-    return options::all_given(flag_named(name), split, environment);
-  }
-};
 
 bool is_given(const options::Split& split, FlagId id) {
   return std::ranges::any_of(split.options, [&](const auto& one) { return one.flag->id == id; });
@@ -88,14 +67,6 @@ Result<std::string> image_of(const plan::Options& run) {
                "name one there, as docker://nvcr.io/nvidia/pytorch:25.03-py3");
 }
 
-Result<Pair> parse_pair(const Given& given) {
-  const std::size_t equals = given.value.find('=');
-  if (equals == 0 || equals == std::string::npos) {
-    return usage(given.label(), "is no KEY=VALUE", "write it as key=value");
-  }
-  return Pair{given.value.substr(0, equals), given.value.substr(equals + 1)};
-}
-
 Result<scheduler::kubernetes::Claim> parse_claim(const Given& given) {
   const auto parts = toprun::split(given.value, ':');
   const bool good = parts.size() >= 2 && parts.size() <= 3 && !parts[0].empty() &&
@@ -122,7 +93,7 @@ Result<std::optional<std::string>> parse_memory(const Given& given) {
   return std::optional(fmt::format("{}{}i", *number, has_unit ? text.back() : 'M'));
 }
 
-Result<void> set_nodes(Workload& job, const plan::Options& run, const Reader& reader) {
+Result<void> set_nodes(Workload& job, const plan::Options& run, const OptionReader& reader) {
   job.nodes = run.standalone ? 1 : run.nnodes.value.value_or(1);
   job.least_nodes = run.min_nodes;
   const auto given = reader.one("--nodes");
@@ -137,7 +108,7 @@ Result<void> set_nodes(Workload& job, const plan::Options& run, const Reader& re
   return {};
 }
 
-Result<void> set_number(std::optional<int>& out, const Reader& reader, std::string_view name,
+Result<void> set_number(std::optional<int>& out, const OptionReader& reader, std::string_view name,
                         int least, int most) {
   const auto given = reader.one(name);
   if (!given) return {};
@@ -147,17 +118,26 @@ Result<void> set_number(std::optional<int>& out, const Reader& reader, std::stri
   return {};
 }
 
-Result<void> set_share_of_a_node(Workload& job, const Reader& reader) {
+Result<void> set_memory(std::optional<std::string>& out, const OptionReader& reader,
+                        std::string_view name) {
+  const auto given = reader.one(name);
+  if (!given) return {};
+  auto memory = parse_memory(*given);
+  if (!memory) return std::unexpected(memory.error());
+  out = *std::move(memory);
+  return {};
+}
+
+Result<void> set_share_of_a_node(Workload& job, const OptionReader& reader) {
   std::optional<int> gpus;
   auto done = set_number(gpus, reader, "--gpus-per-node", 0, max_gpus_per_pod);
   if (done) done = set_number(job.cpus, reader, "--cpus-per-task", 1, max_cpus_per_pod);
+  if (done) done = set_memory(job.memory, reader, "--mem");
+  if (done) done = set_memory(job.shared_memory, reader, "--shm");
   if (!done) return done;
   job.gpus = gpus.value_or(0);
-  if (const auto given = reader.one("--mem")) {
-    auto memory = parse_memory(*given);
-    if (!memory) return std::unexpected(memory.error());
-    job.memory = *std::move(memory);
-  }
+  job.host_network = reader.has("--host-network");
+  job.locks_memory = reader.has("--ipc-lock");
   for (const Given& given : reader.all("--extended-resource")) {
     const auto pair = parse_pair(given);
     if (!pair) return std::unexpected(pair.error());
@@ -170,7 +150,7 @@ Result<void> set_share_of_a_node(Workload& job, const Reader& reader) {
   return {};
 }
 
-Result<void> set_limit(Workload& job, const Reader& reader) {
+Result<void> set_limit(Workload& job, const OptionReader& reader) {
   const auto given = reader.one("--time");
   if (!given) return {};
   const auto seconds = scheduler::slurm_seconds(given->value);
@@ -189,7 +169,7 @@ std::string name_of_script(const plan::Options& run) {
   return scheduler::kubernetes::nearest_label(name);
 }
 
-Result<void> set_names(Workload& job, const plan::Options& run, const Reader& reader) {
+Result<void> set_names(Workload& job, const plan::Options& run, const OptionReader& reader) {
   job.name = name_of_script(run);
   job.name_is_beginning = true;
   if (const auto given = reader.one("--job-name")) {
@@ -206,6 +186,13 @@ Result<void> set_names(Workload& job, const plan::Options& run, const Reader& re
     }
     job.space = given->value;
   }
+  if (const auto given = reader.one("--runtime")) {
+    if (!scheduler::kubernetes::is_label(given->value)) {
+      return usage(given->label(), "is no name of a training runtime",
+                   "kubectl get clustertrainingruntimes tells which there are");
+    }
+    job.runtime = given->value;
+  }
   if (const auto given = reader.one("--chdir")) {
     if (!given->value.starts_with('/')) {
       return usage(given->label(), "must be a folder of the image or of a claim",
@@ -216,7 +203,7 @@ Result<void> set_names(Workload& job, const plan::Options& run, const Reader& re
   return {};
 }
 
-Result<void> set_mounts(Workload& job, const Reader& reader) {
+Result<void> set_mounts(Workload& job, const OptionReader& reader) {
   for (const Given& given : reader.all("--pvc")) {
     auto claim = parse_claim(given);
     if (!claim) return std::unexpected(claim.error());
@@ -236,6 +223,18 @@ bool is_in_the_manifest(const options::GivenOption& option) {
   const FlagId id = option.flag->id;
   return option.flag->group == options::Group::container || id == FlagId::env ||
          id == FlagId::nnodes;
+}
+
+Result<void> set_toprun(Workload& job, const OptionReader& reader) {
+  const auto given = reader.one("--toprun-image");
+  if (!given) return {};
+  const auto image = container::parse_image(given->value);
+  if (!image) return std::unexpected(image.error());
+  if (image->is_path()) {
+    return usage(given->label(), "pods take their images from a registry", "name one there");
+  }
+  job.toprun_image = container::registry_reference(*image);
+  return {};
 }
 
 bool is_text(std::string_view word) {
@@ -274,29 +273,19 @@ void set_surroundings(Workload& job, const plan::Options& run, const Environment
   if (!user.empty()) job.labels.emplace_back(scheduler::kubernetes::user_label, user);
 }
 
-Operator operator_of(const Reader& reader) {
+// nullopt: the cluster is asked which operators it has.
+Result<std::optional<Operator>> operator_of(const OptionReader& reader) {
+  constexpr std::array<std::string_view, 4> known = {"auto", "pytorchjob", "trainjob", "jobset"};
   const auto given = reader.one("--operator");
-  if (given && given->value == "trainjob") return Operator::trainjob;
-  return given && given->value == "jobset" ? Operator::jobset : Operator::pytorchjob;
+  if (!given) return std::optional<Operator>();
+  const auto word = options::parse_choice(*given, known);
+  if (!word) return std::unexpected(word.error());
+  if (*word == "auto") return std::optional<Operator>();
+  if (*word == "trainjob") return std::optional(Operator::trainjob);
+  return std::optional(*word == "jobset" ? Operator::jobset : Operator::pytorchjob);
 }
 
-Result<void> check_operator(const PodOptions& options, const Reader& reader) {
-  constexpr std::array<std::string_view, 3> known = {"pytorchjob", "trainjob", "jobset"};
-  if (const auto given = reader.one("--operator")) {
-    if (const auto one = options::parse_choice(*given, known); !one) {
-      return std::unexpected(one.error());
-    }
-  }
-  if (options.which == Operator::trainjob && !options.job.folder.empty()) {
-    return usage("--chdir " + options.job.folder, "a TrainJob cannot say where its pods begin",
-                 "name the script by its whole path");
-  }
-  if (!options.job.least_nodes || options.which == Operator::pytorchjob) return {};
-  return usage(fmt::format("{} to {} nodes", *options.job.least_nodes, options.job.nodes),
-               "only PyTorchJobs are elastic", "say --operator pytorchjob, or one number");
-}
-
-Result<DryRun> dry_run_of(const Reader& reader) {
+Result<DryRun> dry_run_of(const OptionReader& reader) {
   constexpr std::array<std::string_view, 2> known = {"client", "server"};
   for (const options::GivenOption& option : reader.split.options) {
     if (option.flag->id != FlagId::job_dry_run) continue;
@@ -314,7 +303,7 @@ Result<PodOptions> pod_options(const options::Split& split,
                                const std::vector<std::string>& arguments,
                                const Environment& environment) {
   PodOptions out;
-  const Reader reader{split, environment};
+  const OptionReader reader{split, environment};
   const auto no_file = [](const std::string&) { return true; };
   auto run = options::run_options(split, arguments, environment, no_file);
   if (!run) return std::unexpected(std::move(run.error()));
@@ -330,11 +319,16 @@ Result<PodOptions> pod_options(const options::Split& split,
   if (done) done = set_limit(job, reader);
   if (done) done = set_names(job, run->options, reader);
   if (done) done = set_mounts(job, reader);
+  if (done) done = set_toprun(job, reader);
   if (done) done = set_command(job, run->options, split);
-  set_surroundings(job, run->options, environment);
-  out.which = operator_of(reader);
-  if (done) done = check_operator(out, reader);
   if (!done) return std::unexpected(done.error());
+  auto placement = placement_of(reader);
+  if (!placement) return std::unexpected(std::move(placement.error()));
+  job.placement = *std::move(placement);
+  set_surroundings(job, run->options, environment);
+  const auto which = operator_of(reader);
+  if (!which) return std::unexpected(which.error());
+  out.which = *which;
   const auto dry_run = dry_run_of(reader);
   if (!dry_run) return std::unexpected(dry_run.error());
   out.dry_run = *dry_run;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace toprun::jobs {
 
 // `toprun submit --on kubernetes`, before the cluster is asked.
 struct PodOptions {
-  scheduler::kubernetes::Operator which = scheduler::kubernetes::Operator::pytorchjob;
+  std::optional<scheduler::kubernetes::Operator> which = {};  // unset: the cluster's
   scheduler::kubernetes::Workload job;
   std::vector<std::string> notes;
   DryRun dry_run = DryRun::no;
@@ -23,7 +24,8 @@ struct PodOptions {
 };
 
 // What the command line, variables and files say. Pure. Errors (exit 2): a value that is wrong, an
-// option of Slurm's that pods have no counterpart for, no image.
+// option of Slurm's that pods have no counterpart for, no image. What one operator cannot do is left
+// to scheduler::kubernetes::check().
 Result<PodOptions> pod_options(const options::Split& split,
                                const std::vector<std::string>& arguments,
                                const Environment& environment);

@@ -24,7 +24,8 @@ int told(const Result<int>& code) {
 
 int submit_pods(const PodOptions& options, const Environment& environment) {
   for (const std::string& note : options.notes) say(note);
-  const std::string text = kubernetes::manifest(options.which, options.job).dump(indent) + '\n';
+  const auto which = options.which.value_or(kubernetes::Operator::pytorchjob);
+  const std::string text = kubernetes::manifest(which, options.job).dump(indent) + '\n';
   if (options.dry_run == DryRun::client) return print_bytes(text);
   const auto limit = scheduler::engine_timeout_of(environment);
   if (!limit) return give_up(limit.error());

@@ -96,10 +96,14 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   const bool is_kept_elsewhere =
       given("--node-log", split, environment) || given("--report", split, environment);
   const std::string folder = is_kept_elsewhere ? std::string() : keep_output(job);
+  const std::vector<std::string> words = job.command;
   if (const auto plain = make_plain(job); !plain) return give_up(plain.error());
   const auto command = runai::submit_command(*place, job);
   if (!command) return give_up(command.error());
-  if (options.dry_run == DryRun::client) return print_bytes(shell_quote(*command) + '\n');
+  if (options.dry_run == DryRun::client) {
+    if (job.command != words) say("in the pods: " + shell_quote(words));
+    return print_bytes(shell_quote(*command) + '\n');
+  }
   if (const auto done = runai::submit(*command, there, *limit); !done) return give_up(done.error());
   return after_submission(options, job, folder, there);
 }

@@ -11,12 +11,29 @@ constexpr Flag pods(std::string_view name, std::string_view value, std::string_v
               ours(FlagId::pod_option, name, 0, value, variable, Group::pods, help, default_value));
 }
 
-// Options of `submit --on kubernetes` and `--on runai` beside those that it shares with Slurm's.
+// Options of `submit --on kubernetes` and `--on runai` beside those that they share with Slurm's.
 constexpr std::array rows = {
-    pods("--operator", "pytorchjob|trainjob|jobset", "TOPRUN_OPERATOR",
-         "Whose job it is: the training operator's, the trainer's or JobSet's", "pytorchjob"),
+    pods("--operator", "auto|pytorchjob|trainjob|jobset", "TOPRUN_OPERATOR",
+         "Whose job it is: the training operator's, the trainer's or JobSet's; auto: the first of "
+         "them that the cluster has",
+         "auto"),
     pods("--namespace", "NAME", "TOPRUN_NAMESPACE", "The job's namespace",
          "that of kubectl's context"),
+    pods("--queue", "NAME", "TOPRUN_QUEUE",
+         "Wait in this queue until all pods have room: Kueue's unless --scheduler says otherwise"),
+    pods("--scheduler", "kueue|volcano|kai|runai", "TOPRUN_SCHEDULER",
+         "Who places the pods, all or none of them", "kueue with --queue, else the cluster's"),
+    pods("--priority-class", "NAME", "", "Whose turn comes first, and who may be preempted"),
+    repeatable(pods("--node-pool", "NAME", "", "Only nodes of this pool, or of one of several")),
+    repeatable(pods("--node-selector", "KEY=VALUE", "", "Only nodes with this label")),
+    repeatable(pods("--toleration", "KEY[=VALUE][:EFFECT]", "",
+                    "Also nodes with this taint, as nvidia.com/gpu:NoSchedule")),
+    against("preferred-topology-key",
+            pods("--required-topology-key", "KEY", "",
+                 "Only nodes on which this label has one value, as nvidia.com/gpu.clique")),
+    against("required-topology-key",
+            pods("--preferred-topology-key", "KEY", "",
+                 "The same, as far as there is room: nodes of another value otherwise")),
     repeatable(
         pods("--pvc", "NAME:PATH[:ro]", "", "Mount this claim of the namespace's in every pod")),
     repeatable(pods("--annotation", "KEY=VALUE", "",
@@ -26,6 +43,13 @@ constexpr std::array rows = {
          "Which runai is there: submit-dist pytorch, or training pytorch submit",
          "as runai version tells"),
     repeatable(pods("--extended-resource", "NAME=N", "", "Of every pod, as rdma/rdma=1")),
+    pods("--shm", "SIZE", "", "Size of /dev/shm, as 64G", "no limit but the pod's memory"),
+    pods("--host-network", "", "", "The node's network interfaces in place of the pod's own"),
+    pods("--ipc-lock", "", "", "Pods may lock all their memory, which RDMA needs under a limit"),
+    pods("--toprun-image", "IMAGE", "TOPRUN_IMAGE",
+         "Bring toprun from this image, where --container has none"),
+    pods("--runtime", "NAME", "", "Of a TrainJob: the cluster's training runtime",
+         "torch-distributed"),
 };
 
 }  // namespace

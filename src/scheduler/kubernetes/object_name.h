@@ -15,6 +15,12 @@ inline constexpr std::size_t longest_job_name = 40;
 // none of which is the last. What PyTorchJob's webhook and Services demand.
 bool is_label(std::string_view name);
 
+// Whether a label may have this key ("nvidia.com/gpu.clique") or value (apimachinery,
+// pkg/util/validation: IsQualifiedName, IsValidLabelValue). Annotations, resources and taints have
+// such keys too.
+bool is_label_key(std::string_view key);
+bool is_label_value(std::string_view value);
+
 // The nearest name that is a label and no longer than a job's may be: "my_App.v2" → "my-app-v2".
 std::string nearest_label(std::string_view name);
 

@@ -16,6 +16,41 @@ struct Claim {
   bool operator==(const Claim&) const = default;
 };
 
+// Who decides where pods go.
+enum class Placer {
+  cluster,  // whatever the cluster has
+  kueue,    // admits jobs of its queues as a whole and leaves their pods to the cluster's scheduler
+  volcano,
+  kai,
+  runai,  // KAI under its older name, with queues that are projects
+};
+
+// Pods may go to nodes with this taint; "key" without a value: whatever value it has.
+struct Toleration {
+  std::string key;
+  std::optional<std::string> value = {};
+  std::string effect = {};  // NoSchedule, PreferNoSchedule, NoExecute; empty: each of them
+  bool operator==(const Toleration&) const = default;
+};
+
+// All pods on nodes of which this label has one value: of one rack, one NVLink domain.
+struct Together {
+  std::string key;  // "nvidia.com/gpu.clique"
+  bool required = false;
+  bool operator==(const Together&) const = default;
+};
+
+// Where pods may go and in whose turn, in no engine's words.
+struct Placement {
+  Placer placer = Placer::cluster;
+  std::string queue = {};           // empty: the placer's default
+  std::string priority_class = {};  // empty: the default
+  std::vector<std::string> pools = {};  // of nodes; one of them, the first that has room if ordered
+  std::vector<std::pair<std::string, std::string>> selector = {};  // labels that nodes must have
+  std::vector<Toleration> tolerations = {};
+  std::optional<Together> together = {};
+};
+
 // A job of pods, one per node, whatever the operator that starts them.
 struct Workload {
   std::string name;                // see object_name.h
@@ -38,6 +73,12 @@ struct Workload {
   std::vector<std::pair<std::string, int>> resources = {};            // "rdma/rdma" 1, of each pod
   std::optional<std::chrono::seconds> limit = {};
   int restarts = 0;  // of a pod that has ended badly
+  Placement placement = {};
+  std::optional<std::string> shared_memory = {};  // size of /dev/shm, a quantity; unset: no limit
+  bool host_network = false;                      // the node's interfaces in place of the pod's
+  bool locks_memory = false;  // may pin what it likes, as RDMA needs where memlock is limited
+  std::string toprun_image = {};  // brings the binary; empty: the image has it
+  std::string runtime = {};       // of a TrainJob; empty: Kubeflow's torch-distributed
 };
 
 }  // namespace toprun::scheduler::kubernetes

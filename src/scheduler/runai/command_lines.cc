@@ -3,12 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace toprun::scheduler::runai {
 namespace {
 
 using kubernetes::Claim;
+using kubernetes::Placement;
+using kubernetes::Toleration;
 using kubernetes::Workload;
+
+// The label that --node-type asks for (run-ai/docs, admin/researcher-setup/limit-to-node-group.md).
+constexpr std::string_view node_type_label = "run.ai/type";
 
 void add(Words& words, std::string_view option, std::string value) {
   words.emplace_back(option);
@@ -74,9 +80,63 @@ void add_resources(Words& words, Cli cli, const Workload& job) {
   }
 }
 
+// runai's own form: operator=Equal,key=KEY,value=VALUE,effect=EFFECT.
+std::string toleration_text(const Toleration& toleration) {
+  std::string text = toleration.value ? fmt::format("operator=Equal,key={},value={}",
+                                                    toleration.key, *toleration.value)
+                                      : "operator=Exists,key=" + toleration.key;
+  return toleration.effect.empty() ? text : fmt::format("{},effect={}", text, toleration.effect);
+}
+
+void add_placement(Words& words, Cli cli, const Workload& job) {
+  const Placement& placement = job.placement;
+  for (const std::string& pool : placement.pools) add(words, "--node-pools", pool);
+  for (const auto& [key, value] : placement.selector) add(words, "--node-type", value);
+  for (const Toleration& toleration : placement.tolerations) {
+    add(words, "--toleration", toleration_text(toleration));
+  }
+  if (placement.together) {
+    add(words,
+        placement.together->required ? "--required-pod-topology-key"
+                                     : "--preferred-pod-topology-key",
+        placement.together->key);
+  }
+  if (job.host_network) words.emplace_back("--host-network");
+  if (job.locks_memory) add(words, cli == Cli::v1 ? "--add-capability" : "--capability", "IPC_LOCK");
+}
+
+// What runai has no option for.
+std::optional<std::string_view> first_foreign_option(const Workload& job) {
+  const Placement& placement = job.placement;
+  const std::array<std::pair<bool, std::string_view>, 7> foreign = {{
+      {!job.space.empty(), "--namespace"},
+      {!placement.queue.empty(), "--queue"},
+      {placement.placer != kubernetes::Placer::cluster, "--scheduler"},
+      {!placement.priority_class.empty(), "--priority-class"},
+      {job.shared_memory.has_value(), "--shm"},
+      {!job.toprun_image.empty(), "--toprun-image"},
+      {!job.runtime.empty(), "--runtime"},
+  }};
+  const auto found = std::ranges::find(foreign, true, &std::pair<bool, std::string_view>::first);
+  if (found == foreign.end()) return std::nullopt;
+  return found->second;
+}
+
 Result<void> check(Cli cli, const Workload& job) {
+  if (const auto option = first_foreign_option(job)) {
+    return usage(std::string(*option), "runai has no option for it", "leave it out");
+  }
   if (job.limit) {
     return usage("--time", "Run:AI has no limit for one job", "leave it out");
+  }
+  if (cli == Cli::v1 && job.placement.pools.size() > 1) {
+    return usage("--node-pool", "this runai (v1) takes one pool", "name one");
+  }
+  for (const auto& [key, value] : job.placement.selector) {
+    if (key == node_type_label) continue;
+    return usage(fmt::format("--node-selector {}={}", key, value),
+                 fmt::format("Run:AI chooses nodes by {} alone", node_type_label),
+                 "use that label or --node-pool");
   }
   const bool any_read_only = std::ranges::any_of(job.claims, &Claim::read_only);
   if (cli == Cli::v2 && any_read_only) {
@@ -109,6 +169,7 @@ Result<Words> submit_command(const Place& place, const Workload& job) {
   add_resources(words, place.cli, job);
   words.emplace_back("--large-shm");
   add(words, "--backoff-limit", fmt::to_string(job.restarts));
+  add_placement(words, place.cli, job);
   if (!job.folder.empty()) add(words, "--working-dir", job.folder);
   for (const Claim& claim : job.claims) add_claim(words, place.cli, claim);
   for (const auto& [key, value] : job.annotations) {

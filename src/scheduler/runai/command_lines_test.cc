@@ -66,6 +66,40 @@ TEST(RunaiCommandLines, OfJobsWithOneNodeAndOfElasticOnes) {
             "--backoff-limit 0 --command -- toprun a.py");
 }
 
+TEST(RunaiCommandLines, OfJobsThatChooseTheirNodes) {
+  kubernetes::Workload job;
+  job.name = "a";
+  job.image = "i";
+  job.command = {"toprun", "a.py"};
+  job.placement.pools = {"h100"};
+  job.placement.selector = {{"run.ai/type", "dgx"}};
+  job.placement.tolerations = {{"gpu", "yes", "NoSchedule"}, {"spot"}};
+  job.placement.together = {"nvidia.com/gpu.clique", true};
+  job.host_network = job.locks_memory = true;
+  const std::string nodes =
+      " --node-pools h100 --node-type dgx "
+      "--toleration operator=Equal,key=gpu,value=yes,effect=NoSchedule "
+      "--toleration operator=Exists,key=spot --required-pod-topology-key nvidia.com/gpu.clique "
+      "--host-network ";
+  EXPECT_TRUE(line(submit_command({Cli::v1, ""}, job)).contains(nodes + "--add-capability IPC_LOCK"));
+  EXPECT_TRUE(line(submit_command({Cli::v2, ""}, job)).contains(nodes + "--capability IPC_LOCK"));
+  job.placement.together->required = false;
+  job.placement.pools.push_back("a100");
+  EXPECT_TRUE(line(submit_command({Cli::v2, ""}, job))
+                  .contains("--node-pools h100 --node-pools a100 "));
+  EXPECT_TRUE(line(submit_command({Cli::v2, ""}, job)).contains("--preferred-pod-topology-key "));
+  EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
+            "--node-pool: this runai (v1) takes one pool; name one");
+  job.placement.pools.clear();
+  job.placement.selector = {{"disk", "ssd"}};
+  EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
+            "--node-selector disk=ssd: Run:AI chooses nodes by run.ai/type alone; "
+            "use that label or --node-pool");
+  job.placement.queue = "team";
+  EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
+            "--queue: runai has no option for it; leave it out");
+}
+
 TEST(RunaiCommandLines, RefuseWhatRunaiCannotDo) {
   kubernetes::Workload job = training();
   job.limit = std::chrono::seconds(60);
