@@ -60,42 +60,40 @@ class Pod:
         return ".".join(filter(None, [self.name, self.service, SUFFIX]))
 
 
-def role(i):
-    return "job-master-0" if i == 0 else f"job-worker-{i - 1}"
+def role(i, job="job"):
+    return f"{job}-master-0" if i == 0 else f"{job}-worker-{i - 1}"
 
 
 def hosts(pattern, count):
     return ",".join(pattern.format(i) for i in range(count))
 
 
-def pytorchjob_1_6(n, i):
+def pytorchjob_1_6(n, i, job="job"):
     """training-operator v1.6, pkg/controller.v1/pytorch/envvar.go: WORLD_SIZE is pods"""
-    return Pod(role(i), {"PYTHONUNBUFFERED": "0", "MASTER_PORT": "23456", "MASTER_ADDR": "job-master-0",
-                         "WORLD_SIZE": n, "RANK": i})
+    return Pod(role(i, job), {"PYTHONUNBUFFERED": "0", "MASTER_PORT": "23456", "MASTER_ADDR": role(0, job),
+                              "WORLD_SIZE": n, "RANK": i})
 
 
-def pytorchjob_1_7(n, i):
+def pytorchjob_1_7(n, i, job="job", per_pod="2"):
     """training-operator v1.7 to v1.9 with nprocPerNode 2: WORLD_SIZE is pods times that"""
-    pod = pytorchjob_1_6(n, i)
-    pod.env.update(WORLD_SIZE=2 * n, PET_MASTER_PORT=23456, PET_MASTER_ADDR="job-master-0",
-                   PET_NPROC_PER_NODE=2, PET_NODE_RANK=i, PET_NNODES=n)
-    pod.per_pod = 2
+    pod = pytorchjob_1_6(n, i, job)
+    is_number = per_pod.isdigit()
+    pod.env.update(WORLD_SIZE=int(per_pod) * n if is_number else n, PET_MASTER_PORT=23456,
+                   PET_MASTER_ADDR=role(0, job), PET_NPROC_PER_NODE=per_pod, PET_NODE_RANK=i, PET_NNODES=n)
+    pod.per_pod = int(per_pod) if is_number else len(os.sched_getaffinity(0))
     return pod
 
 
 def pytorchjob_1_7_cpu(n, i):
     """… with nprocPerNode cpu: WORLD_SIZE is pods"""
-    pod = pytorchjob_1_7(n, i)
-    pod.env.update(WORLD_SIZE=n, PET_NPROC_PER_NODE="cpu")
-    pod.per_pod = len(os.sched_getaffinity(0))
-    return pod
+    return pytorchjob_1_7(n, i, per_pod="cpu")
 
 
-def pytorchjob_elastic(n, i):
+def pytorchjob_elastic(n, i, job="job", least=None, restarts=3):
     """… with an elasticPolicy (elastic.go) and no Master"""
-    return Pod(f"job-worker-{i}", {
-        "PET_RDZV_ENDPOINT": "job-worker-0:23456", "PET_RDZV_BACKEND": "c10d", "PET_RDZV_ID": "job",
-        "PET_NNODES": f"{n}:{n}", "PET_MAX_RESTARTS": 3, "PET_STANDALONE": ""})
+    return Pod(f"{job}-worker-{i}", {
+        "PET_RDZV_ENDPOINT": f"{job}-worker-0:23456", "PET_RDZV_BACKEND": "c10d", "PET_RDZV_ID": job,
+        "PET_NNODES": f"{least or n}:{n}", "PET_MAX_RESTARTS": restarts, "PET_STANDALONE": ""})
 
 
 def runai(n, i):
@@ -105,11 +103,12 @@ def runai(n, i):
     return pod
 
 
-def trainjob(n, i):
+def trainjob(n, i, job="job", per_pod="2"):
     """trainer v2.0, pkg/runtime/framework/plugins/torch/torch.go"""
-    return Pod(f"job-node-0-{i}", {
-        "PET_NNODES": n, "PET_NPROC_PER_NODE": 2, "PET_NODE_RANK": i, "PET_MASTER_PORT": 29500,
-        "PET_MASTER_ADDR": "job-node-0-0.job", "JOB_COMPLETION_INDEX": i}, "job", 2)
+    return Pod(f"{job}-node-0-{i}", {
+        "PET_NNODES": n, "PET_NPROC_PER_NODE": per_pod, "PET_NODE_RANK": i, "PET_MASTER_PORT": 29500,
+        "PET_MASTER_ADDR": f"{job}-node-0-0.{job}", "JOB_COMPLETION_INDEX": i}, job,
+        int(per_pod) if per_pod.isdigit() else 1)
 
 
 def volcano(n, i):
@@ -187,6 +186,12 @@ class PodCase(cluster.TestCase):
 
     def start_pod(self, pod, node, *words, program=support.TOPRUN):
         """Starts toprun in the pod, on host n<node>; its name resolves from then on."""
+        variables = {**SERVICE, "HOSTNAME": pod.name, "OMP_NUM_THREADS": 1, **pod.env}
+        return self.start(f"n{node}", *self.pod_words(pod, node), "env",
+                          *(f"{name}={value}" for name, value in variables.items()), program, *words)
+
+    def pod_words(self, pod, node):
+        """What comes before a command on host n<node> to run it in the pod, whose name resolves from now on."""
         self.publish(pod, node)
         own = self.place / f"pod-{self.pods}"
         self.pods += 1
@@ -194,9 +199,7 @@ class PodCase(cluster.TestCase):
         (own / "resolv.conf").write_text((self.place / "resolv.conf").read_text())
         full = pod.dns_name() + "\t" if pod.service else ""
         (own / "hosts").write_text(f"127.0.0.1\tlocalhost\n10.77.0.{node + 1}\t{full}{pod.name}\n")
-        variables = {**SERVICE, "HOSTNAME": pod.name, "OMP_NUM_THREADS": 1, **pod.env}
-        return self.start(f"n{node}", "unshare", "--mount", "--uts", "sh", "-c", ENTER, "pod", pod.name, own,
-                          "env", *(f"{name}={value}" for name, value in variables.items()), program, *words)
+        return ["unshare", "--mount", "--uts", "sh", "-c", ENTER, "pod", pod.name, own]
 
     def start_job(self, kind, count, *words):
         pods = [kind(count, i) for i in range(count)]

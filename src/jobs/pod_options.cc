@@ -313,6 +313,7 @@ Result<PodOptions> pod_options(const options::Split& split,
   if (!image) return std::unexpected(std::move(image.error()));
   job.image = *std::move(image);
   job.workers = parse_int(run->options.nproc_per_node.value);
+  job.restarts = run->options.max_restarts;
   auto done = check_others(split, out.notes);
   if (done) done = set_nodes(job, run->options, reader);
   if (done) done = set_share_of_a_node(job, reader);

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <condition_variable>
+#include <mutex>
+#include <set>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/console.h"
 #include "base/text.h"
 #include "jobs/follow.h"
@@ -16,10 +20,12 @@ namespace {
 
 using scheduler::Job;
 using scheduler::JobState;
+using scheduler::Printer;
 using scheduler::Queue;
 
 constexpr int code_of_sigpipe = 141;  // who reads has seen enough
 constexpr std::chrono::seconds between_questions{1};
+constexpr std::chrono::milliseconds longest_pause{10'000};  // while there is output to show
 
 Result<Job> job_of(const Queue& queue, const std::string& id) {
   const auto jobs = jobs_of(queue, id);
@@ -27,10 +33,15 @@ Result<Job> job_of(const Queue& queue, const std::string& id) {
   return jobs->front();
 }
 
-// By the engine's program, which writes to our stdout and stderr.
-Result<void> run_log_command(const Queue& queue, const Job& job, bool follow,
-                             const Environment& environment) {
-  const auto command = queue.log_command(job, follow);
+// The engine's program that prints output, to our stdout and stderr.
+struct Reading {
+  pid_t pid = -1;
+  std::vector<std::string> command;
+};
+
+Result<Reading> begin_reading(const Queue& queue, const Job& job, bool follow, const Printer* only,
+                              const Environment& environment) {
+  auto command = queue.log_command(job, follow, only);
   if (!command) {
     return fail("the output of job " + job.id,
                 fmt::format("{} does not say where it is", queue.engine_in_words()));
@@ -39,11 +50,19 @@ Result<void> run_log_command(const Queue& queue, const Job& job, bool follow,
   if (!program) return fail(command->front(), "it is not in PATH");
   const auto pid = process::start(*program, *command, environment, {});
   if (!pid) return std::unexpected(pid.error());
-  const int code = process::exit_code(process::await_end(*pid));
+  return Reading{*pid, *std::move(command)};
+}
+
+Result<void> await(const Reading& reading, const Job& job) {
+  const int code = process::exit_code(process::await_end(reading.pid));
   process::end_as_told(code);
   if (code == 0 || code == code_of_sigpipe) return {};
   return fail(fmt::format("the output of job {}", job.id),
-              fmt::format("{} ended with {}", shell_quote(*command), code));
+              fmt::format("{} ended with {}", shell_quote(reading.command), code));
+}
+
+bool waits_for_pods(const Job& job) {
+  return job.state == JobState::pending || job.state == JobState::starting;
 }
 
 // Waits until its pods run or it has ended; says once each why they do not.
@@ -51,16 +70,76 @@ Result<Job> started(const Queue& queue, const std::string& id) {
   std::string said;
   while (true) {
     auto job = job_of(queue, id);
-    const bool begins =
-        job && (job->state == JobState::pending || job->state == JobState::starting);
-    if (!begins) return job;
-    if (job->reason != said) {
+    if (!job || !waits_for_pods(*job)) return job;
+    if (!job->reason.empty() && job->reason != said) {
       said = job->reason;
       say(fmt::format("job {} waits: {}", id, printable(said)));
     }
     std::this_thread::sleep_for(between_questions);
   }
 }
+
+// Shows the output of a job's pods until it has ended: by one command that of all that run when it
+// begins, and by one each that of pods which are started again or come later.
+class PodReader {
+ public:
+  PodReader(const Queue& queue, const Environment& environment)
+      : queue_(queue), environment_(environment) {}
+
+  Result<void> read(Job job) {
+    known_.insert(job.printers.begin(), job.printers.end());
+    if (auto begun = add(job, nullptr); !begun) return begun;
+    const std::string id = job.id;
+    std::chrono::milliseconds pause = between_questions;
+    while (!has_ended(job.state)) {
+      rest(pause);
+      pause = std::min(pause * 3 / 2, longest_pause);
+      auto now = job_of(queue_, id);
+      if (!now) break;  // it is deleted, or the cluster does not answer: wait_for_job() tells
+      job = *std::move(now);
+      for (const Printer& printer : job.printers) {
+        if (!known_.insert(printer).second) continue;
+        if (auto begun = add(job, &printer); !begun) return begun;
+      }
+    }
+    for (std::thread& thread : threads_) thread.join();
+    return {};
+  }
+
+ private:
+  // Less long where no reader is left: then the job ends, or its pods come again.
+  void rest(std::chrono::milliseconds pause) {
+    const SteadyTime begin = std::chrono::steady_clock::now();
+    std::unique_lock lock(mutex_);
+    const auto none_left = [this] { return open_ == 0; };
+    if (changed_.wait_until(lock, begin + pause, none_left)) {
+      lock.unlock();
+      std::this_thread::sleep_until(begin + std::min<std::chrono::milliseconds>(pause, between_questions));
+    }
+  }
+  Result<void> add(const Job& job, const Printer* only) {
+    auto reading = begin_reading(queue_, job, true, only, environment_);
+    if (!reading) return std::unexpected(reading.error());
+    const std::lock_guard lock(mutex_);
+    ++open_;
+    // A reader that fails has printed why; the job goes on.
+    threads_.emplace_back([this, reading = *std::move(reading), job] {
+      if (const auto ended = await(reading, job); !ended) say(ended.error().line());
+      const std::lock_guard done(mutex_);
+      --open_;
+      changed_.notify_all();
+    });
+    return {};
+  }
+
+  const Queue& queue_;
+  const Environment& environment_;
+  std::set<Printer> known_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int open_ = 0;  // readers; guarded by the mutex
+  std::vector<std::thread> threads_;
+};
 
 }  // namespace
 
@@ -69,11 +148,20 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
   if (!queue) return std::unexpected(queue.error());
   const auto job = job_of(**queue, id);
   if (!job) return std::unexpected(job.error());
-  if (job->state == JobState::pending) {
+  if (job->state == JobState::pending && job->printers.empty()) {
     return fail(fmt::format("job {} has printed nothing yet", id), "it waits: " + job->reason);
   }
-  const auto shown = run_log_command(**queue, *job, false, environment);
-  if (!shown) return std::unexpected(shown.error());
+  // One command for all fails where one of them has not begun.
+  std::vector<const Printer*> readings{nullptr};
+  if (std::ssize(job->printers) < job->nodes && !has_ended(job->state)) {
+    readings.clear();
+    for (const Printer& printer : job->printers) readings.push_back(&printer);
+  }
+  for (const Printer* only : readings) {
+    const auto reading = begin_reading(**queue, *job, false, only, environment);
+    if (!reading) return std::unexpected(reading.error());
+    if (const auto shown = await(*reading, *job); !shown) return std::unexpected(shown.error());
+  }
   return 0;
 }
 
@@ -82,7 +170,7 @@ Result<int> follow_pods(const std::string& id, const Environment& environment) {
   if (!queue) return std::unexpected(queue.error());
   const auto job = started(**queue, id);
   if (!job) return std::unexpected(job.error());
-  const auto shown = run_log_command(**queue, *job, true, environment);
+  const auto shown = PodReader(**queue, environment).read(*job);
   if (!shown) return std::unexpected(shown.error());
   return wait_for_job(id, environment, {});
 }

@@ -204,6 +204,13 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
   }
 }
 
+// A pod that ends with 128 or more counts as lost where lost pods are made again, and this one would
+// wait for the others in vain.
+int code_to_leave_with(const plan::Job& job, int code) {
+  const bool lost_pods_return = job.place.root_speaks && job.options.max_restarts > 0;
+  return lost_pods_return && code > 128 ? exit_failure : code;
+}
+
 asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint) {
   if (session.unfit && !session.job.others_come()) {
     say(session.unfit->line());
@@ -235,7 +242,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   if (session.container) co_await session.container->end();
   // Links and timers may still call the root: it has to outlive the event loop.
   co_await session.last_words();
-  co_return record.verdict.exit_code;
+  co_return code_to_leave_with(session.job, record.verdict.exit_code);
 }
 
 // Closes the link and waits until the root has received all messages.

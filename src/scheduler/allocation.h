@@ -67,6 +67,9 @@ struct Allocation {
   // exit code other than 0 it ends the others, or may be configured to: so only the root, which
   // ends last, may return one.
   bool started_together = false;
+  // No process that has ended is started again, and what the root returns counts: the others return
+  // 0 at the run's end.
+  bool root_speaks = false;
   // Our own starter started us: the job's secret comes on standard input.
   bool started_by_toprun = false;
   bool hears_launcher = true;  // else it comes in TOPRUN_SECRET, and only others hear of signals

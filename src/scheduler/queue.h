@@ -40,6 +40,13 @@ enum class JobEnd {
   dependency,  // it never began: a job that it waits for has ended otherwise than asked
 };
 
+// A process of a job whose output the engine keeps: a pod's container.
+struct Printer {
+  std::string name;    // "train-worker-0"
+  std::int64_t starts = 0;  // how often it was started again: its output begins anew then
+  auto operator<=>(const Printer&) const = default;
+};
+
 // What an engine tells of one job, or of one task (or all waiting tasks) of an array job. Texts are
 // the engine's and may hold anything; what it does not tell is empty or unset.
 struct Job {
@@ -72,6 +79,8 @@ struct Job {
   std::string command;
   std::string out, err;  // its own files, whose patterns may be expanded in part
   std::string source;    // the program that told: "scontrol"
+  std::int64_t least_nodes = 0;   // with which it begins; 0: all of them
+  std::vector<Printer> printers;  // those that have begun; empty where output is in files
 };
 
 // Whether the record stands for several tasks of an array, which wait: "12_[4-9]".
@@ -158,9 +167,10 @@ class Queue {
   virtual std::chrono::seconds memory() const = 0;
   // Why this job, which find() did not find, may have been one all the same, in words.
   virtual std::string forgets(const JobId& id) const = 0;
-  // The command that prints a job's output, if the engine itself keeps it; nullopt: it is in files.
-  virtual std::optional<std::vector<std::string>> log_command(const Job& job,
-                                                              bool follow) const = 0;
+  // The command that prints a job's output, or that of one of its printers, if the engine itself
+  // keeps it; nullopt: it is in files.
+  virtual std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
+                                                              const Printer* only) const = 0;
   // The file's name with the engine's patterns (%j, %N …) expanded for the job's batch script.
   virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
 };

@@ -117,7 +117,11 @@ void set_times(Job& job, const json& object) {
   if (const auto end = moment(text_at(object, {"status", "completionTime"}))) job.ended = end;
   std::int64_t limit = number_at(object, {"spec", "runPolicy", "activeDeadlineSeconds"});
   if (limit == 0) limit = number_at(object, {"spec", "activeDeadlineSeconds"});
-  if (limit > 0) job.limit = std::chrono::seconds(limit);
+  if (limit == 0) return;
+  job.limit = std::chrono::seconds(limit);
+  // training-operator tells it by its words alone.
+  const bool used_up = job.started && job.ended && *job.ended - *job.started >= *job.limit;
+  if (job.state == JobState::failed && used_up) job.end = JobEnd::time_limit;
 }
 
 Job job_of(const json& object, const Kind& kind) {
@@ -127,6 +131,7 @@ Job job_of(const json& object, const Kind& kind) {
   job.partition = text_at(object, {"metadata", "labels", "kueue.x-k8s.io/queue-name"});
   job.user = text_at(object, {"metadata", "labels", user_label});
   job.nodes = nodes_of(object);
+  job.least_nodes = number_at(object, {"spec", "elasticPolicy", "minReplicas"});
   job.source = "kubectl";
   set_state(job, object);
   set_times(job, object);
@@ -136,6 +141,30 @@ Job job_of(const json& object, const Kind& kind) {
 bool is_made_by_another(const json& object) {
   const json& owners = at(object, {"metadata", "ownerReferences"});
   return owners.is_array() && !owners.empty();
+}
+
+// Its container, if it has begun.
+std::optional<Printer> printer_of(const json& pod) {
+  for (const json& container : at(pod, {"status", "containerStatuses"})) {
+    const json& state = at(container, {"state"});
+    const bool has_begun = !at(state, {"running"}).is_null() ||
+                           !at(state, {"terminated"}).is_null() ||
+                           !at(container, {"lastState", "terminated"}).is_null();
+    if (!has_begun) continue;
+    return Printer{text_at(pod, {"metadata", "name"}), number_at(container, {"restartCount"})};
+  }
+  return std::nullopt;
+}
+
+// "train-worker-0: ContainerCreating".
+std::string step_of(const json& pod) {
+  std::string step = "is being made";
+  for (const json& container : at(pod, {"status", "containerStatuses"})) {
+    if (std::string told = text_at(container, {"state", "waiting", "reason"}); !told.empty()) {
+      step = std::move(told);
+    }
+  }
+  return fmt::format("{}: {}", text_at(pod, {"metadata", "name"}), step);
 }
 
 // Why a pod does not run: what the scheduler says, or what its container waits for.
@@ -172,6 +201,9 @@ std::optional<Death> death_of(const json& pod) {
     if (code < 1 || code > 255) continue;
     death.code = static_cast<int>(code);
     death.moment = text_at(end, {"finishedAt"});
+    if (const std::string words = text_at(end, {"message"}); !words.empty() && reason.empty()) {
+      death.why = fmt::format("{}: {} {}", name, text_at(end, {"reason"}), words);
+    }
   }
   return death;
 }
@@ -214,7 +246,7 @@ Result<std::vector<Job>> parse_jobs(std::string_view text, const Kind& kind) {
 Result<void> add_pods(Job& job, std::string_view text) {
   const auto value = parse(text);
   if (!value) return std::unexpected(value.error());
-  std::vector<std::string> nodes, waiting;
+  std::vector<std::string> nodes, waiting, coming;
   std::vector<Death> deaths;
   bool any_runs = false;
   for (const json* pod : items_of(*value)) {
@@ -222,6 +254,11 @@ Result<void> add_pods(Job& job, std::string_view text) {
     const std::string node = text_at(*pod, {"spec", "nodeName"});
     if (!node.empty()) nodes.push_back(node);
     any_runs = any_runs || phase == "Running";
+    if (auto printer = printer_of(*pod)) {
+      job.printers.push_back(*std::move(printer));
+    } else {
+      coming.push_back(step_of(*pod));
+    }
     if (std::string reason = reason_of(*pod); !reason.empty()) {
       waiting.push_back(text_at(*pod, {"metadata", "name"}) + ": " + reason);
     }
@@ -240,6 +277,14 @@ Result<void> add_pods(Job& job, std::string_view text) {
   } else if (job.state == JobState::pending && any_runs) {
     job.state = JobState::running;
     job.state_word = "Running";
+  }
+  const std::int64_t wanted = job.least_nodes > 0 ? job.least_nodes : job.nodes;
+  if (job.state == JobState::running && std::ssize(job.printers) < wanted) {
+    coming.resize(std::min(coming.size(), most_waiting_pods_named));
+    job.state = JobState::starting;
+    job.state_word = "Starting";
+    job.reason = fmt::format("{} of {} pods run; {}", job.printers.size(), job.nodes,
+                             coming.empty() ? "the others are to be made" : join(coming, "; "));
   }
   return {};
 }

@@ -12,6 +12,8 @@
 namespace toprun::scheduler::kubernetes {
 namespace {
 
+constexpr std::size_t most_shown = 80;  // bytes of what is no name
+
 // The status reasons of the API (apimachinery, pkg/apis/meta/v1/types.go) and of kubectl itself.
 constexpr std::array advices = {
     Advice{"AlreadyExists", "choose another --job-name, or leave it out"},
@@ -52,7 +54,10 @@ Result<std::string> create(std::string_view manifest, bool trial, const Environm
   const auto done = process::run(words, environment, limit, manifest);
   if (!done) return std::unexpected(done.error());
   if (done->code != 0) return std::unexpected(refusal("kubectl create", done->err));
-  return std::string(trim(done->out));
+  const std::string_view object = trim(done->out);
+  if (object.contains('/') && is_label(name_in(object))) return std::string(object);
+  return fail("kubectl create", "it printed no name: " + printable(object.substr(0, most_shown)),
+              "kubectl get pods tells whether it works");
 }
 
 }  // namespace toprun::scheduler::kubernetes

@@ -155,6 +155,7 @@ Result<Allocation> allocation_of(const Environment& environment, const Hints& hi
     return allocation;
   }
   allocation.stance = Stance::agent;
+  allocation.root_speaks = environment.has(kubernetes::one_code_variable);
   if (index) {
     allocation.my_node = index->value;
     allocation.reasons.push_back(fmt::format("pod {} by {}", index->value, index->source));

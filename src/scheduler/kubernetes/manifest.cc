@@ -2,29 +2,58 @@
 
 #include <fmt/format.h>
 
+#include "scheduler/kubernetes/pod.h"
 #include "scheduler/kubernetes/pod_template.h"
 
 namespace toprun::scheduler::kubernetes {
 namespace {
 
-constexpr std::string_view job_with_restarts = "OnFailure";
-constexpr std::string_view job_without_restarts = "Never";
+constexpr std::string_view never = "Never";
+// The operator makes a pod again whose code is 128 or more, as of one that was killed, evicted or
+// deleted; any other code is that of a run that is over.
+constexpr std::string_view if_lost = "ExitCode";
+constexpr int code_of_sigkill = 137;
+constexpr int code_of_sigterm = 143;
 
+// Of pods other than the root's, whose loss ends the run.
 std::string_view restart_policy(const Workload& job) {
-  return job.restarts > 0 ? job_with_restarts : job_without_restarts;
+  return job.restarts > 0 ? if_lost : never;
 }
 
-Json replicas(const Workload& job, int count) {
+Json replicas(const Workload& job, int count, std::string_view policy) {
   return {{"replicas", count},
-          {"restartPolicy", restart_policy(job)},
+          {"restartPolicy", policy},
           {"template", pod_template(job, "pytorch")}};
 }
 
 Json run_policy(const Workload& job) {
-  // Pods that still run end by themselves, and the logs of those that have ended stay.
-  Json out = {{"cleanPodPolicy", "None"}, {"backoffLimit", job.restarts}};
+  // Pods that still run end by themselves, and the logs of those that have ended stay. With a
+  // backoffLimit they would not: past it the operator deletes all pods.
+  Json out = {{"cleanPodPolicy", "None"}};
   if (job.limit) out["activeDeadlineSeconds"] = job.limit->count();
   return out;
+}
+
+// Of a Job with restarts: it makes lost pods again, and any other failure is the run's end.
+Json pod_failure_policy() {
+  Json disrupted = {{"action", "Ignore"},
+                    {"onPodConditions", Json::array({{{"type", "DisruptionTarget"}}})}};
+  Json ended = {{"action", "FailJob"},
+                {"onExitCodes",
+                 {{"containerName", "node"},
+                  {"operator", "NotIn"},
+                  {"values", Json::array({code_of_sigkill, code_of_sigterm})}}}};
+  return {{"rules", Json::array({std::move(disrupted), std::move(ended)})}};
+}
+
+Workload with_variable(Workload job, std::string_view name, std::string value) {
+  job.variables.emplace_back(name, std::move(value));
+  return job;
+}
+
+// Where pods that have ended stay so, one failure is to count once.
+Workload ending_with_one_code(const Workload& job) {
+  return with_variable(job, one_code_variable, "1");
 }
 
 // What the trainer's runtimes cannot be told by the TrainJob's own fields: pods' volumes, working
@@ -56,7 +85,8 @@ Json manifest(Operator which, const Workload& job) {
   return {};
 }
 
-Json pytorchjob(const Workload& job) {
+Json pytorchjob(const Workload& told) {
+  const Workload job = ending_with_one_code(told);
   Json spec;
   if (job.workers) spec["nprocPerNode"] = fmt::to_string(*job.workers);
   spec["runPolicy"] = run_policy(job);
@@ -66,10 +96,10 @@ Json pytorchjob(const Workload& job) {
                              {"minReplicas", *job.least_nodes},
                              {"maxReplicas", job.nodes},
                              {"maxRestarts", job.restarts}};
-    pods["Worker"] = replicas(job, job.nodes);
+    pods["Worker"] = replicas(job, job.nodes, restart_policy(job));
   } else {
-    pods["Master"] = replicas(job, 1);
-    if (job.nodes > 1) pods["Worker"] = replicas(job, job.nodes - 1);
+    pods["Master"] = replicas(job, 1, never);
+    if (job.nodes > 1) pods["Worker"] = replicas(job, job.nodes - 1, restart_policy(job));
   }
   spec["pytorchReplicaSpecs"] = std::move(pods);
   return {{"apiVersion", "kubeflow.org/v1"},
@@ -95,20 +125,22 @@ Json trainjob(const Workload& job) {
 }
 
 Json jobset(const Workload& job) {
-  Workload counted = job;  // a JobSet's pods are not told how many they are
-  counted.variables.emplace_back("PET_NNODES", fmt::to_string(job.nodes));
+  // A JobSet's pods are not told how many they are.
+  const Workload counted =
+      with_variable(ending_with_one_code(job), "PET_NNODES", fmt::to_string(job.nodes));
   Json pods = pod_template(counted, "node");
-  pods["spec"]["restartPolicy"] = job_without_restarts;
+  pods["spec"]["restartPolicy"] = never;
   Json indexed = {{"parallelism", job.nodes},
                   {"completions", job.nodes},
                   {"completionMode", "Indexed"},
-                  {"backoffLimit", 0}};
+                  {"backoffLimit", job.restarts}};
+  if (job.restarts > 0) indexed["podFailurePolicy"] = pod_failure_policy();
   if (job.limit) indexed["activeDeadlineSeconds"] = job.limit->count();
   indexed["template"] = std::move(pods);
   Json replicated = {
       {"name", "node"}, {"replicas", 1}, {"template", {{"spec", std::move(indexed)}}}};
   Json spec = {{"network", {{"enableDNSHostnames", true}}},
-               {"failurePolicy", {{"maxRestarts", job.restarts}}},
+               {"failurePolicy", {{"maxRestarts", 0}}},
                {"replicatedJobs", Json::array({std::move(replicated)})}};
   return {{"apiVersion", "jobset.x-k8s.io/v1alpha2"},
           {"kind", "JobSet"},

@@ -9,8 +9,9 @@ namespace toprun::scheduler::kubernetes {
 // The operators whose jobs toprun writes.
 enum class Operator { pytorchjob, trainjob, jobset };
 
-// The job as one object for `kubectl create -f -`. Pure. One failure is counted once: no pod is
-// restarted unless the workload asks for it, and toprun in the pods restarts ranks by itself.
+// The job as one object for `kubectl create -f -`. Pure. One failure is counted once: toprun in the
+// pods restarts ranks by itself, and with restarts a pod that was lost is made again. The pods of a
+// TrainJob restart as its runtime has it, which it cannot change.
 //   PyTorchJob  kubeflow.org/v1, training-operator 1.9: pytorch_types.go, common_types.go
 //   TrainJob    trainer.kubeflow.org/v1alpha1, trainer 2.0: its CRD
 //   JobSet      jobset.x-k8s.io/v1alpha2, v0.8: jobset_types.go

@@ -62,7 +62,8 @@ TEST(Manifest, APyTorchJobHasAMasterAndWorkers) {
   EXPECT_EQ(container["name"], "pytorch");
   EXPECT_EQ(container["resources"]["limits"]["nvidia.com/gpu"], "8");
   EXPECT_EQ(container["command"], Json::array({"toprun", "train.py"}));
-  EXPECT_EQ(job["spec"]["runPolicy"]["backoffLimit"], 0);
+  EXPECT_FALSE(job["spec"]["runPolicy"].contains("backoffLimit"));
+  EXPECT_EQ(pods["Worker"]["restartPolicy"], "Never");
   EXPECT_FALSE(job["spec"].contains("elasticPolicy"));
 }
 
@@ -111,7 +112,21 @@ TEST(Manifest, PodsOfAJobSetAreToldHowManyTheyAre) {
   EXPECT_EQ(job["parallelism"], 4);
   EXPECT_EQ(job["template"]["spec"]["restartPolicy"], "Never");
   EXPECT_EQ(job["template"]["spec"]["containers"][0]["env"],
-            Json::parse(R"([{"name": "PET_NNODES", "value": "4"}])"));
+            Json::parse(R"([{"name": "TOPRUN_ONE_CODE", "value": "1"},
+                            {"name": "PET_NNODES", "value": "4"}])"));
+}
+
+TEST(Manifest, WithRestartsLostPodsAreMadeAgain) {
+  Workload job = four_nodes();
+  job.restarts = 2;
+  const Json pods = pytorchjob(job)["spec"]["pytorchReplicaSpecs"];
+  EXPECT_EQ(pods["Master"]["restartPolicy"], "Never");
+  EXPECT_EQ(pods["Worker"]["restartPolicy"], "ExitCode");
+  const Json set = jobset(job)["spec"];
+  EXPECT_EQ(set["failurePolicy"]["maxRestarts"], 0);
+  const Json indexed = set["replicatedJobs"][0]["template"]["spec"];
+  EXPECT_EQ(indexed["backoffLimit"], 2);
+  EXPECT_EQ(indexed["podFailurePolicy"]["rules"][1]["action"], "FailJob");
 }
 
 }  // namespace

@@ -72,6 +72,10 @@ struct PodHost {
 // Error: a variable that contradicts another or is no number.
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
 
+// Set by `toprun submit` in pods that are not started again once the run has ended: then only pod
+// 0's exit code counts (Allocation::root_speaks).
+inline constexpr const char* one_code_variable = "TOPRUN_ONE_CODE";
+
 // The launcher pod of an MPIJob, or of a TrainJob of MPI: the variable for the host file of Open
 // MPI, Intel MPI or MPICH is this one, which the operator mounts (mpi-operator v0.6
 // pkg/controller/mpi_job_controller.go).

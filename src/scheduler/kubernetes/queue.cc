@@ -47,7 +47,8 @@ class KubernetesQueue : public Queue {
     return fmt::format("Kubernetes has no PyTorchJob, TrainJob or JobSet {} in {}", id.text,
                        space_.empty() ? "this namespace" : "namespace " + space_);
   }
-  std::optional<std::vector<std::string>> log_command(const Job& job, bool follow) const override;
+  std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
+                                                      const Printer* only) const override;
   std::string expand(std::string_view pattern, const Job&) const override {
     return std::string(pattern);
   }
@@ -212,12 +213,18 @@ Result<Machines> KubernetesQueue::machines() const {
   return fail("the cluster's nodes", "toprun asks only Slurm for them", "kubectl get nodes");
 }
 
-std::optional<std::vector<std::string>> KubernetesQueue::log_command(const Job& job,
-                                                                     bool follow) const {
+std::optional<std::vector<std::string>> KubernetesQueue::log_command(const Job& job, bool follow,
+                                                                     const Printer* only) const {
   const Kind* const kind = kind_of(job);
   if (kind == nullptr) return std::nullopt;
-  std::vector<std::string> words{"logs", "-l", fmt::format("{}={}", kind->pods_label, job.id),
-                                 "--tail=-1", fmt::format("--max-log-requests={}", job.nodes + 1)};
+  std::vector<std::string> words{"logs"};
+  if (only != nullptr) {
+    words.push_back(only->name);
+  } else {
+    const auto most = std::max<std::int64_t>(job.nodes, std::ssize(job.printers)) + 1;
+    words.insert(words.end(), {"-l", fmt::format("{}={}", kind->pods_label, job.id), "--tail=-1",
+                               fmt::format("--max-log-requests={}", most)});
+  }
   if (job.nodes > 1) words.emplace_back("--prefix");
   if (follow) words.emplace_back("--follow");
   return kubectl(std::move(words));

@@ -107,7 +107,8 @@ class RunaiQueue : public Queue {
     return fmt::format("Run:AI has no PyTorch job {} in {}", id.text,
                        place_.project.empty() ? "this project" : "project " + place_.project);
   }
-  std::optional<std::vector<std::string>> log_command(const Job& job, bool follow) const override {
+  std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
+                                                      const Printer*) const override {
     return logs_command(place_, job.id, std::nullopt, follow);
   }
   std::string expand(std::string_view pattern, const Job&) const override {

@@ -70,7 +70,8 @@ class SlurmQueue : public Queue {
   Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                   const std::string& signal,
                                                   Addressee addressee) const override;
-  std::optional<std::vector<std::string>> log_command(const Job&, bool) const override {
+  std::optional<std::vector<std::string>> log_command(const Job&, bool,
+                                                      const Printer*) const override {
     return std::nullopt;
   }
   Result<void> execute(const std::vector<std::string>& command) const override;

@@ -1,0 +1,324 @@
+# ctest: TIMEOUT 400 LABELS cluster torch
+"""`toprun submit --on kubernetes` with a real kubectl: an API server, operators and kubelets of our own
+(api_server.py, operators.py, kubelet.py) run the pods on virtual hosts."""
+
+import json
+import pathlib
+import random
+import re
+import shutil
+import signal
+import time
+import unittest
+
+import support
+from api_objects import Refusal
+from cluster import column, shown, shows, wait_for
+from operators import ControlPlane
+from pods import PodCase
+
+IMAGE = "registry.example/train:1"
+IN_IMAGE = ["bash", "cat", "env", "head", "hostname", "sh", "sleep", "touch", "yes"]
+OPERATORS = ("pytorchjob", "trainjob", "jobset")
+HOSTS = 4
+SOON_S = 15
+LATE_S = 20
+TRAIN = support.EXAMPLES / "train_ddp.py"
+# Rank 1 ends badly while the others work.
+FAILS = "[ $RANK = 1 ] && exit 3; sleep 60"
+
+
+class KubernetesCase(PodCase):
+    UP = ("--hosts", str(HOSTS), "--racks", "1")
+
+    def setUp(self):
+        support.needs_program("kubectl")
+        super().setUp()
+        image = self.place / "image"
+        image.mkdir()
+        (image / "toprun").symlink_to(support.TOPRUN)
+        for name in IN_IMAGE:
+            (image / name).symlink_to(shutil.which(name))
+        self.plane = ControlPlane(self, f"{image}:{pathlib.Path(support.python()).parent}", HOSTS)
+        self.addCleanup(self.plane.close)
+        self.objects, self.kubelet = self.plane.objects, self.plane.kubelet
+        self.env = {"KUBECONFIG": str(self.plane.api.kubeconfig), "HOME": str(self.place), "USER": "ada"}
+
+    def words(self, *words):
+        return ["submit", "--on", "kubernetes", "--container", f"docker://{IMAGE}", *words]
+
+    def call(self, *words, limit=60, env=None):
+        return self.toprun(*words, limit=limit, env={**self.env, **(env or {})})
+
+    def submit(self, *words, limit=60, env=None):
+        return self.call(*self.words(*words), limit=limit, env=env)
+
+    def submitted(self, *words):
+        """The name of a job that was taken."""
+        done = self.submit(*words)
+        self.assert_ok(done)
+        return done.out.strip()
+
+    def begin_submit(self, *words):
+        return self.begin(support.binary(), *self.words(*words), env=self.env)
+
+    def kubectl(self, *words):
+        return self.run_to_end("kubectl", *words, env=self.env)
+
+    def all_pods(self):
+        return self.objects.list("pods")
+
+    def wait_for_pods(self, count, phase="Running"):
+        wait_for(lambda: sum(pod["status"]["phase"] == phase for pod in self.all_pods()) == count, f"{count} pods")
+        return self.all_pods()
+
+    def codes(self):
+        return sorted(one["state"]["terminated"]["exitCode"] for pod in self.all_pods()
+                      for one in pod["status"]["containerStatuses"] if "terminated" in one["state"])
+
+
+class Training(KubernetesCase):
+    def trains(self, operator, nodes):
+        out = self.place / "out"
+        done = self.submit("--operator", operator, "--nodes", str(nodes), "--nproc-per-node", "1", "--follow", "--",
+                           TRAIN, "--epochs", "1", "--output-dir", out, limit=120)
+        self.assert_ok(done)
+        self.assertRegex(done.out, r"held-out accuracy \d\.\d{4}")
+        self.assertRegex(done.out, f"{nodes} ranks on {nodes} nodes, all ended with 0")
+        self.assertTrue(list(out.iterdir()))
+        self.assertEqual(self.codes(), [0] * nodes)
+
+    def test_pytorchjob_of_two_pods(self):
+        self.trains("pytorchjob", 2)
+
+    def test_pytorchjob_of_four_pods(self):
+        self.trains("pytorchjob", 4)
+
+    def test_trainjob_of_two_pods(self):
+        self.trains("trainjob", 2)
+
+    def test_jobset_of_two_pods(self):
+        self.trains("jobset", 2)
+
+
+class Words(KubernetesCase):
+    def test_hostile_words_arrive_byte_for_byte(self):
+        chance = random.Random(7)
+        letters = ["$", "(", ")", "PATH", "$(HOSTNAME)", "\"", "'", "\\", "\n", "\t", " ", "é", "😀", "{", "`", "-", "="]
+        words = ["".join(chance.choices(letters, k=chance.randrange(8))) for _ in range(1000)]
+        script = self.place / "words.py"
+        script.write_text("import json, pathlib, sys\n"
+                          "pathlib.Path(__file__).with_suffix('.json').write_text(json.dumps(sys.argv[1:]))\n")
+        for operator in OPERATORS:
+            with self.subTest(operator):
+                done = self.submit("--operator", operator, "--nproc-per-node", "1", "-e", "A=$(HOSTNAME) $$", "--follow",
+                                   "--", script, *words)
+                self.assert_ok(done)
+                self.assertEqual(json.loads(script.with_suffix(".json").read_text()), words)
+                script.with_suffix(".json").unlink()
+
+
+class Failures(KubernetesCase):
+    def test_the_code_of_a_rank_is_the_jobs(self):
+        for operator in OPERATORS:
+            with self.subTest(operator):
+                done = self.submit("--operator", operator, "--nodes", "2", "--nproc-per-node", "1", "--follow",
+                                   "--no-python", "bash", "-c", FAILS, limit=SOON_S)
+                self.assertEqual(done.code, 3, done)
+                self.assertRegex(done.out, "rank 1 .*exit code 3")
+                name = done.out.split()[0]
+                self.assertRegex(done.err, f"job {name}: failed, exit code 3")
+                status = self.call("status", name)
+                self.assertIn("exit code 3", status.out)
+                self.assertIn("rank 1", self.call("logs", name).out)
+
+    def test_one_failure_is_counted_once(self):
+        for operator, codes in [("pytorchjob", [0, 0, 0, 3]), ("jobset", [0, 0, 0, 3])]:
+            with self.subTest(operator):
+                done = self.submit("--operator", operator, "--nodes", "4", "--nproc-per-node", "1", "--follow",
+                                   "--no-python", "bash", "-c", FAILS, limit=SOON_S)
+                self.assertEqual(done.code, 3, done)
+                self.assertEqual(self.codes(), codes)
+                self.call("cancel", "--yes", done.out.split()[0])
+                wait_for(lambda: not self.all_pods(), "the pods are gone")
+
+
+class Verbs(KubernetesCase):
+    def test_a_job_that_runs(self):
+        name = self.submitted("--job-name", "train", "--nodes", "2", "--nproc-per-node", "1",
+                              *shows("RANK", then="exec sleep 60"))
+        self.assertEqual(name, "train")
+        self.wait_for_pods(2)
+        listed = self.call("jobs", env={"TOPRUN_ON": "kubernetes"})
+        self.assertRegex(listed.out, r"train +train +ada +Running +0:\d\d +2 n\d,n\d", listed)
+        status = self.call("status", name)
+        self.assertIn("Running", status.out)
+        wait_for(lambda: "RANK=1" in (logs := self.call("logs", name)).out and "RANK=0" in logs.out, "both have printed")
+        follows = self.begin(support.binary(), "logs", "-f", name, env=self.env)
+        time.sleep(1)
+        cancelled = self.call("cancel", name)
+        self.assert_ok(cancelled)
+        wait_for(lambda: not self.all_pods(), "the pods are gone")
+        followed = follows.wait(SOON_S)
+        self.assertIn("RANK=0", followed.out)
+        self.assertNotEqual(followed.code, 0, followed)
+        gone = self.call("status", name)
+        self.assert_one_line(gone, f"job {name} is unknown: Kubernetes has no .*")
+
+
+class Lost(KubernetesCase):
+    def test_a_pod_that_is_killed_comes_again(self):
+        for operator in OPERATORS:
+            for how in (self.kubelet.kill, self.kubelet.delete):
+                with self.subTest(operator, how=how.__name__):
+                    self.comes_again(operator, how)
+
+    def comes_again(self, operator, how):
+        ready = self.folder()
+        run = self.begin_submit("--operator", operator, "--nodes", "2", "--nproc-per-node", "1", "--max-restarts", "1",
+                                "--follow", *shows("RANK", "TOPRUN_ATTEMPT", then=(
+                                    f'touch "{ready}/$TOPRUN_ATTEMPT.$RANK"; [ $TOPRUN_ATTEMPT = 1 ] || exec sleep 60')))
+        support.wait_for_files(ready, 2)
+        with self.objects.changed:
+            member = next(pod for pod in self.all_pods() if pod["metadata"]["name"].find("worker-0") > 0
+                          or pod["metadata"]["labels"].get("batch.kubernetes.io/job-completion-index") == "1")
+            how(member)
+        done = run.wait(40)
+        self.assert_ok(done)
+        rows = [row for row in shown(done.out) if row["TOPRUN_ATTEMPT"] == "1"]
+        self.assertEqual(column(rows, "RANK"), ["0", "1"], done)
+        self.call("cancel", done.out.split()[0])
+        wait_for(lambda: not self.all_pods(), "the pods are gone")
+
+    def test_a_pod_that_comes_late(self):
+        self.kubelet.pull_s = lambda name: LATE_S if "worker" in name else 0
+        done = self.submit("--nodes", "2", "--nproc-per-node", "1", "--follow", *shows("RANK"), limit=LATE_S + SOON_S)
+        self.assert_ok(done)
+        self.assertEqual(column(shown(done.out), "RANK"), ["0", "1"], done)
+
+
+class BadInput(KubernetesCase):
+    def fake_kubectl(self, script):
+        folder = self.folder()
+        (folder / "kubectl").write_text(f"#!/bin/sh\n{script}\n")
+        (folder / "kubectl").chmod(0o755)
+        return {"PATH": f"{folder}:/usr/bin:/bin", "TOPRUN_ENGINE_TIMEOUT": "1"}
+
+    def refused(self, words, said, env=None, code=1):
+        done = self.submit(*words, *shows("RANK"), env=env, limit=SOON_S)
+        self.assertEqual((done.code, done.out), (code, ""), done)
+        self.assert_one_line(done, said)
+        self.assertLess(done.seconds, 5)
+
+    def test_kubectl_itself(self):
+        for script, said in [
+                ("exec sleep 100", r"`kubectl create .*` failed: no answer within 1\.0+ s"),
+                ("echo '<html>'", "kubectl create: .*<html>.*"),
+                ("kill -9 $$", "kubectl create: .*"),
+                ("exit 1", "kubectl create: it gave no reason")]:
+            with self.subTest(script):
+                self.refused((), said, env=self.fake_kubectl(script))
+
+    def test_what_kubectl_prints_is_no_json(self):
+        done = self.call("status", "train", env=self.fake_kubectl("echo '<html>'"))
+        self.assert_one_line(done, "cannot ask Kubernetes: kubectl printed no JSON: <html>.*")
+
+    def test_refusals_in_the_clusters_words(self):
+        def answer(verb, refusal):
+            return lambda asked, plural, item: refusal if verb in (asked, "all") else None
+        forbidden = 'pytorchjobs.kubeflow.org is forbidden: User "ada" cannot create resource "pytorchjobs"'
+        quota = 'pytorchjobs.kubeflow.org "x" is forbidden: exceeded quota: few, requested: 1, used: 5, limited: 5'
+        for refuse, said in [
+                (answer("all", Refusal(401, "Unauthorized", "Unauthorized")),
+                 ".*Unauthorized.*; log in to the cluster again"),
+                (answer("create", Refusal(403, "Forbidden", forbidden)), r".*\(Forbidden\).*cannot create resource.*"),
+                (answer("create", Refusal(403, "Forbidden", quota)), ".*exceeded quota: few.*")]:
+            with self.subTest(said):
+                self.plane.api.refuse = refuse
+                self.refused((), "kubectl create: " + said)
+
+    def test_operators_that_are_not_there(self):
+        self.plane.api.absent = {"trainjobs"}
+        self.refused(("--operator", "trainjob"), '.*no matches for kind "TrainJob".*; this operator is not installed.*')
+        listed = self.call("jobs", env={"TOPRUN_ON": "kubernetes"})
+        self.assert_ok(listed)
+
+    def test_names(self):
+        self.refused(("--namespace", "nowhere"), r'.*namespaces "nowhere" not found.*kubectl get namespaces.*')
+        self.submitted("--job-name", "train", *shows("RANK"))
+        self.refused(("--job-name", "train"), r'.*\(AlreadyExists\).*"train" already exists; choose another --job-name.*')
+
+    def test_a_trial_by_the_cluster(self):
+        done = self.submit("--dry-run=server", *shows("RANK"))
+        self.assert_ok(done)
+        self.assertEqual(done.err, "toprun: Kubernetes would take it\n")
+        self.assertEqual(self.objects.list("pytorchjobs"), [])
+
+
+class Waiting(KubernetesCase):
+    def waits(self, words, said):
+        run = self.begin_submit(*words, "--follow", *shows("RANK"))
+        name = wait_for(lambda: [job["metadata"]["name"] for job in self.objects.list("pytorchjobs")], "the job")[0]
+        wait_for(lambda: self.all_pods(), "its pods")
+        status = wait_for(lambda: re.search(said, (self.call("status", name)).out), said, SOON_S)
+        self.assertTrue(status)
+        time.sleep(1.5)
+        run.signal(signal.SIGINT)
+        done = run.wait(SOON_S)
+        self.assertRegex(done.err, f"toprun: job {name} waits: .*{said}")
+        self.call("cancel", name)
+        wait_for(lambda: not self.all_pods(), "the pods are gone")
+
+    def test_why_pods_wait(self):
+        self.waits(("--gpus-per-node", "8"), "Unschedulable: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu")
+        self.kubelet.images = {"another"}
+        self.waits((), f'ImagePullBackOff: Back-off pulling image "{IMAGE}"')
+
+    def test_an_image_without_toprun(self):
+        (self.place / "image/toprun").unlink()
+        done = self.submit("--follow", *shows("RANK"), limit=SOON_S)
+        self.assertEqual(done.code, 128, done)
+        self.assertIn('exec: "toprun": executable file not found in $PATH', done.err)
+
+    def test_an_evicted_pod(self):
+        ready = self.folder()
+        run = self.begin_submit("--nodes", "2", "--nproc-per-node", "1", "--follow",
+                                *shows("RANK", then=f'touch "{ready}/$RANK"; exec sleep 60'))
+        support.wait_for_files(ready, 2)
+        with self.objects.changed:
+            self.kubelet.evict(next(pod for pod in self.all_pods() if "worker" in pod["metadata"]["name"]))
+        done = run.wait(SOON_S)
+        self.assertNotEqual(done.code, 0)
+        self.assertRegex(done.err, "Evicted The node was low on resource: memory")
+
+    def test_a_time_limit(self):
+        for operator in OPERATORS:
+            with self.subTest(operator):
+                done = self.submit("--operator", operator, "--time", "0:00:02", "--follow", "--nproc-per-node", "1",
+                                   "--no-python", "sleep", "60", limit=SOON_S)
+                self.assertEqual(done.code, 124, done)
+
+    def test_another_clock(self):
+        for late in (3600, -3600):
+            with self.subTest(late):
+                self.objects.clock_is_late_by_s = late
+                done = self.submit("--time", "10", "--nodes", "2", "--follow", "--nproc-per-node", "1", "--no-python",
+                                   "bash", "-c", FAILS, limit=SOON_S)
+                self.assertEqual(done.code, 3, done)
+
+
+class Output(KubernetesCase):
+    def test_a_gigabyte_takes_no_memory(self):
+        run = self.begin_submit("--nproc-per-node", "1", "--follow", "--no-python", "sh", "-c",
+                                "yes 0123456789012345678901234567890123456789012345678901234567890123456789012345678 | "
+                                "head -c 1000000000")
+        total = 0
+        while data := run.process.stdout.read1(1 << 20):
+            total += len(data)
+        self.assertGreater(total, 1_000_000_000)
+        self.assert_ok(run.wait(120))
+        self.assertLess(peak_kb(run.process.pid), MOST_KB)
+
+
+if __name__ == "__main__":
+    unittest.main()
