@@ -15,6 +15,7 @@ BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
 LACKING = re.compile(r" --(?:account|qos|constraint|gres|gpus-per-node)[ =]\S+")
 STAND_INS = [("-m venv env", "-m venv --without-pip env"), ("env/bin/pip install torch", "true"),
              ("--venv env torch", "--venv env demo")]
+POD_PAGES = {"runai"}  # runai_test.py has them
 CONTAINER_PAGES = {"enroot", "singularity"}
 MODULES = pathlib.Path("/usr/share/modules")  # Environment Modules, as Debian has them
 LIMIT_S = 180
@@ -32,7 +33,7 @@ def blocks(with_containers):
     """{(page, number of the block on it): text} of the pages about containers, or of all others."""
     return {(page.stem, number): text
             for page in sorted((REPOSITORY / "docs/recipes").glob("*.md"))
-            if (page.stem in CONTAINER_PAGES) == with_containers
+            if page.stem not in POD_PAGES and (page.stem in CONTAINER_PAGES) == with_containers
             for number, text in enumerate(BLOCK.findall(page.read_text()))}
 
 

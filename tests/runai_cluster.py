@@ -107,10 +107,10 @@ class RunaiCase(PodCase):
                 if not self.jobs[name].look():
                     del self.jobs[name]
 
-    def runai(self, *words, limit=60, **variables):
+    def runai(self, *words, limit=60, cwd=None, **variables):
         """toprun where this runai is, and neither Slurm nor kubectl."""
         env = {"PATH": f"{self.programs}:/usr/bin:/bin", "TOPRUN_ON": "runai", "USER": "ada", **variables}
-        return self.toprun(*words, env=env, limit=limit)
+        return self.toprun(*words, env=env, limit=limit, cwd=cwd)
 
     def submit(self, *words, **options):
         return self.runai("submit", "--container", "docker://registry/image:1", *words, **options)

@@ -171,12 +171,19 @@ class Runai:
             print("".join(cell.ljust(width) for cell, width in zip(row, widths)))
 
     def word(self, state):
-        """v1 has Kubernetes' words, in capitals where they are its own."""
-        return state["why"].split(":")[0] or {"Completed": "SUCCEEDED"}.get(state["phase"], state["phase"].upper())
+        """v1 has kubelet's words, and its own in capitals."""
+        why = state["why"].split(":")[0]
+        return why if "Image" in why else {"Completed": "SUCCEEDED"}.get(state["phase"], state["phase"].upper())
 
     def describe(self, line):
         job = self.job(line)
         state, request = self.state(job), json.loads((job / "request.json").read_text())
+        if line.one("--output") is None and self.version == "v1":
+            print(f"NAME: {job.name}\nSTATUS: {self.word(state)}\n\nEvents: \nSOURCE  TYPE  AGE  MESSAGE")
+            if state["why"]:
+                reason, _, message = state["why"].partition(": ")
+                print(f"pod/{job.name}-master-0  Warning  5s  [{reason}] {message}")
+            return
         if line.one("--output") != "json":
             fail("this stand-in describes in JSON alone")
         if self.version == "v1":

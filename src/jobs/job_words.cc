@@ -69,6 +69,7 @@ std::string name_of(JobState state) {
 
 // The last column of Slurm's table: the nodes, or the reason why there are none.
 std::string nodes_or_reason(const Job& job) {
+  if (job.node_list.empty() && job.reason.empty()) return "-";
   return job.node_list.empty() ? fmt::format("({})", job.reason) : job.node_list;
 }
 
@@ -166,7 +167,8 @@ std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs, const L
                     printable(job.user),
                     printable(job.state_code.empty() ? job.state_word : job.state_code),
                     clock_text(job.used.value_or(std::chrono::seconds(0))),
-                    fmt::to_string(job.nodes), printable(nodes_or_reason(job))});
+                    job.nodes > 0 ? fmt::to_string(job.nodes) : "-",
+                    printable(nodes_or_reason(job))});
   }
   const std::string table = view::columns_text(rows, {0, 5, 6});
   const auto lines = split(table, '\n');

@@ -203,6 +203,12 @@ Words describe_command(const Place& place, const std::string& job) {
   return words;
 }
 
+Words events_command(const Place& place, const std::string& job) {
+  Words words{"runai", "describe", "job", job};
+  add_project(words, place);
+  return words;
+}
+
 Words delete_command(const Place& place, const std::string& job) {
   Words words = place.cli == Cli::v1 ? Words{"runai", "delete", "job"} : pytorch("delete");
   words.push_back(job);

@@ -121,6 +121,7 @@ TEST(RunaiCommandLines, OfJobsThatExist) {
            {list_command(v2, false), "runai training pytorch list --project mlo --json"},
            {describe_command(v1, "a"), "runai describe job a --project mlo -o json"},
            {describe_command(v2, "a"), "runai training pytorch describe a --project mlo -o json"},
+           {events_command(v1, "a"), "runai describe job a --project mlo"},
            {delete_command(v1, "a"), "runai delete job a --project mlo"},
            {delete_command(v2, "a"), "runai training pytorch delete a --project mlo"},
            {logs_command(v1, "a", "a-worker-0", true),

@@ -173,6 +173,18 @@ Result<std::vector<Job>> parse_table(std::string_view text) {
   return jobs;
 }
 
+std::string last_warning(std::string_view description) {
+  constexpr std::string_view mark = "  Warning  ";
+  std::string last;
+  for (const std::string_view line : split(description, '\n')) {
+    const std::size_t type = line.find(mark);
+    const std::size_t message = line.find('[', type == std::string_view::npos ? 0 : type);
+    if (type == std::string_view::npos || message == std::string_view::npos) continue;
+    last = trim(line.substr(message));
+  }
+  return last;
+}
+
 Result<std::vector<Job>> parse_list(std::string_view text) {
   const auto value = parse(text);
   if (!value) return std::unexpected(value.error());

@@ -61,6 +61,16 @@ TEST(RunaiJobs, OfDescriptions) {
   EXPECT_EQ(exit_code_of(*first), 1);
 }
 
+TEST(RunaiJobs, TheLastWarningSaysWhyAJobWaits) {
+  EXPECT_EQ(last_warning("NAME: train\nSTATUS: PENDING\n\nEvents: \nSOURCE  TYPE  AGE  MESSAGE\n"
+                         "pod/train-master-0  Warning  9s  [FailedScheduling] old\n"
+                         "podgroup/pg-train  Warning  5s  [Unschedulable] 0/4 nodes: no [gpu]\n"
+                         "pod/train-master-0  Normal  5s  [Scheduled] to n0\n"),
+            "[Unschedulable] 0/4 nodes: no [gpu]");
+  EXPECT_EQ(last_warning("NAME: a  Warning  b\n"), "");
+  EXPECT_EQ(last_warning(""), "");
+}
+
 TEST(RunaiJobs, RefuseWhatIsOfAnotherForm) {
   for (const std::string_view text : {"", "Please log in\n", "[1]", "{\"a\":"}) {
     EXPECT_FALSE(parse_table(text)) << text;

@@ -117,6 +117,7 @@ class RunaiQueue : public Queue {
 
  private:
   Result<std::vector<Job>> all(bool of_all_projects) const;
+  void add_reason(Job& job) const;
 
   const Environment environment_;
   const std::chrono::milliseconds timeout_;
@@ -151,6 +152,13 @@ Result<std::vector<Job>> RunaiQueue::starts(std::optional<std::uint32_t> uid) co
   return waiting;
 }
 
+// v1's JSON has no reasons, its text for people has. Without an answer the state's word remains.
+void RunaiQueue::add_reason(Job& job) const {
+  const auto answer = ask(events_command(place_, job.id), environment_, timeout_);
+  const std::string warning = answer ? last_warning(answer->out) : std::string();
+  if (!warning.empty()) job.reason = warning;
+}
+
 Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
   const auto answer = ask(describe_command(place_, id.text), environment_, timeout_);
   if (!answer) return std::unexpected(answer.error());
@@ -162,6 +170,7 @@ Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
   }
   auto job = parse_description(answer->out);
   if (!job) return std::unexpected(job.error());
+  if (place_.cli == Cli::v1 && job->state == JobState::pending) add_reason(*job);
   job->uid = ::getuid();
   if (job->submitted && !has_ended(job->state)) {
     const auto used = std::chrono::system_clock::now() - *job->submitted;  // by two hosts' clocks

@@ -1,0 +1,219 @@
+# ctest: TIMEOUT 240 LABELS cluster torch
+"""`toprun submit --on runai` and the verbs about its jobs, with both versions of Run:AI's command line
+(runai_stand_in.py takes what their documents have, and no more) and pods on virtual hosts."""
+
+import json
+import re
+import shlex
+import sys
+import random
+import unittest
+
+import support
+from cluster import column, shown, shows, wait_for
+from pods_test import SUMS
+from runai_cluster import UUID, RunaiCase
+
+BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
+VERSIONS = ("v1", "v2")
+ARGUMENTS = "import json, pathlib, sys; pathlib.Path(sys.argv[1]).write_text(json.dumps(sys.argv[2:]))"
+# Lines that together have each option that becomes one of runai's.
+LINES = [
+    (),
+    ("--nodes", "4", "--gpus-per-node", "8", "-c", "16", "--mem", "64G", "--project", "vision"),
+    ("--nodes", "2-4", "--max-restarts", "3", "--pvc", "scratch:/scratch", "-e", "LR=0.1"),
+    ("--node-pool", "h100", "--toleration", "gpu=yes:NoSchedule", "--toleration", "spot", "--node-selector",
+     "run.ai/type=dgx", "--required-topology-key", "nvidia.com/gpu.clique", "--host-network", "--ipc-lock"),
+    ("--preferred-topology-key", "topology.kubernetes.io/zone", "--chdir", "/work", "--annotation",
+     "k8s.v1.cni.cncf.io/networks=kube-system/roce", "--extended-resource", "rdma/rdma=1"),
+]
+
+
+class Runs(RunaiCase):
+    def test_training_in_two_pods(self):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.use(version)
+                claim = self.folder()
+                (claim / "sums.py").write_text(SUMS)
+                finished = self.submit("--nodes", "2", "--nproc-per-node", "2", "--pvc", f"scratch:{claim}", "--job-name",
+                                       f"sums-{version}", "-e", f"PYTHON_EXEC={support.python()}", "--follow",
+                                       claim / "sums.py", limit=90)
+                self.assert_ok(finished)
+                self.assertTrue(finished.out.startswith(f"sums-{version}\n"), finished)
+                self.assertEqual(finished.out.count("sum=6"), 2, finished)  # of the master's pod
+                kept = self.kept(claim)
+                self.assertEqual(sorted(kept), [f"sums-{version}-master-0.out", f"sums-{version}-worker-0.out"])
+                self.assertEqual("".join(kept.values()).count("sum=6"), 4, kept)
+                self.assertIn(f"{claim}/toprun/sums-{version}.%j, %j is its JOB_UUID", finished.err)
+                report = json.loads((claim / f"toprun/sums-{version}.{UUID}/report.json").read_text())
+                self.assertEqual(report["exit_code"], 0)
+
+    def test_four_pods_and_their_ranks(self):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.use(version)
+                claim = self.folder()
+                finished = self.submit("--nodes", "4", "--nproc-per-node", "2", "--pvc", f"scratch:{claim}", "--wait",
+                                       *shows("RANK", "LOCAL_RANK", "WORLD_SIZE", "TOPRUN_NODE_NAME"))
+                self.assert_ok(finished)
+                rows = shown("".join(self.kept(claim).values()))
+                self.assertEqual(column(rows, "RANK"), [str(i) for i in range(8)])
+                self.assertEqual(set(column(rows, "WORLD_SIZE")), {"8"})
+                name = finished.out.strip()
+                self.assertRegex(name, r"\A[a-z-]+-[a-z0-9]{5}\Z")
+                self.assertEqual(rows[0]["TOPRUN_NODE_NAME"], f"{name}-master-0")
+
+    def test_a_rank_that_fails(self):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.use(version)
+                claim = self.folder()
+                finished = self.submit("--nodes", "2", "--pvc", f"scratch:{claim}", "--job-name", f"bad-{version}",
+                                       "--follow", "--no-python", "sh", "-c", 'echo rank $RANK; [ $RANK = 0 ] || exit 3')
+                self.assertEqual(finished.code, 1, finished)  # runai tells no exit codes
+                report = json.loads((claim / f"toprun/bad-{version}.{UUID}/report.json").read_text())
+                self.assertEqual(report["exit_code"], 3)
+                job = self.jobs[f"bad-{version}"]
+                self.assertEqual(job.runs[0].process.returncode, 3)  # the master's pod has it
+
+    def test_hostile_words_arrive_byte_for_byte(self):
+        chance = random.Random(18)
+        letters = ["$", "(", ")", "A", '"', "'", "\\", "\n", " ", "é", "{", "`", "-", ",", "*"]
+        words = ["".join(chance.choices(letters, k=chance.randrange(8))) for _ in range(1000)]
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.use(version)
+                claim = self.folder()
+                (claim / "arguments.py").write_text(ARGUMENTS)
+                finished = self.submit("--pvc", f"scratch:{claim}", "-e", "A=a, \"b\" $(B)", "--wait",
+                                       "-e", f"PYTHON_EXEC={support.python()}", claim / "arguments.py",
+                                       claim / "out.json", *words)
+                self.assert_ok(finished)
+                self.assertEqual(json.loads((claim / "out.json").read_text()), words)
+
+
+class Verbs(RunaiCase):
+    def test_jobs_status_logs_and_cancel(self):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.use(version)
+                name = f"sleeper-{version}"
+                self.assert_ok(self.submit("--nodes", "2", "--job-name", name, "--no-python", "sh", "-c",
+                                           f"echo started; {support.OBEDIENT}"))
+                wait_for(lambda: "started" in self.runai("logs", name).out, "the job's output")
+                self.assertRegex(self.runai("jobs").out, rf"(?m)^{name} .* (RUNNING|Running) ")
+                status = self.runai("status", name)
+                self.assertRegex(status.out, "state +RUNNING|state +Running")
+                self.assertRegex(status.out, r"nodes +2: n0,n1")
+                self.assert_ok(self.runai("cancel", name))
+                wait_for(lambda: name not in self.jobs, "the job's end")
+                gone = self.runai("status", name)
+                self.assertEqual(gone.code, 1)
+                self.assert_one_line(gone, f"job {name} is unknown: Run:AI has no PyTorch job {name} in this project; .*")
+
+    def test_why_a_job_waits(self):
+        for version in VERSIONS:
+            for image, why in [("absent", "ImagePullBackOff"), ("large", "Unschedulable")]:
+                with self.subTest(version, image=image):
+                    self.use(version)
+                    name = f"{image}-{version}"
+                    self.assert_ok(self.runai("submit", "--container", f"docker://registry/{image}:1", "--job-name", name,
+                                              "train.py"))
+                    wait_for(lambda: name in self.jobs, "the job")
+                    self.assertIn(why, self.runai("status", name).out)
+                    logs = self.runai("logs", name)
+                    self.assertEqual(logs.code, 1)
+                    self.assert_one_line(logs, f"job {name} has printed nothing yet: it waits: .*{why}.*")
+
+
+class Commands(RunaiCase):
+    def test_every_option_is_one_of_runais(self):
+        for version in VERSIONS:
+            for i, line in enumerate(LINES):
+                with self.subTest(version, line=line):
+                    self.use(version)
+                    name = f"line-{i}-{version}"
+                    finished = self.runai("submit", "--container", "docker://registry/absent:1", "--job-name", name, *line,
+                                          "train.py")
+                    self.assert_ok(finished)
+                    request = json.loads((self.jobs_folder / name / "request.json").read_text())
+                    self.assertEqual(request["image"], "docker.io/registry/absent:1")
+
+    def test_a_dry_run_prints_the_command(self):
+        for version, words in [("v1", "runai submit-dist pytorch --name a "), ("v2", "runai training pytorch submit a ")]:
+            self.use(version)
+            finished = self.submit("--dry-run", "--job-name", "a", "train.py", "a b")
+            self.assert_ok(finished)
+            self.assertTrue(finished.out.startswith(words), finished)
+            self.assertEqual(finished.err, "toprun: in the pods: toprun --no-config train.py 'a b'\n")
+        self.assertEqual(list(self.jobs_folder.iterdir()), [])
+        without = self.toprun("submit", "--on", "runai", "--dry-run", "--container", "docker://a", "train.py",
+                              env={"PATH": "/usr/bin:/bin"})
+        self.assert_one_line(without, "there is no runai in PATH: this is the command of v2; --runai-cli v1 .*")
+
+
+class Recipe(RunaiCase):
+    def test_the_pages_lines(self):
+        page = (support.REPOSITORY / "docs/recipes/runai.md").read_text()
+        submits, measures, file = BLOCK.findall(page)
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.use(version)
+                claim = self.folder()
+                (claim / "app.py").write_text("import os; print('rank', os.environ['RANK'], os.environ['WORLD_SIZE'])")
+                words = shlex.split(submits.replace("\\\n", "").replace("/mloscratch", str(claim)))
+                self.assertEqual(words[0], "toprun")
+                finished = self.runai("submit", "--wait", "-e", f"PYTHON_EXEC={sys.executable}", *words[2:])
+                self.assert_ok(finished)
+                lines = "".join(self.kept(claim).values()).splitlines()
+                self.assertEqual(sorted(int(line.split()[1]) for line in lines if line.startswith("rank ")), list(range(40)))
+        self.assertIn("toprun bench all_reduce ", measures)
+        project = self.folder()
+        (project / "toprun.toml").write_text(file)
+        finished = self.runai("submit", "--dry-run", "--nodes", "2", "--gpus-per-node", "8", "/mloscratch/train.py",
+                              cwd=project, TOPRUN_ON="")
+        self.assert_ok(finished)
+        for words in ("--workers 1", "--image docker.io/registry/basic:latest", "rdma/rdma=1", "kube-system/roce"):
+            self.assertIn(words, finished.out)
+
+
+class Refusals(RunaiCase):
+    def test_in_runais_words(self):
+        for version in VERSIONS:
+            self.use(version)
+            self.assert_ok(self.submit("--job-name", f"twice-{version}", "--no-python", "true"))
+            for words, said in [
+                    (("submit", "--container", "docker://registry/image:1", "--job-name", f"twice-{version}", "a.py"),
+                     r"runai submit: job twice-v. already exists, .*; choose another --job-name.*"),
+                    (("submit", "--container", "docker://registry/image:1", "--project", "forbidden", "a.py"),
+                     "runai submit: project forbidden does not exist, .*; runai list projects tells yours.*"),
+                    (("submit", "--container", "docker://i", "--time", "10", "a.py"), "--time: Run:AI has no limit .*"),
+                    (("submit", "--container", "docker://i", "--queue", "q", "a.py"), "--queue: runai has no option .*"),
+                    (("logs", "nobody"), "job nobody is unknown: Run:AI has no PyTorch job nobody .*")]:
+                with self.subTest(version, words=words):
+                    finished = self.runai(*words)
+                    self.assertNotEqual(finished.code, 0)
+                    self.assert_one_line(finished, said)
+
+    def test_a_runai_that_does_not_work(self):
+        for version in VERSIONS:
+            self.use(version)
+            for trouble, said in [
+                    ("hangs", "(job a is unknown: )?cannot ask Run:AI: no answer within .*; TOPRUN_ENGINE_TIMEOUT.*"),
+                    ("logged out", "runai (list|describe): your session has expired, .*; log in: runai login"),
+                    ("nonsense", "cannot ask Run:AI: runai printed no (JSON|table): <html>502.*")]:
+                for words in (["jobs"], ["status", "a"]):
+                    with self.subTest(version, trouble=trouble, words=words):
+                        finished = self.runai(*words, RUNAI_TROUBLE=trouble, TOPRUN_ENGINE_TIMEOUT="1")
+                        self.assertEqual(finished.code, 1, finished)
+                        self.assert_one_line(finished, said)
+
+    def test_without_runai(self):
+        finished = self.toprun("submit", "--on", "runai", "--container", "docker://i", "a.py", env={"PATH": "/nowhere"})
+        self.assertEqual(finished.code, 1)
+        self.assert_one_line(finished, "--on runai: there is no runai in PATH; install it, or print the command .*")
+
+
+if __name__ == "__main__":
+    unittest.main()
