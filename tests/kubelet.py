@@ -36,6 +36,15 @@ def expanded(word, variables):
     return out
 
 
+def field_of(pod, path):
+    """What a pod tells of itself: spec.nodeName, metadata.labels['KEY']."""
+    where, _, key = path.partition("['")
+    value = pod
+    for name in where.split("."):
+        value = value[name]
+    return value[key.removesuffix("']")] if key else value
+
+
 def code_of(pod):
     """That of its container; None: it has none, as where a node is gone."""
     for one in pod["status"].get("containerStatuses", []):
@@ -151,7 +160,8 @@ class Kubelet:
                                              and status["state"]["waiting"]["reason"] == "CrashLoopBackOff")
         variables = {**pods.SERVICE, "HOSTNAME": host.name}
         for one in container.get("env", []):
-            variables[one["name"]] = expanded(one["value"], variables)
+            value = field_of(pod, one["valueFrom"]["fieldRef"]["fieldPath"]) if "valueFrom" in one else one["value"]
+            variables[one["name"]] = expanded(value, variables)
         command = [expanded(word, variables) for word in container["command"] + container.get("args", [])]
         now = {"PATH": self.image_path, "HOME": "/root", "OMP_NUM_THREADS": "1", **variables,
                support.MARK: f"{uid}.{restarts}"}

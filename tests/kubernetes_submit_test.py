@@ -21,18 +21,34 @@ LINES = [
     ("-N", "2", "--pvc", "scratch:/scratch", "--pvc", "data:/data:ro", "-e", "A=$(B) $$ $"),
     ("-N", "2", "--annotation", "k8s.v1.cni.cncf.io/networks=kube-system/roce", "--extended-resource", "rdma/rdma=1"),
 ]
+# Placing, in the words of each scheduler; a TrainJob has its runtime's.
+EVERYWHERE = [
+    ("-N", "2", "--queue", "q", "--priority-class", "high", "--required-topology-key", "nvidia.com/gpu.clique"),
+    ("-N", "2", "--preferred-topology-key", "rack", "--node-pool", "p0", "--node-pool", "p1", "--shm", "64G",
+     "--ipc-lock", "--node-selector", "gpu=h100", "--toleration", "nvidia.com/gpu:NoSchedule", "--toleration", "a=b"),
+    ("-N", "2", "--required-topology-key", "rack", "--toprun-image", "registry.io/toprun:1"),
+]
+ELSEWHERE = [
+    ("-N", "2", "--scheduler", "volcano", "--queue", "q", "--priority-class", "high"),
+    ("-N", "2", "--scheduler", "kai", "--queue", "q", "--node-pool", "p0", "--priority-class", "train"),
+    ("-N", "2", "--scheduler", "runai", "--queue", "team-a", "--host-network"),
+]
+RUNTIME = ("-N", "2", "--runtime", "torch-volcano", "--scheduler", "volcano", "--queue", "q")
 ELASTIC = ("-N", "2-4", "--max-restarts", "3", "--nproc-per-node", "2")
 
 
 class SubmitCase(support.TestCase):
     def written(self, *words, script=("train.py",)):
-        finished = self.toprun("submit", "--on", "kubernetes", "--dry-run", *IMAGE, *words, *script)
+        finished = self.toprun("submit", "--on", "kubernetes", "--dry-run=json", *IMAGE, *words, *script)
         self.assert_ok(finished)
         return json.loads(finished.out)
 
 
 class Objects(SubmitCase):
     def check(self, operator, lines):
+        self.check_objects(operator, [self.written("--operator", operator, *line) for line in lines])
+
+    def check_objects(self, operator, objects):
         crd = CRDS / f"{operator}.yaml"
         if not crd.exists():
             self.skipTest(f"the CRD is not beside the repository: no {crd.name}")
@@ -40,7 +56,6 @@ class Objects(SubmitCase):
         def refused(objects):
             return subprocess.run(["/usr/bin/python3", CHECK, crd], input=json.dumps(objects), capture_output=True,
                                   text=True, timeout=60)
-        objects = [self.written("--operator", operator, *line) for line in lines]
         fine = refused(objects)
         self.assertEqual((fine.returncode, fine.stdout, fine.stderr), (0, "", ""))
         objects[0]["spec"]["nodes"] = 1
@@ -48,10 +63,19 @@ class Objects(SubmitCase):
         self.assertIn("object 0: spec: Additional properties", wrong.stdout, wrong.stderr)
 
     def test_pytorchjobs_fit_their_crd(self):
-        self.check("pytorchjob", [*LINES, ELASTIC])
+        self.check("pytorchjob", [*LINES, *EVERYWHERE, *ELSEWHERE, ELASTIC])
 
     def test_trainjobs_fit_their_crd(self):
-        self.check("trainjob", LINES)
+        self.check("trainjob", [*LINES, *EVERYWHERE, RUNTIME])
+
+    def test_pods_of_jobsets_fit_kubernetes(self):
+        objects = []
+        for line in [*LINES, *EVERYWHERE, *ELSEWHERE]:
+            job = self.written("--operator", "jobset", *line)["spec"]["replicatedJobs"][0]["template"]["spec"]
+            pods = {"replicas": 1, "template": job["template"]}
+            objects.append({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
+                            "spec": {"pytorchReplicaSpecs": {"Worker": pods}}})
+        self.check_objects("pytorchjob", objects)
 
     def test_variables_of_the_trainer_are_not_set(self):
         names = [one["name"] for one in self.written(*LINES[3], "--operator", "trainjob")["spec"]["trainer"]["env"]]
@@ -64,13 +88,103 @@ class Objects(SubmitCase):
             self.assertEqual(self.written("--operator", operator, "--job-name", "a")["metadata"]["name"], "a")
 
 
+class ForPeople(support.TestCase):
+    """YAML, read by Debian's Python: YAML 1.1, as kubectl's own library."""
+
+    def printed(self, *words):
+        finished = self.toprun("submit", "--on", "kubernetes", *words)
+        self.assert_ok(finished)
+        return finished
+
+    def read(self, text):
+        code = "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)"
+        done = subprocess.run(["/usr/bin/python3", "-c", code], input=text, capture_output=True, text=True, timeout=60)
+        if "No module named 'yaml'" in done.stderr:
+            self.skipTest("Debian's python3-yaml is not there")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def test_yaml_and_json_hold_the_same(self):
+        chance = random.Random(3)
+        letters = [*"$(){}[]\"'\\\n\t :#-&*!|>%@`~=,?ye10.x", "\x85", "\u2028", "é", "\U0001f600"]
+        words = ["".join(chance.choices(letters, k=chance.randrange(6))) for _ in range(300)]
+        words += ["yes", "No", "on", "null", "~", "1e3", "0x1f", "12:30", "2026-11-24", ".inf", "a: b", "a #b"]
+        words += ["two\nlines\n"]
+        for operator in OPERATORS:
+            with self.subTest(operator):
+                lines = ("--operator", operator, *IMAGE, *EVERYWHERE[1], "-e", "A=no", "train.py")
+                some = words[-100:] if operator == "trainjob" else words
+                yaml = self.printed("--dry-run", *lines, *some)
+                job = json.loads(self.printed("--dry-run=json", *lines, *some).out)
+                read = self.read(yaml.out)
+                for one in (job, read):
+                    self.forget_marks(one)
+                self.assertEqual(read, job)
+
+    def forget_marks(self, value):
+        """A name that the cluster completes gives each object a mark of its own."""
+        if isinstance(value, dict):
+            value.pop("toprun.io/job", None)
+        for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else []:
+            self.forget_marks(inner)
+
+    def test_it_says_what_was_assumed_and_who_may_have_to_act(self):
+        finished = self.printed("--dry-run", *IMAGE, "-N", "2", "--namespace", "ml", "train.py")
+        self.assertIn("no cluster was asked: this is a PyTorchJob; --operator says otherwise", finished.err)
+        self.assertIn("# kubectl create clusterrole toprun-topology --verb=get,list --resource=nodes\n", finished.out)
+        self.assertIn("--serviceaccount=ml:default\n", finished.out)
+        finished = self.printed("--dry-run", *IMAGE, "--operator", "jobset", "train.py")
+        self.assertEqual((finished.err, finished.out[:11]), ("", "apiVersion:"))
+
+
+class Operators(support.TestCase):
+    """--operator auto, with a kubectl that answers as it is told."""
+
+    def submitted(self, answer, *words):
+        folder = self.folder()
+        kubectl = folder / "kubectl"
+        kubectl.write_text("#!/bin/sh\n"
+                           f"case $1 in api-resources) {answer} ;;\n"
+                           "create) cat > \"$0.object\"; echo job/train-x7k2p ;; esac\n")
+        kubectl.chmod(0o755)
+        finished = self.toprun("submit", "--on", "kubernetes", *IMAGE, *words, "train.py",
+                               env={"PATH": f"{folder}:/usr/bin:/bin", "TOPRUN_ENGINE_TIMEOUT": "2"})
+        written = kubectl.with_suffix(".object")
+        return finished, json.loads(written.read_text())["kind"] if written.exists() else None
+
+    def test_the_first_that_the_cluster_has(self):
+        for names, kind in [("trainjobs.trainer.kubeflow.org pytorchjobs.kubeflow.org", "PyTorchJob"),
+                            ("jobsets.jobset.x-k8s.io trainjobs.trainer.kubeflow.org", "TrainJob"),
+                            ("pods jobsets.jobset.x-k8s.io", "JobSet")]:
+            with self.subTest(names):
+                finished, made = self.submitted(f"printf '%s\\n' {names}")
+                self.assert_ok(finished)
+                self.assertEqual(made, kind)
+
+    def test_the_rest_counts_where_one_service_of_the_api_is_down(self):
+        finished, made = self.submitted("echo jobsets.jobset.x-k8s.io; echo error: unable to retrieve >&2; exit 1")
+        self.assert_ok(finished)
+        self.assertEqual(made, "JobSet")
+
+    def test_one_line_where_there_is_none(self):
+        for answer, said in [
+                ("echo pods", "--operator auto: the cluster has none of pytorchjobs.kubeflow.org, "
+                              "trainjobs.trainer.kubeflow.org, jobsets.jobset.x-k8s.io; have .*"),
+                ("echo 'error: You must be logged in to the server' >&2; exit 1", "kubectl api-resources: .*"),
+                ("sleep 20", "cannot ask Kubernetes which operators it has: .*")]:
+            with self.subTest(answer):
+                finished, _ = self.submitted(answer)
+                self.assertEqual(finished.code, 1, finished)
+                self.assert_one_line(finished, said)
+
+
 class Words(SubmitCase):
     def test_hostile_words_stand_as_they_are_once_kubelet_has_read_them(self):
         chance = random.Random(18)
         letters = ["$", "(", ")", "A", "\"", "'", "\\", "\n", " ", "é", "{", "`", "-"]
         words = ["".join(chance.choices(letters, k=chance.randrange(8))) for _ in range(1000)]
-        container = self.written(script=("train.py", *words))["spec"]["pytorchReplicaSpecs"]["Master"]["template"][
-            "spec"]["containers"][0]
+        job = self.written("--operator", "pytorchjob", script=("train.py", *words))
+        container = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
         self.assertEqual([kubelet(word, {"A": "value"}) for word in container["command"][-1000:]], words)
 
 
@@ -96,6 +210,9 @@ class Refusals(support.TestCase):
                 ((*IMAGE, "--job-name", "my_App"), "--job-name my_App: .*; say --job-name my-app"),
                 ((*IMAGE, "--partition", "gpu"), "--partition gpu: is for Slurm alone; leave it out"),
                 ((*IMAGE, "-e", "HF_TOKEN=x"), "-e HF_TOKEN: everybody .*"),
+                ((*IMAGE, "--operator", "trainjob", "-e", "PET_NNODES=2"), "-e PET_NNODES: the trainer sets it .*"),
+                ((*IMAGE, "--operator", "trainjob", "--scheduler", "kai"), "--scheduler: a TrainJob cannot .*"),
+                ((*IMAGE, "--operator", "jobset", "--nodes", "2-4"), "2 to 4 nodes: only PyTorchJobs are elastic; .*"),
                 ((*IMAGE, "--nodes", "0"), "--nodes 0: .*")]:
             with self.subTest(words):
                 finished = self.toprun("submit", "--on", "kubernetes", *words, "train.py")

@@ -35,7 +35,8 @@ def make_pod(objects, job, kind, template, name, labels, env, policy, **spec):
     variables = pod["spec"]["containers"][0].setdefault("env", [])
     variables.extend({"name": key, "value": str(value)} for key, value in env.items())
     for one in variables:
-        if one.pop("valueFrom", None) == INDEX:
+        if one.get("valueFrom") == INDEX:
+            del one["valueFrom"]
             one["value"] = labels["batch.kubernetes.io/job-completion-index"]
     objects.create("pods", job["metadata"]["namespace"], pod)
 

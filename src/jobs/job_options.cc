@@ -161,7 +161,7 @@ Result<void> add_dependencies(JobRequest& request, const options::Split& split) 
 
 Result<DryRun> dry_run_of(const options::Split& split, options::Command command) {
   const options::GivenOption* given =
-      last_of(split, options::flag_of(options::FlagId::job_dry_run));
+      last_of(split, options::flag_of(options::FlagId::job_dry_run, command));
   if (given == nullptr) return DryRun::no;
   if (given->value.empty() || given->value == "client") return DryRun::client;
   if (given->value == "server" && command == options::Command::submit) return DryRun::server;

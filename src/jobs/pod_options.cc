@@ -285,16 +285,18 @@ Result<std::optional<Operator>> operator_of(const OptionReader& reader) {
   return std::optional(*word == "jobset" ? Operator::jobset : Operator::pytorchjob);
 }
 
-Result<DryRun> dry_run_of(const OptionReader& reader) {
-  constexpr std::array<std::string_view, 2> known = {"client", "server"};
+Result<void> set_dry_run(PodOptions& out, const OptionReader& reader) {
+  constexpr std::array<std::string_view, 3> known = {"client", "server", "json"};
   for (const options::GivenOption& option : reader.split.options) {
     if (option.flag->id != FlagId::job_dry_run) continue;
-    if (option.value.empty()) return DryRun::client;
+    out.dry_run = DryRun::client;
+    if (option.value.empty()) continue;
     const auto one = options::parse_choice(options::as_given(option), known);
     if (!one) return std::unexpected(one.error());
-    return *one == "server" ? DryRun::server : DryRun::client;
+    if (*one == "server") out.dry_run = DryRun::server;
+    out.as_json = *one == "json";
   }
-  return DryRun::no;
+  return {};
 }
 
 }  // namespace
@@ -322,6 +324,7 @@ Result<PodOptions> pod_options(const options::Split& split,
   if (done) done = set_mounts(job, reader);
   if (done) done = set_toprun(job, reader);
   if (done) done = set_command(job, run->options, split);
+  if (done) done = set_dry_run(out, reader);
   if (!done) return std::unexpected(done.error());
   auto placement = placement_of(reader);
   if (!placement) return std::unexpected(std::move(placement.error()));
@@ -330,9 +333,6 @@ Result<PodOptions> pod_options(const options::Split& split,
   const auto which = operator_of(reader);
   if (!which) return std::unexpected(which.error());
   out.which = *which;
-  const auto dry_run = dry_run_of(reader);
-  if (!dry_run) return std::unexpected(dry_run.error());
-  out.dry_run = *dry_run;
   out.wait = is_given(split, FlagId::wait);
   out.follow = is_given(split, FlagId::follow);
   return out;

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "jobs/job_options.h"
 #include "options/split.h"
-#include "scheduler/kubernetes/manifest.h"
+#include "scheduler/kubernetes/operators.h"
 #include "scheduler/kubernetes/workload.h"
 
 namespace toprun::jobs {
@@ -19,13 +19,14 @@ struct PodOptions {
   scheduler::kubernetes::Workload job;
   std::vector<std::string> notes;
   DryRun dry_run = DryRun::no;
+  bool as_json = false;  // what a dry run prints, for programs
   bool wait = false;
   bool follow = false;
 };
 
 // What the command line, variables and files say. Pure. Errors (exit 2): a value that is wrong, an
-// option of Slurm's that pods have no counterpart for, no image. What one operator cannot do is left
-// to scheduler::kubernetes::check().
+// option of Slurm's that pods have no counterpart for, no image. What one operator cannot do is
+// left to scheduler::kubernetes::check().
 Result<PodOptions> pod_options(const options::Split& split,
                                const std::vector<std::string>& arguments,
                                const Environment& environment);

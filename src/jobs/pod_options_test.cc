@@ -83,6 +83,68 @@ TEST(PodOptions, TheJobThatALineAsksFor) {
                                   "/scratch/my_App.py", "--lr", "1"}));
 }
 
+TEST(PodOptions, WhereItsPodsMayGo) {
+  using namespace scheduler::kubernetes;
+  Strings argv{"--container=a"};
+  for (const std::string_view word : words(
+           "--queue q --priority-class high --node-pool p0 --node-pool p1 "
+           "--node-selector gpu=h100 --toleration nvidia.com/gpu:NoSchedule "
+           "--toleration team=a --required-topology-key nvidia.com/gpu.clique --shm 64G "
+           "--host-network --ipc-lock --toprun-image registry.io/toprun:1 --runtime torch x.py")) {
+    argv.emplace_back(word);
+  }
+  const auto options = pods(argv);
+  ASSERT_TRUE(options) << options.error().line();
+  const Workload& job = options->job;
+  const Placement& placement = job.placement;
+  EXPECT_EQ(options->which, std::nullopt);
+  EXPECT_EQ(placement.placer, Placer::kueue);
+  EXPECT_EQ(placement.queue, "q");
+  EXPECT_EQ(placement.priority_class, "high");
+  EXPECT_EQ(placement.pools, (Strings{"p0", "p1"}));
+  EXPECT_EQ(placement.selector,
+            (std::vector<std::pair<std::string, std::string>>{{"gpu", "h100"}}));
+  EXPECT_EQ(
+      placement.tolerations,
+      (std::vector<Toleration>{{"nvidia.com/gpu", std::nullopt, "NoSchedule"}, {"team", "a", ""}}));
+  EXPECT_EQ(placement.together, (Together{"nvidia.com/gpu.clique", true}));
+  EXPECT_EQ(job.shared_memory, "64Gi");
+  EXPECT_TRUE(job.host_network);
+  EXPECT_TRUE(job.locks_memory);
+  EXPECT_EQ(job.toprun_image, "registry.io/toprun:1");
+  EXPECT_EQ(job.runtime, "torch");
+}
+
+TEST(PodOptions, TheSchedulerIsKueueWhereAQueueIsNamed) {
+  using scheduler::kubernetes::Placer;
+  for (const auto& [line, placer] : std::vector<std::pair<const char*, Placer>>{
+           {"x.py", Placer::cluster},
+           {"--queue q x.py", Placer::kueue},
+           {"--scheduler kueue x.py", Placer::kueue},
+           {"--queue q --scheduler volcano x.py", Placer::volcano},
+           {"--scheduler kai x.py", Placer::kai},
+           {"--scheduler runai x.py", Placer::runai}}) {
+    Strings argv{"--container=a"};
+    for (const std::string_view word : words(line)) argv.emplace_back(word);
+    const auto options = pods(argv);
+    ASSERT_TRUE(options) << options.error().line();
+    EXPECT_EQ(options->job.placement.placer, placer) << line;
+  }
+}
+
+TEST(PodOptions, ADryRunIsForPeopleOrForPrograms) {
+  for (const auto& [word, run, as_json] : std::vector<std::tuple<const char*, DryRun, bool>>{
+           {"--dry-run", DryRun::client, false},
+           {"--dry-run=client", DryRun::client, false},
+           {"--dry-run=server", DryRun::server, false},
+           {"--dry-run=json", DryRun::client, true}}) {
+    const auto options = pods({"--container=a", word, "x.py"});
+    ASSERT_TRUE(options) << options.error().line();
+    EXPECT_EQ(options->dry_run, run) << word;
+    EXPECT_EQ(options->as_json, as_json) << word;
+  }
+}
+
 TEST(PodOptions, AnElasticJob) {
   for (const Strings& nodes : {Strings{"--nodes", "2-4"}, Strings{"--nnodes", "2:4"}}) {
     const auto options = pods({"--container=a", nodes[0], nodes[1], "x.py"});
@@ -90,7 +152,6 @@ TEST(PodOptions, AnElasticJob) {
     EXPECT_EQ(options->job.least_nodes, 2);
     EXPECT_EQ(options->job.nodes, 4);
   }
-  EXPECT_EQ(refused("--nodes 2-4 --operator jobset x.py").why, "only PyTorchJobs are elastic");
 }
 
 TEST(PodOptions, AChosenNameIsTaken) {
@@ -125,7 +186,18 @@ TEST(PodOptions, WhatCannotBeIsRefused) {
                            "--nodes 4-2 x.py",
                            "--chdir here x.py",
                            "--operator mpi x.py",
-                           "--operator trainjob --chdir /a x.py",
+                           "--queue a/b x.py",
+                           "--scheduler slurm x.py",
+                           "--priority-class -a x.py",
+                           "--node-pool a,b x.py",
+                           "--node-selector a x.py",
+                           "--node-selector a=b=c x.py",
+                           "--toleration a:Never x.py",
+                           "--toleration =b x.py",
+                           "--required-topology-key a/b/c x.py",
+                           "--shm much x.py",
+                           "--toprun-image ./a.sif x.py",
+                           "--runtime A x.py",
                            "--dry-run=always x.py"}) {
     EXPECT_EQ(refused(line).exit_code, exit_usage) << line;
   }

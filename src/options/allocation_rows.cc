@@ -81,11 +81,18 @@ constexpr std::array rows = {
     of_one_call(
         only(of(Command::shell), ours(FlagId::attach, "--attach", 0, "ID", "", Group::submission,
                                       "A shell on the first node of a job that runs"))),
-    of_one_call(
-        only(allocations, optional_value(ours(FlagId::job_dry_run, "--dry-run", 0, "client|server",
-                                              "", Group::submission,
-                                              "Print what would be submitted; with =server ask "
-                                              "Slurm too whether and when it could start")))),
+    of_one_call(only(
+        of(Command::submit),
+        optional_value(
+            ours(FlagId::job_dry_run, "--dry-run", 0, "client|server|json", "", Group::submission,
+                 "Print what would be submitted; with =server ask the engine too whether "
+                 "it would take it and when it could start; =json: Kubernetes' object "
+                 "as JSON, not YAML")))),
+    of_one_call(only(allocations & ~of(Command::submit),
+                     optional_value(ours(FlagId::job_dry_run, "--dry-run", 0, "client|server", "",
+                                         Group::submission,
+                                         "Print what would be submitted; with =server ask Slurm "
+                                         "too whether and when it could start")))),
 
 };
 

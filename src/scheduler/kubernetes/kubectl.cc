@@ -43,12 +43,15 @@ std::string_view name_in(std::string_view object) {
   return object.substr(object.rfind('/') + 1);
 }
 
+Result<void> find_kubectl(const Environment& environment) {
+  if (process::find_program("kubectl", environment)) return {};
+  return fail("--on kubernetes", "there is no kubectl in PATH",
+              "install it, or print the manifest with --dry-run");
+}
+
 Result<std::string> create(std::string_view manifest, bool trial, const Environment& environment,
                            std::chrono::milliseconds limit) {
-  if (!process::find_program("kubectl", environment)) {
-    return fail("--on kubernetes", "there is no kubectl in PATH",
-                "install it, or print the manifest with --dry-run");
-  }
+  if (auto found = find_kubectl(environment); !found) return std::unexpected(found.error());
   std::vector<std::string> words{"kubectl", "create", "-f", "-", "-o", "name"};
   if (trial) words.emplace_back("--dry-run=server");
   const auto done = process::run(words, environment, limit, manifest);

@@ -9,6 +9,9 @@
 
 namespace toprun::scheduler::kubernetes {
 
+// Error: there is no kubectl in PATH.
+Result<void> find_kubectl(const Environment& environment);
+
 // Has kubectl create the object of this manifest; `trial`: only asks the cluster whether it would
 // take it. The object as kubectl names it: "pytorchjob.kubeflow.org/train-x7k2p". Blocks `limit` at
 // most. Error: no kubectl, no answer, or the cluster's own words.

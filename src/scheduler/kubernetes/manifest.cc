@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "scheduler/kubernetes/constraints.h"
+#include "scheduler/kubernetes/placing.h"
 #include "scheduler/kubernetes/pod.h"
 #include "scheduler/kubernetes/pod_template.h"
 
@@ -20,10 +24,15 @@ std::string_view restart_policy(const Workload& job) {
   return job.restarts > 0 ? if_lost : never;
 }
 
+// Kueue places Master and Workers together only if they are one group (since 0.13).
 Json replicas(const Workload& job, int count, std::string_view policy) {
-  return {{"replicas", count},
-          {"restartPolicy", policy},
-          {"template", pod_template(job, "pytorch")}};
+  Json pods = pod_template(job, "pytorch");
+  const Placement& placement = job.placement;
+  if (placement.placer == Placer::kueue && placement.together && !job.least_nodes &&
+      job.nodes > 1) {
+    pods["metadata"]["annotations"]["kueue.x-k8s.io/podset-group-name"] = "nodes";
+  }
+  return {{"replicas", count}, {"restartPolicy", policy}, {"template", std::move(pods)}};
 }
 
 Json run_policy(const Workload& job) {
@@ -31,6 +40,9 @@ Json run_policy(const Workload& job) {
   // backoffLimit they would not: past it the operator deletes all pods.
   Json out = {{"cleanPodPolicy", "None"}};
   if (job.limit) out["activeDeadlineSeconds"] = job.limit->count();
+  if (Json policy = scheduling_policy(job); !policy.empty()) {
+    out["schedulingPolicy"] = std::move(policy);
+  }
   return out;
 }
 
@@ -56,19 +68,52 @@ Workload ending_with_one_code(const Workload& job) {
   return with_variable(job, one_code_variable, "1");
 }
 
-// What the trainer's runtimes cannot be told by the TrainJob's own fields: pods' volumes, working
-// directory and annotations. The stock runtime torch-distributed has a Job and container "node".
-Json runtime_patches(const Workload& job) {
+// In an image whose files are mounted as they are.
+constexpr std::string_view toprun_in_image = "/toprun.io/usr/local/bin/toprun";
+constexpr std::string_view stock_runtime = "torch-distributed";
+
+// The pods of a TrainJob's runtime as this job changes them: volumes, placing, annotations. Its CRD
+// lets an init container have no image, so toprun is brought by a volume that is one.
+Json patched_pods(const Workload& job) {
   Json container = {{"name", "node"}, {"volumeMounts", mounts_of(job)}};
+  if (Json security = security_of(job); !security.is_null()) {
+    container["securityContext"] = std::move(security);
+  }
   Json pods;
-  for (const auto& [key, value] : job.annotations) pods["metadata"]["annotations"][key] = value;
-  pods["spec"] = {{"containers", Json::array({std::move(container)})},
-                  {"volumes", volumes_of(job)}};
-  Json replicated = {{"name", "node"}, {"template", {{"spec", {{"template", std::move(pods)}}}}}};
-  Json jobs = {{"replicatedJobs", Json::array({std::move(replicated)})}};
+  if (Json metadata = metadata_of_pods(job); !metadata.is_null()) {
+    pods["metadata"] = std::move(metadata);
+  }
+  Json& spec = pods["spec"];
+  choose_nodes(spec, job);
+  spec["containers"] = Json::array({std::move(container)});
+  spec["volumes"] = volumes_of(job);
+  if (!job.toprun_image.empty()) {
+    Json image = {{"reference", job.toprun_image}};
+    spec["volumes"].push_back({{"name", toprun_volume}, {"image", std::move(image)}});
+  }
+  return pods;
+}
+
+// What a TrainJob's own fields cannot say. Runtimes for PyTorch have a Job and container "node".
+Json runtime_patches(const Workload& job) {
+  Json replicated = {{"name", "node"}, {"template", {{"spec", {{"template", patched_pods(job)}}}}}};
+  Json jobs = {{"spec", {{"replicatedJobs", Json::array({std::move(replicated)})}}}};
+  if (job.placement.placer == Placer::volcano && !job.placement.queue.empty()) {
+    jobs["metadata"]["annotations"]["scheduling.volcano.sh/queue-name"] = job.placement.queue;
+  }
   Json patch = {{"manager", "toprun.io/submit"},
-                {"trainingRuntimeSpec", {{"template", {{"spec", std::move(jobs)}}}}}};
+                {"trainingRuntimeSpec", {{"template", std::move(jobs)}}}};
   return Json::array({std::move(patch)});
+}
+
+// An Indexed Job's pods have their machines' names in the host's network; the first one's record in
+// the JobSet's service stays.
+void name_first_pod(Json& pods) {
+  Json& variables = pods["spec"]["containers"][0]["env"];
+  Json label = {{"fieldRef", {{"fieldPath", "metadata.labels['jobset.sigs.k8s.io/jobset-name']"}}}};
+  variables.push_back({{"name", "JOBSET_NAME"}, {"valueFrom", std::move(label)}});
+  variables.push_back(
+      {{"name", "MASTER_ADDR"}, {"value", "$(JOBSET_NAME)-node-0-0.$(JOBSET_NAME)"}});
 }
 
 }  // namespace
@@ -109,13 +154,21 @@ Json pytorchjob(const Workload& told) {
 }
 
 Json trainjob(const Workload& job) {
-  Json trainer = {{"image", job.image}, {"numNodes", job.nodes}, {"command", command_of(job)}};
+  Json trainer = {{"image", job.image}, {"numNodes", job.nodes}};
+  const Json words = command_of(job, toprun_in_image);
+  const auto middle =
+      words.begin() + static_cast<std::ptrdiff_t>(std::min(words.size(), most_command_words));
+  trainer["command"] = Json(Json::array_t(words.begin(), middle));
+  if (middle != words.end()) trainer["args"] = Json(Json::array_t(middle, words.end()));
   if (job.workers) trainer["numProcPerNode"] = *job.workers;
-  if (!job.variables.empty()) trainer["env"] = variables_of(job);
+  if (Json variables = variables_of(job); !variables.empty()) {
+    trainer["env"] = std::move(variables);
+  }
   if (Json resources = resources_of(job); !resources.empty()) {
     trainer["resourcesPerNode"] = std::move(resources);
   }
-  Json spec = {{"runtimeRef", {{"name", "torch-distributed"}}}, {"trainer", std::move(trainer)}};
+  const std::string runtime = job.runtime.empty() ? std::string(stock_runtime) : job.runtime;
+  Json spec = {{"runtimeRef", {{"name", runtime}}}, {"trainer", std::move(trainer)}};
   if (job.limit) spec["activeDeadlineSeconds"] = job.limit->count();
   spec["runtimePatches"] = runtime_patches(job);
   return {{"apiVersion", "trainer.kubeflow.org/v1alpha1"},
@@ -130,6 +183,7 @@ Json jobset(const Workload& job) {
       with_variable(ending_with_one_code(job), "PET_NNODES", fmt::to_string(job.nodes));
   Json pods = pod_template(counted, "node");
   pods["spec"]["restartPolicy"] = never;
+  if (job.host_network) name_first_pod(pods);
   Json indexed = {{"parallelism", job.nodes},
                   {"completions", job.nodes},
                   {"completionMode", "Indexed"},
@@ -137,8 +191,12 @@ Json jobset(const Workload& job) {
   if (job.restarts > 0) indexed["podFailurePolicy"] = pod_failure_policy();
   if (job.limit) indexed["activeDeadlineSeconds"] = job.limit->count();
   indexed["template"] = std::move(pods);
-  Json replicated = {
-      {"name", "node"}, {"replicas", 1}, {"template", {{"spec", std::move(indexed)}}}};
+  Json jobs;
+  if (Json notes = annotations_of_volcanos_job(job); !notes.empty()) {
+    jobs["metadata"]["annotations"] = std::move(notes);
+  }
+  jobs["spec"] = std::move(indexed);
+  Json replicated = {{"name", "node"}, {"replicas", 1}, {"template", std::move(jobs)}};
   Json spec = {{"network", {{"enableDNSHostnames", true}}},
                {"failurePolicy", {{"maxRestarts", 0}}},
                {"replicatedJobs", Json::array({std::move(replicated)})}};

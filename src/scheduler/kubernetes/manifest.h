@@ -2,12 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "scheduler/kubernetes/operators.h"
 #include "scheduler/kubernetes/workload.h"
 
 namespace toprun::scheduler::kubernetes {
-
-// The operators whose jobs toprun writes.
-enum class Operator { pytorchjob, trainjob, jobset };
 
 // The job as one object for `kubectl create -f -`. Pure. One failure is counted once: toprun in the
 // pods restarts ranks by itself, and with restarts a pod that was lost is made again. The pods of a

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 namespace toprun::scheduler::kubernetes {
@@ -106,14 +107,102 @@ TEST(Manifest, ClaimsAndSharedMemoryAreMounted) {
   EXPECT_EQ(pods["volumes"], spec["volumes"]);
 }
 
+// Where each kind has its pods' one container.
+const Json& spec_of_pods(const Json& object) {
+  if (object["kind"] == "PyTorchJob") {
+    return object["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"];
+  }
+  const Json& patches = object["spec"];
+  const Json& set = object["kind"] == "JobSet"
+                        ? patches
+                        : patches["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"];
+  return set["replicatedJobs"][0]["template"]["spec"]["template"]["spec"];
+}
+
+constexpr std::array operators = {Operator::pytorchjob, Operator::trainjob, Operator::jobset};
+
+TEST(Manifest, SharedMemoryHasASizeAndMemoryMayBeLocked) {
+  Workload job = four_nodes();
+  job.shared_memory = "64Gi";
+  job.locks_memory = true;
+  for (const Operator which : operators) {
+    const Json object = manifest(which, job);
+    const Json& spec = spec_of_pods(object);
+    EXPECT_EQ(spec["volumes"][0]["emptyDir"], Json({{"medium", "Memory"}, {"sizeLimit", "64Gi"}}));
+    EXPECT_EQ(spec["containers"][0]["securityContext"],
+              Json::parse(R"({"capabilities": {"add": ["IPC_LOCK"]}})"));
+  }
+}
+
+TEST(Manifest, AnImageBringsToprun) {
+  Workload job = four_nodes();
+  job.toprun_image = "registry/toprun:1";
+  for (const Operator which : {Operator::pytorchjob, Operator::jobset}) {
+    const Json object = manifest(which, job);
+    const Json& spec = spec_of_pods(object);
+    EXPECT_EQ(spec["initContainers"],
+              Json::parse(R"([{"name": "toprun", "image": "registry/toprun:1",
+                "command": ["sh", "-c", "exec cp \"$$(command -v toprun)\" /toprun.io/toprun"],
+                "volumeMounts": [{"name": "toprun", "mountPath": "/toprun.io"}]}])"));
+    EXPECT_EQ(spec["containers"][0]["command"], Json::array({"/toprun.io/toprun", "train.py"}));
+    EXPECT_EQ(spec["containers"][0]["volumeMounts"][1]["mountPath"], "/toprun.io");
+    EXPECT_EQ(spec["volumes"][1], Json({{"name", "toprun"}, {"emptyDir", Json::object()}}));
+  }
+}
+
+TEST(Manifest, ATrainJobMountsTheImageThatBringsToprun) {
+  Workload job = four_nodes();
+  job.toprun_image = "registry/toprun:1";
+  const Json object = trainjob(job);
+  EXPECT_EQ(object["spec"]["trainer"]["command"],
+            Json::array({"/toprun.io/usr/local/bin/toprun", "train.py"}));
+  EXPECT_EQ(spec_of_pods(object)["volumes"][1],
+            Json::parse(R"({"name": "toprun", "image": {"reference": "registry/toprun:1"}})"));
+  EXPECT_FALSE(spec_of_pods(object).contains("initContainers"));
+}
+
+TEST(Manifest, PodsMayBeInTheHostsNetwork) {
+  Workload job = four_nodes();
+  job.host_network = true;
+  for (const Operator which : {Operator::pytorchjob, Operator::jobset}) {
+    const Json object = manifest(which, job);
+    EXPECT_EQ(spec_of_pods(object)["hostNetwork"], true);
+    EXPECT_EQ(spec_of_pods(object)["dnsPolicy"], "ClusterFirstWithHostNet");
+  }
+  const Json set = jobset(job);
+  EXPECT_EQ(spec_of_pods(set)["containers"][0]["env"].back(),
+            Json({{"name", "MASTER_ADDR"}, {"value", "$(JOBSET_NAME)-node-0-0.$(JOBSET_NAME)"}}));
+}
+
+TEST(Manifest, PodsOfSeveralNodesKnowTheirNodesNames) {
+  const Json node = Json::parse(
+      R"({"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}})");
+  EXPECT_EQ(trainjob(four_nodes())["spec"]["trainer"]["env"], Json::array({node}));
+  Workload job = four_nodes();
+  job.variables = {{"NODE_NAME", "mine"}};
+  EXPECT_EQ(trainjob(job)["spec"]["trainer"]["env"].size(), 1u);
+  job = four_nodes();
+  job.nodes = 1;
+  EXPECT_FALSE(trainjob(job)["spec"]["trainer"].contains("env"));
+}
+
+TEST(Manifest, ALongCommandOfATrainJobGoesOnInItsArguments) {
+  Workload job = four_nodes();
+  for (int i = 2; i < 200; ++i) job.command.push_back(std::to_string(i));
+  const Json trainer = trainjob(job)["spec"]["trainer"];
+  EXPECT_EQ(trainer["command"].size(), 128u);
+  EXPECT_EQ(trainer["command"].back(), "127");
+  EXPECT_EQ(trainer["args"].size(), 72u);
+  EXPECT_EQ(trainer["args"].front(), "128");
+}
+
 TEST(Manifest, PodsOfAJobSetAreToldHowManyTheyAre) {
   const Json job = jobset(four_nodes())["spec"]["replicatedJobs"][0]["template"]["spec"];
   EXPECT_EQ(job["completions"], 4);
   EXPECT_EQ(job["parallelism"], 4);
   EXPECT_EQ(job["template"]["spec"]["restartPolicy"], "Never");
-  EXPECT_EQ(job["template"]["spec"]["containers"][0]["env"],
-            Json::parse(R"([{"name": "TOPRUN_ONE_CODE", "value": "1"},
-                            {"name": "PET_NNODES", "value": "4"}])"));
+  EXPECT_EQ(job["template"]["spec"]["containers"][0]["env"][1],
+            Json::parse(R"({"name": "PET_NNODES", "value": "4"})"));
 }
 
 TEST(Manifest, WithRestartsLostPodsAreMadeAgain) {

@@ -34,5 +34,18 @@ TEST(ObjectName, ARefusedNameIsAnsweredWithTheNearest) {
   EXPECT_EQ(refused.error().fix, "say --job-name my-app");
 }
 
+TEST(ObjectName, KeysAndValuesOfLabels) {
+  for (const char* key : {"a", "nvidia.com/gpu.clique", "A_b.c-1", "topology.kubernetes.io/zone"}) {
+    EXPECT_TRUE(is_label_key(key)) << key;
+  }
+  for (const char* key : {"", "/a", "a/", "a b", "-a", "a-", "A.com/a", "a/b/c", "a..b/c", "é"}) {
+    EXPECT_FALSE(is_label_key(key)) << key;
+  }
+  EXPECT_TRUE(is_label_value(""));
+  EXPECT_TRUE(is_label_value(std::string(63, 'a')));
+  EXPECT_FALSE(is_label_value(std::string(64, 'a')));
+  EXPECT_FALSE(is_label_value("a/b"));
+}
+
 }  // namespace
 }  // namespace toprun::scheduler::kubernetes

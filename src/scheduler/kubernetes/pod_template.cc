@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scheduler/kubernetes/manifest.h"
+#include "scheduler/kubernetes/placing.h"
 
 namespace toprun::scheduler::kubernetes {
 namespace {
@@ -16,8 +19,22 @@ Json strings_of(const std::vector<std::pair<std::string, std::string>>& pairs) {
   return out;
 }
 
+constexpr std::string_view copied_toprun = "/toprun.io/toprun";
+
 std::string volume_name(std::size_t number) {
   return fmt::format("claim-{}", number);
+}
+
+// A container that runs before the others copies the binary out of its image.
+void bring_toprun(Json& spec, const Workload& job) {
+  const std::string copy = fmt::format("exec cp \"$(command -v toprun)\" {}", copied_toprun);
+  Json mount = {{"name", toprun_volume}, {"mountPath", toprun_folder}};
+  Json container = {{"name", "toprun"},
+                    {"image", job.toprun_image},
+                    {"command", {"sh", "-c", unexpanded(copy)}},
+                    {"volumeMounts", Json::array({std::move(mount)})}};
+  spec["initContainers"] = Json::array({std::move(container)});
+  spec["volumes"].push_back({{"name", toprun_volume}, {"emptyDir", Json::object()}});
 }
 
 }  // namespace
@@ -41,6 +58,14 @@ Json metadata_of(const Workload& job) {
   if (!job.space.empty()) out["namespace"] = job.space;
   out["labels"] = strings_of(job.labels);
   out["labels"]["app.kubernetes.io/managed-by"] = "toprun";
+  out["labels"].update(labels_of_job(job));
+  return out;
+}
+
+Json metadata_of_pods(const Workload& job) {
+  Json out;
+  if (Json labels = labels_of_pods(job); !labels.empty()) out["labels"] = std::move(labels);
+  if (Json notes = annotations_of_pods(job); !notes.empty()) out["annotations"] = std::move(notes);
   return out;
 }
 
@@ -49,12 +74,18 @@ Json variables_of(const Workload& job) {
   for (const auto& [name, value] : job.variables) {
     out.push_back({{"name", name}, {"value", unexpanded(value)}});
   }
+  const auto is_node_name = [](const auto& one) { return one.first == "NODE_NAME"; };
+  if (job.nodes > 1 && std::ranges::none_of(job.variables, is_node_name)) {
+    Json field = {{"fieldRef", {{"fieldPath", "spec.nodeName"}}}};
+    out.push_back({{"name", "NODE_NAME"}, {"valueFrom", std::move(field)}});
+  }
   return out;
 }
 
-Json command_of(const Workload& job) {
+Json command_of(const Workload& job, std::string_view toprun) {
   Json out = Json::array();
   for (const std::string& word : job.command) out.push_back(unexpanded(word));
+  if (!job.toprun_image.empty()) out.front() = toprun;
   return out;
 }
 
@@ -69,7 +100,9 @@ Json resources_of(const Workload& job) {
 
 Json volumes_of(const Workload& job) {
   Json out = Json::array();
-  out.push_back({{"name", "shared-memory"}, {"emptyDir", {{"medium", "Memory"}}}});
+  Json memory = {{"medium", "Memory"}};
+  if (job.shared_memory) memory["sizeLimit"] = *job.shared_memory;
+  out.push_back({{"name", "shared-memory"}, {"emptyDir", std::move(memory)}});
   for (std::size_t i = 0; i < job.claims.size(); ++i) {
     Json claim = {{"claimName", job.claims[i].name}};
     if (job.claims[i].read_only) claim["readOnly"] = true;
@@ -86,20 +119,43 @@ Json mounts_of(const Workload& job) {
     if (job.claims[i].read_only) mount["readOnly"] = true;
     out.push_back(std::move(mount));
   }
+  if (!job.toprun_image.empty()) {
+    out.push_back({{"name", toprun_volume}, {"mountPath", toprun_folder}, {"readOnly", true}});
+  }
   return out;
 }
 
+Json security_of(const Workload& job) {
+  if (!job.locks_memory) return nullptr;
+  return {{"capabilities", {{"add", {"IPC_LOCK"}}}}};
+}
+
 Json pod_template(const Workload& job, std::string_view container) {
-  Json main = {{"name", container}, {"image", job.image}, {"command", command_of(job)}};
+  Json main = {
+      {"name", container}, {"image", job.image}, {"command", command_of(job, copied_toprun)}};
   if (!job.folder.empty()) main["workingDir"] = job.folder;
-  if (!job.variables.empty()) main["env"] = variables_of(job);
+  if (Json variables = variables_of(job); !variables.empty()) main["env"] = std::move(variables);
   if (Json resources = resources_of(job); !resources.empty()) {
     main["resources"] = std::move(resources);
   }
+  if (Json security = security_of(job); !security.is_null()) {
+    main["securityContext"] = std::move(security);
+  }
   main["volumeMounts"] = mounts_of(job);
   Json out;
-  if (!job.annotations.empty()) out["metadata"]["annotations"] = strings_of(job.annotations);
-  out["spec"] = {{"containers", Json::array({std::move(main)})}, {"volumes", volumes_of(job)}};
+  if (Json metadata = metadata_of_pods(job); !metadata.is_null()) {
+    out["metadata"] = std::move(metadata);
+  }
+  Json& spec = out["spec"];
+  choose_scheduler(spec, job);
+  choose_nodes(spec, job);
+  if (job.host_network) {
+    spec["hostNetwork"] = true;
+    spec["dnsPolicy"] = "ClusterFirstWithHostNet";  // else the cluster's names do not resolve
+  }
+  spec["containers"] = Json::array({std::move(main)});
+  spec["volumes"] = volumes_of(job);
+  if (!job.toprun_image.empty()) bring_toprun(spec, job);
   return out;
 }
 

@@ -13,11 +13,22 @@ using Json = nlohmann::ordered_json;
 // Parts of manifests that the kinds share.
 
 Json metadata_of(const Workload& job);
-Json variables_of(const Workload& job);  // [{name, value}]
-Json command_of(const Workload& job);
+// {labels, annotations} of the pods; null: they have none.
+Json metadata_of_pods(const Workload& job);
+// [{name, value}]. Pods of several nodes also get NODE_NAME, by which a node's labels are found.
+Json variables_of(const Workload& job);
+// With the binary at `toprun` instead of the first word's place, if the job brings one.
+Json command_of(const Workload& job, std::string_view toprun);
 Json resources_of(const Workload& job);  // {limits}: requests follow from them
 Json volumes_of(const Workload& job);
 Json mounts_of(const Workload& job);
+// Capabilities of the container; null: it needs none.
+Json security_of(const Workload& job);
+
+// Where pods find the toprun of an image of its own.
+inline constexpr std::string_view toprun_volume = "toprun";
+inline constexpr std::string_view toprun_folder = "/toprun.io";
+
 // A PodTemplateSpec whose only container has this name.
 Json pod_template(const Workload& job, std::string_view container);
 

@@ -43,8 +43,8 @@ struct Together {
 // Where pods may go and in whose turn, in no engine's words.
 struct Placement {
   Placer placer = Placer::cluster;
-  std::string queue = {};           // empty: the placer's default
-  std::string priority_class = {};  // empty: the default
+  std::string queue = {};               // empty: the placer's default
+  std::string priority_class = {};      // empty: the default
   std::vector<std::string> pools = {};  // of nodes; one of them, the first that has room if ordered
   std::vector<std::pair<std::string, std::string>> selector = {};  // labels that nodes must have
   std::vector<Toleration> tolerations = {};
@@ -72,13 +72,14 @@ struct Workload {
   std::vector<std::pair<std::string, std::string>> labels = {};       // of the job
   std::vector<std::pair<std::string, int>> resources = {};            // "rdma/rdma" 1, of each pod
   std::optional<std::chrono::seconds> limit = {};
+  int restarts = 0;  // of the ranks; with any, lost pods are made again
   Placement placement = {};
+  std::string mark = {};  // no other job's, for the pods to find each other; empty: the name
   std::optional<std::string> shared_memory = {};  // size of /dev/shm, a quantity; unset: no limit
   bool host_network = false;                      // the node's interfaces in place of the pod's
-  bool locks_memory = false;  // may pin what it likes, as RDMA needs where memlock is limited
+  bool locks_memory = false;      // may pin what it likes, as RDMA needs where memlock is limited
   std::string toprun_image = {};  // brings the binary; empty: the image has it
   std::string runtime = {};       // of a TrainJob; empty: Kubeflow's torch-distributed
-  int restarts = 0;  // of the ranks; with any, lost pods are made again
 };
 
 }  // namespace toprun::scheduler::kubernetes

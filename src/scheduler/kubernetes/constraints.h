@@ -1,0 +1,24 @@
+#pragma once
+
+#include "base/error.h"
+#include "scheduler/kubernetes/operators.h"
+#include "scheduler/kubernetes/workload.h"
+
+namespace toprun::scheduler::kubernetes {
+
+// Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. A command
+// that is longer goes on in `args`, of which there may be as many.
+inline constexpr std::size_t most_command_words = 128;
+inline constexpr std::size_t most_variables = 128;
+inline constexpr std::size_t longest_image = 500;
+
+// Whether this operator can run the job as it is. Pure. Errors (exit 2), each with the option and
+// what to do:
+//   TrainJob   the limits above; the five variables that its webhook refuses (trainer,
+//              pkg/constants: TorchRunReservedEnvNames); what runtimePatches have no field for
+//              (trainjob_types.go, PodSpecPatch): working directory, network, priority, scheduler
+//   JobSet, TrainJob   a number of nodes that may change
+//   KAI and Run:AI     more than one pool: a node's and a pod's pool are one label
+Result<void> check(Operator which, const Workload& job);
+
+}  // namespace toprun::scheduler::kubernetes

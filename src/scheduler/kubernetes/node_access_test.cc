@@ -1,0 +1,23 @@
+#include "scheduler/kubernetes/node_access.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::scheduler::kubernetes {
+namespace {
+
+TEST(NodeAccess, IsForPodsOfSeveralNodes) {
+  Workload job;
+  EXPECT_TRUE(node_access(job).empty());
+  job.nodes = 2;
+  job.space = "ml";
+  const auto lines = node_access(job);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[1],
+            "kubectl create clusterrole toprun-topology --verb=get,list --resource=nodes");
+  EXPECT_EQ(lines[2],
+            "kubectl create clusterrolebinding toprun-topology-ml --clusterrole=toprun-topology "
+            "--serviceaccount=ml:default");
+}
+
+}  // namespace
+}  // namespace toprun::scheduler::kubernetes

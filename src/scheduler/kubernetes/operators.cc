@@ -1,0 +1,55 @@
+#include "scheduler/kubernetes/operators.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "process/command.h"
+#include "scheduler/kubernetes/jobs.h"
+#include "scheduler/kubernetes/kubectl.h"
+
+namespace toprun::scheduler::kubernetes {
+namespace {
+
+// Of `kinds`, in the order of the enum.
+constexpr std::array operators = {Operator::pytorchjob, Operator::trainjob, Operator::jobset};
+static_assert(operators.size() == kinds.size());
+
+const Kind& kind_in_table(Operator which) {
+  return kinds[static_cast<std::size_t>(which)];
+}
+
+}  // namespace
+
+std::string_view kind_of(Operator which) {
+  return kind_in_table(which).word;
+}
+
+std::optional<Operator> installed(std::string_view api_resources) {
+  const auto lines = split(api_resources, '\n');
+  const auto found = std::ranges::find_if(operators, [&](Operator which) {
+    return std::ranges::any_of(
+        lines, [&](std::string_view line) { return trim(line) == kind_in_table(which).resource; });
+  });
+  return found == operators.end() ? std::nullopt : std::optional(*found);
+}
+
+Result<Operator> find_operator(const Environment& environment, std::chrono::milliseconds limit) {
+  if (auto found = find_kubectl(environment); !found) return std::unexpected(found.error());
+  const auto answer = process::run({"kubectl", "api-resources", "-o", "name"}, environment, limit);
+  if (!answer) {
+    return fail("cannot ask Kubernetes which operators it has", answer.error().why,
+                "name one with --operator; TOPRUN_ENGINE_TIMEOUT=SECONDS waits longer");
+  }
+  // It ends with 1 and prints the others where a single one of the cluster's API services is down.
+  if (const auto which = installed(answer->out)) return *which;
+  if (answer->code != 0) return std::unexpected(refusal("kubectl api-resources", answer->err));
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) names.emplace_back(kind.resource);
+  return fail("--operator auto", "the cluster has none of " + join(names, ", "),
+              "have the training operator, the trainer or JobSet installed");
+}
+
+}  // namespace toprun::scheduler::kubernetes

@@ -1,0 +1,26 @@
+#include "scheduler/kubernetes/operators.h"
+
+#include <gtest/gtest.h>
+
+namespace toprun::scheduler::kubernetes {
+namespace {
+
+TEST(Operators, TheFirstThatTheClusterHas) {
+  for (const auto& [printed, which] : std::vector<std::pair<const char*, std::optional<Operator>>>{
+           {"jobsets.jobset.x-k8s.io\npods\npytorchjobs.kubeflow.org\n", Operator::pytorchjob},
+           {"jobsets.jobset.x-k8s.io\ntrainjobs.trainer.kubeflow.org\n", Operator::trainjob},
+           {"jobs.batch\njobsets.jobset.x-k8s.io\r\n", Operator::jobset},
+           {"mypytorchjobs.kubeflow.org\npytorchjobs.kubeflow.org.example.com\n", std::nullopt},
+           {"", std::nullopt}}) {
+    EXPECT_EQ(installed(printed), which) << printed;
+  }
+}
+
+TEST(Operators, AreKnownByTheirKinds) {
+  EXPECT_EQ(kind_of(Operator::pytorchjob), "PyTorchJob");
+  EXPECT_EQ(kind_of(Operator::trainjob), "TrainJob");
+  EXPECT_EQ(kind_of(Operator::jobset), "JobSet");
+}
+
+}  // namespace
+}  // namespace toprun::scheduler::kubernetes
