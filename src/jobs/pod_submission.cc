@@ -38,7 +38,11 @@ int submit_pods(const PodOptions& options, const Environment& environment) {
   }
   const std::string id(kubernetes::name_in(*object));
   const int printed = print(id + '\n');
-  say(fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id));
+  say(options.interactive
+          ? fmt::format("job {0}, whose pods sleep until toprun cancel {0}: toprun run --in {0} "
+                        "SCRIPT, toprun shell --attach {0}, toprun status {0}",
+                        id)
+          : fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id));
   Environment there = environment;
   if (!options.job.space.empty()) there.set("TOPRUN_NAMESPACE", options.job.space);
   if (options.follow) return told(follow_pods(id, there));
