@@ -119,8 +119,8 @@ class Shell(SleepingJob):
         self.sleeping(2)
         for which, pod in (("", "job-master-0"), ("/1", "job-worker-0"), ("/job-worker-0", "job-worker-0")):
             with self.subTest(which):
-                run = self.begin(*self.cluster.on("ctl", "sh", "-c", f"echo 'echo on $ON_POD; exit 5' | {support.TOPRUN} "
-                                                  f"shell --attach {JOB}{which}"), env=self.env)
+                line = f"echo 'echo on $ON_POD; exit 5' | {support.TOPRUN} shell --attach {JOB}{which}"
+                run = self.begin(*self.cluster.on("ctl", "sh", "-c", line), env=self.env)
                 finished = run.wait(SOON_S)
                 self.assertEqual((finished.code, finished.out), (5, f"on {pod}\n"), finished)
                 self.assertIn(f"a shell in pod {pod}: what runs in it ends with this connection", finished.err)

@@ -65,6 +65,25 @@ class World(SleepingJob):
         self.assertIn("secret <secret>", finished.out)
 
 
+class Runai(SleepingJob):
+    def test_both_programs(self):
+        self.sleeping(3)
+        (self.programs / "runai").symlink_to(self.programs / "kubectl")
+        for version in ("v1", "v2"):
+            with self.subTest(version):
+                self.cluster_state["runai"] = version
+                self.write()
+                finished = self.launch("--in", JOB, *shows(*SHOWN, then=CONNECTS), env={"TOPRUN_ON": "runai"})
+                self.assert_ok(finished)
+                rows = shown(finished.out)
+                self.assertEqual(column(rows, "ON_POD"), ["job-master-0", "job-worker-0", "job-worker-1"])
+                self.assertEqual(set(column(rows, "MASTER_ADDR")), {"10.77.0.1"})  # as the pod's /etc/hosts has it
+                self.assertEqual(finished.out.count("connected"), 3)
+                failed = self.launch("--in", JOB, "--no-python", "sh", "-c", "exit $((7 * (RANK == 1)))",
+                                     env={"TOPRUN_ON": "runai"})
+                self.assert_failed(failed, 7, "rank 1 on job-worker-0 ended with exit code 7")
+
+
 class Ends(SleepingJob):
     def running(self, *words):
         """A run whose ranks, one in each of two pods, all run."""

@@ -56,7 +56,9 @@ struct Place {
 Result<Place> place_of(const RunId& id, const Environment& environment) {
   auto found = plan::find_pods(text_of(id), id.job, environment);
   if (!found) return std::unexpected(std::move(found.error()));
-  if (found->pods.empty()) return fail(text_of(id), "its job has no pods", "toprun status " + id.job);
+  if (found->pods.empty()) {
+    return fail(text_of(id), "its job has no pods", "toprun status " + id.job);
+  }
   const scheduler::JobPod& first = found->pods.front();
   if (!first.trouble.empty()) {
     return fail(text_of(id),

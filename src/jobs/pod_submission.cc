@@ -22,6 +22,15 @@ int told(const Result<int>& code) {
 
 }  // namespace
 
+std::string next_words(const PodOptions& options, std::string_view id) {
+  if (!options.interactive) {
+    return fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id);
+  }
+  return fmt::format("job {0}, whose pods sleep until toprun cancel {0}: toprun run --in {0} SCRIPT, "
+                     "toprun shell --attach {0}, toprun status {0}",
+                     id);
+}
+
 int submit_pods(const PodOptions& options, const Environment& environment) {
   for (const std::string& note : options.notes) say(note);
   const auto which = options.which.value_or(kubernetes::Operator::pytorchjob);
@@ -38,11 +47,7 @@ int submit_pods(const PodOptions& options, const Environment& environment) {
   }
   const std::string id(kubernetes::name_in(*object));
   const int printed = print(id + '\n');
-  say(options.interactive
-          ? fmt::format("job {0}, whose pods sleep until toprun cancel {0}: toprun run --in {0} "
-                        "SCRIPT, toprun shell --attach {0}, toprun status {0}",
-                        id)
-          : fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id));
+  say(next_words(options, id));
   Environment there = environment;
   if (!options.job.space.empty()) there.set("TOPRUN_NAMESPACE", options.job.space);
   if (options.follow) return told(follow_pods(id, there));

@@ -47,7 +47,8 @@ std::string host_domain(const Environment& environment, const std::string& host_
 
 // In the launcher's pod nobody has called mpirun yet, nor said who starts what.
 bool starts_an_mpi_job(const Options& options, const Environment& environment) {
-  const bool is_said = options.hosts.given() || options.in_job.given() || options.host_file.given() || options.standalone ||
+  const bool is_said = options.hosts.given() || options.in_job.given() ||
+                       options.host_file.given() || options.standalone ||
                        options.nnodes.value == 1 || options.ranks_in_place ||
                        options.rdzv_endpoint.value || options.master_addr.value ||
                        !options.via.value.empty() || !options.launcher.value.empty();
@@ -59,7 +60,8 @@ bool starts_an_mpi_job(const Options& options, const Environment& environment) {
 Result<scheduler::Hints> hints_of(const Options& options, const Environment& environment,
                                   std::vector<std::string>& notes) {
   scheduler::Hints hints;
-  const bool is_told = scheduler::is_login_agent(environment) || scheduler::is_mpi_agent(environment);
+  const bool is_told =
+      scheduler::is_login_agent(environment) || scheduler::is_mpi_agent(environment);
   if (!is_told && options.in_job.given()) {
     const std::string option = "--in " + options.in_job.value;
     auto found = running_pods(option, options.in_job.value, environment);

@@ -64,7 +64,7 @@ struct Job {
   bool several_processes() const {
     return nnodes > 1 || place.stance == scheduler::Stance::in_place || place.started_by_toprun;
   }
-  // The hosts or pods behind logins count GPUs and find Python themselves; this one may have neither.
+  // Hosts and pods behind logins count GPUs and find Python themselves; this one may have neither.
   bool starts_by_login() const {
     return is_by_login(place.engine) && place.stance == scheduler::Stance::starter;
   }

@@ -23,7 +23,7 @@ struct LoginOrders {
   std::string directory;                         // working directory; empty: stay in the login's
   std::map<std::string, std::string> variables;  // to set
   bool in_pod = false;  // the operator's variables there tell of the pod's own job, not of this run
-  std::string kept_as = {};  // the run's name if the agent is to outlive its login (plan/kept_run.h)
+  std::string kept_as = {};  // the run's name if the agent is to outlive its login (kept_run.h)
 };
 
 // "orders BYTES\n", then BYTES bytes of JSON.

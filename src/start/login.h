@@ -27,9 +27,9 @@ inline constexpr std::chrono::seconds login_copy_limit{300};     // need → the
 inline constexpr std::chrono::seconds login_program_limit{30};   // run → the agent's first word
 inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // kept of what comes before that
 
-// One ssh, or one `exec` into a pod, and the agent behind it, or an agent on this very host. Before the agent is up, what the
-// host says is for the launcher; afterwards all of it is the agent's output and goes to the
-// terminal in whole lines.
+// One ssh, or one `exec` into a pod, and the agent behind it, or an agent on this very host. Before
+// the agent is up, what the host says is for the launcher; afterwards all of it is the agent's
+// output and goes to the terminal in whole lines.
 //
 //   waiting --start--> connecting --need--> copying --run--> starting --up--> up
 //   connecting --run--> starting; any but waiting --end, time, abandon()--> over

@@ -26,13 +26,13 @@
 #include "node/inbox.h"
 #include "node/session.h"
 #include "output/own_lines.h"
-#include "plan/spares.h"
 #include "plan/login_orders.h"
+#include "plan/spares.h"
 #include "process/build_id.h"
 #include "process/child.h"
+#include "rendezvous/preamble.h"
 #include "scheduler/login/exec.h"
 #include "scheduler/login/ssh.h"
-#include "rendezvous/preamble.h"
 #include "start/login.h"
 #include "start/login_place.h"
 #include "start/step.h"
@@ -115,8 +115,8 @@ class LoginStep {
   node::Inbox<Event> inbox_;
   Login::Bytes program_;                        // once a host has asked for it
   std::vector<std::shared_ptr<Login>> logins_;  // as commands_.hosts
-  std::vector<std::size_t> members_;               // those that were given orders
-  std::vector<char> told_lost_;                    // by login
+  std::vector<std::size_t> members_;            // those that were given orders
+  std::vector<char> told_lost_;                 // by login
   std::size_t root_ = 0;
   std::optional<SteadyTime> root_ended_;
   std::string kept_as_;

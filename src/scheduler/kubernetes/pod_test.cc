@@ -321,7 +321,8 @@ TEST(Pods, TheAddressInKubeletsHostsFile) {
     const char* file;
     const char* address;
   } rows[] = {
-      {"web-1", "127.0.0.1\tlocalhost\n10.1.0.5\tweb-1.web.ns.svc.cluster.local\tweb-1\n", "10.1.0.5"},
+      {"web-1", "127.0.0.1\tlocalhost\n10.1.0.5\tweb-1.web.ns.svc.cluster.local\tweb-1\n",
+       "10.1.0.5"},
       {"a-master-0", "127.0.0.1 localhost\nfd00::5 a-master-0\n", "fd00::5"},
       {"web-1", "127.0.1.1 web-1\n10.1.0.5 web-1\n", "10.1.0.5"},
       {"web-1", "127.0.0.1 localhost\n10.1.0.6 web-2\n# 10.1.0.5 web-1\n", ""},

@@ -21,8 +21,8 @@ TEST(Exec, Trouble) {
     std::string_view said, why, fix;
   };
   constexpr Case cases[] = {
-      {"Error from server (Forbidden): pods \"a-0\" is forbidden: User \"me\" cannot create resource "
-       "\"pods/exec\" in API group \"\" in the namespace \"ml\"\n",
+      {"Error from server (Forbidden): pods \"a-0\" is forbidden: User \"me\" cannot create "
+       "resource \"pods/exec\" in API group \"\" in the namespace \"ml\"\n",
        "nobody allows you to execute commands in pods", "can-i create pods/exec"},
       {"error: Internal error occurred: error executing command in container: failed to exec in "
        "container: OCI runtime exec failed: exec failed: unable to start container process: exec: "

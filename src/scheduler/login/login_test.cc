@@ -69,7 +69,8 @@ TEST(Exec, AnAgentInAPodIsWhatItIsTold) {
 }
 
 TEST(Ssh, AnAgentIsWhatItIsTold) {
-  const LoginPlace place{"ssh.1", {{"a", 4}, {"b", std::nullopt}, {"fd77::3", 2}}, 2, 1, "10.0.0.1"};
+  const LoginPlace place{
+      "ssh.1", {{"a", 4}, {"b", std::nullopt}, {"fd77::3", 2}}, 2, 1, "10.0.0.1"};
   Environment environment{{"SLURM_JOB_ID", "17"}};
   for (const auto& [name, value] : variables_of(place)) environment.set(name, value);
   const auto found = detect(environment, {});

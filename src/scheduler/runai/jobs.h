@@ -21,6 +21,9 @@ Result<std::vector<Job>> parse_list(std::string_view text);
 // "updatedAt"}, "podsInfo": {"pods": [{"name", "nodeName"}]}}). The second is of one job too.
 Result<Job> parse_description(std::string_view text);
 
+// The pods of the same, the master first. v1 tells their "status", v2 nothing of the kind.
+Result<std::vector<JobPod>> parse_pods(std::string_view text);
+
 // A job's state for people; empty: the word says enough.
 std::string_view state_words(std::string_view state_word);
 
