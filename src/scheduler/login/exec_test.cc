@@ -49,7 +49,7 @@ TEST(Exec, Trouble) {
 
 TEST(Exec, TheAgentsLastWord) {
   for (const int code : {0, 7, 255}) {
-    std::string text = "before\n" + login_ended(code);
+    std::string text = "before\n" + login_ended(code) + "command terminated with exit code 7\n";
     EXPECT_EQ(take_login_end(text), code);
     EXPECT_EQ(text, "before\n");
   }

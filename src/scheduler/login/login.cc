@@ -165,10 +165,10 @@ std::optional<int> take_login_end(std::string& text) {
   const std::size_t at = text.find(ended_words);
   if (at == std::string::npos) return std::nullopt;
   const std::size_t digits = at + ended_words.size();
-  const std::size_t end = std::min(text.find('\n', digits), text.size());
+  const std::size_t end = text.find('\n', digits);
   const auto code = parse_int(std::string_view(text).substr(digits, end - digits));
   if (!code || *code < 0 || *code > most_exit_code) return std::nullopt;
-  text.erase(at, end + 1 - at);
+  text.erase(at);
   return static_cast<int>(*code);
 }
 
