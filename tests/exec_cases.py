@@ -1,4 +1,4 @@
-"""Jobs whose pods sleep, on virtual hosts, and a kubectl that executes commands in them (exec_stand_in.py)."""
+"""Jobs whose pods sleep, on virtual hosts, and a kubectl that executes commands in them (kubectl_stand_in.py)."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import cluster
 import support
 from pods import PodCase, pytorchjob_1_7
 
-STAND_IN = pathlib.Path(__file__).with_name("exec_stand_in.py")
+STAND_IN = pathlib.Path(__file__).with_name("kubectl_stand_in.py")
 # What `toprun submit --interactive` has pods run.
 SLEEPS = ["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"]
 JOB = "job"  # pods.py names the pods job-master-0, job-worker-0 …

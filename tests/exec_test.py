@@ -9,10 +9,12 @@ import cluster
 import support
 from cluster import column, shown, shows
 from exec_cases import JOB, SleepingJob
+from runai_cluster import RunaiCase
 
 CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT && echo connected"
 SHOWN = ["RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "ON_POD", "TOPRUN_NODE_NAME", "MASTER_ADDR", "PET_NNODES",
          "TOPRUN_SECRET", "TOPRUN_STEP", "TOPRUN_LOGIN_NODES"]
+SOON_S = 20
 FORBIDDEN = ('Error from server (Forbidden): pods "job-worker-0" is forbidden: User "me" cannot create resource '
              '"pods/exec" in API group "" in the namespace "default"')
 NO_SHELL = ('error: Internal error occurred: error executing command in container: failed to exec in container: '
@@ -65,23 +67,35 @@ class World(SleepingJob):
         self.assertIn("secret <secret>", finished.out)
 
 
-class Runai(SleepingJob):
+class Runai(RunaiCase):
+    """By both of Run:AI's programs, as runai_stand_in.py knows them."""
+
+    def sleeping(self, count):
+        home = self.folder()
+        submitted = self.submit("--interactive", "-N", count, "-e", f"HOME={home}")
+        self.assert_ok(submitted)
+        job = submitted.out.strip()
+        self.assertIn(f"job {job}, whose pods sleep", submitted.err)
+        support.wait_until(lambda: '"pods": [{' in (self.jobs_folder / job / "state.json").read_text(), SOON_S, "pods")
+        return job
+
     def test_both_programs(self):
-        self.sleeping(3)
-        (self.programs / "runai").symlink_to(self.programs / "kubectl")
         for version in ("v1", "v2"):
             with self.subTest(version):
-                self.cluster_state["runai"] = version
-                self.write()
-                finished = self.launch("--in", JOB, *shows(*SHOWN, then=CONNECTS), env={"TOPRUN_ON": "runai"})
+                self.forget_pods()
+                self.use(version)
+                job = self.sleeping(3)
+                finished = self.runai("run", "--in", job, *shows(*SHOWN, then=CONNECTS))
                 self.assert_ok(finished)
                 rows = shown(finished.out)
-                self.assertEqual(column(rows, "ON_POD"), ["job-master-0", "job-worker-0", "job-worker-1"])
+                self.assertEqual(column(rows, "TOPRUN_NODE_NAME"),
+                                 [f"{job}-master-0", f"{job}-worker-0", f"{job}-worker-1"])
                 self.assertEqual(set(column(rows, "MASTER_ADDR")), {"10.77.0.1"})  # as the pod's /etc/hosts has it
                 self.assertEqual(finished.out.count("connected"), 3)
-                failed = self.launch("--in", JOB, "--no-python", "sh", "-c", "exit $((7 * (RANK == 1)))",
-                                     env={"TOPRUN_ON": "runai"})
-                self.assert_failed(failed, 7, "rank 1 on job-worker-0 ended with exit code 7")
+                failed = self.runai("run", "--in", job, "--no-python", "sh", "-c", "exit $((7 * (RANK == 1)))")
+                self.assertEqual(failed.code, 7, failed)
+                self.assertIn(f"rank 1 on {job}-worker-0 ended with exit code 7", failed.err)
+                self.assert_ok(self.runai("cancel", job))
 
 
 class Ends(SleepingJob):

@@ -220,7 +220,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         self.assertEqual(sorted(orders["variables"]), sorted(promised["variables"]))
         for name, value in promised["variables"].items():
             if value == "…":
-                self.assertRegex(name, r"\ATOPRUN_LOGIN_(JOB|NODES|NODE|ROOT|ROOT_ADDRESS)\Z")
+                self.assertRegex(name, r"\ATOPRUN_LOGIN_(JOB|NODES|NODE|ROOT|ROOT_ADDRESS|ENGINE)\Z")
             elif value == "<secret>":
                 self.assertEqual((name, orders["variables"][name]), ("WANDB_API_KEY", "hidden"))
             else:

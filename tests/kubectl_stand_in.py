@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""A stand-in for kubectl, because the tests' API server does not speak what `kubectl exec` needs (SPDY), and for
-both programs named runai.
+"""A stand-in for kubectl, because the tests' API server does not speak what `kubectl exec` needs (SPDY).
 
-It takes just the words that are documented (kubernetes.io/docs/reference/kubectl/generated/kubectl_exec; run-ai/docs,
-runai-exec.md and runai-bash.md of v1, runai_pytorch_exec.md of v2) and refuses all others. CLUSTER, a JSON file, says which objects there are, and of each pod the process whose
+It takes just the words that are documented (kubernetes.io/docs/reference/kubectl/generated/kubectl_exec) and
+refuses all others. CLUSTER, a JSON file, says which objects there are, and of each pod the process whose
 namespaces and variables a command in it gets:
 
     {"objects": {"pytorchjobs.kubeflow.org": {NAME: {…}}}, "pods": [{…}],
-     "processes": {POD: PID}, "refusals": {POD: LINE}, "runai": "v1"}
+     "processes": {POD: PID}, "refusals": {POD: LINE}}
 
 As with a real one, what is executed lives on when kubectl dies; only its standard input ends then.
 """
@@ -45,46 +44,6 @@ def split_exec(words):
     return parser.parse_args(words[:at]), words[at + 1:]
 
 
-def split_runai_exec(words, parser):
-    """JOB --pod POD [--container C] --stdin -- COMMAND; v1 has no --container."""
-    if "--" not in words:
-        give_up("command must be specified")
-    at = words.index("--")
-    parser.add_argument("job")
-    parser.add_argument("--pod", required=True)
-    parser.add_argument("-p", "--project")
-    parser.add_argument("-i", "--stdin", action="store_true")
-    parser.add_argument("-t", "--tty", action="store_true")
-    return parser.parse_args(words[:at]), words[at + 1:]
-
-
-def runai(cluster, words):
-    is_v2 = cluster["runai"] == "v2"
-    if words == ["version"]:
-        return print("runai version 2.18.40" if is_v2 else "Version: 2.13.6\nBuildDate: 2023\nGitCommit: 5c")
-    if is_v2:
-        if words[:2] != ["training", "pytorch"]:
-            give_up(f'Error: unknown command "{words[0]}" for "runai"')
-        words = words[2:]
-    pods = [pod["metadata"]["name"] for pod in cluster["pods"]]
-    if words[0] == "describe" and is_v2:
-        return print(json.dumps({"general": {"name": "job", "phase": "Running"}, "podsInfo": {
-            "pods": [{"name": name, "nodeName": "n0"} for name in pods]}}))
-    if words[0] == "describe":
-        return print(json.dumps({"name": "job", "status": "RUNNING", "instances": [
-            {"name": name, "status": "RUNNING", "node": "n0"} for name in pods]}))
-    parser = Parser(prog="exec", add_help=False, allow_abbrev=False)
-    if is_v2:
-        parser.add_argument("-c", "--container")
-    if words[0] != "exec":
-        give_up(f"Error: unknown command {words[0]}")
-    given, command = split_runai_exec(words[1:], parser)
-    if given.pod not in pods:
-        give_up(f"pod {given.pod} not found")
-    # Which code runai ends with is not documented.
-    return enter(cluster["processes"][given.pod], command, given.stdin, lambda code: 1 if code else 0)
-
-
 def copy(source, target):
     try:
         while chunk := os.read(source, 65536):
@@ -110,7 +69,7 @@ def execute(cluster, words):
     return enter(cluster["processes"][name], command, given.stdin)
 
 
-def enter(pid, command, with_stdin, own_code=lambda code: code):
+def enter(pid, command, with_stdin):
     variables = dict(entry.split("=", 1) for entry in
                      pathlib.Path(f"/proc/{pid}/environ").read_text().split("\0") if "=" in entry)
     variables.update({name: value for name, value in os.environ.items() if name == "TEST_RUN_MARK"})
@@ -133,7 +92,7 @@ def enter(pid, command, with_stdin, own_code=lambda code: code):
     code = code if code >= 0 else 128 - code
     if code:
         print(f"command terminated with exit code {code}", file=sys.stderr)
-    os._exit(own_code(code))
+    os._exit(code)
 
 
 def get(cluster, words):
@@ -160,9 +119,7 @@ def get(cluster, words):
 def main():
     cluster = json.loads(pathlib.Path(os.environ["CLUSTER"]).read_text())
     words = sys.argv[1:]
-    if pathlib.Path(sys.argv[0]).name == "runai":
-        runai(cluster, words)
-    elif words[:1] == ["exec"]:
+    if words[:1] == ["exec"]:
         execute(cluster, words[1:])
     elif words[:1] == ["get"]:
         get(cluster, words[1:])
