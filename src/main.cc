@@ -12,9 +12,46 @@
 #include "cli/run.h"
 #include "cli/verbs.h"
 #include "measure/tcp.h"
+#include "plan/kept_run.h"
+#include "plan/login_orders.h"
 #include "plan/packed_words.h"
-#include "plan/ssh_orders.h"
-#include "scheduler/ssh/ssh.h"
+#include "scheduler/login/login.h"
+
+namespace toprun {
+namespace {
+
+int act(std::vector<std::string> words, const Environment& environment) {
+  // The wheel's script `torchrun`, which can only exec us by our own name.
+  const auto called_as = environment.non_empty("TOPRUN_CALLED_AS");
+  if (called_as && !words.empty()) words[0] = *called_as;
+  if (const auto code = cli::run_verb(words, environment)) return *code;
+  return cli::run(words, environment);
+}
+
+// An agent that a login started; ssh's or kubectl's exit code may not be the agent's.
+int obey_login(Environment environment) {
+  const auto orders = plan::receive_login_orders(environment);
+  auto ordered =
+      orders ? plan::obey(*orders, std::move(environment)) : std::unexpected(orders.error());
+  Result<std::string> folder;
+  if (ordered && !orders->kept_as.empty()) folder = plan::keep_running(orders->kept_as, *ordered);
+  if (!ordered || !folder) {
+    const Error& error = ordered ? folder.error() : ordered.error();
+    say(error.line());
+    say_block(scheduler::login_ended(error.exit_code));
+    return error.exit_code;
+  }
+  const int code = act(orders->argv, *ordered);
+  if (!folder->empty()) {
+    plan::keep_exit_code(*folder, code);
+  } else {
+    say_block(scheduler::login_ended(code));
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace toprun
 
 int main(int argc, char** argv) {
   using namespace toprun;
@@ -31,19 +68,8 @@ int main(int argc, char** argv) {
     const measure::NamedBackend backends[] = {{"tcp", measure::open_tcp}};
     return benchmark::run_worker(words, environment, backends);
   }
-  if (environment.get(scheduler::ssh_step_variable) == scheduler::ssh_step) {
-    const auto orders = plan::receive_ssh_orders();
-    auto ordered = orders ? plan::obey(*orders, environment) : std::unexpected(orders.error());
-    if (!ordered) {
-      say(ordered.error().line());
-      return ordered.error().exit_code;
-    }
-    words = orders->argv;
-    environment = *std::move(ordered);
+  if (environment.get(scheduler::login_step_variable) == scheduler::login_step) {
+    return obey_login(std::move(environment));
   }
-  // The wheel's script `torchrun`, which can only exec us by our own name.
-  const auto called_as = environment.non_empty("TOPRUN_CALLED_AS");
-  if (called_as && !words.empty()) words[0] = *called_as;
-  if (const auto code = cli::run_verb(words, environment)) return *code;
-  return cli::run(words, environment);
+  return act(std::move(words), environment);
 }

@@ -81,7 +81,7 @@ class Ssh(SshCase):
     def test_one_agent_per_host(self):
         finished = self.launch("--hosts", "n0:2,n[1-2]", *shows(
             "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE", "TOPRUN_NODE_NAME", "ON_HOST",
-            "MASTER_ADDR", "TOPRUN_SECRET", "TOPRUN_STEP", "TOPRUN_SSH_NODES", then=CONNECTS))
+            "MASTER_ADDR", "TOPRUN_SECRET", "TOPRUN_STEP", "TOPRUN_LOGIN_NODES", then=CONNECTS))
         self.assert_ok(finished)
         rows = shown(finished.out)
         self.assertEqual(column(rows, "RANK"), ["0", "1", "2", "3"])
@@ -89,7 +89,7 @@ class Ssh(SshCase):
         self.assertEqual(column(rows, "ON_HOST"), ["n0", "n0", "n1", "n2"])
         self.assertEqual(column(rows, "LOCAL_WORLD_SIZE"), ["2", "2", "1", "1"])
         same = {"WORLD_SIZE": "4", "MASTER_ADDR": "10.77.0.1", "TOPRUN_SECRET": "unset",
-                "TOPRUN_STEP": "unset", "TOPRUN_SSH_NODES": "unset"}
+                "TOPRUN_STEP": "unset", "TOPRUN_LOGIN_NODES": "unset"}
         for row in rows:
             self.assertEqual({name: row[name] for name in same}, same)
         self.assertEqual(finished.out.count("connected"), 4)
@@ -220,7 +220,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
         self.assertEqual(sorted(orders["variables"]), sorted(promised["variables"]))
         for name, value in promised["variables"].items():
             if value == "…":
-                self.assertRegex(name, r"\ATOPRUN_SSH_(JOB|NODES|NODE|ROOT|ROOT_ADDRESS)\Z")
+                self.assertRegex(name, r"\ATOPRUN_LOGIN_(JOB|NODES|NODE|ROOT|ROOT_ADDRESS|ENGINE)\Z")
             elif value == "<secret>":
                 self.assertEqual((name, orders["variables"][name]), ("WANDB_API_KEY", "hidden"))
             else:
@@ -256,7 +256,7 @@ os.execvp('bash', ['bash', '-c', 'exec ssh "$@" < <(exec tee {folder}/input.$$)'
                 self.assert_failed(finished, code, "rank 1 on n1", said, "a last word")
                 self.assertLess(finished.seconds, 30)
                 self.assertNotIn("lost the connection", finished.err)
-                self.assertNotIn("toprun-ssh", finished.err + finished.out)
+                self.assertNotIn("toprun-login", finished.err + finished.out)
 
     def test_the_launcher_is_told_to_end(self):
         for number, code in [(signal.SIGINT, 130), (signal.SIGTERM, 143)]:

@@ -16,7 +16,7 @@
 #include "scheduler/engine.h"
 #include "scheduler/slurm/variables.h"
 #include "start/every_node.h"
-#include "start/ssh_place.h"
+#include "start/login_place.h"
 
 namespace toprun::cli {
 namespace {

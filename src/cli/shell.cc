@@ -14,6 +14,7 @@
 #include "hosts/address.h"
 #include "jobs/job_options.h"
 #include "jobs/job_words.h"
+#include "jobs/pod_shell.h"
 #include "options/container_options.h"
 #include "options/run_options.h"
 #include "options/split.h"
@@ -154,6 +155,17 @@ int act(const options::Split& split, const Environment& environment) {
   return allocate(*options, *shell, facts, clean);
 }
 
+// --attach with a name: a number is Slurm's.
+std::optional<std::string> job_of_pods(const options::Split& split) {
+  std::optional<std::string> job;
+  for (const options::GivenOption& option : split.options) {
+    if (option.flag->id == options::FlagId::attach) job = option.value;
+  }
+  if (!job) return std::nullopt;
+  const auto id = scheduler::parse_job_id(job->substr(0, job->find('/')));
+  return id && id->number.empty() ? job : std::nullopt;
+}
+
 // On the job's node: what files say has been said on the command line.
 int enter(const std::string& shell, const options::Split& split, const Environment& environment) {
   const auto activation = options::activation_options(split, environment);
@@ -171,6 +183,11 @@ int enter(const std::string& shell, const options::Split& split, const Environme
 
 Result<int> run_shell(const options::Call& call) {
   const auto shell = call.environment.non_empty(plan::entered_shell_variable);
+  const auto job = shell ? std::nullopt : job_of_pods(call.split);
+  if (job) {
+    const bool dry_run = call.has(options::FlagId::job_dry_run);
+    return jobs::open_pod_shell(*job, dry_run, call.environment);
+  }
   return shell ? enter(*shell, call.split, call.environment) : act(call.split, call.environment);
 }
 

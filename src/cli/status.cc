@@ -11,6 +11,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "jobs/job_words.h"
+#include "jobs/kept_runs.h"
 #include "jobs/known_job.h"
 #include "jobs/waiting.h"
 #include "view/columns.h"
@@ -18,6 +19,7 @@
 namespace toprun::cli {
 namespace {
 
+using options::Call;
 using options::FlagId;
 
 using nlohmann::json;
@@ -189,9 +191,22 @@ std::string json_text(const Queue* queue, const std::vector<jobs::KnownJob>& all
   return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
+// Of a run in the pods of a job, what its own report tells.
+Result<int> show_run_status(const jobs::RunId& id, const Call& call) {
+  const auto text = jobs::report_of_run(id, call.environment);
+  if (!text) return std::unexpected(text.error());
+  if (call.has(FlagId::json)) return print_bytes(*text);
+  const auto report = jobs::parse_report(*text);
+  if (!report) return std::unexpected(report.error());
+  return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(*report, false));
+}
+
 }  // namespace
 
 Result<int> run_status(const options::Call& call) {
+  if (const auto run = jobs::parse_run_id(call.operand())) {
+    return *run ? show_run_status(**run, call) : std::unexpected(run->error());
+  }
   const auto id = scheduler::parse_job_id(call.operand());
   if (!id) return std::unexpected(id.error());
   const jobs::FoundQueue queue = scheduler::find_queue_of(*id, call.environment);

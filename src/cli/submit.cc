@@ -93,6 +93,12 @@ int act_in_pods(const options::Split& given, const std::vector<std::string>& hid
 
 int act(const options::Split& given, const std::vector<std::string>& hidden,
         const std::vector<std::string>& arguments, const Environment& environment) {
+  if (std::ranges::any_of(given.options, [](const auto& option) {
+        return option.flag->id == options::FlagId::interactive;
+      })) {
+    return give_up({"--interactive", "a job of Slurm's is a shell's",
+                    "toprun shell, or --on kubernetes", exit_usage});
+  }
   if (const auto there = jobs::enter_directory(given, options::Command::submit); !there) {
     return give_up(there.error());
   }

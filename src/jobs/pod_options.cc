@@ -17,6 +17,7 @@
 #include "scheduler/kubernetes/kubectl.h"
 #include "scheduler/kubernetes/object_name.h"
 #include "scheduler/program_words.h"
+#include "scheduler/sleeping.h"
 #include "scheduler/slurm/facts.h"
 
 namespace toprun::jobs {
@@ -30,6 +31,7 @@ using scheduler::kubernetes::Workload;
 constexpr int max_gpus_per_pod = 1'024;
 constexpr int max_cpus_per_pod = 100'000;
 constexpr int max_resource = 1'000'000;
+constexpr const char* interactive_name = "interactive";
 
 // Options of a Slurm job that mean the same of a job of pods.
 constexpr std::array shared_options = {"--nodes", "--gpus-per-node", "--cpus-per-task", "--mem",
@@ -299,12 +301,26 @@ Result<void> set_dry_run(PodOptions& out, const OptionReader& reader) {
   return {};
 }
 
+// A job whose pods sleep has no script, but a name.
+Result<options::Split> without_script(options::Split split) {
+  if (split.script) {
+    return usage("--interactive with " + *split.script, "its pods sleep, and run no script",
+                 "leave it out: toprun run --in JOB SCRIPT runs it in them");
+  }
+  split.script = interactive_name;
+  return split;
+}
+
 }  // namespace
 
-Result<PodOptions> pod_options(const options::Split& split,
+Result<PodOptions> pod_options(const options::Split& given,
                                const std::vector<std::string>& arguments,
                                const Environment& environment) {
   PodOptions out;
+  out.interactive = is_given(given, FlagId::interactive);
+  const auto whole = out.interactive ? without_script(given) : Result<options::Split>(given);
+  if (!whole) return std::unexpected(whole.error());
+  const options::Split& split = *whole;
   const OptionReader reader{split, environment};
   const auto no_file = [](const std::string&) { return true; };
   auto run = options::run_options(split, arguments, environment, no_file);
@@ -325,6 +341,7 @@ Result<PodOptions> pod_options(const options::Split& split,
   if (done) done = set_toprun(job, reader);
   if (done) done = set_command(job, run->options, split);
   if (done) done = set_dry_run(out, reader);
+  if (out.interactive) job.command = scheduler::sleeping_command();
   if (!done) return std::unexpected(done.error());
   auto placement = placement_of(reader);
   if (!placement) return std::unexpected(std::move(placement.error()));

@@ -20,6 +20,7 @@ struct PodOptions {
   std::vector<std::string> notes;
   DryRun dry_run = DryRun::no;
   bool as_json = false;  // what a dry run prints, for programs
+  bool interactive = false;  // its pods sleep
   bool wait = false;
   bool follow = false;
 };
@@ -27,7 +28,7 @@ struct PodOptions {
 // What the command line, variables and files say. Pure. Errors (exit 2): a value that is wrong, an
 // option of Slurm's that pods have no counterpart for, no image. What one operator cannot do is
 // left to scheduler::kubernetes::check().
-Result<PodOptions> pod_options(const options::Split& split,
+Result<PodOptions> pod_options(const options::Split& given,
                                const std::vector<std::string>& arguments,
                                const Environment& environment);
 

@@ -17,6 +17,19 @@ Result<PodOptions> pods(Strings words, const Environment& environment = {}) {
   return pod_options(*split, words, environment);
 }
 
+TEST(PodOptions, PodsThatSleep) {
+  const auto options = pods({"--interactive", "-N", "2", "--container=python:3"});
+  ASSERT_TRUE(options) << options.error().line();
+  EXPECT_TRUE(options->interactive);
+  EXPECT_EQ(options->job.name, "interactive");
+  EXPECT_TRUE(options->job.name_is_beginning);
+  EXPECT_EQ(options->job.command.front(), "sh");
+  EXPECT_TRUE(options->job.command.back().contains("sleep")) << options->job.command.back();
+  const auto both = pods({"--interactive", "--container=python:3", "train.py"});
+  ASSERT_FALSE(both);
+  EXPECT_TRUE(both.error().line().starts_with("--interactive with train.py: "));
+}
+
 // The error of a line of words behind an image.
 Error refused(std::string_view line) {
   Strings argv{"--container=python:3"};

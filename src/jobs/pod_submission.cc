@@ -38,6 +38,15 @@ Result<Operator> operator_of(const PodOptions& options, const Environment& envir
   return assumed;
 }
 
+std::string next_words(const PodOptions& options, std::string_view id) {
+  if (!options.interactive) {
+    return fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id);
+  }
+  return fmt::format("job {0}, whose pods sleep until toprun cancel {0}: toprun run --in {0} SCRIPT, "
+                     "toprun shell --attach {0}, toprun status {0}",
+                     id);
+}
+
 // The cluster completes the name, so the job's pods need another word to know each other by.
 std::string fresh_mark(const std::string& name) {
   std::random_device random;
@@ -63,7 +72,7 @@ int create(const PodOptions& options, const nlohmann::ordered_json& object,
   }
   const std::string id(kubernetes::name_in(*made));
   const int shown = print(id + '\n');
-  say(fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id));
+  say(next_words(options, id));
   Environment there = environment;
   if (!options.job.space.empty()) there.set("TOPRUN_NAMESPACE", options.job.space);
   if (options.follow) return told(follow_pods(id, there));

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "base/environment.h"
 #include "jobs/pod_options.h"
 
@@ -8,5 +11,8 @@ namespace toprun::jobs {
 // Submits a job of pods by `kubectl create`, or prints its manifest; notes go to stderr. Prints the
 // job's name. Returns the exit code.
 int submit_pods(const PodOptions& options, const Environment& environment);
+
+// The verbs for a job that has just been submitted, in one line.
+std::string next_words(const PodOptions& options, std::string_view id);
 
 }  // namespace toprun::jobs

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "jobs/follow.h"
 #include "jobs/pod_output.h"
+#include "jobs/pod_submission.h"
 #include "jobs/runai_job.h"
 #include "options/given.h"
 #include "process/program.h"
@@ -68,7 +69,7 @@ Result<runai::Place> place_of(const PodOptions& options, const Environment& envi
 int after_submission(const PodOptions& options, const Workload& job, const std::string& folder,
                      const Environment& environment) {
   const int printed = print(job.name + '\n');
-  say(fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", job.name));
+  say(next_words(options, job.name));
   if (!folder.empty()) say(fmt::format("its output stays in {}, %j is its JOB_UUID", folder));
   if (options.follow) {
     const auto code = follow_pods(job.name, environment);
@@ -95,7 +96,10 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   if (job.name_is_beginning) job.name = unique_name(job.name);
   const bool is_kept_elsewhere =
       given("--node-log", split, environment) || given("--report", split, environment);
-  const std::string folder = is_kept_elsewhere ? std::string() : keep_output(job);
+  // Plain words, which reach the pods as they are without a toprun that unpacks them.
+  if (options.interactive) job.command = {"sleep", "infinity"};
+  const bool prints = !options.interactive && !is_kept_elsewhere;
+  const std::string folder = prints ? keep_output(job) : std::string();
   const std::vector<std::string> words = job.command;
   if (const auto plain = make_plain(job); !plain) return give_up(plain.error());
   const auto command = runai::submit_command(*place, job);

@@ -31,8 +31,8 @@ namespace {
 constexpr std::size_t max_launcher_line_bytes = 1024;
 constexpr std::size_t door_share = 4;  // at most so small a part of the open files is visitors'
 
-bool by_ssh(const plan::Job& job) {
-  return job.place.engine == scheduler::EngineKind::ssh;
+bool by_login(const plan::Job& job) {
+  return is_by_login(job.place.engine);
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ void Session::take(const ReceivedSignals::Received& received) {
 
 void Session::follow_launcher() {
   launcher_.assign(::dup(STDIN_FILENO));
-  if (by_ssh(job)) expect_beat();
+  if (by_login(job)) expect_beat();
   read_launcher();
 }
 
@@ -185,7 +185,7 @@ void Session::read_launcher() {
           lose_launcher();
           return;
         }
-        if (by_ssh(job)) expect_beat();
+        if (by_login(job)) expect_beat();
         launcher_line_.append(chunk->data(), size);
         for (std::size_t end; (end = launcher_line_.find('\n')) != std::string::npos;) {
           obey(launcher_line_.substr(0, end));
@@ -196,11 +196,11 @@ void Session::read_launcher() {
       });
 }
 
-// The one launcher of a step is gone for all its agents, which end the job in order. Over ssh it
-// may be this agent's connection only.
+// The one launcher of a step is gone for all its agents, which end the job in order. With logins
+// it may be this agent's connection only.
 void Session::lose_launcher() {
   launcher_silence_.cancel();
-  if (!by_ssh(job)) return obey("signal 15");
+  if (!by_login(job)) return obey("signal 15");
   orphan("the connection to the launcher was lost", fence_grace);
 }
 

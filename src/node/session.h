@@ -26,7 +26,7 @@
 
 namespace toprun::node {
 
-// Over ssh: the interval of the launcher's heartbeats, the silence after which an agent gives it
+// With logins: the interval of the launcher's heartbeats, the silence after which an agent gives it
 // up, and the time from SIGTERM to SIGKILL for workers that lost it.
 inline constexpr std::chrono::seconds launcher_beat{5};
 inline constexpr std::chrono::seconds launcher_silence_limit{30};
@@ -82,7 +82,7 @@ class Session {
   std::function<void(int signal, bool for_all)> on_signal;
   // Set when the run is over and reported: a signal without a handler then ends this process.
   std::optional<int> ended_with;
-  // The handler for the loss of the keeper or of the launcher over ssh; it receives the reason and
+  // The handler for the loss of the keeper or of the launcher of logins; it receives the reason and
   // the workers' grace period. Without a handler the agent ends at once.
   std::function<void(std::string, std::chrono::milliseconds)> on_orphaned;
   // The handler that stops the workers at SIGTSTP (true) and continues them at SIGCONT, and the

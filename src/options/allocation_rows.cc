@@ -79,8 +79,10 @@ constexpr std::array rows = {
     only(batch, ours(FlagId::follow, "--follow", 0, "", "", Group::submission,
                      "Show the job's output until its end and leave with its exit code")),
     of_one_call(
-        only(of(Command::shell), ours(FlagId::attach, "--attach", 0, "ID", "", Group::submission,
-                                      "A shell on the first node of a job that runs"))),
+        only(of(Command::shell),
+             ours(FlagId::attach, "--attach", 0, "ID[/POD]", "", Group::submission,
+                  "A shell on the first node of a job that runs, or in a pod of it: by its name or "
+                  "its number from 0"))),
     of_one_call(only(
         of(Command::submit),
         optional_value(

@@ -64,6 +64,7 @@ enum class FlagId {
   slurm_option,  // of sbatch and salloc, by its name
   slurm_arg,
   pod_option,  // of Kubernetes, by its name
+  interactive,
   on,
   after,
   wait,

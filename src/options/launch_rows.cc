@@ -43,6 +43,18 @@ constexpr std::array rows = {
                       Group::placement, put<&Options::host_file, not_empty>,
                       "The same from a file: Open MPI's or DeepSpeed's `host slots=N`, or only "
                       "names"))),
+    of_one_call(only(
+        of(Command::run),
+        against("hosts hostfile standalone node-rank rdzv-endpoint master-addr via launcher",
+                ours(FlagId::unasked, "--in", 0, "JOB", "", Group::placement,
+                     put<&Options::in_job, not_empty>,
+                     "In the pods of this job of Kubernetes' or Run:AI's, which sleep (submit "
+                     "--interactive); each gets an agent by kubectl exec or runai exec")))),
+    of_one_call(only(of(Command::run),
+                     ours(FlagId::unasked, "--detach", 0, "", "", Group::placement,
+                          put<&Options::detach, parse_switch>,
+                          "With --in: print the run's id and leave; the run goes on in the pods "
+                          "without this terminal, toprun logs -f ID shows it"))),
     of_one_call(torchrun(FlagId::unasked, "--node-rank", 0, "N", "PET_NODE_RANK", Group::placement,
                          set_node_rank,
                          "This node's place among the nodes; fixes the order unless --order is "

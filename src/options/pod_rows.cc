@@ -34,6 +34,10 @@ constexpr std::array rows = {
     against("required-topology-key",
             pods("--preferred-topology-key", "KEY", "",
                  "The same, as far as there is room: nodes of another value otherwise")),
+    of_one_call(only(of(Command::submit),
+                     ours(FlagId::interactive, "--interactive", 0, "", "", Group::pods,
+                          "Pods that sleep, without a SCRIPT: toprun run --in JOB SCRIPT starts "
+                          "one in them"))),
     repeatable(
         pods("--pvc", "NAME:PATH[:ro]", "", "Mount this claim of the namespace's in every pod")),
     repeatable(pods("--annotation", "KEY=VALUE", "",

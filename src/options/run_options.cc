@@ -125,6 +125,26 @@ Result<void> check_accelerate(const Options& options) {
   return {};
 }
 
+Result<void> check_pods(const Options& options) {
+  if (!options.in_job.given()) {
+    if (!options.detach) return {};
+    return usage("--detach", "without --in nobody would keep the run's output",
+                 "give --in JOB, or use toprun submit");
+  }
+  const auto on_command_line = [](const std::string& source) { return source.starts_with('-'); };
+  for (const auto& [name, is_given] :
+       {std::pair{"--hosts", on_command_line(options.hosts.source)},
+        {"--hostfile", on_command_line(options.host_file.source)},
+        {"--via", !options.via.value.empty()},
+        {"--launcher", !options.launcher.value.empty()},
+        {"--container", !options.container.empty()}}) {
+    if (!is_given) continue;
+    return usage(fmt::format("--in with {}", name), "the job's pods are what the script runs in",
+                 "leave one of them out");
+  }
+  return {};
+}
+
 // An option on the command line overrides the other option's variable.
 Result<void> settle_hosts(Options& options) {
   if (!options.hosts.given() || !options.host_file.given()) return {};
@@ -211,6 +231,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   if (settled) settled = settle_plan(options, draft.plan);
   if (settled) settled = settle_hosts(options);
   if (settled) settled = settle_launcher(options);
+  if (settled) settled = check_pods(options);
   if (settled) settled = check_node_rank(options);
   if (settled) settled = check_ports(options);
   if (!settled) return std::unexpected(std::move(settled.error()));

@@ -17,7 +17,8 @@
 #include "plan/pmi_meeting.h"
 #include "plan/program.h"
 #include "plan/python.h"
-#include "plan/ssh_orders.h"
+#include "plan/sleeping_pods.h"
+#include "plan/login_orders.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 #include "scheduler/gpus.h"
@@ -25,7 +26,7 @@
 #include "scheduler/mpi/mpi.h"
 #include "scheduler/mpi/slots.h"
 #include "scheduler/mpi/world.h"
-#include "scheduler/ssh/ssh.h"
+#include "scheduler/login/login.h"
 
 namespace toprun::plan {
 namespace {
@@ -46,7 +47,8 @@ std::string host_domain(const Environment& environment, const std::string& host_
 
 // In the launcher's pod nobody has called mpirun yet, nor said who starts what.
 bool starts_an_mpi_job(const Options& options, const Environment& environment) {
-  const bool is_said = options.hosts.given() || options.host_file.given() || options.standalone ||
+  const bool is_said = options.hosts.given() || options.in_job.given() ||
+                       options.host_file.given() || options.standalone ||
                        options.nnodes.value == 1 || options.ranks_in_place ||
                        options.rdzv_endpoint.value || options.master_addr.value ||
                        !options.via.value.empty() || !options.launcher.value.empty();
@@ -58,8 +60,15 @@ bool starts_an_mpi_job(const Options& options, const Environment& environment) {
 Result<scheduler::Hints> hints_of(const Options& options, const Environment& environment,
                                   std::vector<std::string>& notes) {
   scheduler::Hints hints;
-  const bool is_told = scheduler::is_ssh_agent(environment) || scheduler::is_mpi_agent(environment);
-  if (!is_told) {
+  const bool is_told =
+      scheduler::is_login_agent(environment) || scheduler::is_mpi_agent(environment);
+  if (!is_told && options.in_job.given()) {
+    const std::string option = "--in " + options.in_job.value;
+    auto found = running_pods(option, options.in_job.value, environment);
+    if (!found) return std::unexpected(std::move(found.error()));
+    hints.hosts = nodes_of(*found);
+    hints.hosts_source = options.in_job.source;
+  } else if (!is_told) {
     auto hosts = named_hosts(options, notes);
     if (!hosts) return std::unexpected(std::move(hosts.error()));
     hints.hosts = *std::move(hosts);
@@ -142,7 +151,7 @@ Result<void> choose_program(Job& job, const Activated& activated) {
 
 // Determines the program and the number of workers on this host.
 Result<void> inspect_host(Job& job) {
-  if (job.starts_by_ssh()) return {};
+  if (job.starts_by_login()) return {};
   Activation wanted = job.options.activation;
   if (job.in_container()) wanted.venv = wanted.conda = {};  // entered inside
   if (job.options.dry_run) wanted.before = {};              // a dry run executes nothing
@@ -285,14 +294,14 @@ constexpr milliseconds torchrun_keep_alive_interval{5'000};
 constexpr int torchrun_keep_alive_attempts = 3;
 constexpr std::chrono::seconds before_the_engine{5};
 // These agents start together; one that did not answer or lost its connection cannot join later.
-constexpr std::chrono::seconds ssh_last_call{5};
+constexpr std::chrono::seconds login_last_call{5};
 
 void choose_limits(Job& job) {
   const auto conf = [&](const char* name) {
     const auto found = job.options.rdzv_conf.find(name);
     return found == job.options.rdzv_conf.end() ? std::optional<std::string>() : found->second;
   };
-  if (job.place.engine == scheduler::EngineKind::ssh) job.last_call = ssh_last_call;
+  if (is_by_login(job.place.engine)) job.last_call = login_last_call;
   if (const auto timeout = seconds(conf("join_timeout"))) job.join_timeout = *timeout;
   if (const auto timeout = seconds(conf("last_call_timeout"))) job.last_call = *timeout;
   const auto interval = seconds(conf("keep_alive_interval"));

@@ -64,9 +64,9 @@ struct Job {
   bool several_processes() const {
     return nnodes > 1 || place.stance == scheduler::Stance::in_place || place.started_by_toprun;
   }
-  // The hosts that ssh reaches count GPUs and find Python themselves; this one may have neither.
-  bool starts_by_ssh() const {
-    return place.engine == scheduler::EngineKind::ssh && place.stance == scheduler::Stance::starter;
+  // Hosts and pods behind logins count GPUs and find Python themselves; this one may have neither.
+  bool starts_by_login() const {
+    return is_by_login(place.engine) && place.stance == scheduler::Stance::starter;
   }
 };
 

@@ -56,19 +56,23 @@ Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime dead
   return bytes;
 }
 
+Result<std::string> receive_secret() {
+  const auto line =
+      read_orders_line(STDIN_FILENO, std::chrono::steady_clock::now() + orders_timeout);
+  if (!line) return std::unexpected(line.error());
+  if (line->starts_with(secret_word)) return line->substr(secret_word.size());
+  return fail("no orders from the launcher", "standard input does not begin with a secret",
+              std::string("unset ") + std::string(step_variable));
+}
+
 Result<Orders> receive_orders(const Job& job) {
   if (!job.environment.has(step_variable)) {
     return job.place.key.empty() ? Orders{} : Orders{false, job.place.key};
   }
   if (!job.place.hears_launcher) return Orders{};
-  const auto line =
-      read_orders_line(STDIN_FILENO, std::chrono::steady_clock::now() + orders_timeout);
-  if (!line) return std::unexpected(line.error());
-  if (!line->starts_with(secret_word)) {
-    return fail("no orders from the launcher", "standard input does not begin with a secret",
-                std::string("unset ") + std::string(step_variable));
-  }
-  return Orders{true, line->substr(secret_word.size())};
+  auto secret = receive_secret();
+  if (!secret) return std::unexpected(std::move(secret.error()));
+  return Orders{true, *std::move(secret)};
 }
 
 }  // namespace toprun::plan

@@ -17,7 +17,7 @@ inline constexpr std::string_view step_variable = "TOPRUN_STEP";
 inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
 inline constexpr std::chrono::seconds orders_timeout{30};
 // How long an agent that ssh started waits for the other hosts to answer or fail.
-inline constexpr std::chrono::seconds ssh_orders_timeout{600};
+inline constexpr std::chrono::seconds login_orders_timeout{600};
 
 struct Orders {
   bool from_launcher = false;
@@ -27,6 +27,9 @@ struct Orders {
 // Reads a line of 1024 bytes at most, without its end; the bytes after it stay unread.
 Result<std::string> read_orders_line(int fd, SteadyTime deadline);
 Result<std::string> read_orders_bytes(int fd, std::size_t count, SteadyTime deadline);
+
+// Reads the line "secret HEX" from stdin; blocks at most `orders_timeout`.
+Result<std::string> receive_secret();
 
 // Reads the secret if toprun's launcher wrote one; blocks at most `orders_timeout`.
 Result<Orders> receive_orders(const Job& job);

@@ -17,14 +17,21 @@ enum class Stance {
 };
 
 // Who started this process, or will start the agents.
-enum class EngineKind { local, manual, mpi, slurm, ssh, kubernetes };
+enum class EngineKind { local, manual, mpi, slurm, ssh, kubernetes, exec };
 std::string_view name_of(EngineKind kind);  // "slurm"
+// Whether each agent has a login of its own, and lives as long as that.
+constexpr bool is_by_login(EngineKind kind) {
+  return kind == EngineKind::ssh || kind == EngineKind::exec;
+}
 
 struct Node {
   std::string name;  // as the engine names it
   // Processes that the user asked the engine for on this node; in_place: those that it started.
   std::optional<int> slots;
   std::string login = {};  // ssh: what reaches it, as in user@name
+  // exec: the command that executes the words after it in this pod, and the pod's address.
+  std::vector<std::string> exec = {};
+  std::string address = {};
 };
 
 // One engine's view of where this process runs. Every fact says where it came from.

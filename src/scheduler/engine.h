@@ -35,7 +35,7 @@ struct Hints {
   bool terminal = false;              // standard input is a terminal
   std::string host_name;              // for nodes that no engine names
   std::string host_domain;            // in a pod: what /etc/hosts has after the host's name
-  std::vector<Node> hosts;            // --hosts or --hostfile
+  std::vector<Node> hosts;            // --hosts or --hostfile; the pods of --in
   std::string hosts_source;           // which of them, or the variable in its stead
   std::optional<PmiMeeting> meeting;  // what Hydra's processes told each other
   std::string via;  // the option by which mpirun is to start what runs on the nodes
@@ -129,11 +129,11 @@ std::span<const Engine* const> engines();
 //
 //   | given                                               | and                   | stance            |
 //   |-----------------------------------------------------|-----------------------|-------------------|
-//   | what a launcher said over ssh                       |                       | agent             |
+//   | what a launcher said over ssh or into a pod         |                       | agent             |
 //   | --via mpirun, --launcher mpirun, or an MPIJob's     | hosts are named, or   | starter           |
 //   |   launcher pod                                      |                       |                   |
 //   |                                                     |   it is a Slurm job   |                   |
-//   | --hosts or --hostfile                               |                       | starter           |
+//   | --hosts or --hostfile, --in                         |                       | starter           |
 //   | --standalone or --nnodes 1 on the command line      |                       | single            |
 //   | mpirun's variables (Open MPI, Hydra)                | 1 process             | single            |
 //   |                                                     | one on each node      | agent             |

@@ -5,7 +5,7 @@
 #include "scheduler/manual.h"
 #include "scheduler/mpi/mpi.h"
 #include "scheduler/slurm/slurm.h"
-#include "scheduler/ssh/ssh.h"
+#include "scheduler/login/login.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -45,7 +45,8 @@ Result<void> check_node_rank(const Allocation& allocation, const Hints& hints) {
 }  // namespace
 
 std::string_view name_of(EngineKind kind) {
-  constexpr std::string_view names[] = {"local", "manual", "mpi", "slurm", "ssh", "kubernetes"};
+  constexpr std::string_view names[] = {"local", "manual", "mpi", "slurm",
+                                        "ssh",   "kubernetes", "exec"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -77,13 +78,13 @@ std::optional<Presence> Engine::presence(const Environment&) const {
 void Engine::end_step(const Environment&) const {}
 
 std::span<const Engine* const> engines() {
-  static const SshEngine ssh;
+  static const LoginEngine login;
   static const MpiEngine mpi;
   static const KubernetesEngine kubernetes;
   static const ManualEngine manual;
   static const SlurmEngine slurm;
   static const LocalEngine local;
-  static const Engine* const all[] = {&ssh, &mpi, &kubernetes, &manual, &slurm, &local};
+  static const Engine* const all[] = {&login, &mpi, &kubernetes, &manual, &slurm, &local};
   return all;
 }
 

@@ -71,6 +71,15 @@ Result<std::chrono::milliseconds> engine_timeout_of(const Environment& environme
                "unset it: the default is 30");
 }
 
+Result<std::vector<JobPod>> Queue::pods(const Job& job) const {
+  return usage("job " + job.id, fmt::format("{} has no pods", engine_in_words()),
+               fmt::format("toprun shell --attach {} opens a shell in the job", job.id));
+}
+
+std::vector<std::string> Queue::exec_command(const Job&, const JobPod&, Terminal) const {
+  return {};
+}
+
 bool has_ended(JobState state) {
   return state == JobState::completed || state == JobState::failed || state == JobState::cancelled;
 }

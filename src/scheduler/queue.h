@@ -136,6 +136,17 @@ enum class Addressee {
   batch_script,  // its shell, or what that has become
 };
 
+// A pod of a job, in which commands can be executed.
+struct JobPod {
+  std::string name;
+  std::string container;  // the one that does the job's work; empty: the engine's program chooses
+  std::string address;    // empty: not told
+  std::string trouble;    // why no command can be executed in it; empty: it runs
+  bool sleeps = false;    // it runs nothing but `sleep`, as those of submit --interactive do
+};
+
+enum class Terminal { no, yes };
+
 // The queue of one engine. Every call runs the engine's programs, each for engine_timeout at most.
 class Queue {
  public:
@@ -171,6 +182,12 @@ class Queue {
   // keeps it; nullopt: it is in files.
   virtual std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
                                                               const Printer* only) const = 0;
+  // Of a job whose nodes are pods: these, by their number in the job. Error: it has none.
+  virtual Result<std::vector<JobPod>> pods(const Job& job) const;
+  // The command that executes the words after it in one of them, with our standard input, or on our
+  // terminal.
+  virtual std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
+                                                Terminal terminal) const;
   // The file's name with the engine's patterns (%j, %N …) expanded for the job's batch script.
   virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
 };

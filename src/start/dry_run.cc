@@ -6,7 +6,7 @@
 #include "hosts/hostlist.h"
 #include "plan/container_plan.h"
 #include "start/mpi_ranks.h"
-#include "start/ssh_step.h"
+#include "start/login_step.h"
 #include "start/step.h"
 
 namespace toprun::start {
@@ -35,14 +35,14 @@ std::string node_list(const plan::Job& job) {
 }
 
 template <class Line>
-Result<void> describe_ssh(const plan::Job& job, const Line& line) {
-  const auto commands = ssh_commands(job);
+Result<void> describe_logins(const plan::Job& job, const Line& line) {
+  const auto commands = login_commands(job);
   if (!commands) return std::unexpected(commands.error());
-  for (const SshCommands::One& one : commands->hosts) {
-    const std::string marker = one.here ? "TOPRUN_STEP=ssh " : "";
+  for (const LoginCommands::One& one : commands->hosts) {
+    const std::string marker = one.here ? "TOPRUN_STEP=login " : "";
     line("agents", marker + shell_quote(one.argv) + " <<< ORDERS");
   }
-  line("ORDERS", ssh_orders_text(job));
+  line("ORDERS", login_orders_text(job));
   return {};
 }
 
@@ -58,8 +58,8 @@ Result<std::string> describe(const plan::Job& job) {
     line("before", job.options.activation.before + " (by bash on every node; not run now)");
   }
   line("nodes", fmt::format("{}{} ({})", job.nnodes, node_list(job), job.nnodes_source));
-  if (job.starts_by_ssh()) {
-    if (auto agents = describe_ssh(job, line); !agents) return std::unexpected(agents.error());
+  if (job.starts_by_login()) {
+    if (auto agents = describe_logins(job, line); !agents) return std::unexpected(agents.error());
     return text;
   }
   line("processes", fmt::format("{} per node ({})", job.nproc, job.nproc_source));

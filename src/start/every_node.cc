@@ -15,7 +15,7 @@
 #include "plan/job.h"
 #include "plan/spares.h"
 #include "process/child.h"
-#include "start/ssh_step.h"
+#include "start/login_step.h"
 #include "start/step.h"
 
 namespace toprun::start {
@@ -29,7 +29,7 @@ pid_t begin_step(const plan::Job& job, const Fd& lines) {
   if (pid != 0) return pid;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // the logins and the engine's command end with it
   ::dup2(lines.get(), STDOUT_FILENO);
-  ::_exit(job.starts_by_ssh() ? run_ssh_step(job) : run_step(job));
+  ::_exit(job.starts_by_login() ? run_login_step(job) : run_step(job));
 }
 
 void take_lines(std::string& text, std::vector<NodeLine>& lines) {

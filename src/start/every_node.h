@@ -24,7 +24,7 @@ struct EveryNode {
 };
 
 // Until the first line comes: the time for an engine's step to begin, or for the logins, of which
-// ssh_logins_at_once run at a time for ssh_login_limit each.
+// logins_at_once run at a time for login_limit each.
 inline constexpr std::chrono::seconds first_line_limit{120};
 inline constexpr std::chrono::seconds first_line_limit_per_host{2};
 // Afterwards: the time without another line. The verb must end by itself in less.

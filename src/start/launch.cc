@@ -16,10 +16,10 @@
 #include "plan/container_plan.h"
 #include "plan/job.h"
 #include "scheduler/engine.h"
-#include "scheduler/ssh/ssh.h"
+#include "scheduler/login/login.h"
 #include "start/dry_run.h"
 #include "start/mpi_ranks.h"
-#include "start/ssh_step.h"
+#include "start/login_step.h"
 #include "start/step.h"
 
 namespace toprun::start {
@@ -40,7 +40,7 @@ void tell_the_place(const plan::Job& job) {
   for (const std::string& note : job.place.notes) say(note);
   if (job.options.verbose == 0) return;
   for (const std::string& reason : job.place.reasons) say(reason);
-  if (job.starts_by_ssh() || job.unfit) return;  // its agents say what they found
+  if (job.starts_by_login() || job.unfit) return;  // its agents say what they found
   if (const auto note = plan::python_exec_note(job.options, job.environment); !note.empty())
     say(note);
   say(fmt::format("nodes: {} ({}); processes here: {} ({}); program: {}", job.nnodes,
@@ -110,7 +110,9 @@ bool pause(std::chrono::milliseconds time) {
 }
 
 int be_agent(const plan::Job& job, const Environment& environment) {
-  if (scheduler::is_ssh_agent(environment)) say_block(scheduler::ssh_joins);
+  if (scheduler::is_login_agent(environment) && job.place.hears_launcher) {
+    say_block(scheduler::login_joins);
+  }
   copy_own_lines(job);
   const auto orders = plan::receive_orders(job);
   if (!orders) return give_up(orders.error());
@@ -124,9 +126,6 @@ int be_agent(const plan::Job& job, const Environment& environment) {
                   keeper_patience(job), passed_on, concerns_agent(job.options, environment));
   const std::string death = agent::death_before_joining();
   if (!death.empty() && job.others_come()) exit_code = tell_others(job, *orders, death);
-  if (scheduler::is_ssh_agent(environment) && exit_code == 255) {
-    say_block(scheduler::ssh_ended_with_255);
-  }
   if (!may_be_lost(job)) return exit_code;
   if (agent::agent_told_of_silence()) scheduler::settle_orphaned(environment, pause);
   return 0;
@@ -136,7 +135,7 @@ int carry_out(const plan::Job& job, const Environment& environment) {
   switch (job.place.stance) {
     case scheduler::Stance::starter:
       if (!job.options.launcher.value.empty()) return run_mpi_ranks(job);
-      return job.starts_by_ssh() ? run_ssh_step(job) : run_step(job);
+      return job.starts_by_login() ? run_login_step(job) : run_step(job);
     case scheduler::Stance::in_place:
     case scheduler::Stance::single:
     case scheduler::Stance::agent:

@@ -13,7 +13,7 @@
 #include "plan/arrange.h"
 #include "plan/container_plan.h"
 #include "plan/spares.h"
-#include "plan/ssh_orders.h"
+#include "plan/login_orders.h"
 #include "process/child.h"
 #include "process/program.h"
 #include "scheduler/mpi/mpirun.h"

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "plan/container_plan.h"
 #include "plan/spares.h"
-#include "plan/ssh_orders.h"
+#include "plan/login_orders.h"
 #include "process/child.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/mpi/mpirun.h"

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <map>
 
 #include <nlohmann/json.hpp>
 
@@ -40,6 +41,8 @@ constexpr std::array conditions = {
 constexpr std::array<std::string_view, 6> hopeless = {
     "ErrImagePull",         "ImagePullBackOff",           "InvalidImageName",
     "CreateContainerError", "CreateContainerConfigError", "CrashLoopBackOff"};
+
+constexpr std::array<std::string_view, 2> containers_of_jobs = {"pytorch", "node"};
 
 const json& at(const json& value, std::initializer_list<std::string_view> path) {
   static const json nothing;
@@ -181,6 +184,73 @@ std::string reason_of(const json& pod) {
   return {};
 }
 
+// The container of the manifests that toprun writes and the operators ask for, else the one that
+// kubectl takes.
+std::string container_of(const json& pod) {
+  const json& containers = at(pod, {"spec", "containers"});
+  const std::string wanted =
+      text_at(pod, {"metadata", "annotations", "kubectl.kubernetes.io/default-container"});
+  std::string first;
+  for (const json& container : containers) {
+    const std::string name = text_at(container, {"name"});
+    if (name == wanted || (wanted.empty() && std::ranges::find(containers_of_jobs, name) !=
+                                                 containers_of_jobs.end())) {
+      return name;
+    }
+    if (first.empty()) first = name;
+  }
+  return first;
+}
+
+bool only_sleeps(const json& pod, std::string_view container) {
+  for (const json& one : at(pod, {"spec", "containers"})) {
+    if (text_at(one, {"name"}) != container) continue;
+    for (const std::string_view key : {"command", "args"}) {
+      for (const json& word : at(one, {key})) {
+        if (word.is_string() && word.get<std::string>().contains("sleep")) return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::string trouble_of(const json& pod, std::string_view container) {
+  const std::string phase = text_at(pod, {"status", "phase"});
+  if (!text_at(pod, {"metadata", "deletionTimestamp"}).empty()) return "it is being deleted";
+  if (phase != "Running") {
+    const std::string reason = reason_of(pod);
+    return reason.empty() ? phase : fmt::format("{}: {}", phase, reason);
+  }
+  for (const json& one : at(pod, {"status", "containerStatuses"})) {
+    if (text_at(one, {"name"}) != container || at(one, {"state", "running"}).is_object()) continue;
+    const std::string reason = reason_of(pod);
+    return reason.empty() ? "its container does not run" : reason;
+  }
+  return {};
+}
+
+// Where a pod stands in its job: Kubeflow's labels, the index of an Indexed Job, else its name.
+struct Place {
+  bool is_worker = false;
+  std::int64_t number = 0;
+  std::string name;  // of pods without a number
+  auto operator<=>(const Place&) const = default;
+};
+
+Place place_of(const json& pod) {
+  const auto label = [&](std::string_view name) {
+    const std::string said = text_at(pod, {"metadata", "labels", name});
+    return said.empty() ? text_at(pod, {"metadata", "annotations", name}) : said;
+  };
+  for (const std::string_view name :
+       {"training.kubeflow.org/replica-index", "batch.kubernetes.io/job-completion-index"}) {
+    if (const auto number = parse_int(label(name))) {
+      return {label("training.kubeflow.org/replica-type") == "worker", *number, {}};
+    }
+  }
+  return {false, 0, text_at(pod, {"metadata", "name"})};
+}
+
 struct Death {
   std::string moment;
   int code = 0;
@@ -287,6 +357,26 @@ Result<void> add_pods(Job& job, std::string_view text) {
                              coming.empty() ? "the others are to be made" : join(coming, "; "));
   }
   return {};
+}
+
+Result<std::vector<JobPod>> parse_pods(std::string_view text) {
+  const auto value = parse(text);
+  if (!value) return std::unexpected(value.error());
+  std::map<Place, JobPod> pods;
+  for (const json* pod : items_of(*value)) {
+    JobPod one;
+    one.name = text_at(*pod, {"metadata", "name"});
+    if (one.name.empty()) continue;
+    one.container = container_of(*pod);
+    one.address = text_at(*pod, {"status", "podIP"});
+    one.trouble = trouble_of(*pod, one.container);
+    one.sleeps = only_sleeps(*pod, one.container);
+    JobPod& known = pods[place_of(*pod)];
+    if (known.name.empty() || !known.trouble.empty()) known = std::move(one);
+  }
+  std::vector<JobPod> all;
+  for (auto& [place, pod] : pods) all.push_back(std::move(pod));
+  return all;
 }
 
 }  // namespace toprun::scheduler::kubernetes

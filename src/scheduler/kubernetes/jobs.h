@@ -34,6 +34,10 @@ Result<std::vector<Job>> parse_jobs(std::string_view text, const Kind& kind);
 // What the pods of a job tell of it: where they run, why they wait, the first bad exit code.
 Result<void> add_pods(Job& job, std::string_view text);
 
+// The pods of a job by their number in it. Of several with one number the one that lives: a pod
+// that has ended may have another in its place.
+Result<std::vector<JobPod>> parse_pods(std::string_view text);
+
 // A job's state for people: "ended well" of "Succeeded"; empty: it says enough.
 std::string_view state_words(std::string_view state_word);
 

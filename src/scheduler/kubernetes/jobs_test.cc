@@ -141,5 +141,89 @@ TEST(KubernetesJobs, Moments) {
   }
 }
 
+constexpr std::string_view runs = R"({"phase":"Running","podIP":"10.1.0.5"})";
+
+// A pod of Kubeflow's with a sidecar.
+std::string pod(std::string_view name, std::string_view role, int number, std::string_view status,
+                std::string_view metadata = "") {
+  return fmt::format(R"({{"metadata":{{"name":"{}","labels":{{
+        "training.kubeflow.org/replica-type":"{}","training.kubeflow.org/replica-index":"{}"}}{}}},
+      "spec":{{"containers":[{{"name":"sidecar"}},{{"name":"pytorch","command":["sleep","1d"]}}]}},
+      "status":{}}})",
+                     name, role, number, metadata, status);
+}
+
+TEST(KubernetesJobs, PodsByTheirNumber) {
+  const auto all = parse_pods(pods(pod("a-worker-10", "worker", 10, runs) + "," +
+                                   pod("a-worker-2", "worker", 2, runs) + "," +
+                                   pod("a-master-0", "master", 0, runs)));
+  ASSERT_TRUE(all) << all.error().line();
+  ASSERT_EQ(all->size(), 3u);
+  EXPECT_EQ((*all)[0].name, "a-master-0");
+  EXPECT_EQ((*all)[1].name, "a-worker-2");
+  EXPECT_EQ((*all)[2].name, "a-worker-10");
+  EXPECT_EQ((*all)[0].container, "pytorch");
+  EXPECT_EQ((*all)[0].address, "10.1.0.5");
+  EXPECT_EQ((*all)[0].trouble, "");
+  EXPECT_TRUE((*all)[0].sleeps);
+}
+
+TEST(KubernetesJobs, PodsOfAnIndexedJob) {
+  const auto one = [](int number) {
+    return fmt::format(R"({{"metadata":{{"name":"a-node-0-{0}-x{0}","annotations":{{
+        "batch.kubernetes.io/job-completion-index":"{0}"}}}},
+      "spec":{{"containers":[{{"name":"node","args":["toprun"]}}]}},"status":{1}}})",
+                       number, runs);
+  };
+  const auto all = parse_pods(pods(one(10) + "," + one(9)));
+  ASSERT_TRUE(all && all->size() == 2);
+  EXPECT_EQ((*all)[0].name, "a-node-0-9-x9");
+  EXPECT_FALSE((*all)[0].sleeps);
+}
+
+TEST(KubernetesJobs, PodsInWhichNothingCanBeExecuted) {
+  struct Case {
+    std::string_view status, metadata, trouble;
+  };
+  constexpr Case cases[] = {
+      {R"({"phase":"Pending"})", "", "Pending"},
+      {R"({"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False",
+          "reason":"Unschedulable","message":"0/3 nodes"}]})",
+       "", "Pending: Unschedulable: 0/3 nodes"},
+      {R"({"phase":"Failed"})", "", "Failed"},
+      {R"({"phase":"Running","containerStatuses":[{"name":"pytorch","state":{"waiting":
+          {"reason":"CrashLoopBackOff","message":"back-off"}}}]})",
+       "", "CrashLoopBackOff: back-off"},
+      {R"({"phase":"Running","containerStatuses":[{"name":"pytorch","state":{"terminated":{}}}]})",
+       "", "its container does not run"},
+      {R"({"phase":"Running","containerStatuses":[{"name":"sidecar","state":{"terminated":{}}}]})",
+       "", ""},
+      {runs, R"(,"deletionTimestamp":"2026-11-24T17:00:00Z")", "it is being deleted"},
+  };
+  for (const auto& [status, metadata, trouble] : cases) {
+    const auto all = parse_pods(pods(pod("a-master-0", "master", 0, status, metadata)));
+    ASSERT_TRUE(all && all->size() == 1) << status;
+    EXPECT_EQ(all->front().trouble, trouble) << status;
+  }
+}
+
+TEST(KubernetesJobs, APodThatWasStartedAgainIsTheOneThatLives) {
+  const std::string dead = pod("a-1-x", "worker", 1, R"({"phase":"Failed"})");
+  const std::string alive = pod("a-1-y", "worker", 1, runs);
+  for (const std::string& items : {dead + "," + alive, alive + "," + dead}) {
+    const auto all = parse_pods(pods(items));
+    ASSERT_TRUE(all && all->size() == 1);
+    EXPECT_EQ(all->front().name, "a-1-y");
+  }
+}
+
+TEST(KubernetesJobs, PodsOfNonsense) {
+  EXPECT_FALSE(parse_pods("no JSON"));
+  for (const char* items : {"", "1", "{}", R"({"metadata":[]})", R"({"metadata":{"name":7}})"}) {
+    const auto all = parse_pods(pods(items));
+    EXPECT_TRUE(all && all->empty()) << items;
+  }
+}
+
 }  // namespace
 }  // namespace toprun::scheduler::kubernetes

@@ -403,4 +403,26 @@ std::string domain_in_hosts(std::string_view hosts_file, std::string_view host_n
   return {};
 }
 
+std::string address_in_hosts(std::string_view hosts_file, std::string_view host_name) {
+  for (const std::string_view line : split(hosts_file, '\n')) {
+    const auto names = words(line.substr(0, line.find('#')));
+    for (std::size_t i = 1; i < names.size(); ++i) {
+      const bool is_own = first_label(names[i]) == first_label(host_name);
+      if (is_own && !is_loopback(names[0])) return std::string(names[0]);
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> world_variables(const Environment& environment) {
+  constexpr std::array<std::string_view, 5> known = {"RANK", "WORLD_SIZE", "LOCAL_RANK",
+                                                     "MASTER_ADDR", "MASTER_PORT"};
+  std::vector<std::string> names;
+  for (const auto& [name, value] : environment.variables()) {
+    const bool is_pet = name.starts_with("PET_") && name != "PET_NPROC_PER_NODE";
+    if (is_pet || std::ranges::find(known, name) != known.end()) names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace toprun::scheduler::kubernetes

@@ -86,4 +86,12 @@ bool is_mpi_launcher(const Environment& environment);
 // kubelet writes it: "10.1.0.5 web-1.web.default.svc.cluster.local web-1". Empty: none.
 std::string domain_in_hosts(std::string_view hosts_file, std::string_view host_name);
 
+// The address before the host's own name in such a file: the pod's, of a pod of the host network
+// the node's. Empty: none.
+std::string address_in_hosts(std::string_view hosts_file, std::string_view host_name);
+
+// Of these variables, those with which an operator tells a pod its place in the job. That of the
+// processes per node is not among them: it holds for any run in the pod.
+std::vector<std::string> world_variables(const Environment& environment);
+
 }  // namespace toprun::scheduler::kubernetes

@@ -315,6 +315,22 @@ TEST(Pods, TheDomainIsTheHeadlessServices) {
   }
 }
 
+TEST(Pods, TheAddressInKubeletsHostsFile) {
+  const struct {
+    const char* host;
+    const char* file;
+    const char* address;
+  } rows[] = {
+      {"web-1", "127.0.0.1\tlocalhost\n10.1.0.5\tweb-1.web.ns.svc.cluster.local\tweb-1\n",
+       "10.1.0.5"},
+      {"a-master-0", "127.0.0.1 localhost\nfd00::5 a-master-0\n", "fd00::5"},
+      {"web-1", "127.0.1.1 web-1\n10.1.0.5 web-1\n", "10.1.0.5"},
+      {"web-1", "127.0.0.1 localhost\n10.1.0.6 web-2\n# 10.1.0.5 web-1\n", ""},
+      {"web-1", "", ""},
+  };
+  for (const auto& row : rows) EXPECT_EQ(address_in_hosts(row.file, row.host), row.address);
+}
+
 TEST(Pods, NumberedNames) {
   EXPECT_EQ(numbered("web-12")->number, 12);
   EXPECT_EQ(numbered("a-b-0")->base, "a-b");

@@ -49,6 +49,9 @@ class KubernetesQueue : public Queue {
   }
   std::optional<std::vector<std::string>> log_command(const Job& job, bool follow,
                                                       const Printer* only) const override;
+  Result<std::vector<JobPod>> pods(const Job& job) const override;
+  std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
+                                        Terminal terminal) const override;
   std::string expand(std::string_view pattern, const Job&) const override {
     return std::string(pattern);
   }
@@ -59,6 +62,7 @@ class KubernetesQueue : public Queue {
   Result<std::vector<Job>> all(std::optional<std::uint32_t> uid) const;
   Result<std::vector<Job>> all_of(const Kind& kind) const;
   Result<std::optional<Job>> one(const Kind& kind, const std::string& name) const;
+  Result<std::string> pods_text(const Job& job, const Kind& kind) const;
   Result<void> add_pods(Job& job, const Kind& kind) const;
 
   const Environment environment_;
@@ -173,18 +177,38 @@ Result<std::vector<Job>> KubernetesQueue::find(const JobId& id) const {
   return std::vector<Job>();
 }
 
-Result<void> KubernetesQueue::add_pods(Job& job, const Kind& kind) const {
-  const auto answer =
+Result<std::string> KubernetesQueue::pods_text(const Job& job, const Kind& kind) const {
+  auto answer =
       ask({"get", "pods", "-l", fmt::format("{}={}", kind.pods_label, job.id), "-o", "json"});
   if (!answer) return std::unexpected(answer.error());
-  if (answer->code != 0) {
-    return std::unexpected(kubernetes::refusal("kubectl get pods", answer->err));
-  }
+  if (answer->code == 0) return std::move(answer->out);
+  return std::unexpected(kubernetes::refusal("kubectl get pods", answer->err));
+}
+
+Result<std::vector<JobPod>> KubernetesQueue::pods(const Job& job) const {
+  const Kind* const kind = kind_of(job);
+  if (kind == nullptr) return Queue::pods(job);
+  const auto text = pods_text(job, *kind);
+  return text ? kubernetes::parse_pods(*text) : std::unexpected(text.error());
+}
+
+std::vector<std::string> KubernetesQueue::exec_command(const Job&, const JobPod& pod,
+                                                       Terminal terminal) const {
+  std::vector<std::string> words{"exec", pod.name, "-i"};
+  if (terminal == Terminal::yes) words.emplace_back("-t");
+  if (!pod.container.empty()) words.insert(words.end(), {"-c", pod.container});
+  words.emplace_back("--");
+  return kubectl(std::move(words));
+}
+
+Result<void> KubernetesQueue::add_pods(Job& job, const Kind& kind) const {
+  const auto text = pods_text(job, kind);
+  if (!text) return std::unexpected(text.error());
   if (job.started && !has_ended(job.state)) {
     const auto used = std::chrono::system_clock::now() - *job.started;  // by two hosts' clocks
     job.used = std::max(std::chrono::seconds(0), std::chrono::floor<std::chrono::seconds>(used));
   }
-  return kubernetes::add_pods(job, answer->out);
+  return kubernetes::add_pods(job, *text);
 }
 
 Result<std::vector<std::string>> KubernetesQueue::cancel_command(

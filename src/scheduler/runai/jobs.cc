@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "scheduler/kubernetes/jobs.h"
+#include "scheduler/kubernetes/pod_name.h"
 
 namespace toprun::scheduler::runai {
 namespace {
@@ -125,6 +127,23 @@ void add_pods(Job& job, const json& pods, std::string_view node_key) {
   job.node_list = join(nodes, ",");
 }
 
+JobPod pod_of(const json& told) {
+  JobPod pod;
+  pod.name = text_at(told, "name");
+  const std::string status = text_at(told, "status");
+  if (!status.empty() && lower(status) != "running") pod.trouble = status;
+  return pod;
+}
+
+// A master, then the workers by their number.
+bool is_before(const JobPod& a, const JobPod& b) {
+  const auto place = [](const JobPod& pod) {
+    const auto role = kubernetes::role_in(pod.name);
+    return std::tuple(!role || !role->is_master, role ? role->number : 0, pod.name);
+  };
+  return place(a) < place(b);
+}
+
 struct Column {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -208,6 +227,20 @@ Result<Job> parse_description(std::string_view text) {
   set_state(job, text_at(*value, "status"));
   add_pods(job, within(*value, "instances"), "node");
   return job;
+}
+
+Result<std::vector<JobPod>> parse_pods(std::string_view text) {
+  const auto value = parse(text);
+  if (!value) return std::unexpected(value.error());
+  const bool is_v2 = value->contains("general");
+  const json& told =
+      is_v2 ? within(within(*value, "podsInfo"), "pods") : within(*value, "instances");
+  std::vector<JobPod> pods;
+  for (const json& pod : told) {
+    if (pod.is_object() && !text_at(pod, "name").empty()) pods.push_back(pod_of(pod));
+  }
+  std::ranges::sort(pods, is_before);
+  return pods;
 }
 
 }  // namespace toprun::scheduler::runai

@@ -26,6 +26,9 @@ Result<Job> parse_description(std::string_view text);
 // empty: there is none.
 std::string last_warning(std::string_view description);
 
+// The pods of the same, the master first. v1 tells their "status", v2 nothing of the kind.
+Result<std::vector<JobPod>> parse_pods(std::string_view text);
+
 // A job's state for people; empty: the word says enough.
 std::string_view state_words(std::string_view state_word);
 

@@ -71,6 +71,23 @@ TEST(RunaiJobs, TheLastWarningSaysWhyAJobWaits) {
   EXPECT_EQ(last_warning(""), "");
 }
 
+TEST(RunaiJobs, PodsByTheirNumber) {
+  const auto second = parse_pods(R"({"general": {"name": "a"}, "podsInfo": {"pods": [
+      {"name": "a-worker-10"}, {"name": "a-worker-2"}, {"name": "a-master-0"}, {}, 7]}})");
+  ASSERT_TRUE(second);
+  ASSERT_EQ(second->size(), 3u);
+  EXPECT_EQ((*second)[0].name, "a-master-0");
+  EXPECT_EQ((*second)[1].name, "a-worker-2");
+  EXPECT_EQ((*second)[2].trouble, "");
+  const auto first = parse_pods(R"({"name": "a", "instances": [
+      {"name": "a-worker-0", "status": "PENDING"}, {"name": "a-master-0", "status": "RUNNING"}]})");
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->size(), 2u);
+  EXPECT_EQ((*first)[0].trouble, "");
+  EXPECT_EQ((*first)[1].trouble, "PENDING");
+  EXPECT_FALSE(parse_pods("Please log in\n"));
+}
+
 TEST(RunaiJobs, RefuseWhatIsOfAnotherForm) {
   for (const std::string_view text : {"", "Please log in\n", "[1]", "{\"a\":"}) {
     EXPECT_FALSE(parse_table(text)) << text;

@@ -111,6 +111,11 @@ class RunaiQueue : public Queue {
                                                       const Printer*) const override {
     return logs_command(place_, job.id, std::nullopt, follow);
   }
+  Result<std::vector<JobPod>> pods(const Job& job) const override;
+  std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
+                                        Terminal terminal) const override {
+    return runai::exec_command(place_, job.id, pod.name, terminal == Terminal::yes, {});
+  }
   std::string expand(std::string_view pattern, const Job&) const override {
     return std::string(pattern);
   }
@@ -177,6 +182,13 @@ Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
     job->used = std::max(std::chrono::seconds(0), std::chrono::floor<std::chrono::seconds>(used));
   }
   return std::vector<Job>{*std::move(job)};
+}
+
+Result<std::vector<JobPod>> RunaiQueue::pods(const Job& job) const {
+  const auto answer = ask(describe_command(place_, job.id), environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code == 0) return parse_pods(answer->out);
+  return std::unexpected(refusal("runai describe", said(*answer), advices));
 }
 
 Result<std::vector<std::string>> RunaiQueue::cancel_command(const std::vector<std::string>& ids,

@@ -1,4 +1,4 @@
-#include "start/ssh_login.h"
+#include "start/login.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -21,8 +21,8 @@ int abandon_one_that_has_ended() {
   }
   boost::asio::io_context io;
   output::Terminal terminal(io, output::ConsoleDescriptors{}, false);
-  const auto login = std::make_shared<SshLogin>(
-      io, terminal, "n1", [] { return SshLogin::Bytes(); }, [] {});
+  const auto login = std::make_shared<Login>(
+      io, terminal, scheduler::EngineKind::ssh, "n1", [] { return Login::Bytes(); }, [] {});
   // As ssh with ControlPersist: what it leaves behind keeps its outputs open.
   login->start({"sh", "-c", "sleep 60 & exit 0"}, {{"PATH", "/usr/bin:/bin"}},
                agent::Inherited::capture());
@@ -38,7 +38,7 @@ int abandon_one_that_has_ended() {
 }
 
 // In a namespace of process ids of its own: a kill(-1) reaches nobody else.
-TEST(SshLogin, OneThatHasEndedIsNotSignalled) {
+TEST(Login, OneThatHasEndedIsNotSignalled) {
   const pid_t outside = ::fork();
   if (outside == 0) {
     if (::unshare(CLONE_NEWPID) != 0) ::_exit(no_namespace);

@@ -1,4 +1,4 @@
-#include "start/ssh_step.h"
+#include "start/login_step.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -19,19 +19,22 @@
 #include "base/files.h"
 #include "base/look.h"
 #include "base/open_files.h"
+#include "base/print.h"
 #include "base/secrets.h"
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "node/inbox.h"
 #include "node/session.h"
 #include "output/own_lines.h"
+#include "plan/login_orders.h"
 #include "plan/spares.h"
-#include "plan/ssh_orders.h"
 #include "process/build_id.h"
 #include "process/child.h"
 #include "rendezvous/preamble.h"
-#include "start/ssh_login.h"
-#include "start/ssh_place.h"
+#include "scheduler/login/exec.h"
+#include "scheduler/login/ssh.h"
+#include "start/login.h"
+#include "start/login_place.h"
 #include "start/step.h"
 
 namespace toprun::start {
@@ -66,11 +69,13 @@ std::string with_host(std::string text, const std::string& host) {
   return text;
 }
 
-// The story of a run that ssh starts: log in, give orders, follow to the end.
-class SshStep {
+// The story of a run that logins start: log in, give orders, follow to the end.
+class LoginStep {
  public:
-  SshStep(const plan::Job& job, SshCommands commands);
+  LoginStep(const plan::Job& job, LoginCommands commands);
   int run();
+  // What the agents that outlive their logins call the run.
+  const std::string& kept_as() const { return kept_as_; }
 
  private:
   struct Changed {};
@@ -83,7 +88,7 @@ class SshStep {
   asio::awaitable<std::optional<int>> log_in();
   asio::awaitable<int> follow();
   asio::awaitable<void> end_all();
-  SshLogin::Bytes program();
+  Login::Bytes program();
   void start_more();
   int in_flight() const;
   bool all_answered() const;
@@ -101,23 +106,24 @@ class SshStep {
   SteadyTime last_moment() const;
 
   const plan::Job& job_;
-  const SshCommands commands_;
+  const LoginCommands commands_;
   asio::io_context io_{1};
   output::Terminal terminal_;
   output::OwnLines own_lines_{io_, terminal_};
   asio::signal_set signals_;
   asio::steady_timer beat_;
   node::Inbox<Event> inbox_;
-  SshLogin::Bytes program_;                        // once a host has asked for it
-  std::vector<std::shared_ptr<SshLogin>> logins_;  // as commands_.hosts
-  std::vector<std::size_t> members_;               // those that were given orders
-  std::vector<char> told_lost_;                    // by login
+  Login::Bytes program_;                        // once a host has asked for it
+  std::vector<std::shared_ptr<Login>> logins_;  // as commands_.hosts
+  std::vector<std::size_t> members_;            // those that were given orders
+  std::vector<char> told_lost_;                 // by login
   std::size_t root_ = 0;
   std::optional<SteadyTime> root_ended_;
+  std::string kept_as_;
   int seen_ = 0;  // signals that end the run
 };
 
-SshStep::SshStep(const plan::Job& job, SshCommands commands)
+LoginStep::LoginStep(const plan::Job& job, LoginCommands commands)
     : job_(job),
       commands_(std::move(commands)),
       terminal_(io_, output::ConsoleDescriptors{}, wants_colours(job.environment)),
@@ -129,15 +135,15 @@ SshStep::SshStep(const plan::Job& job, SshCommands commands)
   }
   if (!job.inherited.ignored[SIGTSTP]) signals_.add(SIGTSTP);
   for (const int number : {SIGCHLD, SIGCONT}) signals_.add(number);
-  for (const SshCommands::One& one : commands_.hosts) {
-    logins_.push_back(std::make_shared<SshLogin>(
-        io_, terminal_, one.node.name, [this] { return program(); },
+  for (const LoginCommands::One& one : commands_.hosts) {
+    logins_.push_back(std::make_shared<Login>(
+        io_, terminal_, job.place.engine, one.node.name, [this] { return program(); },
         [this] { inbox_.push(Changed{}); }));
   }
   told_lost_.resize(logins_.size());
 }
 
-int SshStep::run() {
+int LoginStep::run() {
   await_signal();
   int exit_code = exit_failure;
   asio::co_spawn(io_, story(), [&](const std::exception_ptr& error, int code) {
@@ -149,9 +155,10 @@ int SshStep::run() {
   return exit_code;
 }
 
-asio::awaitable<int> SshStep::story() {
+asio::awaitable<int> LoginStep::story() {
   if (job_.options.verbose > 0) {
-    say(fmt::format("logging in to {} by ssh", hosts_text(logins_.size())));
+    say(fmt::format("logging in to {} by {}", count_text(job_.place.engine, logins_.size()),
+                    scheduler::name_of(job_.place.engine)));
   }
   std::optional<int> code = co_await log_in();
   if (!code) {
@@ -168,7 +175,7 @@ asio::awaitable<int> SshStep::story() {
 }
 
 // Waits until every host has answered or failed. An exit code: the run is over before it began.
-asio::awaitable<std::optional<int>> SshStep::log_in() {
+asio::awaitable<std::optional<int>> LoginStep::log_in() {
   start_more();
   while (!all_answered()) {
     const auto event = co_await inbox_.next();
@@ -188,7 +195,7 @@ asio::awaitable<std::optional<int>> SshStep::log_in() {
 }
 
 // Unreadable is not possible: the kernel has just read it.
-SshLogin::Bytes SshStep::program() {
+Login::Bytes LoginStep::program() {
   if (!program_) {
     program_ = std::make_shared<const std::string>(
         read_file(own_program, max_binary_bytes).value_or(std::string()));
@@ -196,34 +203,34 @@ SshLogin::Bytes SshStep::program() {
   return program_;
 }
 
-void SshStep::start_more() {
-  for (std::size_t i = 0; i < logins_.size() && in_flight() < ssh_logins_at_once; ++i) {
-    if (logins_[i]->state() != SshLogin::State::waiting) continue;
+void LoginStep::start_more() {
+  for (std::size_t i = 0; i < logins_.size() && in_flight() < logins_at_once; ++i) {
+    if (logins_[i]->state() != Login::State::waiting) continue;
     Environment environment = job_.environment;
     if (commands_.hosts[i].here) {
-      environment.set(scheduler::ssh_step_variable, scheduler::ssh_step);
+      environment.set(scheduler::login_step_variable, scheduler::login_step);
     }
     logins_[i]->start(commands_.hosts[i].argv, environment, job_.inherited);
   }
 }
 
-int SshStep::in_flight() const {
-  return static_cast<int>(std::ranges::count(logins_, SshLogin::State::connecting,
+int LoginStep::in_flight() const {
+  return static_cast<int>(std::ranges::count(logins_, Login::State::connecting,
                                              [](const auto& login) { return login->state(); }));
 }
 
-bool SshStep::all_answered() const {
+bool LoginStep::all_answered() const {
   return std::ranges::all_of(logins_,
                              [](const auto& login) { return login->is_up() || login->is_over(); });
 }
 
-bool SshStep::all_over() const {
+bool LoginStep::all_over() const {
   return std::ranges::all_of(logins_, [](const auto& login) { return login->is_over(); });
 }
 
 // Hosts with the same trouble in one line.
-void SshStep::tell_troubles() const {
-  std::vector<std::pair<scheduler::SshTrouble, std::vector<std::string>>> groups;
+void LoginStep::tell_troubles() const {
+  std::vector<std::pair<scheduler::LoginTrouble, std::vector<std::string>>> groups;
   for (const auto& login : logins_) {
     if (!login->trouble()) continue;
     const auto known = std::ranges::find_if(
@@ -243,11 +250,12 @@ void SshStep::tell_troubles() const {
   }
 }
 
-std::optional<Error> SshStep::refused() const {
+std::optional<Error> LoginStep::refused() const {
   const auto up = std::ranges::count_if(logins_, [](const auto& login) { return login->is_up(); });
   const auto all = std::ssize(logins_);
   if (up == all) return std::nullopt;
-  const std::string count = fmt::format("{} of {} answered", up, hosts_text(logins_.size()));
+  const std::string count =
+      fmt::format("{} of {} answered", up, count_text(job_.place.engine, logins_.size()));
   if (up < job_.min_nodes) {
     return Error{
         count,
@@ -259,16 +267,18 @@ std::optional<Error> SshStep::refused() const {
   return std::nullopt;
 }
 
-void SshStep::give_orders() {
+void LoginStep::give_orders() {
   std::vector<Answered> answered;
   for (std::size_t i = 0; i < logins_.size(); ++i) {
     if (!logins_[i]->is_up()) continue;
-    answered.push_back({commands_.hosts[i].node, commands_.hosts[i].here, logins_[i]->client(),
-                        logins_[i]->server()});
+    const scheduler::Node& node = commands_.hosts[i].node;
+    answered.push_back({node, commands_.hosts[i].here, logins_[i]->client(),
+                        node.address.empty() ? logins_[i]->server() : node.address});
     members_.push_back(i);
   }
-  const std::vector<plan::SshOrders> orders = orders_for(job_, answered);
+  const std::vector<plan::LoginOrders> orders = orders_for(job_, answered);
   root_ = members_[static_cast<std::size_t>(root_among(answered))];
+  kept_as_ = orders.front().kept_as;
   const std::string secret = "secret " + rendezvous::random_hex(32) + "\n";
   for (std::size_t i = 0; i < members_.size(); ++i) {
     logins_[members_[i]]->tell(
@@ -278,7 +288,7 @@ void SshStep::give_orders() {
 }
 
 // Waits until the root agent and all others have ended, or their time is over.
-asio::awaitable<int> SshStep::follow() {
+asio::awaitable<int> LoginStep::follow() {
   while (!all_over()) {
     std::optional<SteadyTime> deadline;
     if (root_ended_) deadline = last_moment();
@@ -293,9 +303,9 @@ asio::awaitable<int> SshStep::follow() {
 }
 
 // Without this, the others would wait for such an agent in vain.
-std::optional<int> SshStep::kept_from_joining() const {
+std::optional<int> LoginStep::kept_from_joining() const {
   for (const std::size_t member : members_) {
-    const SshLogin& login = *logins_[member];
+    const Login& login = *logins_[member];
     if (!login.could_not_start() || job_.is_elastic()) continue;
     say(fmt::format("no agent on {}: see above", login.name()));
     return *login.exit_code();
@@ -304,13 +314,13 @@ std::optional<int> SshStep::kept_from_joining() const {
 }
 
 // Members detect the loss of their root by themselves and then give their workers the grace period.
-SteadyTime SshStep::last_moment() const {
+SteadyTime LoginStep::last_moment() const {
   return *root_ended_ + job_.patience.silence + job_.grace.stop + farewell_slack;
 }
 
-void SshStep::tell_lost() {
+void LoginStep::tell_lost() {
   for (const std::size_t member : members_) {
-    const SshLogin& login = *logins_[member];
+    const Login& login = *logins_[member];
     if (!login.is_over() || login.exit_code() || told_lost_[member]) continue;
     told_lost_[member] = 1;
     say(fmt::format("lost the connection to {}{}", login.name(),
@@ -318,7 +328,7 @@ void SshStep::tell_lost() {
   }
 }
 
-asio::awaitable<void> SshStep::end_all() {
+asio::awaitable<void> LoginStep::end_all() {
   for (const auto& login : logins_) login->abandon();
   const SteadyTime patient_until = steady_clock::now() + kill_after;
   while (std::ranges::any_of(logins_, [](const auto& login) { return login->pid() > 0; })) {
@@ -330,7 +340,7 @@ asio::awaitable<void> SshStep::end_all() {
   }
 }
 
-void SshStep::pass_on(int number) {
+void LoginStep::pass_on(int number) {
   tell_all(fmt::format("signal {}\n", number));
   if (number == SIGTSTP) ::raise(SIGSTOP);
   const bool ends = number != SIGUSR1 && number != SIGUSR2 && number != SIGTSTP &&
@@ -339,14 +349,14 @@ void SshStep::pass_on(int number) {
   for (const auto& login : logins_) login->abandon();
 }
 
-void SshStep::tell_all(const std::string& line) {
+void LoginStep::tell_all(const std::string& line) {
   const auto bytes = std::make_shared<const std::string>(line);
   for (const std::size_t member : members_) {
     if (!logins_[member]->is_over()) logins_[member]->tell(bytes);
   }
 }
 
-void SshStep::beat() {
+void LoginStep::beat() {
   tell_all("beat\n");
   beat_.expires_after(node::launcher_beat);
   beat_.async_wait([this](const boost::system::error_code& error) {
@@ -354,7 +364,7 @@ void SshStep::beat() {
   });
 }
 
-void SshStep::await_signal() {
+void LoginStep::await_signal() {
   signals_.async_wait([this](const boost::system::error_code& error, int number) {
     if (error) return;
     if (number == SIGCHLD) {
@@ -366,7 +376,7 @@ void SshStep::await_signal() {
   });
 }
 
-void SshStep::reap() {
+void LoginStep::reap() {
   for (const auto& login : logins_) {
     int status = 0;
     if (login->pid() > 0 && ::waitpid(login->pid(), &status, WNOHANG) == login->pid()) {
@@ -375,29 +385,39 @@ void SshStep::reap() {
   }
 }
 
+void tell_kept(const std::string& job, const std::string& run) {
+  const std::string id = fmt::format("{}/{}", job, run);
+  [[maybe_unused]] const int printed = print(id + '\n');
+  say(fmt::format("run {0} goes on in the pods until its end, theirs or toprun cancel {0}; toprun "
+                  "logs -f {0} shows it",
+                  id));
+}
+
 }  // namespace
 
-Result<SshCommands> ssh_commands(const plan::Job& job) {
+Result<LoginCommands> login_commands(const plan::Job& job) {
   const auto place = plan::needed_nodes(job);
   if (!place) return std::unexpected(place.error());
   const auto binary = own_binary();
   if (!binary) return std::unexpected(binary.error());
-  SshCommands commands;
-  const std::string line = scheduler::ssh_line(*binary);
+  const auto way_to = [&](const scheduler::Node& node) {
+    if (!node.exec.empty()) return scheduler::exec_login(node.exec, *binary);
+    return scheduler::ssh_command(job.environment, node.login, scheduler::ssh_line(*binary));
+  };
+  LoginCommands commands;
   const auto count = static_cast<std::size_t>(place->node_count);
   for (std::size_t i = 0; i < std::min(count, place->nodes.size()); ++i) {
     const scheduler::Node& node = place->nodes[i];
-    const bool here = is_this_host(node);
-    commands.hosts.push_back({node, here,
-                              here ? std::vector<std::string>{own_path()}
-                                   : scheduler::ssh_command(job.environment, node.login, line)});
+    const bool here = node.exec.empty() && is_this_host(node);
+    commands.hosts.push_back({node, here, here ? std::vector{own_path()} : way_to(node)});
   }
   return commands;
 }
 
-std::string ssh_orders_text(const plan::Job& job) {
-  plan::SshOrders orders = orders_for(job, {Answered{}}).front();
+std::string login_orders_text(const plan::Job& job) {
+  plan::LoginOrders orders = orders_for(job, {Answered{}}).front();
   for (const auto& [name, value] : scheduler::variables_of({})) orders.variables[name] = "…";
+  if (!orders.kept_as.empty()) orders.kept_as = "…";
   for (auto& [name, value] : orders.variables) {
     if (holds_a_secret(name, value)) value = "<secret>";
   }
@@ -405,20 +425,23 @@ std::string ssh_orders_text(const plan::Job& job) {
   return text.substr(text.find('\n') + 1) + " secret <secret>";
 }
 
-int run_ssh_step(const plan::Job& job) {
-  auto commands = ssh_commands(job);
+int run_login_step(const plan::Job& job) {
+  auto commands = login_commands(job);
   if (!commands) {
     say(commands.error().line());
     return commands.error().exit_code;
   }
   if (job.options.verbose > 0) {
-    for (const SshCommands::One& one : commands->hosts) {
+    for (const LoginCommands::One& one : commands->hosts) {
       if (one.here) say(fmt::format("{} is this host: its agent needs no ssh", one.node.name));
     }
   }
   raise_open_files();  // three descriptors per host
   ::signal(SIGPIPE, SIG_IGN);
-  return SshStep(job, *std::move(commands)).run();
+  LoginStep step(job, *std::move(commands));
+  const int exit_code = step.run();
+  if (job.options.detach && exit_code == 0) tell_kept(job.options.in_job.value, step.kept_as());
+  return exit_code;
 }
 
 }  // namespace toprun::start

@@ -1,4 +1,4 @@
-#include "scheduler/ssh/ssh.h"
+#include "scheduler/login/login.h"
 
 #include <algorithm>
 #include <array>
@@ -10,22 +10,26 @@
 namespace toprun::scheduler {
 namespace {
 
-constexpr const char* job_variable = "TOPRUN_SSH_JOB";
-constexpr const char* nodes_variable = "TOPRUN_SSH_NODES";  // "a=4,b"
-constexpr const char* node_variable = "TOPRUN_SSH_NODE";
-constexpr const char* root_variable = "TOPRUN_SSH_ROOT";
-constexpr const char* root_address_variable = "TOPRUN_SSH_ROOT_ADDRESS";
+constexpr const char* job_variable = "TOPRUN_LOGIN_JOB";
+constexpr const char* nodes_variable = "TOPRUN_LOGIN_NODES";  // "a=4,b"
+constexpr const char* node_variable = "TOPRUN_LOGIN_NODE";
+constexpr const char* root_variable = "TOPRUN_LOGIN_ROOT";
+constexpr const char* root_address_variable = "TOPRUN_LOGIN_ROOT_ADDRESS";
 
-constexpr int ssh_port = 29500;
+constexpr const char* engine_variable = "TOPRUN_LOGIN_ENGINE";
+constexpr const char* stays_variable = "TOPRUN_LOGIN_STAYS";
 
-// The text contains no single quote, backslash, exclamation mark or line end, so that sh, csh and
-// fish pass it on unchanged. `h` and `n` are the program's id and size.
+constexpr int login_port = 29500;
+constexpr std::string_view ended_words = "toprun-login ended with ";
+constexpr int most_exit_code = 255;
+
+// `h` and `n` are the program's id and size.
 constexpr std::string_view script =
     R"sh(u=${LOGNAME:-$(id -u)}; w=; )sh"
-    R"sh(s() { echo "toprun-ssh $*"; }; )sh"
+    R"sh(s() { echo "toprun-login $*"; }; )sh"
     R"sh(size() { [ "$(wc -c <"$1")" -eq $n ]; }; )sh"
     R"sh(own() { if [ -h "$d" ]; then return 1; fi; [ -O "$d" ] && [ -O "$d/$h" ] && { chmod 700 "$d" "$d/$h" 2>/dev/null || :; }; }; )sh"
-    R"sh(go() { s run ${SSH_CONNECTION:-- - - -} "$1"; TOPRUN_STEP=ssh; export TOPRUN_STEP; exec "$1"; }; )sh"
+    R"sh(go() { s run ${SSH_CONNECTION:-- - - -} "$1"; TOPRUN_STEP=login; export TOPRUN_STEP; exec "$1"; }; )sh"
     R"sh(set -- "${XDG_CACHE_HOME:-$HOME/.cache}/toprun" "/var/tmp/toprun-$u" "/dev/shm/toprun-$u" "/tmp/toprun-$u"; )sh"
     R"sh(for d; do f=$d/$h/toprun; [ -x "$f" ] && own && [ -O "$f" ] && size "$f" && go "$f"; done; )sh"
     R"sh(for d; do f=$d/$h/toprun; )sh"
@@ -46,7 +50,7 @@ Result<int> index_in(const Environment& environment, const char* variable, std::
     return static_cast<int>(*index);
   }
   return fail(fmt::format("{}=\"{}\"", variable, environment.get(variable).value_or("")),
-              "not one of the launch's nodes", "only toprun --hosts sets it");
+              "not one of the launch's nodes", "only toprun sets it");
 }
 
 Result<Allocation> agent(const Environment& environment) {
@@ -67,7 +71,11 @@ Result<Allocation> agent(const Environment& environment) {
   allocation.root_node = *root;
   allocation.root_address = environment.get(root_address_variable).value_or("");
   allocation.started_by_toprun = true;
-  allocation.reasons.push_back(fmt::format("agent of {}: started by ssh", allocation.node_name));
+  const bool by_ssh = environment.get(engine_variable) == name_of(EngineKind::ssh);
+  allocation.engine = by_ssh ? EngineKind::ssh : EngineKind::exec;
+  allocation.hears_launcher = !environment.has(stays_variable);
+  allocation.reasons.push_back(fmt::format("agent of {}: started by {}", allocation.node_name,
+                                           name_of(allocation.engine)));
   return allocation;
 }
 
@@ -77,7 +85,7 @@ Result<void> check_contradictions(const Hints& hints) {
                  "drop one of them");
   };
   if (hints.standalone) return refuse("--standalone", "it is for this host only");
-  if (hints.ranks_in_place) return refuse("--ranks-in-place", "ssh starts one agent per host");
+  if (hints.ranks_in_place) return refuse("--ranks-in-place", "a login starts one agent");
   if (hints.node_rank) return refuse("--node-rank", "the list says which node is which");
   if (on_command_line(hints.endpoint_source)) {
     return refuse(hints.endpoint_source, "the agents find each other");
@@ -88,30 +96,34 @@ Result<void> check_contradictions(const Hints& hints) {
 Result<Allocation> starter(const Hints& hints) {
   Allocation allocation;
   const int listed = static_cast<int>(hints.hosts.size());
+  const bool are_pods = !hints.hosts.front().exec.empty();
   const auto count = hints.use_of(listed);
   if (!count) {
     return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
-                 fmt::format("{} names {}", hints.hosts_source, counted(listed, "host")));
+                 fmt::format("{} names {}", hints.hosts_source,
+                             counted(listed, are_pods ? "pod" : "host")));
   }
+  allocation.engine = are_pods ? EngineKind::exec : EngineKind::ssh;
   allocation.stance = Stance::starter;
   allocation.nodes = hints.hosts;
   allocation.node_count = *count;
   allocation.node_count_source = hints.nnodes ? hints.nnodes_source : hints.hosts_source;
   allocation.node_name = hints.host_name;
-  allocation.reasons.push_back(
-      fmt::format("starts one agent per host of {} by ssh", hints.hosts_source));
+  allocation.reasons.push_back(fmt::format("starts one agent per {} of {} by {}",
+                                           are_pods ? "pod" : "host", hints.hosts_source,
+                                           name_of(allocation.engine)));
   return allocation;
 }
 
 }  // namespace
 
-bool is_ssh_agent(const Environment& environment) {
+bool is_login_agent(const Environment& environment) {
   return environment.has(nodes_variable);
 }
 
-Result<std::optional<Allocation>> SshEngine::detect(const Environment& environment,
-                                                    const Hints& hints) const {
-  const bool told = is_ssh_agent(environment);
+Result<std::optional<Allocation>> LoginEngine::detect(const Environment& environment,
+                                                      const Hints& hints) const {
+  const bool told = is_login_agent(environment);
   const bool named = !hints.hosts.empty() && hints.via.empty();
   // Hosts on the command line have priority over hosts from a variable.
   const bool overruled = wants_single(hints) && !on_command_line(hints.hosts_source);
@@ -121,35 +133,43 @@ Result<std::optional<Allocation>> SshEngine::detect(const Environment& environme
   }
   auto allocation = told ? agent(environment) : starter(hints);
   if (!allocation) return std::unexpected(std::move(allocation.error()));
-  allocation->engine = kind();
-  allocation->port = ssh_port;
+  allocation->port = login_port;
   return std::move(*allocation);
 }
 
-std::map<std::string, std::string> variables_of(const SshPlace& place) {
-  return {{job_variable, place.job},
-          {nodes_variable, node_list_text(place.nodes)},
-          {node_variable, fmt::format("{}", place.node)},
-          {root_variable, fmt::format("{}", place.root)},
-          {root_address_variable, place.root_address}};
+std::map<std::string, std::string> variables_of(const LoginPlace& place) {
+  std::map<std::string, std::string> variables = {
+      {job_variable, place.job},
+      {nodes_variable, node_list_text(place.nodes)},
+      {node_variable, fmt::format("{}", place.node)},
+      {root_variable, fmt::format("{}", place.root)},
+      {root_address_variable, place.root_address},
+      {engine_variable, std::string(name_of(place.engine))}};
+  if (place.stays) variables[stays_variable] = "1";
+  return variables;
 }
 
-std::vector<std::string> ssh_command(const Environment& environment, const std::string& login,
-                                     const std::string& line) {
-  std::vector<std::string> argv;
-  const std::string program = environment.non_empty(ssh_program_variable).value_or("ssh");
-  for (const std::string_view word : words(program)) argv.emplace_back(word);
-  for (const std::string& option :
-       {std::string("BatchMode=yes"), fmt::format("ConnectTimeout={}", ssh_connect_limit_s),
-        std::string("ServerAliveInterval=5"), std::string("ServerAliveCountMax=3")}) {
-    argv.insert(argv.end(), {"-o", option});
-  }
-  argv.insert(argv.end(), {"-T", "--", login, line});
-  return argv;
+std::string login_script(const Binary& binary) {
+  return fmt::format("h={}; n={}; {}", binary.id, binary.bytes, script);
 }
 
-std::string ssh_line(const Binary& binary) {
-  return fmt::format("exec sh -c 'h={}; n={}; {}'", binary.id, binary.bytes, script);
+std::string login_up(std::string_view address) {
+  return address.empty() ? "toprun-login up\n" : fmt::format("toprun-login up {}\n", address);
+}
+
+std::string login_ended(int exit_code) {
+  return fmt::format("{}{}\n", ended_words, exit_code);
+}
+
+std::optional<int> take_login_end(std::string& text) {
+  const std::size_t at = text.find(ended_words);
+  if (at == std::string::npos) return std::nullopt;
+  const std::size_t digits = at + ended_words.size();
+  const std::size_t end = text.find('\n', digits);
+  const auto code = parse_int(std::string_view(text).substr(digits, end - digits));
+  if (!code || *code < 0 || *code > most_exit_code) return std::nullopt;
+  text.erase(at);
+  return static_cast<int>(*code);
 }
 
 }  // namespace toprun::scheduler

@@ -1,4 +1,4 @@
-#include "start/ssh_place.h"
+#include "start/login_place.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -72,30 +72,39 @@ int root_among(const std::vector<Answered>& answered) {
   return here == answered.end() ? 0 : static_cast<int>(here - answered.begin());
 }
 
-std::vector<plan::SshOrders> orders_for(const plan::Job& job,
+std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                         const std::vector<Answered>& answered) {
-  scheduler::SshPlace place;
-  place.job = "ssh." + rendezvous::random_hex(4);
+  const bool in_pods = job.place.engine == scheduler::EngineKind::exec;
+  scheduler::LoginPlace place;
+  place.engine = job.place.engine;
+  const std::string run = rendezvous::random_hex(4);
+  place.job = fmt::format("{}.{}", name_of(place.engine), run);
+  place.stays = job.options.detach;
   for (const Answered& one : answered) place.nodes.push_back(one.node);
   place.root = root_among(answered);
-  plan::SshOrders same;
-  same.argv = {called_by(job)};
+  plan::LoginOrders same;
+  same.argv = {in_pods ? "toprun" : called_by(job)};
+  same.in_pod = in_pods;
+  if (place.stays) same.kept_as = run;
   const std::vector<std::string> arguments = arguments_for(job);
   same.argv.insert(same.argv.end(), arguments.begin(), arguments.end());
-  same.directory = working_directory(job.environment);
+  if (!in_pods) same.directory = working_directory(job.environment);
   std::vector<std::string> wanted = job.options.option_variables;
   for (const auto& [name, value] : job.options.activation.variables) {
     if (!value) wanted.push_back(name);
   }
-  same.variables = plan::passed_variables(job.environment, wanted);
-  if (look_of_stderr(job.environment).colour) {
+  same.variables = plan::passed_variables(
+      job.environment, wanted, in_pods ? plan::Likeness::own_image : plan::Likeness::same_site);
+  if (place.stays) {
+    same.variables["TOPRUN_GATHER_OUTPUT"] = "1";
+  } else if (look_of_stderr(job.environment).colour) {
     same.variables[std::string(colours_variable)] = "1";
   }
-  std::vector<plan::SshOrders> all;
+  std::vector<plan::LoginOrders> all;
   for (std::size_t i = 0; i < answered.size(); ++i) {
     place.node = static_cast<int>(i);
     place.root_address = root_address(answered[static_cast<std::size_t>(place.root)], answered[i]);
-    plan::SshOrders orders = same;
+    plan::LoginOrders orders = same;
     orders.variables.merge(scheduler::variables_of(place));
     all.push_back(std::move(orders));
   }
@@ -117,8 +126,8 @@ std::string own_path() {
   return std::filesystem::read_symlink("/proc/self/exe", error).string();
 }
 
-std::string hosts_text(std::size_t count) {
-  return counted(count, "host");
+std::string count_text(scheduler::EngineKind engine, std::size_t count) {
+  return counted(count, engine == scheduler::EngineKind::exec ? "pod" : "host");
 }
 
 }  // namespace toprun::start

@@ -18,31 +18,32 @@
 #include "base/error.h"
 #include "output/console.h"
 #include "output/lines.h"
-#include "scheduler/ssh/ssh.h"
+#include "scheduler/login/login.h"
 
 namespace toprun::start {
 
-inline constexpr std::chrono::seconds ssh_login_limit{30};     // start → the host's first word
-inline constexpr std::chrono::seconds ssh_copy_limit{300};     // need → the program has come
-inline constexpr std::chrono::seconds ssh_program_limit{30};   // run → the agent's first word
-inline constexpr std::size_t max_ssh_words_bytes = 64u << 10;  // kept of what comes before that
+inline constexpr std::chrono::seconds login_limit{30};     // start → the host's first word
+inline constexpr std::chrono::seconds login_copy_limit{300};     // need → the program has come
+inline constexpr std::chrono::seconds login_program_limit{30};   // run → the agent's first word
+inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // kept of what comes before that
 
-// One ssh and the agent behind it, or an agent on this very host. Before the agent is up, what the
-// host says is for the launcher; afterwards all of it is the agent's output and goes to the
-// terminal in whole lines.
+// One ssh, or one `exec` into a pod, and the agent behind it, or an agent on this very host. Before
+// the agent is up, what the host says is for the launcher; afterwards all of it is the agent's
+// output and goes to the terminal in whole lines.
 //
 //   waiting --start--> connecting --need--> copying --run--> starting --up--> up
 //   connecting --run--> starting; any but waiting --end, time, abandon()--> over
 //
 // Lives as long as the loop runs; whoever reaps children tells it by ended().
-class SshLogin : public std::enable_shared_from_this<SshLogin> {
+class Login : public std::enable_shared_from_this<Login> {
  public:
   enum class State { waiting, connecting, copying, starting, up, over };
   using Bytes = std::shared_ptr<const std::string>;
 
-  // `program`: what a host gets that asks for it. `changed` is called at every change of state.
-  SshLogin(boost::asio::io_context& io, output::Terminal& terminal, std::string name,
-           std::function<Bytes()> program, std::function<void()> changed);
+  // `engine`: ssh or exec. `program`: what a host gets that asks for it. `changed` is called at
+  // every change of state.
+  Login(boost::asio::io_context& io, output::Terminal& terminal, scheduler::EngineKind engine,
+        std::string name, std::function<Bytes()> program, std::function<void()> changed);
 
   void start(const std::vector<std::string>& argv, const Environment& environment,
              const agent::Inherited& inherited);
@@ -56,11 +57,12 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   pid_t pid() const { return pid_; }
   bool is_up() const { return state_ == State::up; }
   bool is_over() const { return state_ == State::over; }
-  // Of $SSH_CONNECTION, empty where unknown: where the login came from and went to.
+  // Of $SSH_CONNECTION, empty where unknown: where the login came from and went to; that of a pod
+  // is the one that its agent tells.
   const std::string& client() const { return client_; }
   const std::string& server() const { return server_; }
   // Over before the agent was up: why.
-  const std::optional<scheduler::SshTrouble>& trouble() const { return trouble_; }
+  const std::optional<scheduler::LoginTrouble>& trouble() const { return trouble_; }
   // Over afterwards: how the agent ended; nothing if the connection broke.
   std::optional<int> exit_code() const { return exit_code_; }
   // Up, but something on its host kept it from joining the others; it has said what.
@@ -82,6 +84,8 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   void took(Stream& stream, std::string_view bytes);
   void show(Stream& stream, std::string text);
   void take_marks(std::string& text);
+  std::optional<int> code_of_agent() const;
+  scheduler::LoginTrouble why_not_up() const;
   void show_unfinished_soon();
   void write_next();
   std::size_t heard(std::string_view words);
@@ -91,16 +95,17 @@ class SshLogin : public std::enable_shared_from_this<SshLogin> {
   void end();
 
   output::Terminal& terminal_;
+  const scheduler::EngineKind engine_;
   const std::string name_;
   const std::function<Bytes()> program_;
   const std::function<void()> changed_;
   State state_ = State::waiting;
   pid_t pid_ = -1;
   std::string client_, server_, path_;
-  std::optional<scheduler::SshTrouble> trouble_;
+  std::optional<scheduler::LoginTrouble> trouble_;
   std::optional<int> exit_code_;
   bool joins_ = false;
-  bool ended_with_255_ = false;  // the agent, not ssh
+  std::optional<int> told_code_;  // the agent's last word
   std::optional<int> status_;
   std::string words_;      // on stdout, before the agent is up
   std::string complaint_;  // on stderr, likewise

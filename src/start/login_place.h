@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "plan/job.h"
-#include "plan/ssh_orders.h"
-#include "scheduler/ssh/ssh.h"
+#include "plan/login_orders.h"
+#include "scheduler/login/login.h"
 
 namespace toprun::start {
 
@@ -23,7 +23,7 @@ int root_among(const std::vector<Answered>& answered);
 
 // The orders for each host. The root's address is one at which that host or the launcher was just
 // reached; a name only if there is no such address.
-std::vector<plan::SshOrders> orders_for(const plan::Job& job,
+std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
                                         const std::vector<Answered>& answered);
 
 // Whether the name is this host's: its own, localhost, or a literal address of one of its
@@ -33,7 +33,7 @@ bool is_this_host(const scheduler::Node& node);
 // The file that this process runs.
 std::string own_path();
 
-// "1 host", "3 hosts".
-std::string hosts_text(std::size_t count);
+// "1 host", "3 pods".
+std::string count_text(scheduler::EngineKind engine, std::size_t count);
 
 }  // namespace toprun::start

@@ -1,4 +1,4 @@
-#include "start/ssh_place.h"
+#include "start/login_place.h"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +19,7 @@ Answered here(std::string name) {
 
 plan::Job job() {
   plan::Job job;
+  job.place.engine = scheduler::EngineKind::ssh;
   job.options.command_line = {"/opt/bin/toprun", "--hosts", "a,b", "--dry-run", "train.py", "x"};
   job.options.script = "train.py";
   job.options.arguments = {"x"};
@@ -28,18 +29,18 @@ plan::Job job() {
 // Of each agent, where it finds the root.
 std::vector<std::string> addresses(const std::vector<Answered>& answered) {
   std::vector<std::string> found;
-  for (const plan::SshOrders& orders : orders_for(job(), answered)) {
-    found.push_back(orders.variables.at("TOPRUN_SSH_ROOT_ADDRESS"));
+  for (const plan::LoginOrders& orders : orders_for(job(), answered)) {
+    found.push_back(orders.variables.at("TOPRUN_LOGIN_ROOT_ADDRESS"));
   }
   return found;
 }
 
-TEST(SshPlace, TheRootIsHereElseOnTheFirst) {
+TEST(LoginPlace, TheRootIsHereElseOnTheFirst) {
   EXPECT_EQ(root_among({at("a", "", ""), at("b", "", "")}), 0);
   EXPECT_EQ(root_among({at("a", "", ""), here("b"), at("c", "", "")}), 1);
 }
 
-TEST(SshPlace, TheRootIsFoundWhereItWasReached) {
+TEST(LoginPlace, TheRootIsFoundWhereItWasReached) {
   const std::string own = hosts::host_name();
   struct Case {
     std::vector<Answered> answered;
@@ -57,19 +58,19 @@ TEST(SshPlace, TheRootIsFoundWhereItWasReached) {
   for (const auto& [answered, expected] : cases) EXPECT_EQ(addresses(answered), expected);
 }
 
-TEST(SshPlace, Orders) {
+TEST(LoginPlace, Orders) {
   const auto orders = orders_for(job(), {at("a", "", ""), at("b", "", "")});
   ASSERT_EQ(orders.size(), 2u);
   EXPECT_EQ(orders[1].argv,
             (std::vector<std::string>{"/opt/bin/toprun", "--hosts", "a,b", "train.py", "x"}));
-  EXPECT_EQ(orders[1].variables.at("TOPRUN_SSH_NODES"), "a,b");
-  EXPECT_EQ(orders[1].variables.at("TOPRUN_SSH_NODE"), "1");
-  EXPECT_EQ(orders[1].variables.at("TOPRUN_SSH_ROOT"), "0");
-  EXPECT_EQ(orders[0].variables.at("TOPRUN_SSH_JOB"), orders[1].variables.at("TOPRUN_SSH_JOB"));
+  EXPECT_EQ(orders[1].variables.at("TOPRUN_LOGIN_NODES"), "a,b");
+  EXPECT_EQ(orders[1].variables.at("TOPRUN_LOGIN_NODE"), "1");
+  EXPECT_EQ(orders[1].variables.at("TOPRUN_LOGIN_ROOT"), "0");
+  EXPECT_EQ(orders[0].variables.at("TOPRUN_LOGIN_JOB"), orders[1].variables.at("TOPRUN_LOGIN_JOB"));
   EXPECT_TRUE(orders[0].directory.starts_with('/'));
 }
 
-TEST(SshPlace, ThisHost) {
+TEST(LoginPlace, ThisHost) {
   const std::string own = hosts::host_name();
   const std::string label = own.substr(0, own.find('.'));
   for (const std::string& name : {own, label, std::string("localhost"), std::string("127.0.0.1")}) {

@@ -2,7 +2,7 @@
 
 #include "base/last_words.h"
 #include "base/text.h"
-#include "scheduler/ssh/ssh.h"
+#include "scheduler/login/ssh.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -39,7 +39,7 @@ std::string_view line_at(std::string_view text, std::size_t at) {
 }
 
 // "root@n1: Permission denied (publickey,password)."
-std::optional<SshTrouble> denied(std::string_view said) {
+std::optional<LoginTrouble> denied(std::string_view said) {
   constexpr std::string_view words = "Permission denied (";
   const std::size_t at = said.find(words);
   if (at == std::string_view::npos) return std::nullopt;
@@ -47,14 +47,14 @@ std::optional<SshTrouble> denied(std::string_view said) {
   if (why.ends_with('.')) why.remove_suffix(1);
   const bool wants_password = why.find("password") != std::string_view::npos ||
                               why.find("keyboard-interactive") != std::string_view::npos;
-  return SshTrouble{
+  return LoginTrouble{
       lower(why), wants_password ? "no password is asked for here: set up a key (ssh-copy-id HOST)"
                                  : "check user and key: `ssh HOST true` has to work"};
 }
 
 }  // namespace
 
-SshTrouble ssh_trouble(std::string_view said) {
+LoginTrouble ssh_trouble(std::string_view said) {
   if (auto found = denied(said)) return *found;
   const std::string searched = lower(said);
   for (const Known& known : troubles) {

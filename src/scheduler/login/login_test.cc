@@ -1,4 +1,4 @@
-#include "scheduler/ssh/ssh.h"
+#include "scheduler/login/login.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "process/command.h"
 #include "process/program.h"
+#include "scheduler/login/ssh.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -35,8 +36,41 @@ TEST(Ssh, TheLauncherStartsAgents) {
   EXPECT_EQ(found->nodes[1].login, "me@b");
 }
 
+TEST(Exec, TheLauncherStartsAgentsInPods) {
+  Hints hints = named({{"a-0", {}, "a-0", {"kubectl", "exec", "a-0", "-i", "--"}, "10.1.0.5"},
+                       {"a-1", {}, "a-1", {"kubectl", "exec", "a-1", "-i", "--"}, "10.1.0.6"}});
+  hints.hosts_source = "--in";
+  const auto found = detect({}, hints);
+  ASSERT_TRUE(found) << found.error().line();
+  EXPECT_EQ(found->engine, EngineKind::exec);
+  EXPECT_EQ(found->stance, Stance::starter);
+  EXPECT_EQ(found->node_count, 2);
+  EXPECT_EQ(found->node_count_source, "--in");
+}
+
+// Whatever the pod's operator says of its own job.
+TEST(Exec, AnAgentInAPodIsWhatItIsTold) {
+  Environment environment{{"KUBERNETES_SERVICE_HOST", "10.96.0.1"}, {"PET_NNODES", "7"},
+                          {"RANK", "5"},                            {"WORLD_SIZE", "14"},
+                          {"MASTER_ADDR", "a-0"},                   {"JOB_COMPLETION_INDEX", "5"}};
+  LoginPlace place{"exec.1", {{"a-0", {}}, {"a-1", {}}}, 1, 0, "10.1.0.5", EngineKind::exec};
+  for (const bool stays : {false, true}) {
+    place.stays = stays;
+    for (const auto& [name, value] : variables_of(place)) environment.set(name, value);
+    const auto found = detect(environment, {});
+    ASSERT_TRUE(found) << found.error().line();
+    EXPECT_EQ(found->engine, EngineKind::exec);
+    EXPECT_EQ(found->stance, Stance::agent);
+    EXPECT_EQ(found->node_count, 2);
+    EXPECT_EQ(found->my_node, 1);
+    EXPECT_EQ(found->root_address, "10.1.0.5");
+    EXPECT_EQ(found->hears_launcher, !stays);
+  }
+}
+
 TEST(Ssh, AnAgentIsWhatItIsTold) {
-  const SshPlace place{"ssh.1", {{"a", 4}, {"b", std::nullopt}, {"fd77::3", 2}}, 2, 1, "10.0.0.1"};
+  const LoginPlace place{
+      "ssh.1", {{"a", 4}, {"b", std::nullopt}, {"fd77::3", 2}}, 2, 1, "10.0.0.1"};
   Environment environment{{"SLURM_JOB_ID", "17"}};
   for (const auto& [name, value] : variables_of(place)) environment.set(name, value);
   const auto found = detect(environment, {});
@@ -154,7 +188,7 @@ class SshLine : public testing::TestWithParam<std::string> {
   }
   fs::path cached() const { return home_.path() / ".cache/toprun/0123456789abcdef/toprun"; }
   std::string ran_at(const fs::path& path) const {
-    return fmt::format("toprun-ssh run - - - - {}\nup ssh\n{}", path.string(), orders);
+    return fmt::format("toprun-login run - - - - {}\nup login\n{}", path.string(), orders);
   }
 
   TemporaryFolder home_;
@@ -163,7 +197,7 @@ class SshLine : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(SshLine, AbsentThenPresent) {
-  EXPECT_EQ(run().out, "toprun-ssh need\n" + ran_at(cached()));
+  EXPECT_EQ(run().out, "toprun-login need\n" + ran_at(cached()));
   EXPECT_EQ(fs::status(cached()).permissions(), fs::perms::owner_all);
   needs_program_ = false;
   EXPECT_EQ(run().out, ran_at(cached()));
@@ -172,7 +206,7 @@ TEST_P(SshLine, AbsentThenPresent) {
 TEST_P(SshLine, CorruptIsReplaced) {
   run();
   std::ofstream(cached()) << "half";
-  EXPECT_EQ(run().out, "toprun-ssh need\n" + ran_at(cached()));
+  EXPECT_EQ(run().out, "toprun-login need\n" + ran_at(cached()));
   EXPECT_EQ(fs::file_size(cached()), program.size());
   const fs::path folder = cached().parent_path();
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1) << "a temporary file was left";
@@ -182,7 +216,7 @@ TEST_P(SshLine, IncompleteIsNotKept) {
   needs_program_ = false;
   const process::Finished finished = run();
   EXPECT_EQ(finished.code, 1);
-  EXPECT_EQ(finished.out, fmt::format("toprun-ssh need\ntoprun-ssh refused the program came "
+  EXPECT_EQ(finished.out, fmt::format("toprun-login need\ntoprun-login refused the program came "
                                       "incomplete to {}/.cache/toprun\n",
                                       home_.path().string()));
   EXPECT_FALSE(fs::exists(cached()));
@@ -199,7 +233,7 @@ TEST_P(SshLine, ElsewhereWhereHomeHasNoRoom) {
     const process::Finished finished = run(before);
     if (finished.code == 77 || finished.err.starts_with("unshare")) GTEST_SKIP() << finished.err;
     EXPECT_EQ(finished.out,
-              "toprun-ssh need\n" +
+              "toprun-login need\n" +
                   ran_at(fmt::format("/var/tmp/toprun-{}/0123456789abcdef/toprun", user_)))
         << before << finished.err;
     TearDown();
@@ -211,7 +245,7 @@ TEST_P(SshLine, AFolderThatSomebodyElseMadeIsPassedOver) {
   run();
   ASSERT_EQ(::chown((home_.path() / ".cache/toprun").c_str(), 4711, 4711), 0);
   EXPECT_EQ(run().out,
-            "toprun-ssh need\n" +
+            "toprun-login need\n" +
                 ran_at(fmt::format("/var/tmp/toprun-{}/0123456789abcdef/toprun", user_)));
 }
 
@@ -222,7 +256,7 @@ TEST_P(SshLine, NoPlaceAtAll) {
                       home_.path().string()));
   if (finished.code == 77 || finished.err.starts_with("unshare")) GTEST_SKIP() << finished.err;
   EXPECT_EQ(finished.code, 1);
-  EXPECT_TRUE(finished.out.starts_with("toprun-ssh refused ")) << finished.out;
+  EXPECT_TRUE(finished.out.starts_with("toprun-login refused ")) << finished.out;
   EXPECT_NE(finished.out.find(fmt::format("/var/tmp/toprun-{}: Read-only file system", user_)),
             std::string::npos)
       << finished.out;
@@ -258,7 +292,7 @@ TEST(Ssh, Trouble) {
       {"", "ssh ended without a word", "try"},
   };
   for (const auto& [said, why, fix] : cases) {
-    const SshTrouble trouble = ssh_trouble(said);
+    const LoginTrouble trouble = ssh_trouble(said);
     EXPECT_EQ(trouble.why, why) << said;
     EXPECT_NE(trouble.fix.find(fix), std::string::npos) << trouble.fix;
   }

@@ -1,4 +1,4 @@
-#include "start/ssh_login.h"
+#include "start/login.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,10 +14,12 @@
 #include "base/open_files.h"
 #include "base/text.h"
 #include "process/child.h"
+#include "scheduler/login/exec.h"
+#include "scheduler/login/ssh.h"
 
 namespace toprun::start {
 namespace asio = boost::asio;
-using scheduler::SshTrouble;
+using scheduler::LoginTrouble;
 
 namespace {
 
@@ -25,6 +27,7 @@ constexpr std::chrono::milliseconds unfinished_after{50};  // the agent has held
 // A connection that ssh shares (ControlPersist) keeps the pipes open beyond its end.
 constexpr std::chrono::milliseconds drain_limit{500};
 constexpr std::string_view here = "this host";
+constexpr int code_of_ssh = 255;
 
 struct Pipes {
   Fd in_read, in_write, out_read, out_write, err_read, err_write;
@@ -47,14 +50,15 @@ Result<Pipes> make_pipes() {
 
 void keep_end(std::string& kept, std::string_view bytes) {
   kept += bytes;
-  if (kept.size() > max_ssh_words_bytes) kept.erase(0, kept.size() - max_ssh_words_bytes);
+  if (kept.size() > max_login_words_bytes) kept.erase(0, kept.size() - max_login_words_bytes);
 }
 
 }  // namespace
 
-SshLogin::SshLogin(asio::io_context& io, output::Terminal& terminal, std::string name,
-                   std::function<Bytes()> program, std::function<void()> changed)
+Login::Login(asio::io_context& io, output::Terminal& terminal, scheduler::EngineKind engine,
+             std::string name, std::function<Bytes()> program, std::function<void()> changed)
     : terminal_(terminal),
+      engine_(engine),
       name_(std::move(name)),
       program_(std::move(program)),
       changed_(std::move(changed)),
@@ -65,11 +69,11 @@ SshLogin::SshLogin(asio::io_context& io, output::Terminal& terminal, std::string
       unfinished_(io),
       drained_(io) {}
 
-void SshLogin::start(const std::vector<std::string>& argv, const Environment& environment,
-                     const agent::Inherited& inherited) {
+void Login::start(const std::vector<std::string>& argv, const Environment& environment,
+                  const agent::Inherited& inherited) {
   const auto give_up = [this](const Error& error) {
     trouble_ =
-        SshTrouble{error.why.empty() ? error.what : error.what + ": " + error.why, error.fix};
+        LoginTrouble{error.why.empty() ? error.what : error.what + ": " + error.why, error.fix};
     end();
   };
   auto pipes = make_pipes();
@@ -90,14 +94,14 @@ void SshLogin::start(const std::vector<std::string>& argv, const Environment& en
   in_.assign(pipes->in_write.release());
   out_.pipe.assign(pipes->out_read.release());
   err_.pipe.assign(pipes->err_read.release());
-  become(State::connecting, ssh_login_limit);
+  become(State::connecting, login_limit);
   for (Stream* stream : {&out_, &err_}) {
     stream->open = true;
     read(*stream);
   }
 }
 
-void SshLogin::become(State state, std::chrono::seconds limit) {
+void Login::become(State state, std::chrono::seconds limit) {
   state_ = state;
   limit_.expires_after(limit);
   if (state != State::up) {
@@ -108,7 +112,7 @@ void SshLogin::become(State state, std::chrono::seconds limit) {
   changed_();
 }
 
-void SshLogin::read(Stream& stream) {
+void Login::read(Stream& stream) {
   stream.pipe.async_read_some(
       asio::buffer(stream.buffer),
       [self = shared_from_this(), &stream](const boost::system::error_code& error, std::size_t n) {
@@ -120,7 +124,7 @@ void SshLogin::read(Stream& stream) {
       });
 }
 
-void SshLogin::took(Stream& stream, std::string_view bytes) {
+void Login::took(Stream& stream, std::string_view bytes) {
   const bool before = state_ != State::up && state_ != State::over;
   if (before && stream.is_err) keep_end(complaint_, bytes);
   if (before && !stream.is_err) bytes.remove_prefix(heard(bytes));
@@ -131,18 +135,19 @@ void SshLogin::took(Stream& stream, std::string_view bytes) {
 }
 
 // Removes the lines that the agent writes only for the launcher.
-void SshLogin::take_marks(std::string& text) {
-  for (auto [mark, heard] : {std::pair{scheduler::ssh_joins, &joins_},
-                             {scheduler::ssh_ended_with_255, &ended_with_255_}}) {
+void Login::take_marks(std::string& text) {
+  if (told_code_) return text.clear();  // what follows is the login program's own
+  for (const std::string_view mark : {scheduler::login_joins, scheduler::login_kept}) {
     const std::size_t at = text.find(mark);
     if (at == std::string::npos) continue;
-    *heard = true;
+    joins_ = true;
     text.erase(at, mark.size());
   }
+  told_code_ = scheduler::take_login_end(text);
 }
 
 // Reads more when the terminal has written the text.
-void SshLogin::show(Stream& stream, std::string text) {
+void Login::show(Stream& stream, std::string text) {
   if (stream.is_err) take_marks(text);
   if (text.empty()) return read(stream);
   stream.waits = true;
@@ -152,7 +157,7 @@ void SshLogin::show(Stream& stream, std::string text) {
   });
 }
 
-void SshLogin::show_unfinished_soon() {
+void Login::show_unfinished_soon() {
   unfinished_.expires_after(unfinished_after);
   unfinished_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (error) return;
@@ -165,7 +170,7 @@ void SshLogin::show_unfinished_soon() {
 
 // How many of the bytes were for us; what follows them is the agent's output. Lines without our
 // mark are of the user's login scripts.
-std::size_t SshLogin::heard(std::string_view bytes) {
+std::size_t Login::heard(std::string_view bytes) {
   std::size_t used = 0;
   while (used < bytes.size() && state_ != State::up) {
     const std::size_t end = bytes.find('\n', used);
@@ -173,40 +178,42 @@ std::size_t SshLogin::heard(std::string_view bytes) {
     if (end == std::string_view::npos) return bytes.size();
     used = end + 1;
     const std::string line = std::exchange(words_, {});
-    const std::size_t mark = line.find(scheduler::ssh_mark);
+    const std::size_t mark = line.find(scheduler::login_mark);
     if (mark != std::string::npos)
-      obey(std::string_view(line).substr(mark + scheduler::ssh_mark.size()));
+      obey(std::string_view(line).substr(mark + scheduler::login_mark.size()));
   }
   return used;
 }
 
-void SshLogin::obey(std::string_view line) {
+void Login::obey(std::string_view line) {
   const std::vector<std::string_view> parts = words(line);
   if (parts.empty()) return;
   if (parts[0] == "need" && state_ == State::connecting) {
     tell(program_());
-    become(State::copying, ssh_copy_limit);
+    become(State::copying, login_copy_limit);
   } else if (parts[0] == "run" && parts.size() >= 6) {
     if (parts[1] != "-") client_ = parts[1];
     if (parts[3] != "-") server_ = parts[3];
     path_ = line.substr(static_cast<std::size_t>(parts[5].data() - line.data()));
-    become(State::starting, ssh_program_limit);
+    become(State::starting, login_program_limit);
   } else if (parts[0] == "refused") {
-    trouble_ = SshTrouble{fmt::format("no place for toprun's program ({} bytes): {}",
-                                      program_()->size(), trim(line.substr(parts[0].size()))),
-                          "make room there, or set XDG_CACHE_HOME on HOST to a folder that has it"};
+    trouble_ = LoginTrouble{fmt::format("no place for toprun's program ({} bytes): {}",
+                                        program_()->size(), trim(line.substr(parts[0].size()))),
+                            "make room there, or set XDG_CACHE_HOME on HOST to a folder that has "
+                            "it"};
   } else if (parts[0] == "up") {
+    if (parts.size() > 1 && server_.empty()) server_ = parts[1];
     become(State::up, {});
   }
 }
 
-void SshLogin::tell(Bytes bytes) {
+void Login::tell(Bytes bytes) {
   unsent_.push_back(std::move(bytes));
   if (unsent_.size() == 1) write_next();
 }
 
 // If the reader has ended, its end is reported elsewhere.
-void SshLogin::write_next() {
+void Login::write_next() {
   asio::async_write(
       in_, asio::buffer(*unsent_.front()),
       [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
@@ -216,20 +223,20 @@ void SshLogin::write_next() {
       });
 }
 
-void SshLogin::abandon(std::string why) {
+void Login::abandon(std::string why) {
   if (is_over() || state_ == State::waiting) return;
-  if (!why.empty() && !trouble_) trouble_ = SshTrouble{std::move(why), ""};
+  if (!why.empty() && !trouble_) trouble_ = LoginTrouble{std::move(why), ""};
   process::signal_process(pid_, SIGTERM);  // not once it has ended and only its output is awaited
 }
 
-void SshLogin::ended(int status) {
+void Login::ended(int status) {
   status_ = status;
   pid_ = -1;
   await_drained();
   end_when_drained();
 }
 
-void SshLogin::await_drained() {
+void Login::await_drained() {
   drained_.expires_after(drain_limit);
   drained_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
     if (error || self->is_over()) return;
@@ -238,11 +245,11 @@ void SshLogin::await_drained() {
   });
 }
 
-void SshLogin::end_when_drained() {
+void Login::end_when_drained() {
   if (status_ && !out_.open && !err_.open && !is_over()) end();
 }
 
-void SshLogin::end() {
+void Login::end() {
   boost::system::error_code ignored;
   for (asio::steady_timer* timer : {&limit_, &unfinished_, &drained_}) timer->cancel();
   in_.close(ignored);
@@ -252,17 +259,31 @@ void SshLogin::end() {
     if (!text.empty()) terminal_.show(name_, stream->is_err, std::move(text), [] {});
   }
   const bool was_up = state_ == State::up;
-  const bool by_signal = status_ && WIFSIGNALED(*status_);
-  const int code = status_ && !by_signal ? WEXITSTATUS(*status_) : 255;
-  if (was_up && (code != 255 || ended_with_255_)) exit_code_ = code;
-  if (!was_up && !trouble_ && !path_.empty()) {
-    trouble_ = SshTrouble{
-        fmt::format("the copy of toprun at {} does not run: {}", path_, last_words(complaint_)),
-        fmt::format("remove it: ssh HOST rm {}", path_)};
-  }
-  if (!was_up && !trouble_) trouble_ = scheduler::ssh_trouble(complaint_);
+  if (was_up) exit_code_ = code_of_agent();
+  if (!was_up && !trouble_) trouble_ = why_not_up();
   state_ = State::over;
   changed_();
+}
+
+// ssh's own exit codes are 255; those of kubectl and runai may be any, so an agent behind them that
+// did not say how it ended was killed, or its connection broke.
+std::optional<int> Login::code_of_agent() const {
+  if (told_code_ || engine_ != scheduler::EngineKind::ssh) return told_code_;
+  if (!status_ || WIFSIGNALED(*status_) || WEXITSTATUS(*status_) == code_of_ssh) return {};
+  return WEXITSTATUS(*status_);
+}
+
+LoginTrouble Login::why_not_up() const {
+  const bool by_ssh = engine_ == scheduler::EngineKind::ssh;
+  if (path_.empty()) {
+    return by_ssh ? scheduler::ssh_trouble(complaint_) : scheduler::exec_trouble(complaint_);
+  }
+  const std::string last =
+      by_ssh ? last_words(complaint_) : last_words(scheduler::without_exec_end(complaint_));
+  return {fmt::format("the copy of toprun at {} does not run: {}", path_, last),
+          lower(last).contains("exec format error")
+              ? "HOST has another architecture than this machine: start toprun on one like HOST"
+              : fmt::format("remove it there: rm {}", path_)};
 }
 
 }  // namespace toprun::start

@@ -1,0 +1,79 @@
+#include "scheduler/login/exec.h"
+
+#include <algorithm>
+
+#include "base/last_words.h"
+#include "base/text.h"
+
+namespace toprun::scheduler {
+namespace {
+
+constexpr std::string_view end_of_command = "command terminated with exit code ";
+constexpr std::string_view no_shell_fix =
+    "use an image with a shell, or have the job itself run the script: toprun submit";
+
+struct Known {
+  std::string_view words;  // in lower case
+  std::string_view why;    // empty: the line with these words
+  std::string_view fix;
+};
+
+// Of kubectl and the API server, of kubelet, and of containerd and CRI-O, whose runc says what it
+// could not execute. The first match counts.
+constexpr Known troubles[] = {
+    {"cannot create resource \"pods/exec\"", "nobody allows you to execute commands in pods",
+     "ask who runs the cluster; kubectl auth can-i create pods/exec tells"},
+    {"(forbidden)", "", "ask who runs the cluster; kubectl auth can-i --list tells your rights"},
+    {"executable file not found", "its image has no sh", no_shell_fix},
+    {"exec: \"sh\"", "its image has no sh", no_shell_fix},
+    {"container not found", "its container does not run", "see toprun status, and try again"},
+    {"cannot exec into a container in a completed pod", "the pod has ended", "submit the job anew"},
+    {"(notfound)", "the pod is gone", "it may be started again: see toprun status, and try again"},
+    {"you must be logged in", "", "log in to the cluster again"},
+    {"unauthorized", "", "log in to the cluster again"},
+    {"unable to upgrade connection", "", "is the pod's node up, and does a proxy let it through?"},
+    {"error dialing backend", "", "is the pod's node up?"},
+    {"unable to connect to the server", "", "check the cluster's address: kubectl config view"},
+    {"connection refused", "", "check the cluster's address: kubectl config view"},
+    {"unknown flag", "", "this program's exec has another grammar than toprun knows: update it"},
+};
+
+std::string_view line_around(std::string_view text, std::size_t at) {
+  const std::size_t begin = text.rfind('\n', at) + 1;
+  std::string_view line = trim(text.substr(begin, text.find_first_of("\r\n", at) - begin));
+  for (const std::string_view label : {"error: ", "Error from server "}) {
+    if (line.starts_with(label)) line.remove_prefix(label.size());
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> exec_login(const std::vector<std::string>& exec, const Binary& binary) {
+  std::vector<std::string> argv = exec;
+  argv.insert(argv.end(), {"sh", "-c", login_script(binary)});
+  return argv;
+}
+
+std::string without_exec_end(std::string_view said) {
+  std::string kept;
+  for (const std::string_view line : split(said, '\n')) {
+    if (!line.starts_with(end_of_command)) kept.append(line).push_back('\n');
+  }
+  return kept;
+}
+
+LoginTrouble exec_trouble(std::string_view said) {
+  constexpr std::string_view advice = "toprun --dry-run prints the command: try it by hand";
+  const std::string searched = lower(said);
+  for (const Known& known : troubles) {
+    const std::size_t at = searched.find(known.words);
+    if (at == std::string::npos) continue;
+    return {std::string(known.why.empty() ? line_around(said, at) : known.why),
+            std::string(known.fix)};
+  }
+  const std::string last = last_words(without_exec_end(said));
+  return {last.empty() ? "it ended without a word" : last, std::string(advice)};
+}
+
+}  // namespace toprun::scheduler
