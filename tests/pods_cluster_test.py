@@ -1,11 +1,14 @@
 """`toprun cluster`, `config init`, `status` and `eta` on Kubernetes, by a kubectl that prints what a cluster would."""
 
+import copy
 import json
 import os
 import re
 import unittest
 
 import support
+from api_objects import RESOURCES, Refusal
+from api_server import ApiServer
 
 # Prints the file named by the words before the first option, or refuses in kubectl's words.
 KUBECTL = r"""#!/bin/sh
@@ -122,6 +125,7 @@ class ConfigInit(Stand):
         text = (self.place / "toprun.toml").read_text()
         for line in ('on = "kubernetes"', '# namespace = "ml"', "gpus-per-node = 8",
                      'operator = "trainjob"  # installed: trainjob',
+                     '# queue = "ml"  # Kueue\'s here: ml',
                      '# pvc = ["scratch:/scratch"]  # claims here: scratch of 1Ti',
                      "#   a3: 3 nodes with 8 nvidia.com/gpu (H100) and 64 CPUs; 1 node not ready"):
             self.assertIn(f"\n{line}\n", text)
@@ -164,6 +168,59 @@ class Progress(Stand):
         told = json.loads(self.call("status", "--json", "train").out)["jobs"][0]["progress"]
         self.assertEqual(told, {"percent": 42, "remaining_s": 3780, "metrics": {"loss": "0.31"},
                                 "told": "2026-11-24T17:30:00.000Z"})
+
+
+class RealKubectl(support.TestCase):
+    """The same by a real kubectl, whose words are not ours, and the tests' API server."""
+
+    def setUp(self):
+        support.needs_program("kubectl")
+        self.api = ApiServer(self.folder())
+        self.addCleanup(self.api.close)
+        for item in NODES:
+            self.add("nodes", None, item)
+        self.add("pods", "default", pod("g0", 3))
+        ended = pod("g1", 8)
+        ended["metadata"]["name"] = "ended"
+        ended["status"]["phase"] = "Succeeded"
+        self.add("pods", "ml", ended)
+        self.add("localqueues", "default", QUEUE)
+        self.add("persistentvolumeclaims", "default", CLAIM)
+
+    def add(self, plural, space, item):
+        kind, version = next((row[3], f"{row[1]}/{row[2]}".strip("/")) for row in RESOURCES if row[0] == plural)
+        self.api.objects.create(plural, space, copy.deepcopy({"kind": kind, "apiVersion": version, **item}))
+
+    def call(self, *words):
+        return self.toprun(*words, env={"KUBECONFIG": str(self.api.kubeconfig), "HOME": str(self.folder()),
+                                        "TOPRUN_ON": "kubernetes"})
+
+    def test_cluster(self):
+        finished = self.call("cluster")
+        self.assert_ok(finished)
+        self.assertEqual(finished.err, "")
+        self.assertRegex(finished.out, r"(?m)^a3 +none +3 +1 +13/24 H100 +1 node not ready$")
+        self.assertRegex(finished.out, r"(?m)^ml +gpus +3 +2$")
+
+    def test_kinds_that_are_not_there_and_that_are_refused(self):
+        self.api.absent.add("localqueues")
+        self.api.refuse = lambda verb, plural, item: Refusal(
+            403, "Forbidden", 'pods is forbidden: User "ada" cannot list resource "pods"') if plural == "pods" else None
+        finished = self.call("cluster")
+        self.assert_ok(finished)
+        self.assert_one_line(finished, r"kubectl get pods: .*pods is forbidden: User \"ada\" cannot list .*rights")
+        self.assertRegex(finished.out, r"(?m)^a3 +none +3 +\? +\?/24 H100")
+        self.assertNotIn("QUEUE", finished.out)
+
+    def test_config_init(self):
+        finished = self.call("config", "init", "--output", "-")
+        self.assert_ok(finished)
+        self.assertEqual(finished.err, "")
+        for line in ('# namespace = "default"',
+                     '# operator = "pytorchjob"  # installed: pytorchjob, trainjob, jobset',
+                     '# queue = "ml"  # Kueue\'s here: ml',
+                     '# pvc = ["scratch:/scratch"]  # claims here: scratch of 1Ti'):
+            self.assertIn(f"\n{line}\n", finished.out)
 
 
 if __name__ == "__main__":

@@ -243,8 +243,9 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
                                               const std::string& topology,
                                               const std::string& engine,
                                               const Environment& environment) {
-  const std::string source = engine == "kubernetes" ? "k8s" : engine;
-  topology::Request request{topology == "auto" ? source : topology, {}, environment};
+  const bool by_labels = topology == "auto" && engine == "kubernetes";
+  const std::string source = by_labels ? "k8s" : topology == "auto" ? engine : topology;
+  topology::Request request{source, {}, environment};
   std::vector<std::string> idle;
   for (const ClusterNode& node : nodes) {
     if (!node.idle) continue;
@@ -254,7 +255,7 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
   if (idle.empty()) return {};
   const auto map = topology::locate(std::move(request));
   if (map) return placement::compact_sets(*map, idle);
-  say(map.error().line());
+  if (!by_labels) say(map.error().line());  // most clusters have no such labels
   return {};
 }
 

@@ -248,18 +248,30 @@ std::string operator_line(const std::vector<std::string>& operators) {
                      quoted(operators.front()), list_of(operators));
 }
 
+std::string kueue_line(const std::vector<scheduler::AdmissionQueue>& queues) {
+  if (queues.empty()) return {};
+  std::vector<std::string> names;
+  for (const scheduler::AdmissionQueue& queue : queues) names.push_back(queue.name);
+  return fmt::format("# queue = {}  # Kueue's here: {}\n", quoted(names.front()), list_of(names));
+}
+
 std::string pods_text(const ClusterPicture& cluster, const std::vector<Queue>& pools) {
   const auto& choices = cluster.pods;
   std::string text = "\n# What a job of pods gets, for submit. ";
   text += pools.empty() ? "Its nodes could not be listed.\n" : "The pools of nodes:\n";
   for (const Queue& pool : pools) text += described_pool(pool, gpu_resource_of(cluster.machines));
-  text += fmt::format("on = \"kubernetes\"\n# namespace = {}\n",
-                      quoted(choices.space.empty() ? "default" : choices.space));
-  text += operator_line(choices.operators);
+  text += fmt::format("on = {}\n", quoted(cluster.engine));
+  if (cluster.engine == "runai") {
+    text += "# project = \"NAME\"\n";
+  } else {
+    text += fmt::format("# namespace = {}\n",
+                        quoted(choices.space.empty() ? "default" : choices.space));
+    text += operator_line(choices.operators) + kueue_line(cluster.machines.queues);
+  }
   text += "# container = \"docker://IMAGE\"  # toprun is in its PATH\n# nodes = 1\n";
   const Queue* const chosen = usual(pools);
-  if (chosen != nullptr) text += gpus_line(*chosen);
-  return text + "# time = \"1:00:00\"\n" + claims_text(choices.claims);
+  text += chosen != nullptr ? gpus_line(*chosen) : "# gpus-per-node = 8\n";
+  return text + claims_text(choices.claims);
 }
 
 }  // namespace
@@ -267,7 +279,9 @@ std::string pods_text(const ClusterPicture& cluster, const std::vector<Queue>& p
 std::string config_draft(const ClusterPicture& cluster) {
   const auto queues = queues_of(cluster.machines);
   std::string text(heading);
-  if (cluster.engine == "kubernetes") return text + pods_text(cluster, queues);
+  if (cluster.engine == "kubernetes" || cluster.engine == "runai") {
+    return text + pods_text(cluster, queues);
+  }
   return text + (queues.empty() ? std::string(without_engine) : jobs_text(cluster, queues));
 }
 

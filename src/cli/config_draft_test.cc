@@ -99,6 +99,7 @@ ClusterPicture pods() {
   for (auto& node : cluster.machines.nodes)
     node.gpu_resource = node.gpus > 0 ? "nvidia.com/gpu" : "";
   cluster.machines.partitions[1].notes = "1 node cordoned";
+  cluster.machines.queues = {{"ml-queue", "gpus", 0, 0}};
   cluster.pods.space = "ml";
   cluster.pods.operators = {"trainjob"};
   cluster.pods.claims = {{"scratch", "1Ti", true}, {"home", "10Gi", false}};
@@ -112,7 +113,8 @@ TEST(ConfigDraft, PodsHaveAnOperatorAndClaims) {
   for (const char* said :
        {"#   in no pool: 1 node with 64 CPUs\n",
         "#   a3: 2 nodes with 8 nvidia.com/gpu (H100) and 64 CPUs; 1 node cordoned\n",
-        "# namespace = \"ml\"\n", "operator = \"trainjob\"  # installed: trainjob\n",
+        "# namespace = \"ml\"\n", "# queue = \"ml-queue\"  # Kueue's here: ml-queue\n",
+        "operator = \"trainjob\"  # installed: trainjob\n",
         "# pvc = [\"scratch:/scratch\"]  # claims here: scratch of 1Ti, home of 10Gi (pods of one "
         "node)\n"}) {
     EXPECT_NE(text.find(said), text.npos) << said << '\n' << text;
@@ -122,6 +124,19 @@ TEST(ConfigDraft, PodsHaveAnOperatorAndClaims) {
   EXPECT_EQ(settings(config_draft(refused)), Lines{"on = \"kubernetes\""});
 }
 
+ClusterPicture runai() {
+  ClusterPicture cluster;
+  cluster.engine = "runai";
+  return cluster;
+}
+
+TEST(ConfigDraft, OfRunaiAFormToFillIn) {
+  const std::string text = config_draft(runai());
+  EXPECT_EQ(settings(text), Lines{"on = \"runai\""});
+  EXPECT_NE(text.find("# project = \"NAME\"\n"), text.npos) << text;
+  EXPECT_EQ(text.find("namespace"), text.npos) << text;
+}
+
 // Also what stands in comments is right once it is taken out of them.
 TEST(ConfigDraft, EveryLineIsAccepted) {
   ClusterPicture cluster;
@@ -129,7 +144,7 @@ TEST(ConfigDraft, EveryLineIsAccepted) {
                                  partition("gpu", true, 7'200)};
   add_nodes(cluster.machines, 2, "gpu", 2);
   cluster.facts.block_nodes = 18;
-  for (const ClusterPicture& picture : {ClusterPicture(), cluster, pods()}) {
+  for (const ClusterPicture& picture : {ClusterPicture(), cluster, pods(), runai()}) {
     const std::string text = config_draft(picture);
     std::string opened;
     for (const std::string_view line : split(text, '\n')) {
