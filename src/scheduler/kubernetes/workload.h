@@ -72,17 +72,13 @@ struct Workload {
   std::vector<std::pair<std::string, std::string>> labels = {};       // of the job
   std::vector<std::pair<std::string, int>> resources = {};            // "rdma/rdma" 1, of each pod
   std::optional<std::chrono::seconds> limit = {};
-<<<<<<< HEAD
-  int restarts = 0;  // of a pod that has ended badly
   Placement placement = {};
   std::optional<std::string> shared_memory = {};  // size of /dev/shm, a quantity; unset: no limit
   bool host_network = false;                      // the node's interfaces in place of the pod's
   bool locks_memory = false;  // may pin what it likes, as RDMA needs where memlock is limited
   std::string toprun_image = {};  // brings the binary; empty: the image has it
   std::string runtime = {};       // of a TrainJob; empty: Kubeflow's torch-distributed
-=======
   int restarts = 0;  // of the ranks; with any, lost pods are made again
->>>>>>> b1f947a (Kubernetes: an API server, operators and kubelets of our own for a real kubectl; what they found)
 };
 
 }  // namespace toprun::scheduler::kubernetes
