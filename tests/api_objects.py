@@ -11,11 +11,15 @@ import uuid
 RESOURCES = [
     ("namespaces", "", "v1", "Namespace"),
     ("pods", "", "v1", "Pod"),
+    ("nodes", "", "v1", "Node"),
+    ("persistentvolumeclaims", "", "v1", "PersistentVolumeClaim"),
     ("customresourcedefinitions", "apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
     ("pytorchjobs", "kubeflow.org", "v1", "PyTorchJob"),
     ("trainjobs", "trainer.kubeflow.org", "v1alpha1", "TrainJob"),
     ("jobsets", "jobset.x-k8s.io", "v1alpha2", "JobSet"),
+    ("localqueues", "kueue.x-k8s.io", "v1beta1", "LocalQueue"),
 ]
+BUILT_IN = ("", "apiextensions.k8s.io")  # groups of kinds without a CRD
 LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # of the names that a cluster makes up
 
 
@@ -49,6 +53,18 @@ def matches(selector, labels):
     for term in filter(None, selector.split(",")):
         key, equals, value = term.replace("==", "=").partition("=")
         if key not in labels or (equals and labels[key] != value):
+            return False
+    return True
+
+
+def has_fields(selector, item):
+    """`metadata.name=a,status.phase!=b`: all that kubectl is asked for."""
+    for term in filter(None, selector.split(",")):
+        path, differs, value = term.partition("!=") if "!=" in term else term.partition("=")
+        found = item
+        for key in path.split("."):
+            found = found.get(key, {})
+        if (found == value) == (differs == "!="):
             return False
     return True
 

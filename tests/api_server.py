@@ -15,14 +15,14 @@ import threading
 import time
 import urllib.parse
 
-from api_objects import RESOURCES, Objects, Refusal, absent, qualified
+from api_objects import BUILT_IN, RESOURCES, Objects, Refusal, absent, has_fields, qualified
 
 CRDS = pathlib.Path(__file__).resolve().parents[2] / "shared/data/crds"
 CHECK = pathlib.Path(__file__).with_name("crd_check.py")
 CHUNK_BYTES = 1 << 20
 LOOK_S = 0.02  # how often a followed log is looked at
 WATCH_S = 60
-OF_THE_CLUSTER = ("namespaces", "customresourcedefinitions")
+OF_THE_CLUSTER = ("namespaces", "nodes", "customresourcedefinitions")
 VERBS = ["create", "delete", "get", "list", "watch"]
 KUBECONFIG = """apiVersion: v1
 kind: Config
@@ -86,7 +86,7 @@ class ApiServer:
         for name in ("default", "ml"):
             self.objects.create("namespaces", None, {"apiVersion": "v1", "kind": "Namespace",
                                                      "metadata": {"name": name}})
-        for plural, group, _, kind in RESOURCES[3:]:
+        for plural, group, _, kind in [row for row in RESOURCES if row[1] not in BUILT_IN]:
             self.objects.create("customresourcedefinitions", None, {
                 "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
                 "metadata": {"name": f"{plural}.{group}"}, "spec": {"group": group, "names": {"kind": kind}}})
@@ -233,13 +233,12 @@ class RequestHandler(http.server.BaseHTTPRequestHandler):
     def list(self, plural, namespace):
         objects = self.server_of.objects
         _, group, version, kind = next(row for row in RESOURCES if row[0] == plural)
-        name = self.query.get("fieldSelector", "").removeprefix("metadata.name=")
         with objects.changed:
             self.answer({"kind": kind + "List", "apiVersion": f"{group}/{version}" if group else version,
                          "metadata": {"resourceVersion": str(len(objects.events))},
                          "items": [item for item in objects.list(plural, namespace,
                                                                  self.query.get("labelSelector", ""))
-                                   if name in ("", item["metadata"]["name"])]})
+                                   if has_fields(self.query.get("fieldSelector", ""), item)]})
 
     def watch(self, plural, namespace):
         objects = self.server_of.objects

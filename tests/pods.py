@@ -2,7 +2,8 @@
 
 No Kubernetes runs here: a pod is a process in a mount and UTS namespace of its own on a virtual host,
 with the host name, the /etc/hosts and resolv.conf that kubelet writes, and the variables that the
-operator sets. A DNS server on one more host knows the pods' names, as the cluster's does.
+operator sets. A DNS server on one more host knows the pods' names, as the cluster's does. Virtual hosts
+run on one kernel: the boot id that a pod reads, and the GPUs that it sees, are files of the test's.
 """
 
 import dataclasses
@@ -18,7 +19,11 @@ SUFFIX = "default.svc.cluster.local"
 # /etc/resolv.conf may be a link into /run, which is empty on a virtual host.
 ENTER = """hostname "$1" && mount --bind "$2/hosts" /etc/hosts || exit
 to=$(readlink -m /etc/resolv.conf) && mkdir -p "${to%/*}" && { [ -e "$to" ] || >"$to"; }
-mount --bind "$2/resolv.conf" "$to" && shift 2 && exec "$@"
+mount --bind "$2/resolv.conf" "$to" && mount --bind "$2/boot_id" /proc/sys/kernel/random/boot_id || exit
+if [ -e "$2/driver" ]; then
+  mount --bind "$2/driver" /proc/driver && mount --bind "$2/drivers" /sys/bus/pci/drivers || exit
+fi
+shift 2 && exec "$@"
 """
 RESOLV = f"""search {SUFFIX} svc.cluster.local cluster.local
 nameserver %s
@@ -54,6 +59,9 @@ class Pod:
     env: dict
     service: str = ""       # the headless service that names it
     per_pod: int = 1        # processes that the environment asks for
+    machine: str = ""       # whose kernel it runs on; else the virtual host's own
+    gpus: int = 0           # that it has …
+    machine_gpus: int = 0   # … of so many that its machine has
 
     def dns_name(self):
         """That of the operator's Service of the pod's own name, or of the headless service."""
@@ -199,6 +207,11 @@ class PodCase(cluster.TestCase):
         (own / "resolv.conf").write_text((self.place / "resolv.conf").read_text())
         full = pod.dns_name() + "\t" if pod.service else ""
         (own / "hosts").write_text(f"127.0.0.1\tlocalhost\n10.77.0.{node + 1}\t{full}{pod.name}\n")
+        (own / "boot_id").write_text(f"{pod.machine or node}\n")
+        if pod.machine_gpus:
+            for place, count in [("driver/nvidia/gpus", pod.gpus), ("drivers/nvidia", pod.machine_gpus)]:
+                for gpu in range(count):
+                    (own / place / f"0000:{gpu}0:00.0").mkdir(parents=True)
         return ["unshare", "--mount", "--uts", "sh", "-c", ENTER, "pod", pod.name, own]
 
     def start_job(self, kind, count, *words):

@@ -96,6 +96,53 @@ class Alone(PodCase):
                 self.assertEqual(len(shown(finished.out)), kind(1, 0).per_pod)
 
 
+class SharedMachines(PodCase):
+    """As pods land where fewer GPUs than a machine has were asked for."""
+    SHARED = "pods job-master-0 and job-worker-0 are on one machine: NCCL takes them for 2 hosts .*--gpus-per-node 8 "
+    HALF = r"pods have 4 of their machine's 8 GPUs: job-master-0,job-worker-0; .*--gpus-per-node 8 "
+
+    def warnings(self, hosts, machines, gpus, machine_gpus):
+        """What the root's pod warns of; the other says nothing of it."""
+        self.forget_pods()
+        runs = []
+        for i, (host, machine) in enumerate(zip(hosts, machines)):
+            pod = pytorchjob_1_6(len(hosts), i)
+            pod.machine, pod.gpus, pod.machine_gpus = machine, gpus, machine_gpus
+            self.publish(pod, host)
+            runs.append((pod, host))
+        ends = self.ends([self.start_pod(pod, host, "--nproc-per-node", "1", *shows("RANK")) for pod, host in runs])
+        for end in ends:
+            self.assert_ok(end)
+        self.assertNotIn("warning: pods", ends[1].err)
+        return [line for line in ends[0].err.splitlines() if "warning: pods" in line]
+
+    def test_what_the_root_says(self):
+        for what, hosts, machines, gpus, machine_gpus, expected in [
+                ("two pods of one machine, each with a network of its own", (0, 1), ("a", "a"), 4, 8, [self.SHARED]),
+                ("… in one network", (0, 0), ("a", "a"), 4, 8, [self.SHARED]),
+                ("half of two machines", (0, 1), ("a", "b"), 4, 8, [self.HALF]),
+                ("whole machines", (0, 1), ("a", "b"), 8, 8, []),
+                ("no GPUs", (0, 1), ("a", "a"), 0, 8, [])]:
+            with self.subTest(what):
+                lines = self.warnings(hosts, machines, gpus, machine_gpus)
+                self.assertEqual(len(lines), len(expected), lines)
+                for line, pattern in zip(lines, expected):
+                    self.assertRegex(line, pattern)
+
+
+class Progress(PodCase):
+    """Variables of trainer's pkg/runtime/framework/plugins/trainjobstatus, by which a training tells how far it is."""
+    NAMES = ["KUBEFLOW_TRAINER_SERVER_URL", "KUBEFLOW_TRAINER_SERVER_CA_CERT", "KUBEFLOW_TRAINER_SERVER_TOKEN"]
+
+    def test_ranks_get_the_trainers_variables(self):
+        pod = trainjob(1, 0)
+        pod.env.update((name, f"/{name.lower()}") for name in self.NAMES)
+        finished = self.start_pod(pod, 0, *shows("RANK", *self.NAMES)).wait(SOON_S)
+        self.assert_ok(finished)
+        for row in shown(finished.out):
+            self.assertEqual([row[name] for name in self.NAMES], [f"/{name.lower()}" for name in self.NAMES])
+
+
 class LatePods(PodCase):
     def test_the_name_of_pod_0_appears_late(self):
         for kind in (pytorchjob_1_6, trainjob):

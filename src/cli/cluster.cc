@@ -34,7 +34,9 @@ constexpr std::array test_names = {"debug",       "test",  "short",  "devel",
 // All facts of the page.
 struct Picture {
   std::string engine;  // empty: there is none
+  std::string_view partition_word;
   std::vector<PartitionView> partitions;
+  std::vector<scheduler::AdmissionQueue> queues;
   std::vector<placement::CompactSet> compact;
   std::vector<FileSystem> file_systems;
 };
@@ -73,10 +75,15 @@ std::string limit_text(const Partition& partition) {
   return partition.limit ? jobs::clock_text(*partition.limit) : "none";
 }
 
+// Of nodes or GPUs that are free.
+std::string count_text(std::int64_t count, const PartitionView& view) {
+  return view.usage_known ? fmt::to_string(count) : "?";
+}
+
 std::string gpus_text(const PartitionView& view) {
   std::vector<std::string> parts;
   for (const auto& gpus : view.gpus) {
-    parts.push_back(fmt::format("{}/{}{}", gpus.free, gpus.total,
+    parts.push_back(fmt::format("{}/{}{}", count_text(gpus.free, view), gpus.total,
                                 gpus.kind.empty() ? "" : " " + printable(gpus.kind)));
   }
   return parts.empty() ? "-" : join(parts, ", ");
@@ -93,18 +100,29 @@ std::string notes_text(const PartitionView& view, std::int64_t usual_priority) {
   if (view.partition.most_nodes) {
     notes.push_back(fmt::format("at most {} nodes a job", *view.partition.most_nodes));
   }
+  if (!view.partition.notes.empty()) notes.push_back(printable(view.partition.notes));
   return join(notes, "; ");
 }
 
-std::string partitions_text(const std::vector<PartitionView>& views) {
+std::string partitions_text(const std::vector<PartitionView>& views, std::string_view word) {
   std::vector<std::vector<std::string>> rows = {
-      {"PARTITION", "LIMIT", "NODES", "IDLE", "FREE GPUS", "NOTES"}};
+      {std::string(word), "LIMIT", "NODES", "IDLE", "FREE GPUS", "NOTES"}};
   for (const PartitionView& view : views) {
-    rows.push_back({printable(view.partition.name), limit_text(view.partition),
-                    fmt::to_string(view.nodes), fmt::to_string(view.idle.size()), gpus_text(view),
-                    notes_text(view, views.front().partition.priority)});
+    const std::string& name = view.partition.name;
+    rows.push_back({name.empty() ? "(no pool)" : printable(name), limit_text(view.partition),
+                    fmt::to_string(view.nodes), count_text(std::ssize(view.idle), view),
+                    gpus_text(view), notes_text(view, views.front().partition.priority)});
   }
   return view::columns_text(rows, {1, 2, 3});
+}
+
+std::string queues_text(const std::vector<scheduler::AdmissionQueue>& queues) {
+  std::vector<std::vector<std::string>> rows = {{"QUEUE", "OF", "WAITING", "RUNNING"}};
+  for (const scheduler::AdmissionQueue& queue : queues) {
+    rows.push_back({printable(queue.name), printable(queue.serves), fmt::to_string(queue.waiting),
+                    fmt::to_string(queue.running)});
+  }
+  return view::columns_text(rows, {2, 3});
 }
 
 std::string compact_text(const Picture& picture) {
@@ -142,10 +160,11 @@ std::string file_systems_text(const std::vector<FileSystem>& places) {
 json json_of(const PartitionView& view) {
   const Partition& partition = view.partition;
   json gpus = json::array();
+  const auto if_known = [&](json value) { return view.usage_known ? value : json(nullptr); };
   for (const auto& row : view.gpus) {
     gpus.push_back({{"kind", row.kind.empty() ? json(nullptr) : json(row.kind)},
                     {"total", row.total},
-                    {"free", row.free}});
+                    {"free", if_known(row.free)}});
   }
   const auto seconds = [](const std::optional<std::chrono::seconds>& time) {
     return time ? json(time->count()) : json(nullptr);
@@ -159,8 +178,9 @@ json json_of(const PartitionView& view) {
           {"most_nodes", partition.most_nodes ? json(*partition.most_nodes) : json(nullptr)},
           {"priority", partition.priority},
           {"nodes", view.nodes},
-          {"idle_nodes", view.idle.size()},
-          {"idle", hosts::compress_hostlist(view.idle)},
+          {"idle_nodes", if_known(view.idle.size())},
+          {"idle", if_known(hosts::compress_hostlist(view.idle))},
+          {"notes", partition.notes.empty() ? json(nullptr) : json(partition.notes)},
           {"gpus", std::move(gpus)}};
 }
 
@@ -171,7 +191,7 @@ json json_of(const FileSystem& place) {
               {"shared", place.shared ? json(*place.shared) : json(nullptr)},
               {"trouble", place.trouble.empty() ? json(nullptr) : json(place.trouble)},
               {"quota", nullptr}};
-  const auto number = [&](std::uint64_t process::DiskSpace::*member) {
+  const auto number = [&](std::uint64_t process::DiskSpace::* member) {
     return place.space ? json((*place.space).*member) : json(nullptr);
   };
   out["free_bytes"] = number(&process::DiskSpace::free_bytes);
@@ -187,6 +207,13 @@ json json_of(const FileSystem& place) {
 std::string json_of(const Picture& picture) {
   json partitions = json::array();
   for (const PartitionView& view : picture.partitions) partitions.push_back(json_of(view));
+  json queues = json::array();
+  for (const scheduler::AdmissionQueue& queue : picture.queues) {
+    queues.push_back({{"name", queue.name},
+                      {"serves", queue.serves},
+                      {"waiting", queue.waiting},
+                      {"running", queue.running}});
+  }
   json compact = json::array();
   for (const placement::CompactSet& set : picture.compact) {
     compact.push_back({{"level", set.level}, {"domain", set.domain}, {"nodes", set.hosts}});
@@ -196,6 +223,7 @@ std::string json_of(const Picture& picture) {
   const json document = {{"schema", "toprun.cluster/1"},
                          {"engine", picture.engine.empty() ? json(nullptr) : json(picture.engine)},
                          {"partitions", std::move(partitions)},
+                         {"queues", std::move(queues)},
                          {"compact", std::move(compact)},
                          {"file_systems", std::move(places)}};
   return document.dump(2, ' ', false, json::error_handler_t::replace) + '\n';
@@ -203,7 +231,9 @@ std::string json_of(const Picture& picture) {
 
 std::string text_of(const Picture& picture) {
   std::string text;
-  if (!picture.engine.empty()) text += partitions_text(picture.partitions) + '\n';
+  if (!picture.partitions.empty())
+    text += partitions_text(picture.partitions, picture.partition_word) + '\n';
+  if (!picture.queues.empty()) text += queues_text(picture.queues) + '\n';
   if (!picture.compact.empty()) text += compact_text(picture) + '\n';
   return text + file_systems_text(picture.file_systems);
 }
@@ -213,7 +243,9 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
                                               const std::string& topology,
                                               const std::string& engine,
                                               const Environment& environment) {
-  topology::Request request{topology == "auto" ? engine : topology, {}, environment};
+  const bool by_labels = topology == "auto" && engine == "kubernetes";
+  const std::string source = by_labels ? "k8s" : topology == "auto" ? engine : topology;
+  topology::Request request{source, {}, environment};
   std::vector<std::string> idle;
   for (const ClusterNode& node : nodes) {
     if (!node.idle) continue;
@@ -223,7 +255,7 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
   if (idle.empty()) return {};
   const auto map = topology::locate(std::move(request));
   if (map) return placement::compact_sets(*map, idle);
-  say(map.error().line());
+  if (!by_labels) say(map.error().line());  // most clusters have no such labels
   return {};
 }
 
@@ -243,9 +275,14 @@ Result<int> run_cluster(const options::Call& call) {
       code = give_up(machines.error());
     } else {
       picture.engine = (*queue)->engine();
+      for (const std::string& line : machines->untold) say(line);
+      picture.partition_word = machines->partition_word;
       picture.partitions = views_of(*machines);
-      picture.compact = compact_of(machines->nodes, call.text(FlagId::topology).value_or("auto"),
-                                   picture.engine, environment);
+      picture.queues = machines->queues;
+      if (machines->usage_known) {
+        picture.compact = compact_of(machines->nodes, call.text(FlagId::topology).value_or("auto"),
+                                     picture.engine, environment);
+      }
     }
   }
   const int printed =
@@ -256,7 +293,7 @@ Result<int> run_cluster(const options::Call& call) {
 std::vector<PartitionView> views_of(const Machines& machines) {
   std::vector<PartitionView> views;
   for (const Partition& partition : machines.partitions) {
-    PartitionView view{partition, 0, {}, {}, debug_reason(partition)};
+    PartitionView view{partition, 0, {}, {}, machines.usage_known, debug_reason(partition)};
     for (const ClusterNode& node : machines.nodes) {
       if (std::ranges::find(node.partitions, partition.name) == node.partitions.end()) continue;
       ++view.nodes;

@@ -22,7 +22,8 @@ struct PartitionView {
     std::int64_t free = 0;  // on nodes that take jobs
   };
   std::vector<Gpus> gpus;
-  std::string debug;  // why it is one for short tests; empty: it is not
+  bool usage_known = true;  // else `idle` and `free` mean nothing
+  std::string debug;        // why it is one for short tests; empty: it is not
 };
 
 // Pure. The default partition first, the others as the engine lists them.

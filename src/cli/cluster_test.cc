@@ -52,6 +52,15 @@ TEST(Cluster, CountsWhatIsFree) {
   EXPECT_EQ(views[2].nodes, 0);
 }
 
+TEST(Cluster, SaysWhetherUsageIsKnown) {
+  scheduler::Machines machines;
+  machines.partitions.resize(1);
+  machines.usage_known = false;
+  const auto views = views_of(machines);
+  ASSERT_EQ(views.size(), 1u);
+  EXPECT_FALSE(views.front().usage_known);
+}
+
 TEST(Cluster, NamesEachPlaceOnce) {
   const auto found = places({{"HOME", "/home/me"},
                              {"SCRATCH", "/scratch/me"},
@@ -96,6 +105,18 @@ TEST(JobWords, WritesTimesAsSlurmDoes) {
            {0, "0:00"}, {63, "1:03"}, {3'723, "1:02:03"}, {90'061, "1-01:01:01"}}) {
     EXPECT_EQ(jobs::clock_text(std::chrono::seconds(seconds)), text);
   }
+}
+
+TEST(JobWords, TellsProgress) {
+  scheduler::Progress progress;
+  EXPECT_EQ(jobs::progress_text(progress), "");
+  progress.percent = 42;
+  EXPECT_EQ(jobs::progress_text(progress), "42 % done");
+  progress.remaining = std::chrono::minutes(63);
+  progress.metrics = {{"loss", "0.31"}};
+  progress.told = WallTime();
+  EXPECT_EQ(jobs::progress_text(progress),
+            "42 % done, 1:03:00 left, loss 0.31; told at " + jobs::time_text(WallTime()));
 }
 
 TEST(JobWords, ColumnsAreAsWideAsTheirWidestCell) {

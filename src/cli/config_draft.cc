@@ -55,7 +55,7 @@ struct Span {
 };
 
 Span span_of(const Machines& machines, const std::string& partition,
-             std::int64_t ClusterNode::*count) {
+             std::int64_t ClusterNode::* count) {
   std::optional<Span> span;
   for (const ClusterNode& node : machines.nodes) {
     if (std::ranges::find(node.partitions, partition) == node.partitions.end()) continue;
@@ -204,11 +204,84 @@ std::string jobs_text(const ClusterPicture& cluster, const std::vector<Queue>& q
   return text;
 }
 
+// "#   a3: 4 nodes with 8 nvidia.com/gpu (H100) and 207 CPUs".
+std::string described_pool(const Queue& pool, const std::string& resource) {
+  std::vector<std::string> kinds;
+  for (const auto& gpus : pool.view.gpus) {
+    if (!gpus.kind.empty()) kinds.push_back(gpus.kind);
+  }
+  std::string gpus;
+  if (pool.gpus.most > 0) {
+    gpus = fmt::format("{} {}{} and ", pool.gpus.text(), printable(resource),
+                       kinds.empty() ? "" : fmt::format(" ({})", list_of(kinds)));
+  }
+  const std::string& notes = pool.view.partition.notes;
+  return fmt::format("#   {}: {} with {}{} CPUs{}\n",
+                     pool.name().empty() ? "in no pool" : printable(pool.name()),
+                     counted(pool.view.nodes, "node"), gpus, pool.cpus.text(),
+                     notes.empty() ? "" : "; " + printable(notes));
+}
+
+std::string gpu_resource_of(const Machines& machines) {
+  const auto found = std::ranges::find_if(
+      machines.nodes, [](const ClusterNode& node) { return !node.gpu_resource.empty(); });
+  return found == machines.nodes.end() ? std::string() : found->gpu_resource;
+}
+
+std::string claims_text(const std::vector<scheduler::kubernetes::ClaimChoice>& claims) {
+  if (claims.empty()) return "# pvc = [\"NAME:/PATH\"]\n";
+  std::vector<std::string> others;
+  for (const auto& claim : claims) {
+    others.push_back(fmt::format("{}{}{}", printable(claim.name),
+                                 claim.size.empty() ? "" : " of " + printable(claim.size),
+                                 claim.is_shared ? "" : " (pods of one node)"));
+  }
+  return fmt::format("# pvc = [{}]  # claims here: {}\n",
+                     quoted(fmt::format("{0}:/{0}", claims.front().name)), list_of(others));
+}
+
+// The first that is there is the default's, or is set.
+std::string operator_line(const std::vector<std::string>& operators) {
+  if (operators.empty()) return "# operator = \"pytorchjob\"\n";
+  const bool has_default = operators.front() == "pytorchjob";
+  return fmt::format("{}operator = {}  # installed: {}\n", has_default ? "# " : "",
+                     quoted(operators.front()), list_of(operators));
+}
+
+std::string kueue_line(const std::vector<scheduler::AdmissionQueue>& queues) {
+  if (queues.empty()) return {};
+  std::vector<std::string> names;
+  for (const scheduler::AdmissionQueue& queue : queues) names.push_back(queue.name);
+  return fmt::format("# queue = {}  # Kueue's here: {}\n", quoted(names.front()), list_of(names));
+}
+
+std::string pods_text(const ClusterPicture& cluster, const std::vector<Queue>& pools) {
+  const auto& choices = cluster.pods;
+  std::string text = "\n# What a job of pods gets, for submit. ";
+  text += pools.empty() ? "Its nodes could not be listed.\n" : "The pools of nodes:\n";
+  for (const Queue& pool : pools) text += described_pool(pool, gpu_resource_of(cluster.machines));
+  text += fmt::format("on = {}\n", quoted(cluster.engine));
+  if (cluster.engine == "runai") {
+    text += "# project = \"NAME\"\n";
+  } else {
+    text += fmt::format("# namespace = {}\n",
+                        quoted(choices.space.empty() ? "default" : choices.space));
+    text += operator_line(choices.operators) + kueue_line(cluster.machines.queues);
+  }
+  text += "# container = \"docker://IMAGE\"  # toprun is in its PATH\n# nodes = 1\n";
+  const Queue* const chosen = usual(pools);
+  text += chosen != nullptr ? gpus_line(*chosen) : "# gpus-per-node = 8\n";
+  return text + claims_text(choices.claims);
+}
+
 }  // namespace
 
 std::string config_draft(const ClusterPicture& cluster) {
   const auto queues = queues_of(cluster.machines);
   std::string text(heading);
+  if (cluster.engine == "kubernetes" || cluster.engine == "runai") {
+    return text + pods_text(cluster, queues);
+  }
   return text + (queues.empty() ? std::string(without_engine) : jobs_text(cluster, queues));
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/cluster.h"
+#include "scheduler/kubernetes/choices.h"
 #include "scheduler/queue.h"
 #include "scheduler/slurm/facts.h"
 #include "scheduler/slurm/submit.h"
@@ -12,10 +13,11 @@ namespace toprun::cli {
 
 // Facts about an engine; unknown ones are empty.
 struct ClusterPicture {
-  std::string engine;  // "slurm"; empty: there is none
+  std::string engine;  // "slurm", "kubernetes"; empty: there is none
   scheduler::Machines machines;
   scheduler::SlurmFacts facts;
   scheduler::Choices choices;
+  scheduler::kubernetes::PodChoices pods;
 };
 
 // A toprun.toml for this cluster, with suggested settings and the alternatives as comments. Pure.

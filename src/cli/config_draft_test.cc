@@ -90,6 +90,53 @@ TEST(ConfigDraft, NodesThatDifferAreLeftToTheUser) {
   EXPECT_NE(config_draft(cluster).find("4 to 8 GPUs"), std::string::npos);
 }
 
+ClusterPicture pods() {
+  ClusterPicture cluster;
+  cluster.engine = "kubernetes";
+  cluster.machines.partitions = {partition("", false, 0), partition("a3", false, 0)};
+  add_nodes(cluster.machines, 1, "", 0);
+  add_nodes(cluster.machines, 2, "a3", 8, "H100");
+  for (auto& node : cluster.machines.nodes)
+    node.gpu_resource = node.gpus > 0 ? "nvidia.com/gpu" : "";
+  cluster.machines.partitions[1].notes = "1 node cordoned";
+  cluster.machines.queues = {{"ml-queue", "gpus", 0, 0}};
+  cluster.pods.space = "ml";
+  cluster.pods.operators = {"trainjob"};
+  cluster.pods.claims = {{"scratch", "1Ti", true}, {"home", "10Gi", false}};
+  return cluster;
+}
+
+TEST(ConfigDraft, PodsHaveAnOperatorAndClaims) {
+  const std::string text = config_draft(pods());
+  EXPECT_EQ(settings(text),
+            (Lines{"on = \"kubernetes\"", "operator = \"trainjob\"", "gpus-per-node = 8"}));
+  for (const char* said :
+       {"#   in no pool: 1 node with 64 CPUs\n",
+        "#   a3: 2 nodes with 8 nvidia.com/gpu (H100) and 64 CPUs; 1 node cordoned\n",
+        "# namespace = \"ml\"\n", "# queue = \"ml-queue\"  # Kueue's here: ml-queue\n",
+        "operator = \"trainjob\"  # installed: trainjob\n",
+        "# pvc = [\"scratch:/scratch\"]  # claims here: scratch of 1Ti, home of 10Gi (pods of one "
+        "node)\n"}) {
+    EXPECT_NE(text.find(said), text.npos) << said << '\n' << text;
+  }
+  ClusterPicture refused;
+  refused.engine = "kubernetes";
+  EXPECT_EQ(settings(config_draft(refused)), Lines{"on = \"kubernetes\""});
+}
+
+ClusterPicture runai() {
+  ClusterPicture cluster;
+  cluster.engine = "runai";
+  return cluster;
+}
+
+TEST(ConfigDraft, OfRunaiAFormToFillIn) {
+  const std::string text = config_draft(runai());
+  EXPECT_EQ(settings(text), Lines{"on = \"runai\""});
+  EXPECT_NE(text.find("# project = \"NAME\"\n"), text.npos) << text;
+  EXPECT_EQ(text.find("namespace"), text.npos) << text;
+}
+
 // Also what stands in comments is right once it is taken out of them.
 TEST(ConfigDraft, EveryLineIsAccepted) {
   ClusterPicture cluster;
@@ -97,7 +144,7 @@ TEST(ConfigDraft, EveryLineIsAccepted) {
                                  partition("gpu", true, 7'200)};
   add_nodes(cluster.machines, 2, "gpu", 2);
   cluster.facts.block_nodes = 18;
-  for (const ClusterPicture& picture : {ClusterPicture(), cluster}) {
+  for (const ClusterPicture& picture : {ClusterPicture(), cluster, pods(), runai()}) {
     const std::string text = config_draft(picture);
     std::string opened;
     for (const std::string_view line : split(text, '\n')) {

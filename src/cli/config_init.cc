@@ -37,10 +37,14 @@ ClusterPicture ask(const Environment& environment) {
     return cluster;
   }
   cluster.machines = *std::move(machines);
-  std::vector<std::string> trouble;
-  cluster.facts = scheduler::ask_slurm(environment, trouble);
+  std::vector<std::string> trouble = cluster.machines.untold;
+  if (cluster.engine == "kubernetes") {
+    cluster.pods = scheduler::kubernetes::ask_pod_choices(environment, trouble);
+  } else {
+    cluster.facts = scheduler::ask_slurm(environment, trouble);
+    cluster.choices = scheduler::ask_choices(environment);
+  }
   for (const std::string& line : trouble) say(line);
-  cluster.choices = scheduler::ask_choices(environment);
   return cluster;
 }
 

@@ -30,6 +30,8 @@ std::string text_of(const scheduler::Queue& queue, const Job& job,
     const std::string words = queue.state_words(job.state_word);
     text += words.empty() ? printable(job.state_word) : words;
     if (job.started) text += ", started at " + jobs::time_text(*job.started);
+    const std::string progress = job.progress ? jobs::progress_text(*job.progress) : "";
+    if (!progress.empty()) text += "; " + progress;
     return text + '\n';
   }
   text += lines.back() + '\n';

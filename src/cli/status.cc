@@ -147,6 +147,7 @@ std::string text_of(const Queue* queue, const jobs::KnownJob& known, const Look&
     out += row("state", coloured(state_text(*queue, job), jobs::colour_of(job.state), look));
     out += waiting_rows(*queue, job);
     out += row("times", times_text(job));
+    if (job.progress) out += row("training", jobs::progress_text(*job.progress));
     out += row("nodes", job.node_list.empty()
                             ? fmt::format("{} wanted", job.nodes)
                             : fmt::format("{}: {}", job.nodes, printable(job.node_list)));

@@ -20,6 +20,7 @@ using scheduler::JobState;
 using scheduler::Queue;
 
 constexpr std::size_t widest_name = 32;
+constexpr std::size_t most_metrics_shown = 8;
 
 template <class T>
 json or_null(const std::optional<T>& value) {
@@ -83,6 +84,16 @@ std::vector<std::string> waiting_reasons(const Queue& queue, const std::vector<J
   return reasons;
 }
 
+json progress_json(const std::optional<scheduler::Progress>& progress) {
+  if (!progress) return nullptr;
+  json metrics = json::object();
+  for (const auto& [name, value] : progress->metrics) metrics[name] = value;
+  return {{"percent", or_null(progress->percent)},
+          {"remaining_s", or_null(progress->remaining)},
+          {"metrics", std::move(metrics)},
+          {"told", or_null(progress->told)}};
+}
+
 }  // namespace
 
 std::string clock_text(std::chrono::seconds time) {
@@ -142,6 +153,18 @@ std::string end_text(const Queue& queue, const Job& job) {
   if (job.exit_code.value_or(0) != 0) words += fmt::format(", exit code {}", *job.exit_code);
   if (job.signal) words += fmt::format(", signal {}", signal_name(*job.signal));
   return words;
+}
+
+std::string progress_text(const scheduler::Progress& progress) {
+  std::vector<std::string> parts;
+  if (progress.percent) parts.push_back(fmt::format("{} % done", *progress.percent));
+  if (progress.remaining) parts.push_back(clock_text(*progress.remaining) + " left");
+  for (std::size_t i = 0; i < std::min(progress.metrics.size(), most_metrics_shown); ++i) {
+    const auto& [name, value] = progress.metrics[i];
+    parts.push_back(printable(name + " " + value));
+  }
+  if (parts.empty()) return {};
+  return join(parts, ", ") + (progress.told ? "; told at " + time_text(*progress.told) : "");
 }
 
 Result<std::unique_ptr<Queue>> queue_of(const std::string& id, const Environment& environment) {
@@ -208,6 +231,7 @@ json job_json(const Queue& queue, const Job& job) {
           {"ended", has_ended(job.state) ? or_null(job.ended) : json(nullptr)},
           {"exit_code", or_null(exit_code_of(job))},
           {"restarts", job.restarts},
+          {"progress", progress_json(job.progress)},
           {"folder", or_null(job.folder)}};
 }
 

@@ -24,6 +24,9 @@ std::string id_word(const std::string& id);
 // "failed with exit code 3", "cancelled by …", for a job that has ended.
 std::string end_text(const scheduler::Queue& queue, const scheduler::Job& job);
 
+// "42 % done, 1:03:00 left, loss 0.31; told at 2026-11-22 03:26:11".
+std::string progress_text(const scheduler::Progress& progress);
+
 // The engine that has jobs of such ids. Error: it is no id, or there is no such engine.
 Result<std::unique_ptr<scheduler::Queue>> queue_of(const std::string& id,
                                                    const Environment& environment);

@@ -16,6 +16,7 @@
 #include "hosts/hostlist.h"
 #include "plan/accelerate.h"
 #include "probes/installed.h"
+#include "probes/pod_machine.h"
 #include "rendezvous/preamble.h"
 
 namespace toprun::probes {
@@ -54,7 +55,7 @@ std::optional<std::string> idle_accelerate_config(std::string_view script,
 }
 
 void read_script(const fs::path& script, const Environment& environment, Evidence& evidence) {
-  struct stat status {};
+  struct stat status{};
   if (script.empty() || ::stat(script.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   if (::access(script.c_str(), R_OK) != 0) {
     evidence.script_error = errno_text(errno);
@@ -202,6 +203,9 @@ Evidence examine(const plan::Job& job) {
     if (!installed.nccl.empty()) evidence.nccl = std::move(installed.nccl);
   }
   evidence.resources = doctor::read_resources(fabric::Sysfs(), job.inherited.limits);
+  if (job.place.engine == scheduler::EngineKind::kubernetes) {
+    evidence.machine = look_at_machine(job.environment);
+  }
   return evidence;
 }
 
@@ -222,6 +226,7 @@ std::vector<std::string> preflight_warnings(const std::vector<Join>& members) {
   add_accelerate(nodes, lines);
   add_versions(nodes, lines);
   add_networks(nodes, lines);
+  for (std::string& line : pod_warnings(members)) lines.push_back(std::move(line));
   add_clocks(nodes, lines);
   add_shortages(nodes, world, lines);
   for (std::string& line : lines) line = "warning: " + line;

@@ -44,6 +44,17 @@ std::int64_t whole_number(const nlohmann::json& object, const char* name, std::i
   return number;
 }
 
+void to_json(nlohmann::json& json, const PodMachine& machine) {
+  json = {
+      {"boot_id", machine.boot_id}, {"gpus", machine.gpus}, {"machine_gpus", machine.machine_gpus}};
+}
+
+void from_json(const nlohmann::json& json, PodMachine& machine) {
+  json.at("boot_id").get_to(machine.boot_id);
+  take_number(json, "gpus", 0, most_gpus, machine.gpus);
+  take_number(json, "machine_gpus", 0, most_gpus, machine.machine_gpus);
+}
+
 void to_json(nlohmann::json& json, const Evidence& evidence) {
   json = {{"script", evidence.script},
           {"script_error", evidence.script_error},
@@ -58,6 +69,7 @@ void to_json(nlohmann::json& json, const Evidence& evidence) {
   put(json, "free_ports", evidence.resources.free_ports);
   put(json, "network", evidence.network);
   put(json, "nccl", evidence.nccl);
+  put(json, "machine", evidence.machine);
 }
 
 void from_json(const nlohmann::json& json, Evidence& evidence) {
@@ -77,6 +89,7 @@ void from_json(const nlohmann::json& json, Evidence& evidence) {
   take(json, "free_ports", evidence.resources.free_ports);
   take(json, "network", evidence.network);
   take(json, "nccl", evidence.nccl);
+  take(json, "machine", evidence.machine);
 }
 
 void to_json(nlohmann::json& json, const CloudPlace& place) {

@@ -16,6 +16,13 @@ namespace toprun::rendezvous {
 // The messages of the agent channel for joining. Every message is a JSON object with a "type"; its
 // other members are the fields of one of these structs. Unknown members are ignored.
 
+// The machine below a pod of Kubernetes, as the pod sees it.
+struct PodMachine {
+  std::string boot_id;   // of its kernel; empty: unknown
+  int gpus = 0;          // that the pod has
+  int machine_gpus = 0;  // … that its machine has; 0: unknown
+};
+
 // Facts that an agent found on its host before joining, which the root compares between nodes.
 // Empty or unset: unknown, or no limit.
 struct Evidence {
@@ -29,6 +36,7 @@ struct Evidence {
   doctor::Resources resources;
   std::optional<std::string> network;  // "8 RoCE ports of 400 Gb/s"
   std::optional<std::string> nccl;     // "2.27.3", of the Python environment
+  std::optional<PodMachine> machine;   // in pods only
 };
 
 // The node's location as its cloud's metadata service returned it (topology::CloudEvidence).
@@ -123,6 +131,7 @@ struct OutOfRange : std::out_of_range {
 
 // The maximum number of workers of one agent.
 inline constexpr int most_slots = 65'536;
+inline constexpr int most_gpus = most_slots;
 inline constexpr int most_nodes = 1'000'000;
 inline constexpr int most_ranks = 100'000'000;
 inline constexpr int most_attempts = 1'000'000'000;
@@ -131,6 +140,8 @@ inline constexpr int most_attempts = 1'000'000'000;
 std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
                           std::int64_t most);
 
+void to_json(nlohmann::json& json, const PodMachine& machine);
+void from_json(const nlohmann::json& json, PodMachine& machine);
 // Both functions read the wall clock, for `clock_behind`.
 void to_json(nlohmann::json& json, const Evidence& evidence);
 void from_json(const nlohmann::json& json, Evidence& evidence);

@@ -234,6 +234,15 @@ GpuCount visible_gpus(const Environment& environment, const fs::path& root) {
   return {0, "no GPU driver"};
 }
 
+GpuShare gpu_share(const Environment& environment, const fs::path& root) {
+  const GpuCount nvidia = cut_down_by_runtime(nvidia_gpus(root), environment);
+  if (nvidia.count == 0) return {amd_gpus(root).count, 0};
+  return {nvidia.count,
+          count_entries(root / "sys/bus/pci/drivers/nvidia", [](const fs::directory_entry& entry) {
+            return entry.path().filename().string().contains(':');  // 0000:0f:00.0
+          })};
+}
+
 Result<std::vector<std::string>> gpu_addresses(const Environment& environment,
                                                const fs::path& root) {
   Result<std::vector<Device>> devices;

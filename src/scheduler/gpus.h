@@ -27,6 +27,17 @@ GpuVendor gpu_vendor(const std::filesystem::path& root = "/");
 // seconds.
 GpuCount visible_gpus(const Environment& environment, const std::filesystem::path& root = "/");
 
+struct GpuShare {
+  int container = 0;  // GPUs that this container was given
+  int machine = 0;    // … that its machine has; 0: cannot be seen
+};
+
+// Variables that choose among the container's GPUs (CUDA_VISIBLE_DEVICES) do not count. The
+// machine's: the PCI devices of NVIDIA's driver, which sysfs lists in containers too, unlike /dev
+// and, below NVIDIA's container runtime, /proc/driver/nvidia/gpus. AMD's drivers list graphics of
+// CPUs as well, so there it is 0.
+GpuShare gpu_share(const Environment& environment, const std::filesystem::path& root = "/");
+
 // The PCI addresses ("0000:0f:00.0") of the GPUs that a process started here would see, in CUDA's
 // (ROCm's) order: by address, as it is among GPUs of one model, cut down by the variables. Empty if
 // there is no GPU; an error if there are some and the driver does not tell where they sit. A source

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -42,9 +43,17 @@ enum class JobEnd {
 
 // A process of a job whose output the engine keeps: a pod's container.
 struct Printer {
-  std::string name;    // "train-worker-0"
+  std::string name;         // "train-worker-0"
   std::int64_t starts = 0;  // how often it was started again: its output begins anew then
   auto operator<=>(const Printer&) const = default;
+};
+
+// What a job's own program has last told of its training.
+struct Progress {
+  std::optional<std::int64_t> percent;  // 0 to 100
+  std::optional<std::chrono::seconds> remaining;
+  std::vector<std::pair<std::string, std::string>> metrics;  // "loss" "0.31"
+  std::optional<WallTime> told;
 };
 
 // What an engine tells of one job, or of one task (or all waiting tasks) of an array job. Texts are
@@ -75,10 +84,11 @@ struct Job {
   std::optional<int> exit_code;  // of a job that has ended
   std::optional<int> signal;
   int restarts = 0;
+  std::optional<Progress> progress;
   std::string folder;  // its working directory
   std::string command;
-  std::string out, err;  // its own files, whose patterns may be expanded in part
-  std::string source;    // the program that told: "scontrol"
+  std::string out, err;           // its own files, whose patterns may be expanded in part
+  std::string source;             // the program that told: "scontrol"
   std::int64_t least_nodes = 0;   // with which it begins; 0: all of them
   std::vector<Printer> printers;  // those that have begun; empty where output is in files
 };
@@ -98,8 +108,9 @@ struct JobId {
 };
 Result<JobId> parse_job_id(std::string_view text);
 
+// A partition of Slurm's, or a pool of Kubernetes' nodes.
 struct Partition {
-  std::string name;
+  std::string name;  // empty: the nodes that are in no pool
   bool is_default = false;
   std::string state;  // "UP"
   std::optional<std::chrono::seconds> limit;
@@ -108,6 +119,7 @@ struct Partition {
   std::int64_t priority = 0;
   std::string nodes;  // "n[0-3]"
   std::string qos;    // empty: none
+  std::string notes;  // what else keeps jobs away: "2 nodes cordoned"
 };
 
 struct ClusterNode {
@@ -119,15 +131,28 @@ struct ClusterNode {
   std::int64_t memory_mb = 0;
   std::int64_t gpus = 0;
   std::int64_t used_gpus = 0;
-  std::string gpu_kind;  // "h100"; empty: not told
-  bool usable = false;   // it may be given to jobs now or when its own jobs end
-  bool idle = false;     // usable, and nothing runs on it
-  bool planned = false;  // a waiting job is about to get it: only a short job fits before
+  std::string gpu_kind;      // "h100"; empty: not told
+  std::string gpu_resource;  // in Kubernetes: "nvidia.com/gpu"
+  bool usable = false;       // it may be given to jobs now or when its own jobs end
+  bool idle = false;         // usable, and nothing runs on it
+  bool planned = false;      // a waiting job is about to get it: only a short job fits before
+};
+
+// A queue that admits jobs in front of the engine (Kueue's LocalQueue).
+struct AdmissionQueue {
+  std::string name;
+  std::string serves;  // its ClusterQueue
+  std::int64_t waiting = 0;
+  std::int64_t running = 0;
 };
 
 struct Machines {
   std::vector<Partition> partitions;
   std::vector<ClusterNode> nodes;
+  std::vector<AdmissionQueue> queues = {};
+  std::string_view partition_word = "PARTITION";  // of the engine, as a table's heading
+  bool usage_known = true;                        // else nodes' used_ and idle mean nothing
+  std::vector<std::string> untold = {};           // what the engine did not tell, a line each
 };
 
 // Whom a signal to a job goes to.
@@ -192,8 +217,8 @@ class Queue {
   virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
 };
 
-// The engine that TOPRUN_ON names, else the first of Slurm, Run:AI and Kubernetes whose programs are
-// in PATH. Error: there is none; it says what was looked for.
+// The engine that TOPRUN_ON names, else the first of Slurm, Run:AI and Kubernetes whose programs
+// are in PATH. Error: there is none; it says what was looked for.
 Result<std::unique_ptr<Queue>> find_queue(const Environment& environment);
 // The same for a job: one with a name is Run:AI's or Kubernetes'.
 Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment& environment);

@@ -6,17 +6,16 @@
 #include <algorithm>
 #include <map>
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.h"
+#include "scheduler/kubernetes/json_object.h"
 
 namespace toprun::scheduler::kubernetes {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t shown_of_nonsense = 80;
 constexpr std::size_t most_waiting_pods_named = 3;
+constexpr std::size_t most_metrics = 256;  // the CRD's limit
 
 // A condition of a job's status that holds, and what it means. The types of training-operator
 // (common_types.go), trainer (trainjob_types.go) and JobSet (jobset_types.go).
@@ -43,46 +42,6 @@ constexpr std::array<std::string_view, 6> hopeless = {
     "CreateContainerError", "CreateContainerConfigError", "CrashLoopBackOff"};
 
 constexpr std::array<std::string_view, 2> containers_of_jobs = {"pytorch", "node"};
-
-const json& at(const json& value, std::initializer_list<std::string_view> path) {
-  static const json nothing;
-  const json* here = &value;
-  for (const std::string_view key : path) {
-    if (!here->is_object()) return nothing;
-    const auto found = here->find(key);
-    if (found == here->end()) return nothing;
-    here = &*found;
-  }
-  return *here;
-}
-
-std::string text_at(const json& value, std::initializer_list<std::string_view> path) {
-  const json& found = at(value, path);
-  return found.is_string() ? found.get<std::string>() : std::string();
-}
-
-std::int64_t number_at(const json& value, std::initializer_list<std::string_view> path) {
-  const json& found = at(value, path);
-  return found.is_number_integer() ? found.get<std::int64_t>() : 0;
-}
-
-Result<json> parse(std::string_view text) {
-  json value = json::parse(text, nullptr, false);
-  if (value.is_object()) return value;
-  return fail(
-      "cannot ask Kubernetes",
-      fmt::format("kubectl printed no JSON: {}", printable(text.substr(0, shown_of_nonsense))),
-      "kubectl get pods tells whether it works");
-}
-
-// The items of a list, or the object alone.
-std::vector<const json*> items_of(const json& value) {
-  const json& list = at(value, {"items"});
-  if (!list.is_array()) return {&value};
-  std::vector<const json*> items;
-  for (const json& item : list) items.push_back(&item);
-  return items;
-}
 
 void set_state(Job& job, const json& object) {
   const json& told = at(object, {"status", "conditions"});
@@ -127,6 +86,27 @@ void set_times(Job& job, const json& object) {
   if (job.state == JobState::failed && used_up) job.end = JobEnd::time_limit;
 }
 
+// The trainerStatus of a TrainJob (trainer 2.3, pkg/apis/trainer/v1alpha1/trainjob_types.go), which
+// its program posts.
+std::optional<Progress> progress_of(const json& object) {
+  const json& status = at(object, {"status", "trainerStatus"});
+  if (!status.is_object()) return std::nullopt;
+  Progress progress;
+  if (at(status, {"progressPercentage"}).is_number_integer()) {
+    progress.percent = number_at(status, {"progressPercentage"});
+  }
+  if (at(status, {"estimatedRemainingSeconds"}).is_number_integer()) {
+    progress.remaining = std::chrono::seconds(number_at(status, {"estimatedRemainingSeconds"}));
+  }
+  progress.told = moment(text_at(status, {"lastUpdatedTime"}));
+  for (const json& metric : at(status, {"metrics"})) {
+    std::string name = text_at(metric, {"name"});
+    if (name.empty() || progress.metrics.size() == most_metrics) continue;
+    progress.metrics.emplace_back(std::move(name), text_at(metric, {"value"}));
+  }
+  return progress;
+}
+
 Job job_of(const json& object, const Kind& kind) {
   Job job;
   job.id = job.name = text_at(object, {"metadata", "name"});
@@ -138,6 +118,7 @@ Job job_of(const json& object, const Kind& kind) {
   job.source = "kubectl";
   set_state(job, object);
   set_times(job, object);
+  job.progress = progress_of(object);
   return job;
 }
 
@@ -304,7 +285,7 @@ std::optional<WallTime> moment(const std::string& text) {
 }
 
 Result<std::vector<Job>> parse_jobs(std::string_view text, const Kind& kind) {
-  const auto value = parse(text);
+  const auto value = parse_object(text);
   if (!value) return std::unexpected(value.error());
   std::vector<Job> jobs;
   for (const json* object : items_of(*value)) {
@@ -314,7 +295,7 @@ Result<std::vector<Job>> parse_jobs(std::string_view text, const Kind& kind) {
 }
 
 Result<void> add_pods(Job& job, std::string_view text) {
-  const auto value = parse(text);
+  const auto value = parse_object(text);
   if (!value) return std::unexpected(value.error());
   std::vector<std::string> nodes, waiting, coming;
   std::vector<Death> deaths;

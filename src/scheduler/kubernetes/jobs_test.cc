@@ -120,6 +120,29 @@ TEST(KubernetesJobs, PodsThatRunMakeAJobRun) {
   EXPECT_EQ(job.node_list, "n1,n0");
 }
 
+TEST(KubernetesJobs, ATrainJobTellsItsProgress) {
+  const auto told = [](std::string_view status) {
+    const auto jobs = parse_jobs(
+        fmt::format(R"({{"metadata":{{"name":"a"}},"status":{{"trainerStatus":{}}}}})", status),
+        kinds[1]);
+    return jobs && !jobs->empty() ? jobs->front().progress : std::nullopt;
+  };
+  const auto all = told(R"({"progressPercentage":42,"estimatedRemainingSeconds":3780,
+      "metrics":[{"name":"loss","value":"0.31"}],"lastUpdatedTime":"1970-01-01T00:01:00Z"})");
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->percent, 42);
+  EXPECT_EQ(all->remaining, std::chrono::minutes(63));
+  EXPECT_EQ(all->told, WallTime(std::chrono::seconds(60)));
+  ASSERT_EQ(all->metrics.size(), 1u);
+  EXPECT_EQ(all->metrics[0].first + "=" + all->metrics[0].second, "loss=0.31");
+  for (const char* nothing : {"{}", R"({"progressPercentage":"x","metrics":7})"}) {
+    const auto some = told(nothing);
+    ASSERT_TRUE(some) << nothing;
+    EXPECT_FALSE(some->percent || some->remaining || some->told || !some->metrics.empty());
+  }
+  EXPECT_FALSE(told("null"));
+}
+
 TEST(KubernetesJobs, NonsenseIsAnErrorOrUnset) {
   EXPECT_FALSE(parse_jobs("<html>", pytorchjobs));
   EXPECT_FALSE(parse_jobs("[]", pytorchjobs));

@@ -10,12 +10,14 @@
 #include "process/program.h"
 #include "scheduler/kubernetes/jobs.h"
 #include "scheduler/kubernetes/kubectl.h"
+#include "scheduler/kubernetes/machines.h"
 
 namespace toprun::scheduler {
 namespace {
 
 using kubernetes::Kind;
 
+constexpr const char* unfinished = "status.phase!=Succeeded,status.phase!=Failed";
 constexpr std::chrono::hours memory_of_objects{24};  // they stay until somebody deletes them
 
 class KubernetesQueue : public Queue {
@@ -64,6 +66,7 @@ class KubernetesQueue : public Queue {
   Result<std::optional<Job>> one(const Kind& kind, const std::string& name) const;
   Result<std::string> pods_text(const Job& job, const Kind& kind) const;
   Result<void> add_pods(Job& job, const Kind& kind) const;
+  Result<std::optional<std::string>> told(std::vector<std::string> words, Machines& machines) const;
 
   const Environment environment_;
   const std::chrono::milliseconds timeout_;
@@ -233,8 +236,50 @@ Result<void> KubernetesQueue::execute(const std::vector<std::string>& command) c
   return {};
 }
 
+// Nodes and everybody's pods are often not a user's to read: what is refused is left out and said.
 Result<Machines> KubernetesQueue::machines() const {
-  return fail("the cluster's nodes", "toprun asks only Slurm for them", "kubectl get nodes");
+  Machines machines;
+  auto nodes = told({"get", "nodes", "-o", "json"}, machines);
+  if (!nodes) return std::unexpected(nodes.error());
+  if (*nodes) {
+    auto parsed = kubernetes::parse_nodes(**nodes);
+    if (!parsed) return std::unexpected(parsed.error());
+    machines.nodes = *std::move(parsed);
+  }
+  const auto pods =
+      machines.nodes.empty()
+          ? Result<std::optional<std::string>>()
+          : told({"get", "pods", "--all-namespaces", "-o", "json", "--field-selector", unfinished},
+                 machines);
+  if (!pods) return std::unexpected(pods.error());
+  machines.usage_known = pods->has_value();
+  if (*pods) {
+    const auto added = kubernetes::add_usage(machines.nodes, **pods);
+    if (!added) return std::unexpected(added.error());
+  }
+  machines.partitions = kubernetes::pools_of(machines.nodes);
+  machines.partition_word = "POOL";
+  const auto queues = told({"get", "localqueues.kueue.x-k8s.io", "-o", "json"}, machines);
+  if (!queues) return std::unexpected(queues.error());
+  if (!*queues) return machines;
+  auto parsed = kubernetes::parse_queues(**queues);
+  if (!parsed) return std::unexpected(parsed.error());
+  machines.queues = *std::move(parsed);
+  return machines;
+}
+
+// kubectl's answer; nothing where the cluster has no such kind or refuses, which is noted.
+Result<std::optional<std::string>> KubernetesQueue::told(std::vector<std::string> words,
+                                                         Machines& machines) const {
+  const std::string command = fmt::format("kubectl {} {}", words[0], words[1]);
+  auto answer = ask(std::move(words));
+  if (!answer) return std::unexpected(answer.error());
+  if (answer->code == 0) return std::move(answer->out);
+  if (is_absent_kind(*answer)) return std::optional<std::string>();
+  Error refused = kubernetes::refusal(command, answer->err);
+  if (!answer->err.contains("(Forbidden)")) return std::unexpected(std::move(refused));
+  machines.untold.push_back(refused.line());
+  return std::optional<std::string>();
 }
 
 std::optional<std::vector<std::string>> KubernetesQueue::log_command(const Job& job, bool follow,

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+
+namespace toprun::scheduler::kubernetes {
+
+// A PersistentVolumeClaim that pods of the namespace can mount.
+struct ClaimChoice {
+  std::string name;
+  std::string size;        // "1Ti"
+  bool is_shared = false;  // pods on several nodes can mount it
+};
+
+// What a user can choose from for a job of pods.
+struct PodChoices {
+  std::string space;                   // namespace of kubectl's context; empty: "default"
+  std::vector<std::string> operators;  // installed, as --operator has them
+  std::vector<ClaimChoice> claims;
+};
+
+// Asks kubectl; what it does not tell is empty, and a line in `trouble` says why.
+PodChoices ask_pod_choices(const Environment& environment, std::vector<std::string>& trouble);
+
+// What `kubectl api-resources -o name` prints: names of kinds, "pytorchjobs.kubeflow.org". Pure.
+std::vector<std::string> parse_operators(std::string_view text);
+
+// What `kubectl get persistentvolumeclaims -o json` prints. Pure. Error: it is no JSON.
+Result<std::vector<ClaimChoice>> parse_claims(std::string_view text);
+
+}  // namespace toprun::scheduler::kubernetes
