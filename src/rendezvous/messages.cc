@@ -58,6 +58,7 @@ void to_json(nlohmann::json& json, const Evidence& evidence) {
   put(json, "free_ports", evidence.resources.free_ports);
   put(json, "network", evidence.network);
   put(json, "nccl", evidence.nccl);
+  if (!evidence.mistakes.empty()) json["mistakes"] = evidence.mistakes;
 }
 
 void from_json(const nlohmann::json& json, Evidence& evidence) {
@@ -77,6 +78,8 @@ void from_json(const nlohmann::json& json, Evidence& evidence) {
   take(json, "free_ports", evidence.resources.free_ports);
   take(json, "network", evidence.network);
   take(json, "nccl", evidence.nccl);
+  if (json.contains("mistakes")) json.at("mistakes").get_to(evidence.mistakes);
+  if (evidence.mistakes.size() > most_mistakes) evidence.mistakes.resize(most_mistakes);
 }
 
 void to_json(nlohmann::json& json, const CloudPlace& place) {
