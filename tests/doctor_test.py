@@ -42,7 +42,7 @@ class Doctor(support.TestCase):
         for build, code, line in (
                 (net_test.eight_equal, 4, r"error +verbs "),
                 (net_test.infiniband, 4, r"error +verbs "),
-                (net_test.empty, 0, r"^24 checks found nothing$"),
+                (net_test.empty, 0, r"^26 checks found nothing$"),
                 (net_test.port_down, 4, r"warning +rdma-ports +mlx5_3:1 is down"),
                 (net_test.degraded, 4, r"warning +rdma-rates +mlx5_5:1 runs at 200 of 400 Gb/s"),
                 (net_test.bond_leg_down, 4, r"warning +bonds +ens1f1 of bond0 is down"),
@@ -52,13 +52,34 @@ class Doctor(support.TestCase):
                 self.assertEqual(finished.code, code, finished)
                 self.assertRegex(finished.out.rstrip("\n"), line)
 
+    def test_a_library_that_the_image_lacks(self):
+        def pod(machine):
+            net_test.one_hca(machine)
+            machine.write("dev/infiniband/uverbs0", "")
+
+        def whole(machine):
+            pod(machine)
+            machine.write("usr/lib64/libibverbs.so.1", "")
+
+        for build, expected in ((pod, "warning"), (whole, "ok")):
+            found = self.findings(self.there(build, "--json"))
+            self.assertEqual((found["verbs-library"]["severity"], found["verbs"]["severity"]), (expected, "ok"))
+
+    def test_machines_that_show_little(self):
+        for build in (net_test.hidden_sys, net_test.unreadable, net_test.half_populated, net_test.nonsense):
+            with self.subTest(machine=build.__name__):
+                finished = self.there(build, "--json")
+                self.assertIn(finished.code, (0, 3, 4), finished)
+                self.assertEqual(finished.err, "")
+                self.findings(finished)
+
     def test_fix_prints_commands(self):
         finished = self.there(net_test.eight_equal, "--fix")
         self.assertIn("\nmodprobe ib_uverbs\n", finished.out)
         self.assertTrue(all(line.startswith("# ") or "`" not in line for line in finished.out.splitlines()))
 
     def test_all_shows_every_check(self):
-        self.assertEqual(self.there(net_test.empty, "--all").out.count("\nok  "), 23)
+        self.assertEqual(self.there(net_test.empty, "--all").out.count("\nok  "), 25)
 
 
 if __name__ == "__main__":

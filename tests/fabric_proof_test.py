@@ -1,6 +1,7 @@
 """Which network NCCL used: said at the end of a run of several nodes, from what it wrote in each rank."""
 
 import json
+import resource
 import unittest
 
 import support
@@ -17,7 +18,9 @@ h:7:40 [0] NCCL INFO Channel 01/0 : 8[0] -> 0[0] [receive] via NET/IB/1/GDRDMA""
 h:7:40 [0] NCCL INFO Using network Socket
 h:7:40 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0""",
 }
+LINES["old"] = LINES["IB"].replace("2.27.3", "2.21.5")
 WRITES = """test -z "$NCCL_DEBUG_FILE" || printf '%s\\n' "$(eval echo \\"\\$LINES_$GROUP_RANK\\")" >"$NCCL_DEBUG_FILE"
+sh -c "$THEN"
 echo "$NCCL_DEBUG $NCCL_DEBUG_SUBSYS" """
 
 
@@ -57,6 +60,27 @@ class Proof(support.TestCase):
         finished, network = self.run_two("--fabric-proof", "on", env={"NCCL_DEBUG": "WARN"})
         self.assertEqual(finished.out, "WARN \n" * 2)
         self.assertEqual(network, [])
+
+    def test_a_users_own_file_is_left_alone(self):
+        theirs = self.folder() / "mine.%h.%p.log"
+        finished, network = self.run_two("--fabric-proof", "on", env={"NCCL_DEBUG_FILE": str(theirs)})
+        self.assertEqual(finished.out, " \n" * 2)
+        self.assertEqual(network, [])
+        self.assertIn("Using network IB", theirs.read_text())
+
+    def test_a_log_of_ten_gigabytes(self):
+        """NCCL writes what counts at the beginning; the rest is not read."""
+        finished, network = self.run_two("--fabric-proof", "on", env={"THEN": 'truncate -s 10G "$NCCL_DEBUG_FILE"'})
+        self.assertIn("network: 4 ranks on 2 nodes communicated by IB with GPUDirect", finished.err)
+        self.assertLess(finished.seconds, 20)
+        self.assertEqual([one["ranks"] for one in network], [2, 2])
+        most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss  # KiB, of the largest
+        self.assertLess(most, 256 << 10)
+
+    def test_different_versions(self):
+        finished, network = self.run_two("--fabric-proof", "on", lines=("IB", "old"))
+        self.assertRegex(finished.err, r"warning: ranks used different versions of NCCL: 2\.21\.5 on \S+, 2\.27\.3 on ")
+        self.assertEqual(sorted(one["nccl"] for one in network), [["2.21.5"], ["2.27.3"]])
 
     def test_nothing_is_kept_without_gpus_or_when_it_is_off(self):
         for options in ([], ["--fabric-proof", "off"]):

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import threading
 import unittest
 
 import machines
@@ -57,6 +58,32 @@ def eight_different(machine):
         machine.netdev(netdev, mtu=4200)
         table = {0: ("fe80::1", V1, netdev), 2 * i + 5: (f"10.1.{i}.7", V2, netdev)}
         machine.hca(f"mlx5_{i}", table, netdevs=[netdev])
+
+
+def sixteen_different(machine):
+    machine.host()
+    for i in range(16):
+        netdev = f"net{i}"
+        machine.netdev(netdev, mtu=4200)
+        table = {0: ("fe80::1", V1, netdev), 1: ("fe80::1", V2, netdev), 40 - 2 * i: (f"10.1.{i}.7", V1, netdev),
+                 41 - 2 * i: (f"10.1.{i}.7", V2, netdev)}
+        machine.hca(f"mlx5_{i}", table, netdevs=[netdev])
+
+
+def unreadable(machine):
+    """Attributes that are there and cannot be read: folders, a pipe without a writer, a link to itself."""
+    machine.host()
+    roce(machine)
+    roce(machine, "mlx5_1", "10.1.1.7", "ens2np0")
+    port = machine.root / "sys/class/infiniband/mlx5_1/ports/1"
+    for name in ("state", "rate", "link_layer", "gids/3", "gid_attrs/types/2"):
+        (port / name).unlink()
+        (port / name).mkdir()
+    (port / "gid_attrs/ndevs/2").unlink()
+    os.mkfifo(port / "gid_attrs/ndevs/2")
+    machine.link("sys/class/infiniband/mlx5_2", "mlx5_2")
+    (machine.root / "proc/net/route").unlink()
+    (machine.root / "proc/net/route").mkdir()
 
 
 def pod_with_holes(machine):
@@ -313,6 +340,8 @@ CASES = [
          reason="they differ"),
     case(eight_different, [M(i) for i in range(8)], GID_INDEX=LEFT, one_liner=WAITS, options=["--nccl", "2.20"],
          reason="the adapters need different entries: use a newer NCCL"),
+    case(sixteen_different, [M(i) for i in range(16)], GID_INDEX=LEFT, HCA=LEFT, one_liner="35", device="mlx5_3",
+         reason="they differ"),
     case(pod_with_holes, ["mlx5_bond_0:1"], GID_INDEX="9", one_liner="9", options=["--nccl", "2.22.3"],
          reason="at which NCCL 2.21 to 2.25 fails"),
     case(pod_with_holes, ["mlx5_bond_0:1"], GID_INDEX=LEFT, one_liner="9", options=["--nccl", "2.27.3"]),
@@ -354,8 +383,10 @@ CASES = [
          reason="oci says 3, but mlx5_0 needs entry 1"),
     case(docker, [], SOCKET_IFNAME="=eth0", one_liner=WAITS, reason="NCCL would choose among eth0, eth1"),
     case(half_populated, [M(0)], GID_INDEX=LEFT, one_liner="3", device="mlx5_0"),
+    case(unreadable, [M(0)], GID_INDEX=LEFT, SOCKET_IFNAME=LEFT, one_liner="3", device="mlx5_0"),
     case(nonsense, [M(0)], GID_INDEX=LEFT, one_liner="3", device="mlx5_0"),
     case(hidden_sys, [], GID_INDEX=LEFT, SOCKET_IFNAME=LEFT, one_liner=WAITS, reason="is not known"),
+    case(empty, [], one_liner=WAITS, options=["--fabric", "slingshot"], NET="AWS Libfabric", reason="slingshot"),
     case(one_hca, [M(0)], GID_INDEX="9", one_liner=WAITS, env={"NCCL_IB_GID_INDEX": "9"}, reason="set by you"),
 ]
 FULL_NAMES = {"GID_INDEX": "NCCL_IB_GID_INDEX", "HCA": "NCCL_IB_HCA"}
@@ -394,6 +425,50 @@ class Machines(support.TestCase):
             with self.subTest(machine=build.__name__, device=device):
                 line = ONE_LINER.format(root=self.tree(build), device=device)
                 self.assertEqual(self.printed(line), expected)
+
+    def test_mistakes_are_said(self):
+        for build, options, env, said in (
+                (empty, ["--fabric", "slingshot"], {}, "HPE Slingshot (cxi): /sys/class/cxi is not there"),
+                (empty, ["--fabric", "aws-efa"], {}, "there is no RDMA device of PCI vendor 0x1d0f"),
+                (empty, ["--fabric", "oci"], {}, "/sys/class/dmi/id does not say chassis_asset_tag=OracleCloud.com"),
+                (slingshot, ["--fabric", "slingshot"], {}, ""),
+                (one_hca, [], {"NCCL_IB_GID_INDEX": "9"}, "entry 9 of mlx5_0 is empty; entry 3 is right"),
+                (one_hca, [], {"NCCL_IB_GID_INDEX": "3"}, ""),
+                (storage, [], {"NCCL_IB_HCA": "mlx5"}, "selects mlx5_10:1 too: 100 Gb/s beside 400"),
+                (storage, [], {"NCCL_IB_HCA": "=mlx5_0,mlx5_1"}, "NCCL_IB_HCA==mlx5_0,mlx5_1 (set by you): ")):
+            with self.subTest(machine=build.__name__, options=options, env=env):
+                finished = self.toprun("net", "env", "--root", self.tree(build), *options,
+                                       env={"HOME": "/nowhere", **env})
+                self.assert_ok(finished)
+                if said:
+                    self.assertIn(said, finished.err)
+                else:
+                    self.assertEqual(finished.err, "")
+
+    def test_entries_that_vanish_while_they_are_read(self):
+        """Interfaces and adapters of other pods come and go."""
+        root = self.tree(eight_different)
+        adapters = root / "sys/class/infiniband"
+        stop = threading.Event()
+
+        def churn():
+            while not stop.is_set():
+                for name in ("mlx5_3", "mlx5_6"):
+                    (adapters / name).rename(root / name)
+                    (root / name / "ports/1/gids/0").unlink(missing_ok=True)
+                    (root / name).rename(adapters / name)
+
+        thread = threading.Thread(target=churn)
+        thread.start()
+        try:
+            seen = [json.loads(self.net(root, "show", "--json")) for _ in range(30)]
+        finally:
+            stop.set()
+            thread.join()
+        for shown in seen:
+            names = {one["name"] for one in shown["devices"]}
+            self.assertLessEqual({"mlx5_0", "mlx5_7"}, names)
+            self.assertLessEqual(names, {f"mlx5_{i}" for i in range(8)})
 
     def printed(self, line):
         """WAITS if its grep gets no file, and so reads from a terminal, or here from a pipe that stays open."""

@@ -13,6 +13,7 @@
 #include "doctor/compare.h"
 #include "doctor/report.h"
 #include "hosts/address.h"
+#include "plan/python.h"
 #include "scheduler/engine.h"
 #include "scheduler/slurm/variables.h"
 #include "start/every_node.h"
@@ -52,6 +53,13 @@ OwnPlace own_place(const Environment& environment) {
   return own;
 }
 
+// Of the Python that a launch from here would take; nothing if there is none.
+doctor::Installed installed(const options::Call& call, const std::string& host) {
+  const auto python = plan::choose_python(start::own_path(), call.environment, host);
+  if (!python) return {};
+  return doctor::look_at_python(python->path, call.environment);
+}
+
 doctor::HostReport examine_this_host(const options::Call& call) {
   not_done = fmt::format(
       "toprun: doctor: not done after {} s: a file system, a name server or a driver hangs here\n",
@@ -63,6 +71,7 @@ doctor::HostReport examine_this_host(const options::Call& call) {
   const fabric::Sysfs sysfs(root.value_or("/"));
   doctor::Facts facts = doctor::read_facts(sysfs, !root, call.environment);
   facts.peers = doctor::look_up(own.all, own.host);
+  if (!root) facts.installed = installed(call, own.host);
   ::alarm(0);
   return {own.host, doctor::examine(facts), doctor::traits_of(facts)};
 }

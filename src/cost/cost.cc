@@ -1,6 +1,7 @@
 #include "cost/cost.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "cost/double_tree.h"
 
@@ -74,6 +75,29 @@ Loads loads_of(Collective collective, const Network& network, Nodes order, doubl
   return all_to_all_loads(network, order, bytes);
 }
 
+// A lower bound for the time of the busiest uplink of a level, where each domain that contains
+// some of the nodes, but not all, is left by at least `bytes` of its number of nodes. Inside an
+// NVLink domain only one domain is certain to be left, because NVLink may reach the nodes of the
+// others, and none if some nodes have no uplink there.
+template <class Bytes>
+double least_uplink_seconds(const Network& network, Nodes nodes, std::size_t level,
+                            const Bytes& bytes) {
+  const auto nvlink = network.nvlink_level();
+  const bool is_inside = nvlink && level > *nvlink;
+  const std::vector<std::size_t> sizes = network.sizes(nodes, level);
+  const auto with_uplink = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  if (is_inside && with_uplink < nodes.size()) return 0;
+  std::optional<double> least;
+  double most = 0;
+  for (std::uint32_t domain = 0; domain < sizes.size(); ++domain) {
+    if (sizes[domain] == 0 || sizes[domain] == nodes.size()) continue;
+    const double seconds = seconds_of(bytes(sizes[domain]), network.uplink_gbps(domain, level));
+    least = std::min(least.value_or(seconds), seconds);
+    most = std::max(most, seconds);
+  }
+  return is_inside ? least.value_or(0) : most;
+}
+
 // A ring leaves each domain that contains some of the nodes, but not all, at least once. If there
 // are several NVLink domains, at least one edge leaves each through adapters, and through the
 // uplinks of all domains inside it around the edge's end. Each node in an NVLink domain has one
@@ -86,8 +110,9 @@ double least_ring_transfer(const Network& network, Nodes nodes, double bytes) {
   }
   double seconds = seconds_of(edge_bytes, network.links().host.gbps);
   for (std::size_t level = 0; level < network.levels(); ++level) {
-    if (network.link(level).nvlink || !network.divides(nodes, level)) continue;
-    seconds = std::max(seconds, seconds_of(edge_bytes, network.link(level).gbps));
+    if (network.link(level).nvlink) continue;
+    seconds = std::max(seconds, least_uplink_seconds(network, nodes, level,
+                                                     [&](std::size_t) { return edge_bytes; }));
   }
   return seconds;
 }
@@ -107,23 +132,20 @@ double least_tree_host_transfer(const Network& network, Nodes nodes, const Doubl
 }
 
 // Each of the two trees connects all nodes. So its edges leave each domain at least as often as
-// `fewest_leaving` for a group of that size. Inside an NVLink domain, only one domain is certain to
-// be left, by one tree, because NVLink may reach the nodes of the others.
+// `fewest_leaving` for a group of that size; inside an NVLink domain, one domain by one tree.
 double least_tree_transfer(const Network& network, Nodes nodes, double bytes) {
   const DoubleTree trees(nodes.size());
   double seconds = least_tree_host_transfer(network, nodes, trees, bytes);
   const auto nvlink = network.nvlink_level();
   if (nvlink && !network.divides(nodes, *nvlink)) return seconds;
   for (std::size_t level = 0; level < network.levels(); ++level) {
-    if (network.link(level).nvlink || !network.divides(nodes, level)) continue;
-    double most = 1;
-    if (!nvlink || level < *nvlink) {
-      for (const std::size_t size : network.sizes(nodes, level)) {
-        if (size == 0) continue;
-        most = std::max(most, 2 * static_cast<double>(trees.fewest_leaving(size)));
-      }
-    }
-    seconds = std::max(seconds, seconds_of(most * bytes / 2, network.link(level).gbps));
+    if (network.link(level).nvlink) continue;
+    const bool is_inside = nvlink && level > *nvlink;
+    const auto leaving = [&](std::size_t size) {
+      const std::size_t edges = is_inside ? 1 : 2 * trees.fewest_leaving(size);
+      return static_cast<double>(edges) * bytes / 2;
+    };
+    seconds = std::max(seconds, least_uplink_seconds(network, nodes, level, leaving));
   }
   return seconds;
 }

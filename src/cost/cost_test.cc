@@ -177,6 +177,54 @@ TEST(Cost, Table) {
   }
 }
 
+// Racks of 400, 100 and an unknown number of Mbit/s.
+TEST(Cost, EachDomainHasItsOwnRate) {
+  const std::map<std::string, double> rates = {{"a", 0.4}, {"b", 0.1}, {"c", 0}};
+  Sample sample{{"rack"}, "a a b b c c", {}, 1, {{"rack", rates}}};
+  const Network network = network_of(sample);
+  EXPECT_EQ(text_of(network, cost_of(Collective::ring, network, in_order(6), 6e6)),
+            "0.80006 s, rack of n2: 1 flows, 10000000 bytes");
+  EXPECT_EQ(text_of(network, cost_of(Collective::ring, network, Indexes{0, 4, 1, 5}, 6e6)),
+            "0.360036 s, rack of n0: 2 flows, 18000000 bytes");
+  // What is unknown is no bottleneck, nor is the rate of a domain without hosts of the job.
+  EXPECT_EQ(text_of(network, cost_of(Collective::tree, network, Indexes{4, 0}, 6e6)),
+            "0.120012 s, rack of n0: 2 flows, 6000000 bytes");
+  EXPECT_EQ(fmt::format("{:.6g}", least_seconds(Collective::ring, network, in_order(6), 6e6)),
+            "0.80006");
+  EXPECT_EQ(fmt::format("{:.6g}", least_seconds(Collective::ring, network, Indexes{0, 4}, 6e6)),
+            "0.120012");
+  sample.links = {{"rack", {1.0, {}}}};  // of the user
+  const Network same = network_of(sample);
+  EXPECT_EQ(text_of(same, cost_of(Collective::ring, same, in_order(6), 6e6)),
+            "0.08006 s, rack of n0: 1 flows, 10000000 bytes");
+}
+
+TEST(Cost, NoOrderIsBelowTheBoundInsideNvlinkDomains) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    Sample sample{{"spine", "nvlink", "rack"}, {}, {}, 1, {}};
+    for (const char* level : {"spine", "rack"}) {
+      for (const char* domain : {"a", "b", "c"}) {
+        sample.domain_gbps[level][domain] = static_cast<double>(random() % 8);
+      }
+    }
+    const std::size_t count = 2 + random() % 4;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (int level = 0; level < 3; ++level) sample.nodes += "abbc-."[random() % 6];
+      sample.nodes += ' ';
+    }
+    const Network network = network_of(sample);
+    Indexes order = in_order(network.nodes());
+    do {
+      for (const CollectiveName& name : collectives) {
+        ASSERT_GE(cost_of(name.collective, network, order, 1e9).seconds,
+                  least_seconds(name.collective, network, order, 1e9) * (1 - 1e-9))
+            << name.text << ": " << sample.nodes;
+      }
+    } while (std::ranges::next_permutation(order).found);
+  }
+}
+
 TEST(Cost, CountsOnlyTheNodesOfTheOrder) {
   const Network network = network_of({{"rack"}, "a a b b b", {{"rack", {1.0, {}}}}});
   EXPECT_EQ(text_of(network, cost_of(Collective::all_to_all, network, Indexes{0, 2, 4}, 3e6)),

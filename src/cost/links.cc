@@ -32,6 +32,15 @@ Links::Level level_of(std::string name, const topology::Link& link, double usual
           link.latency_us.value_or(usual_latency_us), !link.gbps.has_value()};
 }
 
+// The rates that the source has for single domains, unless the user has one for all of them.
+std::map<std::string, double> rates_by_domain(const topology::Map& map, const std::string& level,
+                                              const LinksByLevel& user_links) {
+  const auto of_user = user_links.find(level);
+  if (of_user != user_links.end() && of_user->second.gbps) return {};
+  const auto of_source = map.domain_gbps.find(level);
+  return of_source == map.domain_gbps.end() ? std::map<std::string, double>() : of_source->second;
+}
+
 }  // namespace
 
 Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links, int processes) {
@@ -48,6 +57,7 @@ Result<Links> links_of(const topology::Map& map, const LinksByLevel& user_links,
     links.levels.push_back(level_of(level, known_link(level, user_links, map.links),
                                     nvlink ? nvlink_gbps_per_process * processes : 0,
                                     nvlink ? nvlink_latency_us : switch_latency_us));
+    if (!nvlink) links.levels.back().gbps_of_domain = rates_by_domain(map, level, user_links);
   }
   links.host = level_of(std::string(topology::host_level),
                         known_link(topology::host_level, user_links, map.links),

@@ -29,10 +29,12 @@ struct Links {
   struct Level {
     std::string name;
     bool nvlink = false;
-    double gbps = 0;        // of one domain's uplink; nvlink: of one host inside; 0: unknown, then
-                            // it is not a bottleneck (never for nvlink)
+    double gbps = 0;        // of one domain's uplink, of several the least; nvlink: of one host
+                            // inside; 0: unknown, then it is not a bottleneck (never for nvlink)
     double latency_us = 0;  // nvlink: per message inside; else added when leaving a domain
     bool assumed = true;    // gbps is a default
+    // The rates of the domains by their names, 0 for an unknown one; empty: all have `gbps`.
+    std::map<std::string, double> gbps_of_domain = {};
   };
   std::vector<Level> levels;  // outermost first
   Level host;                 // all adapters of one host together

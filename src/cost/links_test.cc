@@ -27,6 +27,18 @@ TEST(Links, TheUserGoesBeforeTheSourceAndThatBeforeWhatIsAssumed) {
             "--link rack: the network has no such level; there are spine, leaf, nvlink, host");
 }
 
+TEST(Links, DomainsHaveTheirOwnRatesUnlessTheUserNamesOneForAll) {
+  topology::Map map;
+  map.levels = {"spine", "leaf"};
+  map.domain_gbps = {{"leaf", {{"L0", 400}, {"L1", 0}}}, {"gone", {{"g", 1}}}};
+  const auto rates = [&](const LinksByLevel& of_user) {
+    return links_of(map, of_user, 1)->levels[1].gbps_of_domain;
+  };
+  EXPECT_EQ(rates({}), map.domain_gbps["leaf"]);
+  EXPECT_EQ(rates({{"leaf", {std::nullopt, 2.0}}}), map.domain_gbps["leaf"]);
+  EXPECT_EQ(rates({{"leaf", {800.0, {}}}}), (std::map<std::string, double>()));
+}
+
 TEST(ParseLink, Table) {
   struct Case {
     std::string text;

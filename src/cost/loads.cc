@@ -29,27 +29,35 @@ std::vector<std::uint32_t> nested(const Domains& domains, std::size_t nodes) {
   return nested;
 }
 
+double gbps_of(const topology::Domain& domain, const Links::Level& link) {
+  if (link.gbps_of_domain.empty() || !domain) return link.gbps;
+  const auto found = link.gbps_of_domain.find(*domain);
+  return found == link.gbps_of_domain.end() ? 0 : found->second;
+}
+
 }  // namespace
 
-Network::Network(const Domains& domains, std::size_t nodes, Links links)
-    : nodes_(nodes),
+Network::Network(const Domains& domains, std::span<const topology::Path* const> paths, Links links)
+    : nodes_(paths.size()),
       links_(std::move(links)),
-      domain_(nested(domains, nodes)),
+      domain_(nested(domains, paths.size())),
       first_(links_.levels.size()),
-      uplink_(links_.levels.size()) {
+      uplink_(links_.levels.size()),
+      gbps_(links_.levels.size()) {
   const auto nvlink = std::ranges::find(links_.levels, true, &Links::Level::nvlink);
   if (nvlink != links_.levels.end()) {
     nvlink_ = static_cast<std::size_t>(nvlink - links_.levels.begin());
   }
   for (std::size_t level = 0; level < levels(); ++level) {
     std::vector<std::uint32_t> number;
-    for (std::size_t node = 0; node < nodes; ++node) {
+    for (std::size_t node = 0; node < nodes_; ++node) {
       std::uint32_t& domain = domain_[node * levels() + level];
       if (domain >= number.size()) number.resize(domain + 1, unseen);
       if (number[domain] == unseen) {
         number[domain] = static_cast<std::uint32_t>(first_[level].size());
         first_[level].push_back(node);
         uplink_[level].push_back(domains.is_own(domains.domain(node, level), level));
+        gbps_[level].push_back(gbps_of((*paths[node])[level], links_.levels[level]));
       }
       domain = number[domain];
     }
@@ -140,8 +148,7 @@ void Loads::add_all_pairs(std::span<const std::size_t> nodes, double bytes) {
 
 std::optional<Load> Loads::worst() const {
   std::optional<Load> worst;
-  const auto consider = [&](std::size_t level, std::size_t node, const Link& link) {
-    const double gbps = network_.link(level).gbps;
+  const auto consider = [&](std::size_t level, std::size_t node, double gbps, const Link& link) {
     if (gbps <= 0) return;
     for (const Traffic& traffic : {link.out, link.in}) {
       const double seconds = traffic.bytes * 8 / (gbps * 1e9);
@@ -150,13 +157,18 @@ std::optional<Load> Loads::worst() const {
     }
   };
   for (std::size_t level = 0; level < network_.levels(); ++level) {
-    const bool nvlink = network_.link(level).nvlink;
+    const Links::Level& link = network_.link(level);
     for (std::uint32_t i = 0; i < uplinks_[level].size(); ++i) {
-      consider(level, nvlink ? i : network_.first(i, level), uplinks_[level][i]);
+      if (link.nvlink) {
+        consider(level, i, link.gbps, uplinks_[level][i]);
+      } else {
+        consider(level, network_.first(i, level), network_.uplink_gbps(i, level),
+                 uplinks_[level][i]);
+      }
     }
   }
   for (std::size_t node = 0; node < adapters_.size(); ++node) {
-    consider(network_.levels(), node, adapters_[node]);
+    consider(network_.levels(), node, network_.links().host.gbps, adapters_[node]);
   }
   return worst;
 }

@@ -24,8 +24,8 @@ namespace toprun::cost {
 // uplink at that level.
 class Network {
  public:
-  // `domains` contains `nodes` nodes and one level for each of `links.levels`.
-  Network(const Domains& domains, std::size_t nodes, Links links);
+  // `domains` are those of the paths, with one level for each of `links.levels`.
+  Network(const Domains& domains, std::span<const topology::Path* const> paths, Links links);
 
   const Links& links() const { return links_; }
   std::size_t nodes() const { return nodes_; }
@@ -44,6 +44,8 @@ class Network {
 
   // Whether the domain has an uplink; if not, it represents nodes without a domain at this level.
   bool has_uplink(std::uint32_t domain, std::size_t level) const { return uplink_[level][domain]; }
+  // The rate of the domain's uplink; 0: unknown, then it is not a bottleneck.
+  double uplink_gbps(std::uint32_t domain, std::size_t level) const { return gbps_[level][domain]; }
 
   std::optional<std::size_t> nvlink_level() const { return nvlink_; }
   bool by_nvlink(std::size_t a, std::size_t b) const {
@@ -65,6 +67,7 @@ class Network {
   std::vector<std::uint32_t> domain_;
   std::vector<std::vector<std::size_t>> first_;
   std::vector<std::vector<bool>> uplink_;
+  std::vector<std::vector<double>> gbps_;
 };
 
 // The traffic over one link in one direction, and its duration.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <string>
@@ -20,11 +21,13 @@ struct Sample {
   std::string nodes;
   LinksByLevel links;
   int processes = 1;
+  std::map<std::string, std::map<std::string, double>> domain_gbps = {};  // as topology::Map has it
 };
 
 inline topology::Map map_of(const Sample& sample) {
   topology::Map map;
   map.levels = sample.levels;
+  map.domain_gbps = sample.domain_gbps;
   for (const std::string_view word : words(sample.nodes)) {
     topology::Path path;
     for (const char c : word) {
@@ -41,7 +44,7 @@ inline Network network_of(const Sample& sample) {
   const topology::Map map = map_of(sample);
   std::vector<const topology::Path*> paths;
   for (const auto& entry : map.hosts) paths.push_back(&entry.location.path);
-  return {Domains(paths, map.levels.size()), paths.size(),
+  return {Domains(paths, map.levels.size()), paths,
           *links_of(map, sample.links, sample.processes)};
 }
 
@@ -59,6 +62,15 @@ inline Sample random_sample(std::mt19937& random) {
   for (const std::string& level : sample.levels) {
     if (random() % 4 == 0 || level == "nvlink") continue;
     sample.links[level] = {static_cast<double>(100 * (1 + random() % 8)), {}};
+  }
+  // Not with NVLink, where the bound for a ring may be out of reach with different rates.
+  const bool has_rates = random() % 3 == 0 && std::ranges::count(sample.levels, "nvlink") == 0;
+  for (const std::string& level : sample.levels) {
+    if (!has_rates || random() % 3 == 0) continue;
+    sample.links.erase(level);
+    for (const char* domain : {"a", "b", "c"}) {
+      sample.domain_gbps[level][domain] = static_cast<double>(100 * (random() % 8));
+    }
   }
   const std::size_t count = 1 + random() % 6 + (random() % 4 == 0 ? 1 : 0);
   for (std::size_t i = 0; i < count; ++i) {

@@ -235,6 +235,18 @@ Findings backlog(const Facts& facts) {
                 "raise it on the host of rank 0", {"sysctl -w net.core.somaxconn=65535"})};
 }
 
+Findings connections(const Facts& facts) {
+  if (!facts.tracked_connections) return {};
+  const auto& [count, limit] = *facts.tracked_connections;
+  if (static_cast<double>(count) < full_share * static_cast<double>(limit)) return {};
+  return {found(Severity::warning,
+                fmt::format("the firewall follows {} connections of at most {}: it will drop new "
+                            "ones",
+                            count, limit),
+                "raise nf_conntrack_max, or let the cluster's own network go unfollowed",
+                {fmt::format("sysctl -w net.netfilter.nf_conntrack_max={}", 4 * limit)})};
+}
+
 Findings memory(const Facts& facts) {
   if (!facts.memory_limit_bytes || !facts.memory_used_bytes) return {};
   const auto limit = static_cast<double>(*facts.memory_limit_bytes);
@@ -276,6 +288,23 @@ Findings gpus(const Facts& facts) {
   return all;
 }
 
+// CUDA fails with error 802 (system not yet initialized) until a GPU of a machine with NVSwitches,
+// or of a rack with NVLink, has joined its fabric.
+Findings nvlink_fabric(const Facts& facts) {
+  Findings all;
+  for (const Gpu& gpu : facts.gpus) {
+    const bool is_ready = gpu.fabric_state.empty() || gpu.fabric_state == "Completed";
+    const bool is_sound = gpu.fabric_status.empty() || gpu.fabric_status == "Success";
+    if (is_ready && is_sound) continue;
+    all.push_back(found(Severity::error,
+                        fmt::format("GPU {} has not joined the NVLink fabric: {}", gpu.index,
+                                    is_ready ? gpu.fabric_status : gpu.fabric_state),
+                        "look at the fabric manager (of a rack with NVLink: at its switches)",
+                        {"systemctl restart nvidia-fabricmanager"}));
+  }
+  return all;
+}
+
 std::string amount_text(std::int64_t amount, std::string_view unit) {
   if (unit == bytes_unit) return fmt::format("{:.3g} MiB", static_cast<double>(amount) / (1 << 20));
   return fmt::format("{} {}", amount, unit);
@@ -307,9 +336,11 @@ constexpr std::array checks = {
     Check{"own-name", "the host's name leads to one of its addresses", own_name},
     Check{"temporary-folder", "the folder for temporary files has room", temporary_folder},
     Check{"listen-backlog", "many connections at once are taken", backlog},
+    Check{"connections", "the firewall has room for connections", connections},
     Check{"memory", "the cgroup has memory left", memory},
     Check{"clock", "the clock is synchronised", clock},
     Check{"gpus", "no GPU reports errors", gpus},
+    Check{"nvlink-fabric", "all GPUs have joined the NVLink fabric", nvlink_fabric},
     Check{"gpu-faults", "the kernel's log has no fault of a GPU", gpu_faults},
 };
 

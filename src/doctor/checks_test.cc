@@ -145,6 +145,17 @@ TEST(Checks, EachFindsItsOwn) {
          f.gpus = {{"0", true, 0}, {"1", true, 7}};
        },
        "error gpus: GPU 1 has 7 uncorrected memory errors\n"},
+      {[](Facts& f) {
+         f.gpus = {{"0", true, 0, "Completed", "Success"}, {"1", true, 0, "In Progress", ""}};
+       },
+       "error nvlink-fabric: GPU 1 has not joined the NVLink fabric: In Progress\n"},
+      {[](Facts& f) {
+         f.gpus = {{"0", true, 0, "Completed", "Insufficient Resources"}};
+       },
+       "error nvlink-fabric: GPU 0 has not joined the NVLink fabric: Insufficient Resources\n"},
+      {[](Facts& f) { f.tracked_connections = TrackedConnections{250'000, 262'144}; },
+       "warning connections: the firewall follows 250000 connections of at most 262144: it will "
+       "drop new ones\n"},
       {[](Facts& f) { f.gpu_trouble = "no answer"; },
        "error gpus: nvidia-smi does not answer: no answer\n"},
   };
@@ -163,6 +174,16 @@ TEST(Report, TheExitCodeIsTheWorstFindings) {
   EXPECT_EQ(exit_code(worst_of(with(Severity::note))), 0);
   EXPECT_EQ(exit_code(worst_of(with(Severity::warning))), exit_warning);
   EXPECT_EQ(exit_code(worst_of(with(Severity::error))), exit_error);
+}
+
+TEST(Gpus, MayHaveTheStateOfTheirFabric) {
+  const auto gpus = parse_gpus(
+      "0, Enabled, 0, Completed, Success\n1, Enabled, 0, In Progress, N/A\n"
+      "2, Enabled, 0, [N/A], [N/A]\n3, Enabled, 0, Completed\n");
+  ASSERT_EQ(gpus.size(), 3u);
+  EXPECT_EQ(gpus[0].fabric_state + gpus[0].fabric_status, "CompletedSuccess");
+  EXPECT_EQ(gpus[1].fabric_state + gpus[1].fabric_status, "In Progress");
+  EXPECT_EQ(gpus[2].fabric_state + gpus[2].fabric_status, "");
 }
 
 TEST(Gpus, AreLinesOfThreeFields) {

@@ -55,12 +55,24 @@ std::optional<bool> clock_is_synchronised() {
   return status != TIME_ERROR && (state.status & STA_UNSYNC) == 0;
 }
 
+// What nvidia-smi tells of all GPUs, on older drivers without the state of the NVLink fabric.
+Result<std::string> query_gpus(const Environment& environment) {
+  const std::string fields = "index,persistence_mode,ecc.errors.uncorrected.volatile.total";
+  const auto deadline = std::chrono::steady_clock::now() + gpu_limit;
+  const auto ask = [&](const std::string& query) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    return process::output_of({"nvidia-smi", "--query-gpu=" + query, "--format=csv,noheader"},
+                              environment, std::max(left, std::chrono::milliseconds(1)));
+  };
+  auto text = ask(fields + ",fabric.state,fabric.status");
+  const bool has_time = deadline - std::chrono::steady_clock::now() > gpu_limit / 2;
+  return text || !has_time ? text : ask(fields);
+}
+
 void read_gpus(const fabric::Sysfs& sysfs, const Environment& environment, Facts& facts) {
   if (!sysfs.exists("dev/nvidiactl")) return;
-  const auto text = process::output_of(
-      {"nvidia-smi", "--query-gpu=index,persistence_mode,ecc.errors.uncorrected.volatile.total",
-       "--format=csv,noheader"},
-      environment, gpu_limit);
+  const auto text = query_gpus(environment);
   if (!text) {
     facts.gpu_trouble = text.error().line();
   } else {
@@ -103,6 +115,13 @@ std::vector<std::string> firmware(const fabric::Sysfs& sysfs) {
   return {versions.begin(), versions.end()};
 }
 
+std::optional<TrackedConnections> tracked_connections(const fabric::Sysfs& sysfs) {
+  const auto count = sysfs.number("proc/sys/net/netfilter/nf_conntrack_count");
+  const auto limit = sysfs.number("proc/sys/net/netfilter/nf_conntrack_max");
+  if (!count || !limit || *limit <= 0) return std::nullopt;
+  return TrackedConnections{*count, *limit};
+}
+
 int usable_processors() {
   cpu_set_t processors;
   return ::sched_getaffinity(0, sizeof processors, &processors) == 0 ? CPU_COUNT(&processors) : 0;
@@ -123,12 +142,22 @@ void read_own_machine(const fabric::Sysfs& sysfs, const Environment& environment
 }  // namespace
 
 std::vector<Gpu> parse_gpus(std::string_view text) {
+  // Without a fabric, nvidia-smi writes "[N/A]", "N/A" or "[Not Supported]".
+  const auto known = [](std::string_view field) {
+    const std::string_view value = trim(field);
+    const bool is_known = !value.starts_with('[') && value != "N/A" && value != "Not Supported";
+    return is_known ? std::string(value) : std::string();
+  };
   std::vector<Gpu> gpus;
   for (const std::string_view line : split(text, '\n')) {
     const auto fields = split(line, ',');
-    if (fields.size() != 3) continue;
-    gpus.push_back(
-        {std::string(trim(fields[0])), trim(fields[1]) == "Enabled", parse_int(trim(fields[2]))});
+    if (fields.size() != 3 && fields.size() != 5) continue;
+    Gpu gpu{std::string(trim(fields[0])), trim(fields[1]) == "Enabled", parse_int(trim(fields[2]))};
+    if (fields.size() == 5) {
+      gpu.fabric_state = known(fields[3]);
+      gpu.fabric_status = known(fields[4]);
+    }
+    gpus.push_back(std::move(gpu));
   }
   return gpus;
 }
@@ -144,6 +173,7 @@ Facts read_facts(const fabric::Sysfs& sysfs, bool is_this_machine, const Environ
                           sysfs.exists("sys/kernel/mm/memory_peers/nv_mem/version");
   facts.resources.free_ports = free_ports(sysfs);
   facts.listen_backlog = sysfs.number("proc/sys/net/core/somaxconn");
+  facts.tracked_connections = tracked_connections(sysfs);
   facts.nvidia_driver = nvidia_driver(sysfs);
   facts.kernel = sysfs.text("proc/sys/kernel/osrelease").value_or("");
   facts.firmware = firmware(sysfs);

@@ -9,6 +9,7 @@
 
 #include "base/environment.h"
 #include "doctor/hardware.h"
+#include "doctor/installed.h"
 #include "doctor/resources.h"
 #include "fabric/settings.h"
 #include "fabric/sysfs.h"
@@ -27,6 +28,9 @@ struct Gpu {
   std::string index;
   bool is_persistent = false;
   std::optional<std::int64_t> uncorrected_errors{};  // since the driver was loaded; none: no ECC
+  // Of its registration with the NVLink fabric ("Completed" and "Success"); empty: it has none, or
+  // the driver does not tell.
+  std::string fabric_state{}, fabric_status{};
 };
 
 // Another host of the job and the addresses that its name has here, in a fixed order; empty: none
@@ -37,6 +41,11 @@ struct Peer {
 };
 inline constexpr std::size_t max_peers = 16;
 
+// The kernel's table of connections that a firewall follows.
+struct TrackedConnections {
+  std::int64_t count = 0, limit = 0;
+};
+
 // What the checks look at. nullopt: it cannot be known here, and is then held against nobody.
 struct Facts {
   fabric::NodeFabric network;
@@ -46,6 +55,7 @@ struct Facts {
   Resources resources;             // of this process
   std::optional<Space> temporary;
   std::optional<std::int64_t> listen_backlog;                         // net.core.somaxconn
+  std::optional<TrackedConnections> tracked_connections;
   std::optional<std::int64_t> memory_limit_bytes, memory_used_bytes;  // of the cgroup
   std::optional<bool> clock_is_synchronised;
   std::vector<Gpu> gpus;
@@ -59,6 +69,7 @@ struct Facts {
   std::vector<std::string> redirecting_bridges;          // above GPUs and RDMA adapters
   std::vector<std::vector<std::string>> shared_subnets;  // interfaces
   std::set<std::string> gpu_faults;                      // since the start of the machine
+  Installed installed;  // of the Python that a launch would take
 };
 
 // Of this machine, or of the copy below `root`, which has no limits, clock or GPUs of its own.
@@ -71,7 +82,8 @@ std::vector<Peer> look_up(const std::vector<std::string>& names, const std::stri
 inline constexpr std::chrono::milliseconds peers_limit{2'000};
 
 // "0, Enabled, 0" lines of nvidia-smi --query-gpu=index,persistence_mode,
-// ecc.errors.uncorrected.volatile.total --format=csv,noheader.
+// ecc.errors.uncorrected.volatile.total --format=csv,noheader, or "0, Enabled, 0, Completed,
+// Success" with fabric.state,fabric.status, which older drivers do not know.
 std::vector<Gpu> parse_gpus(std::string_view text);
 
 }  // namespace toprun::doctor

@@ -17,13 +17,16 @@ struct Trait {
   std::string value;    // "1500"
 };
 
-// What a difference in one trait means.
+// What a difference in one trait means, to the doctor and to a launch.
 struct TraitRow {
   std::string_view id;
   std::string_view what;  // "the MTU"; {}: the subject
   Severity severity;      // of a host that differs
   std::string_view fix;
   std::string (*value)(const Facts&);  // empty: unknown here
+  // What a launch says of nodes that differ, whose values take the place of {}; empty: a launch
+  // does not compare it.
+  std::string_view in_launch = {};
 };
 std::span<const TraitRow> trait_rows();
 

@@ -45,6 +45,71 @@ void add_other_values(const NodeFabric& node, std::vector<std::string>& said) {
   }
 }
 
+void add_absent_profile(const NodeFabric& node, std::vector<std::string>& said) {
+  if (node.profile == nullptr || node.absent_mark.empty()) return;
+  said.push_back(fmt::format("--fabric {}: this machine does not look like {}: {}",
+                             node.profile->name, node.profile->title, node.absent_mark));
+}
+
+// Whether a list in the form of NCCL_IB_HCA ("^=mlx5_0:1,mlx5_3") selects the port.
+bool selects(std::string_view list, const std::string& device, int port) {
+  const bool excludes = list.starts_with('^');
+  if (excludes) list.remove_prefix(1);
+  const bool exact = list.starts_with('=');
+  if (exact) list.remove_prefix(1);
+  const auto matches = [&](std::string_view entry) {
+    const auto parts = split(trim(entry), ':');
+    const bool is_named = exact ? device == parts[0] : device.starts_with(parts[0]);
+    return is_named && (parts.size() < 2 || parse_int(parts[1]) == port);
+  };
+  return std::ranges::any_of(split(list, ','), matches) != excludes;
+}
+
+// A list that makes NCCL use an active port which has another purpose.
+void add_unwanted_port(const NodeFabric& node, std::vector<std::string>& said) {
+  const auto mine = own(node, "NCCL_IB_HCA");
+  if (!mine || !node.choice.uses_rdma()) return;
+  for (const PortVerdict& verdict : node.choice.ports) {
+    const Device& device = node.devices[verdict.device];
+    const Port& port = device.ports[verdict.port];
+    const bool is_active = port.state == PortState::active && !is_efa(device);
+    if (verdict.is_chosen() || !is_active || !selects(mine->value, device.name, port.number)) {
+      continue;
+    }
+    said.push_back(fmt::format("NCCL_IB_HCA={} ({}) selects {}:{} too: {}", mine->value,
+                               mine->origin, device.name, port.number, verdict.why_not));
+    return;
+  }
+}
+
+// The reason why no port can use the entry of its table; empty: the entry may be meant.
+std::string why_useless(const Port& port, std::int64_t index) {
+  const auto gid = std::ranges::find(port.gids, index, &Gid::index);
+  if (gid == port.gids.end()) return "is empty";
+  const GidScope scope = scope_of(gid->bytes);
+  if (scope == GidScope::link_local || scope == GidScope::ipv4_link_local) {
+    return fmt::format("({}) is link-local", address_of(gid->bytes));
+  }
+  return gid->type == GidType::v1 ? fmt::format("({}) is RoCE v1", address_of(gid->bytes)) : "";
+}
+
+void add_wrong_gid(const NodeFabric& node, std::vector<std::string>& said) {
+  const auto mine = own(node, "NCCL_IB_GID_INDEX");
+  const auto index = mine ? parse_int(mine->value) : std::nullopt;
+  if (!index || *index < 0 || node.choice.layer != LinkLayer::ethernet) return;
+  for (const PortVerdict& verdict : node.choice.ports) {
+    const Device& device = node.devices[verdict.device];
+    const Port& port = device.ports[verdict.port];
+    if (!verdict.is_chosen()) continue;
+    const std::string why = why_useless(port, *index);
+    if (why.empty()) continue;
+    said.push_back(fmt::format("NCCL_IB_GID_INDEX={} ({}): entry {} of {} {}; entry {} is right",
+                               mine->value, mine->origin, *index, device.name, why,
+                               verdict.gid.index.value_or(0)));
+    return;
+  }
+}
+
 void add_disabled_rdma(const NodeFabric& node, std::vector<std::string>& said) {
   const auto mine = own(node, "NCCL_IB_DISABLE");
   if (!mine || !node.choice.uses_rdma() || mine->value == "0") return;
@@ -136,10 +201,12 @@ std::optional<std::string> why_no_rdma(const NodeFabric& node) {
                      device.ports[first.port].number, first.why_not);
 }
 
-std::vector<std::string> contradictions(const NodeFabric& node) {
+std::vector<std::string> mistakes(const NodeFabric& node) {
   std::vector<std::string> said;
-  add_other_values(node, said);
+  add_absent_profile(node, said);
   add_disabled_rdma(node, said);
+  add_unwanted_port(node, said);
+  add_wrong_gid(node, said);
   add_strangers(
       node, "NCCL_IB_HCA", node.devices, [](const Device& d) { return d.name; }, "RDMA device",
       said);
@@ -149,6 +216,12 @@ std::vector<std::string> contradictions(const NodeFabric& node) {
   add_too_many_sockets(node, said);
   add_quoted(node, said);
   add_mistyped(node, said);
+  return said;
+}
+
+std::vector<std::string> contradictions(const NodeFabric& node) {
+  std::vector<std::string> said = mistakes(node);
+  add_other_values(node, said);
   return said;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/quiet_thread.h"
 #include "base/text.h"
+#include "fabric/as_needed.h"
 
 namespace toprun::fabric {
 namespace {
@@ -17,8 +18,10 @@ constexpr std::array<std::string_view, 6> state_names = {"unknown", "down",   "i
                                                          "armed",   "active", "active (deferred)"};
 
 constexpr std::size_t most_threads = 4;
+// One thread reads what is needed of so many in half a millisecond.
+constexpr std::size_t few_devices = 8;
 
-enum class Gids : std::uint8_t { all, first };
+enum class Gids : std::uint8_t { all, needed, first };
 
 // Parses "4: ACTIVE".
 PortState state_of(std::string_view text) {
@@ -51,26 +54,76 @@ std::optional<std::int64_t> lid_of(const std::optional<std::string>& text) {
   return value;
 }
 
-void read_gids(const Sysfs& sysfs, const std::string& folder, Gids which, Port& port) {
-  const auto indices =
-      which == Gids::first ? std::vector<std::string>{"0"} : sysfs.names(folder + "/gids");
-  const Folder gids = sysfs.folder(folder + "/gids");
-  const Folder types = sysfs.folder(folder + "/gid_attrs/types");
-  const Folder interfaces = sysfs.folder(folder + "/gid_attrs/ndevs");
-  for (const std::string& name : indices) {
+// A port's table of GIDs.
+class GidTable {
+ public:
+  GidTable(const Sysfs& sysfs, const std::string& port)
+      : gids_(sysfs.folder(port + "/gids")),
+        types_(sysfs.folder(port + "/gid_attrs/types")),
+        interfaces_(sysfs.folder(port + "/gid_attrs/ndevs")) {}
+
+  // Adds the entry to the port; false: there is none.
+  bool add(const std::string& name, Port& port) const {
     const auto index = parse_int(name);
-    const auto text = gids.text(name);
+    const auto text = gids_.text(name);
     const auto bytes = text ? parse_gid(*text) : std::nullopt;
-    if (!index || *index < 0 || *index >= static_cast<std::int64_t>(max_gids)) continue;
-    if (!bytes || is_zero(*bytes)) continue;
-    const auto type = types.text(name);
+    if (!index || *index < 0 || *index >= static_cast<std::int64_t>(max_gids)) return false;
+    if (!bytes || is_zero(*bytes)) return false;
+    const auto type = types_.text(name);
     if (!type) port.has_hidden_types = true;
     port.gids.push_back(
-        {static_cast<int>(*index), *bytes, type_of(type), interfaces.text(name).value_or("")});
+        {static_cast<int>(*index), *bytes, type_of(type), interfaces_.text(name).value_or("")});
+    return true;
   }
+
+ private:
+  Folder gids_, types_, interfaces_;
+};
+
+// How much of the tables is read; `interfaces` for Gids::needed.
+struct Extent {
+  Gids gids = Gids::all;
+  std::span<const Interface> interfaces = {};
+};
+
+// Whether no later entry of the table can be a better one, nor one that NCCL prefers.
+bool is_certain(const Gid& gid, const Device& device, std::span<const Interface> interfaces) {
+  if (gid.type != GidType::v2 || scope_of(gid.bytes) != GidScope::ipv4) return false;
+  const auto is_own = [&](const std::string& name) {
+    return std::ranges::find(device.interfaces, name) != device.interfaces.end();
+  };
+  const Interface* const carrier = find(interfaces, gid.interface);
+  if (carrier == nullptr || !carrier->is_up || carrier->kind == InterfaceKind::vlan) return false;
+  return is_own(carrier->name) || std::ranges::any_of(carrier->below, is_own);
 }
 
-Port read_port(const Sysfs& sysfs, const std::string& folder, int number, Gids which) {
+// Whether the right entry is certain after the first ones, which are then in the port.
+bool is_among_the_first(const GidTable& table, const Device& device, const Extent& extent,
+                        Port& port) {
+  constexpr int usual_entries = 16;
+  for (int i = 0; i < usual_entries; ++i) {
+    if (!table.add(std::to_string(i), port)) continue;
+    if (is_certain(port.gids.back(), device, extent.interfaces)) return true;
+  }
+  port.gids.clear();
+  port.has_hidden_types = false;
+  return false;
+}
+
+void read_gids(const Sysfs& sysfs, const std::string& folder, const Device& device,
+               const Extent& extent, Port& port) {
+  const GidTable table(sysfs, folder);
+  if (extent.gids == Gids::first) {
+    table.add("0", port);
+    return;
+  }
+  const bool is_short = extent.gids == Gids::needed && port.link_layer == LinkLayer::ethernet;
+  if (is_short && is_among_the_first(table, device, extent, port)) return;
+  for (const std::string& name : sysfs.names(folder + "/gids")) table.add(name, port);
+}
+
+Port read_port(const Sysfs& sysfs, const std::string& folder, int number, const Device& device,
+               const Extent& extent) {
   Port port;
   port.number = number;
   port.link_layer = layer_of(sysfs.text(folder + "/link_layer").value_or(""));
@@ -80,11 +133,11 @@ Port read_port(const Sysfs& sysfs, const std::string& folder, int number, Gids w
     port.speed = std::move(rate->speed);
   }
   port.lid = lid_of(sysfs.text(folder + "/lid"));
-  read_gids(sysfs, folder, which, port);
+  read_gids(sysfs, folder, device, extent, port);
   return port;
 }
 
-Device read_device(const Sysfs& sysfs, const std::string& name, Gids which) {
+Device read_device(const Sysfs& sysfs, const std::string& name, const Extent& extent) {
   const std::string folder = "sys/class/infiniband/" + name;
   Device device;
   device.name = name;
@@ -101,24 +154,25 @@ Device read_device(const Sysfs& sysfs, const std::string& name, Gids which) {
     const auto number = parse_int(port);
     if (!number || *number < 1 || device.ports.size() == max_ports) continue;
     device.ports.push_back(
-        read_port(sysfs, folder + "/ports/" + port, static_cast<int>(*number), which));
+        read_port(sysfs, folder + "/ports/" + port, static_cast<int>(*number), device, extent));
   }
   return device;
 }
 
 // Several threads read one device after the other, because a table of 256 GIDs is 768 files.
-std::vector<Device> read(const Sysfs& sysfs, Gids which) {
+std::vector<Device> read(const Sysfs& sysfs, const Extent& extent) {
   std::vector<std::string> names = sysfs.names("sys/class/infiniband");
   names.resize(std::min(names.size(), max_devices));
   std::vector<Device> devices(names.size());
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
     for (std::size_t i = next++; i < names.size(); i = next++) {
-      devices[i] = read_device(sysfs, names[i], which);
+      devices[i] = read_device(sysfs, names[i], extent);
     }
   };
   std::vector<std::thread> helpers;
-  const bool is_long = which == Gids::all && names.size() > 1;
+  const bool is_long = (extent.gids == Gids::all && names.size() > 1) ||
+                       (extent.gids == Gids::needed && names.size() > few_devices);
   for (std::size_t i = 1; is_long && i < std::min(names.size(), most_threads); ++i) {
     if (auto thread = quiet_thread(work)) helpers.push_back(*std::move(thread));
   }
@@ -134,11 +188,16 @@ std::string_view name_of(PortState state) {
 }
 
 std::vector<Device> read_devices(const Sysfs& sysfs) {
-  return read(sysfs, Gids::all);
+  return read(sysfs, {Gids::all});
+}
+
+std::vector<Device> read_devices_as_needed(const Sysfs& sysfs,
+                                           std::span<const Interface> interfaces) {
+  return read(sysfs, {Gids::needed, interfaces});
 }
 
 std::vector<Device> read_devices_briefly(const Sysfs& sysfs) {
-  return read(sysfs, Gids::first);
+  return read(sysfs, {Gids::first});
 }
 
 std::optional<Rate> parse_rate(std::string_view text) {

@@ -74,6 +74,65 @@ TEST(NcclLog, TellsWhatEachVersionWrites) {
   EXPECT_TRUE(read(efa).leaves_the_node());
 }
 
+// What differs between the releases: the words around the version, the adapters' line, the ring's.
+struct Release {
+  const char *version, *version_line, *adapters, *rings;
+};
+constexpr Release releases[] = {
+    {"2.20.5", "NCCL version 2.20.5+cuda12.4", "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:1<0>",
+     "Connected all rings"},
+    {"2.21.5", "NCCL version 2.21.5+cuda12.4", "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:1<0>",
+     "Connected all rings"},
+    {"2.22.3", "h:1:9 [0] NCCL INFO NCCL version 2.22.3+cuda12.5",
+     "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:1<0>", "Connected all rings"},
+    {"2.23.4", "h:1:9 [0] NCCL INFO NCCL version 2.23.4+cuda12.6",
+     "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE; OOB e:1<0>", "Connected all rings"},
+    {"2.24.3", "h:1:9 [0] NCCL INFO NCCL version 2.24.3+cuda12.6",
+     "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:1<0>",
+     "Connected all rings, use ring PXN 0 GDR 1"},
+    {"2.25.1", "h:1:9 [0] NCCL INFO NCCL version 2.25.1+cuda12.8",
+     "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:1<0>",
+     "Connected all rings, use ring PXN 0 GDR 1"},
+    {"2.26.2", "h:1:9 [0] NCCL INFO NCCL version 2.26.2+cuda12.8",
+     "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:1<0>",
+     "Connected all rings, use ring PXN 0 GDR 1"},
+    {"2.27.3", "h:1:9 [0] NCCL INFO NCCL version 2.27.3+cuda12.9",
+     "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:1<0>",
+     "Connected all rings, use ring PXN 0 GDR 1"},
+    {"2.28.3", "h:1:9 [0] NCCL INFO NCCL version 2.28.3+cuda13.0",
+     "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB e:1<0>",
+     "Connected all rings, use ring PXN 0 GDR 1"},
+    {"2.29.2", "h:1:9 [0] NCCL INFO NCCL version 2.29.2+cuda13.0",
+     "[0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE; OOB e:1<0>",
+     "Connected all rings, use ring PXN 0 GDR 1"},
+    {"2.30.7", "[2026-11-20 10:00:00] h:1:9 [0] NCCL INFO NCCL version 2.30.7+cuda13.1",
+     "[0]mlx5_0:1:0:0/RoCE [1]mlx5_1:1:1:0/RoCE; OOB e:1<0>",
+     "Connected all rings, use ring PXN 0 GDR 1"},
+};
+
+std::string log_of(const Release& release, std::string_view network, std::string_view via) {
+  constexpr const char* info = "h:1:9 [0] NCCL INFO ";
+  std::string text = fmt::format("{}\n", release.version_line);
+  text += network == "IB" ? fmt::format("{}NET/IB : Using {}\n", info, release.adapters)
+                          : fmt::format("{}NET/IB : No device found.\n", info);
+  text += fmt::format("{}Using network {}\n", info, network);
+  text += fmt::format("{}Channel 00/0 : 0[0] -> 8[0] [send] via {}\n", info, via);
+  return text + fmt::format("{}{}\n", info, release.rings);
+}
+
+TEST(NcclLog, EveryRelease) {
+  for (const Release& release : releases) {
+    const std::string version = release.version;
+    EXPECT_EQ(told(read(log_of(release, "IB", "NET/IB/0/GDRDMA"))),
+              version + " | IB mlx5_0:1 mlx5_1:1 NET/IB=1/1/0 !0");
+    EXPECT_EQ(told(read(log_of(release, "IB", "NET/IB/1/Shared"))),
+              version + " | IB mlx5_0:1 mlx5_1:1 NET/IB=1/0/0 !0");
+    const NcclLog plain = read(log_of(release, "Socket", "NET/Socket/0"));
+    EXPECT_EQ(told(plain), version + " | Socket NET/Socket=1/0/0 !1");
+    EXPECT_TRUE(uses_plain_sockets(plain));
+  }
+}
+
 TEST(NcclLog, PassesOverWhatIsNotNccls) {
   const std::string long_line(10'000, 'x');
   const NcclLog log = read("Using network Socket\nChannel 00/0 : 0[0] -> 8[0] via NET/IB/0\n" +

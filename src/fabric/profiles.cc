@@ -184,6 +184,22 @@ const Profile* detect_profile(const Sysfs& sysfs, std::span<const Device> device
   return found == all.end() ? nullptr : &*found;
 }
 
+std::string absent_mark(const Profile& profile, const Sysfs& sysfs,
+                        std::span<const Device> devices) {
+  const auto absent = std::ranges::find_if(
+      profile.clues, [&](const Clue& clue) { return !holds(clue, sysfs, devices); });
+  if (absent == profile.clues.end()) return {};
+  switch (absent->kind) {
+    case ClueKind::path:
+      return fmt::format("/{} is not there", absent->text);
+    case ClueKind::dmi:
+      return fmt::format("/sys/class/dmi/id does not say {}", absent->text);
+    case ClueKind::vendor:
+      return fmt::format("there is no RDMA device of PCI vendor {}", absent->text);
+  }
+  return {};
+}
+
 std::string evidence_of(const Profile& profile) {
   std::string text;
   for (const Clue& clue : profile.clues) {

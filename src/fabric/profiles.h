@@ -54,6 +54,10 @@ const Profile* find_profile(std::string_view name);
 // The first whose clues are all there; null: none, the network is a generic one.
 const Profile* detect_profile(const Sysfs& sysfs, std::span<const Device> devices);
 
+// The first of the clues that is not there: "/sys/class/cxi is not there"; empty: all are.
+std::string absent_mark(const Profile& profile, const Sysfs& sysfs,
+                        std::span<const Device> devices);
+
 // Why it is that one: "/var/lib/tcpxo/lib64/nccl-env-profile.sh is there".
 std::string evidence_of(const Profile& profile);
 

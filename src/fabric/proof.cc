@@ -77,6 +77,22 @@ std::string hosts_text(std::vector<std::string> hosts) {
   return hosts::compress_hostlist(hosts);
 }
 
+// Ranks whose NCCL differs may hang in a collective. Empty: all that is known is one version.
+std::string version_line(std::span<const NetworkByHost> nodes) {
+  std::map<std::string, std::vector<std::string>> hosts_of;
+  for (const auto& [host, use] : nodes) {
+    for (const std::string& version : use.nccl) hosts_of[version].push_back(host);
+  }
+  if (hosts_of.size() < 2) return {};
+  std::vector<std::string> texts;
+  for (auto& [version, hosts] : hosts_of) {
+    texts.push_back(fmt::format("{} on {}", version, hosts_text(std::move(hosts))));
+  }
+  return fmt::format("warning: ranks used different versions of NCCL: {}; install the same one on "
+                     "all nodes, or in one image",
+                     join(texts, ", "));
+}
+
 std::string summary_line(std::span<const NetworkByHost> nodes) {
   std::set<std::string> networks;
   int ranks = 0;
@@ -107,6 +123,7 @@ NetworkUse judge(std::span<const NcclLog> logs, std::span<const PortCounters> gr
     ++use.ranks;
     use.gpu_direct += is_gpu_direct(log) ? 1 : 0;
     use.networks.insert(log.networks.begin(), log.networks.end());
+    if (log.version && use.nccl.size() < max_networks) use.nccl.insert(text_of(*log.version));
   }
   add_sockets(node, use);
   add_complaints(logs, use);
@@ -121,6 +138,7 @@ NetworkUse judge(std::span<const NcclLog> logs, std::span<const PortCounters> gr
 std::vector<std::string> network_lines(std::span<const NetworkByHost> nodes) {
   std::vector<std::string> lines;
   if (std::string line = summary_line(nodes); !line.empty()) lines.push_back(std::move(line));
+  if (std::string line = version_line(nodes); !line.empty()) lines.push_back(std::move(line));
   std::vector<std::string> troubles;
   std::map<std::string, std::vector<std::string>> hosts_of;
   for (const auto& [host, use] : nodes) {

@@ -22,6 +22,7 @@ struct NetworkUse {
   int ranks = 0;                      // that communicated with other nodes
   int gpu_direct = 0;                 // of these, without a copy in the host's memory
   std::vector<std::string> troubles;  // one sentence each, max_troubles
+  std::set<std::string> nccl{};       // versions: "2.27.3"
 };
 
 // From what NCCL wrote in each of the node's ranks and how the counters of its RDMA ports grew.

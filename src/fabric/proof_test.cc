@@ -64,6 +64,24 @@ TEST(Proof, SaysWhatIsWrongAndWhere) {
             "bandwidth (toprun doctor there)");
 }
 
+TEST(Proof, DifferentVersionsAreALine) {
+  const auto use_of = [](std::vector<NcclVersion> versions) {
+    std::vector<NcclLog> logs;
+    for (const NcclVersion& version : versions) {
+      logs.push_back(log_of("IB", 2, 2));
+      logs.back().version = version;
+    }
+    return judge(logs, {}, node_with_two_ports());
+  };
+  const NetworkUse usual = use_of({{2, 27, 3}, {2, 27, 3}});
+  EXPECT_EQ(told({{"n0", usual}, {"n1", usual}}),
+            "network: 4 ranks on 2 nodes communicated by IB with GPUDirect");
+  EXPECT_EQ(told({{"n0", usual}, {"n2", usual}, {"n1", use_of({{2, 21, 5}})}}),
+            "network: 5 ranks on 3 nodes communicated by IB with GPUDirect\n"
+            "warning: ranks used different versions of NCCL: 2.21.5 on n1, 2.27.3 on n[0,2]; "
+            "install the same one on all nodes, or in one image");
+}
+
 TEST(Proof, CountersTellOfIdlePortsAndErrors) {
   const NodeFabric node = node_with_two_ports();
   const std::vector<NcclLog> logs = {log_of("IB", 2, 2)};

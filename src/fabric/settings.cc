@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "fabric/as_needed.h"
 
 namespace toprun::fabric {
 namespace {
@@ -15,7 +16,6 @@ constexpr std::array<std::string_view, 5> source_names = {"user", "nccl.conf", "
                                                           "left alone"};
 
 constexpr NcclVersion first_that_searches{2, 21, 0};
-constexpr NcclVersion first_that_bears_hidden_types{2, 26, 2};
 // For a TCP connection between two ranks. NCCL allows a product of at most 64.
 constexpr std::int64_t fast_link_mbps = 40'000;  // a slower link is filled by one socket
 constexpr int socket_threads = 4;

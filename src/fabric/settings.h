@@ -72,6 +72,7 @@ struct NodeFabric {
   std::vector<FileSetting> nccl_conf;
   const Profile* profile = nullptr;  // null: a generic network
   std::vector<ProfileSetting> profile_settings{};
+  std::string absent_mark{};  // of a profile that was asked for: "/sys/class/cxi is not there"
 };
 
 // What the node's /sys, /proc and /etc tell: devices, interfaces, choice, nccl.conf and profile; by
@@ -97,9 +98,13 @@ std::string summary_of(const NodeFabric& node);
 // setting. nullopt: it uses RDMA, or the transport of the node's profile.
 std::optional<std::string> why_no_rdma(const NodeFabric& node);
 
-// What the user or an nccl.conf sets and this node, or NCCL, does not agree with: other values than
-// decide() would set, names of devices that are not there, RDMA switched off, names that NCCL does
-// not know. One sentence each.
+// What the user or an nccl.conf sets and cannot be meant here: RDMA switched off, devices or GIDs
+// that are not there or lead nowhere, ports that serve something else, a fabric without its
+// marks, values in quotes, names that NCCL does not know. One sentence each, of which a launch
+// warns.
+std::vector<std::string> mistakes(const NodeFabric& node);
+
+// These, and values that are only others than decide() would set.
 std::vector<std::string> contradictions(const NodeFabric& node);
 
 }  // namespace toprun::fabric

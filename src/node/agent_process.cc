@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "base/voice.h"
+#include "fabric/as_needed.h"
 #include "fabric/profile_script.h"
 #include "hosts/resolve.h"
 #include "node/ending.h"
@@ -97,12 +98,13 @@ struct Sights {
 };
 
 // If the profile has a script, it is sourced.
-std::shared_ptr<fabric::NodeFabric> look_at_network(const plan::Job& job) {
+std::shared_ptr<fabric::NodeFabric> look_at_network(
+    const plan::Job& job, const std::optional<fabric::NcclVersion>& nccl) {
   const bool is_off = job.options.fabric == "off";
   if (!job.several_processes() || (is_off && !job.options.require_rdma)) return nullptr;
   const std::string profile = is_off || job.options.fabric == "auto" ? "" : job.options.fabric;
   auto node = std::make_shared<fabric::NodeFabric>(
-      fabric::read_node(fabric::Sysfs(), job.environment, profile));
+      fabric::read_node_as_needed(fabric::Sysfs(), job.environment, profile, nccl));
   if (const auto sourced = fabric::source_profile_script(*node); !sourced) {
     say(fmt::format("{}: {}", job.place.node_name, sourced.error().line()));
   }
@@ -111,16 +113,18 @@ std::shared_ptr<fabric::NodeFabric> look_at_network(const plan::Job& job) {
 
 Sights look_around(const plan::Job& job, bool fit) {
   Sights seen;
-  seen.network = look_at_network(job);
+  if (job.options.preflight && fit) seen.evidence = probes::examine(job);
+  const std::string nccl = seen.evidence ? seen.evidence->nccl.value_or("") : "";
+  seen.network = look_at_network(job, fabric::parse_nccl_version(nccl));
   if (job.locates()) seen.kube = kube_node(job);
   if (job.locates() && topology::needs_ports(job.options.topology)) {
     seen.ports = topology::ports_text(topology::read_ports());
   }
-  if (job.options.preflight && fit) {
-    seen.evidence = probes::examine(job);
-    if (seen.network) {
-      seen.evidence->network = fabric::summary_of(*seen.network);
-      seen.network->nccl = fabric::parse_nccl_version(seen.evidence->nccl.value_or(""));
+  if (seen.evidence && seen.network) {
+    seen.evidence->network = fabric::summary_of(*seen.network);
+    seen.evidence->mistakes = fabric::mistakes(*seen.network);
+    if (seen.evidence->mistakes.size() > rendezvous::most_mistakes) {
+      seen.evidence->mistakes.resize(rendezvous::most_mistakes);
     }
   }
   return seen;

@@ -36,7 +36,7 @@ std::vector<const Node*> by_index(const Placement& placement) {
 cost::Network network_of(const Placement& placement, const cost::Links& links) {
   std::vector<const topology::Path*> paths;
   for (const Node* node : by_index(placement)) paths.push_back(&node->location.path);
-  return {cost::Domains(paths, placement.levels.size()), paths.size(), links};
+  return {cost::Domains(paths, placement.levels.size()), paths, links};
 }
 
 // The nodes with ranks, in rank order.

@@ -12,10 +12,11 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "doctor/compare.h"
+#include "doctor/installed.h"
 #include "doctor/resources.h"
+#include "doctor/traits.h"
 #include "hosts/hostlist.h"
 #include "plan/accelerate.h"
-#include "probes/installed.h"
 #include "probes/pod_machine.h"
 #include "rendezvous/preamble.h"
 
@@ -26,9 +27,6 @@ namespace fs = std::filesystem;
 using rendezvous::Evidence;
 using rendezvous::Join;
 using std::chrono::milliseconds;
-
-// A network delay and a busy root are far below this.
-constexpr milliseconds clock_tolerance{2'000};
 
 // The file that Python or the kernel will read: a folder's __main__.py; nothing for a module and
 // for a program that PATH finds, which is the system's.
@@ -141,37 +139,38 @@ void add_accelerate(const NodeEvidences& nodes, std::vector<std::string>& lines)
                   file, idle, file));
 }
 
-void add_versions(const NodeEvidences& nodes, std::vector<std::string>& lines) {
-  const auto python = disagreement(nodes, &Evidence::python, true);
-  if (!python.empty()) {
-    lines.push_back(
-        fmt::format("nodes have different Pythons: {}; give all the same environment", python));
-  }
-  const auto torch = disagreement(nodes, &Evidence::torch, true);
-  if (!torch.empty()) {
-    lines.push_back(fmt::format(
-        "nodes have different versions of torch: {}; install the same one on all", torch));
+// What an agent's evidence has for a row of the doctor's table.
+std::string value_of(const Evidence& saw, std::string_view trait) {
+  if (trait == "python") return saw.python;
+  if (trait == "torch") return saw.torch;
+  if (trait == "rdma") return saw.network.value_or("");
+  return trait == "nccl" ? saw.nccl.value_or("") : "";
+}
+
+void add_differences(const NodeEvidences& nodes, std::vector<std::string>& lines) {
+  for (const doctor::TraitRow& row : doctor::trait_rows()) {
+    if (row.in_launch.empty()) continue;
+    const auto value = [&](const Evidence& saw) { return value_of(saw, row.id); };
+    const std::string text = disagreement(nodes, value, true);
+    if (!text.empty()) lines.push_back(fmt::format(fmt::runtime(row.in_launch), text));
   }
 }
 
-void add_networks(const NodeEvidences& nodes, std::vector<std::string>& lines) {
-  const auto network = [](const Evidence& saw) { return saw.network.value_or(""); };
-  if (const auto text = disagreement(nodes, network, true); !text.empty()) {
-    lines.push_back(fmt::format(
-        "nodes differ in RDMA: {}; the slowest sets the pace of all (toprun net show there)",
-        text));
+void add_mistakes(const NodeEvidences& nodes, std::vector<std::string>& lines) {
+  std::map<std::string, std::vector<std::string>> hosts_of;
+  for (const NodeEvidence& node : nodes) {
+    for (const std::string& mistake : node.saw->mistakes) hosts_of[mistake].push_back(node.host);
   }
-  const auto nccl = [](const Evidence& saw) { return saw.nccl.value_or(""); };
-  if (const auto text = disagreement(nodes, nccl, true); !text.empty()) {
-    lines.push_back(fmt::format(
-        "nodes have different versions of NCCL: {}; install the same one on all", text));
+  for (auto& [mistake, hosts] : hosts_of) {
+    lines.push_back(fmt::format("{} on {} (toprun net env there)", printable(mistake),
+                                hosts::short_list(std::move(hosts))));
   }
 }
 
 void add_clocks(const NodeEvidences& nodes, std::vector<std::string>& lines) {
   const auto off = [](const NodeEvidence& w) { return std::chrono::abs(w.saw->clock_behind); };
   const auto wrong =
-      hosts_where(nodes, [&](const NodeEvidence& w) { return off(w) > clock_tolerance; });
+      hosts_where(nodes, [&](const NodeEvidence& w) { return off(w) > doctor::clock_tolerance; });
   if (wrong.empty()) return;
   const milliseconds most = off(*std::ranges::max_element(nodes, {}, off));
   lines.push_back(fmt::format(
@@ -197,7 +196,7 @@ Evidence examine(const plan::Job& job) {
   Evidence evidence;
   read_script(script_of(job.options), job.environment, evidence);
   if (job.options.program != plan::Program::executable && !job.in_container()) {
-    Installed installed = look_at_python(job.program.front(), job.environment);
+    doctor::Installed installed = doctor::look_at_python(job.program.front(), job.environment);
     evidence.python = std::move(installed.python);
     evidence.torch = std::move(installed.torch);
     if (!installed.nccl.empty()) evidence.nccl = std::move(installed.nccl);
@@ -224,8 +223,8 @@ std::vector<std::string> preflight_warnings(const std::vector<Join>& members) {
   if (nodes.empty()) return lines;
   add_script(nodes, lines);
   add_accelerate(nodes, lines);
-  add_versions(nodes, lines);
-  add_networks(nodes, lines);
+  add_differences(nodes, lines);
+  add_mistakes(nodes, lines);
   for (std::string& line : pod_warnings(members)) lines.push_back(std::move(line));
   add_clocks(nodes, lines);
   add_shortages(nodes, world, lines);

@@ -84,6 +84,17 @@ TEST(PreflightWarnings, OneLineEach) {
            {{good(), std::nullopt, with(&Evidence::torch, std::string("2.5.0")), good()},
             "warning: nodes have different versions of torch: 2.13.0+cpu on n[0,3], 2.5.0 on n2; "
             "install the same one on all"},
+           {{with(&Evidence::network, std::optional<std::string>("no RDMA")),
+             with(&Evidence::network, std::optional<std::string>("1 RoCE port of 400 Gb/s"))},
+            "warning: nodes differ in RDMA: 1 RoCE port of 400 Gb/s on n1, no RDMA on n0; the "
+            "slowest sets the pace of all (toprun net show there)"},
+           {{with(&Evidence::nccl, std::optional<std::string>("2.27.3")), good(),
+             with(&Evidence::nccl, std::optional<std::string>("2.21.5"))},
+            "warning: nodes have different versions of NCCL: 2.21.5 on n2, 2.27.3 on n0; install "
+            "the same one on all"},
+           {{with(&Evidence::mistakes, std::vector<std::string>{"NCCL_IB_DISABLE=1"}), good(),
+             with(&Evidence::mistakes, std::vector<std::string>{"NCCL_IB_DISABLE=1"})},
+            "warning: NCCL_IB_DISABLE=1 on n[0,2] (toprun net env there)"},
            {{good(), with(&Evidence::clock_behind, 1900ms)}, ""},
            {{good(), with(&Evidence::clock_behind, -3200ms)},
             "warning: the clock of n1 is off by 3.2 s against the root's; set it by NTP, or times "

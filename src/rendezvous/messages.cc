@@ -70,6 +70,7 @@ void to_json(nlohmann::json& json, const Evidence& evidence) {
   put(json, "network", evidence.network);
   put(json, "nccl", evidence.nccl);
   put(json, "machine", evidence.machine);
+  if (!evidence.mistakes.empty()) json["mistakes"] = evidence.mistakes;
 }
 
 void from_json(const nlohmann::json& json, Evidence& evidence) {
@@ -90,6 +91,8 @@ void from_json(const nlohmann::json& json, Evidence& evidence) {
   take(json, "network", evidence.network);
   take(json, "nccl", evidence.nccl);
   take(json, "machine", evidence.machine);
+  if (json.contains("mistakes")) json.at("mistakes").get_to(evidence.mistakes);
+  if (evidence.mistakes.size() > most_mistakes) evidence.mistakes.resize(most_mistakes);
 }
 
 void to_json(nlohmann::json& json, const CloudPlace& place) {

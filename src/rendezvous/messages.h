@@ -37,7 +37,9 @@ struct Evidence {
   std::optional<std::string> network;  // "8 RoCE ports of 400 Gb/s"
   std::optional<std::string> nccl;     // "2.27.3", of the Python environment
   std::optional<PodMachine> machine;   // in pods only
+  std::vector<std::string> mistakes;   // settings of the network (fabric::mistakes)
 };
+inline constexpr std::size_t most_mistakes = 4;
 
 // The node's location as its cloud's metadata service returned it (topology::CloudEvidence).
 struct CloudPlace {

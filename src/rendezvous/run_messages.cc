@@ -78,7 +78,8 @@ json json_of(const fabric::NetworkUse& use) {
   return {{"networks", use.networks},
           {"ranks", use.ranks},
           {"gpu_direct", use.gpu_direct},
-          {"troubles", use.troubles}};
+          {"troubles", use.troubles},
+          {"nccl", use.nccl}};
 }
 
 fabric::NetworkUse network_in(const json& object) {
@@ -89,6 +90,8 @@ fabric::NetworkUse network_in(const json& object) {
   object.at("troubles").get_to(use.troubles);
   if (use.troubles.size() > fabric::max_troubles) throw OutOfRange("troubles");
   if (use.networks.size() > fabric::max_networks) throw OutOfRange("networks");
+  object.at("nccl").get_to(use.nccl);
+  if (use.nccl.size() > fabric::max_networks) throw OutOfRange("nccl");
   return use;
 }
 

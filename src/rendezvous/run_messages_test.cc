@@ -21,7 +21,7 @@ TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
       {1, Started{}},
       {2, OutputLines{true, "a line\n"}},
       {2, exit},
-      {3, Gone{5ms, 7ms, fabric::NetworkUse{{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}}}},
+      {3, Gone{5ms, 7ms, fabric::NetworkUse{{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}},
       {3, Gone{5ms, 7ms, {}}},
       {3, Gone{}},
       {std::nullopt, Orphaned{"its keeper was killed"}},

@@ -75,6 +75,7 @@ json networks_json(const std::vector<fabric::NetworkByHost>& networks) {
                    {"networks", use.networks},
                    {"ranks", use.ranks},
                    {"gpu_direct", use.gpu_direct},
+                   {"nccl", use.nccl},
                    {"troubles", use.troubles}});
   }
   return all;

@@ -267,10 +267,10 @@ TEST(Report, Json) {
       "network": [],
       "cause": null}]})"));
 
-  run.attempts[0].networks = {{"n1", {{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}}}};
+  run.attempts[0].networks = {{"n1", {{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}};
   EXPECT_EQ(report_json(run)["attempts"][0]["network"], nlohmann::json::parse(R"([
     {"node": "n1", "networks": ["IB"], "ranks": 8, "gpu_direct": 7,
-     "troubles": ["mlx5_0:1 sent 1 MB"]}])"));
+     "nccl": ["2.27.3"], "troubles": ["mlx5_0:1 sent 1 MB"]}])"));
 
   agent::WorkerExit exit = failed_exit();
   exit.exception = "ValueError: boom";

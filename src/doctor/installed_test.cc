@@ -1,4 +1,4 @@
-#include "probes/installed.h"
+#include "doctor/installed.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/testing.h"
 
-namespace toprun::probes {
+namespace toprun::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -83,6 +83,28 @@ TEST(LookAtPython, CondasHasItsVersionInTheFolder) {
   EXPECT_EQ(found(root, "/opt/conda/bin/python"), "3.12 2.4.0");
 }
 
+TEST(LookAtPython, NcclIsTheWheelsOrTheSystems) {
+  const auto nccl = [](const Root& root) {
+    return look_at_python("/usr/bin/python3", {}, root.path()).nccl;
+  };
+  Root image;
+  image.file("usr/bin/python3.12").link("usr/bin/python3", "python3.12");
+  image.torch("usr/local/lib/python3.12/dist-packages", "2.8.0a0+34c6371d24.nv25.8");
+  EXPECT_EQ(nccl(image), "");
+  image.file("usr/lib/x86_64-linux-gnu/libnccl.so.2.27.7");
+  image.link("usr/lib/x86_64-linux-gnu/libnccl.so.2", "libnccl.so.2.27.7");
+  EXPECT_EQ(nccl(image), "2.27.7");
+  const std::string site = "usr/local/lib/python3.12/dist-packages/";
+  image.file(site + "nvidia/nccl/lib/libnccl.so.2");
+  image.file(site + "nvidia_nccl_cu12-2.26.2.dist-info");
+  EXPECT_EQ(nccl(image), "2.26.2");
+  Root cpu;
+  cpu.file("usr/bin/python3.12").link("usr/bin/python3", "python3.12");
+  cpu.torch("usr/local/lib/python3.12/dist-packages", "2.8.0+cpu");
+  cpu.link("usr/lib64/libnccl.so.2", "libnccl.so.2.21.5");
+  EXPECT_EQ(nccl(cpu), "");
+}
+
 TEST(LookAtPython, NothingIsGuessed) {
   Root root;
   root.file("shims/bin/python", "#!/bin/sh\n");
@@ -97,4 +119,4 @@ TEST(LookAtPython, NothingIsGuessed) {
 }
 
 }  // namespace
-}  // namespace toprun::probes
+}  // namespace toprun::doctor

@@ -1,11 +1,11 @@
-#include "probes/installed.h"
+#include "doctor/installed.h"
 
 #include <vector>
 
 #include "base/files.h"
 #include "base/text.h"
 
-namespace toprun::probes {
+namespace toprun::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -126,6 +126,19 @@ std::string nccl_in(const fs::path& folder) {
   return {};
 }
 
+// Of a library that the system, an image or conda has: libnccl.so.2 is a link to libnccl.so.2.27.3.
+std::string nccl_library(const fs::path& prefix, const fs::path& root) {
+  constexpr std::string_view stem = "libnccl.so.";
+  for (const fs::path& folder :
+       {prefix / "lib", root / "usr/lib/x86_64-linux-gnu", root / "usr/lib/aarch64-linux-gnu",
+        root / "usr/lib64", root / "usr/local/nccl/lib"}) {
+    std::error_code error;
+    const std::string name = fs::read_symlink(folder / "libnccl.so.2", error).filename();
+    if (!error && name.starts_with(stem)) return name.substr(stem.size());
+  }
+  return {};
+}
+
 std::vector<fs::path> python_path(const Environment& environment, const fs::path& root) {
   std::vector<fs::path> folders;
   const std::string value = environment.get("PYTHONPATH").value_or("");
@@ -166,9 +179,11 @@ Installed look_at_python(const std::string& python, const Environment& environme
     installed.torch = torch_in(folder);
     if (installed.torch.empty()) continue;
     installed.nccl = nccl_in(folder);
+    const bool has_gpus = !installed.torch.ends_with("+cpu");
+    if (installed.nccl.empty() && has_gpus) installed.nccl = nccl_library(prefix, root);
     break;
   }
   return installed;
 }
 
-}  // namespace toprun::probes
+}  // namespace toprun::doctor
