@@ -445,6 +445,12 @@ class Machines(support.TestCase):
                 else:
                     self.assertEqual(finished.err, "")
 
+    def test_a_fabric_that_was_asked_for_has_no_marks(self):
+        line = self.net(self.tree(empty), "show", "--fabric", "slingshot").splitlines()[0]
+        self.assertEqual(line, "fabric slingshot: HPE Slingshot (cxi) (asked for; /sys/class/cxi is not there)")
+        line = self.net(self.tree(slingshot), "show").splitlines()[0]
+        self.assertEqual(line, "fabric slingshot: HPE Slingshot (cxi) (/sys/class/cxi is there)")
+
     def test_entries_that_vanish_while_they_are_read(self):
         """Interfaces and adapters of other pods come and go."""
         root = self.tree(eight_different)
