@@ -217,7 +217,7 @@ class BadInput(KubernetesCase):
                 ("kill -9 $$", "kubectl create: .*"),
                 ("exit 1", "kubectl create: it gave no reason")]:
             with self.subTest(script):
-                self.refused((), said, env=self.fake_kubectl(script))
+                self.refused(("--operator", "pytorchjob"), said, env=self.fake_kubectl(script))
 
     def test_what_kubectl_prints_is_no_json(self):
         done = self.call("status", "train", env=self.fake_kubectl("echo '<html>'"))
@@ -235,13 +235,24 @@ class BadInput(KubernetesCase):
                 (answer("create", Refusal(403, "Forbidden", quota)), ".*exceeded quota: few.*")]:
             with self.subTest(said):
                 self.plane.api.refuse = refuse
-                self.refused((), "kubectl create: " + said)
+                self.refused(("--operator", "pytorchjob"), "kubectl create: " + said)
 
     def test_operators_that_are_not_there(self):
         self.plane.api.absent = {"trainjobs"}
         self.refused(("--operator", "trainjob"), '.*no matches for kind "TrainJob".*; this operator is not installed.*')
         listed = self.call("jobs", env={"TOPRUN_ON": "kubernetes"})
         self.assert_ok(listed)
+
+    def test_the_job_is_of_the_first_operator_that_is_there(self):
+        for absent, kind in [(set(), "PyTorchJob"), ({"pytorchjobs"}, "TrainJob"),
+                             ({"pytorchjobs", "trainjobs"}, "JobSet")]:
+            with self.subTest(kind):
+                self.plane.api.absent = absent
+                done = self.submit("--dry-run=server", *shows("RANK"))
+                self.assert_ok(done)
+                self.assertIn(f"kind: {kind}\n", done.out)
+        self.plane.api.absent = {"pytorchjobs", "trainjobs", "jobsets"}
+        self.refused((), "--operator auto: the cluster has none of .*; have the training operator, .*")
 
     def test_names(self):
         self.refused(("--namespace", "nowhere"), r'.*namespaces "nowhere" not found.*kubectl get namespaces.*')

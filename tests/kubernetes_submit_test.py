@@ -2,6 +2,7 @@
 """`toprun submit --on kubernetes`: the objects that it writes, and what it refuses."""
 
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -135,6 +136,22 @@ class ForPeople(support.TestCase):
         self.assertIn("--serviceaccount=ml:default\n", finished.out)
         finished = self.printed("--dry-run", *IMAGE, "--operator", "jobset", "train.py")
         self.assertEqual((finished.err, finished.out[:11]), ("", "apiVersion:"))
+
+
+class Binary(SubmitCase):
+    def test_an_image_gives_its_binary_to_the_pods(self):
+        folder = self.folder()
+        (folder / "toprun").write_text("#!/bin/sh\n")
+        (folder / "toprun").chmod(0o755)
+        job = self.written("--operator", "jobset", "--toprun-image", "registry.io/toprun:1")
+        pods = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+        words = [kubelet(word, {}) for word in pods["initContainers"][0]["command"]]
+        self.assertTrue(words[2].endswith(" " + pods["containers"][0]["command"][0]), words)
+        mounted = folder / "volume"
+        mounted.mkdir()
+        words[2] = words[2].replace("/toprun.io/", f"{mounted}/")
+        subprocess.run(words, env={"PATH": f"{folder}:/usr/bin:/bin"}, check=True, timeout=60)
+        self.assertTrue(os.access(mounted / "toprun", os.X_OK))
 
 
 class Operators(support.TestCase):

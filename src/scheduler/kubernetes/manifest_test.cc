@@ -150,6 +150,17 @@ TEST(Manifest, AnImageBringsToprun) {
   }
 }
 
+TEST(Manifest, ACommandOfAnotherProgramStays) {
+  Workload job = four_nodes();
+  job.toprun_image = "registry/toprun:1";
+  job.command = {"sh", "-c", "sleep 1"};
+  for (const Operator which : {Operator::pytorchjob, Operator::jobset}) {
+    const Json object = manifest(which, job);
+    EXPECT_EQ(spec_of_pods(object)["containers"][0]["command"],
+              Json::array({"sh", "-c", "sleep 1"}));
+  }
+}
+
 TEST(Manifest, ATrainJobMountsTheImageThatBringsToprun) {
   Workload job = four_nodes();
   job.toprun_image = "registry/toprun:1";

@@ -85,7 +85,8 @@ Json variables_of(const Workload& job) {
 Json command_of(const Workload& job, std::string_view toprun) {
   Json out = Json::array();
   for (const std::string& word : job.command) out.push_back(unexpanded(word));
-  if (!job.toprun_image.empty()) out.front() = toprun;
+  const bool is_toprun = !job.command.empty() && job.command.front() == "toprun";
+  if (is_toprun && !job.toprun_image.empty()) out.front() = toprun;
   return out;
 }
 

@@ -17,7 +17,7 @@ Json metadata_of(const Workload& job);
 Json metadata_of_pods(const Workload& job);
 // [{name, value}]. Pods of several nodes also get NODE_NAME, by which a node's labels are found.
 Json variables_of(const Workload& job);
-// With the binary at `toprun` instead of the first word's place, if the job brings one.
+// A command that is toprun's begins with the binary's path, `toprun`, if the job brings one.
 Json command_of(const Workload& job, std::string_view toprun);
 Json resources_of(const Workload& job);  // {limits}: requests follow from them
 Json volumes_of(const Workload& job);
