@@ -101,7 +101,8 @@ class Kubelet:
         self.set(pod, containerStatuses=[{
             "name": pod["spec"]["containers"][0]["name"], "image": pod["spec"]["containers"][0]["image"],
             "restartCount": before["restartCount"] if restarts is None else restarts, "ready": ready,
-            "lastState": before.get("state", {}) if restarts else {}, "state": state}])
+            "lastState": before["state"] if "terminated" in before.get("state", {}) else before.get("lastState", {}),
+            "state": state}])
 
     def wait_for(self, pod, reason, message=""):
         self.set_container(pod, {"waiting": {"reason": reason, "message": message}})

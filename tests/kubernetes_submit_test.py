@@ -9,6 +9,7 @@ import subprocess
 import unittest
 
 import support
+from kubelet import expanded
 
 IMAGE = ("--container", "docker://python:3.12")
 CRDS = pathlib.Path(__file__).resolve().parents[2] / "shared/data/crds"
@@ -202,22 +203,7 @@ class Words(SubmitCase):
         words = ["".join(chance.choices(letters, k=chance.randrange(8))) for _ in range(1000)]
         job = self.written("--operator", "pytorchjob", script=("train.py", *words))
         container = job["spec"]["pytorchReplicaSpecs"]["Master"]["template"]["spec"]["containers"][0]
-        self.assertEqual([kubelet(word, {"A": "value"}) for word in container["command"][-1000:]], words)
-
-
-def kubelet(word, variables):
-    """As kubelet expands a command: $(NAME) where NAME is defined, $$ as $."""
-    out, at = "", 0
-    while at < len(word):
-        two = word[at:at + 2]
-        end = word.find(")", at)
-        if two == "$$":
-            out, at = out + "$", at + 2
-        elif two == "$(" and end > 0 and word[at + 2:end] in variables:
-            out, at = out + variables[word[at + 2:end]], end + 1
-        else:
-            out, at = out + word[at], at + 1
-    return out
+        self.assertEqual([expanded(word, {"A": "value"}) for word in container["command"][-1000:]], words)
 
 
 class Refusals(support.TestCase):

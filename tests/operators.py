@@ -66,7 +66,8 @@ class PyTorchJobs:
         if holds(job, *FINAL):
             return
         if "status" not in job:
-            self.objects.set_condition(self.plural, job, "Created", "PyTorchJobCreated", f"PyTorchJob {name} is created.")
+            self.objects.set_condition(self.plural, job, "Created", "PyTorchJobCreated",
+                                       f"PyTorchJob {name} is created.")
             self.objects.update(self.plural, job, startTime=self.objects.now(), replicaStatuses={})
         some = self.objects.list("pods", job["metadata"]["namespace"], owner=job)
         policy = job["spec"].get("runPolicy", {})
@@ -238,7 +239,8 @@ class IndexedJob:
     def make(self, i):
         name = self.jobset["metadata"]["name"]
         template = self.spec["template"]
-        labels = {"jobset.sigs.k8s.io/jobset-name": name, "jobset.sigs.k8s.io/replicatedjob-name": self.replicated["name"],
+        labels = {"jobset.sigs.k8s.io/jobset-name": name,
+                  "jobset.sigs.k8s.io/replicatedjob-name": self.replicated["name"],
                   "jobset.sigs.k8s.io/job-index": "0", "jobset.sigs.k8s.io/restart-attempt": str(self.attempt),
                   "batch.kubernetes.io/job-name": self.name, "batch.kubernetes.io/job-completion-index": str(i)}
         make_pod(self.objects, self.jobset, "JobSet", template, f"{self.name}-{i}-{random_letters()}", labels,
@@ -259,7 +261,8 @@ class JobSets:
         uid, restarts = jobset["metadata"]["uid"], jobset.get("status", {}).get("restarts", 0)
         if uid not in self.jobs:
             self.objects.update(self.plural, jobset, restarts=restarts)
-            self.jobs[uid] = IndexedJob(self.objects, self.kubelet, jobset, jobset["spec"]["replicatedJobs"][0], restarts)
+            self.jobs[uid] = IndexedJob(self.objects, self.kubelet, jobset, jobset["spec"]["replicatedJobs"][0],
+                                        restarts)
         job = self.jobs[uid]
         job.step()
         if job.ended == "Complete":

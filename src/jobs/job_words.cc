@@ -152,7 +152,7 @@ std::string end_text(const Queue& queue, const Job& job) {
   if (words.empty()) words = printable(job.state_word);
   if (job.exit_code.value_or(0) != 0) words += fmt::format(", exit code {}", *job.exit_code);
   if (job.signal) words += fmt::format(", signal {}", signal_name(*job.signal));
-  return words;
+  return job.cause.empty() ? words : fmt::format("{}: {}", words, printable(job.cause));
 }
 
 std::string progress_text(const scheduler::Progress& progress) {

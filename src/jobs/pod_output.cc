@@ -1,7 +1,10 @@
 #include "jobs/pod_output.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
 
+#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -26,6 +29,7 @@ using scheduler::Queue;
 constexpr int code_of_sigpipe = 141;  // who reads has seen enough
 constexpr std::chrono::seconds between_questions{1};
 constexpr std::chrono::milliseconds longest_pause{10'000};  // while there is output to show
+constexpr std::chrono::seconds last_words{10};  // of pods whose job has ended
 
 Result<Job> job_of(const Queue& queue, const std::string& id) {
   const auto jobs = jobs_of(queue, id);
@@ -62,7 +66,9 @@ Result<void> await(const Reading& reading, const Job& job) {
 }
 
 bool waits_for_pods(const Job& job) {
-  return job.state == JobState::pending || job.state == JobState::starting;
+  // Containers that fail again and again make a job pending, and have printed why.
+  const bool all_have_begun = job.nodes > 0 && std::ssize(job.printers) >= job.nodes;
+  return !all_have_begun && (job.state == JobState::pending || job.state == JobState::starting);
 }
 
 // Waits until its pods run or it has ended; says once each why they do not.
@@ -86,60 +92,79 @@ class PodReader {
   PodReader(const Queue& queue, const Environment& environment)
       : queue_(queue), environment_(environment) {}
 
-  Result<void> read(Job job) {
-    known_.insert(job.printers.begin(), job.printers.end());
-    if (auto begun = add(job, nullptr); !begun) return begun;
-    const std::string id = job.id;
-    std::chrono::milliseconds pause = between_questions;
-    while (!has_ended(job.state)) {
-      rest(pause);
-      pause = std::min(pause * 3 / 2, longest_pause);
-      auto now = job_of(queue_, id);
-      if (!now) break;  // it is deleted, or the cluster does not answer: wait_for_job() tells
-      job = *std::move(now);
-      for (const Printer& printer : job.printers) {
-        if (!known_.insert(printer).second) continue;
-        if (auto begun = add(job, &printer); !begun) return begun;
-      }
-    }
-    for (std::thread& thread : threads_) thread.join();
-    return {};
-  }
+  Result<void> read(Job job);
 
  private:
-  // Less long where no reader is left: then the job ends, or its pods come again.
-  void rest(std::chrono::milliseconds pause) {
-    const SteadyTime begin = std::chrono::steady_clock::now();
-    std::unique_lock lock(mutex_);
-    const auto none_left = [this] { return open_ == 0; };
-    if (changed_.wait_until(lock, begin + pause, none_left)) {
-      lock.unlock();
-      std::this_thread::sleep_until(begin + std::min<std::chrono::milliseconds>(pause, between_questions));
-    }
-  }
-  Result<void> add(const Job& job, const Printer* only) {
-    auto reading = begin_reading(queue_, job, true, only, environment_);
-    if (!reading) return std::unexpected(reading.error());
-    const std::lock_guard lock(mutex_);
-    ++open_;
-    // A reader that fails has printed why; the job goes on.
-    threads_.emplace_back([this, reading = *std::move(reading), job] {
-      if (const auto ended = await(reading, job); !ended) say(ended.error().line());
-      const std::lock_guard done(mutex_);
-      --open_;
-      changed_.notify_all();
-    });
-    return {};
-  }
+  Result<void> add(const Job& job, const Printer* only);
+  void rest(std::chrono::milliseconds pause);
+  void end_readers();
+  bool wait_for_readers(SteadyTime until);
 
   const Queue& queue_;
   const Environment& environment_;
   std::set<Printer> known_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int open_ = 0;  // readers; guarded by the mutex
-  std::vector<std::thread> threads_;
+  std::set<pid_t> running_;  // readers that are not reaped; guarded by the mutex
+  std::vector<std::jthread> threads_;  // one for each reader
 };
+
+Result<void> PodReader::read(Job job) {
+  const std::string id = job.id;
+  known_.insert(job.printers.begin(), job.printers.end());
+  if (auto begun = add(job, nullptr); !begun) return begun;
+  std::chrono::milliseconds pause = between_questions;
+  while (!has_ended(job.state)) {
+    rest(pause);
+    pause = std::min(pause * 3 / 2, longest_pause);
+    auto now = job_of(queue_, id);
+    if (!now) break;  // it is deleted, or the cluster does not answer: wait_for_job() tells
+    job = *std::move(now);
+    for (const Printer& printer : job.printers) {
+      if (!known_.insert(printer).second) continue;
+      if (auto begun = add(job, &printer); !begun) return begun;
+    }
+  }
+  end_readers();
+  return {};
+}
+
+Result<void> PodReader::add(const Job& job, const Printer* only) {
+  auto reading = begin_reading(queue_, job, true, only, environment_);
+  if (!reading) return std::unexpected(reading.error());
+  const std::lock_guard lock(mutex_);
+  running_.insert(reading->pid);
+  // A reader that fails has printed why; the job goes on.
+  threads_.emplace_back([this, reading = *std::move(reading), job] {
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(reading.pid), &info, WEXITED | WNOWAIT) < 0 &&
+           errno == EINTR) {
+    }
+    const std::lock_guard done(mutex_);
+    running_.erase(reading.pid);
+    if (const auto ended = await(reading, job); !ended) say(ended.error().line());
+    changed_.notify_all();
+  });
+  return {};
+}
+
+bool PodReader::wait_for_readers(SteadyTime until) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, until, [this] { return running_.empty(); });
+}
+
+// Less long where no reader is left: then the job ends, or its pods come again.
+void PodReader::rest(std::chrono::milliseconds pause) {
+  const SteadyTime begin = std::chrono::steady_clock::now();
+  if (wait_for_readers(begin + pause)) std::this_thread::sleep_until(begin + between_questions);
+}
+
+// A container may run on although its job has ended, and a node that is gone ends no stream.
+void PodReader::end_readers() {
+  if (wait_for_readers(std::chrono::steady_clock::now() + last_words)) return;
+  const std::lock_guard lock(mutex_);
+  for (const pid_t pid : running_) process::signal_process(pid, SIGKILL);
+}
 
 }  // namespace
 

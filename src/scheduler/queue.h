@@ -70,6 +70,7 @@ struct Job {
   std::string state_code;  // "PD"
   std::string reason;      // why it waits or ended, the engine's word: "Resources"
   JobEnd end = JobEnd::other;
+  std::string cause;  // of its end, the engine's words, where they say more than the code
   std::optional<std::chrono::seconds> used;
   std::optional<std::chrono::seconds> limit;  // unset: none, or not told
   bool limit_of_partition = false;            // the partition's, which it gets when it starts

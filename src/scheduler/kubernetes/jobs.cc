@@ -79,7 +79,10 @@ void set_times(Job& job, const json& object) {
   if (const auto end = moment(text_at(object, {"status", "completionTime"}))) job.ended = end;
   std::int64_t limit = number_at(object, {"spec", "runPolicy", "activeDeadlineSeconds"});
   if (limit == 0) limit = number_at(object, {"spec", "activeDeadlineSeconds"});
-  if (limit == 0) return;
+  for (const json& one : at(object, {"spec", "replicatedJobs"})) {
+    limit = std::max(limit, number_at(one, {"template", "spec", "activeDeadlineSeconds"}));
+  }
+  if (limit <= 0) return;
   job.limit = std::chrono::seconds(limit);
   // training-operator tells it by its words alone.
   const bool used_up = job.started && job.ended && *job.ended - *job.started >= *job.limit;
@@ -259,12 +262,22 @@ std::optional<Death> death_of(const json& pod) {
   return death;
 }
 
+// A JobSet tells neither why its Job has failed nor when it began. At the limit a Job takes its
+// pods away, and none is left that has failed.
+bool is_past_limit(const Job& job) {
+  return job.limit && job.ended && job.submitted && *job.ended - *job.submitted >= *job.limit;
+}
+
 void add_deaths(Job& job, std::vector<Death> deaths) {
-  if (deaths.empty()) return;
+  if (deaths.empty()) {
+    if (is_past_limit(job)) job.end = JobEnd::time_limit;
+    job.cause = job.reason;
+    return;
+  }
   // RFC 3339 in UTC sorts as text; a pod that was evicted may have no time and comes first.
   const Death& first = *std::ranges::min_element(deaths, {}, &Death::moment);
   if (first.code != 0) job.exit_code = first.code;
-  if (!first.why.empty()) job.reason = first.why;
+  if (!first.why.empty()) job.cause = job.reason = first.why;
   if (first.why.contains(": Evicted ") || first.why.contains(": Preempted ")) {
     job.end = JobEnd::preemption;
   }

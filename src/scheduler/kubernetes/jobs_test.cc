@@ -90,6 +90,55 @@ TEST(KubernetesJobs, TheFirstPodThatFailedGivesTheCode) {
   EXPECT_EQ(exit_code_of(job), 3);
 }
 
+TEST(KubernetesJobs, ATimeLimitIsKnownByTheTimesWhereNoReasonTellsIt) {
+  const auto after = [](int seconds) {
+    return fmt::format(
+        R"({{"metadata":{{"name":"a","creationTimestamp":"2026-11-24T17:00:00Z"}},
+            "spec":{{"replicatedJobs":[{{"template":{{"spec":{{"activeDeadlineSeconds":60}}}}}}]}},
+            "status":{{"conditions":[{{"type":"Failed","status":"True",
+                      "lastTransitionTime":"2026-11-24T17:0{}:{:02}Z"}}]}}}})",
+        seconds / 60, seconds % 60);
+  };
+  for (const auto& [seconds, items, end] :
+       {std::tuple(61, std::string(), JobEnd::time_limit),
+        std::tuple(59, std::string(), JobEnd::other),
+        std::tuple(61, dead_pod("a", 3, "2026-11-24T17:00:30Z"), JobEnd::other)}) {
+    auto jobs = parse_jobs(after(seconds), kinds[2]);
+    ASSERT_TRUE(jobs && jobs->size() == 1);
+    ASSERT_TRUE(add_pods(jobs->front(), pods(items)));
+    EXPECT_EQ(jobs->front().end, end) << seconds;
+  }
+}
+
+TEST(KubernetesJobs, AContainerThatCannotBeginSaysWhy) {
+  Job job = job_with(condition("Failed"));
+  ASSERT_TRUE(add_pods(job, pods(R"({"metadata":{"name":"a"},"status":{"phase":"Failed",
+      "containerStatuses":[{"state":{"terminated":{"exitCode":128,"reason":"StartError",
+                                                    "message":"no toprun in $PATH"}}}]}})")));
+  EXPECT_EQ(job.exit_code, 128);
+  EXPECT_EQ(job.cause, "a: StartError no toprun in $PATH");
+}
+
+TEST(KubernetesJobs, AJobBeginsOnceAllItsPodsHave) {
+  const std::string_view runs =
+      R"({"metadata":{"name":"a"},"status":{"phase":"Running","containerStatuses":[
+          {"restartCount":2,"state":{"running":{}}}]}})";
+  const std::string_view comes =
+      R"({"metadata":{"name":"b"},"status":{"phase":"Pending","containerStatuses":[
+          {"state":{"waiting":{"reason":"ContainerCreating"}}}]}})";
+  Job job = job_with(condition("Running"));
+  job.nodes = 2;
+  Job elastic = job;
+  elastic.least_nodes = 1;
+  ASSERT_TRUE(add_pods(job, pods(fmt::format("{},{}", runs, comes))));
+  EXPECT_EQ(job.state, JobState::starting);
+  EXPECT_EQ(job.reason, "1 of 2 pods run; b: ContainerCreating");
+  ASSERT_EQ(job.printers.size(), 1u);
+  EXPECT_EQ(job.printers.front(), (Printer{"a", 2}));
+  ASSERT_TRUE(add_pods(elastic, pods(fmt::format("{},{}", runs, comes))));
+  EXPECT_EQ(elastic.state, JobState::running);
+}
+
 TEST(KubernetesJobs, AnEvictedPodIsAPreemption) {
   Job job = job_with(condition("Failed"));
   ASSERT_TRUE(add_pods(job, pods(R"({"metadata":{"name":"a"},"status":{"phase":"Failed",
@@ -116,7 +165,7 @@ TEST(KubernetesJobs, PodsThatRunMakeAJobRun) {
   Job job = job_with("");
   ASSERT_TRUE(add_pods(job, pods(R"({"spec":{"nodeName":"n1"},"status":{"phase":"Running"}},
                                     {"spec":{"nodeName":"n0"},"status":{"phase":"Pending"}})")));
-  EXPECT_EQ(job.state, JobState::running);
+  EXPECT_EQ(job.state, JobState::starting);
   EXPECT_EQ(job.node_list, "n1,n0");
 }
 
