@@ -76,7 +76,8 @@ class Runai(RunaiCase):
         self.assert_ok(submitted)
         job = submitted.out.strip()
         self.assertIn(f"job {job}, whose pods sleep", submitted.err)
-        support.wait_until(lambda: '"pods": [{' in (self.jobs_folder / job / "state.json").read_text(), SOON_S, "pods")
+        state = self.jobs_folder / job / "state.json"
+        support.wait_until(lambda: state.exists() and '"pods": [{' in state.read_text(), SOON_S, "pods")
         return job
 
     def test_both_programs(self):
