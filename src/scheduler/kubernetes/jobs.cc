@@ -341,7 +341,7 @@ Result<void> add_pods(Job& job, std::string_view text) {
 }
 
 Result<std::vector<JobPod>> parse_pods(std::string_view text) {
-  const auto value = parse(text);
+  const auto value = parse_object(text);
   if (!value) return std::unexpected(value.error());
   std::map<Place, JobPod> pods;
   for (const json* pod : items_of(*value)) {
