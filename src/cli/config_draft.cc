@@ -252,7 +252,8 @@ std::string kueue_line(const std::vector<scheduler::AdmissionQueue>& queues) {
   if (queues.empty()) return {};
   std::vector<std::string> names;
   for (const scheduler::AdmissionQueue& queue : queues) names.push_back(queue.name);
-  return fmt::format("# queue = {}  # Kueue's here: {}\n", quoted(names.front()), list_of(names));
+  return fmt::format("# queue = {}  # Kueue's here: {}\n", quoted(queues.front().name),
+                     list_of(names));
 }
 
 std::string pods_text(const ClusterPicture& cluster, const std::vector<Queue>& pools) {
