@@ -38,15 +38,6 @@ Result<Operator> operator_of(const PodOptions& options, const Environment& envir
   return assumed;
 }
 
-std::string next_words(const PodOptions& options, std::string_view id) {
-  if (!options.interactive) {
-    return fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id);
-  }
-  return fmt::format("job {0}, whose pods sleep until toprun cancel {0}: toprun run --in {0} SCRIPT, "
-                     "toprun shell --attach {0}, toprun status {0}",
-                     id);
-}
-
 // The cluster completes the name, so the job's pods need another word to know each other by.
 std::string fresh_mark(const std::string& name) {
   std::random_device random;
