@@ -72,6 +72,15 @@ int create(const PodOptions& options, const nlohmann::ordered_json& object,
 
 }  // namespace
 
+std::string next_words(const PodOptions& options, std::string_view id) {
+  if (!options.interactive) {
+    return fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id);
+  }
+  return fmt::format("job {0}, whose pods sleep until toprun cancel {0}: toprun run --in {0} SCRIPT, "
+                     "toprun shell --attach {0}, toprun status {0}",
+                     id);
+}
+
 int submit_pods(const PodOptions& options, const Environment& environment) {
   for (const std::string& note : options.notes) say(note);
   const auto limit = scheduler::engine_timeout_of(environment);

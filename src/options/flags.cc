@@ -111,6 +111,9 @@ std::optional<std::string> nearest_flag(std::string_view name, Command command) 
   for (const std::string& whole : names) {
     if (wanted.size() >= least_beginning && whole.starts_with(wanted)) return whole;
   }
+  // Of one letter each word of two is near.
+  constexpr std::size_t least_typed = 4;
+  if (wanted.size() < least_typed) return std::nullopt;
   if (auto near = did_you_mean(wanted, names)) return near;
   // As for --nprocs: a word that shares a long beginning with an option and has a short wrong end.
   constexpr std::size_t least_common = 6;
