@@ -146,7 +146,7 @@ class Binary(SubmitCase):
         (folder / "toprun").chmod(0o755)
         job = self.written("--operator", "jobset", "--toprun-image", "registry.io/toprun:1")
         pods = job["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-        words = [kubelet(word, {}) for word in pods["initContainers"][0]["command"]]
+        words = [expanded(word, {}) for word in pods["initContainers"][0]["command"]]
         self.assertTrue(words[2].endswith(" " + pods["containers"][0]["command"][0]), words)
         mounted = folder / "volume"
         mounted.mkdir()

@@ -176,9 +176,11 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
   if (job->state == JobState::pending && job->printers.empty()) {
     return fail(fmt::format("job {} has printed nothing yet", id), "it waits: " + job->reason);
   }
-  // One command for all fails where one of them has not begun.
+  // One command for all fails where one of them has not begun. An engine that tells of no printers of
+  // a job that runs has that command alone.
   std::vector<const Printer*> readings{nullptr};
-  if (std::ssize(job->printers) < job->nodes && !has_ended(job->state)) {
+  const bool is_told = job->state != JobState::running || !job->printers.empty();
+  if (is_told && std::ssize(job->printers) < job->nodes && !has_ended(job->state)) {
     readings.clear();
     for (const Printer& printer : job->printers) readings.push_back(&printer);
   }

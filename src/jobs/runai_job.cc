@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plan/packed_words.h"
+#include "scheduler/kubernetes/pod.h"
 #include "scheduler/runai/command_lines.h"
 
 namespace toprun::jobs {
@@ -44,6 +45,11 @@ std::string keep_output(Workload& job) {
   const std::string folder = fmt::format("{}{}toprun/{}.%j", claim->path, slash, job.name);
   put_first(job, {"--node-log=" + folder, fmt::format("--report={}/report.json", folder)});
   return folder;
+}
+
+void count_one_failure(Workload& job) {
+  if (job.restarts > 0) return;
+  job.variables.emplace_back(scheduler::kubernetes::one_code_variable, "1");
 }
 
 }  // namespace toprun::jobs

@@ -17,4 +17,8 @@ Result<void> make_plain(scheduler::kubernetes::Workload& job);
 // is no such claim. Pure.
 std::string keep_output(scheduler::kubernetes::Workload& job);
 
+// Has the master's pod alone end with the run's exit code, unless pods that fail are made again: a
+// root that came back would wait for members that have ended well. Pure.
+void count_one_failure(scheduler::kubernetes::Workload& job);
+
 }  // namespace toprun::jobs

@@ -32,6 +32,16 @@ TEST(RunaiJob, AllOthersTravelInOne) {
             (Strings{"toprun", "-e", "B=a, b", "-e", "C=", "train.py", "$(A) \"b\""}));
 }
 
+TEST(RunaiJob, OneFailureCountsOnce) {
+  Workload job;
+  count_one_failure(job);
+  EXPECT_EQ(job.variables, (Pairs{{"TOPRUN_ONE_CODE", "1"}}));
+  Workload restarting;
+  restarting.restarts = 3;
+  count_one_failure(restarting);
+  EXPECT_TRUE(restarting.variables.empty());
+}
+
 TEST(RunaiJob, OutputIsKeptWhereItCanBeWritten) {
   Workload job;
   job.name = "train";

@@ -100,6 +100,7 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   if (options.interactive) job.command = {"sleep", "infinity"};
   const bool prints = !options.interactive && !is_kept_elsewhere;
   const std::string folder = prints ? keep_output(job) : std::string();
+  if (!options.interactive) count_one_failure(job);
   const std::vector<std::string> words = job.command;
   if (const auto plain = make_plain(job); !plain) return give_up(plain.error());
   const auto command = runai::submit_command(*place, job);

@@ -22,6 +22,7 @@ constexpr std::array advices = {
            "this operator is not installed: kubectl api-resources tells which are, see --operator"},
     Advice{"namespaces", "kubectl get namespaces tells what there is, see --namespace"},
     Advice{"Unauthorized", "log in to the cluster again"},
+    Advice{"provide credentials", "log in to the cluster again"},
     Advice{"You must be logged in", "log in to the cluster again"},
     Advice{"was refused", "check the cluster's address: kubectl config view --minify"},
     Advice{"Unable to connect", "check the cluster's address: kubectl config view --minify"},
