@@ -36,8 +36,9 @@ std::string row(std::string_view label, std::string_view text) {
 }
 
 std::string headline(const Job& job) {
-  std::string text =
-      fmt::format("job {} ({}) of {}", printable(job.id), printable(job.name), printable(job.user));
+  std::string text = "job " + printable(job.id);
+  if (job.name != job.id) text += fmt::format(" ({})", printable(job.name));
+  if (!job.user.empty()) text += " of " + printable(job.user);
   if (!job.partition.empty()) text += fmt::format(", partition {}", printable(job.partition));
   return text + '\n';
 }

@@ -13,6 +13,7 @@
 #include "jobs/run_words.h"
 #include "options/run_options.h"
 #include "options/values.h"
+#include "plan/packed_words.h"
 #include "scheduler/kubernetes/jobs.h"
 #include "scheduler/kubernetes/kubectl.h"
 #include "scheduler/kubernetes/object_name.h"
@@ -258,11 +259,10 @@ Result<void> set_command(Workload& job, const plan::Options& run, const options:
   for (std::string& word : scheduler::after_options(program)) {
     job.command.push_back(std::move(word));
   }
-  for (const std::string& word : job.command) {
-    if (is_text(word)) continue;
-    return usage(printable(word), "bytes that are no UTF-8 cannot stand in a manifest",
-                 "pass them in a file");
-  }
+  if (std::ranges::all_of(job.command, is_text)) return {};
+  auto packed = plan::pack_words(job.command);  // JSON and YAML hold UTF-8 alone
+  if (!packed) return std::unexpected(packed.error());
+  job.command = *std::move(packed);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "plan/packed_words.h"
 
 namespace toprun::jobs {
 namespace {
@@ -175,12 +176,21 @@ TEST(PodOptions, AChosenNameIsTaken) {
   EXPECT_EQ(refused("--job-name my_App x.py").fix, "say --job-name my-app");
 }
 
+TEST(PodOptions, BytesThatAreNoTextTravelPacked) {
+  const auto options = pods({"--container=a", "x.py", "\xff"});
+  ASSERT_TRUE(options);
+  ASSERT_EQ(options->job.command.size(), 3u);
+  EXPECT_EQ(plan::unpack_words(options->job.command[2]).value(),
+            (Strings{"toprun", "--no-config", "x.py", "\xff"}));
+}
+
 TEST(PodOptions, WhatCannotBeIsRefused) {
   EXPECT_EQ(pods({"x.py"}).error().why, "a pod needs an image");
   EXPECT_EQ(pods({"--container=./a.sif", "x.py"}).error().why,
             "pods take their image from a registry");
-  EXPECT_EQ(pods({"--container=a", "x.py", "\xff"}).error().why,
-            "bytes that are no UTF-8 cannot stand in a manifest");
+  EXPECT_TRUE(pods({"--container=a", "x.py", std::string(plan::max_packed_bytes, '\xff')})
+                  .error()
+                  .what.starts_with("a command line of "));
   for (const char* line : {"--partition a x.py",
                            "--slurm-arg=--nice x.py",
                            "--after 7 x.py",
