@@ -289,21 +289,16 @@ class BadInput(KubernetesCase):
         listed = self.call("jobs", env={"TOPRUN_ON": "kubernetes"})
         self.assert_ok(listed)
 
-    def forget_discovery(self, absent):
-        """The cluster lacks these from now on; newer kubectls keep what it had in $HOME."""
-        self.plane.api.absent = absent
-        self.env["HOME"] = str(self.folder())
-
     def test_the_job_is_of_the_first_operator_that_is_there(self):
         for absent, kind in [(set(), "PyTorchJob"), ({"pytorchjobs"}, "TrainJob"),
                              ({"pytorchjobs", "trainjobs"}, "JobSet")]:
             with self.subTest(kind):
-                self.forget_discovery(absent)
-                done = self.submit("--dry-run=server", *shows("RANK"))
+                self.plane.api.absent = absent
+                done = self.submit("--operator", "auto", "--dry-run=server", *shows("RANK"))
                 self.assert_ok(done)
                 self.assertIn(f"kind: {kind}\n", done.out)
-        self.forget_discovery({"pytorchjobs", "trainjobs", "jobsets"})
-        self.refused((), "--operator auto: the cluster has none of .*; have the training operator, .*")
+        self.plane.api.absent = {"pytorchjobs", "trainjobs", "jobsets"}
+        self.refused(("--operator", "auto"), "--operator auto: the cluster has none of .*; have the training operator, .*")
 
     def test_names(self):
         self.refused(("--namespace", "nowhere"), r'.*namespaces "nowhere" not found.*kubectl get namespaces.*')
@@ -312,7 +307,7 @@ class BadInput(KubernetesCase):
                      r'.*\(AlreadyExists\).*"train" already exists; choose another --job-name.*')
 
     def test_a_trial_by_the_cluster(self):
-        done = self.submit("--dry-run=server", *shows("RANK"))
+        done = self.submit("--operator", "auto", "--dry-run=server", *shows("RANK"))
         self.assert_ok(done)
         self.assertEqual(done.err, "toprun: Kubernetes would take it\n")
         self.assertEqual(self.objects.list("pytorchjobs"), [])
