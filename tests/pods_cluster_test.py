@@ -133,7 +133,7 @@ class ConfigInit(Stand):
             '# container = "docker://IMAGE"', 'container = "docker://python:3.12"')
         (self.place / "toprun.toml").write_text(opened)
         path = f"{self.kubectl.parent}:{os.environ['PATH']}"
-        dry = self.toprun("submit", "--dry-run", "-N", "2", "train.py", cwd=self.place,
+        dry = self.toprun("submit", "--dry-run=json", "-N", "2", "train.py", cwd=self.place,
                           env={"PATH": path, "HOME": str(self.place), "TOPRUN_ON": ""})
         self.assert_ok(dry)
         job = json.loads(dry.out)
