@@ -11,7 +11,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "jobs/job_words.h"
-#include "jobs/kept_runs.h"
+#include "pods/kept_runs.h"
 
 namespace toprun::cli {
 namespace {
@@ -98,19 +98,19 @@ Result<int> cancel_in(const scheduler::Queue& queue, const Call& call,
   return code;
 }
 
-Result<int> signal_run(const jobs::RunId& id, const Call& call, const std::string& signal) {
+Result<int> signal_run(const pods::RunId& id, const Call& call, const std::string& signal) {
   if (call.has(FlagId::dry_run)) {
     return usage("--dry-run", "a run in pods is ended by a signal in the first of them",
                  "leave it out");
   }
-  return jobs::signal_run(id, signal.empty() ? "TERM" : signal, call.environment);
+  return pods::signal_run(id, signal.empty() ? "TERM" : signal, call.environment);
 }
 
 // Jobs with numbers and jobs with names are of different engines.
 Result<int> cancel(const Call& call, const std::string& signal) {
   std::map<bool, std::vector<std::string>> by_engine;
   for (const std::string& id : call.split.arguments) {
-    if (const auto run = jobs::parse_run_id(id)) {
+    if (const auto run = pods::parse_run_id(id)) {
       const auto sent = *run ? signal_run(**run, call, signal) : std::unexpected(run->error());
       if (!sent) return sent;
       continue;

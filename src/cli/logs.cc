@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "jobs/follow.h"
 #include "jobs/job_words.h"
-#include "jobs/kept_runs.h"
+#include "pods/kept_runs.h"
 #include "jobs/log_tail.h"
-#include "jobs/pod_output.h"
+#include "pods/output.h"
 #include "jobs/remainder.h"
 
 namespace toprun::cli {
@@ -186,10 +186,10 @@ Result<int> show_kept_output(const LogsOptions& options, const Environment& envi
     return usage("--rank and --node", "the engine keeps the output of pods, not of ranks or nodes",
                  "leave them out");
   }
-  const auto keeps = jobs::keeps_a_run(options.id, environment);
-  if (keeps && *keeps) return jobs::show_run({options.id, {}}, options.follow, environment);
-  return options.follow ? jobs::follow_pods(options.id, environment)
-                        : jobs::show_pods(options.id, environment);
+  const auto keeps = pods::keeps_a_run(options.id, environment);
+  if (keeps && *keeps) return pods::show_run({options.id, {}}, options.follow, environment);
+  return options.follow ? pods::follow_pods(options.id, environment)
+                        : pods::show_pods(options.id, environment);
 }
 
 }  // namespace
@@ -200,8 +200,8 @@ Result<int> run_logs(const options::Call& call) {
   if (options->choice.rank && !options->choice.node.empty()) {
     return usage("--rank with --node", "a rank is on one node", "give one of them");
   }
-  if (const auto run = jobs::parse_run_id(options->id)) {
-    return *run ? jobs::show_run(**run, options->follow, call.environment)
+  if (const auto run = pods::parse_run_id(options->id)) {
+    return *run ? pods::show_run(**run, options->follow, call.environment)
                 : std::unexpected(run->error());
   }
   const auto id = scheduler::parse_job_id(options->id);

@@ -14,7 +14,7 @@
 #include "hosts/address.h"
 #include "jobs/job_options.h"
 #include "jobs/job_words.h"
-#include "jobs/pod_shell.h"
+#include "pods/shell.h"
 #include "options/container_options.h"
 #include "options/run_options.h"
 #include "options/split.h"
@@ -186,7 +186,7 @@ Result<int> run_shell(const options::Call& call) {
   const auto job = shell ? std::nullopt : job_of_pods(call.split);
   if (job) {
     const bool dry_run = call.has(options::FlagId::job_dry_run);
-    return jobs::open_pod_shell(*job, dry_run, call.environment);
+    return pods::open_pod_shell(*job, dry_run, call.environment);
   }
   return shell ? enter(*shell, call.split, call.environment) : act(call.split, call.environment);
 }

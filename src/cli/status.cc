@@ -11,7 +11,7 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "jobs/job_words.h"
-#include "jobs/kept_runs.h"
+#include "pods/kept_runs.h"
 #include "jobs/known_job.h"
 #include "jobs/waiting.h"
 #include "view/columns.h"
@@ -194,8 +194,8 @@ std::string json_text(const Queue* queue, const std::vector<jobs::KnownJob>& all
 }
 
 // Of a run in the pods of a job, what its own report tells.
-Result<int> show_run_status(const jobs::RunId& id, const Call& call) {
-  const auto text = jobs::report_of_run(id, call.environment);
+Result<int> show_run_status(const pods::RunId& id, const Call& call) {
+  const auto text = pods::report_of_run(id, call.environment);
   if (!text) return std::unexpected(text.error());
   if (call.has(FlagId::json)) return print_bytes(*text);
   const auto report = jobs::parse_report(*text);
@@ -206,7 +206,7 @@ Result<int> show_run_status(const jobs::RunId& id, const Call& call) {
 }  // namespace
 
 Result<int> run_status(const options::Call& call) {
-  if (const auto run = jobs::parse_run_id(call.operand())) {
+  if (const auto run = pods::parse_run_id(call.operand())) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }
   const auto id = scheduler::parse_job_id(call.operand());

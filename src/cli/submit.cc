@@ -14,10 +14,10 @@
 #include "jobs/after_setup.h"
 #include "jobs/job_options.h"
 #include "jobs/job_submission.h"
-#include "jobs/pod_options.h"
-#include "jobs/pod_submission.h"
+#include "pods/options.h"
+#include "pods/submission.h"
 #include "jobs/predecessors.h"
-#include "jobs/runai_submission.h"
+#include "pods/runai_submission.h"
 #include "options/container_options.h"
 #include "options/given.h"
 #include "options/split.h"
@@ -84,11 +84,11 @@ int act_in_pods(const options::Split& given, const std::vector<std::string>& hid
                     "have the program read it from a file or a Secret of the cluster's",
                     exit_usage});
   }
-  const auto options = jobs::pod_options(given, arguments, environment);
+  const auto options = pods::pod_options(given, arguments, environment);
   if (!options) return give_up(options.error());
   return engine_of(given, environment) == "runai"
-             ? jobs::submit_to_runai(*options, given, environment)
-             : jobs::submit_pods(*options, environment);
+             ? pods::submit_to_runai(*options, given, environment)
+             : pods::submit_pods(*options, environment);
 }
 
 int act(const options::Split& given, const std::vector<std::string>& hidden,

@@ -1,4 +1,4 @@
-#include "jobs/runai_submission.h"
+#include "pods/runai_submission.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +8,15 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "jobs/follow.h"
-#include "jobs/pod_output.h"
-#include "jobs/pod_submission.h"
-#include "jobs/runai_job.h"
+#include "pods/output.h"
+#include "pods/submission.h"
+#include "pods/runai_job.h"
 #include "options/given.h"
 #include "process/program.h"
 #include "scheduler/queue.h"
 #include "scheduler/runai/queue.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 namespace runai = scheduler::runai;
@@ -75,7 +75,7 @@ int after_submission(const PodOptions& options, const Workload& job, const std::
     const auto code = follow_pods(job.name, environment);
     return code ? *code : give_up(code.error());
   }
-  return options.wait ? wait_for_job(job.name, environment, {}) : printed;
+  return options.wait ? jobs::wait_for_job(job.name, environment, {}) : printed;
 }
 
 }  // namespace
@@ -113,4 +113,4 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
   return after_submission(options, job, folder, there);
 }
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

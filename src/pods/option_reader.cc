@@ -1,6 +1,6 @@
-#include "jobs/option_reader.h"
+#include "pods/option_reader.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 using options::Given;
@@ -26,4 +26,4 @@ bool OptionReader::has(std::string_view name) const {
   return one(name).has_value();
 }
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

@@ -8,7 +8,7 @@
 #include "options/given.h"
 #include "options/split.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 
 // What one command line of `submit` says to an engine of pods, read by the options' names.
 struct OptionReader {
@@ -24,4 +24,4 @@ struct OptionReader {
   bool has(std::string_view name) const;
 };
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

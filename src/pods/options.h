@@ -11,7 +11,9 @@
 #include "scheduler/kubernetes/operators.h"
 #include "scheduler/kubernetes/workload.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
+
+using jobs::DryRun;
 
 // `toprun submit --on kubernetes`, before the cluster is asked.
 struct PodOptions {
@@ -32,4 +34,4 @@ Result<PodOptions> pod_options(const options::Split& given,
                                const std::vector<std::string>& arguments,
                                const Environment& environment);
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

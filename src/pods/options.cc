@@ -1,4 +1,4 @@
-#include "jobs/pod_options.h"
+#include "pods/options.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "container/image.h"
-#include "jobs/option_reader.h"
-#include "jobs/pod_placement.h"
+#include "pods/option_reader.h"
+#include "pods/placement.h"
 #include "jobs/run_words.h"
 #include "options/run_options.h"
 #include "options/values.h"
@@ -21,7 +21,7 @@
 #include "scheduler/sleeping.h"
 #include "scheduler/slurm/facts.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 using options::FlagId;
@@ -251,7 +251,7 @@ bool is_text(std::string_view word) {
 
 Result<void> set_command(Workload& job, const plan::Options& run, const options::Split& split) {
   job.command = {"toprun"};
-  for (std::string& word : run_words(split, is_in_the_manifest)) {
+  for (std::string& word : jobs::run_words(split, is_in_the_manifest)) {
     job.command.push_back(std::move(word));
   }
   std::vector<std::string> program{run.script};
@@ -355,4 +355,4 @@ Result<PodOptions> pod_options(const options::Split& given,
   return out;
 }
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

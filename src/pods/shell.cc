@@ -1,4 +1,4 @@
-#include "jobs/pod_shell.h"
+#include "pods/shell.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "plan/sleeping_pods.h"
 #include "scheduler/terminal_command.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 constexpr const char* best_shell = "command -v bash >/dev/null && exec bash; exec sh";
@@ -58,4 +58,4 @@ Result<int> open_pod_shell(const std::string& text, bool dry_run, const Environm
   return ended->code;
 }
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

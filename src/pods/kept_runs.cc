@@ -1,4 +1,4 @@
-#include "jobs/kept_runs.h"
+#include "pods/kept_runs.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "process/program.h"
 #include "scheduler/login/exec.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 constexpr int no_such_run = 3;
@@ -177,4 +177,4 @@ Result<std::string> report_of_run(const RunId& id, const Environment& environmen
               fmt::format("toprun logs {} shows what they say", id.job));
 }
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

@@ -1,14 +1,14 @@
 #pragma once
 
 #include "base/environment.h"
-#include "jobs/pod_options.h"
+#include "pods/options.h"
 #include "options/split.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 
 // Submits a job of pods by `runai`, or prints that command; notes go to stderr. Prints the job's
 // name. Returns the exit code. `split`: the command line, for what Run:AI alone has.
 int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment);
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

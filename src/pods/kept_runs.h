@@ -7,7 +7,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 
 // A run that goes on in the pods of a job without the terminal that started it (toprun run --in JOB
 // --detach): "dev/1f3a9c02". What is kept of it lies in the job's first pod (plan/kept_run.h).
@@ -32,4 +32,4 @@ Result<int> signal_run(const RunId& id, const std::string& signal, const Environ
 // What the run's own report tells. Error: as above, or it has not written one yet.
 Result<std::string> report_of_run(const RunId& id, const Environment& environment);
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

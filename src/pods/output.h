@@ -5,7 +5,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 
 // The output of a job whose engine keeps it, by the engine's own program, which writes to stdout.
 // Error: the job is unknown, or has printed nothing because its pods do not run, with the reason.
@@ -15,4 +15,4 @@ Result<int> show_pods(const std::string& id, const Environment& environment);
 // only if the job does.
 Result<int> follow_pods(const std::string& id, const Environment& environment);
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

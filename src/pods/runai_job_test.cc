@@ -1,10 +1,10 @@
-#include "jobs/runai_job.h"
+#include "pods/runai_job.h"
 
 #include <gtest/gtest.h>
 
 #include "plan/packed_words.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 using scheduler::kubernetes::Workload;
@@ -54,4 +54,4 @@ TEST(RunaiJob, OutputIsKeptWhereItCanBeWritten) {
 }
 
 }  // namespace
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

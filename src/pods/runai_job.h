@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "scheduler/kubernetes/workload.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 
 // Makes the job one that arrives through runai unchanged; pure. Values and words with blanks,
 // quotes, commas or $ travel in one word (plan/packed_words.h); all others stay readable.
@@ -21,4 +21,4 @@ std::string keep_output(scheduler::kubernetes::Workload& job);
 // root that came back would wait for members that have ended well. Pure.
 void count_one_failure(scheduler::kubernetes::Workload& job);
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

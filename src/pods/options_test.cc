@@ -1,11 +1,11 @@
-#include "jobs/pod_options.h"
+#include "pods/options.h"
 
 #include <gtest/gtest.h>
 
 #include "base/text.h"
 #include "plan/packed_words.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 using scheduler::kubernetes::Operator;
@@ -237,4 +237,4 @@ TEST(PodOptions, AFilesWordsForSlurmAreNoted) {
 }
 
 }  // namespace
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "base/environment.h"
-#include "jobs/pod_options.h"
+#include "pods/options.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 
 // Submits a job of pods by `kubectl create`, or prints its manifest; notes go to stderr. Prints the
 // job's name. Returns the exit code.
@@ -15,4 +15,4 @@ int submit_pods(const PodOptions& options, const Environment& environment);
 // The verbs for a job that has just been submitted, in one line.
 std::string next_words(const PodOptions& options, std::string_view id);
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

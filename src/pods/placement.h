@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "jobs/option_reader.h"
+#include "pods/option_reader.h"
 #include "scheduler/kubernetes/workload.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 
 // Where pods may go and in whose turn, as --queue, --scheduler, --priority-class, --node-pool,
 // --node-selector, --toleration and --required-/--preferred-topology-key say it, in no engine's
@@ -20,4 +20,4 @@ Result<std::pair<std::string, std::string>> parse_pair(const options::Given& giv
 // "nvidia.com/gpu", "nvidia.com/gpu:NoSchedule", "team=vision:NoExecute".
 Result<scheduler::kubernetes::Toleration> parse_toleration(const options::Given& given);
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

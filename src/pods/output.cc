@@ -1,4 +1,4 @@
-#include "jobs/pod_output.h"
+#include "pods/output.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include "process/child.h"
 #include "process/program.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 using scheduler::Job;
@@ -32,9 +32,9 @@ constexpr std::chrono::milliseconds longest_pause{10'000};  // while there is ou
 constexpr std::chrono::seconds last_words{10};  // of pods whose job has ended
 
 Result<Job> job_of(const Queue& queue, const std::string& id) {
-  const auto jobs = jobs_of(queue, id);
-  if (!jobs) return std::unexpected(jobs.error());
-  return jobs->front();
+  const auto found = jobs::jobs_of(queue, id);
+  if (!found) return std::unexpected(found.error());
+  return found->front();
 }
 
 // The engine's program that prints output, to our stdout and stderr.
@@ -169,7 +169,7 @@ void PodReader::end_readers() {
 }  // namespace
 
 Result<int> show_pods(const std::string& id, const Environment& environment) {
-  const auto queue = queue_of(id, environment);
+  const auto queue = jobs::queue_of(id, environment);
   if (!queue) return std::unexpected(queue.error());
   const auto job = job_of(**queue, id);
   if (!job) return std::unexpected(job.error());
@@ -193,13 +193,13 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
 }
 
 Result<int> follow_pods(const std::string& id, const Environment& environment) {
-  const auto queue = queue_of(id, environment);
+  const auto queue = jobs::queue_of(id, environment);
   if (!queue) return std::unexpected(queue.error());
   const auto job = started(**queue, id);
   if (!job) return std::unexpected(job.error());
   const auto shown = PodReader(**queue, environment).read(*job);
   if (!shown) return std::unexpected(shown.error());
-  return wait_for_job(id, environment, {});
+  return jobs::wait_for_job(id, environment, {});
 }
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

@@ -1,4 +1,4 @@
-#include "jobs/pod_submission.h"
+#include "pods/submission.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include "base/console.h"
 #include "base/print.h"
 #include "jobs/follow.h"
-#include "jobs/pod_output.h"
+#include "pods/output.h"
 #include "scheduler/kubernetes/constraints.h"
 #include "scheduler/kubernetes/kubectl.h"
 #include "scheduler/kubernetes/manifest.h"
@@ -16,7 +16,7 @@
 #include "scheduler/kubernetes/yaml.h"
 #include "scheduler/queue.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 namespace kubernetes = scheduler::kubernetes;
@@ -67,7 +67,7 @@ int create(const PodOptions& options, const nlohmann::ordered_json& object,
   Environment there = environment;
   if (!options.job.space.empty()) there.set("TOPRUN_NAMESPACE", options.job.space);
   if (options.follow) return told(follow_pods(id, there));
-  return options.wait ? wait_for_job(id, there, {}) : shown;
+  return options.wait ? jobs::wait_for_job(id, there, {}) : shown;
 }
 
 }  // namespace
@@ -97,4 +97,4 @@ int submit_pods(const PodOptions& options, const Environment& environment) {
   return create(options, object, environment, *limit);
 }
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

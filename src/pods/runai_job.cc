@@ -1,4 +1,4 @@
-#include "jobs/runai_job.h"
+#include "pods/runai_job.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "scheduler/kubernetes/pod.h"
 #include "scheduler/runai/command_lines.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 using scheduler::kubernetes::Claim;
@@ -52,4 +52,4 @@ void count_one_failure(Workload& job) {
   job.variables.emplace_back(scheduler::kubernetes::one_code_variable, "1");
 }
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

@@ -1,8 +1,8 @@
-#include "jobs/kept_runs.h"
+#include "pods/kept_runs.h"
 
 #include <gtest/gtest.h>
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 TEST(KeptRuns, Ids) {
@@ -28,4 +28,4 @@ TEST(KeptRuns, Ids) {
 }
 
 }  // namespace
-}  // namespace toprun::jobs
+}  // namespace toprun::pods

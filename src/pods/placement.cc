@@ -1,11 +1,11 @@
-#include "jobs/pod_placement.h"
+#include "pods/placement.h"
 
 #include <algorithm>
 #include <array>
 
 #include "scheduler/kubernetes/object_name.h"
 
-namespace toprun::jobs {
+namespace toprun::pods {
 namespace {
 
 namespace kubernetes = scheduler::kubernetes;
@@ -132,4 +132,4 @@ Result<kubernetes::Placement> placement_of(const OptionReader& reader) {
   return out;
 }
 
-}  // namespace toprun::jobs
+}  // namespace toprun::pods
