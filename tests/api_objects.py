@@ -12,6 +12,7 @@ RESOURCES = [
     ("namespaces", "", "v1", "Namespace"),
     ("pods", "", "v1", "Pod"),
     ("nodes", "", "v1", "Node"),
+    ("events", "", "v1", "Event"),
     ("persistentvolumeclaims", "", "v1", "PersistentVolumeClaim"),
     ("customresourcedefinitions", "apiextensions.k8s.io", "v1", "CustomResourceDefinition"),
     ("pytorchjobs", "kubeflow.org", "v1", "PyTorchJob"),
@@ -76,6 +77,7 @@ class Objects:
         self.changed = threading.Condition(threading.RLock())
         self.clock_is_late_by_s = 0
         self.kept = {}      # (plural, namespace, name) → object
+        self.no_pods = None     # the Refusal of a pod's creation
         self.events = []    # (version, type, plural, namespace, object)
 
     def now(self):

@@ -28,7 +28,6 @@ TRAIN = support.EXAMPLES / "train_ddp.py"
 # Rank 1 ends badly while the others work.
 FAILS = "[ $RANK = 1 ] && exit 3; sleep 60"
 KILLED = "[ $RANK = 1 ] && kill -9 $$; sleep 60"
-TRAINJOBS_WORDS = 100   # its CRD allows 128 in a command, toprun's own among them
 MOST_KB = 50_000
 
 
@@ -146,12 +145,12 @@ class Words(KubernetesCase):
         script = self.place / "words.py"
         script.write_text("import json, pathlib, sys\n"
                           "pathlib.Path(__file__).with_suffix('.json').write_text(json.dumps(sys.argv[1:]))\n")
-        for operator, count in [("pytorchjob", 1000), ("trainjob", TRAINJOBS_WORDS), ("jobset", 1000)]:
+        for operator in OPERATORS:
             with self.subTest(operator):
                 done = self.submit("--operator", operator, "--nproc-per-node", "1", "-e", "A=$(HOSTNAME) $$",
-                                   "--follow", "--", script, *words[:count])
+                                   "--follow", "--", script, *words)
                 self.assert_ok(done)
-                self.assertEqual(json.loads(script.with_suffix(".json").read_text()), words[:count])
+                self.assertEqual(json.loads(script.with_suffix(".json").read_text()), words)
                 script.with_suffix(".json").unlink()
 
 
@@ -330,6 +329,17 @@ class Waiting(KubernetesCase):
         self.waits(("--gpus-per-node", "8"), "Unschedulable: 0/4 nodes are available: 4 Insufficient nvidia.com/gpu")
         self.kubelet.images = {"another"}
         self.waits((), f'ImagePullBackOff: Back-off pulling image "{IMAGE}"')
+
+    def test_a_quota_of_pods(self):
+        said = 'pods "train-master-0" is forbidden: exceeded quota: team, requested: pods=1, used: pods=4, limited: pods=4'
+        self.objects.no_pods = Refusal(403, "Forbidden", said)
+        self.addCleanup(setattr, self.objects, "no_pods", None)
+        name = self.submitted(*shows("RANK"))
+        wait_for(lambda: said in self.call("status", name).out, "the quota's words", SOON_S)
+        logs = self.call("logs", name)
+        self.assertEqual(logs.code, 1, logs)
+        self.assert_one_line(logs, f"job {name} has printed nothing yet: it waits: FailedCreatePod: .*exceeded quota: team.*")
+        self.clean(name)
 
     def test_an_image_without_toprun(self):
         (self.place / "image/toprun").unlink()

@@ -26,6 +26,16 @@ def owner(kind, item):
     return {"kind": kind, "name": item["metadata"]["name"], "uid": item["metadata"]["uid"], "controller": True}
 
 
+def warn(objects, job, kind, message):
+    """An event about the job, once (client-go, tools/record)."""
+    name, space = f"{job['metadata']['name']}.{kind.lower()}", job["metadata"]["namespace"]
+    if not objects.find("events", space, name):
+        objects.create("events", space, {
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": name}, "type": "Warning",
+            "reason": "FailedCreatePod", "message": message, "lastTimestamp": objects.now(),
+            "involvedObject": {"kind": kind, "name": job["metadata"]["name"], "namespace": space}})
+
+
 def make_pod(objects, job, kind, template, name, labels, env, policy, **spec):
     """A pod of the template's; `env` goes behind the container's own variables."""
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": copy.deepcopy(template.get("metadata", {})),
@@ -38,6 +48,9 @@ def make_pod(objects, job, kind, template, name, labels, env, policy, **spec):
         if one.get("valueFrom") == INDEX:
             del one["valueFrom"]
             one["value"] = labels["batch.kubernetes.io/job-completion-index"]
+    if objects.no_pods:
+        warn(objects, job, kind, f"Error creating: {objects.no_pods}")
+        return
     objects.create("pods", job["metadata"]["namespace"], pod)
 
 

@@ -7,6 +7,7 @@
 #include "base/console.h"
 #include "base/print.h"
 #include "jobs/follow.h"
+#include "plan/packed_words.h"
 #include "pods/output.h"
 #include "scheduler/kubernetes/constraints.h"
 #include "scheduler/kubernetes/kubectl.h"
@@ -52,6 +53,16 @@ std::string printed(const PodOptions& options, const nlohmann::ordered_json& obj
   return out + kubernetes::yaml(object);
 }
 
+// A TrainJob holds few words.
+Result<void> fit_words(Operator which, kubernetes::Workload& job) {
+  const bool fits = job.command.size() <= kubernetes::most_words_of_a_trainjob;
+  if (which != Operator::trainjob || fits) return {};
+  auto packed = plan::pack_words(job.command);
+  if (!packed) return std::unexpected(packed.error());
+  job.command = *std::move(packed);
+  return {};
+}
+
 int create(const PodOptions& options, const nlohmann::ordered_json& object,
            const Environment& environment, std::chrono::milliseconds limit) {
   const bool is_trial = options.dry_run == DryRun::server;
@@ -89,6 +100,7 @@ int submit_pods(const PodOptions& options, const Environment& environment) {
   if (!which) return give_up(which.error());
   if (const auto fits = kubernetes::check(*which, options.job); !fits) return give_up(fits.error());
   kubernetes::Workload job = options.job;
+  if (const auto packed = fit_words(*which, job); !packed) return give_up(packed.error());
   if (kubernetes::needs_mark(job.placement) && job.name_is_beginning) {
     job.mark = fresh_mark(job.name);
   }

@@ -13,12 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 5> reserved_variables = {
     "PET_NNODES", "PET_NPROC_PER_NODE", "PET_NODE_RANK", "PET_MASTER_ADDR", "PET_MASTER_PORT"};
 
-Result<void> check_words(const Workload& job) {
-  if (job.command.size() > 2 * most_command_words) {
-    return usage(fmt::format("a command of {} words", job.command.size()),
-                 fmt::format("a TrainJob holds {}", 2 * most_command_words),
-                 "pass the arguments in a file, or say --operator jobset");
-  }
+Result<void> check_sizes(const Workload& job) {
   const std::size_t own_variables = job.nodes > 1 ? 1 : 0;  // NODE_NAME
   if (job.variables.size() + own_variables > most_variables) {
     return usage(fmt::format("{} variables", job.variables.size()),
@@ -76,7 +71,7 @@ Result<void> check_pools(const Placement& placement) {
 }
 
 Result<void> check_trainjob(const Workload& job) {
-  auto done = check_words(job);
+  auto done = check_sizes(job);
   if (done) done = check_variables(job);
   return done ? check_runtime(job) : done;
 }

@@ -7,8 +7,10 @@
 namespace toprun::scheduler::kubernetes {
 
 // Limits of a TrainJob: maxItems and maxLength in trainer.kubeflow.org_trainjobs.yaml. A command
-// that is longer goes on in `args`, of which there may be as many.
+// that is longer goes on in `args`, of which there may be as many; one of even more words is to be
+// packed before (plan/packed_words.h).
 inline constexpr std::size_t most_command_words = 128;
+inline constexpr std::size_t most_words_of_a_trainjob = 2 * most_command_words;
 inline constexpr std::size_t most_variables = 128;
 inline constexpr std::size_t longest_image = 500;
 

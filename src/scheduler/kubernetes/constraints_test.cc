@@ -29,8 +29,6 @@ TEST(Constraints, EachOperatorsOwn) {
       {[](Workload&) {}, all, ""},
       {[](Workload& job) { job.folder = "/a"; }, no_trainjob, "--chdir /a"},
       {[](Workload& job) { job.host_network = true; }, no_trainjob, "--host-network"},
-      {[](Workload& job) { job.command.resize(256); }, all, ""},
-      {[](Workload& job) { job.command.resize(257); }, no_trainjob, "a command of 257 words"},
       {[](Workload& job) { job.variables.resize(127); }, all, ""},
       {[](Workload& job) { job.variables.resize(128); }, no_trainjob, "128 variables"},
       {[](Workload& job) { job.image = std::string(501, 'a'); }, no_trainjob, "--container a"},

@@ -353,6 +353,24 @@ Result<void> add_pods(Job& job, std::string_view text) {
   return {};
 }
 
+std::string last_warning(std::string_view events, std::string_view job) {
+  const auto value = parse_object(events);
+  if (!value) return {};
+  const std::string beginning = fmt::format("{}-", job);
+  std::string last, moment_of_last;
+  for (const json* event : items_of(*value)) {
+    const std::string about = text_at(*event, {"involvedObject", "name"});
+    if (about != job && !about.starts_with(beginning)) continue;
+    if (text_at(*event, {"type"}) != "Warning") continue;
+    std::string when = text_at(*event, {"lastTimestamp"});
+    if (when.empty()) when = text_at(*event, {"eventTime"});
+    if (when < moment_of_last) continue;  // RFC 3339 in UTC sorts as text
+    moment_of_last = std::move(when);
+    last = fmt::format("{}: {}", text_at(*event, {"reason"}), text_at(*event, {"message"}));
+  }
+  return last;
+}
+
 Result<std::vector<JobPod>> parse_pods(std::string_view text) {
   const auto value = parse_object(text);
   if (!value) return std::unexpected(value.error());

@@ -66,6 +66,7 @@ class KubernetesQueue : public Queue {
   Result<std::optional<Job>> one(const Kind& kind, const std::string& name) const;
   Result<std::string> pods_text(const Job& job, const Kind& kind) const;
   Result<void> add_pods(Job& job, const Kind& kind) const;
+  void add_warning(Job& job) const;
   Result<std::optional<std::string>> told(std::vector<std::string> words, Machines& machines) const;
 
   const Environment environment_;
@@ -211,7 +212,20 @@ Result<void> KubernetesQueue::add_pods(Job& job, const Kind& kind) const {
     const auto used = std::chrono::system_clock::now() - *job.started;  // by two hosts' clocks
     job.used = std::max(std::chrono::seconds(0), std::chrono::floor<std::chrono::seconds>(used));
   }
-  return kubernetes::add_pods(job, *text);
+  if (auto added = kubernetes::add_pods(job, *text); !added) return added;
+  const auto made = kubernetes::parse_pods(*text);
+  const bool lacks_pods = made && std::ssize(*made) < std::max<std::int64_t>(1, job.nodes);
+  if (lacks_pods && job.state == JobState::pending) add_warning(job);
+  return {};
+}
+
+// Why pods are not made: a quota, a webhook. Without the right to read events the reason stays.
+void KubernetesQueue::add_warning(Job& job) const {
+  const auto answer = ask({"get", "events", "--field-selector", "type=Warning", "-o", "json"});
+  if (!answer || answer->code != 0) return;
+  if (std::string why = kubernetes::last_warning(answer->out, job.id); !why.empty()) {
+    job.reason = std::move(why);
+  }
 }
 
 Result<std::vector<std::string>> KubernetesQueue::cancel_command(
