@@ -32,7 +32,7 @@ constexpr std::array headings = {
     Heading{options::Group::allocation,
             "What the job gets (Slurm's options, with Slurm's meaning)"},
     Heading{options::Group::submission, "How it is submitted"},
-    Heading{options::Group::pods, "Pods of Kubernetes"},
+    Heading{options::Group::pods, "Pods of Kubernetes and Run:AI"},
     Heading{options::Group::placement, "Processes, nodes and their order"},
     Heading{options::Group::rendezvous,
             "How the nodes meet (an engine such as Slurm needs none of these)"},

@@ -319,11 +319,11 @@ constexpr std::array rows = {
          put<&Options::prefix, parse_switch>, "Put role and local rank before every line"),
     ours(FlagId::unasked, "--node-log", 0, "DIR", "TOPRUN_NODE_LOG", Group::output,
          put<&Options::node_log, not_empty>,
-         "Every node also appends what it shows here to DIR/HOST.out; %j is the job's id"),
+         "Every node also appends what it shows here to DIR/HOST.out; in Run:AI's pods %j is the "
+         "JOB_UUID"),
     ours(FlagId::unasked, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
          put<&Options::report, not_empty>,
-         "Write what happens to FILE as JSON, anew at every phase, complete at the end; %j is the "
-         "job's id"),
+         "Write what happens to FILE as JSON, anew at every phase, complete at the end; %j as above"),
 
     of_one_call(only(
         of(Command::run, Command::bench),

@@ -59,7 +59,7 @@ struct Allocation {
   // Identifies job and step among others, the same on all members: "slurm.17.0",
   // "slurm.alps.17.0"; empty where no engine does.
   std::string job;
-  std::string job_id;       // as users name the job: "17", Run:AI's JOB_UUID; empty where none is
+  std::string job_id;       // in pods, where no file's name can hold it before: Run:AI's JOB_UUID
   std::string key;          // a secret that the engine gave all members; empty if none
   std::optional<int> port;  // P by the engine's formula
   // Which node the root agent is on and where the others reach it, if the launcher said so.

@@ -43,16 +43,19 @@ constexpr std::array engines = {
     EngineQueue{"kubernetes", kubernetes_queue},
 };
 
-// The one that TOPRUN_ON names goes first.
+// The one that TOPRUN_ON names, else the first that is there.
 Result<std::unique_ptr<Queue>> first_queue(const Environment& environment,
                                            std::span<const EngineQueue> among) {
   const std::string on = environment.get("TOPRUN_ON").value_or("");
-  for (const bool named : {true, false}) {
-    for (const EngineQueue& engine : among) {
-      if ((engine.name == on) != named) continue;
-      auto queue = engine.find(environment);
-      if (!queue || *queue) return queue;
-    }
+  const auto named = std::ranges::find(among, on, &EngineQueue::name);
+  if (named != among.end()) {
+    auto queue = named->find(environment);
+    if (!queue || *queue) return queue;
+    return fail("TOPRUN_ON=" + on, "its programs are not in PATH", "install them, or unset it");
+  }
+  for (const EngineQueue& engine : among) {
+    auto queue = engine.find(environment);
+    if (!queue || *queue) return queue;
   }
   return std::unique_ptr<Queue>();
 }

@@ -1,5 +1,6 @@
 #include "scheduler/queue.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "scheduler/slurm/words.h"
@@ -73,6 +74,16 @@ TEST(Queue, SaysWhatWasLookedFor) {
             "no engine with a queue was found: neither Slurm's squeue and scontrol nor runai nor kubectl "
             "are in PATH; log in "
             "where jobs are submitted, or load the site's module (often `module load slurm`)");
+}
+
+TEST(Queue, TheEngineThatIsNamedIsNotReplacedByAnother) {
+  for (const char* on : {"runai", "kubernetes", "slurm"}) {
+    const auto queue = find_queue({{"PATH", "/nowhere"}, {"TOPRUN_ON", on}});
+    ASSERT_FALSE(queue);
+    EXPECT_EQ(queue.error().line(), fmt::format("TOPRUN_ON={}: its programs are not in PATH; "
+                                                "install them, or unset it",
+                                                on));
+  }
 }
 
 TEST(SlurmWords, KnowsStatesByWordAndCode) {

@@ -242,7 +242,6 @@ Result<std::optional<Allocation>> SlurmEngine::detect(const Environment& environ
   if (!step) return std::unexpected(step.error());
   auto allocation = common_facts(environment, hints, *step);
   if (!allocation) return std::unexpected(std::move(allocation.error()));
-  allocation->job_id = environment.get("SLURM_JOB_ID").value_or("");
   if (*step) return in_step(environment, hints, **step, std::move(*allocation));
   return outside_steps(environment, hints, std::move(*allocation));
 }
