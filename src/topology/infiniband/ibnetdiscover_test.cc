@@ -361,7 +361,7 @@ TEST(SetName, IsShort) {
 
 // A data file beside the repository, if it exists.
 Result<std::string> shared_data(const std::string& name) {
-  const auto root = std::filesystem::path(__FILE__).parent_path() / "../..";
+  const auto root = std::filesystem::path(__FILE__).parent_path() / "../../..";
   return read_file(root / "../shared/data" / name);
 }
 
