@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "agent/inherited.h"
+#include "spawn/inherited.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -243,7 +243,7 @@ std::optional<std::vector<int>> parse_cpu_list(std::string_view text) {
     const std::size_t dash = range.find('-');
     const auto first = parse_int(range.substr(0, dash));
     const auto last = dash == range.npos ? first : parse_int(range.substr(dash + 1));
-    if (!first || !last || *first < 0 || *last < *first || *last >= Inherited::max_cpus) {
+    if (!first || !last || *first < 0 || *last < *first || *last >= spawn::Inherited::max_cpus) {
       return std::nullopt;
     }
     for (auto cpu = *first; cpu <= *last; ++cpu) cpus.push_back(static_cast<int>(cpu));

@@ -10,8 +10,9 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "agent/inherited.h"
-#include "agent/spawn.h"
+#include "spawn/inherited.h"
+#include "spawn/spawn.h"
+#include "warm/parent.h"
 #include "base/error.h"
 
 namespace toprun::agent {
@@ -38,7 +39,7 @@ class Children {
 
   // Starts all programs or none, like spawn(); argv[0] is looked up where the program will run.
   // Call no other method meanwhile.
-  virtual Result<std::vector<pid_t>> start(std::vector<Program> programs) = 0;
+  virtual Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) = 0;
   // Call it after start(), on the event loop's thread.
   virtual void watch() = 0;
   virtual void unwatch() = 0;
@@ -53,8 +54,10 @@ class Children {
 };
 
 // Children of the calling process, which becomes a subreaper and from then on reaps every child it
-// has. Call start() on a thread that outlives the children.
-std::unique_ptr<Children> own_children(boost::asio::io_context& io, const Inherited& inherited,
-                                       std::string host);
+// has. Call start() on a thread that outlives the children. With a warm parent that is ready, they
+// are its forks; it is itself no child in the sense of the methods above.
+std::unique_ptr<Children> own_children(boost::asio::io_context& io,
+                                       const spawn::Inherited& inherited, std::string host,
+                                       std::shared_ptr<warm::Parent> warm = nullptr);
 
 }  // namespace toprun::agent

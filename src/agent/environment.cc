@@ -101,6 +101,29 @@ Environment worker_environment(const Environment& inherited, const WorkerFacts& 
   return environment;
 }
 
+Environment common_environment(const Environment& inherited, int local_world_size) {
+  WorkerFacts facts;
+  facts.local_world_size = local_world_size;
+  WorkerFacts others = facts;
+  for (int* const number :
+       {&others.rank, &others.local_rank, &others.world_size, &others.group_rank,
+        &others.group_world_size, &others.role_rank, &others.role_world_size, &others.master_port,
+        &others.restart_count, &others.max_restarts, &others.attempt}) {
+    *number = -1;
+  }
+  for (std::string* const text : {&others.role, &others.master_addr, &others.run_id,
+                                  &others.error_file, &others.node_name}) {
+    *text = "other";
+  }
+  const Environment here = worker_environment(inherited, facts);
+  const Environment there = worker_environment(inherited, others);
+  Environment common;
+  for (const auto& [name, value] : here.variables()) {
+    if (there.get(name) == value) common.set(name, value);
+  }
+  return common;
+}
+
 Result<std::string> only_device(const Environment& inherited, int local_rank) {
   const auto visible = inherited.get("CUDA_VISIBLE_DEVICES");
   if (!visible) return fmt::to_string(local_rank);

@@ -42,6 +42,9 @@ struct WorkerFacts {
 // PET_* variables that are torchrun options.
 Environment worker_environment(const Environment& inherited, const WorkerFacts& facts);
 
+// What worker_environment() gives to all of a node's workers alike, whatever their other facts are.
+Environment common_environment(const Environment& inherited, int local_world_size);
+
 // The only device that a worker sees: entry `local_rank` of the inherited CUDA_VISIBLE_DEVICES; the
 // index itself if the variable is unset; none if it is empty. An error if the list is shorter.
 Result<std::string> only_device(const Environment& inherited, int local_rank);

@@ -17,7 +17,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "agent/descendants.h"
+#include "spawn/descendants.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/fd.h"
@@ -78,7 +78,7 @@ sigset_t stop_signal() {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != keeper) ::_exit(exit_failure);
   ::setpgid(0, 0);
-  become_subreaper();
+  spawn::become_subreaper();
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);  // a full log (ulimit -f) gives an error to report
   for (const int notice : {SIGUSR1, SIGUSR2}) ::signal(notice, SIG_IGN);  // no workers yet
@@ -241,7 +241,7 @@ class Keeper {
       while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
       }
       if (pid < 0) break;
-      signal_descendants(SIGKILL);
+      spawn::signal_descendants(SIGKILL);
       const timespec pause{0, std::chrono::nanoseconds(kill_interval).count()};
       ::nanosleep(&pause, nullptr);
     }
@@ -279,7 +279,7 @@ int keep(const std::function<int(int)>& agent, milliseconds stall_limit,
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page != MAP_FAILED) shared = static_cast<Shared*>(page);
 
-  become_subreaper();
+  spawn::become_subreaper();
   sigset_t watched = forwarded_signals(named_signals);
   ::sigaddset(&watched, SIGCHLD);
   sigset_t before;

@@ -43,7 +43,7 @@ bool runs(pid_t pid) {
 }
 
 // Runs a worker with a grandchild in a separate session; SIGTERM stops them.
-int agent_with_workers(int heartbeat_fd, const Inherited& inherited, const std::string& root) {
+int agent_with_workers(int heartbeat_fd, const spawn::Inherited& inherited, const std::string& root) {
   boost::asio::io_context io;
   WorkerPlan plan;
   plan.argv = {"/bin/sh", "-c",
@@ -93,7 +93,7 @@ class KeeperTest : public testing::Test {
     }
   }
   void keep_workers(std::chrono::milliseconds stall_limit = keeper_stall_limit) {
-    const Inherited inherited = Inherited::capture();
+    const spawn::Inherited inherited = spawn::Inherited::capture();
     keep_in_child([&](int fd) { return agent_with_workers(fd, inherited, root_.string()); },
                   stall_limit);
     for (const char* name : {"agent", "worker", "grandchild"}) {

@@ -8,7 +8,8 @@
 #include <boost/asio/signal_set.hpp>
 
 #include "agent/children.h"
-#include "agent/descendants.h"
+#include "spawn/descendants.h"
+#include "base/console.h"
 #include "base/environment.h"
 #include "process/child.h"
 
@@ -17,18 +18,27 @@ namespace {
 
 class OwnChildren : public Children {
  public:
-  OwnChildren(boost::asio::io_context& io, const Inherited& inherited, std::string host)
-      : inherited_(inherited), host_(std::move(host)), child_signal_(io) {}
+  OwnChildren(boost::asio::io_context& io, const spawn::Inherited& inherited, std::string host,
+              std::shared_ptr<warm::Parent> warm)
+      : inherited_(inherited),
+        host_(std::move(host)),
+        warm_(std::move(warm)),
+        child_signal_(io) {}
 
-  Result<std::vector<pid_t>> start(std::vector<Program> programs) override {
-    if (auto found = find_programs(programs, host_); !found) {
+  Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) override {
+    if (auto found = spawn::find_programs(programs, host_); !found) {
       return std::unexpected(std::move(found.error()));
     }
     boost::system::error_code failed;
     child_signal_.add(SIGCHLD, failed);  // before any child can end
     if (failed) return fail("cannot watch for SIGCHLD on " + host_, failed.message());
-    become_subreaper();
-    return spawn(programs, inherited_, host_, on_progress);
+    spawn::become_subreaper();
+    if (warm_) {
+      auto forked = warm_->fork(programs, on_progress);
+      if (forked) return forked;
+      say(warm::left_out(host_, forked.error().line()));
+    }
+    return spawn::spawn(programs, inherited_, host_, on_progress);
   }
 
   void watch() override {
@@ -46,8 +56,11 @@ class OwnChildren : public Children {
     for (;;) {
       int status = 0;
       const pid_t pid = process::reap_any(status);
-      if (pid < 0) reaped.childless = true;
-      if (pid <= 0) return reaped;
+      if (pid <= 0) {
+        reaped.childless = pid < 0 || (warm_pid() != 0 && spawn::nothing_below_but(warm_pid()));
+        return reaped;
+      }
+      if (pid == warm_pid()) warm_->ended();
       reaped.ended.push_back({pid, status});
     }
   }
@@ -57,14 +70,20 @@ class OwnChildren : public Children {
   }
 
   void notify_groups(std::span<const pid_t> leaders, int signal) override {
-    agent::notify_groups(leaders, signal);
+    spawn::notify_groups(leaders, signal);
   }
 
-  void signal_all(int signal) override { signal_descendants(signal); }
+  void signal_all(int signal) override {
+    spawn::signal_descendants(signal, warm_pid());
+  }
 
-  std::vector<std::string> describe_all() override { return describe_descendants(); }
+  std::vector<std::string> describe_all() override {
+    return spawn::describe_descendants(warm_pid());
+  }
 
  private:
+  pid_t warm_pid() const { return warm_ ? warm_->pid() : 0; }
+
   // The handler of a SIGCHLD that has already arrived waits in the loop's queue, where cancel()
   // does not find it. So it may run after unwatch(), and even after the destructor.
   void await() {
@@ -78,17 +97,19 @@ class OwnChildren : public Children {
         });
   }
 
-  const Inherited inherited_;
+  const spawn::Inherited inherited_;
   const std::string host_;
+  const std::shared_ptr<warm::Parent> warm_;
   boost::asio::signal_set child_signal_;
   std::shared_ptr<OwnChildren*> watching_;  // set between watch() and unwatch()
 };
 
 }  // namespace
 
-std::unique_ptr<Children> own_children(boost::asio::io_context& io, const Inherited& inherited,
-                                       std::string host) {
-  return std::make_unique<OwnChildren>(io, inherited, std::move(host));
+std::unique_ptr<Children> own_children(boost::asio::io_context& io,
+                                       const spawn::Inherited& inherited, std::string host,
+                                       std::shared_ptr<warm::Parent> warm) {
+  return std::make_unique<OwnChildren>(io, inherited, std::move(host), std::move(warm));
 }
 
 }  // namespace toprun::agent

@@ -17,7 +17,7 @@ class OwnChildrenTest : public testing::Test {
   // Starts a child that ends and is not reaped.
   void SetUp() override {
     const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    Program program;
+    spawn::Program program;
     program.argv = {"true"};
     program.environment = {"PATH=/usr/bin:/bin"};
     program.stdin_fd = program.stdout_fd = program.stderr_fd = null.get();
@@ -34,7 +34,7 @@ class OwnChildrenTest : public testing::Test {
   }
 
   boost::asio::io_context io_;
-  std::unique_ptr<Children> children_ = own_children(io_, Inherited::capture(), "n1");
+  std::unique_ptr<Children> children_ = own_children(io_, spawn::Inherited::capture(), "n1");
   int changes_ = 0;
 };
 

@@ -13,11 +13,11 @@
 #include <cstring>
 #include <set>
 
-#include "agent/descendants.h"
-#include "agent/inherited.h"
+#include "spawn/descendants.h"
+#include "spawn/inherited.h"
 #include "agent/shim_link.h"
 #include "agent/shim_wire.h"
-#include "agent/spawn.h"
+#include "spawn/spawn.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/environment.h"
@@ -39,7 +39,7 @@ json error_json(const Error& error) {
 
 class Shim {
  public:
-  Shim(Inherited inherited, Fd socket, Fd signals)
+  Shim(spawn::Inherited inherited, Fd socket, Fd signals)
       : inherited_(inherited), socket_(std::move(socket)), signals_(std::move(signals)) {}
 
   int serve() {
@@ -73,8 +73,9 @@ class Shim {
       int status = 0;
       const pid_t pid = ::waitpid(-1, &status, WNOHANG);
       if (pid < 0 && errno == EINTR) continue;
-      childless = pid < 0;
+      childless = pid < 0 || (pid == 0 && warm_pid() != 0 && spawn::nothing_below_but(warm_pid()));
       if (pid <= 0) break;
+      if (pid == warm_pid()) warm_->ended();
       unreaped_.erase(pid);
       ended.push_back({pid, status});
     }
@@ -105,17 +106,21 @@ class Shim {
     } else if (order == "enter") {
       enter(message.value("folder", ""));
     } else if (order == "describe") {
-      answer({{"left", describe_descendants()}});
+      answer({{"left", spawn::describe_descendants(warm_pid())}});
     } else if (order == "signal") {
       signal(message);
     } else if (order == "signal_all") {
-      signal_descendants(message.value("signal", SIGKILL));
+      spawn::signal_descendants(message.value("signal", SIGKILL), warm_pid());
+    } else if (order == "warm_up") {
+      warm_up(message);
+    } else if (order == "warmth") {
+      tell_warmth();
     }
   }
 
   void keep(const json& message, std::vector<Fd> descriptors) {
-    if (descriptors.size() != most_frame_descriptors) return;
-    Program program;
+    if (descriptors.size() != process::most_frame_descriptors) return;
+    spawn::Program program;
     program.argv = message.value("argv", std::vector<std::string>());
     program.environment = message.value("environment", std::vector<std::string>());
     for (const std::uint8_t byte : message.value("affinity", std::vector<std::uint8_t>())) {
@@ -129,13 +134,45 @@ class Shim {
   }
 
   void start(const std::string& host) {
-    std::vector<Program> programs = std::exchange(programs_, {});
-    const auto there = find_programs(programs, host);
-    auto pids = there ? spawn(programs, inherited_, host) : std::unexpected(there.error());
+    std::vector<spawn::Program> programs = std::exchange(programs_, {});
+    const auto there = spawn::find_programs(programs, host);
+    std::string cold;  // why they are not forked
+    auto pids = there ? start(programs, host, cold) : std::unexpected(there.error());
     handed_over_.clear();
     if (pids) unreaped_.insert(pids->begin(), pids->end());
-    answer(pids ? json{{"pids", *pids}} : error_json(pids.error()));
+    answer(pids ? json{{"pids", *pids}, {"cold", cold}} : error_json(pids.error()));
   }
+
+  Result<std::vector<pid_t>> start(std::span<const spawn::Program> programs,
+                                   const std::string& host, std::string& cold) {
+    if (warm_) {
+      auto forked = warm_->fork(programs, {});
+      if (forked) return forked;
+      cold = warm::left_out(host, forked.error().line());
+    }
+    return spawn::spawn(programs, inherited_, host);
+  }
+
+  void warm_up(const json& message) {
+    spawn::Program command;
+    command.argv = message.value("argv", std::vector<std::string>());
+    command.environment = message.value("environment", std::vector<std::string>());
+    auto parent =
+        warm::Parent::start(std::move(command), message.value("modules", std::vector<std::string>()),
+                            inherited_, message.value("host", std::string(here)));
+    if (!parent) return answer(error_json(parent.error()));
+    warm_ = *std::move(parent);
+    tell_warmth();
+  }
+
+  void tell_warmth() {
+    if (!warm_) return answer(error_json(Error{"no warm parent", "", "", exit_failure}));
+    warm_->hear();
+    answer({{"warmth", {warm_->settled(), warm_->why(), warm_->import_time().count()}}});
+    if (warm_->state() == warm::Parent::State::refused) warm_.reset();
+  }
+
+  pid_t warm_pid() const { return warm_ ? warm_->pid() : 0; }
 
   void enter(const std::string& folder) {
     if (::chdir(folder.c_str()) == 0) return answer({{"entered", true}});
@@ -162,7 +199,7 @@ class Shim {
   void signal(const json& message) const {
     const auto pids = message.value("pids", std::vector<pid_t>());
     const int number = message.value("signal", 0);
-    if (message.value("only_handlers", false)) return notify_groups(pids, number);
+    if (message.value("only_handlers", false)) return spawn::notify_groups(pids, number);
     for (const pid_t pid : pids) {
       if (unreaped_.contains(pid)) process::signal_group(pid, number);
     }
@@ -175,7 +212,7 @@ class Shim {
   static void kill_all() {
     const auto deadline = std::chrono::steady_clock::now() + kill_limit;
     for (;;) {
-      signal_descendants(SIGKILL);
+      spawn::signal_descendants(SIGKILL);
       pid_t pid = 0;
       do {
         pid = ::waitpid(-1, nullptr, WNOHANG);
@@ -186,12 +223,13 @@ class Shim {
     }
   }
 
-  const Inherited inherited_;
+  const spawn::Inherited inherited_;
   const Fd socket_;
   const Fd signals_;
-  std::vector<Program> programs_;  // for the next start order
+  std::vector<spawn::Program> programs_;  // for the next start order
   std::vector<Fd> handed_over_;    // their descriptors
   std::set<pid_t> unreaped_;       // started processes that are not reaped yet
+  std::unique_ptr<warm::Parent> warm_;
   bool over_ = false;
 };
 
@@ -211,14 +249,14 @@ Result<Fd> connect_to(const std::string& path) {
 }  // namespace
 
 int run_shim(const std::string& path) {
-  const Inherited inherited = Inherited::capture();
+  const spawn::Inherited inherited = spawn::Inherited::capture();
   auto socket = connect_to(path);
   if (!socket) {
     say(socket.error().line());
     return exit_failure;
   }
   ::signal(SIGPIPE, SIG_IGN);
-  become_subreaper();
+  spawn::become_subreaper();
   sigset_t mask;
   sigemptyset(&mask);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&mask, number);

@@ -18,7 +18,7 @@ Result<ShimFrame> ShimLink::hear_hello(const Fd& connection, const std::string& 
 
 ShimLink::ShimLink(boost::asio::io_context& io, Fd connection, const ShimFrame& hello,
                    std::string host)
-    : host_(std::move(host)), socket_(io, connection.release()) {
+    : host_(std::move(host)), inside_(host_ + " in the container"), socket_(io, connection.release()) {
   const auto entries = hello.message.value("environment", std::vector<std::string>());
   for (const std::string& entry : entries) {
     const std::size_t equals = entry.find('=');
@@ -38,15 +38,15 @@ Result<std::vector<Seen>> ShimLink::look(const std::vector<std::string>& paths) 
   const auto answer = ask({{"order", "look"}, {"paths", paths}}, "seen");
   if (!answer) return std::unexpected(answer.error());
   std::vector<Seen> seen;
-  for (const json& bits : *answer) {
+  for (const json& bits : answer->at("seen")) {
     seen.push_back({bits.at(0).get<bool>(), bits.at(1).get<bool>(), bits.at(2).get<bool>(),
                     bits.at(3).get<bool>(), bits.at(4).get<bool>()});
   }
   return seen;
 }
 
-Result<std::vector<pid_t>> ShimLink::start(std::vector<Program> programs) {
-  for (const Program& program : programs) {
+Result<std::vector<pid_t>> ShimLink::start(std::vector<spawn::Program> programs) {
+  for (const spawn::Program& program : programs) {
     std::vector<std::uint8_t> affinity;
     for (const std::byte byte : program.affinity) {
       affinity.push_back(std::to_integer<std::uint8_t>(byte));
@@ -58,13 +58,35 @@ Result<std::vector<pid_t>> ShimLink::start(std::vector<Program> programs) {
            {"affinity", affinity}},
           descriptors);
   }
-  childless_ = false;
   auto answer =
-      ask({{"order", "start"}, {"host", host_ + " in the container"}}, "pids", shim_start_limit);
+      ask({{"order", "start"}, {"host", inside_}}, "pids", shim_start_limit);
   if (!answer) return std::unexpected(std::move(answer.error()));
-  auto pids = answer->get<std::vector<pid_t>>();
+  childless_ = false;  // reports until now are of processes before these
+  auto pids = answer->at("pids").get<std::vector<pid_t>>();
+  if (const auto cold = answer->value("cold", ""); !cold.empty()) say(cold);
   running_.insert(pids.begin(), pids.end());
   return pids;
+}
+
+Result<Warmth> ShimLink::warm_up(const spawn::Program& command,
+                                 const std::vector<std::string>& modules) {
+  return ask_warmth({{"order", "warm_up"},
+                     {"argv", command.argv},
+                     {"environment", command.environment},
+                     {"modules", modules},
+                     {"host", inside_}});
+}
+
+Result<Warmth> ShimLink::warmth() {
+  return ask_warmth({{"order", "warmth"}});
+}
+
+Result<Warmth> ShimLink::ask_warmth(const json& message) {
+  const auto answer = ask(message, "warmth");
+  if (!answer) return std::unexpected(answer.error());
+  const json& warmth = answer->at("warmth");
+  return Warmth{warmth.at(0).get<bool>(), warmth.at(1).get<std::string>(),
+                std::chrono::milliseconds(warmth.at(2).get<std::int64_t>())};
 }
 
 void ShimLink::watch() {
@@ -84,7 +106,7 @@ void ShimLink::unwatch() {
 }
 
 Children::Reaped ShimLink::reap() {
-  while (!lost_ && readable_within(socket_.native_handle(), std::chrono::milliseconds(0))) {
+  while (!lost_ && process::readable_within(socket_.native_handle(), std::chrono::milliseconds(0))) {
     if (!receive_report()) lose();
   }
   Reaped reaped = std::exchange(reports_, {});
@@ -110,14 +132,14 @@ void ShimLink::signal_all(int signal) {
 }
 
 std::vector<std::string> ShimLink::describe_all() {
-  if (lost_ || !takes_more(socket_.native_handle())) return {};
+  if (lost_ || !process::takes_more(socket_.native_handle())) return {};
   const auto answer = ask({{"order", "describe"}}, "left", shim_words_limit);
-  return answer ? answer->get<std::vector<std::string>>() : std::vector<std::string>();
+  return answer ? answer->at("left").get<std::vector<std::string>>() : std::vector<std::string>();
 }
 
 // If the socket takes no more, hundreds of unread orders wait: the shim and its ranks are frozen.
 void ShimLink::order_signal(const json& message) {
-  if (!lost_ && takes_more(socket_.native_handle())) order(message);
+  if (!lost_ && process::takes_more(socket_.native_handle())) order(message);
 }
 
 void ShimLink::order(const json& message, std::span<const int> descriptors) {
@@ -139,7 +161,7 @@ Result<json> ShimLink::ask(const json& message, const char* answer,
       break;
     }
     json& report = (*frame)->message;
-    if (report.contains(answer)) return std::move(report[answer]);
+    if (report.contains(answer)) return std::move(report);
     if (const auto failed = report.find("failed"); failed != report.end()) {
       return std::unexpected(Error{failed->at(0), failed->at(1), failed->at(2), failed->at(3)});
     }

@@ -25,13 +25,20 @@ struct Seen {
   bool writable = false;
 };
 
+// The state of a warm parent inside the container.
+struct Warmth {
+  bool settled = false;
+  std::string why_not;  // empty: it is ready
+  std::chrono::milliseconds import_time{0};
+};
+
 // The time limit for a shim to start its ranks: a thousand forks take over 10 s on a busy machine.
 inline constexpr std::chrono::seconds shim_start_limit{30};
 // The time limit for describing remaining processes, which blocks the event loop's thread.
 inline constexpr std::chrono::milliseconds shim_words_limit{300};
 
 // The agent's connection to the shim of a container (agent/shim.h). Requests block until the shim
-// answers, at most shim_frame_limit unless stated otherwise; a shim that does not answer is lost.
+// answers, at most process::frame_limit unless stated otherwise; a shim that does not answer is lost.
 // So call enter(), look() and start() one at a time, on a thread that may block; the other methods
 // do not block. A shim that is gone has killed its ranks: they are then reported as ended by
 // SIGKILL.
@@ -50,8 +57,12 @@ class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> 
   Result<void> enter(const std::string& folder);
   Result<std::vector<Seen>> look(const std::vector<std::string>& paths);
 
+  // Starts a warm parent of the ranks inside (warm/parent.h); ask for its warmth until it settles.
+  Result<Warmth> warm_up(const spawn::Program& command, const std::vector<std::string>& modules);
+  Result<Warmth> warmth();
+
   // Blocks for shim_start_limit at most.
-  Result<std::vector<pid_t>> start(std::vector<Program> programs) override;
+  Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) override;
   void watch() override;
   void unwatch() override;
   Reaped reap() override;
@@ -61,16 +72,18 @@ class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> 
   std::vector<std::string> describe_all() override;
 
  private:
+  Result<Warmth> ask_warmth(const nlohmann::json& message);
   void order_signal(const nlohmann::json& message);
   void order(const nlohmann::json& message, std::span<const int> descriptors = {});
   Result<nlohmann::json> ask(const nlohmann::json& message, const char* answer,
-                             std::chrono::milliseconds limit = shim_frame_limit);
+                             std::chrono::milliseconds limit = process::frame_limit);
   bool receive_report();
   bool handle_report(const nlohmann::json& said);
   void lose();
   void await();
 
   const std::string host_;
+  const std::string inside_;  // for messages of the shim
   boost::asio::posix::stream_descriptor socket_;
   Environment environment_;
   std::set<pid_t> running_;  // started and not yet reported as ended

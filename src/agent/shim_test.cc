@@ -42,7 +42,7 @@ class ShimTest : public testing::Test {
   }
   pid_t start(const std::string& script) {
     const Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-    Program program;
+    spawn::Program program;
     program.argv = {"sh", "-c", script};
     program.environment = {"PATH=/usr/bin:/bin", "ROOT=" + root_.string(), "NOT_UTF8=\xff\xfe"};
     program.stdin_fd = program.stdout_fd = program.stderr_fd = null.get();
@@ -206,7 +206,7 @@ TEST(ShimWire, HandsOverDescriptors) {
 }
 
 TEST(ShimWire, RefusesWhatIsTooLong) {
-  const auto sent = send_frame(0, {{"x", std::string(largest_shim_frame_bytes, 'x')}});
+  const auto sent = send_frame(0, {{"x", std::string(process::largest_frame_bytes, 'x')}});
   ASSERT_FALSE(sent);
   EXPECT_NE(sent.error().why.find("bytes"), std::string::npos);
 }

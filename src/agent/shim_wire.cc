@@ -1,102 +1,11 @@
 #include "agent/shim_wire.h"
 
-#include <arpa/inet.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-
-#include <array>
-#include <cerrno>
-#include <cstring>
-
 namespace toprun::agent {
 namespace {
 
 using nlohmann::json;
-using std::chrono::steady_clock;
 
-constexpr std::size_t control_bytes = CMSG_SPACE(sizeof(int) * most_frame_descriptors);
-constexpr std::string_view what = "container's shim";
-
-bool ready_within(int socket, short events, std::chrono::milliseconds limit) {
-  const auto deadline = steady_clock::now() + limit;
-  for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady_clock::now());
-    pollfd waiting{socket, events, 0};
-    const int n = ::poll(&waiting, 1, std::max(0, static_cast<int>(left.count())));
-    if (n < 0 && errno == EINTR) continue;
-    return n > 0;
-  }
-}
-
-std::vector<Fd> take_descriptors(msghdr& header) {
-  std::vector<Fd> descriptors;
-  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(part) + i * sizeof(int), sizeof fd);
-      descriptors.emplace_back(fd);
-    }
-  }
-  return descriptors;
-}
-
-// Reads the requested number of bytes; 0 at the end of the stream, -1 with errno.
-ssize_t read_all(int socket, std::span<std::uint8_t> bytes, std::vector<Fd>* descriptors) {
-  std::size_t have = 0;
-  while (have < bytes.size()) {
-    if (!ready_within(socket, POLLIN, shim_frame_limit)) {
-      errno = ETIMEDOUT;
-      return -1;
-    }
-    alignas(cmsghdr) std::array<char, control_bytes> control{};
-    iovec part{bytes.data() + have, bytes.size() - have};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    const ssize_t n = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return n;
-    for (Fd& fd : take_descriptors(header)) {
-      if (descriptors != nullptr) descriptors->push_back(std::move(fd));
-    }
-    have += static_cast<std::size_t>(n);
-  }
-  return static_cast<ssize_t>(have);
-}
-
-Result<void> write_all(int socket, std::span<const std::uint8_t> bytes,
-                       std::span<const int> descriptors) {
-  std::size_t written = 0;
-  while (written < bytes.size()) {
-    if (!ready_within(socket, POLLOUT, shim_frame_limit)) {
-      return fail_errno(ETIMEDOUT, std::string(what));
-    }
-    alignas(cmsghdr) std::array<char, control_bytes> control{};
-    iovec part{const_cast<std::uint8_t*>(bytes.data()) + written, bytes.size() - written};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    if (written == 0 && !descriptors.empty()) {
-      header.msg_control = control.data();
-      header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
-      cmsghdr* const first = CMSG_FIRSTHDR(&header);
-      first->cmsg_level = SOL_SOCKET;
-      first->cmsg_type = SCM_RIGHTS;
-      first->cmsg_len = CMSG_LEN(descriptors.size_bytes());
-      std::memcpy(CMSG_DATA(first), descriptors.data(), descriptors.size_bytes());
-    }
-    const ssize_t n = ::sendmsg(socket, &header, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail_errno(std::string(what));
-    written += static_cast<std::size_t>(n);
-  }
-  return {};
-}
+constexpr const char* peer = "container's shim";
 
 // Returns an invalid value if the bytes are not CBOR. The parser throws for impossibly large sizes,
 // although exceptions are turned off.
@@ -110,47 +19,17 @@ json parsed(std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
-bool readable_within(int socket, std::chrono::milliseconds limit) {
-  return ready_within(socket, POLLIN, limit);
-}
-
-bool takes_more(int socket) {
-  return ready_within(socket, POLLOUT, std::chrono::milliseconds(0));
-}
-
 Result<void> send_frame(int socket, const json& message, std::span<const int> descriptors) {
-  std::vector<std::uint8_t> bytes(sizeof(std::uint32_t));
-  json::to_cbor(message, bytes);
-  const std::size_t length = bytes.size() - sizeof(std::uint32_t);
-  if (length > largest_shim_frame_bytes) {
-    return fail("arguments and environment of a rank", fmt::format("they take {} bytes", length),
-                fmt::format("{} are allowed", largest_shim_frame_bytes));
-  }
-  const std::uint32_t prefix = htonl(static_cast<std::uint32_t>(length));
-  std::memcpy(bytes.data(), &prefix, sizeof prefix);
-  return write_all(socket, bytes, descriptors);
+  return process::send_frame(socket, json::to_cbor(message), descriptors, peer);
 }
 
 Result<std::optional<ShimFrame>> receive_frame(int socket, std::chrono::milliseconds limit) {
-  if (!readable_within(socket, limit)) return fail_errno(ETIMEDOUT, std::string(what));
-  ShimFrame frame;
-  std::array<std::uint8_t, sizeof(std::uint32_t)> prefix{};
-  const ssize_t n = read_all(socket, prefix, &frame.descriptors);
-  if (n == 0) return std::nullopt;
-  if (n < 0) return fail_errno(std::string(what));
-  std::uint32_t length = 0;
-  std::memcpy(&length, prefix.data(), sizeof length);
-  length = ntohl(length);
-  if (length > largest_shim_frame_bytes) {
-    return fail(std::string(what), fmt::format("it sent a frame of {} bytes", length));
-  }
-  std::vector<std::uint8_t> bytes(length);
-  const ssize_t got = read_all(socket, bytes, nullptr);
-  if (got == 0 && length > 0) return std::nullopt;
-  if (got < 0) return fail_errno(std::string(what));
-  frame.message = parsed(bytes);
-  if (!frame.message.is_object()) return fail(std::string(what), "it sent no message");
-  return frame;
+  auto frame = process::receive_frame(socket, limit, peer);
+  if (!frame) return std::unexpected(std::move(frame.error()));
+  if (!*frame) return std::nullopt;
+  ShimFrame received{parsed((*frame)->bytes), std::move((*frame)->descriptors)};
+  if (!received.message.is_object()) return fail(peer, "it sent no message");
+  return received;
 }
 
 }  // namespace toprun::agent

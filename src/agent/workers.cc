@@ -105,10 +105,10 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   struct Launch {
     Fd null;
     std::vector<output::Output::Ends> ends;
-    std::vector<Program> programs;
+    std::vector<spawn::Program> programs;
   };
   Result<Launch> prepare();
-  Result<std::vector<Program>> programs_with(std::vector<output::Output::Ends>& ends, int null_fd);
+  Result<std::vector<spawn::Program>> programs_with(std::vector<output::Output::Ends>& ends, int null_fd);
   Result<void> begin(const Result<std::vector<pid_t>>& pids, Launch launch);
   void stop(milliseconds grace);
   void signal_groups(int signal);
@@ -138,9 +138,9 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   }
 };
 
-Result<std::vector<Program>> Workers::Impl::programs_with(std::vector<output::Output::Ends>& ends,
+Result<std::vector<spawn::Program>> Workers::Impl::programs_with(std::vector<output::Output::Ends>& ends,
                                                           int null_fd) {
-  std::vector<Program> programs;
+  std::vector<spawn::Program> programs;
   programs.reserve(workers.size());
   for (const Worker& worker : workers) {
     const WorkerPlan& plan = worker.plan;
@@ -148,7 +148,7 @@ Result<std::vector<Program>> Workers::Impl::programs_with(std::vector<output::Ou
     if (!pipes) return std::unexpected(pipes.error());
     programs.push_back({plan.program, plan.argv, plan.environment.entries(),
                         plan.inherit_stdin ? STDIN_FILENO : null_fd, pipes->out.get(),
-                        pipes->err.get(), affinity_mask(plan.cpus), plan.kept_fds});
+                        pipes->err.get(), spawn::affinity_mask(plan.cpus), plan.kept_fds});
     ends.push_back(std::move(*pipes));
   }
   return programs;

@@ -67,7 +67,7 @@ std::vector<WorkerPlan> worker_plans(const Case& what, const fs::path& folder) {
 }
 
 void carry(benchmark::State& state, const Case& what) {
-  const Inherited inherited = Inherited::capture();
+  const spawn::Inherited inherited = spawn::Inherited::capture();
   std::string name = (fs::temp_directory_path() / "toprun_bench_XXXXXX").string();
   const fs::path folder = ::mkdtemp(name.data());
   double cpu = 0;
@@ -108,7 +108,7 @@ BENCHMARK_CAPTURE(carry, tee_filtered, tee_filtered)->Unit(benchmark::kMilliseco
 BENCHMARK_CAPTURE(carry, folded, folded)->Unit(benchmark::kMillisecond);
 
 void start_and_reap(benchmark::State& state) {
-  const Inherited inherited = Inherited::capture();
+  const spawn::Inherited inherited = spawn::Inherited::capture();
   for (auto _ : state) {
     boost::asio::io_context io;
     std::vector<WorkerPlan> plans(ranks);

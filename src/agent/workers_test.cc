@@ -16,7 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/binding.h"
-#include "agent/descendants.h"
+#include "spawn/descendants.h"
 #include "agent/shim.h"
 #include "agent/shim_door.h"
 #include "agent/shim_link.h"
@@ -97,7 +97,7 @@ class AnyWorkersTest : public testing::Test {
   }
   std::string host() const { return in_shim_ ? "n1 in the container" : "n1"; }
   bool nobody_is_left() const {
-    auto left = descendants(::getpid());
+    auto left = spawn::descendants(::getpid());
     std::erase(left, shim_);
     return left.empty();
   }
@@ -128,7 +128,7 @@ class AnyWorkersTest : public testing::Test {
   const fs::path root_ = folder_.path();
   output::ConsoleDescriptors console_;
   boost::asio::io_context io_;
-  const Inherited inherited_ = Inherited::capture();
+  const spawn::Inherited inherited_ = spawn::Inherited::capture();
   std::vector<WorkerPlan> plans_;
   std::function<void(const WorkerExit&)> on_exit_;
   std::function<void()> on_gone_;
@@ -468,7 +468,7 @@ TEST_P(WorkersTest, AreBoundToTheirCpus) {
 
 TEST_P(WorkersTest, StartOnlyIfTheyCanBeBound) {
   add("echo started");
-  plans_[0].cpus = {Inherited::max_cpus - 1};
+  plans_[0].cpus = {spawn::Inherited::max_cpus - 1};
   const auto started = start();
   ASSERT_FALSE(started);
   EXPECT_EQ(
@@ -517,9 +517,9 @@ TEST_F(AnyWorkersTest, WhatSigkillDoesNotEndIsNamedAndGivenUp) {
   add("echo $$ >$ROOT/pid; exec sleep 300");
   ASSERT_TRUE(start());
   const pid_t pid = pid_in("pid");
-  run_until([&] { return describe_process(pid).find("(sleep") != std::string::npos; });
+  run_until([&] { return spawn::describe_process(pid).find("(sleep") != std::string::npos; });
   freezer.freeze(pid);
-  run_until([&] { return describe_process(pid).find("state D") != std::string::npos; });
+  run_until([&] { return spawn::describe_process(pid).find("state D") != std::string::npos; });
 
   const auto began = std::chrono::steady_clock::now();
   testing::internal::CaptureStderr();
@@ -537,9 +537,9 @@ TEST_F(AnyWorkersTest, WhatSigkillDoesNotEndIsNamedAndGivenUp) {
 }
 
 TEST(DescribeProcess, AsFarAsProcSays) {
-  const std::string text = describe_process(::getpid());
+  const std::string text = spawn::describe_process(::getpid());
   EXPECT_TRUE(text.starts_with(fmt::format("{} (agent_test, state R", ::getpid()))) << text;
-  EXPECT_EQ(describe_process(999'999'999), "999999999");
+  EXPECT_EQ(spawn::describe_process(999'999'999), "999999999");
 }
 
 }  // namespace

@@ -422,6 +422,9 @@ asio::awaitable<int> give_up(Session& session, const Error& error) {
 asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   const plan::Job& job = session.job;
   end_at_signals(session);
+  if (!session.unfit && job.options.warm) {
+    session.warm = std::make_unique<WarmStart>(session.io, session.pool, session.shared_job);
+  }
   const auto place = co_await take_place(session);
   if (!place) {
     const Error& error = session.unfit ? *session.unfit : place.error();

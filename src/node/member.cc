@@ -60,7 +60,7 @@ run::PartSettings settings_of(const Session& session,
   settings.elastic = job.is_elastic();
   settings.is_replaced =
       job.place.engine == scheduler::EngineKind::kubernetes && job.options.max_restarts > 0;
-  settings.has_container = session.container != nullptr;
+  settings.prepares_workplace = session.container || session.warm;
   settings.has_own_terminal = root_address && has_own_terminal(job);
   settings.root_speaks = root_address && (job.place.started_together || job.place.root_speaks);
   settings.unfit = session.unfit;
@@ -198,13 +198,19 @@ asio::awaitable<void> Member::find_store(int attempt, rendezvous::StoreAddress s
   push(run::StoreFound{attempt, address->text()});
 }
 
-void Member::act(const run::AwaitContainer& await) {
-  asio::co_spawn(session_.io, await_container(await.attempt), end_of_task);
+void Member::act(const run::AwaitWorkplace& await) {
+  asio::co_spawn(session_.io, await_workplace(await.attempt), end_of_task);
 }
 
-asio::awaitable<void> Member::await_container(int attempt) {
-  Result<void> outcome = co_await session_.container->up();
-  push(run::ContainerUp{attempt, std::move(outcome)});
+asio::awaitable<void> Member::await_workplace(int attempt) {
+  Result<void> outcome;
+  if (session_.container) outcome = co_await session_.container->up();
+  if (outcome && session_.warm && session_.container) {
+    co_await session_.warm->settled_in(session_.container->shim(), session_.container->workplace());
+  } else if (session_.warm) {
+    co_await session_.warm->settled();
+  }
+  push(run::WorkplaceReady{attempt, std::move(outcome)});
 }
 
 void Member::act(const run::StartWorkers& wanted) {
@@ -303,7 +309,8 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
 std::shared_ptr<agent::Children> Member::children() {
   if (session_.container) return session_.container->shim();
   std::shared_ptr<agent::Children> own =
-      agent::own_children(session_.io, session_.job.inherited, session_.job.place.node_name);
+      agent::own_children(session_.io, session_.job.inherited, session_.job.place.node_name,
+                          session_.warm ? session_.warm->parent() : nullptr);
   own->on_progress = [this] { session_.show_life(); };
   return own;
 }

@@ -42,7 +42,7 @@ class Member {
 
   void act(const run::Report& report);
   void act(const run::FindStore& find);
-  void act(const run::AwaitContainer& await);
+  void act(const run::AwaitWorkplace& await);
   void act(const run::StartWorkers& start);
   void act(const run::StopWorkers& stop);
   void act(const run::InterruptWorkers& interrupt);
@@ -56,7 +56,7 @@ class Member {
 
   void locate_store(const rendezvous::Assignment& assignment);
   boost::asio::awaitable<void> find_store(int attempt, rendezvous::StoreAddress store);
-  boost::asio::awaitable<void> await_container(int attempt);
+  boost::asio::awaitable<void> await_workplace(int attempt);
   void choose_console(const rendezvous::Assignment& assignment, Fd node_log);
   std::shared_ptr<agent::Children> children();
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);

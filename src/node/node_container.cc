@@ -13,9 +13,9 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 
-#include "agent/descendants.h"
+#include "spawn/descendants.h"
 #include "agent/keeper.h"
-#include "agent/spawn.h"
+#include "spawn/spawn.h"
 #include "base/console.h"
 #include "base/last_words.h"
 #include "base/text.h"
@@ -76,10 +76,10 @@ NodeContainer::NodeContainer(Pool& pool, std::shared_ptr<const plan::Job> job,
 
 NodeContainer::~NodeContainer() {
   if (shim_) shim_->close();
-  if (!nothing_left()) agent::signal_descendants(SIGTERM);
+  if (!nothing_left()) spawn::signal_descendants(SIGTERM);
   const auto began = steady_clock::now();
   while (!nothing_left() && steady_clock::now() < began + death_limit) {
-    if (steady_clock::now() > began + clearing_limit) agent::signal_descendants(SIGKILL);
+    if (steady_clock::now() > began + clearing_limit) spawn::signal_descendants(SIGKILL);
     show_life_();
     const timespec pause{0, 2'000'000};
     ::nanosleep(&pause, nullptr);
@@ -146,7 +146,7 @@ asio::awaitable<Result<void>> NodeContainer::prepare() {
   boost::system::error_code failed;
   child_signal_.add(SIGCHLD, failed);
   if (failed) co_return fail("cannot watch for SIGCHLD", failed.message());
-  agent::become_subreaper();
+  spawn::become_subreaper();
   co_return Result<void>();
 }
 
@@ -171,11 +171,11 @@ Result<void> NodeContainer::spawn(const container::Command& command) {
   Fd reading(ends[0]);
   const Fd writing(ends[1]);
   const Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  agent::Program program{{},         command.argv,  command.environment.entries(),
+  spawn::Program program{{},         command.argv,  command.environment.entries(),
                          null.get(), writing.get(), writing.get()};
-  const std::span<agent::Program> programs(&program, 1);
-  if (auto found = agent::find_programs(programs, job_.place.node_name); !found) return found;
-  const auto pids = agent::spawn(programs, job_.inherited, job_.place.node_name);
+  const std::span<spawn::Program> programs(&program, 1);
+  if (auto found = spawn::find_programs(programs, job_.place.node_name); !found) return found;
+  const auto pids = spawn::spawn(programs, job_.inherited, job_.place.node_name);
   if (!pids) return std::unexpected(pids.error());
   runtime_ = pids->front();
   boost::system::error_code ignored;
@@ -272,7 +272,7 @@ asio::awaitable<Result<void>> NodeContainer::await_shim() {
   cut_off_ = true;
   const std::string what = fmt::format("container on {}", job_.place.node_name);
   auto& door = ground_->door;
-  while (!agent::readable_within(ground_->door->descriptor(), milliseconds(0))) {
+  while (!process::readable_within(ground_->door->descriptor(), milliseconds(0))) {
     if (runtime_ended()) {
       co_await hear_out();
       co_return std::unexpected(explain(what));
@@ -382,13 +382,13 @@ asio::awaitable<void> NodeContainer::until_nothing_is_left(SteadyTime deadline) 
 
 asio::awaitable<void> NodeContainer::end() {
   ending_ = true;
-  if (!outcome_) agent::signal_descendants(SIGTERM);
+  if (!outcome_) spawn::signal_descendants(SIGTERM);
   event_.cancel();
   co_await up();
   if (shim_) shim_->close();
   co_await until_nothing_is_left(steady_clock::now() + container_end_limit);
   if (!nothing_left()) {
-    agent::signal_descendants(SIGKILL);
+    spawn::signal_descendants(SIGKILL);
     co_await until_nothing_is_left(steady_clock::now() + death_limit);
   }
   if (std::exchange(cut_off_, false)) {

@@ -18,6 +18,7 @@
 #include "hosts/address.h"
 #include "node/node_container.h"
 #include "node/received_signals.h"
+#include "node/warm_start.h"
 #include "output/console.h"
 #include "output/own_lines.h"
 #include "plan/job.h"
@@ -75,6 +76,8 @@ class Session {
   std::shared_ptr<const fabric::NodeFabric> network;
   // This node's container, if its ranks run in one.
   std::unique_ptr<NodeContainer> container;
+  // The warm parent of this node's ranks, with --warm.
+  std::unique_ptr<WarmStart> warm;
   // Why this node cannot take part.
   std::optional<Error> unfit;
   // The handler of signals to this process and of those that our launcher forwards; `for_all`: the

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "agent/environment.h"
-#include "agent/spawn.h"
+#include "spawn/spawn.h"
 #include "base/console.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -86,7 +86,7 @@ Result<std::shared_ptr<agent::Logs>> make_logs(const WorkRequest& request) {
 // In a container the shim searches for the programs.
 Result<void> find_programs(const WorkRequest& request, WorkPlan& plan) {
   if (request.container_folder) return {};
-  agent::ProgramSearch search(request.job->place.node_name);
+  spawn::ProgramSearch search(request.job->place.node_name);
   for (agent::WorkerPlan& worker : plan.workers) {
     auto found = search.find(worker.argv.at(0), worker.environment.get("PATH").value_or(""));
     if (!found) return std::unexpected(std::move(found.error()));

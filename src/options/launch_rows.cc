@@ -129,6 +129,14 @@ constexpr std::array rows = {
              Group::placement, put<&Options::numa_binding, parse_numa_binding>,
              "Bind worker I to CPUs near GPU I: those of its NUMA node, of its socket, a share of "
              "its NUMA node of its own, or cores that share a cache"),
+    only(scripts,
+         optional_value(ours(
+             FlagId::unasked, "--warm", 0, "off|MODULES", "TOPRUN_WARM", Group::program,
+             put<&Options::warm, parse_warm>,
+             "Start ranks, and start them again after a failure, as forks of one Python per node that "
+             "has imported these modules (torch if none is named) and those that the script imports "
+             "first",
+             "off"))),
     only(
         scripts,
         ours(FlagId::unasked, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE", Group::placement,

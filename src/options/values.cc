@@ -395,6 +395,21 @@ Result<agent::NumaBinding> parse_numa_binding(const Given& given) {
   return bindings.at(static_cast<std::size_t>(found - names.begin()));
 }
 
+Result<std::optional<std::vector<std::string>>> parse_warm(const Given& given) {
+  if (given.value == "off") return std::nullopt;
+  std::vector<std::string> modules;
+  for (const std::string_view name : split(given.value.empty() ? "torch" : given.value, ',')) {
+    modules.emplace_back(trim(name));
+    const bool is_name = !modules.back().empty() &&
+                         std::ranges::none_of(modules.back(), [](char c) {
+                           return std::string_view(" /-;\\'\"").find(c) != std::string_view::npos ||
+                                  static_cast<unsigned char>(c) < ' ';
+                         });
+    if (!is_name) return refuse(given, "must be off, or names of modules as in torch,transformers");
+  }
+  return modules;
+}
+
 Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Given& given) {
   const std::size_t equals = given.value.find('=');
   const std::string name = given.value.substr(0, equals);

@@ -375,7 +375,7 @@ hosts::Reach Job::reach() const {
 }
 
 Result<Job> prepare(const Options& options, const Environment& environment,
-                    const agent::Inherited& inherited) {
+                    const spawn::Inherited& inherited) {
   std::vector<std::string> notes;
   auto hints = hints_of(options, environment, notes);
   if (!hints) return std::unexpected(hints.error());

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/inherited.h"
+#include "spawn/inherited.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "hosts/address.h"
@@ -20,7 +20,7 @@ namespace toprun::plan {
 struct Job {
   Options options;
   Environment environment;  // as inherited
-  agent::Inherited inherited;
+  spawn::Inherited inherited;
   scheduler::Allocation place;  // from the environment
 
   int nnodes = 1;  // the maximum
@@ -73,6 +73,6 @@ struct Job {
 // Combines the options, the environment and the engine's facts. It accesses the machine only to
 // count GPUs and to find Python.
 Result<Job> prepare(const Options& options, const Environment& environment,
-                    const agent::Inherited& inherited);
+                    const spawn::Inherited& inherited);
 
 }  // namespace toprun::plan

@@ -92,6 +92,8 @@ struct Options {
   std::string role = "default";
   bool virtual_local_rank = false;  // LOCAL_RANK=0 and one visible GPU for every worker
   std::optional<NumaBinding> numa_binding;
+  // --warm: the modules that one Python imports before it forks this node's ranks.
+  std::optional<std::vector<std::string>> warm;
   bool preflight = true;
 
   // Signals that are forwarded to the workers and end the run after the grace period. SIGUSR1 and

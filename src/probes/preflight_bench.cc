@@ -13,7 +13,7 @@ void examine_this_host(benchmark::State& state) {
   const char* const python = std::getenv("PYTHON");
   plan::Job job;
   job.environment = Environment::from(::environ);
-  job.inherited = agent::Inherited::capture();
+  job.inherited = spawn::Inherited::capture();
   job.program = {python == nullptr ? "/usr/bin/python3" : python};
   job.options.script = "/proc/self/exe";  // above the limit in a debug build
   if (::access("tests/failure_test.py", R_OK) == 0) job.options.script = "tests/failure_test.py";

@@ -177,7 +177,7 @@ class Examine : public testing::Test {
  protected:
   void SetUp() override {
     job_.program = {"/nowhere/python"};
-    job_.inherited = agent::Inherited::capture();
+    job_.inherited = spawn::Inherited::capture();
   }
 
   std::string script(const std::string& name, const std::string& text) {

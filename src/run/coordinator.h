@@ -18,7 +18,7 @@ namespace toprun::run {
 enum class Stage {
   gathering,  // members join
   arranging,  // … get their places
-  preparing,  // … find the store, start their containers
+  preparing,  // … find the store, start their containers and warm parents
   running,    // workers run, or are being stopped
   pausing,    // before the next attempt
   asking,     // the root asks the engine why it ended the run

@@ -58,16 +58,16 @@ void NodePart::happened(const StoreFound& found) {
     return fail(Failing::finding_store, found.address.error());
   }
   master_addr_ = *found.address;
-  if (!settings_.has_container) return ready();
+  if (!settings_.prepares_workplace) return ready();
   state_ = PartState::preparing;
-  actions_.emplace_back(AwaitContainer{*attempt_});
+  actions_.emplace_back(AwaitWorkplace{*attempt_});
 }
 
-void NodePart::happened(const ContainerUp& container) {
-  if (state_ != PartState::preparing || container.attempt != attempt_) return;
-  if (container.outcome) return ready();
+void NodePart::happened(const WorkplaceReady& workplace) {
+  if (state_ != PartState::preparing || workplace.attempt != attempt_) return;
+  if (workplace.outcome) return ready();
   state_ = PartState::waiting;
-  fail(Failing::preparing, container.outcome.error());
+  fail(Failing::preparing, workplace.outcome.error());
 }
 
 void NodePart::ready() {

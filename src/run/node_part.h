@@ -18,7 +18,7 @@ enum class PartState {
   waiting,        // for an assignment, the next attempt or the end
   spare,          // all places are taken
   finding_store,  // assigned
-  preparing,      // … and its container starts
+  preparing,      // … and its container or warm parent starts
   ready,          // … and it waits for Start
   starting,       // the workers are being started
   running,        // … run, or are being stopped
@@ -34,7 +34,7 @@ struct StoreFound {
   int attempt = 0;
   Result<std::string> address;
 };
-struct ContainerUp {
+struct WorkplaceReady {
   int attempt = 0;
   Result<void> outcome;
 };
@@ -69,7 +69,7 @@ struct KeeperLost {
   std::chrono::milliseconds grace{0};  // for its workers
 };
 
-using PartEvent = std::variant<Told, StoreFound, ContainerUp, WorkersStarted, WorkerEnded,
+using PartEvent = std::variant<Told, StoreFound, WorkplaceReady, WorkersStarted, WorkerEnded,
                                NetworkRefused, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for its driver.
@@ -80,7 +80,7 @@ struct Report {
 struct FindStore {
   rendezvous::Assignment assignment;
 };
-struct AwaitContainer {
+struct AwaitWorkplace {
   int attempt = 0;
 };
 struct StartWorkers {
@@ -116,7 +116,7 @@ struct TellEndWithoutRoot {};
 // Record that the root may already have restarted this node's ranks elsewhere.
 struct TellKeeperOfSilence {};
 
-using PartAction = std::variant<Report, FindStore, AwaitContainer, StartWorkers, StopWorkers,
+using PartAction = std::variant<Report, FindStore, AwaitWorkplace, StartWorkers, StopWorkers,
                                 InterruptWorkers, NotifyWorkers, CreditOutput, CloseOutput,
                                 TellUser, ShowSummary, TellEndWithoutRoot, TellKeeperOfSilence>;
 
@@ -127,7 +127,7 @@ struct PartSettings {
   bool elastic = false;  // the job continues without a node that leaves
   // The engine ends one node by SIGTERM to start it again elsewhere, and the job waits for it.
   bool is_replaced = false;
-  bool has_container = false;
+  bool prepares_workplace = false;
   bool has_own_terminal = false;  // its user does not see the root's terminal
   bool root_speaks = false;       // the engine uses the root's exit code for the job
   std::optional<Error> unfit;     // the reason why this node cannot take part
@@ -139,7 +139,7 @@ struct PartSettings {
 // and the time, and returns actions for a driver.
 //
 //   waiting --assign--> finding_store --found--> preparing, ready
-//   preparing --container up--> ready --start--> starting --started--> running
+//   preparing --workplace ready--> ready --start--> starting --started--> running
 //   running --all gone--> waiting
 //   waiting --spare--> spare --assign--> finding_store
 //   any --finish, root lost, orphaned--> over once no worker lives
@@ -162,7 +162,7 @@ class NodePart {
  private:
   void happened(const Told& told);
   void happened(const StoreFound& found);
-  void happened(const ContainerUp& container);
+  void happened(const WorkplaceReady& workplace);
   void happened(const WorkersStarted& started);
   void happened(const WorkerEnded& ended);
   void happened(const NetworkRefused& refused);

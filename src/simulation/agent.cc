@@ -63,7 +63,7 @@ void Agent::begin() {
   settings.root = "n0";
   settings.is_own = is_own();
   settings.elastic = scenario.settings.elastic;
-  settings.has_container = scenario.container;
+  settings.prepares_workplace = scenario.container;
   settings.stop_grace = scenario.settings.grace.stop;
   part_.emplace(settings);
   carry_out();
@@ -140,12 +140,12 @@ void Agent::act(const run::FindStore& find) {
   });
 }
 
-void Agent::act(const run::AwaitContainer& await) {
+void Agent::act(const run::AwaitWorkplace& await) {
   const milliseconds takes =
       attempt_ >= 0 ? 0ms : world_.scenario().container_takes + dice_.time(0ms, 3s);
   world_.timeline().in(takes, [this, attempt = await.attempt] {
     const Result<void> failed = fail("the image is not there");
-    on(run::ContainerUp{attempt, container_fails ? failed : Result<void>{}});
+    on(run::WorkplaceReady{attempt, container_fails ? failed : Result<void>{}});
   });
 }
 

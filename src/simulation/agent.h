@@ -75,7 +75,7 @@ class Agent {
   void wait();
   void act(run::Report& report);
   void act(const run::FindStore& find);
-  void act(const run::AwaitContainer& await);
+  void act(const run::AwaitWorkplace& await);
   void act(const run::StartWorkers& start);
   void act(const run::StopWorkers& stop);
   void act(const run::InterruptWorkers& interrupt);

@@ -10,7 +10,7 @@
 #include <array>
 #include <cerrno>
 
-#include "agent/inherited.h"
+#include "spawn/inherited.h"
 #include "base/fd.h"
 #include "plan/job.h"
 #include "plan/spares.h"
@@ -75,7 +75,7 @@ Result<Answers> read_answers(const Fd& pipe, std::size_t hosts) {
 
 Result<std::optional<EveryNode>> run_on_every_node(const plan::Options& options,
                                                    const Environment& environment) {
-  auto job = plan::prepare(options, environment, agent::Inherited::capture());
+  auto job = plan::prepare(options, environment, spawn::Inherited::capture());
   if (!job) return std::unexpected(job.error());
   if (job->place.stance != scheduler::Stance::starter) return std::nullopt;
   job->min_nodes = 1;  // the step goes on without nodes that do not answer

@@ -150,7 +150,7 @@ int carry_out(const plan::Job& job, const Environment& environment) {
 // it goes on in agent_process.cc: join, locate, order, serve, assign, run, end.
 int launch(const plan::Options& options, const Environment& environment) {
   if (environment.has(contained_rank_variable)) return become_contained(options, environment);
-  agent::Inherited inherited = agent::Inherited::capture();
+  spawn::Inherited inherited = spawn::Inherited::capture();
   for (const int signal : named_signals(options)) {
     inherited.ignored.reset(static_cast<std::size_t>(signal));
   }

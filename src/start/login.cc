@@ -7,7 +7,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 
-#include "agent/spawn.h"
+#include "spawn/spawn.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/last_words.h"
@@ -70,7 +70,7 @@ Login::Login(asio::io_context& io, output::Terminal& terminal, scheduler::Engine
       drained_(io) {}
 
 void Login::start(const std::vector<std::string>& argv, const Environment& environment,
-                  const agent::Inherited& inherited) {
+                  const spawn::Inherited& inherited) {
   const auto give_up = [this](const Error& error) {
     trouble_ =
         LoginTrouble{error.why.empty() ? error.what : error.what + ": " + error.why, error.fix};
@@ -78,17 +78,17 @@ void Login::start(const std::vector<std::string>& argv, const Environment& envir
   };
   auto pipes = make_pipes();
   if (!pipes) return give_up(pipes.error());
-  agent::Program program{{},
+  spawn::Program program{{},
                          argv,
                          environment.entries(),
                          pipes->in_read.get(),
                          pipes->out_write.get(),
                          pipes->err_write.get()};
   const std::span one(&program, 1);
-  if (auto found = agent::find_programs(one, std::string(here)); !found) {
+  if (auto found = spawn::find_programs(one, std::string(here)); !found) {
     return give_up(found.error());
   }
-  const auto pids = agent::spawn(one, inherited, std::string(here));
+  const auto pids = spawn::spawn(one, inherited, std::string(here));
   if (!pids) return give_up(pids.error());
   pid_ = pids->front();
   in_.assign(pipes->in_write.release());

@@ -13,7 +13,7 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "agent/inherited.h"
+#include "spawn/inherited.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "output/console.h"
@@ -46,7 +46,7 @@ class Login : public std::enable_shared_from_this<Login> {
         std::string name, std::function<Bytes()> program, std::function<void()> changed);
 
   void start(const std::vector<std::string>& argv, const Environment& environment,
-             const agent::Inherited& inherited);
+             const spawn::Inherited& inherited);
   void tell(Bytes bytes);
   // Ends the connection; `why` if that is worth a word.
   void abandon(std::string why = {});

@@ -25,7 +25,7 @@ int abandon_one_that_has_ended() {
       io, terminal, scheduler::EngineKind::ssh, "n1", [] { return Login::Bytes(); }, [] {});
   // As ssh with ControlPersist: what it leaves behind keeps its outputs open.
   login->start({"sh", "-c", "sleep 60 & exit 0"}, {{"PATH", "/usr/bin:/bin"}},
-               agent::Inherited::capture());
+               spawn::Inherited::capture());
   int status = 0;
   if (login->pid() <= 0 || ::waitpid(login->pid(), &status, 0) != login->pid()) return went_wrong;
   login->ended(status);

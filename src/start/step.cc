@@ -12,8 +12,8 @@
 #include <array>
 #include <cerrno>
 
-#include "agent/descendants.h"
-#include "agent/spawn.h"
+#include "spawn/descendants.h"
+#include "spawn/spawn.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/fd.h"
@@ -57,15 +57,15 @@ void write_line(const Fd& pipe, const std::string& line) {
   [[maybe_unused]] const ssize_t n = ::write(pipe.get(), line.data(), line.size());
 }
 
-Result<pid_t> start(const scheduler::AgentCommand& command, const agent::Inherited& inherited,
+Result<pid_t> start(const scheduler::AgentCommand& command, const spawn::Inherited& inherited,
                     int stdin_fd, int stdout_fd, int stderr_fd) {
-  agent::Program program{{},       command.argv, command.environment.entries(),
+  spawn::Program program{{},       command.argv, command.environment.entries(),
                          stdin_fd, stdout_fd,    stderr_fd};
   const std::span one(&program, 1);
-  if (auto found = agent::find_programs(one, "this node"); !found) {
+  if (auto found = spawn::find_programs(one, "this node"); !found) {
     return std::unexpected(found.error());
   }
-  auto pids = agent::spawn(one, inherited, "this node");
+  auto pids = spawn::spawn(one, inherited, "this node");
   if (!pids) return std::unexpected(pids.error());
   return pids->front();
 }
@@ -155,7 +155,7 @@ int follow(pid_t pid, const Fd& signals, Heard& heard,
     if (late && !abandoned && std::chrono::steady_clock::now() > *late) {
       // It and its logins; the daemons behind them end without it, and the agents with them.
       abandoned = true;
-      agent::signal_descendants(SIGKILL);
+      spawn::signal_descendants(SIGKILL);
     }
     if (waiting[1].revents != 0) heard.out.pass();
     if (waiting[2].revents != 0) heard.err.pass();
@@ -257,7 +257,7 @@ int run_command(const scheduler::AgentCommand& command, const plan::Job& job, in
     say(fail_errno("cannot watch for signals", more_open_files).error().line());
     return exit_failure;
   }
-  agent::become_subreaper();  // of the logins that an mpirun may leave behind
+  spawn::become_subreaper();  // of the logins that an mpirun may leave behind
   Heard heard{
       Overheard(STDOUT_FILENO, written == Written::tagged, written),
       Overheard(STDERR_FILENO,

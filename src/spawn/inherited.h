@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace toprun::agent {
+namespace toprun::spawn {
 
 // Process attributes that toprun inherited and gives back to workers: signal mask and dispositions,
 // umask, resource limits, CPU affinity. Captured at the start of main, before any change and while
@@ -43,4 +43,4 @@ struct Inherited {
 // A CPU mask in the format of sched_setaffinity(2).
 std::vector<std::byte> affinity_mask(const std::vector<int>& cpus);
 
-}  // namespace toprun::agent
+}  // namespace toprun::spawn

@@ -1,4 +1,4 @@
-#include "agent/spawn.h"
+#include "spawn/spawn.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 #include "process/child.h"
 #include "process/program.h"
 
-namespace toprun::agent {
+namespace toprun::spawn {
 namespace {
 
 constexpr int first_foreign_fd = 3;
@@ -235,4 +235,4 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
   return pids;
 }
 
-}  // namespace toprun::agent
+}  // namespace toprun::spawn

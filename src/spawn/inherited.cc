@@ -1,4 +1,4 @@
-#include "agent/inherited.h"
+#include "spawn/inherited.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace toprun::agent {
+namespace toprun::spawn {
 namespace {
 
 int read_affinity(std::array<std::byte, Inherited::max_cpus / 8>& mask) {
@@ -105,4 +105,4 @@ std::vector<std::byte> affinity_mask(const std::vector<int>& cpus) {
   return mask;
 }
 
-}  // namespace toprun::agent
+}  // namespace toprun::spawn

@@ -7,14 +7,18 @@
 #include <string>
 #include <vector>
 
-namespace toprun::agent {
+namespace toprun::spawn {
 
 // Every process below `root`, nearest first, zombies included, without `root` itself. A process
 // that forks meanwhile may be missed: to kill all, repeat until the kernel reports no child.
 std::vector<pid_t> descendants(pid_t root);
 
-// Sends `signal` to every process below the calling one. Returns the number of processes.
-int signal_descendants(int signal);
+// Sends `signal` to every process below the calling one but for `spared`. Returns the number of
+// processes.
+int signal_descendants(int signal, pid_t spared = 0);
+
+// Whether no process is below the calling one, except `spared`.
+bool nothing_below_but(pid_t spared);
 
 // Sends `signal` to the descendants that are in one of these process groups and have a handler for
 // it. A forked copy such as a data loader inherits its rank's handler; it gets no signal, so that
@@ -29,11 +33,11 @@ bool catches(pid_t pid, int signal);
 // nfs_wait_bit_killable)".
 std::string describe_process(pid_t pid);
 
-// Descriptions of all processes below the calling one.
-std::vector<std::string> describe_descendants();
+// Descriptions of all processes below the calling one but for `spared`.
+std::vector<std::string> describe_descendants(pid_t spared = 0);
 
 // Makes this process inherit orphans from below it, so that a descendant cannot escape by a double
 // fork.
 void become_subreaper();
 
-}  // namespace toprun::agent
+}  // namespace toprun::spawn

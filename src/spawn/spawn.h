@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "agent/inherited.h"
+#include "spawn/inherited.h"
 #include "base/environment.h"
 #include "base/error.h"
 
-namespace toprun::agent {
+namespace toprun::spawn {
 
 // How long start-up waits for the kernel to load all programs. A slower one, from a hanging file
 // system, counts as started; if it fails later, it exits with `exec_failed`.
@@ -57,4 +57,4 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
                                  const std::string& host,
                                  const std::function<void()>& started_one = {});
 
-}  // namespace toprun::agent
+}  // namespace toprun::spawn

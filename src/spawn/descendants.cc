@@ -1,4 +1,4 @@
-#include "agent/descendants.h"
+#include "spawn/descendants.h"
 
 #include <dirent.h>
 #include <sys/prctl.h>
@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "process/child.h"
 
-namespace toprun::agent {
+namespace toprun::spawn {
 namespace {
 
 // The numeric entries of a folder in /proc: process or thread ids.
@@ -65,6 +65,12 @@ bool is_copy(pid_t pid, pid_t parent) {
   return line && !line->empty() && *line == read_file(fmt::format("/proc/{}/cmdline", parent));
 }
 
+std::vector<pid_t> descendants_but(pid_t spared) {
+  std::vector<pid_t> found = descendants(::getpid());
+  std::erase(found, spared);
+  return found;
+}
+
 }  // namespace
 
 std::vector<pid_t> descendants(pid_t root) {
@@ -86,8 +92,8 @@ std::vector<pid_t> descendants(pid_t root) {
   return found;
 }
 
-int signal_descendants(int signal) {
-  const auto found = descendants(::getpid());
+int signal_descendants(int signal, pid_t spared) {
+  const auto found = descendants_but(spared);
   for (const pid_t pid : found) process::signal_process(pid, signal);
   return static_cast<int>(found.size());
 }
@@ -127,9 +133,13 @@ std::string describe_process(pid_t pid) {
       (*stat)[name_end + 2], where.empty() || where == "0" ? "" : " in " + printable(where));
 }
 
-std::vector<std::string> describe_descendants() {
+bool nothing_below_but(pid_t spared) {
+  return descendants_but(spared).empty();
+}
+
+std::vector<std::string> describe_descendants(pid_t spared) {
   std::vector<std::string> words;
-  for (const pid_t pid : descendants(::getpid())) words.push_back(describe_process(pid));
+  for (const pid_t pid : descendants_but(spared)) words.push_back(describe_process(pid));
   return words;
 }
 
@@ -137,4 +147,4 @@ void become_subreaper() {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-}  // namespace toprun::agent
+}  // namespace toprun::spawn

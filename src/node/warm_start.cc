@@ -1,0 +1,136 @@
+#include "node/warm_start.h"
+
+#include <fmt/format.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "agent/environment.h"
+#include "base/console.h"
+#include "base/uncaught.h"
+#include "process/frames.h"
+
+namespace toprun::node {
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+constexpr milliseconds between_questions{20};
+constexpr milliseconds answer_limit{2 * process::frame_limit};
+
+// What cannot be forked from a Python that imports modules.
+std::optional<std::string> why_never(const plan::Job& job) {
+  if (job.options.program == plan::Program::executable) {
+    return "--no-python starts a program, and only Python's imports can be shared";
+  }
+  if (job.in_container() && job.place.stance == scheduler::Stance::in_place) {
+    return "the engine starts each rank in a container of its own";
+  }
+  return std::nullopt;
+}
+
+spawn::Program command_in(const Workplace& workplace, int nproc) {
+  spawn::Program command;
+  command.argv = workplace.program;
+  command.environment = agent::common_environment(workplace.environment, nproc).entries();
+  return command;
+}
+
+}  // namespace
+
+WarmStart::WarmStart(asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job)
+    : io_(io), pool_(pool), job_(std::move(job)), changed_(io) {
+  if (const auto why = why_never(*job_)) {
+    wanted_ = false;
+    tell(*why);
+  } else if (!job_->in_container()) {
+    begin();
+  }
+}
+
+void WarmStart::begin() {
+  const std::string& host = job_->place.node_name;
+  auto parent = warm::Parent::start(command_in(on_the_host(*job_), job_->nproc), *job_->options.warm,
+                                    job_->inherited, host);
+  if (!parent) return tell(parent.error().line());
+  parent_ = *std::move(parent);
+  asio::co_spawn(io_, follow(parent_), end_of_task);
+}
+
+// The steps of its start do not wait for settled().
+asio::awaitable<void> WarmStart::follow(std::shared_ptr<warm::Parent> parent) {
+  asio::steady_timer limit(io_, warm::import_limit);
+  while (!parent->settled()) {
+    asio::posix::stream_descriptor channel(io_, parent->descriptor());
+    limit.async_wait([parent](const boost::system::error_code& cancelled) {
+      if (cancelled || parent->settled()) return;
+      parent->refuse(fmt::format("its imports took longer than {} s", warm::import_limit.count()));
+    });
+    co_await channel.async_wait(asio::posix::stream_descriptor::wait_read, quietly);
+    channel.release();
+    parent->hear();
+  }
+  changed_.cancel();
+}
+
+asio::awaitable<void> WarmStart::settled() {
+  if (was_ready_ && parent_->state() == warm::Parent::State::refused) begin();  // it has died
+  while (parent_ && !parent_->settled()) {
+    changed_.expires_at(SteadyTime::max());
+    co_await changed_.async_wait(quietly);
+  }
+  if (!parent_) co_return;
+  if (parent_->state() == warm::Parent::State::refused) {
+    tell(parent_->why());
+    parent_.reset();
+  } else if (!std::exchange(was_ready_, true)) {
+    tell_time(parent_->import_time());
+  }
+}
+
+asio::awaitable<void> WarmStart::settled_in(std::shared_ptr<agent::ShimLink> shim,
+                                            const Workplace& workplace) {
+  if (!wanted_) co_return;
+  const Ask ask_again = [shim] { return shim->warmth(); };
+  const Ask start = [shim, command = command_in(workplace, job_->nproc),
+                     modules = *job_->options.warm] { return shim->warm_up(command, modules); };
+  auto warmth = co_await asked(was_ready_ ? ask_again : start);
+  if (was_ready_ && (!warmth || !warmth->why_not.empty())) warmth = co_await asked(start);  // it died
+  const auto deadline = std::chrono::steady_clock::now() + warm::import_limit;
+  asio::steady_timer pause(io_);
+  while (warmth && !warmth->settled && std::chrono::steady_clock::now() < deadline) {
+    pause.expires_after(between_questions);
+    co_await pause.async_wait(quietly);
+    warmth = co_await asked(ask_again);
+  }
+  const std::string why = warmth ? warmth->why_not : warmth.error().line();
+  wanted_ = why.empty();
+  if (!wanted_) tell(why);
+  if (wanted_ && warmth->settled && !std::exchange(was_ready_, true)) tell_time(warmth->import_time);
+}
+
+asio::awaitable<Result<agent::Warmth>> WarmStart::asked(Ask ask) {
+  auto answer = co_await pool_.answer<Result<agent::Warmth>>(std::move(ask), answer_limit);
+  if (answer) co_return *std::move(answer);
+  co_return fail("the container does not answer");
+}
+
+std::shared_ptr<warm::Parent> WarmStart::parent() const {
+  return parent_;
+}
+
+void WarmStart::tell(const std::string& why) const {
+  say(warm::left_out(job_->place.node_name, why));
+}
+
+void WarmStart::tell_time(milliseconds time) const {
+  if (job_->options.verbose == 0) return;
+  say(fmt::format("{}: the imports for --warm took {:.1f} s", job_->place.node_name,
+                  static_cast<double>(time.count()) / 1000));
+}
+
+}  // namespace toprun::node

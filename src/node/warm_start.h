@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/pool.h"
+#include "node/workplace.h"
+#include "plan/job.h"
+#include "warm/parent.h"
+
+namespace toprun::node {
+
+// Keeps the warm parent of this node's ranks (--warm): one for all attempts, which imports while the
+// agents find each other. A parent that died is replaced before the next attempt.
+class WarmStart {
+ public:
+  // On the host it begins at once; in a container, when begin_in() names it.
+  WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
+  WarmStart(const WarmStart&) = delete;
+  WarmStart& operator=(const WarmStart&) = delete;
+
+  // Waits until ranks can be forked, or says why they cannot.
+  boost::asio::awaitable<void> settled();
+  // The same for the ranks in a container that is up.
+  boost::asio::awaitable<void> settled_in(std::shared_ptr<agent::ShimLink> shim,
+                                          const Workplace& workplace);
+  // On the host, once settled: null if its ranks start without it.
+  std::shared_ptr<warm::Parent> parent() const;
+
+ private:
+  using Ask = std::function<Result<agent::Warmth>()>;
+  void begin();
+  boost::asio::awaitable<Result<agent::Warmth>> asked(Ask ask);
+  boost::asio::awaitable<void> follow(std::shared_ptr<warm::Parent> parent);
+  void tell(const std::string& why) const;
+  void tell_time(std::chrono::milliseconds time) const;
+
+  boost::asio::io_context& io_;
+  Pool& pool_;
+  const std::shared_ptr<const plan::Job> job_;
+  boost::asio::steady_timer changed_;  // cancelled when parent_ settles
+  std::shared_ptr<warm::Parent> parent_;
+  bool was_ready_ = false;
+  bool wanted_ = true;  // false: it has been refused, which was said
+};
+
+}  // namespace toprun::node

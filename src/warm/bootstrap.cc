@@ -1,0 +1,9 @@
+#include "warm/bootstrap.h"
+
+namespace toprun::warm {
+
+const std::string_view bootstrap =
+#include "bootstrap.inc"
+    ;
+
+}  // namespace toprun::warm

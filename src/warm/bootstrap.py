@@ -1,0 +1,393 @@
+"""The warm parent's side of toprun: imported as `sitecustomize`, the last thing before a script runs.
+
+Python's command line is that of a rank (python -u SCRIPT ARGS). This module imports what the ranks
+will import, then waits for orders and forks. In a fork, a rank, it returns, and Python goes on with
+the script as if nothing had been there. The parent itself never returns.
+
+Frames to and from toprun (process/frames.h); fields are separated by NUL:
+  toprun: modules…                     what to import besides the head of the script
+  here:   ready NAMES…                 imported; NAMES of the environment were looked up meanwhile
+          refused WHY                  this process then ends
+  toprun: CPUS NAME=VALUE…             a rank; its stdin, stdout and stderr come with it
+  toprun: (empty)                      fork the ranks that were sent
+  here:   pids P…, or refused WHY
+"""
+
+import os
+import sys
+from time import sleep
+
+VARIABLE = "TOPRUN_WARM_CHANNEL"  # CHANNEL, or CHANNEL:check to learn whether this module is imported at all
+NAME = "sitecustomize"
+PR_SET_PDEATHSIG, SIGKILL = 1, 9
+SCM_RIGHTS_LEVEL, SCM_RIGHTS = 1, 1  # SOL_SOCKET, SCM_RIGHTS
+PRELOAD_FLAGS = 0x400  # ast.PyCF_ONLY_AST
+DEVICES = ("/dev/nvidia", "/dev/kfd", "/dev/dri", "/dev/infiniband", "/dev/accel", "socket:")
+# What libraries written in C read while they are loaded: glibc, Python, OpenMP, BLAS, torch.
+READ_BY_C = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "NUMEXPR_", "TORCH_", "PYTORCH_", "ATEN_",
+             "PYTHON", "LD_", "LC_", "LANG", "MALLOC_", "GLIBC_", "TZ")
+
+
+class Refused(Exception):
+    pass
+
+
+class Channel:
+    def __init__(self, number):
+        import _socket  # without the file that wraps it, which a script may never import
+        self.socket = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, number)
+
+    def _read(self, size, descriptors):
+        data = b""
+        while len(data) < size:
+            part, control, _, _ = self.socket.recvmsg(size - len(data), 256)
+            if not part:
+                os._exit(0)  # toprun has ended
+            for level, kind, content in control:
+                if (level, kind) == (SCM_RIGHTS_LEVEL, SCM_RIGHTS):
+                    descriptors += [int.from_bytes(content[i:i + 4], sys.byteorder) for i in range(0, len(content), 4)]
+            data += part
+        return data
+
+    def receive(self):
+        descriptors = []
+        size = int.from_bytes(self._read(4, descriptors), "big")
+        content = self._read(size, descriptors)
+        return content.split(b"\0") if content else [], descriptors
+
+    def send(self, *fields):
+        content = b"\0".join(field if isinstance(field, bytes) else os.fsencode(str(field)) for field in fields)
+        self.socket.sendall(len(content).to_bytes(4, "big") + content)
+
+
+def vanish(archive):
+    """Takes this module's archive out of everything that programs look at."""
+    rest = os.environ["PYTHONPATH"][len(archive) + 1:]
+    if rest:
+        os.environ["PYTHONPATH"] = rest
+    else:
+        del os.environ["PYTHONPATH"]
+    sys.path.remove(archive)
+    sys.path_importer_cache.pop(archive, None)
+    sys.modules["zipimport"]._zip_directory_cache.pop(archive, None)
+    os.close(int(archive.rpartition("/")[2]))
+
+
+def import_the_real_one():
+    """The site's own sitecustomize. Returns what this module has to raise for it at its end."""
+    ours = sys.modules.pop(NAME)
+    try:
+        __import__(NAME)
+        return None
+    except Exception as error:
+        sys.modules[NAME] = ours
+        return error
+
+
+def parsed_script():
+    """The script's statements and the folder that its imports see first; none if it is no file."""
+    if sys.argv[0] in ("", "-", "-c"):
+        return [], None
+    if sys.argv[0] == "-m":
+        return [], os.getcwd()
+    try:
+        with open(sys.argv[0], "rb") as file:
+            tree = compile(file.read(), sys.argv[0], "exec", PRELOAD_FLAGS, True)
+    except (OSError, SyntaxError, ValueError):
+        return [], None
+    return tree.body, os.path.dirname(os.path.realpath(sys.argv[0]))
+
+
+def modules_of(statement):
+    kind = type(statement).__name__
+    if kind == "Import":
+        return [alias.name for alias in statement.names]
+    return [statement.module] if kind == "ImportFrom" and statement.level == 0 else []
+
+
+def is_beside(name, folder):
+    """Whether the script's own folder has the module, which then goes before an installed one."""
+    try:
+        files = os.listdir(folder) if folder else []
+    except OSError:
+        files = []
+    first = name.partition(".")[0]
+    return any(file == first or file.startswith(first + ".") for file in files)
+
+
+def head_of(statements, folder):
+    """The modules that the script imports before it does anything else, up to one of its own."""
+    names = []
+    for statement in statements:
+        kind = type(statement).__name__
+        if kind == "Expr" and type(statement.value).__name__ == "Constant":
+            continue
+        found = modules_of(statement)
+        if not found or any(is_beside(name, folder) for name in found):
+            break
+        names += [name for name in found if name != "__future__"]
+    return names
+
+
+def variables_set_before(statements, module):
+    """What the script sets in os.environ before it imports `module` at its top level."""
+    names = set()
+    for statement in statements:
+        if any(name.partition(".")[0] == module for name in modules_of(statement)):
+            return names
+        todo = [statement]
+        while todo:
+            node = todo.pop()
+            kind = type(node).__name__
+            if kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Lambda"):
+                continue
+            target = None
+            if kind == "Subscript" and type(node.ctx).__name__ == "Store":
+                value = getattr(node.value, "attr", getattr(node.value, "id", None))
+                target = node.slice if value == "environ" else None
+            elif kind == "Call" and getattr(node.func, "attr", None) in ("setdefault", "putenv") and node.args:
+                target = node.args[0]
+            target = getattr(target, "value", target)  # ast.Index, until Python 3.8
+            names.add(getattr(target, "value", target))
+            todo += [child for field in getattr(node, "_fields", ()) for child in children(getattr(node, field, None))]
+    return set()
+
+
+def children(value):
+    return value if isinstance(value, list) else [value] if hasattr(value, "_fields") else []
+
+
+def noting_lookups(work):
+    """Runs `work` and returns the names that were looked up in os.environ meanwhile."""
+    names = set()
+    kind = type(os.environ)
+    plain = kind.__getitem__
+
+    def noting(self, key):
+        names.add(os.fsdecode(key) if isinstance(key, (str, bytes)) else str(key))
+        return plain(self, key)
+
+    kind.__getitem__ = noting
+    try:
+        work()
+    finally:
+        kind.__getitem__ = plain
+    return names
+
+
+def import_all(wanted, folder, statements):
+    for name in wanted:
+        if is_beside(name, folder):
+            raise Refused("%s is a module of the script's own folder, and --warm runs no code of yours" % name)
+    for name in wanted + head_of(statements, folder):
+        try:
+            __import__(name)
+        except BaseException as error:
+            text = "exit was called" if isinstance(error, SystemExit) else "%s: %s" % (type(error).__name__, error)
+            raise Refused("import %s: %s" % (name, text))
+
+
+def threads_of_openblas():
+    """OpenBLAS ends its threads before a fork and starts them again after it."""
+    import ctypes
+    count = 0
+    with open("/proc/self/maps") as maps:
+        libraries = {line.split(None, 5)[5].strip() for line in maps if "openblas" in line}
+    for path in libraries:
+        library = ctypes.CDLL(path)
+        for name in ("scipy_openblas_get_num_threads64_", "scipy_openblas_get_num_threads", "openblas_get_num_threads64_",
+                     "openblas_get_num_threads"):
+            if hasattr(library, name):
+                count += getattr(library, name)() - 1
+                break
+    return count
+
+
+def open_files():
+    """Descriptors and what they lead to."""
+    files = {}
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            files[number] = os.readlink("/proc/self/fd/" + number)
+        except OSError:
+            pass  # the folder's own
+    return files
+
+
+def reason_not_to_fork(files_before):
+    for number, path in open_files().items():
+        if path.startswith(DEVICES) and files_before.get(number) != path:
+            return "its imports opened %s, which ranks must not share" % path
+    try:
+        os.waitpid(-1, os.WNOHANG)
+        return "its imports started another process"
+    except ChildProcessError:
+        pass
+    threads = os.listdir("/proc/self/task")
+    if len(threads) > 1 and len(threads) - 1 > threads_of_openblas():
+        names = set()
+        for thread in threads:
+            if int(thread) != os.getpid():
+                with open("/proc/self/task/%s/comm" % thread) as file:
+                    names.add(file.read().strip())
+        if "threading" in sys.modules:
+            names |= {thread.name for thread in sys.modules["threading"].enumerate()} - {"MainThread"}
+        return "its imports started threads (%s), which a fork would lose" % ", ".join(sorted(names))
+    return None
+
+
+def reason_not_to_take(ranks, own, looked_up):
+    """Whether a rank's environment differs from `own` in what has been read already."""
+    for cpus, environment, _ in ranks:
+        if cpus and cpus != os.sched_getaffinity(0) and "OMP_NUM_THREADS" not in environment:
+            return "OpenMP counts the CPUs when it is loaded, and each rank has others"
+        for name in sorted(set(own) | set(environment)):
+            if own.get(name) == environment.get(name):
+                continue
+            if name in looked_up:
+                return "what it imports looked up %s, which is another for each rank" % name
+            if name.startswith(READ_BY_C) and not name.startswith("TORCHELASTIC"):
+                return "%s changed after the imports, and libraries read it when they are loaded" % name
+    return None
+
+
+def read_rank(fields, descriptors):
+    cpus = {int(cpu) for cpu in fields[0].split(b",") if cpu}
+    entries = (os.fsdecode(field).partition("=") for field in fields[1:])
+    return cpus, {name: value for name, _, value in entries}, descriptors
+
+
+def become(rank, agent, between, libc, printed, closed):
+    """In the fork: what toprun does to a rank between fork and exec, and the rank's environment."""
+    try:
+        become_or_fail(rank, agent, between, libc, printed, closed)
+    except BaseException as error:
+        os.write(2, os.fsencode("toprun: cannot become a rank: %s\n" % error))
+        os._exit(127)
+
+
+def become_or_fail(rank, agent, between, libc, printed, closed):
+    cpus, environment, descriptors = rank
+    while os.getppid() == between:
+        sleep(0.0005)
+    libc.prctl(PR_SET_PDEATHSIG, SIGKILL)
+    if os.getppid() != agent:
+        os._exit(127)
+    os.setsid()
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+    for descriptor in closed:
+        os.close(descriptor)
+    for number, text in enumerate(printed, 1):
+        while text:
+            text = text[os.write(number, text):]
+    if cpus:
+        os.sched_setaffinity(0, cpus)
+    for name in list(os.environ):
+        del os.environ[name]
+    for name, value in environment.items():
+        os.environ[name] = value
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()  # else all ranks would draw the same numbers
+
+
+def fork_ranks(channel, ranks, agent, libc, printed):
+    """Forks each rank from a process that ends at once, so that they become children of toprun.
+
+    Returns true in a rank. toprun hears of the ranks when they are its children.
+    """
+    said, saying = os.pipe()
+    closed = [said, saying, channel.socket.fileno()] + [descriptor for rank in ranks for descriptor in rank[2]]
+    between = os.fork()
+    if not between:
+        between = os.getpid()
+        pids = []
+        try:
+            for rank in ranks:
+                pids.append(os.fork())
+                if pids[-1] == 0:
+                    become(rank, agent, between, libc, printed, closed)
+                    channel.socket.detach()
+                    return True
+            os.write(saying, b"\0".join([b"pids"] + [b"%d" % pid for pid in pids]))
+        except OSError as error:
+            for pid in pids:
+                os.kill(pid, SIGKILL)
+                os.waitpid(pid, 0)
+            os.write(saying, os.fsencode("refused\0fork: %s" % error.strerror))
+        finally:
+            if 0 not in pids:
+                os._exit(0)
+    os.close(saying)
+    for rank in ranks:
+        for descriptor in rank[2]:
+            os.close(descriptor)
+    with open(said, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(between, 0)
+    channel.send(*(answer or b"refused\0the process that forks the ranks was killed").split(b"\0"))
+    return False
+
+
+def serve(channel, looked_up, libc, agent):
+    """Obeys toprun; returns in each rank."""
+    own = dict(os.environ)
+    printed = [os.pread(number, os.fstat(number).st_size, 0) for number in (1, 2)]
+    ranks = []
+    while True:
+        fields, descriptors = channel.receive()
+        if fields:
+            ranks.append(read_rank(fields, descriptors))
+            continue
+        why = reason_not_to_take(ranks, own, looked_up)
+        if why:
+            for rank in ranks:
+                for descriptor in rank[2]:
+                    os.close(descriptor)
+            channel.send("refused", why)
+        elif fork_ranks(channel, ranks, agent, libc, printed):
+            return
+        ranks = []
+
+
+def prepare(channel, archive):
+    """Imports what ranks will; returns what site is to see of its own sitecustomize, and the lookups."""
+    vanish(archive)
+    seen = import_the_real_one()
+    wanted = [os.fsdecode(name) for name in channel.receive()[0]]
+    before = open_files()
+    statements, folder = parsed_script()
+    looked_up = noting_lookups(lambda: import_all(wanted, folder, statements))
+    for module in wanted:
+        for name in variables_set_before(statements, module):
+            if isinstance(name, str) and (name in looked_up or name.startswith(READ_BY_C)):
+                raise Refused("the script sets %s before it imports %s" % (name, module))
+    why = reason_not_to_fork(before)
+    if why:
+        raise Refused(why)
+    return seen, looked_up
+
+
+def main():
+    """Returns in a rank, with what this module has to raise so that site sees what it would have seen."""
+    number, _, check = os.environ.pop(VARIABLE).partition(":")
+    channel = Channel(int(number))
+    if check:
+        channel.send("ready")
+        os._exit(0)
+    try:
+        agent = os.getppid()
+        seen, looked_up = prepare(channel, os.environ["PYTHONPATH"].partition(":")[0])
+        import ctypes
+        libc = ctypes.CDLL(None)
+        channel.send("ready", *sorted(looked_up))
+        serve(channel, looked_up, libc, agent)
+        return seen
+    except BaseException as error:  # else Python would go on, and the parent would run the script
+        channel.send("refused", error if isinstance(error, Refused) else repr(error))
+        os._exit(1)
+
+
+_seen = main()
+if _seen is not None:
+    raise _seen

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "spawn/inherited.h"
+#include "spawn/spawn.h"
+
+namespace toprun::warm {
+
+// The time limit for the imports; a cold file system at scale takes minutes.
+inline constexpr std::chrono::seconds import_limit{300};
+// The time limit for the forks of all ranks of an attempt.
+inline constexpr std::chrono::seconds fork_limit{20};
+// While ranks are forked, the interval of the caller's heartbeats.
+inline constexpr std::chrono::milliseconds beat_interval{200};
+
+// A Python that has imported what this node's ranks import and forks them (warm/bootstrap.py). It is
+// started like a rank, by the same command line, but it never runs the user's script.
+//
+//   checking --our module is imported--> importing --done, and safe to fork--> ready
+//       \------------------------------------\--- it refuses, ends, or breaks ---> refused
+//
+// Ranks that it forks become children of the calling process, which has to be a subreaper: the
+// process that forks them ends at once. All methods must be called on the thread that started it
+// (PDEATHSIG). The destructor kills it; the caller reaps it.
+class Parent {
+ public:
+  enum class State { checking, importing, ready, refused };
+
+  // `command` is a rank's: its argv[0] must be Python. Its standard streams are not used.
+  static Result<std::unique_ptr<Parent>> start(spawn::Program command,
+                                               std::vector<std::string> modules,
+                                               const spawn::Inherited& inherited, std::string host);
+  ~Parent();
+  Parent(const Parent&) = delete;
+  Parent& operator=(const Parent&) = delete;
+
+  State state() const { return state_; }
+  bool settled() const { return state_ == State::ready || state_ == State::refused; }
+  // Why its state is refused.
+  const std::string& why() const { return why_; }
+  // Readable when hear() has something to do; -1 once refused.
+  int descriptor() const { return channel_.get(); }
+  // The process, 0 if there is none. It is no rank: the caller leaves it alone.
+  pid_t pid() const { return pid_; }
+  // How long the imports took.
+  std::chrono::milliseconds import_time() const { return import_time_; }
+
+  // Reads what the process says; does not wait.
+  void hear();
+  // Refuses from now on, and kills the process.
+  void refuse(std::string why);
+  // The caller has reaped the process.
+  void ended();
+  // Forks all ranks or none and returns their process ids in order, if it is ready. On an error
+  // nothing of them is left, and they can be started in the ordinary way.
+  // Blocks for fork_limit at most and calls `show_life` meanwhile.
+  Result<std::vector<pid_t>> fork(std::span<const spawn::Program> ranks,
+                                  const std::function<void()>& show_life);
+
+ private:
+  Parent(spawn::Program command, std::vector<std::string> modules,
+         const spawn::Inherited& inherited, std::string host);
+  Result<void> start_process(bool check);
+  void heard(const std::vector<std::string>& fields);
+  std::string last_words() const;
+
+  const spawn::Program command_;
+  const std::vector<std::string> modules_;
+  const spawn::Inherited inherited_;
+  const std::string host_;
+  State state_ = State::checking;
+  std::string why_;
+  Fd channel_;
+  Fd output_, errors_;  // what is printed during the imports; each rank prints it again
+  pid_t pid_ = 0;
+  std::chrono::steady_clock::time_point began_;
+  std::chrono::milliseconds import_time_{0};
+};
+
+// The message for users whose ranks start in the ordinary way.
+std::string left_out(const std::string& host, const std::string& why);
+
+}  // namespace toprun::warm
