@@ -16,13 +16,13 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "agent/binding.h"
-#include "spawn/descendants.h"
 #include "agent/shim.h"
 #include "agent/shim_door.h"
 #include "agent/shim_link.h"
 #include "base/files.h"
 #include "base/testing.h"
 #include "base/text.h"
+#include "spawn/descendants.h"
 
 namespace toprun::agent {
 namespace {
@@ -36,6 +36,15 @@ constexpr auto test_limit = 30s;
 bool exists(pid_t pid) {
   return ::kill(pid, 0) == 0;
 }
+
+// The processes whose children the workers are.
+enum class Where { here, in_a_shim, warm, warm_in_a_shim };
+
+// Forks of a warm parent are Python, which ignores two signals; each turns into its test's program.
+constexpr const char* turn_into_a_shell =
+    "import os, signal\n"
+    "for number in signal.SIGPIPE, signal.SIGXFSZ: signal.signal(number, signal.SIG_DFL)\n"
+    "os.execv('/bin/sh', ['/bin/sh', '-c', os.environ['SCRIPT']])\n";
 
 // Runs workers until they are gone, with a file as the console.
 class AnyWorkersTest : public testing::Test {
@@ -52,12 +61,19 @@ class AnyWorkersTest : public testing::Test {
     ::close(console_.err);
   }
 
-  void add(const std::string& script) { add_program({"/bin/sh", "-c", script}); }
+  void add(const std::string& script) {
+    if (!is_warm()) return add_program({"/bin/sh", "-c", script});
+    add_program(python_command());
+    plans_.back().environment.set("SCRIPT", script);
+  }
+  std::vector<std::string> python_command() const {
+    return {"/usr/bin/python3", "-u", root_ / "turn.py"};
+  }
   void add_program(std::vector<std::string> argv) {
     WorkerPlan plan;
     plan.rank = plan.local_rank = static_cast<int>(plans_.size());
     plan.argv = std::move(argv);
-    plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root_.string()}};
+    plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root_.string()}, {"OMP_NUM_THREADS", "1"}};
     plans_.push_back(std::move(plan));
   }
   output::OutputPlan output_plan() {
@@ -79,9 +95,32 @@ class AnyWorkersTest : public testing::Test {
     return workers_->start();
   }
   std::shared_ptr<Children> children() {
-    if (!in_shim_) return own_children(io_, inherited_, "n1");
+    if (is_warm() && !fs::exists(root_ / "turn.py")) {
+      std::ofstream(root_ / "turn.py") << turn_into_a_shell;
+      warm_up();
+    }
+    if (!in_shim()) return own_children(io_, inherited_, "n1", warm_);
     if (!shim_link_) start_shim();
     return shim_link_;
+  }
+  bool in_shim() const { return where_ == Where::in_a_shim || where_ == Where::warm_in_a_shim; }
+  bool is_warm() const { return where_ == Where::warm || where_ == Where::warm_in_a_shim; }
+  void warm_up() {
+    spawn::Program command;
+    command.argv = python_command();
+    command.environment = {"PATH=/usr/bin:/bin", "ROOT=" + root_.string(), "OMP_NUM_THREADS=1"};
+    if (in_shim()) {
+      start_shim();
+      auto warmth = shim_link_->warm_up(command, {});
+      while (warmth && !warmth->settled) warmth = shim_link_->warmth();
+      ASSERT_TRUE(warmth && warmth->why_not.empty());
+      return;
+    }
+    auto parent = warm::Parent::start(command, {}, inherited_, "n1");
+    ASSERT_TRUE(parent);
+    warm_ = *std::move(parent);
+    while (!warm_->settled()) warm_->hear();
+    ASSERT_EQ(warm_->state(), warm::Parent::State::ready) << warm_->why();
   }
   // Starts a shim without a container.
   void start_shim() {
@@ -95,10 +134,14 @@ class AnyWorkersTest : public testing::Test {
     const ShimFrame hello = *ShimLink::hear_hello(connection, "n1");
     shim_link_ = std::make_shared<ShimLink>(io_, std::move(connection), hello, "n1");
   }
-  std::string host() const { return in_shim_ ? "n1 in the container" : "n1"; }
+  std::string host() const { return in_shim() ? "n1 in the container" : "n1"; }
   bool nobody_is_left() const {
     auto left = spawn::descendants(::getpid());
-    std::erase(left, shim_);
+    std::erase_if(left, [this](pid_t pid) {
+      const auto command = read_file(fmt::format("/proc/{}/cmdline", pid)).value_or("");
+      const bool has_ended = spawn::describe_process(pid).find("(python3, state Z") != std::string::npos;
+      return pid == shim_ || has_ended || command.find("turn.py") != std::string::npos;
+    });
     return left.empty();
   }
   void run_until(const std::function<bool()>& done) {
@@ -135,21 +178,23 @@ class AnyWorkersTest : public testing::Test {
   std::unique_ptr<Workers> workers_;
   std::map<int, WorkerExit> exits_;
   bool gone_ = false;
-  bool in_shim_ = false;
+  Where where_ = Where::here;
+  std::shared_ptr<warm::Parent> warm_;
   pid_t shim_ = 0;
   std::shared_ptr<ShimLink> shim_link_;
 };
 
-// Runs each test with children of the agent and with children of a shim.
-class WorkersTest : public AnyWorkersTest, public testing::WithParamInterface<bool> {
+class WorkersTest : public AnyWorkersTest, public testing::WithParamInterface<Where> {
  protected:
   void SetUp() override {
     AnyWorkersTest::SetUp();
-    in_shim_ = GetParam();
+    where_ = GetParam();
   }
 };
-INSTANTIATE_TEST_SUITE_P(Here, WorkersTest, testing::Values(false));
-INSTANTIATE_TEST_SUITE_P(InAShim, WorkersTest, testing::Values(true));
+INSTANTIATE_TEST_SUITE_P(Here, WorkersTest, testing::Values(Where::here));
+INSTANTIATE_TEST_SUITE_P(InAShim, WorkersTest, testing::Values(Where::in_a_shim));
+INSTANTIATE_TEST_SUITE_P(Warm, WorkersTest, testing::Values(Where::warm));
+INSTANTIATE_TEST_SUITE_P(WarmInAShim, WorkersTest, testing::Values(Where::warm_in_a_shim));
 
 TEST_P(WorkersTest, ReportHowEachEnded) {
   add("exit 0");
@@ -255,17 +300,17 @@ TEST_P(WorkersTest, AreStartedBesideTheLoop) {
   std::optional<Result<void>> started;
   boost::asio::co_spawn(io_, workers_->start_beside(pool),
                         [&](const std::exception_ptr&, Result<void> result) { started = result; });
-  if (in_shim_) ::kill(shim_, SIGSTOP);
+  if (in_shim()) ::kill(shim_, SIGSTOP);
   const auto until = std::chrono::steady_clock::now() + 200ms;
   bool beat = false;
   boost::asio::steady_timer beats(io_, 20ms);
   beats.async_wait([&](const boost::system::error_code&) { beat = true; });
-  run_until([&] { return std::chrono::steady_clock::now() > until && (started || in_shim_); });
+  run_until([&] { return std::chrono::steady_clock::now() > until && (started || in_shim()); });
   EXPECT_TRUE(beat);
-  EXPECT_EQ(started.has_value(), !in_shim_);
+  EXPECT_EQ(started.has_value(), !in_shim());
   workers_->pause(true);  // not sent while the shim is busy with start()
   workers_->pause(false);
-  if (in_shim_) ::kill(shim_, SIGCONT);
+  if (in_shim()) ::kill(shim_, SIGCONT);
   run_until([&] { return started && gone_; });
   ASSERT_TRUE(*started);
   EXPECT_EQ(exits_[0].exit_code, 0);

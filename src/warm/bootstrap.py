@@ -32,6 +32,20 @@ class Refused(Exception):
     pass
 
 
+def given_environment():
+    """The environment that toprun gave; Python (PEP 538) and what it imports may have changed theirs."""
+    with open("/proc/self/environ", "rb") as file:
+        entries = (os.fsdecode(entry).partition("=") for entry in file.read().split(b"\0") if entry)
+        given = {name: value for name, _, value in entries}
+    del given[VARIABLE]
+    archive, _, rest = given.pop("PYTHONPATH").partition(":")
+    if rest:
+        given["PYTHONPATH"] = os.environ["PYTHONPATH"] = rest
+    else:
+        del os.environ["PYTHONPATH"]
+    return given, archive
+
+
 class Channel:
     def __init__(self, number):
         import _socket  # without the file that wraps it, which a script may never import
@@ -62,11 +76,6 @@ class Channel:
 
 def vanish(archive):
     """Takes this module's archive out of everything that programs look at."""
-    rest = os.environ["PYTHONPATH"][len(archive) + 1:]
-    if rest:
-        os.environ["PYTHONPATH"] = rest
-    else:
-        del os.environ["PYTHONPATH"]
     sys.path.remove(archive)
     sys.path_importer_cache.pop(archive, None)
     sys.modules["zipimport"]._zip_directory_cache.pop(archive, None)
@@ -236,9 +245,22 @@ def reason_not_to_fork(files_before):
     return None
 
 
+def may_have(cpus):
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, cpus)
+        return os.sched_getaffinity(0) == cpus
+    except OSError:
+        return False
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def reason_not_to_take(ranks, own, looked_up):
-    """Whether a rank's environment differs from `own` in what has been read already."""
+    """Whether a rank's environment differs from what was given here in what has been read already."""
     for cpus, environment, _ in ranks:
+        if cpus and not may_have(cpus):
+            return "a rank cannot be bound to its CPUs"
         if cpus and cpus != os.sched_getaffinity(0) and "OMP_NUM_THREADS" not in environment:
             return "OpenMP counts the CPUs when it is loaded, and each rank has others"
         for name in sorted(set(own) | set(environment)):
@@ -257,16 +279,16 @@ def read_rank(fields, descriptors):
     return cpus, {name: value for name, _, value in entries}, descriptors
 
 
-def become(rank, agent, between, libc, printed, closed):
+def become(rank, changed, agent, between, libc, printed, closed):
     """In the fork: what toprun does to a rank between fork and exec, and the rank's environment."""
     try:
-        become_or_fail(rank, agent, between, libc, printed, closed)
+        become_or_fail(rank, changed, agent, between, libc, printed, closed)
     except BaseException as error:
         os.write(2, os.fsencode("toprun: cannot become a rank: %s\n" % error))
         os._exit(127)
 
 
-def become_or_fail(rank, agent, between, libc, printed, closed):
+def become_or_fail(rank, changed, agent, between, libc, printed, closed):
     cpus, environment, descriptors = rank
     while os.getppid() == between:
         sleep(0.0005)
@@ -285,13 +307,15 @@ def become_or_fail(rank, agent, between, libc, printed, closed):
         os.sched_setaffinity(0, cpus)
     for name in list(os.environ):
         del os.environ[name]
+    environment.update(changed)
     for name, value in environment.items():
-        os.environ[name] = value
+        if value is not None:
+            os.environ[name] = value
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # else all ranks would draw the same numbers
 
 
-def fork_ranks(channel, ranks, agent, libc, printed):
+def fork_ranks(channel, ranks, changed, agent, libc, printed):
     """Forks each rank from a process that ends at once, so that they become children of toprun.
 
     Returns true in a rank. toprun hears of the ranks when they are its children.
@@ -306,7 +330,7 @@ def fork_ranks(channel, ranks, agent, libc, printed):
             for rank in ranks:
                 pids.append(os.fork())
                 if pids[-1] == 0:
-                    become(rank, agent, between, libc, printed, closed)
+                    become(rank, changed, agent, between, libc, printed, closed)
                     channel.socket.detach()
                     return True
             os.write(saying, b"\0".join([b"pids"] + [b"%d" % pid for pid in pids]))
@@ -329,9 +353,10 @@ def fork_ranks(channel, ranks, agent, libc, printed):
     return False
 
 
-def serve(channel, looked_up, libc, agent):
+def serve(channel, given, looked_up, libc, agent):
     """Obeys toprun; returns in each rank."""
-    own = dict(os.environ)
+    changed = {name: os.environ.get(name) for name in set(given) | set(os.environ)
+               if given.get(name) != os.environ.get(name)}
     printed = [os.pread(number, os.fstat(number).st_size, 0) for number in (1, 2)]
     ranks = []
     while True:
@@ -339,13 +364,13 @@ def serve(channel, looked_up, libc, agent):
         if fields:
             ranks.append(read_rank(fields, descriptors))
             continue
-        why = reason_not_to_take(ranks, own, looked_up)
+        why = reason_not_to_take(ranks, given, looked_up)
         if why:
             for rank in ranks:
                 for descriptor in rank[2]:
                     os.close(descriptor)
             channel.send("refused", why)
-        elif fork_ranks(channel, ranks, agent, libc, printed):
+        elif fork_ranks(channel, ranks, changed, agent, libc, printed):
             return
         ranks = []
 
@@ -394,11 +419,12 @@ def main():
         os._exit(0)
     try:
         agent = os.getppid()
-        seen, looked_up = prepare(channel, os.environ["PYTHONPATH"].partition(":")[0])
+        given, archive = given_environment()
+        seen, looked_up = prepare(channel, archive)
         import ctypes
         libc = ctypes.CDLL(None)
         channel.send("ready", *sorted(looked_up))
-        serve(channel, looked_up, libc, agent)
+        serve(channel, given, looked_up, libc, agent)
         return seen
     except BaseException as error:  # else Python would go on, and the parent would run the script
         channel.send("refused", error if isinstance(error, Refused) else repr(error))

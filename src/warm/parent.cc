@@ -198,6 +198,8 @@ void Parent::refuse(std::string why) {
 
 void Parent::ended() {
   pid_ = 0;
+  hear();  // its last message; a process that has checked is followed by another
+  if (pid_ != 0 || state_ == State::refused) return;
   const std::string words = last_words();
   refuse("its process ended" + (words.empty() ? "" : ": " + words));
 }
