@@ -17,7 +17,9 @@ import os
 import sys
 from time import sleep
 
-VARIABLE = "TOPRUN_WARM_CHANNEL"  # CHANNEL, or CHANNEL:check to learn whether this module is imported at all
+# CHANNEL; CHANNEL:empty where PYTHONPATH was empty; CHANNEL:check to learn whether this module is imported
+# at all.
+VARIABLE = "TOPRUN_WARM_CHANNEL"
 NAME = "sitecustomize"
 PR_SET_PDEATHSIG, SIGKILL = 1, 9
 SCM_RIGHTS_LEVEL, SCM_RIGHTS = 1, 1  # SOL_SOCKET, SCM_RIGHTS
@@ -37,9 +39,9 @@ def given_environment():
     with open("/proc/self/environ", "rb") as file:
         entries = (os.fsdecode(entry).partition("=") for entry in file.read().split(b"\0") if entry)
         given = {name: value for name, _, value in entries}
-    del given[VARIABLE]
+    was_empty = given.pop(VARIABLE).endswith(":empty")
     archive, _, rest = given.pop("PYTHONPATH").partition(":")
-    if rest:
+    if rest or was_empty:
         given["PYTHONPATH"] = os.environ["PYTHONPATH"] = rest
     else:
         del os.environ["PYTHONPATH"]
@@ -94,17 +96,25 @@ def import_the_real_one():
 
 
 def parsed_script():
-    """The script's statements and the folder that its imports see first; none if it is no file."""
-    if sys.argv[0] in ("", "-", "-c"):
-        return [], None
-    if sys.argv[0] == "-m":
+    """The script's statements, none if it is no file of Python; and where its imports look first."""
+    if sys.argv[0] in ("", "-", "-c", "-m"):
         return [], os.getcwd()
     try:
         with open(sys.argv[0], "rb") as file:
             tree = compile(file.read(), sys.argv[0], "exec", PRELOAD_FLAGS, True)
     except (OSError, SyntaxError, ValueError):
-        return [], None
+        return [], sys.argv[0]  # perhaps a folder or an archive with a __main__.py
     return tree.body, os.path.dirname(os.path.realpath(sys.argv[0]))
+
+
+def finder_in(folder):
+    """What finds the modules of the script's own folder, which go before installed ones."""
+    for hook in sys.path_hooks:
+        try:
+            return hook(folder)
+        except ImportError:
+            continue
+    return None
 
 
 def modules_of(statement):
@@ -114,17 +124,12 @@ def modules_of(statement):
     return [statement.module] if kind == "ImportFrom" and statement.level == 0 else []
 
 
-def is_beside(name, folder):
-    """Whether the script's own folder has the module, which then goes before an installed one."""
-    try:
-        files = os.listdir(folder) if folder else []
-    except OSError:
-        files = []
-    first = name.partition(".")[0]
-    return any(file == first or file.startswith(first + ".") for file in files)
+def is_beside(name, finder):
+    spec = finder.find_spec(name.partition(".")[0]) if finder else None
+    return spec is not None and spec.loader is not None  # a folder without __init__.py yields to others
 
 
-def head_of(statements, folder):
+def head_of(statements, finder):
     """The modules that the script imports before it does anything else, up to one of its own."""
     names = []
     for statement in statements:
@@ -132,7 +137,7 @@ def head_of(statements, folder):
         if kind == "Expr" and type(statement.value).__name__ == "Constant":
             continue
         found = modules_of(statement)
-        if not found or any(is_beside(name, folder) for name in found):
+        if not found or any(is_beside(name, finder) for name in found):
             break
         names += [name for name in found if name != "__future__"]
     return names
@@ -184,16 +189,20 @@ def noting_lookups(work):
     return names
 
 
-def import_all(wanted, folder, statements):
+def import_all(wanted, finder, statements):
+    before = set(sys.modules)
     for name in wanted:
-        if is_beside(name, folder):
+        if is_beside(name, finder):
             raise Refused("%s is a module of the script's own folder, and --warm runs no code of yours" % name)
-    for name in wanted + head_of(statements, folder):
+    for name in wanted + head_of(statements, finder):
         try:
             __import__(name)
         except BaseException as error:
             text = "exit was called" if isinstance(error, SystemExit) else "%s: %s" % (type(error).__name__, error)
             raise Refused("import %s: %s" % (name, text))
+    for name in sorted({name.partition(".")[0] for name in set(sys.modules) - before}):
+        if is_beside(name, finder):
+            raise Refused("%s in the script's own folder hides an installed module that was imported" % name)
 
 
 def threads_of_openblas():
@@ -311,8 +320,11 @@ def become_or_fail(rank, changed, agent, between, libc, printed, closed):
     for name, value in environment.items():
         if value is not None:
             os.environ[name] = value
+    # Else all ranks would draw the same numbers; Python's own module sees to it by itself.
     if "numpy.random" in sys.modules:
-        sys.modules["numpy.random"].seed()  # else all ranks would draw the same numbers
+        sys.modules["numpy.random"].seed()
+    if "torch" in sys.modules:
+        sys.modules["torch"].default_generator.seed()
 
 
 def fork_ranks(channel, ranks, changed, agent, libc, printed):
@@ -390,6 +402,16 @@ def without_collections(work):
         if gc.get_threshold()[0] == 0:
             gc.set_threshold(*threshold)
         gc.freeze()
+        renew_main()
+
+
+def renew_main():
+    """A frozen __main__ would keep what the script puts into it from being deleted at the end."""
+    old = sys.modules["__main__"]
+    sys.modules["__main__"] = new = type(sys)("__main__")
+    new.__dict__.update(old.__dict__)
+    if "__annotations__" in new.__dict__:
+        new.__annotations__ = {}
 
 
 def prepare(channel, archive):
@@ -399,7 +421,8 @@ def prepare(channel, archive):
     wanted = [os.fsdecode(name) for name in channel.receive()[0]]
     before = open_files()
     statements, folder = parsed_script()
-    looked_up = without_collections(lambda: noting_lookups(lambda: import_all(wanted, folder, statements)))
+    finder = finder_in(folder)
+    looked_up = without_collections(lambda: noting_lookups(lambda: import_all(wanted, finder, statements)))
     for module in wanted:
         for name in variables_set_before(statements, module):
             if isinstance(name, str) and (name in looked_up or name.startswith(READ_BY_C)):
@@ -412,9 +435,9 @@ def prepare(channel, archive):
 
 def main():
     """Returns in a rank, with what this module has to raise so that site sees what it would have seen."""
-    number, _, check = os.environ.pop(VARIABLE).partition(":")
+    number, _, how = os.environ.pop(VARIABLE).partition(":")
     channel = Channel(int(number))
-    if check:
+    if how == "check":
         channel.send("ready")
         os._exit(0)
     try:

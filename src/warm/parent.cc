@@ -80,15 +80,18 @@ std::vector<std::string> environment_for(const std::vector<std::string>& ranks, 
                                          int channel, bool check) {
   std::vector<std::string> entries;
   std::string path = fmt::format("{}/proc/self/fd/{}", path_variable, archive);
+  std::string_view how = check ? ":check" : "";
   for (const std::string& entry : ranks) {
     if (!entry.starts_with(path_variable)) {
       entries.push_back(entry);
     } else if (entry.size() > path_variable.size()) {
       path += ":" + entry.substr(path_variable.size());
+    } else if (!check) {
+      how = ":empty";
     }
   }
   entries.push_back(std::move(path));
-  entries.push_back(fmt::format("TOPRUN_WARM_CHANNEL={}{}", channel, check ? ":check" : ""));
+  entries.push_back(fmt::format("TOPRUN_WARM_CHANNEL={}{}", channel, how));
   return entries;
 }
 
