@@ -255,6 +255,19 @@ class Python(containers.PodmanCase):
         passed = self.contained("--container-env", "PYTHON_EXEC", "train.py", cwd=self.here, env=env)
         self.assertRegex(passed.err, "PYTHON_EXEC=/opt/of/the/host/python on host .*: no such program")
 
+    def test_ranks_are_forks_of_one_that_is_warm(self):
+        (self.here / "train.py").write_text(
+            "import os, sys\nprint(os.environ['TOPRUN_ATTEMPT'], os.environ['RANK'], 'fractions' in sys.modules, hash('x'))\n"
+            "sys.exit(3 if os.environ['TOPRUN_ATTEMPT'] == '0' and os.environ['RANK'] == '1' else 0)\n")
+        done = self.contained("-v", "--warm=fractions", "--nproc-per-node", "2", "--max-restarts", "1", "train.py", cwd=self.here)
+        self.assert_ok(done)
+        self.assertRegex(done.err, r"the imports for --warm took \d\.\d s")
+        self.assertEqual(len(set(re.findall(r"(?m)^. . True (-?\d+)$", done.out))), 1, done)
+        self.assertRegex(done.out, r"(?m)^1 0 True .*\n(.*\n)*1 1 True|^1 1 True .*\n(.*\n)*1 0 True")
+        cold = self.contained("--warm=no_such_module", "train.py", cwd=self.here)
+        self.assertRegex(cold.err, r"--warm is left out on \S+( in the container)?: import no_such_module: ModuleNotFoundError")
+        self.assertEqual(cold.code, 0, cold)
+
     def test_without_torch_is_told_what_to_do(self):
         (self.here / "train.py").write_text("import torch\n")
         done = self.contained("train.py", cwd=self.here)

@@ -1,7 +1,6 @@
 # ctest: TIMEOUT 900
 """--warm: ranks as forks of one Python that has imported their modules."""
 
-import json
 import os
 import pathlib
 import re
@@ -83,6 +82,174 @@ class Semantics(Warm):
         drawn = [line.split() for line in finished.out.splitlines()]
         for column in zip(*drawn):
             self.assertEqual(len(set(column)), 3, drawn)
+
+
+# Each attempt's ranks print the seed of their hashes, which forks of one parent have in common.
+FAILS_ONCE = """
+import os, sys, time
+print('attempt', os.environ['TOPRUN_ATTEMPT'], 'rank', os.environ['RANK'], 'seed', hash('text'), flush=True)
+if os.environ['TOPRUN_ATTEMPT'] == '0' and os.environ['RANK'] == '1':
+    time.sleep(float(os.environ.get('SLEEP', '0.2')))
+    sys.exit(7)
+time.sleep(60 if os.environ['TOPRUN_ATTEMPT'] == '0' else 0)
+"""
+
+
+class Restarts(Warm):
+    def seeds(self, text):
+        return {attempt: set(re.findall(rf"attempt {attempt} .* seed (-?\d+)", text)) for attempt in "01"}
+
+    def parents(self, run):
+        """The warm parent, which has the lowest number, and the ranks, its forks; all of them sleep."""
+        return [pid for pid in run.processes()
+                if b"TOPRUN_WARM_CHANNEL=" in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+                and pid == os.getsid(pid) and support.state_of(pid) == "S"]
+
+    def test_ranks_of_the_next_attempt_are_forks_of_the_same_parent(self):
+        self.write("script.py", FAILS_ONCE)
+        finished = self.launch("--warm=fractions", "--max-restarts", "1", "script.py")
+        self.assert_ok(finished)
+        seeds = self.seeds(finished.out)
+        self.assertEqual(len(seeds["0"] | seeds["1"]), 1, finished)
+        cold = self.seeds(self.launch("--max-restarts", "1", "script.py").out)
+        self.assertGreater(len(cold["0"] | cold["1"]), 1)
+
+    def test_a_parent_that_died_is_replaced(self):
+        self.write("script.py", FAILS_ONCE)
+        run = self.begin(support.binary(), "--nproc-per-node", 2, "--warm=fractions", "--max-restarts", "1",
+                         "script.py", cwd=self.path,
+                         env={"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1", "SLEEP": "3"})
+        ranks = support.wait_until(lambda: len(found := self.parents(run)) == 3 and found, 30, "a parent and two ranks")
+        os.kill(min(ranks), signal.SIGKILL)
+        finished = run.wait(LIMIT_S)
+        self.assert_ok(finished)
+        seeds = self.seeds(finished.out)
+        self.assertEqual([len(seeds["0"]), len(seeds["1"]), len(seeds["0"] | seeds["1"])], [1, 1, 2], finished)
+        self.assert_nothing_left(run)
+
+    def test_nothing_is_left_when_the_agent_is_killed(self):
+        self.write("script.py", "import time; time.sleep(99)")
+        for victim in "parent", "agent", "keeper":
+            with self.subTest(victim):
+                run = self.begin(support.binary(), "--nproc-per-node", 2, "--warm=fractions", "script.py",
+                                 cwd=self.path, env={"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1"})
+                found = support.wait_until(lambda: len(found := self.parents(run)) == 3 and found, 30, "all")
+                pid = {"parent": min(found), "agent": run.agent(), "keeper": run.process.pid}[victim]
+                os.kill(pid, signal.SIGKILL)
+                if victim == "parent":  # ranks do not need it any more
+                    time.sleep(0.5)
+                    self.assertIsNone(run.process.poll())
+                    run.signal(signal.SIGTERM)
+                run.wait(LIMIT_S)
+                self.assert_nothing_left(run)
+
+
+REFUSALS = {
+    "does not import": ("raise RuntimeError('broken')", "import odd: RuntimeError: broken"),
+    "calls exit": ("import sys; sys.exit(5)", "import odd: exit was called"),
+    "ends": ("import os; os._exit(5)", "its process ended"),
+    "crashes": ("import ctypes; ctypes.string_at(0)", "its process ended"),
+    "starts threads": ("import threading, time; threading.Thread(target=time.sleep, args=(99,), daemon=True, "
+                       "name='worker').start()", r"its imports started threads \(.*worker\), which a fork would lose"),
+    "forks": ("import os, time\nif os.fork() == 0: time.sleep(99)", "its imports started another process"),
+    "opens a device": ("file = open('/dev/dri/none', 'w') if False else None\nimport socket; kept = socket.socket()",
+                       r"its imports opened socket:\[\d+\], which ranks must not share"),
+    "reads the rank": ("import os; rank = os.environ.get('RANK', '0')",
+                       "what it imports looked up RANK, which is another for each rank"),
+    "leaves no memory for a fork": ("import errno, os\ndef fork(): raise OSError(errno.ENOMEM, 'Cannot allocate memory')\n"
+                                    "os.fork = fork", "fork: Cannot allocate memory"),
+}
+
+
+class Refusals(Warm):
+    """Whatever stands against a fork is one line, and the ranks start as without --warm."""
+
+    def assert_cold(self, finished, why):
+        self.assert_ok(finished)
+        self.assertEqual(sorted(finished.out.splitlines()), ["rank 0", "rank 1"], finished)
+        line, _, rest = finished.err.partition("\n")
+        self.assertRegex(line, rf"\Atoprun: --warm is left out on \S+: {why}.*; its ranks start without it\Z")
+        self.assertNotIn("--warm", rest)
+
+    def test_modules(self):
+        self.write("script.py", "import os; print('rank', os.environ['RANK'])")
+        for name, (text, why) in REFUSALS.items():
+            with self.subTest(name):
+                path = self.folder()
+                (path / "odd.py").write_text(text)
+                self.assert_cold(self.launch("--warm=odd", "script.py", env={"PYTHONPATH": str(path)}), why)
+
+    def test_scripts_and_programs(self):
+        self.write("script.py", "import os; print('rank', os.environ['RANK'])")
+        self.write("sets.py", "import os\nos.environ['OMP_NUM_THREADS'] = '2'\nimport fractions\n"
+                              "print('rank', os.environ['RANK'])")
+        wrapper = self.write("python-without-path", f"#!/bin/sh\nexec {sys.executable} -E \"$@\"\n")
+        wrapper.chmod(0o755)
+        for words, env, why in [
+                (("--warm=no_such_module", "script.py"), {}, "import no_such_module: ModuleNotFoundError"),
+                (("--warm=fractions", "sets.py"), {}, "the script sets OMP_NUM_THREADS before it imports fractions"),
+                (("--warm=fractions", "--no-python", "sh", "-c", 'echo "rank $RANK"'), {}, "--no-python starts a program"),
+                (("--warm=fractions", "script.py", "${local_rank}"), {}, "a rank has a command line or descriptors"),
+                (("--warm=fractions", "script.py"), {"PYTHON_EXEC": str(wrapper)},
+                 "this Python does not import from PYTHONPATH")]:
+            with self.subTest(words, env=env):
+                self.assert_cold(self.launch(*words, env=env), why)
+
+    def test_python_without_torch(self):
+        self.write("script.py", "import os; print('rank', os.environ['RANK'])")
+        path = self.folder()
+        (path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')")
+        self.assert_cold(self.launch("--warm", "script.py", env={"PYTHONPATH": str(path)}),
+                         "import torch: ModuleNotFoundError: No module named 'torch'")
+
+    def test_imports_that_take_long_are_waited_for(self):
+        self.write("script.py", "import os; print('rank', os.environ['RANK'])")
+        path = self.folder()
+        (path / "odd.py").write_text("import time; time.sleep(3)")
+        finished = self.launch("-v", "--warm=odd", "script.py", env={"PYTHONPATH": str(path)})
+        self.assert_ok(finished)
+        self.assertRegex(finished.err, r"the imports for --warm took [3-9]\.\d s")
+        self.assertNotIn("left out", finished.err)
+
+    def test_a_signal_during_the_imports_ends_the_run(self):
+        self.write("script.py", "")
+        path = self.folder()
+        (path / "odd.py").write_text(f"import pathlib, time; pathlib.Path({str(path / 'there')!r}).touch(); time.sleep(99)")
+        run = self.begin(support.binary(), "--nproc-per-node", 2, "--warm=odd", "script.py", cwd=self.path,
+                         env={"PYTHON_EXEC": sys.executable, "PYTHONPATH": str(path), "OMP_NUM_THREADS": "1"})
+        support.wait_until((path / "there").exists, 30, "it imports")
+        run.signal(signal.SIGINT)
+        self.assertEqual(run.wait(LIMIT_S).code, 130)
+        self.assert_nothing_left(run)
+
+    def test_values(self):
+        self.write("script.py", "")
+        for value in "torch,,numpy", "-x", "a b", "../torch":
+            with self.subTest(value):
+                finished = self.launch(f"--warm={value}", "script.py")
+                self.assertEqual(finished.code, 2)
+                self.assert_one_line(finished, "--warm .*: must be off, or names of modules .*")
+        self.assert_ok(self.launch("--warm=off", "script.py"))
+
+
+class Nodes(Warm):
+    def test_each_node_has_a_parent_of_its_own(self):
+        """One of two agents on this host has a Python that cannot import the module: only it starts cold."""
+        self.write("script.py", "import os, sys; print('rank', os.environ['RANK'], 'fractions' in sys.modules)")
+        path = self.folder()
+        (path / "fractions.py").write_text("raise ImportError('not here')")
+        port = support.free_port()
+        runs = [self.begin(support.binary(), *support.two_nodes(port, rank), "--warm=fractions", "script.py",
+                           cwd=self.path, env={"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1",
+                                               **({"PYTHONPATH": str(path)} if rank else {})})
+                for rank in (0, 1)]
+        first, second = (run.wait(LIMIT_S) for run in runs)
+        for finished in first, second:
+            self.assert_ok(finished)
+        self.assertEqual(sorted(first.out.splitlines()), ["rank 0 True", "rank 1 True"], first)
+        self.assertEqual(sorted(second.out.splitlines()), ["rank 2 False", "rank 3 False"], second)
+        self.assertNotIn("left out", first.err)
+        self.assertIn("import fractions: ImportError: not here", second.err)
 
 
 if __name__ == "__main__":

@@ -327,6 +327,10 @@ def become_or_fail(rank, changed, agent, between, libc, printed, closed):
         sys.modules["torch"].default_generator.seed()
 
 
+def refusal_to_fork(error):
+    return os.fsencode("refused\0fork: %s" % error.strerror)
+
+
 def fork_ranks(channel, ranks, changed, agent, libc, printed):
     """Forks each rank from a process that ends at once, so that they become children of toprun.
 
@@ -334,8 +338,12 @@ def fork_ranks(channel, ranks, changed, agent, libc, printed):
     """
     said, saying = os.pipe()
     closed = [said, saying, channel.socket.fileno()] + [descriptor for rank in ranks for descriptor in rank[2]]
-    between = os.fork()
-    if not between:
+    try:
+        between = os.fork()
+    except OSError as error:
+        os.write(saying, refusal_to_fork(error))
+        between = None
+    if between == 0:
         between = os.getpid()
         pids = []
         try:
@@ -350,7 +358,7 @@ def fork_ranks(channel, ranks, changed, agent, libc, printed):
             for pid in pids:
                 os.kill(pid, SIGKILL)
                 os.waitpid(pid, 0)
-            os.write(saying, os.fsencode("refused\0fork: %s" % error.strerror))
+            os.write(saying, refusal_to_fork(error))
         finally:
             if 0 not in pids:
                 os._exit(0)
@@ -360,7 +368,8 @@ def fork_ranks(channel, ranks, changed, agent, libc, printed):
             os.close(descriptor)
     with open(said, "rb") as pipe:
         answer = pipe.read()
-    os.waitpid(between, 0)
+    if between:
+        os.waitpid(between, 0)
     channel.send(*(answer or b"refused\0the process that forks the ranks was killed").split(b"\0"))
     return False
 
