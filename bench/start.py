@@ -1,0 +1,209 @@
+"""From Enter to the first all-reduce, and from a failure to the next one: toprun, cold and with --warm, beside
+torchrun and bare Pythons, in one run.
+
+    make bench-start      or: python3 bench/start.py [--rounds 5] [--json FILE]
+
+TOPRUN names the binary (build/release/toprun), PYTHON a Python with torch (build/venv). See README.md for
+what each figure means.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+VCLUSTER = [sys.executable, "-B", str(REPOSITORY / "tools/vcluster")]
+RANKS = 4
+PORT = 29731
+LIMIT_S = 180
+# {figure: (its limit, what it is a ratio of)}
+LIMITS = {"start toprun": 0.8, "start toprun --warm": 0.4, "restart toprun --warm": 0.15, "memory toprun --warm": 0.5}
+
+STARTS = """
+import os, time
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(4))
+os.write(1, b"reduced %.6f\\n" % time.time())
+dist.destroy_process_group()
+"""
+# Rank 1 leaves the first attempt by itself; what is asked is when the second has reduced.
+RESTARTS = """
+import os, time
+import torch
+import torch.distributed as dist
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(4))
+if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+    if os.environ["RANK"] == "1":
+        os.write(1, b"failed %.6f\\n" % time.time())
+        os._exit(7)
+    time.sleep(60)
+os.write(1, b"reduced %.6f\\n" % time.time())
+dist.destroy_process_group()
+"""
+IDLES = """
+import os, sys, time
+import torch
+os.write(1, b"idle\\n")
+time.sleep(600)
+"""
+
+
+def python():
+    return os.environ.get("PYTHON", str(REPOSITORY / "build/venv/bin/python"))
+
+
+def launchers(*options):
+    toprun = os.environ.get("TOPRUN", str(REPOSITORY / "build/release/toprun"))
+    return {"torchrun": [python(), "-m", "torch.distributed.run", *options], "toprun": [toprun, *options],
+            "toprun --warm": [toprun, "--warm", *options]}
+
+
+def environment():
+    # torchrun restarts in place only with the first.
+    return {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "PYTHON_EXEC": python(), "OMP_NUM_THREADS": "1"}
+
+
+def stamps(word, text):
+    return [float(stamp) for stamp in re.findall(rf"{word} (\d+\.\d+)", text)]
+
+
+def output_of(command):
+    done = subprocess.run(command, env=environment(), cwd=REPOSITORY, capture_output=True, text=True, timeout=LIMIT_S)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def first_reduce(command, ranks=RANKS):
+    begun = time.time()
+    reduced = stamps("reduced", output_of(command))
+    assert len(reduced) == ranks, command
+    return max(reduced) - begun
+
+
+def bare_reduce(script):
+    """Four Pythons that are told their ranks: what no launcher can be faster than without sharing imports."""
+    base = {**environment(), "WORLD_SIZE": str(RANKS), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(PORT)}
+    begun = time.time()
+    ranks = [subprocess.Popen([python(), "-u", script], env={**base, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True)
+             for rank in range(RANKS)]
+    return max(stamp for rank in ranks for stamp in stamps("reduced", rank.communicate(timeout=LIMIT_S)[0])) - begun
+
+
+def restart(command):
+    text = output_of(command)
+    return max(stamps("reduced", text)) - stamps("failed", text)[0]
+
+
+def pss_mib(pid):
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        return int(re.search(r"^Pss: +(\d+) kB", file.read(), re.M)[1]) / 1024
+
+
+def below(pid):
+    found = [pid]
+    for parent in found:
+        for children in pathlib.Path(f"/proc/{parent}/task").glob("*/children"):
+            found += [int(child) for child in children.read_text().split()]
+    return found
+
+
+def idle_memory(command):
+    """The memory of all of a launch's Pythons, a warm parent among them, once the ranks have imported."""
+    with tempfile.TemporaryFile("w+") as output:
+        run = subprocess.Popen(command, env=environment(), stdout=output, stderr=subprocess.DEVNULL)
+        try:
+            deadline = time.monotonic() + LIMIT_S
+            while pathlib.Path(f"/proc/self/fd/{output.fileno()}").read_text().count("idle") < RANKS:
+                assert run.poll() is None and time.monotonic() < deadline, command
+                time.sleep(0.05)
+            return sum(pss_mib(pid) for pid in below(run.pid)
+                       if "python" in pathlib.Path(f"/proc/{pid}/cmdline").read_text().partition("\0")[0])
+        finally:
+            run.send_signal(signal.SIGTERM)
+            run.wait()
+
+
+@contextlib.contextmanager
+def two_hosts():
+    """Words that run a command on both of two virtual hosts at once."""
+    name = f"start{os.getpid()}"
+    subprocess.run([*VCLUSTER, "up", "--name", name, "--hosts", "2"], check=True, stdout=subprocess.DEVNULL)
+    try:
+        yield [*VCLUSTER, "run-all", "--name", name]
+    finally:
+        subprocess.run([*VCLUSTER, "down", "--name", name], check=True, stdout=subprocess.DEVNULL)
+
+
+def in_turns(rounds, cases):
+    """{name: [figure of each round]}; one of each after the other, so that all see the same weather."""
+    figures = {name: [] for name in cases}
+    for number in range(rounds):
+        for name, measure in cases.items():
+            figures[name].append(measure())
+        print(f"  round {number + 1} of {rounds}", file=sys.stderr)
+    return figures
+
+
+def show(title, unit, key, figures, peer, results):
+    print(title)
+    for name, values in figures.items():
+        ratio = statistics.median(value / other for value, other in zip(values, figures[peer]))
+        limit = LIMITS.get(f"{key} {name}")
+        told = f"  <= {limit}: {'met' if ratio <= limit else 'MISSED'}" if limit else ""
+        print(f"  {name:16} {statistics.median(values):9.2f} {unit}  {ratio:5.2f} x {peer}{told}")
+        results[f"{key} {name}"] = {"values": values, "unit": unit, "ratio": ratio, "peer": peer}
+    print()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", metavar="FILE")
+    args = parser.parse_args()
+    results = {}
+    print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors, {RANKS} ranks, Gloo\n")
+    with tempfile.TemporaryDirectory() as folder:
+        scripts = {}
+        for name, text in (("starts", STARTS), ("restarts", RESTARTS), ("idles", IDLES)):
+            scripts[name] = f"{folder}/{name}.py"
+            pathlib.Path(scripts[name]).write_text(text)
+        here = launchers("--nproc-per-node", str(RANKS))
+        cases = {name: lambda words=words: first_reduce([*words, scripts["starts"]]) for name, words in here.items()}
+        cases["bare Pythons"] = lambda: bare_reduce(scripts["starts"])
+        show("Command to the end of the first all-reduce, one node", "s", "start", in_turns(args.rounds, cases),
+             "torchrun", results)
+        again = launchers("--nproc-per-node", str(RANKS), "--max-restarts", "1")
+        cases = {name: lambda words=words: restart([*words, scripts["restarts"]]) for name, words in again.items()}
+        show("Failure of a rank to the first all-reduce of the next attempt", "s", "restart",
+             in_turns(args.rounds, cases), "torchrun", results)
+        if os.geteuid() == 0:
+            with two_hosts() as on_both:
+                apart = launchers("--nnodes", "2", "--nproc-per-node", str(RANKS // 2), "--rdzv-backend", "c10d",
+                                  "--rdzv-endpoint", f"n0:{PORT}")
+                cases = {name: lambda words=words: first_reduce([*on_both, *words, scripts["starts"]])
+                         for name, words in apart.items()}
+                show("Command to the end of the first all-reduce, two virtual hosts", "s", "start on two hosts",
+                     in_turns(args.rounds, cases), "torchrun", results)
+        idle = {name: lambda words=words: idle_memory([*words, scripts["idles"]]) for name, words in here.items()
+                if name != "torchrun"}
+        show(f"Memory of {RANKS} idle ranks after import torch, with the warm parent", "MiB", "memory",
+             in_turns(1, idle), "toprun", results)
+    if args.json:
+        pathlib.Path(args.json).write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
