@@ -303,6 +303,9 @@ class Logs(Queue):
         status = self.toprun("status", job)
         self.assert_ok(status)
         self.assertIn("toprun     attempt 0: its ranks run; 4 ranks on 2 nodes", status.out)
+        self.assertRegex(status.out, r"(?m)^  phases     join .*, order .*, spawn .*s$")
+        self.assertRegex(status.out, r"(?m)^  slowest    n[01] took .* to join \(median .*\)\n"
+                                     r"             n[01] took .* to start its ranks \(median .*\)$")
         self.assertRegex(status.out, r"n0  ranks 0-1  /core/r0/n0")
         self.assertRegex(status.out, r"n1  ranks 2-3  /core/r1/n1")
         written = json.loads(self.toprun("status", "--json", job).out)

@@ -433,6 +433,12 @@ Result<void> Workers::start() {
   return impl_->begin(pids, *std::move(launch));
 }
 
+std::vector<pid_t> Workers::pids() const {
+  std::vector<pid_t> pids;
+  for (const Worker& worker : impl_->workers) pids.push_back(worker.pid);
+  return pids;
+}
+
 boost::asio::awaitable<Result<void>> Workers::start_beside(Pool& pool) {
   using Pids = Result<std::vector<pid_t>>;
   const auto impl = impl_;

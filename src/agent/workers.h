@@ -70,6 +70,8 @@ class Workers {
   // The same on the pool, for children whose start() may block (a container's shim). No signal is
   // passed on until it is done.
   boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
+  // By local rank, in their own PID namespace; once they are started.
+  std::vector<pid_t> pids() const;
   // Sends a signal to every worker's process group; an exit caused by it does not count as `ours`.
   void forward(int signal);
   // Like forward(), but only for processes that have a handler for the signal.

@@ -11,9 +11,9 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "jobs/job_words.h"
-#include "pods/kept_runs.h"
 #include "jobs/known_job.h"
 #include "jobs/waiting.h"
+#include "pods/kept_runs.h"
 #include "view/columns.h"
 
 namespace toprun::cli {
@@ -120,9 +120,18 @@ std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
                                           counted(last.nodes.size(), "node"));
 }
 
+std::string phases_rows(const jobs::JobReport::Attempt& attempt) {
+  std::string out = row("phases", attempt.times);
+  for (const std::string& line : attempt.slowest) {
+    out += row(&line == &attempt.slowest.front() ? "slowest" : "", printable(line));
+  }
+  return out;
+}
+
 std::string report_rows(const jobs::JobReport& report, bool job_has_ended) {
   if (report.attempts.empty()) return {};
   std::string out = row("toprun", run_text(report, job_has_ended));
+  out += phases_rows(report.attempts.back());
   out += nodes_rows(report.attempts.back());
   for (const jobs::JobReport::Attempt& attempt : report.attempts) {
     if (attempt.cause.empty()) continue;

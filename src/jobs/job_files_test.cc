@@ -108,7 +108,16 @@ TEST(JobReport, TellsWhatARunIsAt) {
            {R"({"schema":"toprun.report/1","exit_code":3,"attempts":[
                {"phases_ms":{"join":1,"order":2,"spawn":3,"last_connect":null},
                 "cause":{"kind":"exit","rank":1,"node":"n1","exit_code":3,"message":"E"}}]})",
-            "3 its ranks run; rank 1 on n1 ended with exit code 3: E"},
+            "3 its ranks run; rank 1 on n1 ended with exit code 3: E; join 1 ms, order 2 ms, "
+            "spawn 3 ms"},
+           {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
+               {"phases_ms":{"join":1,"order":2,"spawn":3,"first_connect":3000,"import":43000,
+                             "last_connect":43000,"first_collective":44000},
+                "slowest":{"join":null,"import":{"node":"n5","rank":17,"ms":41000,
+                                                 "median_ms":3000,"counted":64}}}]})",
+            "- its ranks have come to their first collective; join 1 ms, order 2 ms, spawn 3 ms, "
+            "first connection 3.0 s, last connection 43.0 s, first collective 44.0 s; rank 17 on "
+            "n5 took 41.0 s to import (median 3.0 s)"},
            {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[
                {"cause":{"kind":"node_lost","rank":null,"node":"n1","message":""}}]})",
             "1 its nodes are being gathered; the run: node n1 (node_lost)"},
@@ -123,7 +132,10 @@ TEST(JobReport, TellsWhatARunIsAt) {
     if (report) {
       said = report->exit_code ? fmt::to_string(*report->exit_code) : "-";
       said += " " + report->attempts.back().phase;
-      if (!report->attempts.back().cause.empty()) said += "; " + report->attempts.back().cause;
+      const JobReport::Attempt& last = report->attempts.back();
+      if (!last.cause.empty()) said += "; " + last.cause;
+      if (!last.times.empty()) said += "; " + last.times;
+      for (const std::string& line : last.slowest) said += "; " + line;
     }
     EXPECT_EQ(said, expected) << text;
   }

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <ranges>
 
+#include "base/clock.h"
 #include "base/files.h"
+#include "base/text.h"
+#include "view/phases.h"
 
 namespace toprun::jobs {
 namespace {
@@ -40,16 +44,19 @@ JobReport::Node node_of(const json& node) {
           number_at(node, "nproc").value_or(0), text_at(node, "location"), text_at(node, "logs")};
 }
 
-// The phase that follows each phase.
+// A phase, and what follows it.
 struct Phase {
   const char* key;
+  const char* name;
   const char* words;
 };
 constexpr std::array phases = {
-    Phase{"last_connect", "its ranks run and have met"},
-    Phase{"spawn", "its ranks run"},
-    Phase{"order", "its ranks are being started"},
-    Phase{"join", "its nodes are being put in order"},
+    Phase{"first_collective", "first collective", "its ranks have come to their first collective"},
+    Phase{"last_connect", "last connection", "its ranks run and have met"},
+    Phase{"first_connect", "first connection", "its ranks run"},
+    Phase{"spawn", "spawn", "its ranks run"},
+    Phase{"order", "order", "its ranks are being started"},
+    Phase{"join", "join", "its nodes are being put in order"},
 };
 
 std::string phase_of(const json& attempt) {
@@ -58,6 +65,18 @@ std::string phase_of(const json& attempt) {
     if (at(times, phase.key).is_number()) return phase.words;
   }
   return "its nodes are being gathered";
+}
+
+std::string times_of(const json& attempt) {
+  const json& times = at(attempt, "phases_ms");
+  std::vector<std::string> texts;
+  for (const Phase& phase : phases | std::views::reverse) {
+    if (const auto ms = number_at(times, phase.key)) {
+      texts.push_back(
+          fmt::format("{} {}", phase.name, duration_text(std::chrono::milliseconds(*ms))));
+    }
+  }
+  return join(texts, ", ");
 }
 
 std::string cause_of(const json& cause) {
@@ -84,6 +103,8 @@ JobReport::Attempt attempt_of(const json& attempt) {
   out.ended = at(attempt, "ended").is_string();
   out.phase = phase_of(attempt);
   out.cause = cause_of(at(attempt, "cause"));
+  out.times = times_of(attempt);
+  out.slowest = view::slowest_lines(view::spreads_in(at(attempt, "slowest")));
   const json& nodes = at(attempt, "nodes");
   if (!nodes.is_array()) return out;
   for (const json& node : nodes) out.nodes.push_back(node_of(node));

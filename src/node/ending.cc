@@ -32,8 +32,9 @@ view::Phases phases_of(const run::Phases& phases) {
     }
     return passed;
   };
-  return {since(phases.joined), since(phases.ordered), since(phases.spawned),
-          since(phases.first_connect), since(phases.last_connect)};
+  return {since(phases.joined),   since(phases.ordered),       since(phases.spawned),
+          since(phases.imported), since(phases.first_connect), since(phases.last_connect),
+          since(phases.met)};
 }
 
 view::AttemptRecord record_of(const run::AttemptCourse& course) {
@@ -42,6 +43,7 @@ view::AttemptRecord record_of(const run::AttemptCourse& course) {
   attempt.started = course.started;
   attempt.ended = course.ended;
   attempt.phases = phases_of(course.phases);
+  attempt.spreads = course.spreads;
   attempt.nodes = course.nodes;
   attempt.order = course.order;
   attempt.networks = course.networks;

@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -69,6 +71,10 @@ run::PartSettings settings_of(const Session& session,
   return settings;
 }
 
+milliseconds age(SteadyTime time, SteadyTime now) {
+  return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(now - time));
+}
+
 // The rank in the worker's environment, which is the rank that the program uses.
 int rank_told_to(const agent::WorkerPlan& worker) {
   return static_cast<int>(parse_int(worker.environment.get("RANK").value_or("")).value_or(-1));
@@ -99,6 +105,7 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
   session_.on_resize = [this] {
     if (workers_) workers_->resize();
   };
+  session_.on_arrivals = [this] { report_arrivals(); };
   session_.on_pause = [this](bool paused) {
     if (workers_) workers_->pause(paused);
   };
@@ -128,6 +135,7 @@ asio::awaitable<int> Member::run() {
   session_.on_orphaned = {};
   session_.on_pause = {};
   session_.on_resize = {};
+  session_.on_arrivals = {};
   root_->on_message = {};
   root_->on_lost = {};
   root_->on_closed = {};
@@ -160,7 +168,8 @@ void Member::act(const run::Report& report) {
 void Member::act(const run::FindStore& find) {
   workers_.reset();
   const bool here = find.assignment.store.agent == session_.identity.agent;
-  session_.renew_store(here, [this, assignment = find.assignment] { locate_store(assignment); });
+  session_.renew_store(here, find.assignment.world_size,
+                       [this, assignment = find.assignment] { locate_store(assignment); });
 }
 
 void Member::locate_store(const rendezvous::Assignment& assignment) {
@@ -303,6 +312,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
   // Each rank in place has a separate folder.
   const bool in_place = job.place.stance == scheduler::Stance::in_place;
   if (logs_->kept() && !in_place) news.logs = logs_->folder();
+  news.pids = workers_->pids();
   co_return news;
 }
 
@@ -334,6 +344,10 @@ void Member::choose_console(const rendezvous::Assignment& assignment, Fd node_lo
 }
 
 void Member::conclude() {
+  const std::vector<store::Arrival> ranks = session_.store->arrivals();
+  const auto met =
+      std::ranges::count_if(ranks, [](const store::Arrival& rank) { return rank.met.has_value(); });
+  if (!ranks.empty() && met < part_.assignment().world_size) report_arrivals();
   if (proof_.nccl_logs.empty()) return push(run::WorkersGone{last_words()});
   asio::co_spawn(session_.io, conclude_with_proof(), end_of_task);
 }
@@ -352,12 +366,29 @@ rendezvous::Gone Member::last_words() const {
   rendezvous::Gone gone;
   const store::Server::Activity activity = session_.store->activity();
   const auto now = std::chrono::steady_clock::now();
-  const auto age = [now](SteadyTime time) {
-    return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(now - time));
-  };
-  if (activity.first_connect) gone.first_connect_age = age(*activity.first_connect);
-  if (activity.last_connect) gone.last_connect_age = age(*activity.last_connect);
+  if (activity.first_connect) gone.first_connect_age = age(*activity.first_connect, now);
   return gone;
+}
+
+void Member::report_arrivals() {
+  push(run::RanksArrived{part_.assignment().attempt, arrivals()});
+}
+
+rendezvous::Arrivals Member::arrivals() const {
+  const auto now = std::chrono::steady_clock::now();
+  rendezvous::Arrivals all;
+  std::unordered_map<std::string, std::size_t> hosts;
+  for (const store::Arrival& arrival : session_.store->arrivals()) {
+    const auto [host, is_new] = hosts.emplace(arrival.address, all.hosts.size());
+    if (is_new) all.hosts.push_back({arrival.address, {}});
+    rendezvous::Arrivals::Rank rank{0, std::nullopt, age(arrival.joined, now), std::nullopt};
+    // Any client may write any number.
+    if (std::in_range<int>(arrival.pid)) rank.pid = static_cast<int>(arrival.pid);
+    if (arrival.rank < part_.assignment().world_size) rank.rank = arrival.rank;
+    if (arrival.met) rank.met_age = age(*arrival.met, now);
+    all.hosts[host->second].ranks.push_back(rank);
+  }
+  return all;
 }
 
 void Member::act(const run::StopWorkers& stop) {

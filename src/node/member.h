@@ -69,6 +69,8 @@ class Member {
   void conclude();
   boost::asio::awaitable<void> conclude_with_proof();
   rendezvous::Gone last_words() const;
+  void report_arrivals();
+  rendezvous::Arrivals arrivals() const;
   run::Course course_without_root() const;
   boost::asio::awaitable<void> pass_on_the_error_file() const;
 

@@ -117,8 +117,14 @@ Result<void> Session::listen(bool root, bool beside_root) {
   return {};
 }
 
-void Session::renew_store(bool here, std::function<void()> renewed) {
+void Session::renew_store(bool here, int ranks, std::function<void()> renewed) {
+  const auto arrived = [this] {
+    boost::asio::post(io, [this] {
+      if (on_arrivals) on_arrivals();
+    });
+  };
   store->next_attempt(here ? store::Clients::served : store::Clients::refused,
+                      {here ? static_cast<std::size_t>(ranks) : 0, arrived},
                       [this, renewed = std::move(renewed)] { boost::asio::post(io, renewed); });
 }
 

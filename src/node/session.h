@@ -48,8 +48,9 @@ class Session {
   boost::asio::awaitable<bool> flushed();
   // The same at the very end: output that is not written by then is lost.
   boost::asio::awaitable<void> last_words();
-  // Starts (or stops) serving the workers' store here, without keys. Does not wait.
-  void renew_store(bool here, std::function<void()> renewed);
+  // Starts (or stops) serving the workers' store here, without keys, to so many ranks. Does not
+  // wait.
+  void renew_store(bool here, int ranks, std::function<void()> renewed);
   // Reads toprun's launcher on standard input: "signal N" lines, and end of file when it ended.
   void follow_launcher();
 
@@ -93,6 +94,8 @@ class Session {
   // lost.
   std::function<void(bool)> on_pause;
   bool paused = false;
+  // The handler for the coming of the last of the store's ranks, and for the last one's meeting.
+  std::function<void()> on_arrivals;
   // The handler of SIGWINCH: the terminal has another size.
   std::function<void()> on_resize;
 

@@ -35,7 +35,11 @@ std::int64_t wall_clock_ms() {
 
 std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
                           std::int64_t most) {
-  const nlohmann::json& value = object.at(name);
+  return whole_value(object.at(name), name, least, most);
+}
+
+std::int64_t whole_value(const nlohmann::json& value, const char* name, std::int64_t least,
+                         std::int64_t most) {
   const bool too_large =
       value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(most);
   if (!value.is_number_integer() || too_large) throw OutOfRange(name);

@@ -141,6 +141,9 @@ inline constexpr int most_attempts = 1'000'000'000;
 // The integer member `name`; throws OutOfRange or nlohmann::json::exception.
 std::int64_t whole_number(const nlohmann::json& object, const char* name, std::int64_t least,
                           std::int64_t most);
+// The same of a value alone; `name` is for the error.
+std::int64_t whole_value(const nlohmann::json& value, const char* name, std::int64_t least,
+                         std::int64_t most);
 
 void to_json(nlohmann::json& json, const PodMachine& machine);
 void from_json(const nlohmann::json& json, PodMachine& machine);

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <climits>
 #include <nlohmann/json.hpp>
 
 namespace toprun::rendezvous {
@@ -17,12 +18,29 @@ namespace {
 using nlohmann::json;
 using std::chrono::milliseconds;
 
+constexpr int none = -1;  // in arrays of numbers
+
 int signal_in(const json& object) {
   return static_cast<int>(whole_number(object, "signal", 1, NSIG - 1));
 }
 
 milliseconds grace_in(const json& object) {
   return milliseconds(whole_number(object, "grace_ms", 0, longest_grace.count()));
+}
+
+// The array `name` of integers in a range.
+template <class Integer = int>
+std::vector<Integer> numbers_in(const json& object, const char* name, std::int64_t least,
+                                std::int64_t most) {
+  std::vector<Integer> numbers;
+  for (const json& item : object.at(name).get_ref<const json::array_t&>()) {
+    numbers.push_back(static_cast<Integer>(whole_value(item, name, least, most)));
+  }
+  return numbers;
+}
+
+std::vector<std::int64_t> ages_in(const json& object, const char* name, std::int64_t least) {
+  return numbers_in<std::int64_t>(object, name, least, longest_grace.count());
 }
 
 std::optional<milliseconds> age_in(const json& object, const char* name) {
@@ -52,12 +70,64 @@ void read_from(const json&, Ready&) {}
 void write(json& object, const Started& started) {
   if (started.first_rank) object["first_rank"] = *started.first_rank;
   if (!started.logs.empty()) object["logs"] = started.logs;
+  if (!started.pids.empty()) object["pids"] = started.pids;
 }
 void read_from(const json& object, Started& started) {
   if (object.contains("first_rank")) {
     started.first_rank = static_cast<int>(whole_number(object, "first_rank", -1, most_ranks));
   }
   if (object.contains("logs")) object.at("logs").get_to(started.logs);
+  if (object.contains("pids")) started.pids = numbers_in(object, "pids", 0, INT_MAX);
+  if (started.pids.size() > most_slots) throw OutOfRange("pids");
+}
+
+// One array per field: with 100,000 ranks an object for each would be five times as long.
+json json_of(const Arrivals::Host& host) {
+  json object = {{"address", host.address},
+                 {"pids", json::array()},
+                 {"ranks", json::array()},
+                 {"joined_ages_ms", json::array()},
+                 {"met_ages_ms", json::array()}};
+  for (const Arrivals::Rank& rank : host.ranks) {
+    object["pids"].push_back(rank.pid);
+    object["ranks"].push_back(rank.rank.value_or(none));
+    object["joined_ages_ms"].push_back(rank.joined_age.count());
+    object["met_ages_ms"].push_back(rank.met_age ? rank.met_age->count() : none);
+  }
+  return object;
+}
+
+Arrivals::Host host_in(const json& object) {
+  Arrivals::Host host;
+  object.at("address").get_to(host.address);
+  const auto pids = numbers_in(object, "pids", 0, INT_MAX);
+  const auto ranks = numbers_in(object, "ranks", none, most_ranks);
+  const auto joined = ages_in(object, "joined_ages_ms", 0);
+  const auto met = ages_in(object, "met_ages_ms", none);
+  const std::size_t count = pids.size();
+  if (ranks.size() != count || joined.size() != count || met.size() != count) {
+    throw OutOfRange("hosts");
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    Arrivals::Rank rank{pids[i], std::nullopt, milliseconds(joined[i]), std::nullopt};
+    if (ranks[i] != none) rank.rank = ranks[i];
+    if (met[i] != none) rank.met_age = milliseconds(met[i]);
+    host.ranks.push_back(rank);
+  }
+  return host;
+}
+
+void write(json& object, const Arrivals& arrivals) {
+  object["hosts"] = json::array();
+  for (const Arrivals::Host& host : arrivals.hosts) object["hosts"].push_back(json_of(host));
+}
+void read_from(const json& object, Arrivals& arrivals) {
+  std::size_t count = 0;
+  for (const json& host : object.at("hosts")) {
+    arrivals.hosts.push_back(host_in(host));
+    count += arrivals.hosts.back().ranks.size();
+    if (count > most_arrivals) throw OutOfRange("hosts");
+  }
 }
 
 void write(json& object, const OutputLines& output) {
@@ -97,12 +167,10 @@ fabric::NetworkUse network_in(const json& object) {
 
 void write(json& object, const Gone& gone) {
   if (gone.first_connect_age) object["first_connect_age_ms"] = gone.first_connect_age->count();
-  if (gone.last_connect_age) object["last_connect_age_ms"] = gone.last_connect_age->count();
   if (gone.network) object["network"] = json_of(*gone.network);
 }
 void read_from(const json& object, Gone& gone) {
   gone.first_connect_age = age_in(object, "first_connect_age_ms");
-  gone.last_connect_age = age_in(object, "last_connect_age_ms");
   if (const auto network = object.find("network"); network != object.end()) {
     gone.network = network_in(*network);
   }
@@ -199,6 +267,9 @@ constexpr const char* name_of(const Ready*) {
 }
 constexpr const char* name_of(const Started*) {
   return "started";
+}
+constexpr const char* name_of(const Arrivals*) {
+  return "arrivals";
 }
 constexpr const char* name_of(const OutputLines*) {
   return "output";

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -27,13 +28,31 @@ struct Ready {};
 struct Started {
   std::optional<int> first_rank;  // as in their environment; unset if the node has no workers
   std::string logs;               // the folder of their files; empty: none are kept
+  std::vector<int> pids = {};     // by local rank, in their own PID namespace
 };
 
-// member → root: all of this node's workers are gone, or it never had any. The ages are the times
-// since the first and the last client connected to its store.
+// member → root: the ranks that have come to this node's store. Every age is the time from then to
+// this message.
+struct Arrivals {
+  struct Rank {
+    int pid = 0;              // 0: unknown
+    std::optional<int> rank;  // if the store knows it
+    std::chrono::milliseconds joined_age{0};
+    std::optional<std::chrono::milliseconds> met_age;  // unset: not yet
+  };
+  struct Host {
+    std::string address;  // as the store sees it; empty: the store's own host
+    std::vector<Rank> ranks;
+  };
+  std::vector<Host> hosts;
+};
+// More cannot be connected to a store.
+inline constexpr std::size_t most_arrivals = 262'144;
+
+// member → root: all of this node's workers are gone, or it never had any. The age is the time
+// since the first client connected to its store.
 struct Gone {
   std::optional<std::chrono::milliseconds> first_connect_age;
-  std::optional<std::chrono::milliseconds> last_connect_age;
   std::optional<fabric::NetworkUse> network;  // if its workers' NCCL was observed
 };
 
@@ -77,8 +96,8 @@ struct Notice {
 // member → root. `attempt`: of the member's latest assignment; unset before the first one.
 struct ToRoot {
   std::optional<int> attempt;
-  std::variant<Ready, Started, OutputLines, agent::WorkerExit, Gone, Orphaned, Failed, Signalled,
-               Leaving, AskedToGrow, Notice>
+  std::variant<Ready, Started, Arrivals, OutputLines, agent::WorkerExit, Gone, Orphaned, Failed,
+               Signalled, Leaving, AskedToGrow, Notice>
       what;
 };
 

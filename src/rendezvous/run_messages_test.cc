@@ -18,11 +18,15 @@ TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
   const std::vector<ToRoot> messages = {
       {0, Ready{}},
       {1, Started{4, "/logs"}},
+      {1, Started{4, "", {4711, 4712}}},
       {1, Started{}},
+      {1, Arrivals{{{"", {{4711, 0, 5ms, 3ms}}},
+                    {"10.0.0.2", {{4711, std::nullopt, 7ms, std::nullopt}, {0, 3, 6ms, 0ms}}}}}},
+      {1, Arrivals{}},
       {2, OutputLines{true, "a line\n"}},
       {2, exit},
-      {3, Gone{5ms, 7ms, fabric::NetworkUse{{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}},
-      {3, Gone{5ms, 7ms, {}}},
+      {3, Gone{5ms, fabric::NetworkUse{{"IB"}, 8, 7, {"mlx5_0:1 sent 1 MB"}, {"2.27.3"}}}},
+      {3, Gone{5ms, {}}},
       {3, Gone{}},
       {std::nullopt, Orphaned{"its keeper was killed"}},
       {4, Failed{Failing::finding_store, {"what", "why", "fix", 2}}},
@@ -72,15 +76,32 @@ TEST(RunMessages, OfALaterVersionArePassedOver) {
 // A14: each of these once ended the root or the member.
 TEST(RunMessages, ThatAreMalformedAreErrors) {
   for (const char* text :
-       {R"({"type": "signal", "signal": "x"})", R"({"type": "signal", "signal": 0})",
-        R"({"type": "signal", "signal": 65})", R"({"type": "signal", "signal": 1e300})",
-        R"({"type": "signal"})", R"({"type": "leave", "signal": []})",
-        R"({"type": "ready", "attempt": "first"})", R"({"type": "ready", "attempt": -1})",
-        R"({"type": "ready", "attempt": 18446744073709551615})", R"({"type": "exit", "rank": {}})",
+       {R"({"type": "signal", "signal": "x"})",
+        R"({"type": "signal", "signal": 0})",
+        R"({"type": "signal", "signal": 65})",
+        R"({"type": "signal", "signal": 1e300})",
+        R"({"type": "signal"})",
+        R"({"type": "leave", "signal": []})",
+        R"({"type": "ready", "attempt": "first"})",
+        R"({"type": "ready", "attempt": -1})",
+        R"({"type": "ready", "attempt": 18446744073709551615})",
+        R"({"type": "exit", "rank": {}})",
         R"({"type": "started", "first_rank": 4294967296})",
-        R"({"type": "gone", "first_connect_age_ms": -1})", R"({"type": "output", "lines": 3})",
-        R"({"type": "failed", "what": null})", R"({"type": "orphaned", "reason": 7})",
-        R"({"type": "notice", "signal": -9})"}) {
+        R"({"type": "gone", "first_connect_age_ms": -1})",
+        R"({"type": "output", "lines": 3})",
+        R"({"type": "failed", "what": null})",
+        R"({"type": "orphaned", "reason": 7})",
+        R"({"type": "notice", "signal": -9})",
+        R"({"type": "started", "pids": [1, -1]})",
+        R"({"type": "started", "pids": {"a": 1}})",
+        R"({"type": "arrivals"})",
+        R"({"type": "arrivals", "hosts": [3]})",
+        R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [],
+            "joined_ages_ms": [1], "met_ages_ms": [1]}]})",
+        R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [-2],
+            "joined_ages_ms": [1], "met_ages_ms": [1]}]})",
+        R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [0],
+            "joined_ages_ms": [-1], "met_ages_ms": [1]}]})"}) {
     EXPECT_FALSE(to_root_in(json::parse(text))) << text;
   }
   for (const char* text :
@@ -95,6 +116,14 @@ TEST(RunMessages, ThatAreMalformedAreErrors) {
     const auto read = to_root_in(json::parse(text));
     EXPECT_TRUE(!read || !*read) << text;
   }
+}
+
+TEST(RunMessages, ArrivalsOfTooManyAreMalformed) {
+  Arrivals arrivals;
+  arrivals.hosts.push_back({"10.0.0.2", std::vector<Arrivals::Rank>(most_arrivals)});
+  EXPECT_TRUE(to_root_in(to_wire(ToRoot{1, arrivals})));
+  arrivals.hosts.push_back({"10.0.0.3", std::vector<Arrivals::Rank>(1)});
+  EXPECT_FALSE(to_root_in(to_wire(ToRoot{1, arrivals})));
 }
 
 TEST(RunMessages, AnAssignmentOfTooManyIsMalformed) {

@@ -11,6 +11,7 @@
 
 namespace toprun::run {
 
+using rendezvous::Arrivals;
 using rendezvous::AskedToGrow;
 using rendezvous::Failed;
 using rendezvous::Failing;
@@ -81,6 +82,7 @@ void Coordinator::arrange() {
       request.before.push_back(node.name);
     }
   }
+  course_now().spreads.join = time_to_join();
   stage_ = Stage::arranging;
   actions_.emplace_back(std::move(request));
 }
@@ -213,6 +215,9 @@ void Coordinator::start() {
   }
   attempt_.conductor.emplace(attempt_.hosts, std::move(ranks), settings_.grace,
                              settings_.ended_well, settings_.grow);
+  attempt_.start_sent = now_.steady;
+  attempt_.started_at.resize(attempt_.members.size());
+  attempt_.pids.resize(attempt_.members.size());
   stage_ = Stage::running;
   count_newcomers();  // newcomers that arrived while this attempt was prepared
 }
@@ -238,6 +243,8 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     return;  // a message from an attempt that is over
   } else if (const auto* started = std::get_if<Started>(&message.what)) {
     on_started(node, *started);
+  } else if (const auto* arrivals = std::get_if<Arrivals>(&message.what)) {
+    if (part == attempt_.arrangement.store_host) arrived(*arrivals, now_.steady);
   } else if (auto* exit = std::get_if<agent::WorkerExit>(&message.what)) {
     exited(part, std::move(*exit));
   } else if (const auto* was_last = std::get_if<Gone>(&message.what)) {
@@ -264,13 +271,25 @@ void Coordinator::on_started(Node& node, const Started& started) {
   AttemptCourse& course = course_now();
   const auto place = static_cast<std::size_t>(plan.group_rank);
   if (place < course.nodes.size()) course.nodes[place].logs = started.logs;
-  if (++attempt_.started < attempt_.members.size()) return;
+  attempt_.started_at[*node.part] = now_.steady;
+  attempt_.pids[*node.part] = started.pids;
+  if (++attempt_.started == attempt_.members.size()) all_started();
+}
+
+void Coordinator::all_started() {
+  AttemptCourse& course = course_now();
   course.phases.spawned = now_.steady;
+  course.spreads.spawn = time_to_start();
   course.order->verified = true;
   actions_.emplace_back(KeepRecord{});
   if (settings_.tells_orders && attempt_.members.size() > 1) {
     tell_user(
         fmt::format("all {} nodes' ranks are where the order puts them", course.nodes.size()));
+  }
+  tell_phase("all ranks were started", now_.steady,
+             {.join = course.spreads.join, .spawn = course.spreads.spawn});
+  if (const auto held = std::exchange(attempt_.arrivals, std::nullopt)) {
+    arrived(held->first, held->second);
   }
 }
 
@@ -282,7 +301,6 @@ void Coordinator::exited(std::size_t part, agent::WorkerExit exit) {
 void Coordinator::gone(Node& node, const Gone& gone) {
   Phases& phases = course_now().phases;
   if (gone.first_connect_age) phases.first_connect = now_.steady - *gone.first_connect_age;
-  if (gone.last_connect_age) phases.last_connect = now_.steady - *gone.last_connect_age;
   if (gone.network) course_now().networks.emplace_back(node.join.host, *gone.network);
   node.state = NodeState::gone;
   attempt_.conductor->gone(*node.part);

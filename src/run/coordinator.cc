@@ -151,6 +151,7 @@ void Coordinator::happened(const Came& came) {
   if (roster_.find(came.agent) == nullptr) return;
   if (root_address_.empty()) root_address_ = came.our_address;
   Node& node = roster_.arrived(came.agent, came.address);
+  node.linked_at = now_.steady;
   if (stage_ == Stage::parting) {
     dismiss(node, finish_message_);
     late_agents_ = std::max(0, late_agents_ - 1);

@@ -3,8 +3,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "run/arrivals.h"
 #include "run/conductor.h"
 #include "run/events.h"
 #include "run/record.h"
@@ -63,6 +66,12 @@ class Coordinator {
     Arrangement arrangement;
     std::size_t late = 0;     // members that are not ready
     std::size_t started = 0;  // members whose workers run
+    SteadyTime start_sent{};
+    std::vector<SteadyTime> started_at;  // by part; of members that have not started: the epoch
+    std::vector<std::vector<int>> pids;  // by part: 4 bytes per rank, to name those that are slow
+    // The arrivals that were told before all members had started, and when.
+    std::optional<std::pair<rendezvous::Arrivals, SteadyTime>> arrivals;
+    bool import_is_told = false;
     std::optional<SteadyTime> first_failure;
     // The error of a member that cannot reach the store; the fault may be in the store's node.
     std::optional<Verdict> store_unreachable;
@@ -106,6 +115,7 @@ class Coordinator {
   void start();
   void on_report_while_running(Node& node, rendezvous::ToRoot& message);
   void on_started(Node& node, const rendezvous::Started& started);
+  void all_started();
   void exited(std::size_t part, agent::WorkerExit exit);
   void gone(Node& node, const rendezvous::Gone& gone);
   void asked_to_grow(bool by_own_agent);
@@ -114,6 +124,13 @@ class Coordinator {
   void remind();
   std::optional<std::chrono::milliseconds> lifetime() const;
   Verdict nobody_is_ready() const;
+
+  // The phases of an attempt (phases.cc).
+  std::optional<view::Spread> time_to_join() const;
+  std::optional<view::Spread> time_to_start() const;
+  void arrived(const rendezvous::Arrivals& arrivals, SteadyTime told);
+  std::vector<MemberRanks> ranks_of_members() const;
+  void tell_phase(std::string_view what, SteadyTime end, const view::Spreads& spreads);
 
   void end_or_go_on_without(Node& node, const rendezvous::Failed& failed);
 

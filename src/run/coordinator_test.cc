@@ -274,6 +274,85 @@ TEST(Coordinator, TheExitsOfAnAttemptAreKeptUntilTheNextHasEnded) {
   }
 }
 
+// Rank 0 is on n0, beside the store, rank 1 on n1.
+rendezvous::Arrivals two_ranks(std::optional<std::chrono::milliseconds> met_age) {
+  return {{{"", {{70, {}, 39s, met_age}}}, {"10.0.0.9", {{71, {}, 1s, met_age}}}}};
+}
+
+TEST(Coordinator, NamesTheSlowestOfEachPhase) {
+  Settings settings = Simple::elastic(2, 2);
+  settings.tells_orders = true;
+  Simple run(settings);
+  run.after(1s);
+  run.come(0);
+  run.after(2s);
+  run.come(1);
+  for (const int node : {0, 1}) run.say(node, Ready{});
+  run.say(0, Started{0, "", {70}});
+  run.after(500ms);
+  run.say(1, Started{1, "", {71}});
+  EXPECT_EQ(run.said.back(),
+            "all ranks were started after 3.5 s; n1 took 3.0 s to join (median 1.0 s); n1 took 500 "
+            "ms to start its ranks (median 0 ms)");
+  run.after(40s);
+  run.say(0, two_ranks({}));
+  EXPECT_EQ(run.said.back(),
+            "all ranks have come to the store after 42.5 s; rank 1 on n1 took 39.0 s to import "
+            "(median 1.5 s)");
+  run.after(10s);
+  run.say(1, two_ranks(0s));
+  const AttemptCourse& course = run.coordinator.course().attempts.back();
+  EXPECT_FALSE(course.phases.met) << "n1 has no store";
+  rendezvous::Arrivals later = two_ranks(2s);
+  for (auto& host : later.hosts) host.ranks[0].joined_age += 10s;
+  run.say(0, later);
+  EXPECT_EQ(run.said.back(),
+            "all ranks have come to their first collective after 51.5 s; rank 0 on n0 took 47.0 s "
+            "from the store to its first collective (median 9.0 s)");
+  EXPECT_EQ(course.phases.imported, course.phases.began + 42500ms);
+  EXPECT_EQ(course.phases.last_connect, course.phases.imported);
+  EXPECT_EQ(course.phases.first_connect, course.phases.began + 4500ms);
+  EXPECT_EQ(course.phases.met, course.phases.began + 51500ms);
+  EXPECT_EQ(course.spreads.import->node, "n1");
+}
+
+TEST(Coordinator, RanksMayComeBeforeTheLastNodeIsHeard) {
+  Simple run(Simple::elastic(2, 2));
+  for (const int node : {0, 1}) run.come(node);
+  for (const int node : {0, 1}) run.say(node, Ready{});
+  run.say(0, Started{0, "", {70}});
+  run.after(40s);
+  run.say(0, two_ranks({}));
+  EXPECT_FALSE(run.coordinator.course().attempts.back().phases.imported);
+  run.after(5s);
+  run.say(1, Started{1, "", {71}});
+  const AttemptCourse& course = run.coordinator.course().attempts.back();
+  EXPECT_EQ(course.phases.imported, course.phases.began + 39s);
+  EXPECT_EQ(course.spreads.import->slowest, 1s);
+  EXPECT_EQ(course.spreads.import->rank, 0);
+}
+
+// Those of an attempt that is over say nothing about the next.
+TEST(Coordinator, RanksOfAnEarlierAttemptDoNotCome) {
+  Simple run(Simple::elastic(2, 2));
+  for (const int node : {0, 1}) run.come(node);
+  run.all_start(2);
+  agent::WorkerExit exit;
+  exit.exit_code = 1;
+  run.say(1, exit);
+  run.after(1s);
+  for (const int node : {0, 1}) run.say(node, Gone{});
+  run.after(6s);
+  run.all_start(2);
+  run.say(0, two_ranks(0s), 0);
+  const AttemptCourse& course = run.coordinator.course().attempts.back();
+  EXPECT_EQ(course.number, 1);
+  EXPECT_FALSE(course.phases.imported);
+  EXPECT_FALSE(course.spreads.join) << "nobody had to join";
+  run.say(0, two_ranks(0s));
+  EXPECT_TRUE(course.phases.met);
+}
+
 TEST(Coordinator, StrangersAndTheGoneChangeNothing) {
   Simple run(Simple::elastic(1, 2));
   run.come(0);

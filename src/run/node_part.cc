@@ -104,6 +104,10 @@ void NodePart::happened(const NetworkRefused& refused) {
   fail(Failing::running, refused.error);
 }
 
+void NodePart::happened(const RanksArrived& arrived) {
+  if (is_alive() && arrived.attempt == attempt_) report(arrived.arrivals);
+}
+
 void NodePart::happened(const WorkersGone& gone) {
   state_ = PartState::waiting;
   kill_at_.reset();

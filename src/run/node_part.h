@@ -50,6 +50,11 @@ struct NetworkRefused {
   int attempt = 0;
   Error error;
 };
+// Ranks of the attempt have come to this node's store.
+struct RanksArrived {
+  int attempt = 0;
+  rendezvous::Arrivals arrivals;
+};
 struct WorkersGone {
   rendezvous::Gone gone;
 };
@@ -69,8 +74,9 @@ struct KeeperLost {
   std::chrono::milliseconds grace{0};  // for its workers
 };
 
-using PartEvent = std::variant<Told, StoreFound, WorkplaceReady, WorkersStarted, WorkerEnded,
-                               NetworkRefused, WorkersGone, RootLost, GotSignal, KeeperLost>;
+using PartEvent =
+    std::variant<Told, StoreFound, WorkplaceReady, WorkersStarted, WorkerEnded, NetworkRefused,
+                 RanksArrived, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for its driver.
 
@@ -166,6 +172,7 @@ class NodePart {
   void happened(const WorkersStarted& started);
   void happened(const WorkerEnded& ended);
   void happened(const NetworkRefused& refused);
+  void happened(const RanksArrived& arrived);
   void happened(const WorkersGone& gone);
   void happened(const RootLost& lost);
   void happened(const GotSignal& got);

@@ -12,7 +12,7 @@ namespace toprun::run {
 // The end times of an attempt's phases; unset for phases that were not reached.
 struct Phases {
   SteadyTime began{};
-  std::optional<SteadyTime> joined, ordered, spawned, first_connect, last_connect;
+  std::optional<SteadyTime> joined, ordered, spawned, imported, first_connect, last_connect, met;
 };
 
 // The root's data on an attempt, complete when it is over.
@@ -21,6 +21,7 @@ struct AttemptCourse {
   WallTime started{};
   std::optional<WallTime> ended;
   Phases phases;
+  view::Spreads spreads;
   std::vector<view::NodeRecord> nodes;  // by group rank; empty if no order was computed
   std::optional<view::OrderRecord> order;
   std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' NCCL was observed

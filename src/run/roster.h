@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "rendezvous/messages.h"
 
 namespace toprun::run {
@@ -41,6 +42,7 @@ struct Node {
   std::optional<std::size_t> part{};  // its index in the current attempt
   std::optional<int> leaves_by{};     // the signal that ended its agent alone
   std::uint64_t came = 0;             // sequence number of its arrival
+  SteadyTime linked_at{};             // when its link was open
   std::string address;                // its remote address; empty for the root's own process
   rendezvous::Join join;
 

@@ -19,10 +19,15 @@ constexpr std::size_t most_remembered = 16;
 constexpr std::string_view id_prefix = "agent";
 constexpr const char* own_error = "ValueError: a label is out of range";
 
+int pid_of(int rank) {
+  return 1000 + rank;
+}
+
 bool is_of_an_attempt(const rendezvous::ToRoot& message) {
   return message.attempt && (std::holds_alternative<rendezvous::Ready>(message.what) ||
                              std::holds_alternative<rendezvous::Gone>(message.what) ||
                              std::holds_alternative<rendezvous::Started>(message.what) ||
+                             std::holds_alternative<rendezvous::Arrivals>(message.what) ||
                              std::holds_alternative<rendezvous::Failed>(message.what) ||
                              std::holds_alternative<agent::WorkerExit>(message.what));
 }
@@ -150,26 +155,43 @@ void Agent::act(const run::AwaitWorkplace& await) {
 }
 
 void Agent::act(const run::StartWorkers& start) {
-  const rendezvous::Assignment& part = start.assignment;
-  world_.timeline().in(dice_.time(1ms, 50ms), [this, attempt = part.attempt,
-                                               first_rank = part.first_rank, count = part.nproc] {
-    process_.deliver(
-        [this, attempt, first_rank, count] { start_workers(attempt, first_rank, count); });
+  world_.timeline().in(dice_.time(1ms, 50ms), [this, part = start.assignment] {
+    process_.deliver([this, part] { start_workers(part); });
   });
 }
 
-void Agent::start_workers(int attempt, int first_rank, int count) {
+void Agent::start_workers(const rendezvous::Assignment& part) {
   if (workers_fail_to_start) return on(run::WorkersStarted{fail("no such program")});
   world_.expect(living_workers() == 0, "{} starts ranks beside those of another attempt", host_);
-  attempt_ = attempt;
+  attempt_ = part.attempt;
   stopping_ = false;
   workers_.clear();
-  for (int i = 0; i < count; ++i) {
-    workers_.push_back(
-        {first_rank + i, attempt_, true, dice_.chance(world_.scenario().stubborn_percent)});
+  rendezvous::Started started{part.first_rank, ""};
+  for (int rank = part.first_rank; rank < part.first_rank + part.nproc; ++rank) {
+    workers_.push_back({rank, attempt_, true, dice_.chance(world_.scenario().stubborn_percent)});
+    started.pids.push_back(pid_of(rank));
   }
-  world_.workers_started(*this, attempt, first_rank, count);
-  on(run::WorkersStarted{rendezvous::Started{first_rank, ""}});
+  world_.workers_started(*this, attempt_, part.first_rank, part.nproc);
+  on(run::WorkersStarted{std::move(started)});
+  if (part.store.agent == id_) ranks_come(attempt_, part.world_size);
+}
+
+// The store here hears of ranks, which some name by their keys, some by their process ids; a few
+// are children of the processes that the agents know, and some had no time to come.
+void Agent::ranks_come(int attempt, int world_size) {
+  const int came = dice_.chance(80) ? world_size : dice_.number(0, world_size);
+  const bool have_met = dice_.chance(60);
+  rendezvous::Arrivals arrivals;
+  for (int rank = 0; rank < came; ++rank) {
+    rendezvous::Arrivals::Rank one{pid_of(rank), std::nullopt, dice_.time(0ms, 500ms), {}};
+    if (have_met) one.met_age = dice_.time(0ms, one.joined_age);
+    if (dice_.chance(20)) one.rank = rank;
+    if (dice_.chance(10)) one.pid = pid_of(world_size + rank);
+    arrivals.hosts.push_back({fmt::format("10.0.0.{}", rank), {one}});
+  }
+  world_.timeline().in(dice_.time(1ms, 3s), [this, attempt, arrivals = std::move(arrivals)] {
+    on(run::RanksArrived{attempt, arrivals});
+  });
 }
 
 int Agent::living_workers() const {

@@ -86,7 +86,8 @@ class Agent {
   void act(const run::ShowSummary&) {}
   void act(const run::TellEndWithoutRoot&) {}
   void act(const run::TellKeeperOfSilence&) {}
-  void start_workers(int attempt, int first_rank, int count);
+  void start_workers(const rendezvous::Assignment& part);
+  void ranks_come(int attempt, int world_size);
   void worker_ends(std::size_t worker, int attempt, int code, int signal, bool ours,
                    std::string exception);
   void workers_die();

@@ -49,6 +49,24 @@ void World::workers_started(Agent& agent, int attempt, int first_rank, int count
   });
 }
 
+// Checks that an attempt's phases are in order, and that a rank that is named is on its node.
+void World::check_phases(const run::AttemptCourse& attempt) {
+  const run::Phases& phases = attempt.phases;
+  expect(!phases.met || (phases.last_connect && *phases.last_connect <= *phases.met),
+         "attempt {}: ranks met before they came", attempt.number);
+  expect(!phases.last_connect || *phases.first_connect <= *phases.last_connect,
+         "attempt {}: the last rank came before the first", attempt.number);
+  for (const auto& spread : {attempt.spreads.import, attempt.spreads.first_collective}) {
+    if (!spread || !spread->rank) continue;
+    const bool is_there = std::ranges::any_of(attempt.nodes, [&](const view::NodeRecord& node) {
+      return node.name == spread->node && *spread->rank >= node.first_rank &&
+             *spread->rank < node.first_rank + node.nproc;
+    });
+    expect(is_there, "attempt {}: rank {} is said to be on {}", attempt.number, *spread->rank,
+           spread->node);
+  }
+}
+
 // Checks that an attempt's cause is the first injected failure, not a consequence of it.
 void World::check_attempt(const run::AttemptCourse& attempt) {
   const run::Verdict& verdict = attempt.verdict;
@@ -59,6 +77,7 @@ void World::check_attempt(const run::AttemptCourse& attempt) {
     if (one.attempt == attempt.number && (first == nullptr || one.at < first->at)) first = &one;
   }
   const std::string which = fmt::format("attempt {}: ", attempt.number);
+  check_phases(attempt);
   if (of_a_rank && !other_faults_) {
     expect(first != nullptr, "{}nobody put in the cause: {}", which, verdict.message);
     if (first == nullptr) return;

@@ -96,6 +96,7 @@ class World {
   void act(const run::Over&);
   void check_assignment(const std::string& agent, const rendezvous::Assignment& assignment);
   void check_attempt(const run::AttemptCourse& attempt);
+  void check_phases(const run::AttemptCourse& attempt);
   void check_end();
   Agent* agent(const std::string& id) const;
   Agent& root() { return *agents_.front(); }

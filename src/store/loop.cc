@@ -28,11 +28,25 @@ constexpr std::chrono::seconds complaint_interval{1};
 // costs a tenth of a request when thousands are busy; and writability needs no system call.
 constexpr std::uint32_t connection_events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
-std::string peer_text(int fd) {
+using AddressOf = int (*)(int, sockaddr*, socklen_t*);
+
+// Of one end of the connection; nullopt if it is broken.
+std::optional<hosts::Address> address_of(int fd, AddressOf end) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "a client";
-  return hosts::Address::from(address).text();
+  if (end(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0) return std::nullopt;
+  return hosts::Address::from(address);
+}
+
+std::string peer_text(int fd) {
+  const auto address = address_of(fd, ::getpeername);
+  return address ? address->text() : "a client";
+}
+
+// Of the client's host; empty: this one.
+std::string host_of_peer(int fd) {
+  const auto peer = address_of(fd, ::getpeername);
+  return peer && peer != address_of(fd, ::getsockname) ? peer->text() : std::string();
 }
 
 }  // namespace
@@ -43,6 +57,8 @@ struct Server::Loop::Connection final : Session {
 
   void deliver(std::string_view reply) override { owe(reply); }
   void deliver(const Output& message) override { owe(message); }
+  void joined(std::uint32_t pid) override { loop.note_joined(*this, pid); }
+  void met(std::optional<int> rank) override { loop.note_met(*this, rank); }
 
   // It may be owed more by others than it asked for itself; whoever leaves too much of that unread
   // is closed at its next turn.
@@ -68,10 +84,11 @@ struct Server::Loop::Connection final : Session {
   Refusal doomed = Refusal::none;  // why it is to be closed, by what others' requests made due
   std::size_t index = 0;           // in connections_
   std::optional<std::list<Connection*>::iterator> undecided;
-  bool readable = false;  // by the last signal and what was read since
-  bool ended = false;     // the client has closed its side, or the connection is broken
-  bool paused = false;    // it has requests to be executed without reading more
-  bool due = false;       // stands in due_
+  std::optional<std::size_t> arrival;  // in arrivals_, if it is a rank's first connection
+  bool readable = false;               // by the last signal and what was read since
+  bool ended = false;   // the client has closed its side, or the connection is broken
+  bool paused = false;  // it has requests to be executed without reading more
+  bool due = false;     // stands in due_
   bool gone = false;
 };
 
@@ -367,8 +384,31 @@ void Server::Loop::note_client() {
   const SteadyTime now = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   if (!activity_.first_connect) activity_.first_connect = now;
-  activity_.last_connect = now;
   ++activity_.connections;
+}
+
+void Server::Loop::note_joined(Connection& connection, std::uint32_t pid) {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  std::string host = host_of_peer(connection.fd.get());
+  bool is_last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    connection.arrival = arrivals_.joined(std::move(host), pid, now);
+    is_last = connection.arrival && arrivals_.all_joined();
+  }
+  if (is_last) tell_owner(arrived_);
+}
+
+void Server::Loop::note_met(const Connection& connection, std::optional<int> rank) {
+  if (!connection.arrival) return;
+  const SteadyTime now = std::chrono::steady_clock::now();
+  bool are_all = false;
+  {
+    const std::lock_guard lock(mutex_);
+    arrivals_.met(*connection.arrival, rank, now);
+    are_all = arrivals_.all_met();
+  }
+  if (are_all) tell_owner(arrived_);
 }
 
 Server::Activity Server::Loop::activity() const {
@@ -376,8 +416,13 @@ Server::Activity Server::Loop::activity() const {
   return activity_;
 }
 
-void Server::Loop::next_attempt(Clients clients, std::function<void()> begun) {
-  command([this, clients, begun = std::move(begun)] {
+std::vector<Arrival> Server::Loop::arrivals() const {
+  const std::lock_guard lock(mutex_);
+  return arrivals_.ranks();
+}
+
+void Server::Loop::next_attempt(Clients clients, Expected expected, std::function<void()> begun) {
+  command([this, clients, expected = std::move(expected), begun = std::move(begun)] {
     for (std::size_t i = connections_.size(); i > 0; --i) {
       Connection& connection = *connections_[i - 1];
       if (!connection.is_client()) continue;
@@ -391,7 +436,9 @@ void Server::Loop::next_attempt(Clients clients, std::function<void()> begun) {
     {
       const std::lock_guard lock(mutex_);
       activity_ = {};
+      arrivals_ = Arrivals(expected.ranks);
     }
+    arrived_ = expected.arrived;
     tell_owner(begun);
   });
 }

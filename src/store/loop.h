@@ -8,12 +8,14 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/fd.h"
 #include "store/acceptor.h"
+#include "store/arrivals.h"
 #include "store/server.h"
 #include "store/service.h"
 
@@ -39,8 +41,9 @@ class Server::Loop {
     });
   }
   void abandon();
-  void next_attempt(Clients clients, std::function<void()> begun);
+  void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
   Activity activity() const;
+  std::vector<Arrival> arrivals() const;
 
  private:
   struct Connection;
@@ -73,6 +76,8 @@ class Server::Loop {
   bool tidy();
   void complain(int fd, Refusal why);
   void note_client();
+  void note_joined(Connection& connection, std::uint32_t pid);
+  void note_met(const Connection& connection, std::optional<int> rank);
   void set_listening(bool listening);
   void tell_owner(const std::function<void()>& what);
   void command(std::function<void()> action);
@@ -98,11 +103,13 @@ class Server::Loop {
   SteadyTime resume_listening_;
   bool listening_ = true;
   std::array<SteadyTime, refusal_kinds> complained_{};
+  std::function<void()> arrived_;
 
   std::mutex owner_mutex_;
   bool abandoned_ = false;    // nobody is there to be told anything
   mutable std::mutex mutex_;  // of what other threads see
   Activity activity_;
+  Arrivals arrivals_;
   std::vector<std::function<void()>> commands_;
   bool stopping_ = false;
   std::thread thread_;

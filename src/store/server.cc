@@ -28,11 +28,14 @@ void Server::abandon(std::unique_ptr<Server> server) {
   static_cast<void>(server->loop_.release());
 }
 
-void Server::next_attempt(Clients clients, std::function<void()> begun) {
-  loop_->next_attempt(clients, std::move(begun));
+void Server::next_attempt(Clients clients, Expected expected, std::function<void()> begun) {
+  loop_->next_attempt(clients, std::move(expected), std::move(begun));
 }
 Server::Activity Server::activity() const {
   return loop_->activity();
+}
+std::vector<Arrival> Server::arrivals() const {
+  return loop_->arrivals();
 }
 
 }  // namespace toprun::store

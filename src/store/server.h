@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "store/arrivals.h"
 #include "store/limits.h"
 
 namespace toprun::store {
@@ -22,10 +24,16 @@ class Server {
   using Visitor = std::function<void(Fd connection, std::string first_bytes)>;
 
   struct Activity {
-    // When a store client was first and last recognised in the current attempt.
+    // When a store client was first recognised in the current attempt.
     std::optional<SteadyTime> first_connect;
-    std::optional<SteadyTime> last_connect;
     std::size_t connections = 0;  // store clients connected now
+  };
+
+  // The ranks of an attempt. `arrived` is called on the server's thread, so it must not block, when
+  // the last of them has joined and when the last has met.
+  struct Expected {
+    std::size_t ranks = 0;
+    std::function<void()> arrived;
   };
 
   // `listener` listens and does not block. Without a visitor "toprun/" connections are closed.
@@ -40,9 +48,10 @@ class Server {
   // serves or refuses the clients to come. A connection accepted before that has not said anything
   // yet is closed if it proves to be a client. Does not wait: `begun` is called on the server's
   // thread.
-  void next_attempt(Clients clients, std::function<void()> begun);
-  // Both may be called from any thread, the visitor included.
+  void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
+  // All of these may be called from any thread, the visitor included.
   Activity activity() const;
+  std::vector<Arrival> arrivals() const;  // in the order of joining
 
  private:
   class Loop;

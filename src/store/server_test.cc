@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <fstream>
 #include <future>
@@ -51,9 +52,9 @@ struct Fixture {
     return socket;
   }
 
-  void next_attempt(Clients clients) const {
+  void next_attempt(Clients clients, Server::Expected expected = {}) const {
     std::promise<void> begun;
-    server->next_attempt(clients, [&] { begun.set_value(); });
+    server->next_attempt(clients, std::move(expected), [&] { begun.set_value(); });
     begun.get_future().wait();
   }
 
@@ -214,7 +215,43 @@ TEST(Server, TheNextAttemptBeginsWithoutClientsAndKeys) {
   EXPECT_EQ(receive_all(silent), "");
   Client fresh = fixture.connect();
   EXPECT_EQ(*fresh.num_keys(), 0);
-  EXPECT_TRUE(fixture.server->activity().last_connect);
+  EXPECT_TRUE(fixture.server->activity().first_connect);
+}
+
+TEST(Server, TellsWhenItsRanksHaveComeAndMet) {
+  const Fixture fixture;
+  std::atomic<int> told = 0;
+  fixture.next_attempt(Clients::served, {.ranks = 2, .arrived = [&] { ++told; }});
+  const auto join = [](Client& client, std::uint32_t pid) {
+    ASSERT_TRUE(client.send(requests::ping(pid)));
+    ASSERT_TRUE(client.receive(sizeof pid));
+    ASSERT_TRUE(client.add(workers_key, 1));
+  };
+  Client other = fixture.connect();
+  ASSERT_TRUE(other.set("/default_pg/0//cpu//0/9", "no rank: it has not joined"));
+  Client a = fixture.connect();
+  join(a, 71);
+  Client clone = fixture.connect();
+  join(clone, 71);
+  ASSERT_TRUE(a.set("/default_pg/0//cpu//0/1", "its address"));
+  ASSERT_TRUE(a.ping());
+  EXPECT_EQ(told, 0);
+  Client b = fixture.connect();
+  join(b, 72);
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(*b.wait(Keys{"/default_pg/0//cpu//0/1"}, patience));
+  EXPECT_EQ(told, 2);
+  const std::vector<Arrival> ranks = fixture.server->arrivals();
+  ASSERT_EQ(ranks.size(), 2u);
+  EXPECT_EQ(ranks[0].pid, 71u);
+  EXPECT_EQ(ranks[0].rank, 1);
+  EXPECT_EQ(ranks[0].address, "") << "the same host";
+  EXPECT_EQ(ranks[1].pid, 72u);
+  EXPECT_EQ(ranks[1].rank, std::nullopt) << "it waits for another's key";
+  EXPECT_LE(ranks[0].joined, *ranks[0].met);
+  EXPECT_LE(ranks[1].joined, *ranks[1].met);
+  fixture.next_attempt(Clients::served);
+  EXPECT_TRUE(fixture.server->arrivals().empty());
 }
 
 TEST(Server, RefusesConnectionsOverTheLimit) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "store/arrivals.h"
+
 namespace toprun::store {
 namespace {
 
@@ -130,19 +132,21 @@ Refusal Service::execute(Session& session, Op op, std::string_view request, Outp
   switch (op) {
     case Op::set: {
       const std::string_view key = fields.bytes();
+      if (session.awaits_group_) note_key(session, key, true);
       return set(key, fields.bytes());
     }
     case Op::get:
       get(fields.bytes(), replies);
       return Refusal::none;
     case Op::add:
-      return add(fields, replies);
+      return add(session, fields, replies);
     case Op::check:
       check(fields, replies);
       return Refusal::none;
     case Op::wait:
       return wait(session, fields, replies);
     case Op::ping:
+      session.pid_ = Fields(fields).integer<std::uint32_t>();
       replies.put(fields.rest());
       return Refusal::none;
     case Op::compare_set:
@@ -244,7 +248,7 @@ void Service::get(std::string_view key, Output& replies) {
   replies.put_counted({});
 }
 
-Refusal Service::add(Fields& fields, Output& replies) {
+Refusal Service::add(Session& session, Fields& fields, Output& replies) {
   const std::string_view key = fields.bytes();
   const auto delta = fields.integer<std::int64_t>();
   std::int64_t sum = 0;
@@ -253,7 +257,21 @@ Refusal Service::add(Fields& fields, Output& replies) {
   if (added == Keyspace::Added::not_a_number) return Refusal::not_a_number;
   if (added == Keyspace::Added::no_memory) return Refusal::total_bytes;
   replies.put_integer(sum);
+  if (key == workers_key) note_joined(session);
   return Refusal::none;
+}
+
+void Service::note_joined(Session& session) {
+  if (session.has_joined_) return;
+  session.has_joined_ = session.awaits_group_ = true;
+  session.joined(session.pid_);
+}
+
+// A rank that waits for another's key has come to the exchange as well as one that sets its own.
+void Service::note_key(Session& session, std::string_view key, bool is_own) {
+  if (!is_of_a_process_group(key)) return;
+  session.awaits_group_ = false;
+  session.met(is_own ? rank_named_by(key) : std::nullopt);
 }
 
 void Service::check(Fields& fields, Output& replies) {
@@ -269,6 +287,7 @@ Refusal Service::wait(Session& session, Fields& fields, Output& replies) {
   if (absent_.capacity() > kept_wait_keys) absent_.shrink_to_fit();
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::string_view key = fields.bytes();
+    if (session.awaits_group_) note_key(session, key, false);
     if (!keyspace_->present(key)) absent_.push_back(key);
   }
   if (absent_.empty()) {

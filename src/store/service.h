@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,10 @@ class Session : public Waiter {
 
  protected:
   ~Session() = default;
+  // PyTorch's client on this connection counts itself as a worker; its process id, 0: unknown.
+  virtual void joined(std::uint32_t /*pid*/) {}
+  // … and asks for a key of a process group, with the rank that its own key names.
+  virtual void met(std::optional<int> /*rank*/) {}
 
  private:
   friend class Service;
@@ -38,7 +43,10 @@ class Session : public Waiter {
 
   std::unique_ptr<Input> input_;
   std::uint32_t attempt_;
+  std::uint32_t pid_ = 0;
   Dialect dialect_ = Dialect::undecided;
+  bool has_joined_ = false;
+  bool awaits_group_ = false;  // it has joined, and has not met
 };
 
 // The store without its sockets: bytes of clients in, replies out. For one thread.
@@ -81,12 +89,14 @@ class Service {
   Refusal set(std::string_view key, std::string_view value);
   Refusal compare_set(Fields& fields, Output& replies);
   void get(std::string_view key, Output& replies);
-  Refusal add(Fields& fields, Output& replies);
+  Refusal add(Session& session, Fields& fields, Output& replies);
   void check(Fields& fields, Output& replies);
   Refusal wait(Session& session, Fields& fields, Output& replies);
   Refusal multi_get(Fields& fields, Output& replies);
   Refusal multi_set(Fields& fields);
   void queue_pop(std::string_view queue, Output& replies);
+  static void note_joined(Session& session);
+  static void note_key(Session& session, std::string_view key, bool is_own);
   Refusal list_keys(Output& replies);
   Refusal barrier(Session& session, Fields& fields, Output& replies);
   Refusal watch(Session& session, std::string_view key, Output& replies);

@@ -37,10 +37,6 @@ json or_null(const std::string& text) {
   return text.empty() ? json(nullptr) : json(text);
 }
 
-json milliseconds_json(const std::optional<std::chrono::milliseconds>& value) {
-  return value ? json(value->count()) : json(nullptr);
-}
-
 json cause_json(const Cause& cause) {
   return {{"kind", name_of(cause.kind)},
           {"rank", or_null(cause.rank)},
@@ -91,16 +87,11 @@ json attempt_json(const AttemptRecord& attempt) {
                      {"location", or_null(node.location)},
                      {"logs", or_null(node.logs)}});
   }
-  const Phases& phases = attempt.phases;
   return {{"attempt", attempt.attempt},
           {"started", rfc3339(attempt.started)},
           {"ended", attempt.ended ? json(rfc3339(*attempt.ended)) : json(nullptr)},
-          {"phases_ms",
-           {{"join", milliseconds_json(phases.join)},
-            {"order", milliseconds_json(phases.order)},
-            {"spawn", milliseconds_json(phases.spawn)},
-            {"first_connect", milliseconds_json(phases.first_connect)},
-            {"last_connect", milliseconds_json(phases.last_connect)}}},
+          {"phases_ms", phases_json(attempt.phases)},
+          {"slowest", slowest_json(attempt.spreads)},
           {"nodes", std::move(nodes)},
           {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
           {"network", networks_json(attempt.networks)},

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/clock.h"
 #include "base/look.h"
 #include "fabric/proof.h"
+#include "view/phases.h"
 
 namespace toprun::view {
 
@@ -78,20 +78,12 @@ struct OrderRecord {
   bool verified = false;  // every node's workers have the ranks that the plan assigns to it
 };
 
-// The duration from the attempt's start to the end of each phase; unset: not reached.
-struct Phases {
-  std::optional<std::chrono::milliseconds> join;
-  std::optional<std::chrono::milliseconds> order;
-  std::optional<std::chrono::milliseconds> spawn;
-  std::optional<std::chrono::milliseconds> first_connect;
-  std::optional<std::chrono::milliseconds> last_connect;
-};
-
 struct AttemptRecord {
   int attempt = 0;
   WallTime started{};
   std::optional<WallTime> ended;
   Phases phases;
+  Spreads spreads;
   std::vector<NodeRecord> nodes;     // by group rank; empty before ranks are assigned
   std::optional<OrderRecord> order;  // unset before ranks are assigned
   std::vector<fabric::NetworkByHost> networks =

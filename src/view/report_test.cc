@@ -41,6 +41,7 @@ RunRecord two_nodes() {
   attempt.started = run.started;
   attempt.ended = run.ended;
   attempt.phases.join = 12ms;
+  attempt.spreads.join = {2, 3ms, 12ms, std::nullopt, "n2"};
   attempt.nodes = {{"n1", 0, 0, 8, "/c/r1/n1", "/l/job1_x"}, {"n2", 1, 8, 8, ""}};
   attempt.order =
       OrderRecord{"topology",        "evidence from t", "t", {{"rack", 2, 2, 2}}, {"n2"},
@@ -255,8 +256,10 @@ TEST(Report, Json) {
     "updated": "2026-11-21T10:03:20.000Z",
     "attempts": [{
       "attempt": 0, "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
-      "phases_ms": {"join": 12, "order": null, "spawn": null, "first_connect": null,
-                    "last_connect": null},
+      "phases_ms": {"join": 12, "order": null, "spawn": null, "import": null, "first_connect": null,
+                    "last_connect": null, "first_collective": null},
+      "slowest": {"join": {"node": "n2", "rank": null, "ms": 12, "median_ms": 3, "counted": 2},
+                  "spawn": null, "import": null, "first_collective": null},
       "nodes": [
         {"name": "n1", "group_rank": 0, "first_rank": 0, "nproc": 8, "location": "/c/r1/n1",
          "logs": "/l/job1_x"},

@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "run/coordinator.h"
+
+// How long the phases of an attempt took, and whom.
+namespace toprun::run {
+
+using rendezvous::Arrivals;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+// Of the nodes that joined for this attempt.
+std::optional<view::Spread> Coordinator::time_to_join() const {
+  const SteadyTime began = course_.attempts.back().phases.began;
+  std::vector<view::Share> shares;
+  for (const std::string& agent : attempt_.members) {
+    const Node& node = *roster_.find(agent);
+    if (node.linked_at < began) continue;
+    shares.push_back(
+        {duration_cast<milliseconds>(node.linked_at - began), std::nullopt, node.join.host});
+  }
+  return view::spread_of(shares);
+}
+
+std::optional<view::Spread> Coordinator::time_to_start() const {
+  std::vector<view::Share> shares;
+  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
+    const auto took = duration_cast<milliseconds>(attempt_.started_at[i] - attempt_.start_sent);
+    shares.push_back({took, std::nullopt, attempt_.hosts[i]});
+  }
+  return view::spread_of(shares);
+}
+
+// Ranks may come to the store before the root hears that the last of them has started.
+void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
+  if (attempt_.started < attempt_.members.size()) {
+    attempt_.arrivals = {arrivals, told};
+    return;
+  }
+  AttemptCourse& course = course_now();
+  const bool had_met = course.phases.met.has_value();
+  const Meeting meeting = meeting_of(arrivals, ranks_of_members(), told);
+  course.phases.first_connect = meeting.first_joined;
+  course.phases.imported = course.phases.last_connect = meeting.all_joined;
+  course.phases.met = meeting.all_met;
+  course.spreads.import = meeting.import;
+  course.spreads.first_collective = meeting.first_collective;
+  // Some ranks' names are known only when they have met.
+  const bool is_named = meeting.all_met || (meeting.import && meeting.import->rank);
+  if (!attempt_.import_is_told && meeting.all_joined && is_named) {
+    attempt_.import_is_told = true;
+    tell_phase("all ranks have come to the store", *meeting.all_joined, {.import = meeting.import});
+  }
+  if (!had_met && meeting.all_met) {
+    tell_phase("all ranks have come to their first collective", *meeting.all_met,
+               {.first_collective = meeting.first_collective});
+  }
+  actions_.emplace_back(KeepRecord{});
+}
+
+std::vector<MemberRanks> Coordinator::ranks_of_members() const {
+  std::vector<MemberRanks> all;
+  all.reserve(attempt_.members.size());
+  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
+    const rendezvous::Assignment& part = attempt_.arrangement.parts[i];
+    MemberRanks ranks{attempt_.hosts[i],
+                      {},
+                      part.first_rank,
+                      part.nproc,
+                      attempt_.pids[i],
+                      attempt_.started_at[i],
+                      i == attempt_.arrangement.store_host};
+    if (const Node* const node = roster_.find(attempt_.members[i])) {
+      ranks.addresses = node->join.addresses;
+      const std::string& seen = node->is_own() ? root_address_ : node->address;
+      if (!seen.empty()) ranks.addresses.push_back(seen);
+    }
+    all.push_back(std::move(ranks));
+  }
+  return all;
+}
+
+void Coordinator::tell_phase(std::string_view what, SteadyTime end, const view::Spreads& spreads) {
+  if (!settings_.tells_orders) return;
+  std::string line =
+      fmt::format("{} after {}", what, duration_text(end - course_now().phases.began));
+  for (const std::string& slowest : view::slowest_lines(spreads)) line += "; " + slowest;
+  tell_user(std::move(line));
+}
+
+}  // namespace toprun::run

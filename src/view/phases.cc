@@ -1,0 +1,128 @@
+#include "view/phases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <climits>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+
+namespace toprun::view {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+// The phases that last differently long on different nodes or ranks.
+struct Part {
+  const char* name;
+  std::optional<Spread> Spreads::*spread;
+  bool of_ranks;             // or of nodes
+  std::string_view purpose;  // after "took 41 s"
+};
+constexpr std::array parts = {
+    Part{"join", &Spreads::join, false, "to join"},
+    Part{"spawn", &Spreads::spawn, false, "to start its ranks"},
+    Part{"import", &Spreads::import, true, "to import"},
+    Part{"first_collective", &Spreads::first_collective, true,
+         "from the store to its first collective"},
+};
+
+json milliseconds_json(const std::optional<milliseconds>& value) {
+  return value ? json(value->count()) : json(nullptr);
+}
+
+json spread_json(const std::optional<Spread>& spread) {
+  if (!spread) return nullptr;
+  return {{"node", spread->node.empty() ? json(nullptr) : json(spread->node)},
+          {"rank", spread->rank ? json(*spread->rank) : json(nullptr)},
+          {"ms", spread->slowest.count()},
+          {"median_ms", spread->median.count()},
+          {"counted", spread->counted}};
+}
+
+// An integer from 0 to `most`.
+std::optional<std::int64_t> number_in(const json& object, const char* name, std::int64_t most) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  const auto number = found->get<std::int64_t>();
+  return number < 0 || number > most ? std::nullopt : std::optional(number);
+}
+
+std::optional<Spread> spread_in(const json& object) {
+  constexpr std::int64_t longest_ms = milliseconds(std::chrono::years(1)).count();
+  if (!object.is_object()) return std::nullopt;
+  const auto counted = number_in(object, "counted", INT_MAX);
+  const auto median = number_in(object, "median_ms", longest_ms);
+  const auto slowest = number_in(object, "ms", longest_ms);
+  if (!counted || !median || !slowest) return std::nullopt;
+  Spread spread{static_cast<std::size_t>(*counted), milliseconds(*median), milliseconds(*slowest)};
+  if (const auto rank = number_in(object, "rank", INT_MAX)) spread.rank = static_cast<int>(*rank);
+  const auto node = object.find("node");
+  if (node != object.end() && node->is_string()) node->get_to(spread.node);
+  return spread;
+}
+
+std::string who(const Spread& spread, const Part& part) {
+  if (!part.of_ranks) return spread.node.empty() ? "one node" : spread.node;
+  const std::string rank = spread.rank ? fmt::format("rank {}", *spread.rank) : "one rank";
+  return spread.node.empty() ? rank : fmt::format("{} on {}", rank, spread.node);
+}
+
+}  // namespace
+
+std::optional<Spread> spread_of(std::span<const Share> shares) {
+  if (shares.empty()) return std::nullopt;
+  const auto slowest = std::ranges::max_element(shares, {}, &Share::took);
+  std::vector<milliseconds> times;
+  times.reserve(shares.size());
+  for (const Share& share : shares) times.push_back(share.took);
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
+  std::ranges::nth_element(times, middle);
+  return Spread{shares.size(), *middle, slowest->took, slowest->rank, std::string(slowest->node)};
+}
+
+json phases_json(const Phases& phases) {
+  return {{"join", milliseconds_json(phases.join)},
+          {"order", milliseconds_json(phases.order)},
+          {"spawn", milliseconds_json(phases.spawn)},
+          {"import", milliseconds_json(phases.import)},
+          {"first_connect", milliseconds_json(phases.first_connect)},
+          {"last_connect", milliseconds_json(phases.last_connect)},
+          {"first_collective", milliseconds_json(phases.first_collective)}};
+}
+
+json slowest_json(const Spreads& spreads) {
+  json object = json::object();
+  for (const Part& part : parts) object[part.name] = spread_json(spreads.*part.spread);
+  return object;
+}
+
+Spreads spreads_in(const json& slowest) {
+  Spreads spreads;
+  if (!slowest.is_object()) return spreads;
+  for (const Part& part : parts) {
+    const auto found = slowest.find(part.name);
+    if (found != slowest.end()) spreads.*part.spread = spread_in(*found);
+  }
+  return spreads;
+}
+
+std::vector<std::string> slowest_lines(const Spreads& spreads) {
+  std::vector<std::string> lines;
+  for (const Part& part : parts) {
+    const std::optional<Spread>& spread = spreads.*part.spread;
+    if (!spread || (!part.of_ranks && spread->counted == 1)) continue;
+    std::string line = fmt::format("{} took {} {}", who(*spread, part),
+                                   duration_text(spread->slowest), part.purpose);
+    if (spread->counted > 1) line += fmt::format(" (median {})", duration_text(spread->median));
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace toprun::view

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace toprun::view {
+
+// The duration from the attempt's start to the end of each phase; unset: not reached.
+struct Phases {
+  std::optional<std::chrono::milliseconds> join;
+  std::optional<std::chrono::milliseconds> order;
+  std::optional<std::chrono::milliseconds> spawn;
+  std::optional<std::chrono::milliseconds> import;
+  std::optional<std::chrono::milliseconds> first_connect;
+  std::optional<std::chrono::milliseconds> last_connect;
+  std::optional<std::chrono::milliseconds> first_collective;
+};
+
+// How long each of many nodes or ranks took for a phase.
+struct Spread {
+  std::size_t counted = 0;
+  std::chrono::milliseconds median{0};
+  std::chrono::milliseconds slowest{0};
+  std::optional<int> rank = {};  // the slowest; unset: it is a node, or the rank is unknown
+  std::string node = {};         // … its node; empty: unknown
+};
+
+// One node's or rank's share of a phase.
+struct Share {
+  std::chrono::milliseconds took{0};
+  std::optional<int> rank = {};
+  std::string_view node = {};
+};
+// nullopt if there is none. Of equally slow ones the first counts.
+std::optional<Spread> spread_of(std::span<const Share> shares);
+
+// Unset: not reached, or one process does it for all.
+struct Spreads {
+  std::optional<Spread> join = {};              // of nodes, from the attempt's start
+  std::optional<Spread> spawn = {};             // of nodes, from the word to start their ranks
+  std::optional<Spread> import = {};            // of ranks, from their start to the store
+  std::optional<Spread> first_collective = {};  // of ranks, from the store on
+};
+
+// Objects by the names of the phases, null where unset.
+nlohmann::json phases_json(const Phases& phases);
+nlohmann::json slowest_json(const Spreads& spreads);
+// Reads slowest_json()'s object; what is missing or malformed in it is unset.
+Spreads spreads_in(const nlohmann::json& slowest);
+
+// "rank 17 on n5 took 41.0 s to import (median 3.0 s)", one for each phase that is set. A single
+// node is slower than no other.
+std::vector<std::string> slowest_lines(const Spreads& spreads);
+
+}  // namespace toprun::view

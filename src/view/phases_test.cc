@@ -1,0 +1,64 @@
+#include "view/phases.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace toprun::view {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using Lines = std::vector<std::string>;
+
+TEST(Phases, TheSlowestAndTheMedian) {
+  EXPECT_FALSE(spread_of({}));
+  const std::vector<Share> one = {{5ms, 0, "n0"}};
+  EXPECT_EQ(spread_of(one)->slowest, 5ms);
+  EXPECT_EQ(spread_of(one)->median, 5ms);
+  const std::vector<Share> many = {{3s, 0, "n0"}, {41s, 17, "n5"}, {2s, 2, "n1"}, {41s, 3, "n1"}};
+  const Spread spread = *spread_of(many);
+  EXPECT_EQ(spread.counted, 4u);
+  EXPECT_EQ(spread.median, 3s) << "the lower of the two in the middle";
+  EXPECT_EQ(spread.slowest, 41s);
+  EXPECT_EQ(spread.rank, 17) << "the first of two that are equally slow";
+  EXPECT_EQ(spread.node, "n5");
+}
+
+TEST(Phases, TheSlowestByName) {
+  Spreads spreads;
+  EXPECT_EQ(slowest_lines(spreads), Lines());
+  spreads.join = {8, 1s, 12s, std::nullopt, "n5"};
+  spreads.spawn = {1, 20ms, 20ms, std::nullopt, "n5"};
+  spreads.import = {64, 3s, 41s, 17, "n5"};
+  spreads.first_collective = {64, 3s, 90s, std::nullopt, "n5"};
+  EXPECT_EQ(slowest_lines(spreads),
+            Lines({"n5 took 12.0 s to join (median 1.0 s)",
+                   "rank 17 on n5 took 41.0 s to import (median 3.0 s)",
+                   "one rank on n5 took 1 min 30 s from the store to its first collective (median "
+                   "3.0 s)"}));
+  spreads = {};
+  spreads.import = {64, 3s, 41s, std::nullopt, ""};
+  EXPECT_EQ(slowest_lines(spreads), Lines({"one rank took 41.0 s to import (median 3.0 s)"}));
+  spreads.import = {1, 3s, 3s, 0, "n0"};
+  EXPECT_EQ(slowest_lines(spreads), Lines({"rank 0 on n0 took 3.0 s to import"}));
+}
+
+TEST(Phases, AreReadAsTheyWereWritten) {
+  Spreads spreads;
+  spreads.import = {64, 3s, 41s, 17, "n5"};
+  spreads.first_collective = {64, 3s, 90s, std::nullopt, ""};
+  const json written = slowest_json(spreads);
+  EXPECT_EQ(written.at("join"), nullptr);
+  EXPECT_EQ(
+      written.at("import"),
+      json({{"node", "n5"}, {"rank", 17}, {"ms", 41'000}, {"median_ms", 3'000}, {"counted", 64}}));
+  EXPECT_EQ(slowest_json(spreads_in(written)), written);
+  for (const char* text : {"null", "3", "{}", R"({"import": 3})", R"({"import": {"ms": 3}})",
+                           R"({"import": {"ms": "x", "counted": 1, "median_ms": 1, "rank": 1}})"}) {
+    EXPECT_EQ(slowest_lines(spreads_in(json::parse(text))), Lines()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace toprun::view
