@@ -81,6 +81,9 @@ struct NodeFabric {
 NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
                      std::string_view profile_name = {});
 
+// Gives the node another route. Reads the speed of its interface where decide() depends on it.
+void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
+
 // Each variable that toprun decides on, in a fixed order, set or left alone with the reason. What
 // the user or an nccl.conf sets stays; a profile goes before our own rules, unless what it sets is
 // wrong on this node. After them the profile's other variables, by their names. For a job of more

@@ -104,7 +104,8 @@ std::shared_ptr<fabric::NodeFabric> look_at_network(
   if (!job.several_processes() || (is_off && !job.options.require_rdma)) return nullptr;
   const std::string profile = is_off || job.options.fabric == "auto" ? "" : job.options.fabric;
   auto node = std::make_shared<fabric::NodeFabric>(
-      fabric::read_node_as_needed(fabric::Sysfs(), job.environment, profile, nccl));
+      fabric::read_node_as_needed(fabric::Sysfs(), job.environment, profile));
+  node->nccl = nccl;
   if (const auto sourced = fabric::source_profile_script(*node); !sourced) {
     say(fmt::format("{}: {}", job.place.node_name, sourced.error().line()));
   }

@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> network_variables(const WorkReq
   if (!request.network || !own || request.job->options.fabric == "off") return variables;
   fabric::NodeFabric node = *request.network;
   node.environment = request.place.environment;
-  node.route = route_of(*own, request.route);
+  fabric::take_route(node, route_of(*own, request.route), fabric::Sysfs());
   node.own_name_leads_astray = own_name_leads_astray(*own, request.route, node.environment);
   const bool tells = request.job->options.verbose > 0 && request.assignment.attempt == 0;
   for (fabric::Setting& setting : fabric::decide(node)) {
