@@ -29,12 +29,12 @@ class WithSys(support.TestCase):
         mount = f"mount --bind {sys} /sys" if sys else "mount -t tmpfs tmpfs /sys"
         return ["unshare", "--mount", "sh", "-ec", f'{mount}; exec "$@"', "sh", *command]
 
-    def run_two(self, sys, *options, env=None):
+    def run_two(self, sys, *options, env=None, shows=SHOWS):
         port = str(free_port())
         environment = {"TOPRUN_SECRET": "0123456789abcdef", **(env or {})}
         words = ["--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", port, *options]
         runs = [self.begin(*self.below(one, support.binary(), *words, "--node-rank", node, "--no-python", "sh", "-c",
-                                       SHOWS), env=environment) for node, one in enumerate(sys)]
+                                       shows), env=environment) for node, one in enumerate(sys)]
         finished = [run.wait(60) for run in runs]
         for one in finished:
             self.assert_ok(one)
@@ -63,6 +63,18 @@ class WithSys(support.TestCase):
         self.assertRegex(root.err, r"warning: NCCL_IB_GID_INDEX=9 \(set by you\): entry 9 of mlx5_0 is empty; entry 3 "
                                    r"is right on \S+ \(toprun net env there\)")
         self.assertIn("did you mean NCCL_IB_TIMEOUT?", root.err)
+
+    def test_errors_that_adapters_count_while_ranks_run_are_said(self):
+        """The counters are read beside the ranks, some time after their start."""
+        sys = [self.sys_of(net_test.one_hca) for _ in range(2)]
+        ports = [next(one.glob("class/infiniband/*/ports/1")) for one in sys]
+        for port in ports:
+            (port / "counters").mkdir()
+            (port / "counters/symbol_error").write_text("7\n")
+        counts = ("cd /sys/class/infiniband/mlx5_0/ports/1/counters; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; "
+                  "echo $((7 + i)) >new; mv new symbol_error; done")
+        root = self.run_two(sys, "--fabric-proof", "on", shows=counts)[0]
+        self.assertRegex(root.err, r"warning: \S+: symbol_error of mlx5_0:1 grew by [1-9]")
 
     def test_without_sys_all_works(self):
         for one in self.run_two([None, None], "--fabric-proof", "on"):

@@ -156,7 +156,6 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
     say("--require-rdma: you set NCCL's variables for debugging, so only the ports and settings of "
         "this node were checked, not what NCCL does");
   }
-  if (proves) plan.proof.counters = fabric::read_counters(fabric::Sysfs());
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
     const auto files = logs.worker(assignment.attempt, local_rank);
