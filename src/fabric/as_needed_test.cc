@@ -18,6 +18,10 @@ namespace fs = std::filesystem;
 constexpr NcclVersion without_search{2, 20, 5}, newest{2, 30, 7};
 using Version = std::optional<NcclVersion>;
 
+const std::string link_local = "fe80:0000:0000:0000:0000:0000:0000:0001";
+const std::string site_local = "fd00:0000:0000:0000:0000:0000:0000:0001";
+const std::string ipv4 = "0000:0000:0000:0000:0000:ffff:0a01:0007";
+
 // Whose types cannot be read. A kernel that shows an entry's address shows its type, unless it
 // shows none at all; versions of NCCL that never fail at a hidden one are tested with any.
 enum class Hidden : std::uint8_t { of_whole_tables, any };
@@ -26,12 +30,27 @@ enum class Hidden : std::uint8_t { of_whole_tables, any };
 class Machine {
  public:
   Machine(unsigned seed, Hidden hidden) : random_(seed), hidden_(hidden) {
-    interface("eth0");
-    interface("eth0.7", "DEVTYPE=vlan");
+    interface("eth0", any(8) != 0);
+    interface("eth0.7", any(8) != 0, "DEVTYPE=vlan");
     fs::create_symlink("../eth0", path("sys/class/net/eth0.7/lower_eth0"));
     fs::create_directory(path("sys/class/net/eth0/device"));
     file("proc/net/route", "eth0 00000000 0100000A 0003 0 0 100 00000000 0 0 0");
     for (int i = 0; i < 2; ++i) adapter(i);
+  }
+  // Two adapters with these tables, all of RoCE v2 on their own interface.
+  explicit Machine(const std::array<std::vector<std::string>, 2>& tables) {
+    interface("eth0", true);
+    for (int i = 0; i < 2; ++i) {
+      const std::string port = begin_adapter(i, "4: ACTIVE", "Ethernet");
+      file(port + "../../device/net/eth0/mtu", "1500");
+      int index = 0;
+      for (const std::string& gid : tables[static_cast<std::size_t>(i)]) {
+        const std::string number = std::to_string(index++);
+        file(port + "gids/" + number, gid);
+        file(port + "gid_attrs/types/" + number, "RoCE v2");
+        file(port + "gid_attrs/ndevs/" + number, "eth0");
+      }
+    }
   }
   Sysfs sysfs() const { return Sysfs(folder_.path()); }
 
@@ -43,22 +62,28 @@ class Machine {
   }
   unsigned any(unsigned below) { return static_cast<unsigned>(random_() % below); }
 
-  void interface(const std::string& name, const std::string& event = "INTERFACE=x") {
+  void interface(const std::string& name, bool is_up, const std::string& event = "INTERFACE=x") {
     const std::string folder = "sys/class/net/" + name + "/";
     for (const char* number : {"ifindex", "iflink"}) file(folder + number, "7");
-    file(folder + "flags", any(8) == 0 ? "0x1002" : "0x1003");
+    file(folder + "flags", is_up ? "0x1003" : "0x1002");
     file(folder + "operstate", "up");
     file(folder + "speed", "100000");
     file(folder + "uevent", event);
   }
 
-  void adapter(int number) {
-    const std::string name = fmt::format("sys/class/infiniband/mlx5_{}/", number);
-    if (any(5) != 0) file(name + "device/net/eth0/mtu", "1500");
-    const std::string port = name + "ports/1/";
-    file(port + "state", any(12) == 0 ? "1: DOWN" : "4: ACTIVE");
+  // Returns the folder of its port.
+  std::string begin_adapter(int number, const char* state, const char* layer) const {
+    const std::string port = fmt::format("sys/class/infiniband/mlx5_{}/ports/1/", number);
+    file(port + "state", state);
     file(port + "rate", "400 Gb/sec (4X NDR)");
-    file(port + "link_layer", any(8) == 0 ? "InfiniBand" : "Ethernet");
+    file(port + "link_layer", layer);
+    return port;
+  }
+
+  void adapter(int number) {
+    const std::string port = begin_adapter(number, any(12) == 0 ? "1: DOWN" : "4: ACTIVE",
+                                           any(8) == 0 ? "InfiniBand" : "Ethernet");
+    if (any(5) != 0) file(port + "../../device/net/eth0/mtu", "1500");
     const Table table{port, any(4), any(3), any(6) == 0};
     for (int i = 0; i < 20; ++i) entry(table, i);
   }
@@ -71,10 +96,10 @@ class Machine {
   };
 
   void entry(const Table& table, int index) {
-    const std::array<std::string, 6> gids = {"fe80:0000:0000:0000:0000:0000:0000:0001",
-                                             "fd00:0000:0000:0000:0000:0000:0000:0001",
+    const std::array<std::string, 6> gids = {link_local,
+                                             site_local,
                                              "0000:0000:0000:0000:0000:ffff:a9fe:0304",
-                                             "0000:0000:0000:0000:0000:ffff:0a01:0007",
+                                             ipv4,
                                              "0000:0000:0000:0000:0000:ffff:0a02:0007",
                                              "0000:0000:0000:0000:0000:ffff:c0a8:0007"};
     const std::string empty = "0000:0000:0000:0000:0000:0000:0000:0000";
@@ -93,7 +118,7 @@ class Machine {
 
   const TemporaryFolder folder_;
   std::mt19937 random_;
-  const Hidden hidden_;
+  const Hidden hidden_ = Hidden::any;
 };
 
 // All that a launch says and does.
@@ -146,6 +171,15 @@ TEST(AsNeeded, DecidesWhatAllEntriesDo) {
                                          newest,                Version()};
   EXPECT_GT(decides_as_with_all(Hidden::of_whole_tables, 120, versions), 50);
   EXPECT_GT(decides_as_with_all(Hidden::any, 60, {without_search, newest}), 25);
+}
+
+// NCCL_IB_ADDR_FAMILY=AF_INET6 would be right for the second one, and lead NCCL to an entry of the
+// first one that is not read.
+TEST(AsNeeded, AnotherAdapterNeedsAnotherFamily) {
+  const Machine machine({{{ipv4, link_local}, {link_local, site_local}}});
+  const NodeFabric needed = read_node_as_needed(machine.sysfs(), {}, {});
+  ASSERT_EQ(needed.devices[0].ports[0].gids.size(), 1u);
+  EXPECT_EQ(told(needed, newest), told(read_node(machine.sysfs(), {}), newest));
 }
 
 }  // namespace
