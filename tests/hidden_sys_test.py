@@ -1,6 +1,7 @@
 """A node or container whose /sys is another machine's or hidden: what a launch, net and doctor make of it."""
 
 import json
+import pathlib
 import unittest
 
 import machines
@@ -75,6 +76,22 @@ class WithSys(support.TestCase):
                   "echo $((7 + i)) >new; mv new symbol_error; done")
         root = self.run_two(sys, "--fabric-proof", "on", shows=counts)[0]
         self.assertRegex(root.err, r"warning: \S+: symbol_error of mlx5_0:1 grew by [1-9]")
+
+    def test_what_a_fabrics_script_changes_is_shown(self):
+        script = "/usr/local/gib/scripts/set_nccl_env.sh"
+        there = (f"mount -t tmpfs tmpfs /usr/local; mkdir -p {pathlib.PurePath(script).parent}; "
+                 f"echo 'export NCCL_CROSS_NIC=0 NCCL_PROTO=Simple; unset NCCL_ALGO' >{script}; exec \"$@\"")
+        words = self.below(self.sys_of(net_test.one_hca), "sh", "-ec", there, "sh", support.binary(), "net", "env")
+        environment = {"NCCL_PROTO": "LL128", "NCCL_ALGO": "Ring"}
+        shown = self.run_to_end(*words, env=environment)
+        self.assert_ok(shown)
+        self.assertIn(f"\n{script} changes\n"
+                      "  NCCL_ALGO       Ring -> (unset); yours stays\n"
+                      "  NCCL_CROSS_NIC  (unset) -> 0\n"
+                      "  NCCL_PROTO      LL128 -> Simple; yours stays\n", shown.out)
+        self.assertIn("NCCL_CROSS_NIC=0\n  profile: gcp-gib\n", shown.out)
+        told = json.loads(self.run_to_end(*words, "--json", env=environment).out)["script"]
+        self.assertEqual((told["path"], told["changes"]["NCCL_CROSS_NIC"]), (script, {"before": None, "after": "0"}))
 
     def test_without_sys_all_works(self):
         for one in self.run_two([None, None], "--fabric-proof", "on"):

@@ -53,6 +53,12 @@ struct ProfileSetting {
   std::string name, value;
 };
 
+// What a profile's script did to a variable of the environment that it was given. nullopt: unset.
+struct ScriptChange {
+  std::string name;
+  std::optional<std::string> before, after;
+};
+
 // The interface by which this node reaches the others.
 struct Route {
   std::string interface;  // empty: unknown
@@ -72,6 +78,7 @@ struct NodeFabric {
   std::vector<FileSetting> nccl_conf;
   const Profile* profile = nullptr;  // null: a generic network
   std::vector<ProfileSetting> profile_settings{};
+  std::vector<ScriptChange> script_changes{};  // by name; the profile's script has been sourced
   std::string absent_mark{};  // of a profile that was asked for: "/sys/class/cxi is not there"
 };
 
