@@ -11,7 +11,7 @@ PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-ssh bench-scale bench-start asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-fabric bench-ssh bench-scale bench-start asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
@@ -66,6 +66,9 @@ bench-prediction: release  ## topo score beside real all-reduces on the virtual 
 bench-container: release  ## a container start by toprun beside the runtime's own
 	tools/setup container
 	python3 -B bench/container.py
+
+bench-fabric: release  ## what the look at the network costs a launch, on machines with many adapters
+	python3 -B bench/fabric.py
 
 bench-ssh: release  ## starting a job by ssh beside as many bare logins
 	tools/setup cluster --python

@@ -1,6 +1,7 @@
 """A node or container whose /sys is another machine's or hidden: what a launch, net and doctor make of it."""
 
 import json
+import pathlib
 import unittest
 
 import machines
@@ -29,12 +30,12 @@ class WithSys(support.TestCase):
         mount = f"mount --bind {sys} /sys" if sys else "mount -t tmpfs tmpfs /sys"
         return ["unshare", "--mount", "sh", "-ec", f'{mount}; exec "$@"', "sh", *command]
 
-    def run_two(self, sys, *options, env=None):
+    def run_two(self, sys, *options, env=None, shows=SHOWS):
         port = str(free_port())
         environment = {"TOPRUN_SECRET": "0123456789abcdef", **(env or {})}
         words = ["--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", port, *options]
         runs = [self.begin(*self.below(one, support.binary(), *words, "--node-rank", node, "--no-python", "sh", "-c",
-                                       SHOWS), env=environment) for node, one in enumerate(sys)]
+                                       shows), env=environment) for node, one in enumerate(sys)]
         finished = [run.wait(60) for run in runs]
         for one in finished:
             self.assert_ok(one)
@@ -63,6 +64,34 @@ class WithSys(support.TestCase):
         self.assertRegex(root.err, r"warning: NCCL_IB_GID_INDEX=9 \(set by you\): entry 9 of mlx5_0 is empty; entry 3 "
                                    r"is right on \S+ \(toprun net env there\)")
         self.assertIn("did you mean NCCL_IB_TIMEOUT?", root.err)
+
+    def test_errors_that_adapters_count_while_ranks_run_are_said(self):
+        """The counters are read beside the ranks, some time after their start."""
+        sys = [self.sys_of(net_test.one_hca) for _ in range(2)]
+        ports = [next(one.glob("class/infiniband/*/ports/1")) for one in sys]
+        for port in ports:
+            (port / "counters").mkdir()
+            (port / "counters/symbol_error").write_text("7\n")
+        counts = ("cd /sys/class/infiniband/mlx5_0/ports/1/counters; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.1; "
+                  "echo $((7 + i)) >new; mv new symbol_error; done")
+        root = self.run_two(sys, "--fabric-proof", "on", shows=counts)[0]
+        self.assertRegex(root.err, r"warning: \S+: symbol_error of mlx5_0:1 grew by [1-9]")
+
+    def test_what_a_fabrics_script_changes_is_shown(self):
+        script = "/usr/local/gib/scripts/set_nccl_env.sh"
+        there = (f"mount -t tmpfs tmpfs /usr/local; mkdir -p {pathlib.PurePath(script).parent}; "
+                 f"echo 'export NCCL_CROSS_NIC=0 NCCL_PROTO=Simple; unset NCCL_ALGO' >{script}; exec \"$@\"")
+        words = self.below(self.sys_of(net_test.one_hca), "sh", "-ec", there, "sh", support.binary(), "net", "env")
+        environment = {"NCCL_PROTO": "LL128", "NCCL_ALGO": "Ring"}
+        shown = self.run_to_end(*words, env=environment)
+        self.assert_ok(shown)
+        self.assertIn(f"\n{script} changes\n"
+                      "  NCCL_ALGO       Ring -> (unset); yours stays\n"
+                      "  NCCL_CROSS_NIC  (unset) -> 0\n"
+                      "  NCCL_PROTO      LL128 -> Simple; yours stays\n", shown.out)
+        self.assertIn("NCCL_CROSS_NIC=0\n  profile: gcp-gib\n", shown.out)
+        told = json.loads(self.run_to_end(*words, "--json", env=environment).out)["script"]
+        self.assertEqual((told["path"], told["changes"]["NCCL_CROSS_NIC"]), (script, {"before": None, "after": "0"}))
 
     def test_without_sys_all_works(self):
         for one in self.run_two([None, None], "--fabric-proof", "on"):

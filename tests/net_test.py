@@ -93,6 +93,14 @@ def pod_with_holes(machine):
                 rate=HDR)
 
 
+def pod_with_macvlan(machine):
+    """What NVIDIA/nccl's issue 1573 shows: the host's entries look empty in the pod."""
+    machine.host()
+    machine.netdev("net1", mtu=4200, peer=True)
+    table = {index + 4: entry for index, entry in usual("10.152.0.12", "net1").items()}
+    machine.hca("mlx5_0", table)
+
+
 def infiniband(machine):
     machine.host()
     for i in range(8):
@@ -345,6 +353,9 @@ CASES = [
     case(pod_with_holes, ["mlx5_bond_0:1"], GID_INDEX="9", one_liner="9", options=["--nccl", "2.22.3"],
          reason="at which NCCL 2.21 to 2.25 fails"),
     case(pod_with_holes, ["mlx5_bond_0:1"], GID_INDEX=LEFT, one_liner="9", options=["--nccl", "2.27.3"]),
+    case(pod_with_macvlan, [M(0)], GID_INDEX="7", one_liner="7", device="mlx5_0",
+         reason="mlx5_0's table has entries of other containers, at which NCCL 2.21 to 2.25 fails"),
+    case(pod_with_macvlan, [M(0)], GID_INDEX=LEFT, one_liner="7", device="mlx5_0", options=["--nccl", "2.26.2"]),
     case(infiniband, [M(i) for i in range(8)], GID_INDEX=LEFT, HCA=LEFT, SOCKET_IFNAME="=eth0", one_liner=WAITS,
          reason="InfiniBand needs none"),
     case(infiniband_and_roce, [M(i) for i in range(4)], HCA="=" + ",".join(M(i) for i in range(4)), one_liner="3",

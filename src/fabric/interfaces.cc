@@ -22,9 +22,13 @@ std::optional<std::uint64_t> parse_hex(std::string_view text) {
   return value;
 }
 
+constexpr const char* interfaces_folder = "sys/class/net";
+
+enum class Extent : std::uint8_t { all, brief };
+
 // The value of "DEVTYPE=vlan" in an interface's uevent; empty for hardware, which has none.
-std::string device_type(const Sysfs& sysfs, const std::string& folder) {
-  const auto text = sysfs.text(folder + "/uevent");
+std::string device_type(const Folder& folder) {
+  const auto text = folder.text("uevent");
   if (!text) return {};
   for (const std::string_view line : split(*text, '\n')) {
     constexpr std::string_view key = "DEVTYPE=";
@@ -43,6 +47,7 @@ class Entries {
     for (const std::string& name : names_) {
       if (name.starts_with(prefix)) found.push_back(name.substr(prefix.size()));
     }
+    std::ranges::sort(found, natural_less);
     return found;
   }
 
@@ -50,10 +55,9 @@ class Entries {
   std::vector<std::string> names_;
 };
 
-InterfaceKind kind_of(const Sysfs& sysfs, const std::string& folder, const Entries& entries,
-                      const Interface& interface) {
+InterfaceKind kind_of(const Folder& folder, const Entries& entries, const Interface& interface) {
   if (interface.name == "lo") return InterfaceKind::loopback;
-  const std::string type = device_type(sysfs, folder);
+  const std::string type = device_type(folder);
   if (type == "vlan") return InterfaceKind::vlan;
   if (type == "bond" || entries.has("bonding")) return InterfaceKind::bond;
   if (type == "bridge" || entries.has("bridge")) return InterfaceKind::bridge;
@@ -61,11 +65,19 @@ InterfaceKind kind_of(const Sysfs& sysfs, const std::string& folder, const Entri
   if (!type.empty() && type != "wlan" && type != "infiniband") return InterfaceKind::tunnel;
   if (entries.has("tun_flags")) return InterfaceKind::tunnel;
   if (entries.has("device")) return InterfaceKind::physical;
-  const auto own = sysfs.number(folder + "/ifindex");
-  const auto peer = sysfs.number(folder + "/iflink");
+  const auto own = folder.number("ifindex");
+  const auto peer = folder.number("iflink");
   if (!own || !peer || *own == *peer) return InterfaceKind::other;  // dummy
   // The interface below a macvlan may be in another network namespace, as a veth's peer may be.
   return interface.below.empty() ? InterfaceKind::veth : InterfaceKind::child;
+}
+
+// A VLAN stands on no hardware of its own.
+InterfaceKind brief_kind_of(const Folder& folder, const Entries& entries,
+                            const Interface& interface) {
+  if (interface.name == "lo") return InterfaceKind::loopback;
+  if (entries.has("device")) return InterfaceKind::physical;
+  return device_type(folder) == "vlan" ? InterfaceKind::vlan : InterfaceKind::other;
 }
 
 // Parses "VID: 100\t REORDER_HDR: 1" in /proc/net/vlan/NAME.
@@ -78,15 +90,16 @@ int vlan_of(const Sysfs& sysfs, const std::string& name) {
   return static_cast<int>(parse_int(*(key + 1)).value_or(0));
 }
 
-bool is_up(const Sysfs& sysfs, const std::string& folder) {
-  const auto flags = parse_hex(sysfs.text(folder + "/flags").value_or("0"));
-  const std::string state = sysfs.text(folder + "/operstate").value_or("");
-  return flags && (*flags & IFF_UP) != 0 && (state == "up" || state == "unknown");
+bool is_up(const Folder& folder) {
+  const auto flags = parse_hex(folder.text("flags").value_or("0"));
+  if (!flags || (*flags & IFF_UP) == 0) return false;
+  const std::string state = folder.text("operstate").value_or("");
+  return state == "up" || state == "unknown";
 }
 
-std::vector<Leg> legs_of(const Sysfs& sysfs, const std::string& folder) {
+std::vector<Leg> legs_of(const Sysfs& sysfs, const Folder& folder) {
   std::vector<Leg> legs;
-  const std::string list = sysfs.text(folder + "/bonding/slaves").value_or("");
+  const std::string list = folder.text("bonding/slaves").value_or("");
   for (const std::string_view leg : words(list)) {
     const std::string state = "sys/class/net/" + std::string(leg) + "/bonding_slave/mii_status";
     legs.push_back({std::string(leg), sysfs.text(state).value_or("up") == "up"});
@@ -94,26 +107,46 @@ std::vector<Leg> legs_of(const Sysfs& sysfs, const std::string& folder) {
   return legs;
 }
 
+// A virtual interface has -1 there, or the file cannot be read.
+std::int64_t speed_mbps(const Folder& folder) {
+  return std::max<std::int64_t>(0, folder.number("speed").value_or(0));
+}
+
 // nullopt: no interface; bonding_masters is a file.
-std::optional<Interface> read_interface(const Sysfs& sysfs, const std::string& name) {
-  const std::string folder = "sys/class/net/" + name;
-  const Entries entries(sysfs.names(folder));
+std::optional<Interface> read_interface(const Sysfs& sysfs, const Folder& folder,
+                                        const std::string& name, Extent extent) {
+  const Entries entries(folder.own_names());
   if (!entries.has("ifindex")) return std::nullopt;
   Interface interface;
   interface.name = name;
-  interface.is_up = is_up(sysfs, folder);
-  interface.mtu = static_cast<int>(sysfs.number(folder + "/mtu").value_or(0));
-  // A virtual interface has -1 here, or the file cannot be read.
-  interface.speed_mbps = std::max<std::int64_t>(0, sysfs.number(folder + "/speed").value_or(0));
+  interface.is_up = is_up(folder);
   if (entries.has("master")) {
-    const auto master = sysfs.link(folder + "/master");
+    const auto master = folder.link("master");
     if (!master.empty()) interface.master = master.back();
   }
   interface.below = entries.after("lower_");
-  interface.kind = kind_of(sysfs, folder, entries, interface);
+  interface.kind = extent == Extent::all ? kind_of(folder, entries, interface)
+                                         : brief_kind_of(folder, entries, interface);
   interface.vlan = interface.kind == InterfaceKind::vlan ? vlan_of(sysfs, name) : 0;
+  if (extent == Extent::brief) return interface;
+  interface.mtu = static_cast<int>(folder.number("mtu").value_or(0));
+  interface.speed_mbps = speed_mbps(folder);
   if (interface.kind == InterfaceKind::bond) interface.legs = legs_of(sysfs, folder);
   return interface;
+}
+
+std::vector<Interface> read(const Sysfs& sysfs, Extent extent) {
+  std::vector<Interface> interfaces;
+  const Folder all = sysfs.folder(interfaces_folder);
+  for (const std::string& name : all.names(".")) {
+    if (interfaces.size() == max_interfaces) break;
+    auto interface = read_interface(sysfs, all.folder(name), name, extent);
+    if (interface) interfaces.push_back(*std::move(interface));
+  }
+  auto carrier = default_interface_v4(sysfs.text("proc/net/route").value_or(""));
+  if (!carrier) carrier = default_interface_v6(sysfs.text("proc/net/ipv6_route").value_or(""));
+  for (Interface& interface : interfaces) interface.has_default_route = interface.name == carrier;
+  return interfaces;
 }
 
 }  // namespace
@@ -123,15 +156,15 @@ std::string_view name_of(InterfaceKind kind) {
 }
 
 std::vector<Interface> read_interfaces(const Sysfs& sysfs) {
-  std::vector<Interface> interfaces;
-  for (const std::string& name : sysfs.names("sys/class/net")) {
-    if (interfaces.size() == max_interfaces) break;
-    if (auto interface = read_interface(sysfs, name)) interfaces.push_back(*std::move(interface));
-  }
-  auto carrier = default_interface_v4(sysfs.text("proc/net/route").value_or(""));
-  if (!carrier) carrier = default_interface_v6(sysfs.text("proc/net/ipv6_route").value_or(""));
-  for (Interface& interface : interfaces) interface.has_default_route = interface.name == carrier;
-  return interfaces;
+  return read(sysfs, Extent::all);
+}
+
+std::vector<Interface> read_interfaces_briefly(const Sysfs& sysfs) {
+  return read(sysfs, Extent::brief);
+}
+
+std::int64_t read_speed_mbps(const Sysfs& sysfs, const std::string& interface) {
+  return speed_mbps(sysfs.folder(std::string(interfaces_folder) + "/" + interface));
 }
 
 const Interface* find(std::span<const Interface> interfaces, std::string_view name) {

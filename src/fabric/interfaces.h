@@ -50,6 +50,14 @@ inline constexpr std::size_t max_interfaces = 1024;
 // In natural order of their names.
 std::vector<Interface> read_interfaces(const Sysfs& sysfs);
 
+// The same without MTU and speed, legs and exact kind, at half of the time: only VLANs, physical
+// interfaces and loopback are known as such. The kernel asks the adapter for a speed, under the
+// lock that all of the network shares.
+std::vector<Interface> read_interfaces_briefly(const Sysfs& sysfs);
+
+// 0: unknown.
+std::int64_t read_speed_mbps(const Sysfs& sysfs, const std::string& interface);
+
 const Interface* find(std::span<const Interface> interfaces, std::string_view name);
 
 // The interface of the default route with the lowest metric: IPv4's (/proc/net/route), else IPv6's

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/text.h"
 #include "fabric/as_needed.h"
 #include "fabric/nccl_conf.h"
 #include "fabric/settings.h"
@@ -7,22 +8,15 @@
 namespace toprun::fabric {
 namespace {
 
-// Whether the decisions, and what is said of the user's settings, need each entry of the tables.
-bool needs_whole_tables(const NodeFabric& node) {
-  constexpr const char* index = "NCCL_IB_GID_INDEX";
-  const bool is_named = node.environment.has(index) ||
-                        std::ranges::find(node.nccl_conf, index, &FileSetting::name) !=
-                            node.nccl_conf.end();
-  return is_named || !node.nccl || *node.nccl < first_that_bears_hidden_types;
-}
-
-// The node's settings and interfaces.
-NodeFabric begun(const Sysfs& sysfs, const Environment& environment) {
-  NodeFabric node;
-  node.environment = environment;
-  node.nccl_conf = read_nccl_conf(sysfs, environment);
-  node.interfaces = read_interfaces(sysfs);
-  return node;
+// The entry that the user or an nccl.conf names.
+std::optional<int> named_gid(const NodeFabric& node) {
+  const std::string name = "NCCL_IB_GID_INDEX";
+  auto value = node.environment.get(name);
+  const auto of_file = std::ranges::find(node.nccl_conf, name, &FileSetting::name);
+  if (!value && of_file != node.nccl_conf.end()) value = of_file->value;
+  const auto index = value ? parse_int(*value) : std::nullopt;
+  const bool is_valid = index && *index >= 0 && *index < static_cast<std::int64_t>(max_gids);
+  return is_valid ? std::optional(static_cast<int>(*index)) : std::nullopt;
 }
 
 // Adds what follows from devices and interfaces, and the profile.
@@ -31,7 +25,7 @@ NodeFabric completed(NodeFabric node, const Sysfs& sysfs, std::string_view profi
   node.profile =
       profile_name.empty() ? detect_profile(sysfs, node.devices) : find_profile(profile_name);
   for (const Interface& interface : node.interfaces) {
-    if (interface.has_default_route) node.route = {interface.name, "the default route"};
+    if (interface.has_default_route) take_route(node, {interface.name, "the default route"}, sysfs);
   }
   if (node.profile == nullptr) return node;
   node.absent_mark = absent_mark(*node.profile, sysfs, node.devices);
@@ -47,19 +41,31 @@ NodeFabric completed(NodeFabric node, const Sysfs& sysfs, std::string_view profi
 
 NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
                      std::string_view profile_name) {
-  NodeFabric node = begun(sysfs, environment);
+  NodeFabric node;
+  node.environment = environment;
+  node.nccl_conf = read_nccl_conf(sysfs, environment);
+  node.interfaces = read_interfaces(sysfs);
   node.devices = read_devices(sysfs);
   return completed(std::move(node), sysfs, profile_name);
 }
 
 NodeFabric read_node_as_needed(const Sysfs& sysfs, const Environment& environment,
-                               std::string_view profile_name,
-                               const std::optional<NcclVersion>& nccl) {
-  NodeFabric node = begun(sysfs, environment);
-  node.nccl = nccl;
-  node.devices = needs_whole_tables(node) ? read_devices(sysfs)
-                                          : read_devices_as_needed(sysfs, node.interfaces);
+                               std::string_view profile_name) {
+  NodeFabric node;
+  node.environment = environment;
+  node.nccl_conf = read_nccl_conf(sysfs, environment);
+  node.interfaces = read_interfaces_briefly(sysfs);
+  node.devices = read_devices_as_needed(sysfs, node.interfaces, named_gid(node));
   return completed(std::move(node), sysfs, profile_name);
+}
+
+void take_route(NodeFabric& node, Route route, const Sysfs& sysfs) {
+  node.route = std::move(route);
+  const auto carrier = std::ranges::find(node.interfaces, node.route.interface, &Interface::name);
+  const bool is_asked = carrier != node.interfaces.end() && carrier->speed_mbps == 0;
+  if (is_asked && !node.choice.uses_rdma()) {
+    carrier->speed_mbps = read_speed_mbps(sysfs, carrier->name);
+  }
 }
 
 }  // namespace toprun::fabric

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/text.h"
 #include "process/command.h"
@@ -26,21 +27,31 @@ Environment with_own_variables(const NodeFabric& node) {
   return environment;
 }
 
+bool is_the_shells(const std::string& name) {
+  return std::ranges::find(of_the_shell, name) != of_the_shell.end();
+}
+
 }  // namespace
 
-std::vector<ProfileSetting> changed_variables(std::string_view env, const Environment& before) {
-  std::vector<ProfileSetting> changed;
+std::vector<ScriptChange> changes_between(const Environment& before, std::string_view env) {
+  std::map<std::string, std::string> after;
   for (const std::string_view entry : split(env, '\0')) {
     const auto equals = entry.find('=');
-    if (equals == std::string_view::npos || changed.size() == max_variables) continue;
-    const std::string name(entry.substr(0, equals));
-    std::string value(entry.substr(equals + 1));
-    const bool is_shells = std::ranges::find(of_the_shell, name) != of_the_shell.end();
-    if (is_shells || before.get(name) == value) continue;
-    changed.push_back({name, std::move(value)});
+    if (equals == std::string_view::npos) continue;
+    after.insert_or_assign(std::string(entry.substr(0, equals)),
+                           std::string(entry.substr(equals + 1)));
   }
-  std::ranges::sort(changed, {}, &ProfileSetting::name);
-  return changed;
+  std::vector<ScriptChange> changes;
+  for (const auto& [name, value] : after) {
+    if (is_the_shells(name) || before.get(name) == value) continue;
+    changes.push_back({name, before.get(name), value});
+  }
+  for (const auto& [name, value] : before.variables()) {
+    if (!is_the_shells(name) && !after.contains(name)) changes.push_back({name, value, {}});
+  }
+  std::ranges::sort(changes, {}, &ScriptChange::name);
+  if (changes.size() > max_variables) changes.resize(max_variables);
+  return changes;
 }
 
 Result<void> source_profile_script(NodeFabric& node) {
@@ -53,11 +64,13 @@ Result<void> source_profile_script(NodeFabric& node) {
     return fail(fmt::format("{} could not be sourced", script), output.error().line(),
                 fmt::format("--fabric off leaves {}'s variables to you", node.profile->name));
   }
-  for (ProfileSetting& setting : changed_variables(*output, before)) {
+  node.script_changes = changes_between(before, *output);
+  for (const ScriptChange& change : node.script_changes) {
+    if (!change.after) continue;
     std::erase_if(node.profile_settings, [&](const ProfileSetting& known) {
-      return known.name == setting.name && !known.value.starts_with('+');
+      return known.name == change.name && !known.value.starts_with('+');
     });
-    node.profile_settings.push_back(std::move(setting));
+    node.profile_settings.push_back({change.name, *change.after});
   }
   return {};
 }

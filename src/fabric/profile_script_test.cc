@@ -62,6 +62,23 @@ TEST_F(ProfileScript, LeavesTheUsersOwn) {
   EXPECT_EQ(said[0], "NCCL_CROSS_NIC=2 (set by you): test sets 0");
 }
 
+TEST_F(ProfileScript, ItsEffectIsADifference) {
+  write(
+      "export NCCL_CROSS_NIC=0 NCCL_LIB_DIR=/new NCCL_SAME=1 LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"
+      "unset NCCL_PROTO; cd /; hidden=1\n");
+  NodeFabric wanted =
+      node({{"NCCL_PROTO", "Simple"}, {"NCCL_SAME", "1"}, {"LD_LIBRARY_PATH", "/mine"}});
+  ASSERT_TRUE(source_profile_script(wanted));
+  std::string text;
+  for (const ScriptChange& change : wanted.script_changes) {
+    text += fmt::format("{} {} -> {}\n", change.name, change.before.value_or("unset"),
+                        change.after.value_or("unset"));
+  }
+  EXPECT_EQ(text,
+            "LD_LIBRARY_PATH /mine -> /x:/mine\nNCCL_CROSS_NIC unset -> 0\n"
+            "NCCL_LIB_DIR /opt/net -> /new\nNCCL_PROTO Simple -> unset\n");
+}
+
 TEST_F(ProfileScript, AFailureAddsNothing) {
   write("export NCCL_CROSS_NIC=0\nreturn 3\n");
   NodeFabric wanted = node({});
@@ -69,6 +86,7 @@ TEST_F(ProfileScript, AFailureAddsNothing) {
   ASSERT_FALSE(sourced);
   EXPECT_NE(sourced.error().line().find("could not be sourced"), std::string::npos);
   EXPECT_EQ(wanted.profile_settings.size(), 2u);
+  EXPECT_TRUE(wanted.script_changes.empty());
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "fabric/as_needed.h"
 
 namespace toprun::fabric {
 namespace {
@@ -16,6 +15,8 @@ constexpr std::array<std::string_view, 5> source_names = {"user", "nccl.conf", "
                                                           "left alone"};
 
 constexpr NcclVersion first_that_searches{2, 21, 0};
+// Earlier versions, from 2.21 on, fail at an entry whose type cannot be read.
+constexpr NcclVersion first_that_bears_hidden_types{2, 26, 2};
 // For a TCP connection between two ranks. NCCL allows a product of at most 64.
 constexpr std::int64_t fast_link_mbps = 40'000;  // a slower link is filled by one socket
 constexpr int socket_threads = 4;
@@ -129,17 +130,31 @@ struct GidRemedy {
   std::string impossible;  // why no setting helps
 };
 
+// The kernel keeps the first entries for the adapter's own interface, and shows them as empty where
+// that is in another network namespace. libibverbs gives NCCL their addresses all the same, and
+// the kernel does not tell it their types (NVIDIA/nccl, issue 1573).
+bool hides_entries(const Port& port) {
+  return !port.gids.empty() && port.gids.front().index > 0;
+}
+
 std::string why_index_is_needed(const NodeFabric& node,
                                 const std::vector<const PortVerdict*>& ports) {
   if (node.nccl && *node.nccl < first_that_searches) {
     return fmt::format("NCCL {} takes entry 0 and does not search", text_of(*node.nccl));
   }
-  const auto hidden = std::ranges::find_if(
-      ports, [&](const PortVerdict* verdict) { return port_of(node, *verdict).has_hidden_types; });
-  if (hidden != ports.end() && (!node.nccl || *node.nccl < first_that_bears_hidden_types)) {
-    return fmt::format(
-        "{}'s table has entries whose type cannot be read, at which NCCL 2.21 to 2.25 fails",
-        node.devices[(*hidden)->device].name);
+  if (node.nccl && *node.nccl >= first_that_bears_hidden_types) return {};
+  for (const PortVerdict* verdict : ports) {
+    const Port& port = port_of(node, *verdict);
+    const std::string& name = node.devices[verdict->device].name;
+    if (port.has_hidden_types) {
+      return fmt::format(
+          "{}'s table has entries whose type cannot be read, at which NCCL 2.21 to 2.25 fails",
+          name);
+    }
+    if (hides_entries(port)) {
+      return fmt::format(
+          "{}'s table has entries of other containers, at which NCCL 2.21 to 2.25 fails", name);
+    }
   }
   return {};
 }
@@ -165,7 +180,10 @@ GidRemedy remedy_for(const NodeFabric& node, const std::vector<const PortVerdict
   }
   remedy.reason = why_search_is_wrong(node, ports);
   if (remedy.reason.empty()) return {};
-  if (finds_all(node, ports, {.ipv6 = true})) {
+  // NCCL takes an IPv4 entry in a search for IPv6 only where there is no other.
+  const bool all_ipv6 = std::ranges::none_of(
+      ports, [&](const PortVerdict* verdict) { return is_ipv4(gid_of(node, *verdict).bytes); });
+  if (all_ipv6 && finds_all(node, ports, {.ipv6 = true})) {
     remedy.index = std::nullopt;
     remedy.ipv6 = true;
     return remedy;
@@ -173,7 +191,8 @@ GidRemedy remedy_for(const NodeFabric& node, const std::vector<const PortVerdict
   if (remedy.index) return remedy;
   const GidRange range = common_range(node, ports);
   const bool ipv6 = !is_ipv4(range.prefix);
-  if ((ipv6 || range.bits > ipv4_mapped_bits) && finds_all(node, ports, {ipv6, range})) {
+  const bool is_of_one_kind = ipv6 ? all_ipv6 : range.bits > ipv4_mapped_bits;
+  if (is_of_one_kind && finds_all(node, ports, {ipv6, range})) {
     remedy.ipv6 = ipv6;
     remedy.range = range;
     return remedy;

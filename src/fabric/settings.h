@@ -53,6 +53,12 @@ struct ProfileSetting {
   std::string name, value;
 };
 
+// What a profile's script did to a variable of the environment that it was given. nullopt: unset.
+struct ScriptChange {
+  std::string name;
+  std::optional<std::string> before, after;
+};
+
 // The interface by which this node reaches the others.
 struct Route {
   std::string interface;  // empty: unknown
@@ -72,6 +78,7 @@ struct NodeFabric {
   std::vector<FileSetting> nccl_conf;
   const Profile* profile = nullptr;  // null: a generic network
   std::vector<ProfileSetting> profile_settings{};
+  std::vector<ScriptChange> script_changes{};  // by name; the profile's script has been sourced
   std::string absent_mark{};  // of a profile that was asked for: "/sys/class/cxi is not there"
 };
 
@@ -80,6 +87,9 @@ struct NodeFabric {
 // The route is the default one.
 NodeFabric read_node(const Sysfs& sysfs, const Environment& environment,
                      std::string_view profile_name = {});
+
+// Gives the node another route. Reads the speed of its interface where decide() depends on it.
+void take_route(NodeFabric& node, Route route, const Sysfs& sysfs);
 
 // Each variable that toprun decides on, in a fixed order, set or left alone with the reason. What
 // the user or an nccl.conf sets stays; a profile goes before our own rules, unless what it sets is

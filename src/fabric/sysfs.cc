@@ -1,6 +1,8 @@
 #include "fabric/sysfs.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +34,50 @@ std::optional<std::string> text_at(int folder, const std::string& path) {
   return trimmed.empty() ? std::nullopt : std::optional(std::string(trimmed));
 }
 
+Fd folder_at(int folder, const std::string& path) {
+  return Fd(::openat(folder, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+// The entries of an open folder, at most Sysfs::max_names.
+std::vector<std::string> entries_of(const Fd& folder) {
+  std::vector<std::string> names;
+  alignas(dirent64) std::array<char, 8192> bytes;
+  while (folder) {
+    const ssize_t size = ::getdents64(folder.get(), bytes.data(), bytes.size());
+    if (size <= 0) break;
+    for (ssize_t at = 0; at < size;) {
+      const auto* const entry = reinterpret_cast<const dirent64*>(bytes.data() + at);
+      at += entry->d_reclen;
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (names.size() == Sysfs::max_names) return names;
+      names.emplace_back(name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> names_at(int folder, const std::string& path) {
+  std::vector<std::string> names = entries_of(folder_at(folder, path));
+  std::ranges::sort(names, natural_less);
+  return names;
+}
+
+std::vector<std::string> link_at(int folder, const std::string& path) {
+  std::array<char, PATH_MAX> target;
+  const ssize_t size = ::readlinkat(folder, path.c_str(), target.data(), target.size());
+  std::vector<std::string> parts;
+  if (size <= 0) return parts;
+  for (const std::string_view part : split({target.data(), static_cast<std::size_t>(size)}, '/')) {
+    if (!part.empty()) parts.emplace_back(part);
+  }
+  return parts;
+}
+
+std::optional<std::int64_t> number_in(const std::optional<std::string>& text) {
+  return text ? parse_int(*text) : std::nullopt;
+}
+
 }  // namespace
 
 Sysfs::Sysfs(const std::filesystem::path& root) : root_(root.string()) {
@@ -45,11 +91,30 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
   return value;
 }
 
-Folder::Folder(const std::string& path)
-    : folder_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+Folder::Folder(const std::string& path) : folder_(folder_at(AT_FDCWD, path)) {}
 
-std::optional<std::string> Folder::text(const std::string& name) const {
-  return folder_ ? text_at(folder_.get(), name) : std::nullopt;
+std::optional<std::string> Folder::text(const std::string& path) const {
+  return folder_ ? text_at(folder_.get(), path) : std::nullopt;
+}
+
+std::optional<std::int64_t> Folder::number(const std::string& path) const {
+  return number_in(text(path));
+}
+
+std::vector<std::string> Folder::names(const std::string& path) const {
+  return folder_ ? names_at(folder_.get(), path) : std::vector<std::string>();
+}
+
+std::vector<std::string> Folder::link(const std::string& path) const {
+  return folder_ ? link_at(folder_.get(), path) : std::vector<std::string>();
+}
+
+std::vector<std::string> Folder::own_names() const {
+  return entries_of(folder_);
+}
+
+Folder Folder::folder(const std::string& path) const {
+  return Folder(folder_ ? folder_at(folder_.get(), path) : Fd());
 }
 
 std::optional<std::string> Sysfs::text(const std::string& path) const {
@@ -57,28 +122,15 @@ std::optional<std::string> Sysfs::text(const std::string& path) const {
 }
 
 std::optional<std::int64_t> Sysfs::number(const std::string& path) const {
-  const auto value = text(path);
-  return value ? parse_int(*value) : std::nullopt;
+  return number_in(text(path));
 }
 
 std::vector<std::string> Sysfs::names(const std::string& path) const {
-  namespace fs = std::filesystem;
-  std::vector<std::string> found;
-  std::error_code error;
-  for (fs::directory_iterator i(full(path), error), end;
-       !error && i != end && found.size() < max_names; i.increment(error)) {
-    found.push_back(i->path().filename().string());
-  }
-  std::ranges::sort(found, natural_less);
-  return found;
+  return names_at(AT_FDCWD, full(path));
 }
 
 std::vector<std::string> Sysfs::link(const std::string& path) const {
-  std::error_code error;
-  const auto target = std::filesystem::read_symlink(full(path), error);
-  std::vector<std::string> parts;
-  for (const auto& part : target) parts.push_back(part.string());
-  return parts;
+  return link_at(AT_FDCWD, full(path));
 }
 
 bool Sysfs::exists(const std::string& path) const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -18,13 +19,22 @@ inline constexpr std::size_t max_attribute_bytes = 16u << 10;
 std::optional<std::uint64_t> parse_count(std::string_view text);
 
 // One folder of small files, held open: finding each by its whole path costs as much as reading it.
+// What is asked of one that is not there is absent. Paths are relative to it.
 class Folder {
  public:
   explicit Folder(const std::string& path);
-  // As Sysfs::text().
-  std::optional<std::string> text(const std::string& name) const;
+  // As Sysfs::text(), number(), names() and link().
+  std::optional<std::string> text(const std::string& path) const;
+  std::optional<std::int64_t> number(const std::string& path) const;
+  std::vector<std::string> names(const std::string& path) const;
+  std::vector<std::string> link(const std::string& path) const;
+  // Its own entries, in no order; asked for once.
+  std::vector<std::string> own_names() const;
+  Folder folder(const std::string& path) const;
 
  private:
+  explicit Folder(Fd folder) : folder_(std::move(folder)) {}
+
   Fd folder_;
 };
 
@@ -32,7 +42,7 @@ class Folder {
 // machine's /sys, /proc, /etc and /dev. Whatever cannot be read is absent; nothing here waits.
 class Sysfs {
  public:
-  static constexpr std::size_t max_names = 4096;
+  static constexpr std::size_t max_names = 4096;  // of a folder
 
   explicit Sysfs(const std::filesystem::path& root = "/");
 

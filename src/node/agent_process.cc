@@ -14,10 +14,9 @@
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "base/voice.h"
-#include "fabric/as_needed.h"
-#include "fabric/profile_script.h"
 #include "hosts/resolve.h"
 #include "node/ending.h"
+#include "node/look.h"
 #include "node/member.h"
 #include "node/root.h"
 #include "node/session.h"
@@ -25,12 +24,9 @@
 #include "probes/cloud_probe.h"
 #include "probes/network_proof.h"
 #include "probes/nvlink_probe.h"
-#include "probes/preflight.h"
 #include "probes/presence_watch.h"
 #include "rendezvous/dial.h"
 #include "scheduler/engine.h"
-#include "topology/k8s_labels.h"
-#include "topology/ports.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;
@@ -39,7 +35,6 @@ using rendezvous::Secret;
 namespace {
 
 constexpr std::chrono::milliseconds own_name_limit{2'000};
-constexpr std::chrono::milliseconds look_limit{2'000};
 // Munge's own library waits about 10 s for a munged that does not answer.
 constexpr std::chrono::seconds secret_limit{15};
 constexpr std::chrono::seconds end_step_limit{10};
@@ -81,70 +76,7 @@ asio::awaitable<std::vector<std::string>> own_addresses(Session& session) {
   co_return texts;
 }
 
-// The facts about this pod's node from the pod's specification.
-std::optional<rendezvous::KubeNode> kube_node(const plan::Job& job) {
-  rendezvous::KubeNode node{job.environment.get("NODE_NAME").value_or(""),
-                            topology::injected_labels(job.environment)};
-  if (node.name.empty() && !node.labels) return std::nullopt;
-  return node;
-}
-
-// The facts about this node from its files.
-struct Sights {
-  std::optional<rendezvous::KubeNode> kube;
-  std::optional<std::string> ports;
-  std::optional<rendezvous::Evidence> evidence;
-  std::shared_ptr<fabric::NodeFabric> network;
-};
-
-// If the profile has a script, it is sourced.
-std::shared_ptr<fabric::NodeFabric> look_at_network(
-    const plan::Job& job, const std::optional<fabric::NcclVersion>& nccl) {
-  const bool is_off = job.options.fabric == "off";
-  if (!job.several_processes() || (is_off && !job.options.require_rdma)) return nullptr;
-  const std::string profile = is_off || job.options.fabric == "auto" ? "" : job.options.fabric;
-  auto node = std::make_shared<fabric::NodeFabric>(
-      fabric::read_node_as_needed(fabric::Sysfs(), job.environment, profile, nccl));
-  if (const auto sourced = fabric::source_profile_script(*node); !sourced) {
-    say(fmt::format("{}: {}", job.place.node_name, sourced.error().line()));
-  }
-  return node;
-}
-
-Sights look_around(const plan::Job& job, bool fit) {
-  Sights seen;
-  if (job.options.preflight && fit) seen.evidence = probes::examine(job);
-  const std::string nccl = seen.evidence ? seen.evidence->nccl.value_or("") : "";
-  seen.network = look_at_network(job, fabric::parse_nccl_version(nccl));
-  if (job.locates()) seen.kube = kube_node(job);
-  if (job.locates() && topology::needs_ports(job.options.topology)) {
-    seen.ports = topology::ports_text(topology::read_ports());
-  }
-  if (seen.evidence && seen.network) {
-    seen.evidence->network = fabric::summary_of(*seen.network);
-    seen.evidence->mistakes = fabric::mistakes(*seen.network);
-    if (seen.evidence->mistakes.size() > rendezvous::most_mistakes) {
-      seen.evidence->mistakes.resize(rendezvous::most_mistakes);
-    }
-  }
-  return seen;
-}
-
-// Facts on a file server that hangs are missing.
-asio::awaitable<Sights> look_around_beside(Session& session) {
-  std::function<Sights()> look = [job = session.shared_job, fit = !session.unfit] {
-    return look_around(*job, fit);
-  };
-  auto seen = co_await session.pool.answer<Sights>(std::move(look), look_limit);
-  if (seen) co_return *std::move(seen);
-  say(
-      fmt::format("{}: a file system hangs, so this node joins without a look at its script and "
-                  "environment",
-                  session.job.place.node_name));
-  co_return Sights();
-}
-
-asio::awaitable<rendezvous::Join> introduce(Session& session) {
+asio::awaitable<rendezvous::Join> introduce(Session& session, Look& look) {
   const plan::Job& job = session.job;
   rendezvous::Join join;
   join.agent = session.identity.agent;
@@ -162,7 +94,7 @@ asio::awaitable<rendezvous::Join> introduce(Session& session) {
   join.store_port = session.port;
   join.location = job.place.location;
   join.location_pattern = job.place.location_pattern;
-  Sights seen = co_await look_around_beside(session);
+  Sights seen = co_await look.seen();
   session.network = std::move(seen.network);
   if (job.options.require_rdma && session.network && !session.unfit) {
     const auto why = fabric::why_no_rdma(*session.network);
@@ -215,7 +147,7 @@ int code_to_leave_with(const plan::Job& job, int code) {
   return lost_pods_return && code > 128 ? exit_failure : code;
 }
 
-asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint) {
+asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint, Look& look) {
   if (session.unfit && !session.job.others_come()) {
     say(session.unfit->line());
     co_await session.last_words();
@@ -224,7 +156,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   const probes::CloudProbe cloud(session.io, session.job);
   const probes::NvlinkProbe nvlink(session.pool, session.job);
   // The root is the first member of its own job, so this comes before it admits others.
-  rendezvous::Join own = co_await introduce(session);
+  rendezvous::Join own = co_await introduce(session, look);
   own.cloud = co_await cloud.answer();
   own.nvlink = co_await nvlink.answer();
   Root root(session, std::move(secret));
@@ -284,7 +216,7 @@ asio::awaitable<void> end_the_others(Session& session) {
   co_await session.pool.answer<bool>(std::move(end), end_step_limit);
 }
 
-asio::awaitable<int> be_member(Session& session, Secret secret) {
+asio::awaitable<int> be_member(Session& session, Secret secret, Look& look) {
   const plan::Job& job = session.job;
   session.door.become_agent();
   const probes::CloudProbe cloud(session.io, job);
@@ -308,7 +240,7 @@ asio::awaitable<int> be_member(Session& session, Secret secret) {
   std::string root_agent;
   const rendezvous::MakeJoin make_join =
       [&](const rendezvous::Channel& channel) -> asio::awaitable<rendezvous::Join> {
-    rendezvous::Join join = co_await introduce(session);
+    rendezvous::Join join = co_await introduce(session, look);
     sockaddr_storage storage{};
     const auto local = channel.local();
     std::memcpy(&storage, local.data(), local.size());
@@ -422,6 +354,7 @@ asio::awaitable<int> give_up(Session& session, const Error& error) {
 asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   const plan::Job& job = session.job;
   end_at_signals(session);
+  Look look(session.pool, session.shared_job, !session.unfit);
   if (!session.unfit && job.options.warm) {
     session.warm = std::make_unique<WarmStart>(session.io, session.pool, session.shared_job);
   }
@@ -438,8 +371,10 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
                                                         [&session] { session.show_life(); });
     asio::co_spawn(session.io, session.container->bring_up(), end_of_task);
   }
-  if (place->is_root) co_return co_await be_root(session, *std::move(secret), place->owns_endpoint);
-  co_return co_await be_member(session, *std::move(secret));
+  if (place->is_root) {
+    co_return co_await be_root(session, *std::move(secret), place->owns_endpoint, look);
+  }
+  co_return co_await be_member(session, *std::move(secret), look);
 }
 
 }  // namespace

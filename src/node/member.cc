@@ -236,6 +236,16 @@ asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
   }
 }
 
+void Member::count_network(int attempt) {
+  using Counters = std::vector<fabric::PortCounters>;
+  session_.pool.run<Counters>([] { return fabric::read_counters(fabric::Sysfs()); },
+                              [this, attempt](Counters counters) {
+                                const bool runs = !proof_.nccl_logs.empty();
+                                if (!runs || part_.assignment().attempt != attempt) return;
+                                proof_.counters = std::move(counters);
+                              });
+}
+
 asio::awaitable<void> Member::watch_network(int attempt) {
   const auto watch = std::make_shared<probes::NetworkWatch>(proof_.nccl_logs);
   asio::steady_timer pause(session_.io);
@@ -307,6 +317,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
     started = workers_->start();
   }
   if (!started) co_return std::unexpected(started.error());
+  if (!proof_.nccl_logs.empty()) count_network(wanted.assignment.attempt);
   rendezvous::Started news;
   if (!plans_.empty()) news.first_rank = rank_told_to(plans_.front());
   // Each rank in place has a separate folder.

@@ -62,6 +62,9 @@ class Member {
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);
   boost::asio::awaitable<Result<WorkPlan>> plan(run::StartWorkers wanted);
   boost::asio::awaitable<Result<rendezvous::Started>> start(run::StartWorkers wanted);
+  // Reads the adapters' counters while the workers begin: each may be a question to an adapter, for
+  // which no start waits, and a worker sends nothing before it has loaded its modules.
+  void count_network(int attempt);
   // --require-rdma: looks at what NCCL does in the workers of this attempt until that is known.
   boost::asio::awaitable<void> watch_network(int attempt);
   // All workers are gone: reads the proof of their network if there is one, then reports to the

@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> network_variables(const WorkReq
   if (!request.network || !own || request.job->options.fabric == "off") return variables;
   fabric::NodeFabric node = *request.network;
   node.environment = request.place.environment;
-  node.route = route_of(*own, request.route);
+  fabric::take_route(node, route_of(*own, request.route), fabric::Sysfs());
   node.own_name_leads_astray = own_name_leads_astray(*own, request.route, node.environment);
   const bool tells = request.job->options.verbose > 0 && request.assignment.attempt == 0;
   for (fabric::Setting& setting : fabric::decide(node)) {
@@ -156,7 +156,6 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
     say("--require-rdma: you set NCCL's variables for debugging, so only the ports and settings of "
         "this node were checked, not what NCCL does");
   }
-  if (proves) plan.proof.counters = fabric::read_counters(fabric::Sysfs());
   for (int i = 0; i < assignment.nproc; ++i) {
     const int local_rank = job.place.local_rank.value_or(0) + i;
     const auto files = logs.worker(assignment.attempt, local_rank);

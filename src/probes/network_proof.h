@@ -14,7 +14,7 @@ namespace toprun::probes {
 // The sources for telling after an attempt which network its workers used.
 struct NetworkProof {
   std::vector<std::string> nccl_logs;          // of each worker; empty: nothing is kept
-  std::vector<fabric::PortCounters> counters;  // of the RDMA ports before
+  std::vector<fabric::PortCounters> counters;  // of the RDMA ports when the workers had started
 };
 
 // Whether NCCL's lines may be kept: the user set none of NCCL's variables for debugging.

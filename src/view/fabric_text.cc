@@ -174,6 +174,27 @@ std::string profile_line(const NodeFabric& node) {
   return line;
 }
 
+// Whether the user's own value reaches the workers whatever the profile's script does.
+bool stays(const NodeFabric& node, std::span<const Setting> settings, const std::string& name) {
+  const auto setting = std::ranges::find(settings, name, &Setting::name);
+  return node.environment.has(name) && (setting == settings.end() || !fabric::is_ours(*setting));
+}
+
+// What the profile's script changes of the environment that it gets.
+std::string script_text(const NodeFabric& node, std::span<const Setting> settings) {
+  if (node.script_changes.empty()) return {};
+  const auto shown = [](const std::optional<std::string>& value) {
+    return value ? printable(*value) : std::string("(unset)");
+  };
+  std::vector<std::vector<std::string>> rows;
+  for (const fabric::ScriptChange& change : node.script_changes) {
+    rows.push_back({"  " + printable(change.name),
+                    fmt::format("{} -> {}{}", shown(change.before), shown(change.after),
+                                stays(node, settings, change.name) ? "; yours stays" : "")});
+  }
+  return fmt::format("{} changes\n", node.profile->script) + columns_text(rows, {});
+}
+
 template <class T>
 ordered_json or_null(bool known, const T& value) {
   return known ? ordered_json(value) : ordered_json(nullptr);
@@ -243,6 +264,20 @@ ordered_json name_of_profile(const NodeFabric& node) {
                                  : ordered_json(std::string(node.profile->name));
 }
 
+// null: the profile has no script that changes anything.
+ordered_json script_json(const NodeFabric& node) {
+  if (node.script_changes.empty()) return nullptr;
+  const auto text_or_null = [](const std::optional<std::string>& value) {
+    return or_null(value.has_value(), value.value_or(""));
+  };
+  ordered_json changes = ordered_json::object();
+  for (const fabric::ScriptChange& change : node.script_changes) {
+    changes[change.name] = {{"before", text_or_null(change.before)},
+                            {"after", text_or_null(change.after)}};
+  }
+  return {{"path", std::string(node.profile->script)}, {"changes", std::move(changes)}};
+}
+
 std::string dump(const ordered_json& document) {
   return document.dump(1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
 }
@@ -257,7 +292,7 @@ std::string network_text(const NodeFabric& node, std::span<const PciPlace> gpus,
 }
 
 std::string settings_text(const NodeFabric& node, std::span<const Setting> settings) {
-  std::string set = profile_line(node);
+  std::string set = profile_line(node) + script_text(node, settings);
   std::vector<std::vector<std::string>> left;
   for (const Setting& setting : settings) {
     const std::string reason = printable(setting.reason);
@@ -296,6 +331,7 @@ std::string network_json(const NodeFabric& node, std::span<const Setting> settin
 std::string settings_json(const NodeFabric& node, std::span<const Setting> settings) {
   return dump({{"schema", "toprun.net_env/1"},
                {"profile", name_of_profile(node)},
+               {"script", script_json(node)},
                {"env", json_of(settings)}});
 }
 

@@ -15,7 +15,8 @@ namespace toprun::view {
 std::string network_text(const fabric::NodeFabric& node, std::span<const fabric::PciPlace> gpus,
                          std::span<const std::optional<fabric::PciPlace>> places);
 
-// The variables that a job's workers get there, and why: a table.
+// The variables that a job's workers get there, and why: a table; before it what the fabric's
+// script changes, one variable a line: "NCCL_PROTO  Simple -> LL128".
 std::string settings_text(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 
@@ -24,7 +25,8 @@ std::string settings_shell(std::span<const fabric::Setting> settings);
 
 // {"schema": "toprun.net_show/1", "devices": […], "interfaces": […], "env": {…}}.
 std::string network_json(const fabric::NodeFabric& node, std::span<const fabric::Setting> settings);
-// {"schema": "toprun.net_env/1", "profile": …, "env": {NAME: {value, source, reason}}}.
+// {"schema": "toprun.net_env/1", "profile": …, "script": {path, changes: {NAME: {before, after}}},
+// "env": {NAME: {value, source, reason}}}; "script" is null where none changes anything.
 std::string settings_json(const fabric::NodeFabric& node,
                           std::span<const fabric::Setting> settings);
 

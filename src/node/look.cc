@@ -1,0 +1,132 @@
+#include "node/look.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "base/console.h"
+#include "fabric/as_needed.h"
+#include "fabric/profile_script.h"
+#include "probes/preflight.h"
+#include "topology/k8s_labels.h"
+#include "topology/ports.h"
+
+namespace toprun::node {
+namespace asio = boost::asio;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::chrono::milliseconds look_limit{2'000};
+// An agent may wait for the root for an hour, in which its script is copied and its ports come up.
+constexpr std::chrono::milliseconds stale_after{2'000};
+
+using Network = std::shared_ptr<fabric::NodeFabric>;
+
+bool needs_network(const plan::Job& job) {
+  return job.several_processes() && (job.options.fabric != "off" || job.options.require_rdma);
+}
+
+// If the profile has a script, it is sourced.
+Network look_at_network(const plan::Job& job) {
+  const std::string& wanted = job.options.fabric;
+  const std::string profile = wanted == "off" || wanted == "auto" ? "" : wanted;
+  auto node = std::make_shared<fabric::NodeFabric>(
+      fabric::read_node_as_needed(fabric::Sysfs(), job.environment, profile));
+  if (const auto sourced = fabric::source_profile_script(*node); !sourced) {
+    say(fmt::format("{}: {}", job.place.node_name, sourced.error().line()));
+  }
+  return node;
+}
+
+// The facts about this pod's node from the pod's specification.
+std::optional<rendezvous::KubeNode> kube_node(const plan::Job& job) {
+  rendezvous::KubeNode node{job.environment.get("NODE_NAME").value_or(""),
+                            topology::injected_labels(job.environment)};
+  if (node.name.empty() && !node.labels) return std::nullopt;
+  return node;
+}
+
+// All but the network.
+Sights look_around(const plan::Job& job, bool fit) {
+  Sights seen;
+  if (job.options.preflight && fit) seen.evidence = probes::examine(job);
+  if (job.locates()) seen.kube = kube_node(job);
+  if (job.locates() && topology::needs_ports(job.options.topology)) {
+    seen.ports = topology::ports_text(topology::read_ports());
+  }
+  return seen;
+}
+
+Sights joined(Sights seen, const Network& network) {
+  if (!network) return seen;
+  if (seen.evidence) {
+    rendezvous::Evidence& evidence = *seen.evidence;
+    network->nccl = fabric::parse_nccl_version(evidence.nccl.value_or(""));
+    evidence.network = fabric::summary_of(*network);
+    evidence.mistakes = fabric::mistakes(*network);
+    if (evidence.mistakes.size() > rendezvous::most_mistakes) {
+      evidence.mistakes.resize(rendezvous::most_mistakes);
+    }
+  }
+  seen.network = network;
+  return seen;
+}
+
+}  // namespace
+
+struct Look::State {
+  explicit State(asio::io_context& io) : began(steady_clock::now()), over(io, began + look_limit) {}
+
+  bool is_whole() const { return around && network; }
+  bool is_over() const { return is_whole() || steady_clock::now() >= over.expiry(); }
+
+  SteadyTime began;
+  asio::steady_timer over;
+  std::optional<Sights> around;
+  std::optional<Network> network;
+};
+
+Look::Look(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit)
+    : pool_(pool), job_(std::move(job)), fit_(fit) {
+  begin();
+}
+
+void Look::begin() {
+  state_ = std::make_shared<State>(pool_.io());
+  if (needs_network(*job_)) {
+    pool_.run<Network>([job = job_] { return look_at_network(*job); },
+                       [state = state_](Network network) {
+                         state->network = std::move(network);
+                         state->over.cancel();
+                       });
+  } else {
+    state_->network.emplace();
+  }
+  pool_.run<Sights>([job = job_, fit = fit_] { return look_around(*job, fit); },
+                    [state = state_](Sights seen) {
+                      state->around = std::move(seen);
+                      state->over.cancel();
+                    });
+}
+
+asio::awaitable<Sights> Look::seen() {
+  // A look that hangs keeps two of the pool's threads, and another would keep the rest.
+  if (state_->is_whole() && steady_clock::now() > state_->began + stale_after) begin();
+  const auto state = state_;
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  while (!state->is_over()) co_await state->over.async_wait(quietly);
+  if (!state->is_whole()) {
+    say(
+        fmt::format("{}: a file system hangs, so this node joins without a look at its script and "
+                    "environment",
+                    job_->place.node_name));
+  }
+  co_return joined(state->around.value_or(Sights()), state->network.value_or(nullptr));
+}
+
+}  // namespace toprun::node

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "base/clock.h"
+#include "base/pool.h"
+#include "fabric/settings.h"
+#include "plan/job.h"
+#include "rendezvous/messages.h"
+
+namespace toprun::node {
+
+// The facts about this node from its files, of which the root is told.
+struct Sights {
+  std::optional<rendezvous::KubeNode> kube;
+  std::optional<std::string> ports;
+  std::optional<rendezvous::Evidence> evidence;
+  // Null: the job has one node, or --fabric is off.
+  std::shared_ptr<const fabric::NodeFabric> network;
+};
+
+// The look at this node's files. It begins with the agent, on the pool's threads, so that its time
+// is that in which agents find each other; the network is looked at beside all else.
+//
+//   looking --all seen or the limit--> over --asked later than stale_after--> looking
+class Look {
+ public:
+  // `fit`: the node can take part. The pool has to outlive this object.
+  Look(Pool& pool, std::shared_ptr<const plan::Job> job, bool fit);
+
+  // Waits until it is over. Facts on a file server that hangs are missing, which is said.
+  boost::asio::awaitable<Sights> seen();
+
+ private:
+  struct State;
+  void begin();
+
+  Pool& pool_;
+  std::shared_ptr<const plan::Job> job_;
+  const bool fit_;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace toprun::node
