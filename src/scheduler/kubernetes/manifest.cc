@@ -48,8 +48,10 @@ Json run_policy(const Workload& job) {
 
 // Of a Job with restarts: it makes lost pods again, and any other failure is the run's end.
 Json pod_failure_policy() {
-  Json disrupted = {{"action", "Ignore"},
-                    {"onPodConditions", Json::array({{{"type", "DisruptionTarget"}}})}};
+  // Kubernetes takes True for a status that is missing; JobSet's CRD refuses the object.
+  Json disrupted = {
+      {"action", "Ignore"},
+      {"onPodConditions", Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}})}};
   Json ended = {{"action", "FailJob"},
                 {"onExitCodes",
                  {{"containerName", "node"},

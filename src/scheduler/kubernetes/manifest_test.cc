@@ -226,6 +226,7 @@ TEST(Manifest, WithRestartsLostPodsAreMadeAgain) {
   EXPECT_EQ(set["failurePolicy"]["maxRestarts"], 0);
   const Json indexed = set["replicatedJobs"][0]["template"]["spec"];
   EXPECT_EQ(indexed["backoffLimit"], 2);
+  EXPECT_EQ(indexed["podFailurePolicy"]["rules"][0]["onPodConditions"][0]["status"], "True");
   EXPECT_EQ(indexed["podFailurePolicy"]["rules"][1]["action"], "FailJob");
 }
 
