@@ -8,7 +8,6 @@ import random
 import re
 import shutil
 import signal
-import time
 import unittest
 
 import support
@@ -22,7 +21,7 @@ IMAGE = "registry.example/train:1"
 IN_IMAGE = ["bash", "cat", "env", "head", "hostname", "sh", "sleep", "touch", "yes"]
 OPERATORS = ("pytorchjob", "trainjob", "jobset")
 HOSTS = 4
-SOON_S = 15
+SOON_S = 60  # of what takes a few seconds where nothing else runs
 LATE_S = 20
 TRAIN = support.EXAMPLES / "train_ddp.py"
 # Rank 1 ends badly while the others work.
@@ -96,7 +95,7 @@ class Server(KubernetesCase):
     """What the other cases trust in."""
 
     def test_objects_are_checked_by_their_crds(self):
-        for operator in ("pytorchjob", "trainjob"):
+        for operator in OPERATORS:
             with self.subTest(operator):
                 if crd_of(operator + "s") is None:
                     self.skipTest(f"the CRD of {operator} is not beside the repository: its objects are not checked")
@@ -199,13 +198,12 @@ class Verbs(KubernetesCase):
         self.assertIn("Running", status.out)
         wait_for(lambda: self.call("logs", name).out.count("RANK=") == 2, "both have printed")
         follows = self.begin(support.binary(), "logs", "-f", name, env=self.env)
-        time.sleep(1)
+        follows.prints("RANK=0")
         cancelled = self.call("cancel", name)
         self.assert_ok(cancelled)
         wait_for(lambda: not self.all_pods(), "the pods are gone")
         self.assertEqual(list(self.kubelet.running), [])
         followed = follows.wait(SOON_S)
-        self.assertIn("RANK=0", followed.out)
         self.assertNotEqual(followed.code, 0, followed)
         gone = self.call("status", name)
         self.assert_one_line(gone, f"job {name} is unknown: Kubernetes has no .*")
@@ -229,7 +227,7 @@ class Lost(KubernetesCase):
             member = next(pod for pod in self.all_pods() if pod["metadata"]["name"].find("worker-0") > 0
                           or pod["metadata"]["labels"].get("batch.kubernetes.io/job-completion-index") == "1")
             how(member)
-        done = run.wait(40)
+        done = run.wait(SOON_S)
         self.assert_ok(done)
         rows = [row for row in printed(done) if row["TOPRUN_ATTEMPT"] == "1"]
         self.assertEqual(column(rows, "RANK"), ["0", "1"], done)
@@ -247,17 +245,16 @@ class BadInput(KubernetesCase):
         folder = self.folder()
         (folder / "kubectl").write_text(f"#!/bin/sh\n{script}\n")
         (folder / "kubectl").chmod(0o755)
-        return {"PATH": f"{folder}:/usr/bin:/bin", "TOPRUN_ENGINE_TIMEOUT": "1"}
+        return {"PATH": f"{folder}:/usr/bin:/bin", "TOPRUN_ENGINE_TIMEOUT": "3"}
 
     def refused(self, words, said, env=None, code=1):
         done = self.submit(*words, *shows("RANK"), env=env, limit=SOON_S)
         self.assertEqual((done.code, done.out), (code, ""), done)
         self.assert_one_line(done, said)
-        self.assertLess(done.seconds, SOON_S)
 
     def test_kubectl_itself(self):
         for script, said in [
-                ("exec sleep 100", r"`kubectl create .*` failed: no answer within 1\.0+ s"),
+                ("exec sleep 100", r"`kubectl create .*` failed: no answer within 3\.0+ s"),
                 ("echo '<html>'", "kubectl create: .*<html>.*"),
                 ("kill -9 $$", "kubectl create: .*"),
                 ("exit 1", "kubectl create: it gave no reason")]:
@@ -319,10 +316,9 @@ class Waiting(KubernetesCase):
         wait_for(lambda: self.all_pods(), "its pods")
         status = wait_for(lambda: re.search(said, (self.call("status", name)).out), said, SOON_S)
         self.assertTrue(status)
-        time.sleep(1.5)
+        run.says(f"toprun: job {name} waits: .*{said}")
         run.signal(signal.SIGINT)
-        done = run.wait(SOON_S)
-        self.assertRegex(done.err, f"toprun: job {name} waits: .*{said}")
+        run.wait(SOON_S)
         self.clean(name)
 
     def test_why_pods_wait(self):

@@ -200,13 +200,13 @@ class Refusals(RunaiCase):
     def test_a_runai_that_does_not_work(self):
         for version in VERSIONS:
             self.use(version)
-            for trouble, said in [
-                    ("hangs", "(job a is unknown: )?cannot ask Run:AI: no answer within .*; TOPRUN_ENGINE_TIMEOUT.*"),
-                    ("logged out", "runai (list|describe): your session has expired, .*; log in: runai login"),
-                    ("nonsense", "cannot ask Run:AI: runai printed no (JSON|table): <html>502.*")]:
+            for trouble, limit_s, said in [
+                    ("hangs", 1, "(job a is unknown: )?cannot ask Run:AI: no answer within .*; TOPRUN_ENGINE_TIMEOUT.*"),
+                    ("logged out", 30, "runai (list|describe): your session has expired, .*; log in: runai login"),
+                    ("nonsense", 30, "cannot ask Run:AI: runai printed no (JSON|table): <html>502.*")]:
                 for words in (["jobs"], ["status", "a"]):
                     with self.subTest(version, trouble=trouble, words=words):
-                        finished = self.runai(*words, RUNAI_TROUBLE=trouble, TOPRUN_ENGINE_TIMEOUT="1")
+                        finished = self.runai(*words, RUNAI_TROUBLE=trouble, TOPRUN_ENGINE_TIMEOUT=str(limit_s))
                         self.assertEqual(finished.code, 1, finished)
                         self.assert_one_line(finished, said)
 
