@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 400 LABELS cluster torch
+# ctest: TIMEOUT 900 LABELS cluster torch
 """`toprun submit --on kubernetes` with a real kubectl: an API server, operators and kubelets of our own
 (api_server.py, operators.py, kubelet.py) run the pods on virtual hosts."""
 
@@ -238,6 +238,78 @@ class Lost(KubernetesCase):
         done = self.submit("--nodes", "2", "--nproc-per-node", "1", "--follow", *shows("RANK"), limit=LATE_S + SOON_S)
         self.assert_ok(done)
         self.assertEqual(column(printed(done), "RANK"), ["0", "1"], done)
+
+
+class Elastic(KubernetesCase):
+    """DistributedDataParallel on two to three pods, of which each attempt says how many it has."""
+
+    TRAINS = """\
+import os, pathlib, sys, torch, torch.distributed as dist
+place, rank = pathlib.Path(sys.argv[1]), os.environ["RANK"]
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+over = torch.zeros(1)
+while not over:
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    (place / f"{os.environ['TOPRUN_ATTEMPT']}.{rank}-of-{dist.get_world_size()}").touch()
+    over = torch.tensor([float((place / "end").exists())])
+    dist.all_reduce(over)
+print(f"rank {rank} of {dist.get_world_size()} has ended", flush=True)
+os._exit(0)
+"""
+
+    def train(self, *options):
+        (self.place / "trains.py").write_text(self.TRAINS)
+        self.told = self.folder()
+        return self.begin_submit("--nodes", "2-3", "--nproc-per-node", "1", "--follow", *options,
+                                 self.place / "trains.py", self.told)
+
+    def attempt(self, number, count):
+        wanted = [f"{number}.{rank}-of-{count}" for rank in range(count)]
+        wait_for(lambda: all((self.told / name).exists() for name in wanted), wanted, SOON_S)
+
+    def ends_well(self, run, count):
+        (self.told / "end").touch()
+        done = run.wait(SOON_S)
+        self.assert_ok(done)
+        self.assertEqual(len(re.findall(rf"rank \d of {count} has ended", done.out)), count, done)
+
+    def pod(self, end):
+        return next(pod for pod in self.all_pods() if pod["metadata"]["name"].endswith(end))
+
+    def test_a_pod_that_is_lost(self):
+        """The others go on; it is made again, but its new node is a long time getting the image."""
+        run = self.train("--rdzv-conf", "last_call_timeout=10")
+        self.attempt(0, 3)
+        self.kubelet.pull_s = lambda name: 3600 if name.endswith("worker-2") else 0
+        with self.objects.changed:
+            self.kubelet.kill(self.pod("worker-2"))
+        self.attempt(1, 2)
+        self.assertEqual(self.pod("worker-2")["status"]["phase"], "Pending")
+        self.ends_well(run, 2)
+
+    def test_a_pod_that_comes_late_is_one_more(self):
+        waits_s = {"worker-2": 3600}
+        self.kubelet.pull_s = lambda name: waits_s.get(name[-8:], 0)
+        run = self.train("--rdzv-conf", "last_call_timeout=1", "--grow", "now")
+        self.attempt(0, 2)
+        waits_s.clear()
+        self.attempt(1, 3)
+        self.ends_well(run, 3)
+
+    def test_a_run_that_fails_is_no_success(self):
+        """The operator takes one pod that has ended with 0 for the success of all."""
+        for fails, code in [(FAILS, 3), (KILLED, 1)]:
+            with self.subTest(code):
+                done = self.submit("--nodes", "2-3", "--nproc-per-node", "1", "--follow", "--no-python", "bash", "-c",
+                                   fails, limit=SOON_S)
+                self.assertEqual(done.code, code, done)
+                wait_for(lambda: len(self.codes()) == 3, "all pods end")
+                self.assertEqual(self.codes(), [code] * 3)
+                self.clean(done.out.split()[0])
 
 
 class BadInput(KubernetesCase):
