@@ -209,6 +209,21 @@ class Verbs(KubernetesCase):
         self.assert_one_line(gone, f"job {name} is unknown: Kubernetes has no .*")
 
 
+    def test_what_has_ended_is_cancelled_too(self):
+        """Its name is taken until its object is gone."""
+        for operator in OPERATORS:
+            with self.subTest(operator):
+                words = ["--operator", operator, "--job-name", "train", "--nproc-per-node", "1"]
+                self.assert_ok(self.submit(*words, "--follow", *shows("RANK")))
+                self.assert_one_line(self.submit(*words, *shows("RANK")), r".*\(AlreadyExists\).*")
+                late = self.call("cancel", "--signal", "USR1", "train")
+                self.assert_one_line(late, "job train has already ended: ended well at .*")
+                gone = self.call("cancel", "train")
+                self.assert_ok(gone)
+                self.assert_one_line(gone, "had ended, and its pods and output are gone now: train")
+                wait_for(lambda: not self.all_pods(), "the pods are gone")
+
+
 class Lost(KubernetesCase):
     def test_a_pod_that_is_killed_comes_again(self):
         for operator in OPERATORS:

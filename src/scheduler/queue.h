@@ -193,6 +193,8 @@ class Queue {
   // The command that ends these jobs, or sends them a signal ("USR1"), and its execution. The error
   // is in the engine's words, or says that the engine has no such command.
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
+  // Whether a job lies there after its end, with its name and output, until it is cancelled too.
+  virtual bool keeps_what_has_ended() const { return false; }
                                                           const std::string& signal,
                                                           Addressee addressee) const = 0;
   virtual Result<void> execute(const std::vector<std::string>& command) const = 0;
