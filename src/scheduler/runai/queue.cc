@@ -5,11 +5,14 @@
 
 #include <array>
 
+#include "base/text.h"
 #include "process/command.h"
 #include "process/program.h"
+#include "scheduler/kubernetes/machines.h"
 #include "scheduler/pod_queue.h"
 #include "scheduler/refusal.h"
 #include "scheduler/runai/jobs.h"
+#include "scheduler/runai/machines.h"
 
 namespace toprun::scheduler {
 namespace runai {
@@ -116,6 +119,10 @@ class RunaiQueue : public PodQueue {
  private:
   Result<std::vector<Job>> all(bool of_all_projects) const;
   void add_reason(Job& job) const;
+  template <class T>
+  Result<std::vector<T>> told(const Words& command,
+                              Result<std::vector<T>> (*parse)(std::string_view, Cli),
+                              Machines& machines) const;
 
   const Place place_;
 };
@@ -190,8 +197,39 @@ Result<void> RunaiQueue::execute(const std::vector<std::string>& command) const 
   return std::unexpected(refusal("runai delete", said(*answer), advices));
 }
 
+// Nodes are often not a researcher's to list: what is refused is left out and said.
 Result<Machines> RunaiQueue::machines() const {
-  return fail("the cluster's nodes", "toprun does not ask Run:AI for them", "runai list nodes");
+  Machines machines;
+  machines.partition_word = "POOL";
+  machines.queue_word = "PROJECT";
+  machines.usage_known = place_.cli == Cli::v1;
+  auto nodes = told(nodes_command(place_), parse_nodes, machines);
+  if (!nodes) return std::unexpected(nodes.error());
+  machines.nodes = *std::move(nodes);
+  machines.partitions = kubernetes::pools_of(machines.nodes);
+  if (!machines.usage_known && !machines.nodes.empty()) {
+    machines.untold.emplace_back("runai node list: it does not say which GPUs are in use");
+  }
+  auto projects = told(projects_command(place_), parse_projects, machines);
+  if (!projects) return std::unexpected(projects.error());
+  machines.queues = *std::move(projects);
+  return machines;
+}
+
+// runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error: it does
+// not answer at all.
+template <class T>
+Result<std::vector<T>> RunaiQueue::told(const Words& command,
+                                        Result<std::vector<T>> (*parse)(std::string_view, Cli),
+                                        Machines& machines) const {
+  const auto answer = ask(command, environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  auto parsed = answer->code == 0
+                    ? parse(answer->out, place_.cli)
+                    : std::unexpected(refusal(shell_quote(command), said(*answer), advices));
+  if (parsed) return parsed;
+  machines.untold.push_back(parsed.error().line());
+  return std::vector<T>();
 }
 
 }  // namespace
