@@ -1,4 +1,5 @@
-"""CRD.yaml < JSON list of objects: exit code 1 and a line for each object that the CRD's schema refuses.
+"""CRD.yaml | jobset < JSON list of objects: exit code 1 and a line for each object that the CRD's schema refuses,
+or our own of JobSets (jobset_schema.py).
 
 Run by Debian's Python, which has python3-jsonschema and python3-yaml; the tests' own need not.
 """
@@ -9,6 +10,8 @@ import sys
 
 import jsonschema
 import yaml
+
+import jobset_schema
 
 
 def closed(schema):
@@ -26,16 +29,25 @@ def closed(schema):
     return out
 
 
-def main():
-    crd = yaml.safe_load(pathlib.Path(sys.argv[1]).read_text())
+def schema_of(path):
+    if path == "jobset":
+        return jobset_schema.SCHEMA
+    crd = yaml.safe_load(pathlib.Path(path).read_text())
     schema = closed(crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
     schema["properties"]["metadata"] = {"type": "object"}  # the API's own, in no CRD
-    validator = jsonschema.Draft7Validator(schema)
+    return schema
+
+
+def main():
+    validator = jsonschema.Draft7Validator(schema_of(sys.argv[1]))
     refused = False
     for i, document in enumerate(json.load(sys.stdin)):
-        for error in validator.iter_errors(document):
-            print(f"object {i}: {'.'.join(map(str, error.absolute_path))}: {error.message}")
-            refused = True
+        lines = [f"{'.'.join(map(str, error.absolute_path))}: {error.message}" for error in validator.iter_errors(document)]
+        if not lines and sys.argv[1] == "jobset":
+            lines = jobset_schema.webhook(document)
+        for line in lines:
+            print(f"object {i}: {line}")
+        refused = refused or bool(lines)
     sys.exit(refused)
 
 

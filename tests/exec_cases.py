@@ -29,14 +29,16 @@ class SleepingJob(PodCase):
         new.write_text(json.dumps(self.cluster_state))
         new.rename(self.state)
 
-    def sleeping(self, count, **env):
+    def sleeping(self, count, of_last=None):
         """A PyTorchJob whose pods sleep, each with a home and temporary files of its own."""
         self.runs = []
         for i in range(count):
             pod = pytorchjob_1_7(count, i)
             own = self.folder()
-            pod.env.update({"HOME": own, "TMPDIR": own, "ON_POD": pod.name, **env})
+            pod.env.update({"HOME": own, "TMPDIR": own, "ON_POD": pod.name})
             del pod.env["PET_NPROC_PER_NODE"]
+            if i == count - 1:
+                pod.env.update(of_last or {})
             run = self.start_pod(pod, i, *SLEEPS[1:], program=SLEEPS[0])
             self.runs.append(run)
             self.add(pod, i, cluster.wait_for(lambda run=run: self.sleeper(run), f"{pod.name} sleeps"), own)
@@ -66,9 +68,9 @@ class SleepingJob(PodCase):
     def pod(self, name):
         return next(pod for pod in self.cluster_state["pods"] if pod["metadata"]["name"] == name)
 
-    def launch(self, *words, limit=60, env=None):
+    def launch(self, *words, limit=60, **options):
         """toprun on the host where somebody types; nothing of it may be left in any pod."""
-        return self.on("ctl", support.TOPRUN, *words, env={**self.env, **(env or {})}, limit=limit)
+        return self.on("ctl", support.TOPRUN, *words, env=self.env, limit=limit, **options)
 
     def launching(self, *words):
         return self.start("ctl", support.TOPRUN, *words, env=self.env)

@@ -10,7 +10,7 @@ import cluster
 import support
 from exec_cases import JOB, SleepingJob
 
-SOON_S = 20
+SOON_S = 60  # of what takes a second where nothing else runs
 # A rank that prints, waits for a file and ends with the number in it.
 WAITS = 'echo "rank $RANK on $ON_POD"; until [ -s {0} ]; do sleep 0.1; done; echo "rank $RANK ends"; exit $(cat {0})'
 
@@ -39,6 +39,10 @@ class Detached(SleepingJob):
     def end(self, code):
         self.go.write_text(str(code))
 
+    def vanishes(self, kept):
+        """The root's code is there before the other agents have ended."""
+        cluster.wait_for(lambda: not kept.processes(), "nothing of the run is left", SOON_S)
+
     def out_of(self, pod):
         return next(self.homes[pod].glob("toprun-runs-*/*/out")).read_text()
 
@@ -59,7 +63,7 @@ class Detached(SleepingJob):
         # The first to end with 7 has the other stopped, perhaps before it prints.
         self.assertRegex(finished.out, "rank [01] ends")
         self.assertNotIn("command terminated", finished.err)
-        self.assert_nothing_left(kept)
+        self.vanishes(kept)
         self.assertEqual(self.verb("logs", "-f", run).code, 7)
 
     def test_a_run_that_ends_well(self):
@@ -69,13 +73,13 @@ class Detached(SleepingJob):
         finished = self.verb("logs", "-f", run)
         self.assert_ok(finished)
         self.assertIn("2 ranks on 2 nodes, all ended with 0", finished.out)
-        self.assert_nothing_left(kept)
+        self.vanishes(kept)
 
     def test_what_follows_it_may_end(self):
         run, kept = self.detach()
         self.printed("rank 0", "rank 1")
         following = self.launching("logs", "-f", run)
-        cluster.wait_for(lambda: any("tail -n" in line for line in following.processes().values()), "tail", SOON_S)
+        following.prints("rank [01] on")
         launcher = next(pid for pid, line in following.processes().items() if line.startswith(support.TOPRUN))
         os.kill(launcher, signal.SIGKILL)
         cluster.wait_for(lambda: not following.processes(), "nobody follows any more", SOON_S)
@@ -94,14 +98,45 @@ class Detached(SleepingJob):
         self.assertEqual(json.loads(report.out)["schema"], "toprun.report/1")
         self.assert_ok(self.verb("cancel", run))
         self.assertEqual(self.verb("logs", "-f", run).code, 143)
-        self.assert_nothing_left(kept)
+        self.vanishes(kept)
 
     def test_the_root_that_dies_ends_the_others(self):
         _, kept = self.detach()
         self.printed("rank 0", "rank 1")
         pid = int(next(self.homes["job-master-0"].glob("toprun-runs-*/*/pid")).read_text())
         os.kill(pid, signal.SIGKILL)
-        cluster.wait_for(lambda: not kept.processes(), "all ranks have ended", 60)
+        self.vanishes(kept)
+
+    def test_one_agent_that_cannot_start_ends_the_others(self):
+        """Which would wait for it for as long as agents wait for each other."""
+        for env, said in [({"TMPDIR": "/nowhere"}, r"cannot make /nowhere/toprun-runs-\d+ on host job-worker-0: No such file"),
+                          ({"PET_NPROC_PER_NODE": "many"}, "PET_NPROC_PER_NODE=many")]:
+            with self.subTest(env):
+                self.forget_pods()
+                self.cluster_state["pods"].clear()
+                self.sleeping(2, of_last=env)
+                run = self.launching("run", "--in", JOB, "--detach", "--no-python", "sh", "-c", WAITS.format(self.go))
+                finished = run.wait(SOON_S)
+                self.assertEqual((finished.code, finished.out), (1 if "TMPDIR" in env else 2, ""), finished)
+                self.assertRegex(finished.err, said)
+                self.assertIn("toprun: no agent on job-worker-0: see above\n", finished.err)
+                self.vanishes(run)
+                outs = self.homes["job-master-0"].glob("toprun-runs-*/*/out")  # none where it had not come so far
+                self.assertNotIn("rank 0 on", "".join(out.read_text() for out in outs))
+
+    def test_a_connection_that_breaks_before_the_run_goes_on_ends_it(self):
+        """One agent holds its login until all others are there."""
+        self.sleeping(2)
+        before = f'[ "$ON_POD" = job-master-0 ] || until [ -e {self.go} ]; do sleep 0.1; done'
+        run = self.launching("run", "--in", JOB, "--detach", "--before", before, "--no-python", "true")
+        cluster.wait_for(lambda: list(self.homes["job-master-0"].glob("toprun-runs-*/*/out")), "the root is ready", SOON_S)
+        kubectl = next(pid for pid, line in run.processes().items() if " exec job-worker-0 " in line)
+        os.kill(kubectl, signal.SIGKILL)
+        finished = run.wait(SOON_S)
+        self.assertEqual((finished.code, finished.out), (1, ""), finished)
+        self.assertIn("lost the connection to job-worker-0", finished.err)
+        self.go.touch()
+        self.vanishes(run)
 
     def test_ids_that_are_none(self):
         self.sleeping(2)

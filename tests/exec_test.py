@@ -14,7 +14,7 @@ from runai_cluster import RunaiCase
 CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT && echo connected"
 SHOWN = ["RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "ON_POD", "TOPRUN_NODE_NAME", "MASTER_ADDR", "PET_NNODES",
          "TOPRUN_SECRET", "TOPRUN_STEP", "TOPRUN_LOGIN_NODES"]
-SOON_S = 20
+SOON_S = 60  # of what takes a second where nothing else runs
 FORBIDDEN = ('Error from server (Forbidden): pods "job-worker-0" is forbidden: User "me" cannot create resource '
              '"pods/exec" in API group "" in the namespace "default"')
 NO_SHELL = ('error: Internal error occurred: error executing command in container: failed to exec in container: '
@@ -58,6 +58,18 @@ class World(SleepingJob):
         finished = self.launch("--in", JOB, "--nnodes", "2", "--nproc-per-node", "2", *shows("RANK", "ON_POD"))
         self.assert_ok(finished)
         self.assertEqual(column(shown(finished.out), "ON_POD"), ["job-master-0"] * 2 + ["job-worker-0"] * 2)
+
+    def test_a_container_of_the_project_is_that_of_its_pods(self):
+        """The key says in which image `toprun submit` starts pods, and these run already."""
+        self.sleeping(2)
+        project = self.folder()
+        (project / "toprun.toml").write_text('container = "docker://registry.example/train:1"\nbind = ["/scratch"]\n')
+        finished = self.launch("run", "--in", JOB, *shows("RANK", "ON_POD"), cwd=project)
+        self.assert_ok(finished)
+        self.assertEqual(column(shown(finished.out), "ON_POD"), ["job-master-0", "job-worker-0"])
+        refused = self.launch("run", "--in", JOB, "--container", "docker://a", "--no-python", "true", cwd=project)
+        self.assertEqual(refused.code, 2, refused)
+        self.assert_one_line(refused, "--in with --container: the job's pods are what the script runs in; .*")
 
     def test_the_dry_run_shows_the_commands(self):
         self.sleeping(2)
@@ -109,6 +121,10 @@ class Ends(SleepingJob):
         self.wait_for_files(folder, 2)
         return run
 
+    def vanishes(self, run):
+        """An agent whose connection has gone ends its ranks by itself, whenever that is."""
+        cluster.wait_for(lambda: not run.processes(), "nothing runs any more", SOON_S)
+
     def kubectl(self, run, pod):
         return next(pid for pid, line in run.processes().items() if f" exec {pod} " in line)
 
@@ -127,8 +143,8 @@ class Ends(SleepingJob):
                 launcher = next(pid for pid, line in run.processes().items()
                                 if line.startswith(f"{support.TOPRUN} --in"))
                 os.kill(launcher, number)
-                self.assertEqual(run.wait(20).code, code)
-                self.assert_nothing_left(run)
+                self.assertEqual(run.wait(SOON_S).code, code)
+                self.vanishes(run)
 
     def test_a_connection_that_breaks(self):
         for pod, words in (("job-worker-0", "lost the connection to job-worker-0"),
@@ -136,14 +152,14 @@ class Ends(SleepingJob):
             with self.subTest(pod):
                 run = self.running()
                 os.kill(self.kubectl(run, pod), signal.SIGKILL)
-                self.assert_failed(run.wait(40), 1, words)
-                self.assert_nothing_left(run)
+                self.assert_failed(run.wait(SOON_S), 1, words)
+                self.vanishes(run)
 
     def test_the_terminal_goes_away(self):
         run = self.running()
         launcher = next(pid for pid, line in run.processes().items() if line.startswith(f"{support.TOPRUN} --in"))
         os.kill(launcher, signal.SIGKILL)
-        cluster.wait_for(lambda: not run.processes(), "nothing runs any more", 40)
+        self.vanishes(run)
 
 
 class Refused(SleepingJob):

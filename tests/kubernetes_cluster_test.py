@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 400 LABELS cluster torch
+# ctest: TIMEOUT 900 LABELS cluster torch
 """`toprun submit --on kubernetes` with a real kubectl: an API server, operators and kubelets of our own
 (api_server.py, operators.py, kubelet.py) run the pods on virtual hosts."""
 
@@ -8,7 +8,6 @@ import random
 import re
 import shutil
 import signal
-import time
 import unittest
 
 import support
@@ -22,7 +21,7 @@ IMAGE = "registry.example/train:1"
 IN_IMAGE = ["bash", "cat", "env", "head", "hostname", "sh", "sleep", "touch", "yes"]
 OPERATORS = ("pytorchjob", "trainjob", "jobset")
 HOSTS = 4
-SOON_S = 15
+SOON_S = 60  # of what takes a few seconds where nothing else runs
 LATE_S = 20
 TRAIN = support.EXAMPLES / "train_ddp.py"
 # Rank 1 ends badly while the others work.
@@ -96,7 +95,7 @@ class Server(KubernetesCase):
     """What the other cases trust in."""
 
     def test_objects_are_checked_by_their_crds(self):
-        for operator in ("pytorchjob", "trainjob"):
+        for operator in OPERATORS:
             with self.subTest(operator):
                 if crd_of(operator + "s") is None:
                     self.skipTest(f"the CRD of {operator} is not beside the repository: its objects are not checked")
@@ -199,16 +198,30 @@ class Verbs(KubernetesCase):
         self.assertIn("Running", status.out)
         wait_for(lambda: self.call("logs", name).out.count("RANK=") == 2, "both have printed")
         follows = self.begin(support.binary(), "logs", "-f", name, env=self.env)
-        time.sleep(1)
+        follows.prints("RANK=0")
         cancelled = self.call("cancel", name)
         self.assert_ok(cancelled)
         wait_for(lambda: not self.all_pods(), "the pods are gone")
         self.assertEqual(list(self.kubelet.running), [])
         followed = follows.wait(SOON_S)
-        self.assertIn("RANK=0", followed.out)
         self.assertNotEqual(followed.code, 0, followed)
         gone = self.call("status", name)
         self.assert_one_line(gone, f"job {name} is unknown: Kubernetes has no .*")
+
+
+    def test_what_has_ended_is_cancelled_too(self):
+        """Its name is taken until its object is gone."""
+        for operator in OPERATORS:
+            with self.subTest(operator):
+                words = ["--operator", operator, "--job-name", "train", "--nproc-per-node", "1"]
+                self.assert_ok(self.submit(*words, "--follow", *shows("RANK")))
+                self.assert_one_line(self.submit(*words, *shows("RANK")), r".*\(AlreadyExists\).*")
+                late = self.call("cancel", "--signal", "USR1", "train")
+                self.assert_one_line(late, "job train has already ended: ended well at .*")
+                gone = self.call("cancel", "train")
+                self.assert_ok(gone)
+                self.assert_one_line(gone, "had ended, and its pods and output are gone now: train")
+                wait_for(lambda: not self.all_pods(), "the pods are gone")
 
 
 class Lost(KubernetesCase):
@@ -229,7 +242,7 @@ class Lost(KubernetesCase):
             member = next(pod for pod in self.all_pods() if pod["metadata"]["name"].find("worker-0") > 0
                           or pod["metadata"]["labels"].get("batch.kubernetes.io/job-completion-index") == "1")
             how(member)
-        done = run.wait(40)
+        done = run.wait(SOON_S)
         self.assert_ok(done)
         rows = [row for row in printed(done) if row["TOPRUN_ATTEMPT"] == "1"]
         self.assertEqual(column(rows, "RANK"), ["0", "1"], done)
@@ -242,22 +255,93 @@ class Lost(KubernetesCase):
         self.assertEqual(column(printed(done), "RANK"), ["0", "1"], done)
 
 
+class Elastic(KubernetesCase):
+    """DistributedDataParallel on two to three pods, of which each attempt says how many it has."""
+
+    TRAINS = """\
+import os, pathlib, sys, torch, torch.distributed as dist
+place, rank = pathlib.Path(sys.argv[1]), os.environ["RANK"]
+dist.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+over = torch.zeros(1)
+while not over:
+    optimizer.zero_grad()
+    model(torch.ones(2, 4)).sum().backward()
+    optimizer.step()
+    (place / f"{os.environ['TOPRUN_ATTEMPT']}.{rank}-of-{dist.get_world_size()}").touch()
+    over = torch.tensor([float((place / "end").exists())])
+    dist.all_reduce(over)
+print(f"rank {rank} of {dist.get_world_size()} has ended", flush=True)
+os._exit(0)
+"""
+
+    def train(self, *options):
+        (self.place / "trains.py").write_text(self.TRAINS)
+        self.told = self.folder()
+        return self.begin_submit("--nodes", "2-3", "--nproc-per-node", "1", "--follow", *options,
+                                 self.place / "trains.py", self.told)
+
+    def attempt(self, number, count):
+        wanted = [f"{number}.{rank}-of-{count}" for rank in range(count)]
+        wait_for(lambda: all((self.told / name).exists() for name in wanted), wanted, SOON_S)
+
+    def ends_well(self, run, count):
+        (self.told / "end").touch()
+        done = run.wait(SOON_S)
+        self.assert_ok(done)
+        self.assertEqual(len(re.findall(rf"rank \d of {count} has ended", done.out)), count, done)
+
+    def pod(self, end):
+        return next(pod for pod in self.all_pods() if pod["metadata"]["name"].endswith(end))
+
+    def test_a_pod_that_is_lost(self):
+        """The others go on; it is made again, but its new node is a long time getting the image."""
+        run = self.train("--rdzv-conf", "last_call_timeout=10")
+        self.attempt(0, 3)
+        self.kubelet.pull_s = lambda name: 3600 if name.endswith("worker-2") else 0
+        with self.objects.changed:
+            self.kubelet.kill(self.pod("worker-2"))
+        self.attempt(1, 2)
+        self.assertEqual(self.pod("worker-2")["status"]["phase"], "Pending")
+        self.ends_well(run, 2)
+
+    def test_a_pod_that_comes_late_is_one_more(self):
+        waits_s = {"worker-2": 3600}
+        self.kubelet.pull_s = lambda name: waits_s.get(name[-8:], 0)
+        run = self.train("--rdzv-conf", "last_call_timeout=1", "--grow", "now")
+        self.attempt(0, 2)
+        waits_s.clear()
+        self.attempt(1, 3)
+        self.ends_well(run, 3)
+
+    def test_a_run_that_fails_is_no_success(self):
+        """The operator takes one pod that has ended with 0 for the success of all."""
+        for fails, code in [(FAILS, 3), (KILLED, 1)]:
+            with self.subTest(code):
+                done = self.submit("--nodes", "2-3", "--nproc-per-node", "1", "--follow", "--no-python", "bash", "-c",
+                                   fails, limit=SOON_S)
+                self.assertEqual(done.code, code, done)
+                wait_for(lambda: len(self.codes()) == 3, "all pods end")
+                self.assertEqual(self.codes(), [code] * 3)
+                self.clean(done.out.split()[0])
+
+
 class BadInput(KubernetesCase):
     def fake_kubectl(self, script):
         folder = self.folder()
         (folder / "kubectl").write_text(f"#!/bin/sh\n{script}\n")
         (folder / "kubectl").chmod(0o755)
-        return {"PATH": f"{folder}:/usr/bin:/bin", "TOPRUN_ENGINE_TIMEOUT": "1"}
+        return {"PATH": f"{folder}:/usr/bin:/bin", "TOPRUN_ENGINE_TIMEOUT": "3"}
 
     def refused(self, words, said, env=None, code=1):
         done = self.submit(*words, *shows("RANK"), env=env, limit=SOON_S)
         self.assertEqual((done.code, done.out), (code, ""), done)
         self.assert_one_line(done, said)
-        self.assertLess(done.seconds, SOON_S)
 
     def test_kubectl_itself(self):
         for script, said in [
-                ("exec sleep 100", r"`kubectl create .*` failed: no answer within 1\.0+ s"),
+                ("exec sleep 100", r"`kubectl create .*` failed: no answer within 3\.0+ s"),
                 ("echo '<html>'", "kubectl create: .*<html>.*"),
                 ("kill -9 $$", "kubectl create: .*"),
                 ("exit 1", "kubectl create: it gave no reason")]:
@@ -319,10 +403,9 @@ class Waiting(KubernetesCase):
         wait_for(lambda: self.all_pods(), "its pods")
         status = wait_for(lambda: re.search(said, (self.call("status", name)).out), said, SOON_S)
         self.assertTrue(status)
-        time.sleep(1.5)
+        run.says(f"toprun: job {name} waits: .*{said}")
         run.signal(signal.SIGINT)
-        done = run.wait(SOON_S)
-        self.assertRegex(done.err, f"toprun: job {name} waits: .*{said}")
+        run.wait(SOON_S)
         self.clean(name)
 
     def test_why_pods_wait(self):

@@ -1,11 +1,13 @@
 # ctest: TIMEOUT 120
 """`toprun submit --on kubernetes`: the objects that it writes, and what it refuses."""
 
+import copy
 import json
 import os
 import pathlib
 import random
 import subprocess
+import types
 import unittest
 
 import support
@@ -36,6 +38,56 @@ ELSEWHERE = [
     ("-N", "2", "--scheduler", "runai", "--queue", "team-a", "--host-network"),
 ]
 RUNTIME = ("-N", "2", "--runtime", "torch-volcano", "--scheduler", "volcano", "--queue", "q")
+LONGEST_NAME = "t" * 40
+# Changes to a JobSet (its spec, replicatedJob, Job, pods or the whole), and what is then said.
+MUTATIONS = [
+    (lambda it: it.whole.update(apiVersion="jobset.x-k8s.io/v1alpha1"), "apiVersion"),
+    (lambda it: it.whole["metadata"].update(name="Train"), "metadata.name"),
+    (lambda it: it.whole["metadata"].update(name="1st"), "metadata.name"),
+    (lambda it: it.whole["metadata"].update(generateName="train-"), "metadata: "),
+    (lambda it: it.whole["metadata"].update(name="t" * 49), "t-node-0-1-abcde is no label"),
+    (lambda it: it.spec.update(replicatedJob=[]), "spec: .*'replicatedJob'"),
+    (lambda it: it.spec.update(maxRestarts=1), "spec: .*'maxRestarts'"),
+    (lambda it: it.spec["network"].update(enableDnsHostnames=True), "spec.network: "),
+    (lambda it: it.spec["network"].update(subdomain="a.b"), "spec.network.subdomain: "),
+    (lambda it: it.spec["failurePolicy"].update(maxRestarts=-1), "spec.failurePolicy.maxRestarts"),
+    (lambda it: it.spec["failurePolicy"].update(rules=[{"name": "a b", "action": "FailJobSet"}]),
+     "spec.failurePolicy.rules.0.name"),
+    (lambda it: it.spec["failurePolicy"].update(
+        rules=[{"name": "a", "action": "FailJobSet", "targetReplicatedJobs": ["nodes"]}]), "no replicatedJob nodes"),
+    (lambda it: it.spec.update(startupPolicy={"startupPolicyOrder": "inOrder"}),
+     "spec.startupPolicy.startupPolicyOrder"),
+    (lambda it: it.spec.update(successPolicy={"targetReplicatedJobs": ["node"]}),
+     "spec.successPolicy: 'operator'"),
+    (lambda it: it.spec.update(coordinator={"replicatedJob": "leader"}), "no replicatedJob leader"),
+    (lambda it: it.spec["replicatedJobs"].append(it.job), "two replicatedJobs of one name"),
+    (lambda it: it.job.update(name="node_0"), "replicatedJobs.0.name"),
+    (lambda it: it.job.update(dependsOn=[{"name": "node", "status": "Ready"}]), "dependsOn: node"),
+    (lambda it: it.job.pop("template"), "replicatedJobs.0: 'template'"),
+    (lambda it: it.job.update(replicas="1"), "replicatedJobs.0.replicas"),
+    (lambda it: it.batch.update(completionMode="indexed"), "completionMode"),
+    (lambda it: it.batch.update(completions="2"), "completions"),
+    (lambda it: it.batch.update(backOffLimit=1), "'backOffLimit'"),
+    (lambda it: it.batch.update(activeDeadlineSeconds=0), "activeDeadlineSeconds"),
+    (lambda it: it.batch["podFailurePolicy"]["rules"][0]["onPodConditions"][0].pop("status"),
+     "onPodConditions.0: 'status'"),
+    (lambda it: it.batch["podFailurePolicy"]["rules"][0].update(action="Skip"), "rules.0.action"),
+    (lambda it: it.batch["podFailurePolicy"]["rules"][1]["onExitCodes"].update(values=[143, 137]),
+     "values not in order"),
+    (lambda it: it.batch["podFailurePolicy"]["rules"][1]["onExitCodes"].update(
+        containerName="main"), "no such container"),
+    (lambda it: it.pods.update(restartPolicy="OnFailure"), "only with restartPolicy Never"),
+    (lambda it: it.pods.pop("restartPolicy"), "'restartPolicy'"),
+    (lambda it: it.pods["containers"][0].update(cmd=["sh"]), "'cmd'"),
+    (lambda it: it.pods["containers"][0].pop("image"), "'image'"),
+    (lambda it: it.pods["containers"][0]["env"].append({"name": "A", "value": 1}), "env.*value"),
+    (lambda it: it.pods["containers"][0]["resources"]["limits"].update(cpu=4), "limits.cpu"),
+    (lambda it: it.pods["containers"][0]["volumeMounts"].append(
+        {"name": "data", "mountPath": "/data"}), "no volume data"),
+    (lambda it: it.pods["volumes"].append({"name": "data"}), "volumes"),
+    (lambda it: it.pods.update(dnsPolicy="ClusterFirstWithHostNet"), "without hostNetwork"),
+    (lambda it: it.pods.update(nodeSelector={"a b": "c"}), "nodeSelector"),
+]
 ELASTIC = ("-N", "2-4", "--max-restarts", "3", "--nproc-per-node", "2")
 
 
@@ -50,18 +102,18 @@ class Objects(SubmitCase):
     def check(self, operator, lines):
         self.check_objects(operator, [self.written("--operator", operator, *line) for line in lines])
 
+    def refused(self, schema, objects):
+        return subprocess.run(["/usr/bin/python3", "-B", CHECK, schema], input=json.dumps(objects), capture_output=True,
+                              text=True, timeout=60)
+
     def check_objects(self, operator, objects):
         crd = CRDS / f"{operator}.yaml"
         if not crd.exists():
             self.skipTest(f"the CRD is not beside the repository: no {crd.name}")
-
-        def refused(objects):
-            return subprocess.run(["/usr/bin/python3", CHECK, crd], input=json.dumps(objects), capture_output=True,
-                                  text=True, timeout=60)
-        fine = refused(objects)
+        fine = self.refused(crd, objects)
         self.assertEqual((fine.returncode, fine.stdout, fine.stderr), (0, "", ""))
         objects[0]["spec"]["nodes"] = 1
-        wrong = refused(objects)
+        wrong = self.refused(crd, objects)
         self.assertIn("object 0: spec: Additional properties", wrong.stdout, wrong.stderr)
 
     def test_pytorchjobs_fit_their_crd(self):
@@ -78,6 +130,30 @@ class Objects(SubmitCase):
             objects.append({"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob",
                             "spec": {"pytorchReplicaSpecs": {"Worker": pods}}})
         self.check_objects("pytorchjob", objects)
+
+    def test_jobsets_fit_their_schema(self):
+        lines = [*LINES, *EVERYWHERE, *ELSEWHERE, ("-N", "2", "--max-restarts", "2", "--chdir", "/work"),
+                 ("-N", "100000", "--job-name", LONGEST_NAME)]
+        fine = self.refused("jobset", [self.written("--operator", "jobset", *line) for line in lines])
+        self.assertEqual((fine.returncode, fine.stdout, fine.stderr), (0, "", ""))
+
+    def test_the_schema_of_jobsets_can_fail(self):
+        written = self.written("--operator", "jobset", "-N", "2", "--max-restarts", "1", "--pvc", "a:/a", "-c", "4",
+                               "--job-name", "train", "--toprun-image", "registry.io/toprun:1")
+
+        def changed(change):
+            whole = copy.deepcopy(written)
+            job = whole["spec"]["replicatedJobs"][0]
+            batch = job["template"]["spec"]
+            change(types.SimpleNamespace(whole=whole, spec=whole["spec"], job=job, batch=batch,
+                                         pods=batch["template"]["spec"]))
+            return whole
+        mutants = [(changed(change), said) for change, said in MUTATIONS]
+        done = self.refused("jobset", [mutant for mutant, _ in mutants])
+        self.assertEqual(done.stderr, "")
+        for i, (_, said) in enumerate(mutants):
+            with self.subTest(said):
+                self.assertRegex(done.stdout, rf"(?m)^object {i}: .*{said}")
 
     def test_variables_of_the_trainer_are_not_set(self):
         names = [one["name"] for one in self.written(*LINES[3], "--operator", "trainjob")["spec"]["trainer"]["env"]]

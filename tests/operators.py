@@ -163,7 +163,8 @@ class PyTorchJobs:
             counts, wanted = job["status"]["replicaStatuses"][role], replicas[role]["replicas"]
             if holds(job, *FINAL):
                 return
-            if role == first and counts["succeeded"] == wanted:
+            any_counts = role == "Worker" and "elasticPolicy" in job["spec"]
+            if role == first and (counts["succeeded"] == wanted or (any_counts and counts["succeeded"])):
                 self.end(job, "Succeeded", "PyTorchJobSucceeded", f"PyTorchJob {name} is successfully completed.")
                 return
             if role == first and counts["active"] > 0:

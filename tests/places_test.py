@@ -6,6 +6,7 @@ for there is no such hardware here)."""
 import http.server
 import json
 import pathlib
+import re
 import subprocess
 import threading
 import time
@@ -113,6 +114,21 @@ class Kubectl(support.TestCase):
         finished = self.order("--topology", "k8s", "--hosts", "n[0-3]")
         self.assertEqual(finished.code, 1)
         self.assert_one_line(finished, r"`kubectl get nodes -o json` failed: .*forbidden.*")
+
+    def test_auto_says_nothing_of_what_is_usual_in_pods(self):
+        """A service account that may not list nodes, and a kubectl without a server."""
+        self.api.broken = "forbidden"
+        pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+        without_server = {**pod, "KUBECONFIG": "/nowhere"}
+        for env, said in [(pod, r"\(Forbidden\): nodes is forbidden: .*"), (without_server, "The connection .* was refused.*")]:
+            with self.subTest(said):
+                finished = self.order("--hosts", "n[0-3]", **env)
+                self.assert_ok(finished)
+                self.assertEqual((json.loads(finished.out)["warnings"], finished.err), ([], ""))
+                explained = self.toprun("topo", "order", "--explain=n0", "--hosts", "n[0-3]", env={**self.env, **env})
+                told = re.findall(r"`kubectl get nodes -o json` failed: (.*)", explained.out)
+                self.assertEqual(len(told), 1, explained)
+                self.assertRegex(told[0], rf"\A{said}\Z")
 
     def test_auto_does_not_wait_for_a_slow_one(self):
         self.api.broken = "slow"

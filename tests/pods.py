@@ -220,7 +220,7 @@ class PodCase(cluster.TestCase):
             self.publish(pod, i)
         return [self.start_pod(pod, i, *words) for i, pod in enumerate(pods)]
 
-    def ends(self, runs, limit=30):
+    def ends(self, runs, limit=60):
         finished = [run.wait(limit) for run in runs]
         for run in runs:
             self.assert_nothing_left(run)

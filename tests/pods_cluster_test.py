@@ -92,7 +92,7 @@ class Cluster(Stand):
         self.assertEqual(told["engine"], "kubernetes")
         self.assertEqual([(row["name"], row["idle"], row["gpus"]) for row in told["partitions"]],
                          [("", "", []), ("a3", "g1", [{"kind": "H100", "total": 24, "free": 13}])])
-        self.assertEqual(told["queues"], [{"name": "ml", "serves": "gpus", "waiting": 3, "running": 2}])
+        self.assertEqual(told["queues"], [{"name": "ml", "serves": "gpus", "waiting": 3, "running": 2, "gpus": None}])
 
     def test_what_a_user_may_not_read_is_said(self):
         self.whole_cluster()

@@ -1,6 +1,7 @@
 # ctest: TIMEOUT 300 LABELS cluster torch
 """`toprun SCRIPT` without a flag in pods of every kind (pods.py), on four virtual hosts."""
 
+import pathlib
 import signal
 import time
 import unittest
@@ -13,8 +14,8 @@ from pods import KINDS, SERVICE, PodCase, indexed_job, pytorchjob_1_6, pytorchjo
 SHOWN = ["RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE",
          "TOPRUN_NODE_NAME", "MASTER_ADDR", "PET_NNODES", "PET_NODE_RANK", "PET_MASTER_ADDR"]
 CONNECTS = "exec 3<>/dev/tcp/$MASTER_ADDR/$MASTER_PORT"
-LATE_S = 3
-SOON_S = 20
+ROOT_PORT = 23456
+SOON_S = 60  # of what takes a second where nothing else runs
 
 SUMS = """\
 import torch, torch.distributed as dist
@@ -24,6 +25,13 @@ dist.all_reduce(total)
 print(f"sum={int(total)}", flush=True)
 dist.destroy_process_group()
 """
+
+
+def connected(run):
+    """Whether its agent has reached the root's port (proc(5): remote address, state 01)."""
+    port = f":{ROOT_PORT:04X}"
+    return any(words[2].endswith(port) and words[3] == "01" for pid in run.processes()
+               for words in map(str.split, pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()))
 
 
 def kill(run):
@@ -149,7 +157,7 @@ class LatePods(PodCase):
             with self.subTest(kind.__doc__):
                 self.forget_pods()
                 member = self.start_pod(kind(2, 1), 1, *shows("RANK", "WORLD_SIZE"))
-                time.sleep(LATE_S)
+                member.says("cannot resolve host name")
                 root = self.start_pod(kind(2, 0), 0, *shows("RANK", "WORLD_SIZE"))
                 ends = self.ends([root, member])
                 for end in ends:
@@ -161,7 +169,7 @@ class LatePods(PodCase):
     def test_the_name_of_pod_0_has_the_address_of_an_earlier_pod_at_first(self):
         self.publish(pytorchjob_1_6(2, 0), 3)  # where nothing listens
         member = self.start_pod(pytorchjob_1_6(2, 1), 1, *shows("RANK"))
-        time.sleep(LATE_S)
+        member.says("waiting for .*job-master-0")
         root = self.start_pod(pytorchjob_1_6(2, 0), 0, *shows("RANK"))
         for end in self.ends([root, member]):
             self.assert_ok(end)
@@ -201,7 +209,8 @@ class ReplacedPods(PodCase):
         show = shows("RANK", "TOPRUN_NODE_NAME", "WORLD_SIZE")
         root = self.start_pod(pytorchjob_1_6(3, 0), 0, "-v", *show)
         first = self.start_pod(pytorchjob_1_6(3, 1), 1, "-v", *show)
-        time.sleep(2)
+        wait_for(lambda: connected(first), "it has found the root")
+        time.sleep(2)  # to be known there
         self.cluster.cut("n1")
         self.addCleanup(self.cluster.join, "n1")
         kill(first)

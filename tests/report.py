@@ -9,6 +9,7 @@
 
 import importlib
 import pathlib
+import signal
 import sys
 import time
 import unittest
@@ -54,7 +55,15 @@ class Result(unittest.TestResult):
             self.say("FAIL", subtest, f"\n{(self.failures or self.errors)[-1][1]}")
 
 
+def hear_signals():
+    """Shells start what runs beside them with these ignored, and so would every program of a case begin."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main():
+    hear_signals()
     path = pathlib.Path(sys.argv[1])
     sys.path.insert(0, str(path.parent))
     module, loader = importlib.import_module(path.stem), unittest.defaultTestLoader

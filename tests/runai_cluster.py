@@ -54,7 +54,7 @@ class Job:
 
     def pid(self, pod):
         path = pathlib.Path(f"{self.folder / pod.name}.pid")
-        support.wait_until(lambda: path.exists() and path.read_text().strip(), 10, "a pod")
+        support.wait_until(lambda: path.exists() and path.read_text().strip(), 60, "a pod")
         return int(path.read_text())
 
     def look(self):
@@ -65,7 +65,7 @@ class Job:
                 if code is None:
                     run.signal(signal.SIGTERM)
             for run in self.runs:
-                run.process.wait(20)
+                run.process.wait(60)
             (self.folder / "request.json").unlink()
             return False
         if self.runs and None not in codes:

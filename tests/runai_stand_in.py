@@ -71,6 +71,11 @@ DESCRIBE = {"v1": {"--output": STRING},
                    "--general": SWITCH, "--networks": SWITCH, "--output": STRING, "--pod-limit": STRING,
                    "--pods": SWITCH, "--sortEvents": STRING}}
 DELETE = {"v1": {}, "v2": {"--uuid": STRING}}
+NODES = {"v1": {}, "v2": {"--json": SWITCH, "--table": SWITCH, "--yaml": SWITCH}}
+PROJECTS = {"v1": {"--include-deleted": SWITCH}, "v2": {"--json": SWITCH, "--table": SWITCH, "--yaml": SWITCH}}
+# name, status, pool, GPUs, free
+MACHINES = [("n0", "ready", "h100", 8, 3), ("n1", "ready", "h100", 8, 8), ("n2", "notReady", "h100", 8, 8),
+            ("n3", "ready", "default", 0, 0)]
 
 
 def fail(text):
@@ -197,6 +202,31 @@ class Runai:
                         "createdAt": request["created"], "projectName": "mlo"},
             "podsInfo": {"pods": [{"name": pod["name"], "nodeName": pod["node"]} for pod in state["pods"]]}}))
 
+    def nodes(self, line):
+        if self.version == "v2":
+            print(json.dumps({"nodes": [
+                {"name": name, "status": status[0].upper() + status[1:], "nodePool": pool, "clusterUuid": "c1",
+                 **({"gpuInfo": {"gpuType": "NVIDIA-H100", "gpuCount": gpus}} if gpus else {})}
+                for name, status, pool, gpus, _ in MACHINES]}))
+            return
+        print(f'{"":39}│ {"CPU":24}│ {"MEMORY":26}│ GPU')
+        form = "{:6}{:10}{:12}{:11}│ {:13}{:11}│ {:13}{:13}│ {:13}{}"
+        titles = ["NAME", "STATUS", "IP Address", "ROLE", *["ALLOCATABLE", "ALLOCATED"] * 2, "ALLOCATABLE", "FREE"]
+        print(form.format(*titles))
+        print(form.format(*("─" * len(title) for title in titles)))
+        for name, status, _, gpus, free in MACHINES:
+            print(form.format(name, status, "10.0.0.1", "<none>", "64", "3.5", "251.50 GiB", "12.00 GiB",
+                              str(gpus or "<none>"), free if gpus else "<none>"))
+
+    def projects(self, line):
+        if self.version == "v2":
+            print(json.dumps({"projects": [{"name": "mlo", "resources": [
+                {"nodePool": {"name": "h100"}, "gpu": {"deserved": 12, "limit": None}}]}, {"name": "vision"}]}))
+            return
+        print("PROJECT        DEPARTMENT  DESERVED GPUs  INT LIMIT  INT AFFINITY  TRAIN AFFINITY\n"
+              "mlo (default)  ic          12             -                        \n"
+              "vision         -           -              -                        ")
+
     def delete(self, line):
         (self.job(line) / "delete").touch()
         print(f"The job '{line.words[0]}' has been deleted successfully")
@@ -233,6 +263,8 @@ def main():
         time.sleep(60)
     if trouble == "logged out" and words != ["version"]:
         fail("your session has expired, please run 'runai login'")
+    if trouble == "no rights" and ("nodes" in words or "node" in words):
+        fail("forbidden: you have no permissions to list nodes")
     if trouble == "nonsense" and words != ["version"]:
         print("<html>502 Bad Gateway</html>")
         return
@@ -240,9 +272,11 @@ def main():
         print("Version: 2.13.6\nBuildDate: 2023-08-01T12:00:00Z\nGitCommit: 0a1b2c3" if version == "v1" else "2.20.31")
         return
     commands = {"v1": {("submit-dist", "pytorch"): ("submit", SUBMIT), ("list", "jobs"): ("list", LIST),
+                       ("list", "nodes"): ("nodes", NODES), ("list", "projects"): ("projects", PROJECTS),
                        ("describe", "job"): ("describe", DESCRIBE), ("delete", "job"): ("delete", DELETE),
                        ("logs",): ("logs", LOGS), ("exec",): ("exec", EXEC)},
-                "v2": {("training", "pytorch", verb): (verb, known) for verb, known in [
+                "v2": {("node", "list"): ("nodes", NODES), ("project", "list"): ("projects", PROJECTS)} | {
+                    ("training", "pytorch", verb): (verb, known) for verb, known in [
                     ("submit", SUBMIT), ("list", LIST), ("describe", DESCRIBE), ("delete", DELETE), ("logs", LOGS),
                     ("exec", EXEC)]}}[version]
     for prefix, (verb, known) in commands.items():

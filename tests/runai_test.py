@@ -128,6 +128,47 @@ class Verbs(RunaiCase):
                     self.assert_one_line(logs, f"job {name} has printed nothing yet: it waits: .*{why}.*")
 
 
+class Cluster(RunaiCase):
+    """What the documents of both programs let them tell; v1 knows no pools here, v2 no GPUs in use."""
+
+    def test_pools_and_projects(self):
+        for version, pools in [("v1", [r"\(no pool\) +none +4 +1 +11/24 +1 node notready"]),
+                               ("v2", [r"default +none +1 +\? +-", r"h100 +none +3 +\? +\?/24 NVIDIA-H100 +1 node notready"])]:
+            with self.subTest(version):
+                self.use(version)
+                finished = self.runai("cluster", "--on", "runai", TOPRUN_ON="")
+                self.assert_ok(finished)
+                for pool in pools:
+                    self.assertRegex(finished.out, rf"(?m)^{pool}")
+                self.assertRegex(finished.out, r"(?m)^PROJECT +OF +GPU QUOTA\nmlo +(ic|-) +12\nvision +- +\?$")
+                said = "" if version == "v1" else "toprun: runai node list: it does not say which GPUs are in use\n"
+                self.assertEqual(finished.err, said)
+                told = json.loads(self.runai("cluster", "--json").out)
+                self.assertEqual(told["engine"], "runai")
+                self.assertEqual([(one["name"], one["gpus"], one["waiting"]) for one in told["queues"]],
+                                 [("mlo", 12, None), ("vision", None, None)])
+
+    def test_what_is_refused_is_said(self):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.use(version)
+                finished = self.runai("cluster", RUNAI_TROUBLE="no rights")
+                self.assert_ok(finished)
+                self.assert_one_line(finished, "runai (list nodes|node list --json): forbidden: .*")
+                self.assertNotIn("POOL", finished.out)
+                self.assertIn("mlo", finished.out)
+
+    def test_config_init(self):
+        for version in VERSIONS:
+            with self.subTest(version):
+                self.use(version)
+                written = self.runai("config", "init", "--on", "runai", "--output", "-", TOPRUN_ON="")
+                self.assert_ok(written)
+                for line in ('on = "runai"', '# project = "mlo"  # yours: mlo, vision'):
+                    self.assertIn(f"\n{line}\n", written.out)
+                self.assertRegex(written.out, r"(?m)^#   (h100|in no pool): [34] nodes with [08 to]+ GPUs")
+
+
 class Commands(RunaiCase):
     def test_every_option_is_one_of_runais(self):
         for version in VERSIONS:
@@ -200,13 +241,13 @@ class Refusals(RunaiCase):
     def test_a_runai_that_does_not_work(self):
         for version in VERSIONS:
             self.use(version)
-            for trouble, said in [
-                    ("hangs", "(job a is unknown: )?cannot ask Run:AI: no answer within .*; TOPRUN_ENGINE_TIMEOUT.*"),
-                    ("logged out", "runai (list|describe): your session has expired, .*; log in: runai login"),
-                    ("nonsense", "cannot ask Run:AI: runai printed no (JSON|table): <html>502.*")]:
+            for trouble, limit_s, said in [
+                    ("hangs", 1, "(job a is unknown: )?cannot ask Run:AI: no answer within .*; TOPRUN_ENGINE_TIMEOUT.*"),
+                    ("logged out", 30, "runai (list|describe): your session has expired, .*; log in: runai login"),
+                    ("nonsense", 30, "cannot ask Run:AI: runai printed no (JSON|table): <html>502.*")]:
                 for words in (["jobs"], ["status", "a"]):
                     with self.subTest(version, trouble=trouble, words=words):
-                        finished = self.runai(*words, RUNAI_TROUBLE=trouble, TOPRUN_ENGINE_TIMEOUT="1")
+                        finished = self.runai(*words, RUNAI_TROUBLE=trouble, TOPRUN_ENGINE_TIMEOUT=str(limit_s))
                         self.assertEqual(finished.code, 1, finished)
                         self.assert_one_line(finished, said)
 

@@ -8,6 +8,7 @@ import functools
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import socket
@@ -135,6 +136,7 @@ class Run:
 
     def __init__(self, argv, env=None, cwd=None, stdin=subprocess.DEVNULL, in_session=False):
         self.mark = uuid.uuid4().hex
+        self.seen = {}  # stream → what read_until() has taken from it
         environment = {**os.environ, **(env or {}), MARK: self.mark}
         self.start = time.monotonic()
         self.process = subprocess.Popen(
@@ -170,16 +172,34 @@ class Run:
         """The process id of the agent below toprun's keeper."""
         return wait_until(lambda: children(self.process.pid), 10, "an agent")[0]
 
+    def read_until(self, pattern, stream, limit=60):
+        """Until it has printed this to its stdout or stderr, which wait() returns all the same."""
+        seen = self.seen.setdefault(stream, bytearray())
+        deadline = time.monotonic() + limit
+        while not re.search(pattern, seen.decode(errors="replace")):
+            ready, _, _ = select.select([stream], [], [], max(0, deadline - time.monotonic()))
+            part = os.read(stream.fileno(), 65536) if ready else b""
+            if not part:
+                raise AssertionError(f"not printed within {limit} s: {pattern}\n{seen.decode(errors='replace')}")
+            seen.extend(part)
+
+    def says(self, pattern, limit=60):
+        self.read_until(pattern, self.process.stderr, limit)
+
+    def prints(self, pattern, limit=60):
+        self.read_until(pattern, self.process.stdout, limit)
+
     def wait(self, limit):
-        """Its end, at most `limit` seconds from its start; then it is killed and the case fails."""
+        """Its end, at most `limit` seconds from now; then it is killed and the case fails."""
         try:
-            out, err = self.process.communicate(
-                timeout=max(0.1, self.start + limit - time.monotonic()))
+            out, err = self.process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             self.kill_all()
             out, err = self.process.communicate()
             raise AssertionError(f"not done after {limit} s\n{out.decode(errors='replace')}\n"
                                  f"{err.decode(errors='replace')}") from None
+        out = bytes(self.seen.get(self.process.stdout, b"")) + out
+        err = bytes(self.seen.get(self.process.stderr, b"")) + err
         finished = Finished(self.process.returncode, out.decode(errors="replace"),
                             err.decode(errors="replace"), time.monotonic() - self.start)
         if SANITIZED and FOUND.search(finished.err):

@@ -22,12 +22,17 @@ using options::FlagId;
 using scheduler::Addressee;
 using scheduler::Job;
 
+enum class Left { running, remains };
+
 // scancel says nothing about a job that it does not know or that has ended, so the engine is asked
-// first.
-Result<void> check(const scheduler::Queue& queue, const std::string& text) {
+// first. What an engine keeps of a job that has ended may be cancelled as well.
+Result<Left> check(const scheduler::Queue& queue, const std::string& text,
+                   const std::string& signal) {
   const auto jobs = jobs::jobs_of(queue, text);
   if (!jobs) return std::unexpected(jobs.error());
-  if (!std::ranges::all_of(*jobs, [](const Job& job) { return has_ended(job.state); })) return {};
+  const auto is_over = [](const Job& job) { return has_ended(job.state); };
+  if (!std::ranges::all_of(*jobs, is_over)) return Left::running;
+  if (queue.keeps_what_has_ended() && signal.empty()) return Left::remains;
   const Job& last = jobs->back();
   return fail(
       fmt::format("job {} has already ended", text),
@@ -70,16 +75,33 @@ std::map<Addressee, std::vector<std::string>> by_addressee(const scheduler::Queu
   return out;
 }
 
+std::string done_text(std::vector<std::string> ids, const std::vector<std::string>& remains,
+                      const std::string& signal) {
+  if (!signal.empty()) return fmt::format("sent {} to {}", signal, join(ids, ", "));
+  std::erase_if(ids, [&](const std::string& id) {
+    return std::ranges::find(remains, id) != remains.end();
+  });
+  std::vector<std::string> parts;
+  if (!ids.empty()) parts.push_back("told to end: " + join(ids, ", "));
+  if (!remains.empty()) {
+    parts.push_back(fmt::format("had ended, and its pods and output are gone now: {}",
+                                join(remains, ", ")));
+  }
+  return join(parts, "; ");
+}
+
 Result<int> cancel_in(const scheduler::Queue& queue, const Call& call,
                       const std::vector<std::string>& wanted, const std::string& signal) {
-  std::vector<std::string> good;
+  std::vector<std::string> good, remains;
   int code = 0;
   for (const std::string& id : wanted) {
-    if (const auto checked = check(queue, id); checked) {
-      good.push_back(id);
-    } else {
+    const auto checked = check(queue, id, signal);
+    if (!checked) {
       code = give_up(checked.error());
+      continue;
     }
+    good.push_back(id);
+    if (*checked == Left::remains) remains.push_back(id);
   }
   if (good.empty()) return code;
   for (const auto& [addressee, ids] : by_addressee(queue, good, signal)) {
@@ -92,8 +114,7 @@ Result<int> cancel_in(const scheduler::Queue& queue, const Call& call,
     }
     const auto done = queue.execute(*command);
     if (!done) return refused(queue, ids, done.error());
-    say(signal.empty() ? fmt::format("told to end: {}", join(ids, ", "))
-                       : fmt::format("sent {} to {}", signal, join(ids, ", ")));
+    say(done_text(ids, remains, signal));
   }
   return code;
 }

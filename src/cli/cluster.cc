@@ -35,6 +35,7 @@ constexpr std::array test_names = {"debug",       "test",  "short",  "devel",
 struct Picture {
   std::string engine;  // empty: there is none
   std::string_view partition_word;
+  std::string_view queue_word;
   std::vector<PartitionView> partitions;
   std::vector<scheduler::AdmissionQueue> queues;
   std::vector<placement::CompactSet> compact;
@@ -116,11 +117,24 @@ std::string partitions_text(const std::vector<PartitionView>& views, std::string
   return view::columns_text(rows, {1, 2, 3});
 }
 
-std::string queues_text(const std::vector<scheduler::AdmissionQueue>& queues) {
-  std::vector<std::vector<std::string>> rows = {{"QUEUE", "OF", "WAITING", "RUNNING"}};
+template <class T>
+std::string or_unknown(const std::optional<T>& value) {
+  return value ? fmt::to_string(*value) : "?";
+}
+
+// Kueue tells how many jobs are in a queue, Run:AI a project's quota.
+std::string queues_text(const std::vector<scheduler::AdmissionQueue>& queues,
+                        std::string_view word) {
+  const bool has_jobs = queues.front().waiting.has_value();
+  std::vector<std::vector<std::string>> rows = {{std::string(word), "OF"}};
+  const auto add = [&](std::initializer_list<std::string> cells) {
+    rows.back().insert(rows.back().end(), cells);
+  };
+  has_jobs ? add({"WAITING", "RUNNING"}) : add({"GPU QUOTA"});
   for (const scheduler::AdmissionQueue& queue : queues) {
-    rows.push_back({printable(queue.name), printable(queue.serves), fmt::to_string(queue.waiting),
-                    fmt::to_string(queue.running)});
+    rows.push_back({printable(queue.name), queue.serves.empty() ? "-" : printable(queue.serves)});
+    has_jobs ? add({or_unknown(queue.waiting), or_unknown(queue.running)})
+             : add({or_unknown(queue.gpus)});
   }
   return view::columns_text(rows, {2, 3});
 }
@@ -208,11 +222,13 @@ std::string json_of(const Picture& picture) {
   json partitions = json::array();
   for (const PartitionView& view : picture.partitions) partitions.push_back(json_of(view));
   json queues = json::array();
+  const auto number = [](const auto& value) { return value ? json(*value) : json(nullptr); };
   for (const scheduler::AdmissionQueue& queue : picture.queues) {
     queues.push_back({{"name", queue.name},
                       {"serves", queue.serves},
-                      {"waiting", queue.waiting},
-                      {"running", queue.running}});
+                      {"waiting", number(queue.waiting)},
+                      {"running", number(queue.running)},
+                      {"gpus", number(queue.gpus)}});
   }
   json compact = json::array();
   for (const placement::CompactSet& set : picture.compact) {
@@ -233,7 +249,7 @@ std::string text_of(const Picture& picture) {
   std::string text;
   if (!picture.partitions.empty())
     text += partitions_text(picture.partitions, picture.partition_word) + '\n';
-  if (!picture.queues.empty()) text += queues_text(picture.queues) + '\n';
+  if (!picture.queues.empty()) text += queues_text(picture.queues, picture.queue_word) + '\n';
   if (!picture.compact.empty()) text += compact_text(picture) + '\n';
   return text + file_systems_text(picture.file_systems);
 }
@@ -243,7 +259,7 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
                                               const std::string& topology,
                                               const std::string& engine,
                                               const Environment& environment) {
-  const bool by_labels = topology == "auto" && engine == "kubernetes";
+  const bool by_labels = topology == "auto" && (engine == "kubernetes" || engine == "runai");
   const std::string source = by_labels ? "k8s" : topology == "auto" ? engine : topology;
   topology::Request request{source, {}, environment};
   std::vector<std::string> idle;
@@ -262,7 +278,7 @@ std::vector<placement::CompactSet> compact_of(const std::vector<ClusterNode>& no
 }  // namespace
 
 Result<int> run_cluster(const options::Call& call) {
-  const Environment& environment = call.environment;
+  const Environment environment = asking(call);
   Picture picture;
   // This comes first, while the process has one thread.
   picture.file_systems = file_systems(environment);
@@ -277,6 +293,7 @@ Result<int> run_cluster(const options::Call& call) {
       picture.engine = (*queue)->engine();
       for (const std::string& line : machines->untold) say(line);
       picture.partition_word = machines->partition_word;
+      picture.queue_word = machines->queue_word;
       picture.partitions = views_of(*machines);
       picture.queues = machines->queues;
       if (machines->usage_known) {
@@ -288,6 +305,12 @@ Result<int> run_cluster(const options::Call& call) {
   const int printed =
       call.has(FlagId::json) ? print_bytes(json_of(picture)) : print(text_of(picture));
   return printed == 0 ? code : printed;
+}
+
+Environment asking(const options::Call& call) {
+  Environment environment = call.environment;
+  if (const auto engine = call.text(FlagId::on)) environment.set("TOPRUN_ON", *engine);
+  return environment;
 }
 
 std::vector<PartitionView> views_of(const Machines& machines) {

@@ -11,6 +11,9 @@ namespace toprun::cli {
 // `toprun cluster`: free resources of partitions and file systems.
 Result<int> run_cluster(const options::Call& call);
 
+// The call's environment, in which --on says which engine is asked.
+Environment asking(const options::Call& call);
+
 // The free resources of one partition.
 struct PartitionView {
   scheduler::Partition partition;

@@ -210,16 +210,18 @@ std::string described_pool(const Queue& pool, const std::string& resource) {
   for (const auto& gpus : pool.view.gpus) {
     if (!gpus.kind.empty()) kinds.push_back(gpus.kind);
   }
-  std::string gpus;
+  std::vector<std::string> parts;
   if (pool.gpus.most > 0) {
-    gpus = fmt::format("{} {}{} and ", pool.gpus.text(), printable(resource),
-                       kinds.empty() ? "" : fmt::format(" ({})", list_of(kinds)));
+    parts.push_back(fmt::format("{} {}{}", pool.gpus.text(),
+                                resource.empty() ? "GPUs" : printable(resource),
+                                kinds.empty() ? "" : fmt::format(" ({})", list_of(kinds))));
   }
+  if (pool.cpus.most > 0) parts.push_back(pool.cpus.text() + " CPUs");  // Run:AI's are not asked for
   const std::string& notes = pool.view.partition.notes;
-  return fmt::format("#   {}: {} with {}{} CPUs{}\n",
+  return fmt::format("#   {}: {}{}{}{}\n",
                      pool.name().empty() ? "in no pool" : printable(pool.name()),
-                     counted(pool.view.nodes, "node"), gpus, pool.cpus.text(),
-                     notes.empty() ? "" : "; " + printable(notes));
+                     counted(pool.view.nodes, "node"), parts.empty() ? "" : " with ",
+                     join(parts, " and "), notes.empty() ? "" : "; " + printable(notes));
 }
 
 std::string gpu_resource_of(const Machines& machines) {
@@ -248,12 +250,16 @@ std::string operator_line(const std::vector<std::string>& operators) {
                      quoted(operators.front()), list_of(operators));
 }
 
-std::string kueue_line(const std::vector<scheduler::AdmissionQueue>& queues) {
-  if (queues.empty()) return {};
+std::vector<std::string> names_of(const std::vector<scheduler::AdmissionQueue>& queues) {
   std::vector<std::string> names;
   for (const scheduler::AdmissionQueue& queue : queues) names.push_back(queue.name);
+  return names;
+}
+
+std::string kueue_line(const std::vector<scheduler::AdmissionQueue>& queues) {
+  if (queues.empty()) return {};
   return fmt::format("# queue = {}  # Kueue's here: {}\n", quoted(queues.front().name),
-                     list_of(names));
+                     list_of(names_of(queues)));
 }
 
 std::string pods_text(const ClusterPicture& cluster, const std::vector<Queue>& pools) {
@@ -263,7 +269,7 @@ std::string pods_text(const ClusterPicture& cluster, const std::vector<Queue>& p
   for (const Queue& pool : pools) text += described_pool(pool, gpu_resource_of(cluster.machines));
   text += fmt::format("on = {}\n", quoted(cluster.engine));
   if (cluster.engine == "runai") {
-    text += "# project = \"NAME\"\n";
+    text += choice_line("project", names_of(cluster.machines.queues));
   } else {
     text += fmt::format("# namespace = {}\n",
                         quoted(choices.space.empty() ? "default" : choices.space));

@@ -13,7 +13,7 @@ namespace toprun::cli {
 
 // Facts about an engine; unknown ones are empty.
 struct ClusterPicture {
-  std::string engine;  // "slurm", "kubernetes"; empty: there is none
+  std::string engine;  // "slurm", "kubernetes", "runai"; empty: there is none
   scheduler::Machines machines;
   scheduler::SlurmFacts facts;
   scheduler::Choices choices;

@@ -40,7 +40,7 @@ ClusterPicture ask(const Environment& environment) {
   std::vector<std::string> trouble = cluster.machines.untold;
   if (cluster.engine == "kubernetes") {
     cluster.pods = scheduler::kubernetes::ask_pod_choices(environment, trouble);
-  } else {
+  } else if (cluster.engine == "slurm") {
     cluster.facts = scheduler::ask_slurm(environment, trouble);
     cluster.choices = scheduler::ask_choices(environment);
   }
@@ -83,7 +83,7 @@ int init(const InitOptions& options, const Environment& environment) {
 Result<int> run_config_init(const options::Call& call) {
   const InitOptions options{call.text(FlagId::output).value_or(std::string(config::config_name)),
                             call.has(FlagId::force)};
-  return init(options, call.environment);
+  return init(options, asking(call));
 }
 
 }  // namespace toprun::cli

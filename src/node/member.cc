@@ -65,6 +65,7 @@ run::PartSettings settings_of(const Session& session,
   settings.prepares_workplace = session.container || session.warm;
   settings.has_own_terminal = root_address && has_own_terminal(job);
   settings.root_speaks = root_address && (job.place.started_together || job.place.root_speaks);
+  settings.lost_return = job.place.lost_return;
   settings.unfit = session.unfit;
   settings.stop_grace = job.grace.stop;
   settings.fence_grace = fence_grace;

@@ -20,6 +20,7 @@
 #include "base/version.h"
 #include "base/voice.h"
 #include "node/notice.h"
+#include "plan/orders.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 
@@ -212,7 +213,7 @@ void Session::lose_launcher() {
 
 // A second look, because this process may have been stopped itself.
 void Session::expect_beat() {
-  launcher_silence_.expires_after(launcher_silence_limit);
+  launcher_silence_.expires_after(plan::launcher_silence_limit);
   launcher_silence_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
     if (paused) return expect_beat();

@@ -30,7 +30,6 @@ namespace toprun::node {
 // With logins: the interval of the launcher's heartbeats, the silence after which an agent gives it
 // up, and the time from SIGTERM to SIGKILL for workers that lost it.
 inline constexpr std::chrono::seconds launcher_beat{5};
-inline constexpr std::chrono::seconds launcher_silence_limit{30};
 inline constexpr std::chrono::milliseconds fence_grace{1'000};
 
 // The resources of one agent process: its event loop, its port, its signals.

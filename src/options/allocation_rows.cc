@@ -67,6 +67,9 @@ constexpr std::array rows = {
 
     only(of(Command::submit), ours(FlagId::on, "--on", 0, "slurm|kubernetes|runai", "TOPRUN_ON",
                                    Group::submission, "The engine to submit to", "slurm")),
+    only(of(Command::cluster, Command::config_init),
+         ours(FlagId::on, "--on", 0, "slurm|kubernetes|runai", "TOPRUN_ON", Group::submission,
+              "The engine to ask", "the first of them whose programs are there")),
     only(of(Command::setup), ours(FlagId::on, "--on", 0, "slurm|local", "TOPRUN_ON",
                                   Group::submission, "As a job of this engine, or here and now",
                                   "slurm where there is an sbatch, else local")),

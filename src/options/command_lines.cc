@@ -148,9 +148,10 @@ const std::vector<CommandLine>& lines_about_jobs() {
          "Its id as `toprun jobs` shows it, or the file of its --report"}}},
       {Command::cluster,
        "cluster",
-       "Partitions with their limits and what is free in them, the largest sets of idle nodes that "
-       "are close to each other, and file systems with their space.",
-       {{"toprun cluster", ""}},
+       "Slurm's partitions or the pools of Kubernetes' and Run:AI's nodes, and what is free in "
+       "them; queues and projects; the largest sets of idle nodes that are close to each other; "
+       "file systems with their space.",
+       {{"toprun cluster", ""}, {"toprun cluster --on runai", "its projects too"}},
        {},
        {launch_grammar}},
   };
@@ -300,8 +301,9 @@ const std::vector<CommandLine>& lines_about_toprun() {
        {{"VERB", Count::at_most_one, "run|submit|shell|setup", "One of these; run unless given"}}},
       {Command::config_init,
        "config init",
-       "Writes a toprun.toml with what the engine says of its partitions, GPUs and limits.",
-       {{"toprun config init", ""}}},
+       "Writes a toprun.toml with what the engine says: of Slurm its partitions, GPUs and limits, of "
+       "Kubernetes its pools, operators, queues and claims, of Run:AI its pools and projects.",
+       {{"toprun config init", ""}, {"toprun config init --on runai", ""}}},
       {Command::store,
        "store",
        "A server for PyTorch's TCPStore, alone.",

@@ -45,7 +45,9 @@ constexpr std::array rows = {
                       "names"))),
     of_one_call(only(
         of(Command::run),
-        against("hosts hostfile standalone node-rank rdzv-endpoint master-addr via launcher",
+        against("hosts hostfile standalone node-rank rdzv-endpoint master-addr via launcher container "
+                "environment container-runtime bind container-workdir container-env container-name "
+                "container-root writable no-gpu",
                 ours(FlagId::unasked, "--in", 0, "JOB", "", Group::placement,
                      put<&Options::in_job, not_empty>,
                      "In the pods of this job of Kubernetes' or Run:AI's, which sleep (submit "

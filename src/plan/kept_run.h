@@ -22,11 +22,21 @@ inline constexpr std::string_view kept_pid = "pid";
 inline constexpr std::string_view kept_report = "report.json";
 inline constexpr std::string_view kept_code = "code";
 
-// Makes the run's folder and goes on there in a process of its own, in a session without a
-// terminal, with its output in the folder; the caller's process ends with 0. Reads the secret that
-// comes on stdin behind the orders first, and hands it and the report's place on in the
-// environment. Returns the run's folder, in the new process. Error: in the caller's process.
+// Makes the run's folder and goes on in a process of its own, in a session without a terminal. The
+// caller's process holds the login until all agents of the run are about to join:
+//
+//   starting --leave_login() of the new process--> kept (login_kept is said) --"go"--> the login
+//   ends with 0; either --the launcher's end or signal--> the new process is ended
+//
+// Reads the secret that comes on stdin behind the orders first, and hands it and the report's place
+// on in the environment. Returns the run's folder, in the new process. Error: either process's.
 Result<std::string> keep_running(const std::string& run, Environment& environment);
+// The launcher's word, on a line of its own.
+inline constexpr std::string_view kept_go = "go";
+
+// Called when nothing more keeps the agent from joining: its output goes to the run's folder from
+// here on, before it went to the login. Does nothing where keep_running() was not called.
+Result<void> leave_login();
 
 // Says in the folder how the agent has ended.
 void keep_exit_code(const std::string& folder, int exit_code);

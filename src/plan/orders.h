@@ -16,6 +16,8 @@ inline constexpr std::string_view step_variable = "TOPRUN_STEP";
 // Set for a toprun on a job's node that must become this shell.
 inline constexpr const char* entered_shell_variable = "TOPRUN_SHELL";
 inline constexpr std::chrono::seconds orders_timeout{30};
+// Without a word of its launcher for so long, an agent takes it for gone.
+inline constexpr std::chrono::seconds launcher_silence_limit{30};
 // How long an agent that ssh started waits for the other hosts to answer or fail.
 inline constexpr std::chrono::seconds login_orders_timeout{600};
 

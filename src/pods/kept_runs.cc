@@ -25,13 +25,17 @@ constexpr std::string_view find_run = R"sh(d={folder}; r={run}
 f=$d/$r; [ -n "$r" ] && [ -e "$f/pid" ] || exit {none}
 p=$(cat "$f/pid")
 )sh";
-// Ends also when its standard input does: whoever reads is gone. What stays behind would keep the
-// connection open.
-constexpr std::string_view follow_output = R"sh(exec 3<&0
-tail -n +1 -f "$f/out" & t=$!
-{ while read -r x; do :; done <&3; kill $t $$; } >/dev/null 2>&1 & b=$!
-while [ ! -e "$f/code" ] && kill -0 "$p" 2>/dev/null; do sleep 0.2; done
-sleep 0.3; kill $t $b
+// Each cat goes on where the last one stopped, because they share an open file; the last begins
+// after the end, so that no line is lost. Ends also when its standard input does: whoever reads is
+// gone. What stays behind would keep the connection open.
+constexpr std::string_view follow_output = R"sh(e=; exec 3<&0 4<"$f/out"
+{ while read -r x; do :; done <&3; kill $$; } >/dev/null 2>&1 4<&- & b=$!
+until [ -n "$e" ]; do
+  { [ -e "$f/code" ] || ! kill -0 "$p" 2>/dev/null; } && e=1
+  cat <&4
+  [ -n "$e" ] || sleep 0.2
+done
+kill $b
 [ -e "$f/code" ] && echo "toprun-login ended with $(cat "$f/code")" >&2
 )sh";
 

@@ -95,6 +95,7 @@ class PodReader {
   Result<void> read(Job job);
 
  private:
+  Result<void> add_first(const Job& job);
   Result<void> add(const Job& job, const Printer* only);
   void rest(std::chrono::milliseconds pause);
   void end_readers();
@@ -112,7 +113,7 @@ class PodReader {
 Result<void> PodReader::read(Job job) {
   const std::string id = job.id;
   known_.insert(job.printers.begin(), job.printers.end());
-  if (auto begun = add(job, nullptr); !begun) return begun;
+  if (auto begun = add_first(job); !begun) return begun;
   std::chrono::milliseconds pause = between_questions;
   while (!has_ended(job.state)) {
     rest(pause);
@@ -126,6 +127,15 @@ Result<void> PodReader::read(Job job) {
     }
   }
   end_readers();
+  return {};
+}
+
+// One command for all fails where one of them has not begun, as of an elastic job.
+Result<void> PodReader::add_first(const Job& job) {
+  if (job.printers.empty() || std::ssize(job.printers) >= job.nodes) return add(job, nullptr);
+  for (const Printer& printer : job.printers) {
+    if (auto begun = add(job, &printer); !begun) return begun;
+  }
   return {};
 }
 

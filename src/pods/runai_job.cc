@@ -48,7 +48,7 @@ std::string keep_output(Workload& job) {
 }
 
 void count_one_failure(Workload& job) {
-  if (job.restarts > 0) return;
+  if (job.restarts > 0 || job.least_nodes) return;
   job.variables.emplace_back(scheduler::kubernetes::one_code_variable, "1");
 }
 

@@ -40,6 +40,10 @@ TEST(RunaiJob, OneFailureCountsOnce) {
   restarting.restarts = 3;
   count_one_failure(restarting);
   EXPECT_TRUE(restarting.variables.empty());
+  Workload elastic;  // whose operator takes a single 0 for the success of all
+  elastic.least_nodes = 2;
+  count_one_failure(elastic);
+  EXPECT_TRUE(elastic.variables.empty());
 }
 
 TEST(RunaiJob, OutputIsKeptWhereItCanBeWritten) {

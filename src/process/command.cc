@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/clock.h"
+#include "base/complaint.h"
 #include "base/fd.h"
 #include "base/text.h"
 #include "process/child.h"
@@ -139,9 +140,8 @@ Result<std::string> output_of(const std::vector<std::string>& argv, const Enviro
   auto finished = run(argv, environment, timeout);
   if (!finished) return std::unexpected(std::move(finished.error()));
   if (finished->code == 0) return std::move(finished->out);
-  const std::string_view err = finished->err;
-  const std::string_view reason = trim(err.substr(0, err.find('\n')));
-  if (!reason.empty()) return fail(quoted(argv) + " failed", std::string(reason));
+  const auto reason = complaint(finished->err, 1);
+  if (!reason.empty()) return fail(quoted(argv) + " failed", reason.front());
   return fail(quoted(argv) + " failed",
               finished->code > 128 ? fmt::format("killed by signal {}", finished->code - 128)
                                    : fmt::format("exit code {}", finished->code));

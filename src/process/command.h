@@ -25,8 +25,8 @@ struct Finished {
 Result<Finished> run(const std::vector<std::string>& argv, const Environment& environment,
                      std::chrono::milliseconds timeout, std::string_view input = {});
 
-// A command's stdout. Error: as above, or an exit code other than 0, with the first line of stderr
-// as the reason.
+// A command's stdout. Error: as above, or an exit code other than 0, with the first line of its
+// complaint (complaint.h) as the reason.
 Result<std::string> output_of(const std::vector<std::string>& argv, const Environment& environment,
                               std::chrono::milliseconds timeout);
 

@@ -150,7 +150,9 @@ void NodePart::on_message(const rendezvous::Finish& finish) {
   if (settings_.has_own_terminal && !finish.summary.empty()) {
     actions_.emplace_back(ShowSummary{finish.summary});
   }
-  exit_code_ = settings_.root_speaks ? 0 : finish.exit_code;
+  const bool run_is_over = !finish.summary.empty();
+  const bool seems_lost = run_is_over && settings_.lost_return && finish.exit_code > 128;
+  exit_code_ = settings_.root_speaks ? 0 : seems_lost ? exit_failure : finish.exit_code;
   if (is_alive()) stop(settings_.stop_grace);
 }
 

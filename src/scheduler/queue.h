@@ -139,12 +139,14 @@ struct ClusterNode {
   bool planned = false;      // a waiting job is about to get it: only a short job fits before
 };
 
-// A queue that admits jobs in front of the engine (Kueue's LocalQueue).
+// A queue that admits jobs in front of the engine (Kueue's LocalQueue), or a project of Run:AI's. What is
+// not told of it is unset.
 struct AdmissionQueue {
   std::string name;
-  std::string serves;  // its ClusterQueue
-  std::int64_t waiting = 0;
-  std::int64_t running = 0;
+  std::string serves;  // its ClusterQueue or department
+  std::optional<std::int64_t> waiting = {};
+  std::optional<std::int64_t> running = {};
+  std::optional<double> gpus = {};  // its quota
 };
 
 struct Machines {
@@ -152,6 +154,7 @@ struct Machines {
   std::vector<ClusterNode> nodes;
   std::vector<AdmissionQueue> queues = {};
   std::string_view partition_word = "PARTITION";  // of the engine, as a table's heading
+  std::string_view queue_word = "QUEUE";          // likewise
   bool usage_known = true;                        // else nodes' used_ and idle mean nothing
   std::vector<std::string> untold = {};           // what the engine did not tell, a line each
 };
@@ -190,6 +193,8 @@ class Queue {
   virtual Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const = 0;
   // Whether the job's batch script is one that `toprun submit` wrote: its shell has become toprun.
   virtual bool is_run_by_toprun(const JobId& id) const = 0;
+  // Whether a job lies there after its end, with its name and output, until it is cancelled too.
+  virtual bool keeps_what_has_ended() const { return false; }
   // The command that ends these jobs, or sends them a signal ("USR1"), and its execution. The error
   // is in the engine's words, or says that the engine has no such command.
   virtual Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,

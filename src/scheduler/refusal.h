@@ -13,8 +13,8 @@ struct Advice {
   std::string_view fix;
 };
 
-// What a program of an engine's that failed says on stderr, a few lines of it on one, without labels
-// and lines for its developers; and what to do about it: the first advice whose words it said. Pure.
+// What a program of an engine's that failed says on stderr, a few lines of it on one (complaint.h),
+// and what to do about it: the first advice whose words it said. Pure.
 Error refusal(std::string_view command, std::string_view stderr_text,
               std::span<const Advice> advices);
 

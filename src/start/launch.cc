@@ -15,6 +15,8 @@
 #include "node/notice.h"
 #include "plan/container_plan.h"
 #include "plan/job.h"
+#include "plan/kept_run.h"
+#include "plan/orders.h"
 #include "scheduler/engine.h"
 #include "scheduler/login/login.h"
 #include "start/dry_run.h"
@@ -110,6 +112,7 @@ bool pause(std::chrono::milliseconds time) {
 }
 
 int be_agent(const plan::Job& job, const Environment& environment) {
+  if (const auto left = plan::leave_login(); !left) return give_up(left.error());
   if (scheduler::is_login_agent(environment) && job.place.hears_launcher) {
     say_block(scheduler::login_joins);
   }

@@ -142,6 +142,7 @@ void Login::take_marks(std::string& text) {
     if (at == std::string::npos) continue;
     joins_ = true;
     text.erase(at, mark.size());
+    changed_();
   }
   told_code_ = scheduler::take_login_end(text);
 }

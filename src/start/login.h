@@ -65,8 +65,8 @@ class Login : public std::enable_shared_from_this<Login> {
   const std::optional<scheduler::LoginTrouble>& trouble() const { return trouble_; }
   // Over afterwards: how the agent ended; nothing if the connection broke.
   std::optional<int> exit_code() const { return exit_code_; }
-  // Up, but something on its host kept it from joining the others; it has said what.
-  bool could_not_start() const { return is_over() && exit_code_ && !joins_; }
+  // Nothing more keeps its agent from joining the others. Over before: it has said what does.
+  bool joins() const { return joins_; }
 
  private:
   struct Stream {

@@ -26,6 +26,7 @@
 #include "node/inbox.h"
 #include "node/session.h"
 #include "output/own_lines.h"
+#include "plan/kept_run.h"
 #include "plan/login_orders.h"
 #include "plan/spares.h"
 #include "process/build_id.h"
@@ -103,6 +104,7 @@ class LoginStep {
   void reap();
   void tell_lost();
   std::optional<int> kept_from_joining() const;
+  void let_go();
   SteadyTime last_moment() const;
 
   const plan::Job& job_;
@@ -120,6 +122,7 @@ class LoginStep {
   std::size_t root_ = 0;
   std::optional<SteadyTime> root_ended_;
   std::string kept_as_;
+  bool let_go_ = false;  // agents that outlive their logins have been told to
   int seen_ = 0;  // signals that end the run
 };
 
@@ -297,20 +300,36 @@ asio::awaitable<int> LoginStep::follow() {
     if (const auto* signal = std::get_if<Signalled>(&*event)) pass_on(signal->number);
     tell_lost();
     if (const auto code = kept_from_joining()) co_return *code;
+    let_go();
     if (logins_[root_]->is_over() && !root_ended_) root_ended_ = steady_clock::now();
   }
   co_return logins_[root_]->exit_code().value_or(exit_failure);
 }
 
-// Without this, the others would wait for such an agent in vain.
+// Without this, the others would wait for such an agent in vain. Agents that outlive their logins
+// would do so alone, and where their root is; so until they are let go a lost one counts as well.
 std::optional<int> LoginStep::kept_from_joining() const {
+  auto left = std::ssize(members_);
   for (const std::size_t member : members_) {
     const Login& login = *logins_[member];
-    if (!login.could_not_start() || job_.is_elastic()) continue;
-    say(fmt::format("no agent on {}: see above", login.name()));
-    return *login.exit_code();
+    const bool fails = job_.options.detach ? !let_go_ : login.exit_code() && !login.joins();
+    if (!login.is_over() || !fails) continue;
+    --left;
+    const bool may_go_on = !job_.options.detach || (left >= job_.min_nodes && member != root_);
+    if (job_.is_elastic() && may_go_on) continue;
+    if (login.exit_code()) say(fmt::format("no agent on {}: see above", login.name()));
+    return login.exit_code().value_or(exit_failure);
   }
   return std::nullopt;
+}
+
+// Once all agents that are to outlive their logins have shown that nothing keeps them from joining.
+void LoginStep::let_go() {
+  if (!job_.options.detach || let_go_) return;
+  let_go_ = std::ranges::all_of(members_, [this](const std::size_t member) {
+    return logins_[member]->joins() || logins_[member]->is_over();
+  });
+  if (let_go_) tell_all(fmt::format("{}\n", plan::kept_go));
 }
 
 // Members detect the loss of their root by themselves and then give their workers the grace period.

@@ -223,6 +223,7 @@ std::string coverage_text(const Map& map, std::size_t members) {
 void join(Map& known_so_far, Map found, std::size_t members) {
   if (found.source.empty()) {
     std::ranges::move(found.warnings, std::back_inserter(known_so_far.warnings));
+    std::ranges::move(found.notes, std::back_inserter(known_so_far.notes));
     return;
   }
   known_so_far.notes.push_back(coverage_text(found, members));

@@ -93,6 +93,7 @@ class Overall {
       lines_.push_back(
           "no source knows where any node is, so the nodes stand in the order in which they were "
           "given");
+      for (const std::string& note : placement_.notes) lines_.push_back(note);
       return;
     }
     lines_.push_back(

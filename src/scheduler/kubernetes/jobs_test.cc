@@ -244,7 +244,7 @@ TEST(KubernetesJobs, PodsOfAnIndexedJob) {
   const auto one = [](int number) {
     return fmt::format(R"({{"metadata":{{"name":"a-node-0-{0}-x{0}","annotations":{{
         "batch.kubernetes.io/job-completion-index":"{0}"}}}},
-      "spec":{{"containers":[{{"name":"node","args":["toprun"]}}]}},"status":{1}}})",
+      "spec":{{"containers":[{{"name":"node","command":["toprun","sleep.py"]}}]}},"status":{1}}})",
                        number, runs);
   };
   const auto all = parse_pods(pods(one(10) + "," + one(9)));

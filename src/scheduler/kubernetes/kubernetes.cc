@@ -155,7 +155,9 @@ Result<Allocation> allocation_of(const Environment& environment, const Hints& hi
     return allocation;
   }
   allocation.stance = Stance::agent;
-  allocation.root_speaks = environment.has(kubernetes::one_code_variable);
+  const auto one_code = environment.get(kubernetes::one_code_variable);
+  allocation.lost_return = one_code == kubernetes::each_code;
+  allocation.root_speaks = one_code && !allocation.lost_return;
   if (index) {
     allocation.my_node = index->value;
     allocation.reasons.push_back(fmt::format("pod {} by {}", index->value, index->source));

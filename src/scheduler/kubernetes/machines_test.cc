@@ -104,7 +104,7 @@ TEST(KubernetesMachines, QueuesOfKueue) {
       "spec":{"clusterQueue":"gpus"},"status":{"pendingWorkloads":3,"admittedWorkloads":2}})"}));
   ASSERT_TRUE(queues && queues->size() == 1);
   const AdmissionQueue& queue = queues->front();
-  EXPECT_EQ(fmt::format("{} {} {} {}", queue.name, queue.serves, queue.waiting, queue.running),
+  EXPECT_EQ(fmt::format("{} {} {} {}", queue.name, queue.serves, *queue.waiting, *queue.running),
             "ml gpus 3 2");
 }
 

@@ -19,9 +19,10 @@ constexpr std::string_view if_lost = "ExitCode";
 constexpr int code_of_sigkill = 137;
 constexpr int code_of_sigterm = 143;
 
-// Of pods other than the root's, whose loss ends the run.
+// Of pods other than the root's, whose loss ends the run. An elastic job takes them in without restarts
+// of its own, and were they gone for good, the operator would have it failed while it goes on.
 std::string_view restart_policy(const Workload& job) {
-  return job.restarts > 0 ? if_lost : never;
+  return job.restarts > 0 || job.least_nodes ? if_lost : never;
 }
 
 // Kueue places Master and Workers together only if they are one group (since 0.13).
@@ -48,8 +49,10 @@ Json run_policy(const Workload& job) {
 
 // Of a Job with restarts: it makes lost pods again, and any other failure is the run's end.
 Json pod_failure_policy() {
-  Json disrupted = {{"action", "Ignore"},
-                    {"onPodConditions", Json::array({{{"type", "DisruptionTarget"}}})}};
+  // Kubernetes takes True for a status that is missing; JobSet's CRD refuses the object.
+  Json disrupted = {
+      {"action", "Ignore"},
+      {"onPodConditions", Json::array({{{"type", "DisruptionTarget"}, {"status", "True"}}})}};
   Json ended = {{"action", "FailJob"},
                 {"onExitCodes",
                  {{"containerName", "node"},
@@ -63,9 +66,10 @@ Workload with_variable(Workload job, std::string_view name, std::string value) {
   return job;
 }
 
-// Where pods that have ended stay so, one failure is to count once.
+// Where pods that have ended stay so, one failure is to count once. Of an elastic PyTorchJob each pod's
+// code counts, because the operator takes a single pod that has ended with 0 for the job's success.
 Workload ending_with_one_code(const Workload& job) {
-  return with_variable(job, one_code_variable, "1");
+  return with_variable(job, one_code_variable, job.least_nodes ? each_code : "1");
 }
 
 // In an image whose files are mounted as they are.

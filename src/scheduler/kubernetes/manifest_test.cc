@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
 
@@ -81,7 +82,13 @@ TEST(Manifest, AnElasticJobHasWorkersAlone) {
   EXPECT_EQ(spec["elasticPolicy"]["minReplicas"], 2);
   EXPECT_EQ(spec["elasticPolicy"]["maxReplicas"], 4);
   EXPECT_FALSE(spec["pytorchReplicaSpecs"].contains("Master"));
-  EXPECT_EQ(spec["pytorchReplicaSpecs"]["Worker"]["replicas"], 4);
+  const Json& workers = spec["pytorchReplicaSpecs"]["Worker"];
+  EXPECT_EQ(workers["replicas"], 4);
+  // Lost ones come again whatever --max-restarts, and the operator may see no success in a failure.
+  EXPECT_EQ(workers["restartPolicy"], "ExitCode");
+  const Json code = {{"name", "TOPRUN_ONE_CODE"}, {"value", "each"}};
+  const Json& variables = workers["template"]["spec"]["containers"][0]["env"];
+  EXPECT_NE(std::ranges::find(variables, code), variables.end());
 }
 
 TEST(Manifest, TheClusterCompletesANameThatNobodyChose) {
@@ -226,6 +233,7 @@ TEST(Manifest, WithRestartsLostPodsAreMadeAgain) {
   EXPECT_EQ(set["failurePolicy"]["maxRestarts"], 0);
   const Json indexed = set["replicatedJobs"][0]["template"]["spec"];
   EXPECT_EQ(indexed["backoffLimit"], 2);
+  EXPECT_EQ(indexed["podFailurePolicy"]["rules"][0]["onPodConditions"][0]["status"], "True");
   EXPECT_EQ(indexed["podFailurePolicy"]["rules"][1]["action"], "FailJob");
 }
 

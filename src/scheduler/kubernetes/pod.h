@@ -73,8 +73,10 @@ struct PodHost {
 Result<std::optional<Pod>> read_pod(const Environment& environment, const PodHost& host);
 
 // Set by `toprun submit` in pods that are not started again once the run has ended: then only pod
-// 0's exit code counts (Allocation::root_speaks).
+// 0's exit code counts (Allocation::root_speaks); where it is each_code, that of each pod
+// (Allocation::lost_return).
 inline constexpr const char* one_code_variable = "TOPRUN_ONE_CODE";
+inline constexpr const char* each_code = "each";
 
 // The launcher pod of an MPIJob, or of a TrainJob of MPI: the variable for the host file of Open
 // MPI, Intel MPI or MPICH is this one, which the operator mounts (mpi-operator v0.6

@@ -11,6 +11,7 @@
 #include "scheduler/kubernetes/jobs.h"
 #include "scheduler/kubernetes/kubectl.h"
 #include "scheduler/kubernetes/machines.h"
+#include "scheduler/pod_queue.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -18,13 +19,11 @@ namespace {
 using kubernetes::Kind;
 
 constexpr const char* unfinished = "status.phase!=Succeeded,status.phase!=Failed";
-constexpr std::chrono::hours memory_of_objects{24};  // they stay until somebody deletes them
 
-class KubernetesQueue : public Queue {
+class KubernetesQueue : public PodQueue {
  public:
   KubernetesQueue(const Environment& environment, std::chrono::milliseconds timeout)
-      : environment_(environment),
-        timeout_(timeout),
+      : PodQueue(environment, timeout),
         space_(environment.get("TOPRUN_NAMESPACE").value_or("")),
         user_(kubernetes::user_of(environment)) {}
 
@@ -33,8 +32,6 @@ class KubernetesQueue : public Queue {
   Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;
   Result<std::vector<Job>> ended(std::uint32_t uid) const override;
-  Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
-  bool is_run_by_toprun(const JobId&) const override { return false; }
   Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                   const std::string& signal,
                                                   Addressee addressee) const override;
@@ -44,7 +41,6 @@ class KubernetesQueue : public Queue {
   std::string state_words(std::string_view state_word) const override {
     return std::string(kubernetes::state_words(state_word));
   }
-  std::chrono::seconds memory() const override { return memory_of_objects; }
   std::string forgets(const JobId& id) const override {
     return fmt::format("Kubernetes has no PyTorchJob, TrainJob or JobSet {} in {}", id.text,
                        space_.empty() ? "this namespace" : "namespace " + space_);
@@ -54,9 +50,6 @@ class KubernetesQueue : public Queue {
   Result<std::vector<JobPod>> pods(const Job& job) const override;
   std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
                                         Terminal terminal) const override;
-  std::string expand(std::string_view pattern, const Job&) const override {
-    return std::string(pattern);
-  }
 
  private:
   std::vector<std::string> kubectl(std::vector<std::string> words) const;
@@ -69,8 +62,6 @@ class KubernetesQueue : public Queue {
   void add_warning(Job& job) const;
   Result<std::optional<std::string>> told(std::vector<std::string> words, Machines& machines) const;
 
-  const Environment environment_;
-  const std::chrono::milliseconds timeout_;
   const std::string space_;
   const std::string user_;
 };
@@ -149,14 +140,6 @@ Result<std::vector<Job>> KubernetesQueue::ended(std::uint32_t uid) const {
   return jobs;
 }
 
-// Kubernetes foretells no starts.
-Result<std::vector<Job>> KubernetesQueue::starts(std::optional<std::uint32_t> uid) const {
-  auto waiting = jobs(uid);
-  if (waiting)
-    std::erase_if(*waiting, [](const Job& job) { return job.state != JobState::pending; });
-  return waiting;
-}
-
 Result<std::optional<Job>> KubernetesQueue::one(const Kind& kind, const std::string& name) const {
   const auto answer = ask({"get", std::string(kind.resource), name, "-o", "json"});
   if (!answer) return std::unexpected(answer.error());
@@ -208,10 +191,7 @@ std::vector<std::string> KubernetesQueue::exec_command(const Job&, const JobPod&
 Result<void> KubernetesQueue::add_pods(Job& job, const Kind& kind) const {
   const auto text = pods_text(job, kind);
   if (!text) return std::unexpected(text.error());
-  if (job.started && !has_ended(job.state)) {
-    const auto used = std::chrono::system_clock::now() - *job.started;  // by two hosts' clocks
-    job.used = std::max(std::chrono::seconds(0), std::chrono::floor<std::chrono::seconds>(used));
-  }
+  count_time_since(job, job.started);
   if (auto added = kubernetes::add_pods(job, *text); !added) return added;
   const auto made = kubernetes::parse_pods(*text);
   const bool lacks_pods = made && std::ssize(*made) < std::max<std::int64_t>(1, job.nodes);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/last_words.h"
+#include "base/complaint.h"
 #include "base/text.h"
 
 namespace toprun::scheduler {
@@ -35,17 +35,11 @@ constexpr Known troubles[] = {
     {"error dialing backend", "", "is the pod's node up?"},
     {"unable to connect to the server", "", "check the cluster's address: kubectl config view"},
     {"connection refused", "", "check the cluster's address: kubectl config view"},
+    {"was refused", "", "check the cluster's address: kubectl config view"},
     {"unknown flag", "", "this program's exec has another grammar than toprun knows: update it"},
 };
 
-std::string_view line_around(std::string_view text, std::size_t at) {
-  const std::size_t begin = text.rfind('\n', at) + 1;
-  std::string_view line = trim(text.substr(begin, text.find_first_of("\r\n", at) - begin));
-  for (const std::string_view label : {"error: ", "Error from server "}) {
-    if (line.starts_with(label)) line.remove_prefix(label.size());
-  }
-  return line;
-}
+constexpr std::size_t most_lines = 4'096;  // of a login's script too, of which the last counts
 
 }  // namespace
 
@@ -65,14 +59,14 @@ std::string without_exec_end(std::string_view said) {
 
 LoginTrouble exec_trouble(std::string_view said) {
   constexpr std::string_view advice = "toprun --dry-run prints the command: try it by hand";
-  const std::string searched = lower(said);
+  const auto lines = complaint(without_exec_end(said), most_lines);
   for (const Known& known : troubles) {
-    const std::size_t at = searched.find(known.words);
-    if (at == std::string::npos) continue;
-    return {std::string(known.why.empty() ? line_around(said, at) : known.why),
-            std::string(known.fix)};
+    const auto line = std::ranges::find_if(
+        lines, [&](const std::string& one) { return lower(one).contains(known.words); });
+    if (line == lines.end()) continue;
+    return {known.why.empty() ? *line : std::string(known.why), std::string(known.fix)};
   }
-  const std::string last = last_words(without_exec_end(said));
+  const std::string last = lines.empty() ? std::string() : lines.back();
   return {last.empty() ? "it ended without a word" : last, std::string(advice)};
 }
 

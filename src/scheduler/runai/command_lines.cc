@@ -209,6 +209,16 @@ Words events_command(const Place& place, const std::string& job) {
   return words;
 }
 
+Words nodes_command(const Place& place) {
+  return place.cli == Cli::v1 ? Words{"runai", "list", "nodes"}
+                              : Words{"runai", "node", "list", "--json"};
+}
+
+Words projects_command(const Place& place) {
+  return place.cli == Cli::v1 ? Words{"runai", "list", "projects"}
+                              : Words{"runai", "project", "list", "--json"};
+}
+
 Words delete_command(const Place& place, const std::string& job) {
   Words words = place.cli == Cli::v1 ? Words{"runai", "delete", "job"} : pytorch("delete");
   words.push_back(job);

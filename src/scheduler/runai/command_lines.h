@@ -36,6 +36,9 @@ Result<Words> submit_command(const Place& place, const kubernetes::Workload& job
 Words list_command(const Place& place, bool of_all_projects);
 Words describe_command(const Place& place, const std::string& job);  // prints JSON
 Words events_command(const Place& place, const std::string& job);    // v1: prints what happened
+// The commands that ask what the cluster has.
+Words nodes_command(const Place& place);
+Words projects_command(const Place& place);
 Words delete_command(const Place& place, const std::string& job);
 // The output of one pod; without a pod of the master.
 Words logs_command(const Place& place, const std::string& job, const std::optional<std::string>& pod,

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "scheduler/kubernetes/jobs.h"
 #include "scheduler/kubernetes/pod_name.h"
+#include "scheduler/runai/table.h"
 
 namespace toprun::scheduler::runai {
 namespace {
@@ -142,28 +143,6 @@ bool is_before(const JobPod& a, const JobPod& b) {
     return std::tuple(!role || !role->is_master, role ? role->number : 0, pod.name);
   };
   return place(a) < place(b);
-}
-
-struct Column {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
-
-// The columns of a table's header begin where a name follows two blanks.
-std::optional<Column> column(std::string_view header, std::string_view name) {
-  const std::size_t begin = header.find(name);
-  if (begin == std::string_view::npos) return std::nullopt;
-  std::size_t end = header.find("  ", begin);
-  if (end == std::string_view::npos) return Column{begin, end};
-  return Column{begin, header.find_first_not_of(' ', end)};
-}
-
-std::string cell(std::string_view line, const std::optional<Column>& column) {
-  if (!column || column->begin >= line.size()) return {};
-  const std::size_t length = column->end == std::string_view::npos
-                                 ? std::string_view::npos
-                                 : column->end - column->begin;
-  return std::string(trim(line.substr(column->begin, length)));
 }
 
 }  // namespace

@@ -5,10 +5,14 @@
 
 #include <array>
 
+#include "base/text.h"
 #include "process/command.h"
 #include "process/program.h"
+#include "scheduler/kubernetes/machines.h"
+#include "scheduler/pod_queue.h"
 #include "scheduler/refusal.h"
 #include "scheduler/runai/jobs.h"
+#include "scheduler/runai/machines.h"
 
 namespace toprun::scheduler {
 namespace runai {
@@ -76,12 +80,10 @@ Result<void> submit(const Words& command, const Environment& environment,
 
 namespace {
 
-constexpr std::chrono::hours memory_of_workloads{24};  // they stay until somebody deletes them
-
-class RunaiQueue : public Queue {
+class RunaiQueue : public PodQueue {
  public:
   RunaiQueue(const Environment& environment, std::chrono::milliseconds timeout, Place place)
-      : environment_(environment), timeout_(timeout), place_(std::move(place)) {}
+      : PodQueue(environment, timeout), place_(std::move(place)) {}
 
   std::string_view engine() const override { return "runai"; }
   std::string_view engine_in_words() const override { return "Run:AI"; }
@@ -89,8 +91,6 @@ class RunaiQueue : public Queue {
   Result<std::vector<Job>> jobs(std::optional<std::uint32_t> uid) const override;
   Result<std::vector<Job>> find(const JobId& id) const override;
   Result<std::vector<Job>> ended(std::uint32_t uid) const override;
-  Result<std::vector<Job>> starts(std::optional<std::uint32_t> uid) const override;
-  bool is_run_by_toprun(const JobId&) const override { return false; }
   Result<std::vector<std::string>> cancel_command(const std::vector<std::string>& ids,
                                                   const std::string& signal,
                                                   Addressee addressee) const override;
@@ -102,7 +102,6 @@ class RunaiQueue : public Queue {
   std::string state_words(std::string_view state_word) const override {
     return std::string(runai::state_words(state_word));
   }
-  std::chrono::seconds memory() const override { return memory_of_workloads; }
   std::string forgets(const JobId& id) const override {
     return fmt::format("Run:AI has no PyTorch job {} in {}", id.text,
                        place_.project.empty() ? "this project" : "project " + place_.project);
@@ -116,16 +115,15 @@ class RunaiQueue : public Queue {
                                         Terminal terminal) const override {
     return runai::exec_command(place_, job.id, pod.name, terminal == Terminal::yes, {});
   }
-  std::string expand(std::string_view pattern, const Job&) const override {
-    return std::string(pattern);
-  }
 
  private:
   Result<std::vector<Job>> all(bool of_all_projects) const;
   void add_reason(Job& job) const;
+  template <class T>
+  Result<std::vector<T>> told(const Words& command,
+                              Result<std::vector<T>> (*parse)(std::string_view, Cli),
+                              Machines& machines) const;
 
-  const Environment environment_;
-  const std::chrono::milliseconds timeout_;
   const Place place_;
 };
 
@@ -148,15 +146,6 @@ Result<std::vector<Job>> RunaiQueue::ended(std::uint32_t) const {
   return jobs;
 }
 
-// Run:AI foretells no starts.
-Result<std::vector<Job>> RunaiQueue::starts(std::optional<std::uint32_t> uid) const {
-  auto waiting = jobs(uid);
-  if (waiting) {
-    std::erase_if(*waiting, [](const Job& job) { return job.state != JobState::pending; });
-  }
-  return waiting;
-}
-
 // v1's JSON has no reasons, its text for people has. Without an answer the state's word remains.
 void RunaiQueue::add_reason(Job& job) const {
   const auto answer = ask(events_command(place_, job.id), environment_, timeout_);
@@ -177,10 +166,7 @@ Result<std::vector<Job>> RunaiQueue::find(const JobId& id) const {
   if (!job) return std::unexpected(job.error());
   if (place_.cli == Cli::v1 && job->state == JobState::pending) add_reason(*job);
   job->uid = ::getuid();
-  if (job->submitted && !has_ended(job->state)) {
-    const auto used = std::chrono::system_clock::now() - *job->submitted;  // by two hosts' clocks
-    job->used = std::max(std::chrono::seconds(0), std::chrono::floor<std::chrono::seconds>(used));
-  }
+  count_time_since(*job, job->submitted);
   return std::vector<Job>{*std::move(job)};
 }
 
@@ -211,8 +197,39 @@ Result<void> RunaiQueue::execute(const std::vector<std::string>& command) const 
   return std::unexpected(refusal("runai delete", said(*answer), advices));
 }
 
+// Nodes are often not a researcher's to list: what is refused is left out and said.
 Result<Machines> RunaiQueue::machines() const {
-  return fail("the cluster's nodes", "toprun does not ask Run:AI for them", "runai list nodes");
+  Machines machines;
+  machines.partition_word = "POOL";
+  machines.queue_word = "PROJECT";
+  machines.usage_known = place_.cli == Cli::v1;
+  auto nodes = told(nodes_command(place_), parse_nodes, machines);
+  if (!nodes) return std::unexpected(nodes.error());
+  machines.nodes = *std::move(nodes);
+  machines.partitions = kubernetes::pools_of(machines.nodes);
+  if (!machines.usage_known && !machines.nodes.empty()) {
+    machines.untold.emplace_back("runai node list: it does not say which GPUs are in use");
+  }
+  auto projects = told(projects_command(place_), parse_projects, machines);
+  if (!projects) return std::unexpected(projects.error());
+  machines.queues = *std::move(projects);
+  return machines;
+}
+
+// runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error: it does
+// not answer at all.
+template <class T>
+Result<std::vector<T>> RunaiQueue::told(const Words& command,
+                                        Result<std::vector<T>> (*parse)(std::string_view, Cli),
+                                        Machines& machines) const {
+  const auto answer = ask(command, environment_, timeout_);
+  if (!answer) return std::unexpected(answer.error());
+  auto parsed = answer->code == 0
+                    ? parse(answer->out, place_.cli)
+                    : std::unexpected(refusal(shell_quote(command), said(*answer), advices));
+  if (parsed) return parsed;
+  machines.untold.push_back(parsed.error().line());
+  return std::vector<T>();
 }
 
 }  // namespace

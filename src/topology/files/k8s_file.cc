@@ -1,6 +1,7 @@
 #include "topology/files/k8s_file.h"
 
 #include <algorithm>
+#include <array>
 
 #include "hosts/hostlist.h"
 #include "process/command.h"
@@ -103,6 +104,13 @@ Result<Contents> read_contents(std::span<const DataNode> documents, const std::s
                "write what `kubectl get nodes -o json` prints");
 }
 
+// Pods whose service account may not list nodes, or that have no token for any server.
+bool is_usual(std::string_view refusal) {
+  constexpr std::array words = {"(Forbidden)", "was refused", "connection refused",
+                                "Unable to connect to the server", "no configuration"};
+  return std::ranges::any_of(words, [&](const char* one) { return refusal.contains(one); });
+}
+
 }  // namespace
 
 bool is_kubernetes(const DataNode& root) {
@@ -132,6 +140,11 @@ Result<std::optional<Map>> read_kubectl(const Request& request) {
   const std::string command = "kubectl get nodes -o json";
   const auto text = process::output_of({"kubectl", "get", "nodes", "-o", "json"},
                                        request.environment, request.budget);
+  if (!text && request.topology == "auto" && is_usual(text.error().why)) {
+    Map nothing;
+    nothing.notes.push_back(text.error().line());
+    return nothing;
+  }
   if (!text) return std::unexpected(text.error());
   const auto root = parse_json(*text, command);
   if (!root) return std::unexpected(root.error());

@@ -1,0 +1,23 @@
+#include "scheduler/runai/table.h"
+
+#include "base/text.h"
+
+namespace toprun::scheduler::runai {
+
+std::optional<Column> column(std::string_view header, std::string_view name) {
+  const std::size_t begin = header.find(name);
+  if (begin == std::string_view::npos) return std::nullopt;
+  std::size_t end = header.find("  ", begin);
+  if (end == std::string_view::npos) return Column{begin, end};
+  return Column{begin, header.find_first_not_of(' ', end)};
+}
+
+std::string cell(std::string_view line, const std::optional<Column>& column) {
+  if (!column || column->begin >= line.size()) return {};
+  const std::size_t length = column->end == std::string_view::npos
+                                 ? std::string_view::npos
+                                 : column->end - column->begin;
+  return std::string(trim(line.substr(column->begin, length)));
+}
+
+}  // namespace toprun::scheduler::runai
