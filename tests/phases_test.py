@@ -25,6 +25,18 @@ dist.destroy_process_group()
 """
 
 
+# Rank 2 does not import torch before it is told to.
+WAITS = """\
+import os, pathlib, time
+go = pathlib.Path(__file__).parent / "go"
+while os.environ["RANK"] == "2" and not go.exists():
+    time.sleep(0.02)
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+dist.destroy_process_group()
+"""
+
+
 class Phases:
     def script(self):
         path = self.folder() / "meets.py"
@@ -69,6 +81,26 @@ class OnTwoHosts(Phases, cluster.TestCase):
         self.assertRegex(finished[0].err, rf"(?m)^toprun: all ranks have come to the store after .*; {slowest}")
         self.assertRegex(finished[0].err, r"(?m)^toprun: all ranks have come to their first collective after "
                                           r".*; rank [0-3] on n[01] took .*$")
+
+
+    def test_a_rank_that_does_not_come_is_named(self):
+        folder = self.folder()
+        script, report = folder / "waits.py", folder / "report.json"
+        script.write_text(WAITS)
+        runs = [self.start(f"n{rank}", TOPRUN, *support.two_nodes(29513, rank), "--master-addr", "n0",
+                           "-v", "--report", report, script,
+                           env={"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"})
+                for rank in (0, 1)]
+        cluster.wait_for(lambda: report.exists() and (awaited := self.attempt_in(report)["awaited"]) and
+                         awaited["came"] == 3, "a look at who has come", limit=60)
+        self.assertEqual(self.attempt_in(report)["awaited"],
+                         {"phase": "import", "came": 3, "of": 4, "rank": 2, "node": "n1"})
+        (folder / "go").touch()
+        finished = [run.wait(120) for run in runs]
+        for one in finished:
+            self.assert_ok(one)
+        self.assertIn("3 of 4 ranks have come to the store, not rank 2 on n1\n", finished[0].err)
+        self.assertIsNone(self.attempt_in(report)["awaited"])
 
 
 class OnOneHost(Phases, support.TestCase):

@@ -122,6 +122,7 @@ std::string run_text(const jobs::JobReport& report, bool job_has_ended) {
 
 std::string phases_rows(const jobs::JobReport::Attempt& attempt) {
   std::string out = row("phases", attempt.times);
+  out += row(attempt.ended ? "came" : "waits for", printable(attempt.awaited));
   for (const std::string& line : attempt.slowest) {
     out += row(&line == &attempt.slowest.front() ? "slowest" : "", printable(line));
   }

@@ -111,6 +111,11 @@ TEST(JobReport, TellsWhatARunIsAt) {
             "3 its ranks run; rank 1 on n1 ended with exit code 3: E; join 1 ms, order 2 ms, "
             "spawn 3 ms"},
            {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
+               {"phases_ms":{"spawn":3},
+                "awaited":{"phase":"import","came":63,"of":64,"rank":17,"node":"n5"}}]})",
+            "- its ranks run; spawn 3 ms; 63 of 64 ranks have come to the store, not rank 17 on "
+            "n5"},
+           {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
                {"phases_ms":{"join":1,"order":2,"spawn":3,"first_connect":3000,"import":43000,
                              "last_connect":43000,"first_collective":44000},
                 "slowest":{"join":null,"import":{"node":"n5","rank":17,"ms":41000,
@@ -135,6 +140,7 @@ TEST(JobReport, TellsWhatARunIsAt) {
       const JobReport::Attempt& last = report->attempts.back();
       if (!last.cause.empty()) said += "; " + last.cause;
       if (!last.times.empty()) said += "; " + last.times;
+      if (!last.awaited.empty()) said += "; " + last.awaited;
       for (const std::string& line : last.slowest) said += "; " + line;
     }
     EXPECT_EQ(said, expected) << text;

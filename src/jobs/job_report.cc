@@ -104,6 +104,9 @@ JobReport::Attempt attempt_of(const json& attempt) {
   out.phase = phase_of(attempt);
   out.cause = cause_of(at(attempt, "cause"));
   out.times = times_of(attempt);
+  if (const auto awaited = view::awaited_in(at(attempt, "awaited"))) {
+    out.awaited = view::awaited_text(*awaited);
+  }
   out.slowest = view::slowest_lines(view::spreads_in(at(attempt, "slowest")));
   const json& nodes = at(attempt, "nodes");
   if (!nodes.is_array()) return out;

@@ -29,8 +29,9 @@ struct JobReport {
     bool ended = false;
     std::string phase;  // the last one reached, in words
     std::vector<Node> nodes;
-    std::string cause;  // in words; empty: none
-    std::string times;  // "join 210 ms, order 215 ms …": when each phase ended; empty: none has
+    std::string cause;    // in words; empty: none
+    std::string times;    // "join 210 ms, order 215 ms …": when each phase ended; empty: none has
+    std::string awaited;  // which ranks have not come where others have; empty: none
     std::vector<std::string> slowest = {};  // who took longest, in words, phase by phase
   };
   std::optional<int> exit_code;  // unset: the run goes on, or was killed together with its keeper

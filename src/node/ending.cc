@@ -44,6 +44,7 @@ view::AttemptRecord record_of(const run::AttemptCourse& course) {
   attempt.ended = course.ended;
   attempt.phases = phases_of(course.phases);
   attempt.spreads = course.spreads;
+  attempt.awaited = course.awaited;
   attempt.nodes = course.nodes;
   attempt.order = course.order;
   attempt.networks = course.networks;

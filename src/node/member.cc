@@ -38,6 +38,9 @@ constexpr std::chrono::seconds files_limit{20};
 constexpr std::chrono::seconds clearing_limit{2};
 constexpr std::chrono::seconds proof_limit{5};
 constexpr std::chrono::seconds between_network_looks{1};
+// Most ranks import in less.
+constexpr std::chrono::seconds first_look_at_arrivals{10};
+constexpr std::chrono::seconds longest_between_looks{300};
 
 run::SignalMeaning meaning_of(int signal, const plan::Options& options) {
   if (asks_to_grow(signal, options)) return run::SignalMeaning::grow;
@@ -231,9 +234,13 @@ asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
   auto started = co_await start(wanted);
   if (started && session_.paused) workers_->pause(true);
   const bool watches = started && session_.job.options.require_rdma && !proof_.nccl_logs.empty();
+  const bool runs = started.has_value();
   push(run::WorkersStarted{std::move(started)});
   if (watches) {
     asio::co_spawn(session_.io, watch_network(wanted.assignment.attempt), end_of_task);
+  }
+  if (runs && wanted.assignment.store.agent == session_.identity.agent) {
+    asio::co_spawn(session_.io, watch_arrivals(wanted.assignment.attempt), end_of_task);
   }
 }
 
@@ -356,10 +363,8 @@ void Member::choose_console(const rendezvous::Assignment& assignment, Fd node_lo
 }
 
 void Member::conclude() {
-  const std::vector<store::Arrival> ranks = session_.store->arrivals();
-  const auto met =
-      std::ranges::count_if(ranks, [](const store::Arrival& rank) { return rank.met.has_value(); });
-  if (!ranks.empty() && met < part_.assignment().world_size) report_arrivals();
+  const store::Server::Came came = session_.store->came();
+  if (came.joined > 0 && std::cmp_less(came.met, part_.assignment().world_size)) report_arrivals();
   if (proof_.nccl_logs.empty()) return push(run::WorkersGone{last_words()});
   asio::co_spawn(session_.io, conclude_with_proof(), end_of_task);
 }
@@ -384,6 +389,26 @@ rendezvous::Gone Member::last_words() const {
 
 void Member::report_arrivals() {
   push(run::RanksArrived{part_.assignment().attempt, arrivals()});
+}
+
+asio::awaitable<void> Member::watch_arrivals(int attempt) {
+  const auto world = static_cast<std::size_t>(part_.assignment().world_size);
+  asio::steady_timer pause(session_.io);
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  std::pair<std::size_t, std::size_t> reported;
+  for (auto wait = first_look_at_arrivals;; wait = std::min(2 * wait, longest_between_looks)) {
+    pause.expires_after(wait);
+    co_await pause.async_wait(quietly);
+    const bool runs = part_.state() == run::PartState::running;
+    if (!runs || part_.assignment().attempt != attempt) co_return;
+    const store::Server::Came came = session_.store->came();
+    if (came.met == world) co_return;
+    const bool some_are_missing = came.joined < world || came.met > 0;
+    if (came.joined > 0 && some_are_missing && reported != std::pair(came.joined, came.met)) {
+      reported = {came.joined, came.met};
+      report_arrivals();
+    }
+  }
 }
 
 rendezvous::Arrivals Member::arrivals() const {

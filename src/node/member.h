@@ -73,6 +73,8 @@ class Member {
   boost::asio::awaitable<void> conclude_with_proof();
   rendezvous::Gone last_words() const;
   void report_arrivals();
+  // Reports the ranks that have come to the store here while others have not.
+  boost::asio::awaitable<void> watch_arrivals(int attempt);
   rendezvous::Arrivals arrivals() const;
   run::Course course_without_root() const;
   boost::asio::awaitable<void> pass_on_the_error_file() const;

@@ -62,6 +62,15 @@ class Directory {
     return owners;
   }
 
+  Owner owner_of_rank(int rank) const {
+    const auto after =
+        std::ranges::upper_bound(by_rank_, rank, {}, &std::pair<int, const MemberRanks*>::first);
+    if (after == by_rank_.begin()) return {};
+    const MemberRanks* const place = std::prev(after)->second;
+    const bool is_one = rank < place->first_rank + place->ranks;
+    return is_one ? Owner{place, rank} : Owner{};
+  }
+
  private:
   static Processes processes_of(const Places& places) {
     Processes processes;
@@ -85,15 +94,6 @@ class Directory {
     return *everyone_;
   }
 
-  Owner owner_of_rank(int rank) const {
-    const auto after =
-        std::ranges::upper_bound(by_rank_, rank, {}, &std::pair<int, const MemberRanks*>::first);
-    if (after == by_rank_.begin()) return {};
-    const MemberRanks* const place = std::prev(after)->second;
-    const bool is_one = rank < place->first_rank + place->ranks;
-    return is_one ? Owner{place, rank} : Owner{};
-  }
-
   std::optional<Processes> everyone_;
   const Places nowhere_;
   Places beside_store_;
@@ -107,39 +107,95 @@ milliseconds between(SteadyTime from, SteadyTime to) {
   return std::max(milliseconds(0), duration_cast<milliseconds>(to - from));
 }
 
+// One arrival, on the root's clock.
+struct Seen {
+  Owner owner;
+  SteadyTime joined;
+  std::optional<SteadyTime> met;
+
+  std::string_view node() const {
+    return owner.member == nullptr ? std::string_view() : owner.member->host;
+  }
+};
+
+std::vector<Seen> seen_in(const Arrivals& arrivals, Directory& directory, SteadyTime told) {
+  std::vector<Seen> all;
+  for (const Arrivals::Host& host : arrivals.hosts) {
+    const std::vector<Owner> owners = directory.owners(host);
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+      const Arrivals::Rank& rank = host.ranks[i];
+      all.push_back({owners[i], told - rank.joined_age, std::nullopt});
+      if (rank.met_age) all.back().met = told - *rank.met_age;
+    }
+  }
+  return all;
+}
+
+// The first rank that has not come to the store, if all those that have are known.
+Owner first_absent(const std::vector<Seen>& seen, const Directory& directory, std::size_t world) {
+  std::vector<bool> is_here(world);
+  std::size_t known = 0;
+  for (const Seen& one : seen) {
+    if (!one.owner.rank || std::cmp_greater_equal(*one.owner.rank, world)) continue;
+    auto here = is_here[static_cast<std::size_t>(*one.owner.rank)];
+    if (!here) ++known;
+    here = true;
+  }
+  if (known < seen.size()) return {};
+  const auto absent = std::ranges::find(is_here, false) - is_here.begin();
+  return directory.owner_of_rank(static_cast<int>(absent));
+}
+
+// The first rank that has come to the store, but not to its first collective.
+Owner first_late(const std::vector<Seen>& seen) {
+  Owner late;
+  for (const Seen& one : seen) {
+    if (one.met || !one.owner.rank) continue;
+    if (!late.rank || *one.owner.rank < *late.rank) late = one.owner;
+  }
+  return late;
+}
+
+std::optional<view::Awaited> awaited_of(const std::vector<Seen>& seen, std::size_t met,
+                                        const Directory& directory, std::size_t world) {
+  const bool at_store = seen.size() < world;
+  if (seen.empty() || (!at_store && (met == 0 || met >= world))) return std::nullopt;
+  const Owner first = at_store ? first_absent(seen, directory, world) : first_late(seen);
+  view::Awaited awaited{at_store, at_store ? seen.size() : met, world, first.rank, {}};
+  if (first.member != nullptr) awaited.node = first.member->host;
+  return awaited;
+}
+
 }  // namespace
 
 Meeting meeting_of(const Arrivals& arrivals, std::span<const MemberRanks> members,
                    SteadyTime told) {
   Directory directory(members);
-  Meeting meeting;
+  const std::vector<Seen> seen = seen_in(arrivals, directory, told);
   std::vector<view::Share> imports;
   std::vector<view::Share> collectives;
+  SteadyTime first_joined = SteadyTime::max();
   SteadyTime last_joined = SteadyTime::min();
   SteadyTime last_met = SteadyTime::min();
-  std::size_t joined_count = 0;
-  for (const Arrivals::Host& host : arrivals.hosts) {
-    const std::vector<Owner> owners = directory.owners(host);
-    for (std::size_t i = 0; i < owners.size(); ++i) {
-      const auto& [place, rank] = owners[i];
-      const std::string_view node = place == nullptr ? std::string_view() : place->host;
-      const SteadyTime joined = told - host.ranks[i].joined_age;
-      ++joined_count;
-      last_joined = std::max(last_joined, joined);
-      meeting.first_joined = std::min(meeting.first_joined.value_or(joined), joined);
-      if (place != nullptr) imports.push_back({between(place->started, joined), rank, node});
-      if (!host.ranks[i].met_age) continue;
-      const SteadyTime met = told - *host.ranks[i].met_age;
-      last_met = std::max(last_met, met);
-      collectives.push_back({between(joined, met), rank, node});
+  for (const Seen& one : seen) {
+    first_joined = std::min(first_joined, one.joined);
+    last_joined = std::max(last_joined, one.joined);
+    if (const MemberRanks* const member = one.owner.member) {
+      imports.push_back({between(member->started, one.joined), one.owner.rank, one.node()});
     }
+    if (!one.met) continue;
+    last_met = std::max(last_met, *one.met);
+    collectives.push_back({between(one.joined, *one.met), one.owner.rank, one.node()});
   }
   std::size_t world = 0;
-  for (const MemberRanks& place : members) world += static_cast<std::size_t>(place.ranks);
-  if (world > 0 && joined_count >= world) meeting.all_joined = last_joined;
+  for (const MemberRanks& member : members) world += static_cast<std::size_t>(member.ranks);
+  Meeting meeting;
+  if (!seen.empty()) meeting.first_joined = first_joined;
+  if (world > 0 && seen.size() >= world) meeting.all_joined = last_joined;
   if (world > 0 && collectives.size() >= world) meeting.all_met = last_met;
   meeting.import = view::spread_of(imports);
   meeting.first_collective = view::spread_of(collectives);
+  meeting.awaited = awaited_of(seen, collectives.size(), directory, world);
   return meeting;
 }
 

@@ -29,6 +29,7 @@ struct Meeting {
   std::optional<SteadyTime> all_met;             // the same
   std::optional<view::Spread> import;            // from each rank's start until it joined
   std::optional<view::Spread> first_collective;  // … and from then until it met
+  std::optional<view::Awaited> awaited;  // unset: all have met, or all have joined and none has met
 };
 // A process is the rank that its keys name; or that which has its process id on a host with its
 // address, or on any host if no member has that address. What is known by neither is one of its

@@ -82,6 +82,33 @@ TEST(Arrivals, HowLongEachTook) {
   EXPECT_FALSE(meeting_of(some, two_nodes(), told).all_joined);
 }
 
+TEST(Arrivals, WhoIsAwaited) {
+  const auto awaited = [](std::vector<Arrivals::Rank> on_n0, std::vector<Arrivals::Rank> on_n1) {
+    const Arrivals arrivals = {{{"", std::move(on_n0)}, {"10.0.0.2", std::move(on_n1)}}};
+    const auto found = meeting_of(arrivals, two_nodes(), told).awaited;
+    return found ? view::awaited_text(*found) : "nobody";
+  };
+  const Arrivals::Rank joined_71 = {71, {}, 9s, {}};
+  const Arrivals::Rank joined_72 = {72, {}, 9s, {}};
+  const Arrivals::Rank joined_73 = {73, {}, 9s, {}};
+  const Arrivals::Rank unknown = {99, {}, 9s, {}};
+  const Arrivals::Rank met_71 = {71, {}, 9s, 8s};
+  const Arrivals::Rank met_73 = {73, {}, 9s, 8s};
+  EXPECT_EQ(awaited({}, {}), "nobody") << "the script may not use the store";
+  EXPECT_EQ(awaited({joined_71, joined_73}, {joined_72}),
+            "3 of 4 ranks have come to the store, not rank 2 on n1");
+  EXPECT_EQ(awaited({joined_73}, {joined_72}),
+            "2 of 4 ranks have come to the store, not rank 0 on n0 and 1 other");
+  EXPECT_EQ(awaited({joined_71, unknown}, {joined_72}), "3 of 4 ranks have come to the store");
+  EXPECT_EQ(awaited({joined_71, joined_71}, {joined_72}), "3 of 4 ranks have come to the store");
+  EXPECT_EQ(awaited({joined_71, joined_73}, {joined_71, joined_72}), "nobody")
+      << "they may have no collective";
+  EXPECT_EQ(awaited({met_71, met_73}, {joined_72, joined_71}),
+            "2 of 4 ranks have come to their first collective, not rank 2 on n1 and 1 other");
+  EXPECT_EQ(awaited({met_71, unknown}, {met_71, met_73}),
+            "3 of 4 ranks have come to their first collective");
+}
+
 TEST(Arrivals, WhatTookLessThanNothingTookNone) {
   const Arrivals early = {{{"10.0.0.2", {{71, {}, 61s, {}}}}}};
   EXPECT_EQ(meeting_of(early, two_nodes(), told).import->slowest, 0ms);

@@ -316,6 +316,28 @@ TEST(Coordinator, NamesTheSlowestOfEachPhase) {
   EXPECT_EQ(course.spreads.import->node, "n1");
 }
 
+TEST(Coordinator, SaysWhichRanksHaveNotCome) {
+  Settings settings = Simple::elastic(2, 2);
+  settings.tells_orders = true;
+  Simple run(settings);
+  for (const int node : {0, 1}) run.come(node);
+  for (const int node : {0, 1}) run.say(node, Ready{});
+  run.say(0, Started{0, "", {70}});
+  run.say(1, Started{1, "", {71}});
+  run.after(40s);
+  rendezvous::Arrivals first = two_ranks({});
+  first.hosts.pop_back();
+  run.say(0, first);
+  EXPECT_EQ(run.said.back(), "1 of 2 ranks have come to the store, not rank 1 on n1");
+  const AttemptCourse& course = run.coordinator.course().attempts.back();
+  EXPECT_TRUE(course.awaited);
+  EXPECT_TRUE(course.phases.first_connect);
+  EXPECT_FALSE(course.phases.last_connect);
+  run.say(0, two_ranks({}));
+  EXPECT_FALSE(course.awaited);
+  EXPECT_TRUE(course.phases.last_connect);
+}
+
 TEST(Coordinator, RanksMayComeBeforeTheLastNodeIsHeard) {
   Simple run(Simple::elastic(2, 2));
   for (const int node : {0, 1}) run.come(node);

@@ -48,6 +48,10 @@ void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
   course.phases.met = meeting.all_met;
   course.spreads.import = meeting.import;
   course.spreads.first_collective = meeting.first_collective;
+  course.awaited = meeting.awaited;
+  if (settings_.tells_orders && course.awaited) {
+    tell_user(view::awaited_text(*course.awaited));
+  }
   // Some ranks' names are known only when they have met.
   const bool is_named = meeting.all_met || (meeting.import && meeting.import->rank);
   if (!attempt_.import_is_told && meeting.all_joined && is_named) {

@@ -22,6 +22,7 @@ struct AttemptCourse {
   std::optional<WallTime> ended;
   Phases phases;
   view::Spreads spreads;
+  std::optional<view::Awaited> awaited;
   std::vector<view::NodeRecord> nodes;  // by group rank; empty if no order was computed
   std::optional<view::OrderRecord> order;
   std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' NCCL was observed

@@ -56,6 +56,9 @@ void World::check_phases(const run::AttemptCourse& attempt) {
          "attempt {}: ranks met before they came", attempt.number);
   expect(!phases.last_connect || *phases.first_connect <= *phases.last_connect,
          "attempt {}: the last rank came before the first", attempt.number);
+  const auto& awaited = attempt.awaited;
+  expect(!awaited || (awaited->came < awaited->of && !phases.met),
+         "attempt {}: ranks are awaited that have come", attempt.number);
   for (const auto& spread : {attempt.spreads.import, attempt.spreads.first_collective}) {
     if (!spread || !spread->rank) continue;
     const bool is_there = std::ranges::any_of(attempt.nodes, [&](const view::NodeRecord& node) {

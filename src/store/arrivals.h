@@ -33,6 +33,7 @@ class Arrivals {
 
   bool all_joined() const { return expected_ > 0 && ranks_.size() == expected_; }
   bool all_met() const { return all_joined() && met_ == expected_; }
+  std::size_t met_count() const { return met_; }
   const std::vector<Arrival>& ranks() const { return ranks_; }  // in the order of joining
 
  private:

@@ -416,6 +416,11 @@ Server::Activity Server::Loop::activity() const {
   return activity_;
 }
 
+Server::Came Server::Loop::came() const {
+  const std::lock_guard lock(mutex_);
+  return {arrivals_.ranks().size(), arrivals_.met_count()};
+}
+
 std::vector<Arrival> Server::Loop::arrivals() const {
   const std::lock_guard lock(mutex_);
   return arrivals_.ranks();

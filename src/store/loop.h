@@ -43,6 +43,7 @@ class Server::Loop {
   void abandon();
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
   Activity activity() const;
+  Came came() const;
   std::vector<Arrival> arrivals() const;
 
  private:

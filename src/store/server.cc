@@ -34,6 +34,9 @@ void Server::next_attempt(Clients clients, Expected expected, std::function<void
 Server::Activity Server::activity() const {
   return loop_->activity();
 }
+Server::Came Server::came() const {
+  return loop_->came();
+}
 std::vector<Arrival> Server::arrivals() const {
   return loop_->arrivals();
 }

@@ -36,6 +36,11 @@ class Server {
     std::function<void()> arrived;
   };
 
+  struct Came {
+    std::size_t joined = 0;
+    std::size_t met = 0;
+  };
+
   // `listener` listens and does not block. Without a visitor "toprun/" connections are closed.
   static Result<std::unique_ptr<Server>> start(Fd listener, Clients clients, Limits limits = {},
                                                Visitor visitor = {});
@@ -51,6 +56,7 @@ class Server {
   void next_attempt(Clients clients, Expected expected, std::function<void()> begun);
   // All of these may be called from any thread, the visitor included.
   Activity activity() const;
+  Came came() const;
   std::vector<Arrival> arrivals() const;  // in the order of joining
 
  private:

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/counted.h"
 
 namespace toprun::view {
 namespace {
@@ -53,6 +54,13 @@ std::optional<std::int64_t> number_in(const json& object, const char* name, std:
   return number < 0 || number > most ? std::nullopt : std::optional(number);
 }
 
+template <class Named>
+void take_name(const json& object, Named& named) {
+  if (const auto rank = number_in(object, "rank", INT_MAX)) named.rank = static_cast<int>(*rank);
+  const auto node = object.find("node");
+  if (node != object.end() && node->is_string()) node->get_to(named.node);
+}
+
 std::optional<Spread> spread_in(const json& object) {
   constexpr std::int64_t longest_ms = milliseconds(std::chrono::years(1)).count();
   if (!object.is_object()) return std::nullopt;
@@ -61,9 +69,7 @@ std::optional<Spread> spread_in(const json& object) {
   const auto slowest = number_in(object, "ms", longest_ms);
   if (!counted || !median || !slowest) return std::nullopt;
   Spread spread{static_cast<std::size_t>(*counted), milliseconds(*median), milliseconds(*slowest)};
-  if (const auto rank = number_in(object, "rank", INT_MAX)) spread.rank = static_cast<int>(*rank);
-  const auto node = object.find("node");
-  if (node != object.end() && node->is_string()) node->get_to(spread.node);
+  take_name(object, spread);
   return spread;
 }
 
@@ -102,6 +108,27 @@ json slowest_json(const Spreads& spreads) {
   return object;
 }
 
+json awaited_json(const std::optional<Awaited>& awaited) {
+  if (!awaited) return nullptr;
+  return {{"phase", awaited->at_store ? "import" : "first_collective"},
+          {"came", awaited->came},
+          {"of", awaited->of},
+          {"rank", awaited->rank ? json(*awaited->rank) : json(nullptr)},
+          {"node", awaited->node.empty() ? json(nullptr) : json(awaited->node)}};
+}
+
+std::optional<Awaited> awaited_in(const json& object) {
+  if (!object.is_object()) return std::nullopt;
+  const auto came = number_in(object, "came", INT_MAX);
+  const auto of = number_in(object, "of", INT_MAX);
+  const auto phase = object.find("phase");
+  if (!came || !of || *came >= *of || phase == object.end()) return std::nullopt;
+  Awaited awaited{*phase == "import", static_cast<std::size_t>(*came),
+                  static_cast<std::size_t>(*of)};
+  take_name(object, awaited);
+  return awaited;
+}
+
 Spreads spreads_in(const json& slowest) {
   Spreads spreads;
   if (!slowest.is_object()) return spreads;
@@ -123,6 +150,17 @@ std::vector<std::string> slowest_lines(const Spreads& spreads) {
     lines.push_back(std::move(line));
   }
   return lines;
+}
+
+std::string awaited_text(const Awaited& awaited) {
+  const std::size_t missing = awaited.of - awaited.came;
+  std::string text = fmt::format("{} of {} ranks have come to {}", awaited.came, awaited.of,
+                                 awaited.at_store ? "the store" : "their first collective");
+  if (!awaited.rank) return text;
+  text += fmt::format(", not rank {}", *awaited.rank);
+  if (!awaited.node.empty()) text += " on " + awaited.node;
+  if (missing > 1) text += " and " + counted(missing - 1, "other");
+  return text;
 }
 
 }  // namespace toprun::view

@@ -49,14 +49,27 @@ struct Spreads {
   std::optional<Spread> first_collective = {};  // of ranks, from the store on
 };
 
+// Ranks that have not come where others have.
+struct Awaited {
+  bool at_store = true;       // or at their first collective
+  std::size_t came = 0;       // ranks that have
+  std::size_t of = 0;         // all ranks
+  std::optional<int> rank{};  // the first that has not; unset: unknown
+  std::string node{};         // … its node; empty: unknown
+};
+
 // Objects by the names of the phases, null where unset.
 nlohmann::json phases_json(const Phases& phases);
 nlohmann::json slowest_json(const Spreads& spreads);
-// Reads slowest_json()'s object; what is missing or malformed in it is unset.
+nlohmann::json awaited_json(const std::optional<Awaited>& awaited);  // null if unset
+// Read what these wrote; what is missing or malformed in it is unset.
 Spreads spreads_in(const nlohmann::json& slowest);
+std::optional<Awaited> awaited_in(const nlohmann::json& object);
 
 // "rank 17 on n5 took 41.0 s to import (median 3.0 s)", one for each phase that is set. A single
 // node is slower than no other.
 std::vector<std::string> slowest_lines(const Spreads& spreads);
+// "62 of 64 ranks have come to the store, not rank 17 on n5 and 1 other".
+std::string awaited_text(const Awaited& awaited);
 
 }  // namespace toprun::view

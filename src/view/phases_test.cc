@@ -60,5 +60,26 @@ TEST(Phases, AreReadAsTheyWereWritten) {
   }
 }
 
+TEST(Phases, WhoIsAwaited) {
+  for (const auto& [awaited, text] : std::vector<std::pair<Awaited, std::string>>{
+           {{true, 62, 64, 17, "n5"},
+            "62 of 64 ranks have come to the store, not rank 17 on n5 and 1 other"},
+           {{false, 63, 64, 17, "n5"},
+            "63 of 64 ranks have come to their first collective, not rank 17 on n5"},
+           {{true, 61, 64, 17, ""},
+            "61 of 64 ranks have come to the store, not rank 17 and 2 others"},
+           {{true, 61, 64, std::nullopt, ""}, "61 of 64 ranks have come to the store"}}) {
+    EXPECT_EQ(awaited_text(awaited), text);
+    const auto read = awaited_in(awaited_json(awaited));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(awaited_text(*read), text);
+  }
+  EXPECT_EQ(awaited_json(std::nullopt), nullptr);
+  for (const char* wrong : {"null", "3", R"({"phase": "import", "came": 4, "of": 4})",
+                            R"({"came": 3, "of": 4})", R"({"phase": "import", "of": 4})"}) {
+    EXPECT_FALSE(awaited_in(json::parse(wrong))) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace toprun::view

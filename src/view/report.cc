@@ -92,6 +92,7 @@ json attempt_json(const AttemptRecord& attempt) {
           {"ended", attempt.ended ? json(rfc3339(*attempt.ended)) : json(nullptr)},
           {"phases_ms", phases_json(attempt.phases)},
           {"slowest", slowest_json(attempt.spreads)},
+          {"awaited", awaited_json(attempt.awaited)},
           {"nodes", std::move(nodes)},
           {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
           {"network", networks_json(attempt.networks)},

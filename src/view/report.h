@@ -84,6 +84,7 @@ struct AttemptRecord {
   std::optional<WallTime> ended;
   Phases phases;
   Spreads spreads;
+  std::optional<Awaited> awaited;
   std::vector<NodeRecord> nodes;     // by group rank; empty before ranks are assigned
   std::optional<OrderRecord> order;  // unset before ranks are assigned
   std::vector<fabric::NetworkByHost> networks =
