@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "spawn/inherited.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "spawn/inherited.h"
 
 namespace toprun::agent {
 namespace {

@@ -10,10 +10,10 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "base/error.h"
 #include "spawn/inherited.h"
 #include "spawn/spawn.h"
 #include "warm/parent.h"
-#include "base/error.h"
 
 namespace toprun::agent {
 

@@ -111,8 +111,8 @@ Environment common_environment(const Environment& inherited, int local_world_siz
         &others.restart_count, &others.max_restarts, &others.attempt}) {
     *number = -1;
   }
-  for (std::string* const text : {&others.role, &others.master_addr, &others.run_id,
-                                  &others.error_file, &others.node_name}) {
+  for (std::string* const text :
+       {&others.role, &others.master_addr, &others.run_id, &others.error_file, &others.node_name}) {
     *text = "other";
   }
   const Environment here = worker_environment(inherited, facts);

@@ -17,12 +17,12 @@
 #include <initializer_list>
 #include <optional>
 
-#include "spawn/descendants.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/open_files.h"
 #include "process/child.h"
+#include "spawn/descendants.h"
 
 namespace toprun::agent {
 namespace {

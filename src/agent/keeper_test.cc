@@ -43,7 +43,8 @@ bool runs(pid_t pid) {
 }
 
 // Runs a worker with a grandchild in a separate session; SIGTERM stops them.
-int agent_with_workers(int heartbeat_fd, const spawn::Inherited& inherited, const std::string& root) {
+int agent_with_workers(int heartbeat_fd, const spawn::Inherited& inherited,
+                       const std::string& root) {
   boost::asio::io_context io;
   WorkerPlan plan;
   plan.argv = {"/bin/sh", "-c",

@@ -8,10 +8,10 @@
 #include <boost/asio/signal_set.hpp>
 
 #include "agent/children.h"
-#include "spawn/descendants.h"
 #include "base/console.h"
 #include "base/environment.h"
 #include "process/child.h"
+#include "spawn/descendants.h"
 
 namespace toprun::agent {
 namespace {
@@ -20,10 +20,7 @@ class OwnChildren : public Children {
  public:
   OwnChildren(boost::asio::io_context& io, const spawn::Inherited& inherited, std::string host,
               std::shared_ptr<warm::Parent> warm)
-      : inherited_(inherited),
-        host_(std::move(host)),
-        warm_(std::move(warm)),
-        child_signal_(io) {}
+      : inherited_(inherited), host_(std::move(host)), warm_(std::move(warm)), child_signal_(io) {}
 
   Result<std::vector<pid_t>> start(std::vector<spawn::Program> programs) override {
     if (auto found = spawn::find_programs(programs, host_); !found) {
@@ -73,9 +70,7 @@ class OwnChildren : public Children {
     spawn::notify_groups(leaders, signal);
   }
 
-  void signal_all(int signal) override {
-    spawn::signal_descendants(signal, warm_pid());
-  }
+  void signal_all(int signal) override { spawn::signal_descendants(signal, warm_pid()); }
 
   std::vector<std::string> describe_all() override {
     return spawn::describe_descendants(warm_pid());

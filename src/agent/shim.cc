@@ -13,16 +13,16 @@
 #include <cstring>
 #include <set>
 
-#include "spawn/descendants.h"
-#include "spawn/inherited.h"
 #include "agent/shim_link.h"
 #include "agent/shim_wire.h"
-#include "spawn/spawn.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/environment.h"
 #include "base/open_files.h"
 #include "process/child.h"
+#include "spawn/descendants.h"
+#include "spawn/inherited.h"
+#include "spawn/spawn.h"
 
 namespace toprun::agent {
 namespace {
@@ -157,9 +157,9 @@ class Shim {
     spawn::Program command;
     command.argv = message.value("argv", std::vector<std::string>());
     command.environment = message.value("environment", std::vector<std::string>());
-    auto parent =
-        warm::Parent::start(std::move(command), message.value("modules", std::vector<std::string>()),
-                            inherited_, message.value("host", std::string(here)));
+    auto parent = warm::Parent::start(std::move(command),
+                                      message.value("modules", std::vector<std::string>()),
+                                      inherited_, message.value("host", std::string(here)));
     if (!parent) return answer(error_json(parent.error()));
     warm_ = *std::move(parent);
     tell_warmth();
@@ -227,8 +227,8 @@ class Shim {
   const Fd socket_;
   const Fd signals_;
   std::vector<spawn::Program> programs_;  // for the next start order
-  std::vector<Fd> handed_over_;    // their descriptors
-  std::set<pid_t> unreaped_;       // started processes that are not reaped yet
+  std::vector<Fd> handed_over_;           // their descriptors
+  std::set<pid_t> unreaped_;              // started processes that are not reaped yet
   std::unique_ptr<warm::Parent> warm_;
   bool over_ = false;
 };

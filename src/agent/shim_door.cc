@@ -31,7 +31,8 @@ Result<ShimDoor> ShimDoor::open(const std::string& path) {
 }
 
 Result<Fd> ShimDoor::admit(std::chrono::milliseconds limit) const {
-  if (!process::readable_within(listening_.get(), limit)) return fail_errno(ETIMEDOUT, "container's shim");
+  if (!process::readable_within(listening_.get(), limit))
+    return fail_errno(ETIMEDOUT, "container's shim");
   Fd connection(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) return fail_errno("cannot accept at " + path_);
   ucred peer{};

@@ -18,7 +18,9 @@ Result<ShimFrame> ShimLink::hear_hello(const Fd& connection, const std::string& 
 
 ShimLink::ShimLink(boost::asio::io_context& io, Fd connection, const ShimFrame& hello,
                    std::string host)
-    : host_(std::move(host)), inside_(host_ + " in the container"), socket_(io, connection.release()) {
+    : host_(std::move(host)),
+      inside_(host_ + " in the container"),
+      socket_(io, connection.release()) {
   const auto entries = hello.message.value("environment", std::vector<std::string>());
   for (const std::string& entry : entries) {
     const std::size_t equals = entry.find('=');
@@ -58,8 +60,7 @@ Result<std::vector<pid_t>> ShimLink::start(std::vector<spawn::Program> programs)
            {"affinity", affinity}},
           descriptors);
   }
-  auto answer =
-      ask({{"order", "start"}, {"host", inside_}}, "pids", shim_start_limit);
+  auto answer = ask({{"order", "start"}, {"host", inside_}}, "pids", shim_start_limit);
   if (!answer) return std::unexpected(std::move(answer.error()));
   childless_ = false;  // reports until now are of processes before these
   auto pids = answer->at("pids").get<std::vector<pid_t>>();
@@ -106,7 +107,8 @@ void ShimLink::unwatch() {
 }
 
 Children::Reaped ShimLink::reap() {
-  while (!lost_ && process::readable_within(socket_.native_handle(), std::chrono::milliseconds(0))) {
+  while (!lost_ &&
+         process::readable_within(socket_.native_handle(), std::chrono::milliseconds(0))) {
     if (!receive_report()) lose();
   }
   Reaped reaped = std::exchange(reports_, {});

@@ -38,10 +38,10 @@ inline constexpr std::chrono::seconds shim_start_limit{30};
 inline constexpr std::chrono::milliseconds shim_words_limit{300};
 
 // The agent's connection to the shim of a container (agent/shim.h). Requests block until the shim
-// answers, at most process::frame_limit unless stated otherwise; a shim that does not answer is lost.
-// So call enter(), look() and start() one at a time, on a thread that may block; the other methods
-// do not block. A shim that is gone has killed its ranks: they are then reported as ended by
-// SIGKILL.
+// answers, at most process::frame_limit unless stated otherwise; a shim that does not answer is
+// lost. So call enter(), look() and start() one at a time, on a thread that may block; the other
+// methods do not block. A shim that is gone has killed its ranks: they are then reported as ended
+// by SIGKILL.
 class ShimLink : public Children, public std::enable_shared_from_this<ShimLink> {
  public:
   // Receives the first message of the shim that connected to our socket; blocks.

@@ -108,7 +108,8 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
     std::vector<spawn::Program> programs;
   };
   Result<Launch> prepare();
-  Result<std::vector<spawn::Program>> programs_with(std::vector<output::Output::Ends>& ends, int null_fd);
+  Result<std::vector<spawn::Program>> programs_with(std::vector<output::Output::Ends>& ends,
+                                                    int null_fd);
   Result<void> begin(const Result<std::vector<pid_t>>& pids, Launch launch);
   void stop(milliseconds grace);
   void signal_groups(int signal);
@@ -138,8 +139,8 @@ struct Workers::Impl : std::enable_shared_from_this<Workers::Impl> {
   }
 };
 
-Result<std::vector<spawn::Program>> Workers::Impl::programs_with(std::vector<output::Output::Ends>& ends,
-                                                          int null_fd) {
+Result<std::vector<spawn::Program>> Workers::Impl::programs_with(
+    std::vector<output::Output::Ends>& ends, int null_fd) {
   std::vector<spawn::Program> programs;
   programs.reserve(workers.size());
   for (const Worker& worker : workers) {

@@ -73,7 +73,8 @@ class AnyWorkersTest : public testing::Test {
     WorkerPlan plan;
     plan.rank = plan.local_rank = static_cast<int>(plans_.size());
     plan.argv = std::move(argv);
-    plan.environment = {{"PATH", "/usr/bin:/bin"}, {"ROOT", root_.string()}, {"OMP_NUM_THREADS", "1"}};
+    plan.environment = {
+        {"PATH", "/usr/bin:/bin"}, {"ROOT", root_.string()}, {"OMP_NUM_THREADS", "1"}};
     plans_.push_back(std::move(plan));
   }
   output::OutputPlan output_plan() {
@@ -139,7 +140,8 @@ class AnyWorkersTest : public testing::Test {
     auto left = spawn::descendants(::getpid());
     std::erase_if(left, [this](pid_t pid) {
       const auto command = read_file(fmt::format("/proc/{}/cmdline", pid)).value_or("");
-      const bool has_ended = spawn::describe_process(pid).find("(python3, state Z") != std::string::npos;
+      const bool has_ended =
+          spawn::describe_process(pid).find("(python3, state Z") != std::string::npos;
       return pid == shim_ || has_ended || command.find("turn.py") != std::string::npos;
     });
     return left.empty();

@@ -9,7 +9,8 @@ namespace {
 
 TEST(Complaint, IsWhatAProgramSaysToPeople) {
   constexpr std::string_view logged =
-      "E1124 22:53:22.909201   25386 memcache.go:265] \"Unhandled Error\" err=\"couldn't get current "
+      "E1124 22:53:22.909201   25386 memcache.go:265] \"Unhandled Error\" err=\"couldn't get "
+      "current "
       "server API group list: Get \\\"http://localhost:8080/api?timeout=32s\\\": dial tcp "
       "[::1]:8080: connect: connection refused\"\n";
   const std::string both = std::string(logged) + std::string(logged) +
@@ -20,7 +21,8 @@ TEST(Complaint, IsWhatAProgramSaysToPeople) {
   };
   for (const auto& [written, expected] : std::initializer_list<Case>{
            {"", ""},
-           {"Error from server (Forbidden): nodes is forbidden\n", "(Forbidden): nodes is forbidden"},
+           {"Error from server (Forbidden): nodes is forbidden\n",
+            "(Forbidden): nodes is forbidden"},
            {both,
             "The connection to the server localhost:8080 was refused - did you specify the right "
             "host or port?"},

@@ -78,14 +78,13 @@ std::map<Addressee, std::vector<std::string>> by_addressee(const scheduler::Queu
 std::string done_text(std::vector<std::string> ids, const std::vector<std::string>& remains,
                       const std::string& signal) {
   if (!signal.empty()) return fmt::format("sent {} to {}", signal, join(ids, ", "));
-  std::erase_if(ids, [&](const std::string& id) {
-    return std::ranges::find(remains, id) != remains.end();
-  });
+  std::erase_if(
+      ids, [&](const std::string& id) { return std::ranges::find(remains, id) != remains.end(); });
   std::vector<std::string> parts;
   if (!ids.empty()) parts.push_back("told to end: " + join(ids, ", "));
   if (!remains.empty()) {
-    parts.push_back(fmt::format("had ended, and its pods and output are gone now: {}",
-                                join(remains, ", ")));
+    parts.push_back(
+        fmt::format("had ended, and its pods and output are gone now: {}", join(remains, ", ")));
   }
   return join(parts, "; ");
 }

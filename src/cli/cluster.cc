@@ -205,7 +205,7 @@ json json_of(const FileSystem& place) {
               {"shared", place.shared ? json(*place.shared) : json(nullptr)},
               {"trouble", place.trouble.empty() ? json(nullptr) : json(place.trouble)},
               {"quota", nullptr}};
-  const auto number = [&](std::uint64_t process::DiskSpace::* member) {
+  const auto number = [&](std::uint64_t process::DiskSpace::*member) {
     return place.space ? json((*place.space).*member) : json(nullptr);
   };
   out["free_bytes"] = number(&process::DiskSpace::free_bytes);

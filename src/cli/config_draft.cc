@@ -55,7 +55,7 @@ struct Span {
 };
 
 Span span_of(const Machines& machines, const std::string& partition,
-             std::int64_t ClusterNode::* count) {
+             std::int64_t ClusterNode::*count) {
   std::optional<Span> span;
   for (const ClusterNode& node : machines.nodes) {
     if (std::ranges::find(node.partitions, partition) == node.partitions.end()) continue;
@@ -216,7 +216,8 @@ std::string described_pool(const Queue& pool, const std::string& resource) {
                                 resource.empty() ? "GPUs" : printable(resource),
                                 kinds.empty() ? "" : fmt::format(" ({})", list_of(kinds))));
   }
-  if (pool.cpus.most > 0) parts.push_back(pool.cpus.text() + " CPUs");  // Run:AI's are not asked for
+  if (pool.cpus.most > 0)
+    parts.push_back(pool.cpus.text() + " CPUs");  // Run:AI's are not asked for
   const std::string& notes = pool.view.partition.notes;
   return fmt::format("#   {}: {}{}{}{}\n",
                      pool.name().empty() ? "in no pool" : printable(pool.name()),

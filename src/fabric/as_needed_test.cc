@@ -166,9 +166,9 @@ int decides_as_with_all(Hidden hidden, unsigned machines, const std::vector<Vers
 }
 
 TEST(AsNeeded, DecidesWhatAllEntriesDo) {
-  const std::vector<Version> versions = {without_search,        NcclVersion{2, 21, 0},
-                                         NcclVersion{2, 26, 1}, NcclVersion{2, 26, 2},
-                                         newest,                Version()};
+  const std::vector<Version> versions = {
+      without_search, NcclVersion{2, 21, 0}, NcclVersion{2, 26, 1}, NcclVersion{2, 26, 2}, newest,
+      Version()};
   EXPECT_GT(decides_as_with_all(Hidden::of_whole_tables, 120, versions), 50);
   EXPECT_GT(decides_as_with_all(Hidden::any, 60, {without_search, newest}), 25);
 }

@@ -140,8 +140,8 @@ asio::awaitable<void> look_for_a_rival(Session& session, const Root& root) {
   }
 }
 
-// Where lost pods are made again, a code of 128 or more says that this one was, and it would wait for
-// the others in vain.
+// Where lost pods are made again, a code of 128 or more says that this one was, and it would wait
+// for the others in vain.
 int code_to_leave_with(const plan::Job& job, int code) {
   const bool lost_pods_return =
       job.place.lost_return || (job.place.root_speaks && job.options.max_restarts > 0);

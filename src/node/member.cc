@@ -332,6 +332,7 @@ asio::awaitable<Result<rendezvous::Started>> Member::start(run::StartWorkers wan
   const bool in_place = job.place.stance == scheduler::Stance::in_place;
   if (logs_->kept() && !in_place) news.logs = logs_->folder();
   news.pids = workers_->pids();
+  if (session_.warm) news.warmed = session_.warm->take_import_time();
   co_return news;
 }
 

@@ -13,15 +13,15 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 
-#include "spawn/descendants.h"
 #include "agent/keeper.h"
-#include "spawn/spawn.h"
 #include "base/console.h"
 #include "base/last_words.h"
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "process/child.h"
 #include "process/command.h"
+#include "spawn/descendants.h"
+#include "spawn/spawn.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;

@@ -54,9 +54,12 @@ WarmStart::WarmStart(asio::io_context& io, Pool& pool, std::shared_ptr<const pla
 
 void WarmStart::begin() {
   const std::string& host = job_->place.node_name;
-  auto parent = warm::Parent::start(command_in(on_the_host(*job_), job_->nproc), *job_->options.warm,
-                                    job_->inherited, host);
-  if (!parent) return tell(parent.error().line());
+  auto parent = warm::Parent::start(command_in(on_the_host(*job_), job_->nproc),
+                                    *job_->options.warm, job_->inherited, host);
+  if (!parent) {
+    parent_.reset();
+    return tell(parent.error().line());
+  }
   parent_ = *std::move(parent);
   asio::co_spawn(io_, follow(parent_), end_of_task);
 }
@@ -78,7 +81,10 @@ asio::awaitable<void> WarmStart::follow(std::shared_ptr<warm::Parent> parent) {
 }
 
 asio::awaitable<void> WarmStart::settled() {
-  if (was_ready_ && parent_->state() == warm::Parent::State::refused) begin();  // it has died
+  if (parent_ && was_ready_ && parent_->state() == warm::Parent::State::refused) {  // it has died
+    was_ready_ = false;
+    begin();
+  }
   while (parent_ && !parent_->settled()) {
     changed_.expires_at(SteadyTime::max());
     co_await changed_.async_wait(quietly);
@@ -88,7 +94,7 @@ asio::awaitable<void> WarmStart::settled() {
     tell(parent_->why());
     parent_.reset();
   } else if (!std::exchange(was_ready_, true)) {
-    tell_time(parent_->import_time());
+    ready_after(parent_->import_time());
   }
 }
 
@@ -99,7 +105,10 @@ asio::awaitable<void> WarmStart::settled_in(std::shared_ptr<agent::ShimLink> shi
   const Ask start = [shim, command = command_in(workplace, job_->nproc),
                      modules = *job_->options.warm] { return shim->warm_up(command, modules); };
   auto warmth = co_await asked(was_ready_ ? ask_again : start);
-  if (was_ready_ && (!warmth || !warmth->why_not.empty())) warmth = co_await asked(start);  // it died
+  if (was_ready_ && (!warmth || !warmth->why_not.empty())) {  // it has died
+    was_ready_ = false;
+    warmth = co_await asked(start);
+  }
   const auto deadline = std::chrono::steady_clock::now() + warm::import_limit;
   asio::steady_timer pause(io_);
   while (warmth && !warmth->settled && std::chrono::steady_clock::now() < deadline) {
@@ -110,7 +119,9 @@ asio::awaitable<void> WarmStart::settled_in(std::shared_ptr<agent::ShimLink> shi
   const std::string why = warmth ? warmth->why_not : warmth.error().line();
   wanted_ = why.empty();
   if (!wanted_) tell(why);
-  if (wanted_ && warmth->settled && !std::exchange(was_ready_, true)) tell_time(warmth->import_time);
+  if (wanted_ && warmth->settled && !std::exchange(was_ready_, true)) {
+    ready_after(warmth->import_time);
+  }
 }
 
 asio::awaitable<Result<agent::Warmth>> WarmStart::asked(Ask ask) {
@@ -127,7 +138,8 @@ void WarmStart::tell(const std::string& why) const {
   say(warm::left_out(job_->place.node_name, why));
 }
 
-void WarmStart::tell_time(milliseconds time) const {
+void WarmStart::ready_after(milliseconds time) {
+  import_time_ = time;
   if (job_->options.verbose == 0) return;
   say(fmt::format("{}: the imports for --warm took {:.1f} s", job_->place.node_name,
                   static_cast<double>(time.count()) / 1000));

@@ -13,8 +13,8 @@
 
 namespace toprun::node {
 
-// Keeps the warm parent of this node's ranks (--warm): one for all attempts, which imports while the
-// agents find each other. A parent that died is replaced before the next attempt.
+// Keeps the warm parent of this node's ranks (--warm): one for all attempts, which imports while
+// the agents find each other. A parent that died is replaced before the next attempt.
 class WarmStart {
  public:
   // On the host it begins at once; in a container, when begin_in() names it.
@@ -27,6 +27,10 @@ class WarmStart {
   // The same for the ranks in a container that is up.
   boost::asio::awaitable<void> settled_in(std::shared_ptr<agent::ShimLink> shim,
                                           const Workplace& workplace);
+  // How long the imports took, once after each start of a parent.
+  std::optional<std::chrono::milliseconds> take_import_time() {
+    return std::exchange(import_time_, std::nullopt);
+  }
   // On the host, once settled: null if its ranks start without it.
   std::shared_ptr<warm::Parent> parent() const;
 
@@ -36,7 +40,7 @@ class WarmStart {
   boost::asio::awaitable<Result<agent::Warmth>> asked(Ask ask);
   boost::asio::awaitable<void> follow(std::shared_ptr<warm::Parent> parent);
   void tell(const std::string& why) const;
-  void tell_time(std::chrono::milliseconds time) const;
+  void ready_after(std::chrono::milliseconds time);
 
   boost::asio::io_context& io_;
   Pool& pool_;
@@ -44,6 +48,7 @@ class WarmStart {
   boost::asio::steady_timer changed_;  // cancelled when parent_ settles
   std::shared_ptr<warm::Parent> parent_;
   bool was_ready_ = false;
+  std::optional<std::chrono::milliseconds> import_time_;
   bool wanted_ = true;  // false: it has been refused, which was said
 };
 

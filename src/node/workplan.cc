@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "agent/environment.h"
-#include "spawn/spawn.h"
 #include "base/console.h"
 #include "base/signals.h"
 #include "base/text.h"
@@ -16,6 +15,7 @@
 #include "node/streams.h"
 #include "output/log_files.h"
 #include "plan/container_plan.h"
+#include "spawn/spawn.h"
 
 namespace toprun::node {
 namespace {

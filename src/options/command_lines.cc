@@ -301,7 +301,8 @@ const std::vector<CommandLine>& lines_about_toprun() {
        {{"VERB", Count::at_most_one, "run|submit|shell|setup", "One of these; run unless given"}}},
       {Command::config_init,
        "config init",
-       "Writes a toprun.toml with what the engine says: of Slurm its partitions, GPUs and limits, of "
+       "Writes a toprun.toml with what the engine says: of Slurm its partitions, GPUs and limits, "
+       "of "
        "Kubernetes its pools, operators, queues and claims, of Run:AI its pools and projects.",
        {{"toprun config init", ""}, {"toprun config init --on runai", ""}}},
       {Command::store,

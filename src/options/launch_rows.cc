@@ -45,13 +45,14 @@ constexpr std::array rows = {
                       "names"))),
     of_one_call(only(
         of(Command::run),
-        against("hosts hostfile standalone node-rank rdzv-endpoint master-addr via launcher container "
-                "environment container-runtime bind container-workdir container-env container-name "
-                "container-root writable no-gpu",
-                ours(FlagId::unasked, "--in", 0, "JOB", "", Group::placement,
-                     put<&Options::in_job, not_empty>,
-                     "In the pods of this job of Kubernetes' or Run:AI's, which sleep (submit "
-                     "--interactive); each gets an agent by kubectl exec or runai exec")))),
+        against(
+            "hosts hostfile standalone node-rank rdzv-endpoint master-addr via launcher container "
+            "environment container-runtime bind container-workdir container-env container-name "
+            "container-root writable no-gpu",
+            ours(FlagId::unasked, "--in", 0, "JOB", "", Group::placement,
+                 put<&Options::in_job, not_empty>,
+                 "In the pods of this job of Kubernetes' or Run:AI's, which sleep (submit "
+                 "--interactive); each gets an agent by kubectl exec or runai exec")))),
     of_one_call(only(of(Command::run),
                      ours(FlagId::unasked, "--detach", 0, "", "", Group::placement,
                           put<&Options::detach, parse_switch>,
@@ -131,14 +132,17 @@ constexpr std::array rows = {
              Group::placement, put<&Options::numa_binding, parse_numa_binding>,
              "Bind worker I to CPUs near GPU I: those of its NUMA node, of its socket, a share of "
              "its NUMA node of its own, or cores that share a cache"),
-    only(scripts,
-         optional_value(ours(
-             FlagId::unasked, "--warm", 0, "off|MODULES", "TOPRUN_WARM", Group::program,
-             put<&Options::warm, parse_warm>,
-             "Start ranks, and start them again after a failure, as forks of one Python per node that "
-             "has imported these modules (torch if none is named) and those that the script imports "
-             "first",
-             "off"))),
+    only(
+        scripts,
+        optional_value(ours(
+            FlagId::unasked,
+            "--warm",
+            0, "off|MODULES", "TOPRUN_WARM", Group::program, put<&Options::warm, parse_warm>,
+            "Start ranks, and start them again after a failure, as forks of one Python per node "
+            "that "
+            "has imported these modules (torch if none is named) and those that the script imports "
+            "first",
+            "off"))),
     only(
         scripts,
         ours(FlagId::unasked, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE", Group::placement,
@@ -333,7 +337,8 @@ constexpr std::array rows = {
          "JOB_UUID"),
     ours(FlagId::unasked, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
          put<&Options::report, not_empty>,
-         "Write what happens to FILE as JSON, anew at every phase, complete at the end; %j as above"),
+         "Write what happens to FILE as JSON, anew at every phase, complete at the end; %j as "
+         "above"),
 
     of_one_call(only(
         of(Command::run, Command::bench),

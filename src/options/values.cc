@@ -400,11 +400,11 @@ Result<std::optional<std::vector<std::string>>> parse_warm(const Given& given) {
   std::vector<std::string> modules;
   for (const std::string_view name : split(given.value.empty() ? "torch" : given.value, ',')) {
     modules.emplace_back(trim(name));
-    const bool is_name = !modules.back().empty() &&
-                         std::ranges::none_of(modules.back(), [](char c) {
-                           return std::string_view(" /-;\\'\"").find(c) != std::string_view::npos ||
-                                  static_cast<unsigned char>(c) < ' ';
-                         });
+    const bool is_name =
+        !modules.back().empty() && std::ranges::none_of(modules.back(), [](char c) {
+          return std::string_view(" /-;\\'\"").find(c) != std::string_view::npos ||
+                 static_cast<unsigned char>(c) < ' ';
+        });
     if (!is_name) return refuse(given, "must be off, or names of modules as in torch,transformers");
   }
   return modules;

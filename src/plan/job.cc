@@ -13,20 +13,20 @@
 #include "plan/accelerate.h"
 #include "plan/activation.h"
 #include "plan/container_plan.h"
+#include "plan/login_orders.h"
 #include "plan/named_hosts.h"
 #include "plan/pmi_meeting.h"
 #include "plan/program.h"
 #include "plan/python.h"
 #include "plan/sleeping_pods.h"
-#include "plan/login_orders.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/engine.h"
 #include "scheduler/gpus.h"
 #include "scheduler/kubernetes/pod.h"
+#include "scheduler/login/login.h"
 #include "scheduler/mpi/mpi.h"
 #include "scheduler/mpi/slots.h"
 #include "scheduler/mpi/world.h"
-#include "scheduler/login/login.h"
 
 namespace toprun::plan {
 namespace {

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "spawn/inherited.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "hosts/address.h"
@@ -13,6 +12,7 @@
 #include "rendezvous/channel.h"
 #include "run/conductor.h"
 #include "scheduler/allocation.h"
+#include "spawn/inherited.h"
 
 namespace toprun::plan {
 

@@ -137,7 +137,8 @@ Result<std::string> keep_running(const std::string& run, Environment& environmen
     ::_exit(code);
   }
   ::setsid();
-  auto written = replace_file(fmt::format("{}/{}", folder, kept_pid), fmt::format("{}\n", ::getpid()));
+  auto written =
+      replace_file(fmt::format("{}/{}", folder, kept_pid), fmt::format("{}\n", ::getpid()));
   if (!written) return std::unexpected(std::move(written.error()));
   leaving = {fmt::format("{}/{}", folder, kept_output), std::move(pipe->write)};
   return folder;
@@ -153,8 +154,8 @@ Result<void> leave_login() {
 }
 
 void keep_exit_code(const std::string& folder, int exit_code) {
-  const auto written = replace_file(fmt::format("{}/{}", folder, kept_code),
-                                    fmt::format("{}\n", exit_code));
+  const auto written =
+      replace_file(fmt::format("{}/{}", folder, kept_code), fmt::format("{}\n", exit_code));
   if (!written) say(written.error().line());
 }
 

@@ -111,8 +111,8 @@ Result<Said> show(const std::vector<std::string>& words, const Environment& envi
   auto in = process::make_pipe();
   auto err = in ? process::make_pipe() : std::unexpected(in.error());
   if (!err) return std::unexpected(std::move(err.error()));
-  const auto pid = process::start(*program, words, environment,
-                                  {.in = in->read.get(), .err = err->write.get()});
+  const auto pid =
+      process::start(*program, words, environment, {.in = in->read.get(), .err = err->write.get()});
   err->write.reset();
   in->read.reset();
   if (!pid) return std::unexpected(pid.error());
@@ -143,8 +143,8 @@ std::optional<Result<RunId>> parse_run_id(std::string_view text) {
 Result<int> show_run(const RunId& id, bool follow, const Environment& environment) {
   const auto place = place_of(id, environment);
   if (!place) return std::unexpected(place.error());
-  const auto said = show(shell(*place, script(id, follow ? follow_output : "cat \"$f/out\"")),
-                         environment);
+  const auto said =
+      show(shell(*place, script(id, follow ? follow_output : "cat \"$f/out\"")), environment);
   if (!said) return std::unexpected(said.error());
   if (said->code_of_run) return *said->code_of_run;
   if (said->code == no_such_run) return std::unexpected(no_run(id, *place));
@@ -166,8 +166,7 @@ Result<bool> keeps_a_run(const std::string& job, const Environment& environment)
   return answer({job, {}}, "", environment).has_value();
 }
 
-Result<int> signal_run(const RunId& id, const std::string& signal,
-                       const Environment& environment) {
+Result<int> signal_run(const RunId& id, const std::string& signal, const Environment& environment) {
   const auto done = answer(id, fmt::format("kill -{} \"$p\"\n", signal), environment);
   if (!done) return std::unexpected(done.error());
   say(fmt::format("sent {} to {}", signal, text_of(id)));

@@ -29,7 +29,7 @@ using scheduler::Queue;
 constexpr int code_of_sigpipe = 141;  // who reads has seen enough
 constexpr std::chrono::seconds between_questions{1};
 constexpr std::chrono::milliseconds longest_pause{10'000};  // while there is output to show
-constexpr std::chrono::seconds last_words{10};  // of pods whose job has ended
+constexpr std::chrono::seconds last_words{10};              // of pods whose job has ended
 
 Result<Job> job_of(const Queue& queue, const std::string& id) {
   const auto found = jobs::jobs_of(queue, id);
@@ -106,7 +106,7 @@ class PodReader {
   std::set<Printer> known_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::set<pid_t> running_;  // readers that are not reaped; guarded by the mutex
+  std::set<pid_t> running_;            // readers that are not reaped; guarded by the mutex
   std::vector<std::jthread> threads_;  // one for each reader
 };
 
@@ -186,8 +186,8 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
   if (job->state == JobState::pending && job->printers.empty()) {
     return fail(fmt::format("job {} has printed nothing yet", id), "it waits: " + job->reason);
   }
-  // One command for all fails where one of them has not begun. An engine that tells of no printers of
-  // a job that runs has that command alone.
+  // One command for all fails where one of them has not begun. An engine that tells of no printers
+  // of a job that runs has that command alone.
   std::vector<const Printer*> readings{nullptr};
   const bool is_told = job->state != JobState::running || !job->printers.empty();
   if (is_told && std::ssize(job->printers) < job->nodes && !has_ended(job->state)) {

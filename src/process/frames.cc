@@ -110,7 +110,8 @@ bool takes_more(int socket) {
 Result<void> send_frame(int socket, std::span<const std::uint8_t> bytes,
                         std::span<const int> descriptors, const std::string& peer) {
   if (bytes.size() > largest_frame_bytes) {
-    return fail("arguments and environment of a rank", fmt::format("they take {} bytes", bytes.size()),
+    return fail("arguments and environment of a rank",
+                fmt::format("they take {} bytes", bytes.size()),
                 fmt::format("{} are allowed", largest_frame_bytes));
   }
   const std::uint32_t prefix = htonl(static_cast<std::uint32_t>(bytes.size()));

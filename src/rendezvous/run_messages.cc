@@ -71,6 +71,7 @@ void write(json& object, const Started& started) {
   if (started.first_rank) object["first_rank"] = *started.first_rank;
   if (!started.logs.empty()) object["logs"] = started.logs;
   if (!started.pids.empty()) object["pids"] = started.pids;
+  if (started.warmed) object["warmed_ms"] = started.warmed->count();
 }
 void read_from(const json& object, Started& started) {
   if (object.contains("first_rank")) {
@@ -79,6 +80,7 @@ void read_from(const json& object, Started& started) {
   if (object.contains("logs")) object.at("logs").get_to(started.logs);
   if (object.contains("pids")) started.pids = numbers_in(object, "pids", 0, INT_MAX);
   if (started.pids.size() > most_slots) throw OutOfRange("pids");
+  started.warmed = age_in(object, "warmed_ms");
 }
 
 // One array per field: with 100,000 ranks an object for each would be five times as long.

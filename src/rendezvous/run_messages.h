@@ -29,6 +29,8 @@ struct Started {
   std::optional<int> first_rank;  // as in their environment; unset if the node has no workers
   std::string logs;               // the folder of their files; empty: none are kept
   std::vector<int> pids = {};     // by local rank, in their own PID namespace
+  // How long the imports of a warm parent took, if it was started for this attempt.
+  std::optional<std::chrono::milliseconds> warmed = {};
 };
 
 // member → root: the ranks that have come to this node's store. Every age is the time from then to

@@ -273,6 +273,9 @@ void Coordinator::on_started(Node& node, const Started& started) {
   if (place < course.nodes.size()) course.nodes[place].logs = started.logs;
   attempt_.started_at[*node.part] = now_.steady;
   attempt_.pids[*node.part] = started.pids;
+  if (started.warmed) {
+    attempt_.warmed.push_back({*started.warmed, std::nullopt, attempt_.hosts[*node.part]});
+  }
   if (++attempt_.started == attempt_.members.size()) all_started();
 }
 
@@ -280,14 +283,16 @@ void Coordinator::all_started() {
   AttemptCourse& course = course_now();
   course.phases.spawned = now_.steady;
   course.spreads.spawn = time_to_start();
+  course.spreads.warm = view::spread_of(attempt_.warmed);
   course.order->verified = true;
   actions_.emplace_back(KeepRecord{});
   if (settings_.tells_orders && attempt_.members.size() > 1) {
     tell_user(
         fmt::format("all {} nodes' ranks are where the order puts them", course.nodes.size()));
   }
-  tell_phase("all ranks were started", now_.steady,
-             {.join = course.spreads.join, .spawn = course.spreads.spawn});
+  tell_phase(
+      "all ranks were started", now_.steady,
+      {.join = course.spreads.join, .warm = course.spreads.warm, .spawn = course.spreads.spawn});
   if (const auto held = std::exchange(attempt_.arrivals, std::nullopt)) {
     arrived(held->first, held->second);
   }

@@ -316,6 +316,21 @@ TEST(Coordinator, NamesTheSlowestOfEachPhase) {
   EXPECT_EQ(course.spreads.import->node, "n1");
 }
 
+TEST(Coordinator, NamesWhoImportedLongestForAWarmStart) {
+  Settings settings = Simple::elastic(3, 3);
+  settings.tells_orders = true;
+  Simple run(settings);
+  for (const int node : {0, 1, 2}) run.come(node);
+  for (const int node : {0, 1, 2}) run.say(node, Ready{});
+  run.say(0, Started{0, "", {}, 3s});
+  run.say(2, Started{2, "", {}, 41s});
+  run.say(1, Started{1, "", {}, std::nullopt});
+  EXPECT_NE(run.said.back().find("n2 took 41.0 s to import for --warm (median 3.0 s)"),
+            std::string::npos)
+      << run.said.back();
+  EXPECT_EQ(run.coordinator.course().attempts.back().spreads.warm->counted, 2u);
+}
+
 TEST(Coordinator, SaysWhichRanksHaveNotCome) {
   Settings settings = Simple::elastic(2, 2);
   settings.tells_orders = true;

@@ -136,8 +136,8 @@ struct PartSettings {
   bool prepares_workplace = false;
   bool has_own_terminal = false;  // its user does not see the root's terminal
   bool root_speaks = false;       // the engine uses the root's exit code for the job
-  bool lost_return = false;       // who ends with 128 or more is started again, so the run never does
-  std::optional<Error> unfit;     // the reason why this node cannot take part
+  bool lost_return = false;    // who ends with 128 or more is started again, so the run never does
+  std::optional<Error> unfit;  // the reason why this node cannot take part
   std::chrono::milliseconds stop_grace{30'000};
   std::chrono::milliseconds fence_grace{1'000};  // for workers that are cut off from the root
 };

@@ -43,7 +43,8 @@ struct Settings {
   bool several_processes = false;
   std::chrono::milliseconds join_timeout{600'000};
   std::chrono::milliseconds last_call{30'000};
-  std::chrono::milliseconds prepare_limit{ready_timeout};  // … or to start its container or warm parent
+  std::chrono::milliseconds prepare_limit{
+      ready_timeout};  // … or to start its container or warm parent
   // A lost node is noticed within this time.
   std::chrono::milliseconds silence_limit{10'000};
 };

@@ -77,8 +77,8 @@ struct Allocation {
   // No process that has ended is started again, and what the root returns counts: the others return
   // 0 at the run's end.
   bool root_speaks = false;
-  // A process that ends with 128 or more is started again, as one that was lost: the run's own code is
-  // never one of these.
+  // A process that ends with 128 or more is started again, as one that was lost: the run's own code
+  // is never one of these.
   bool lost_return = false;
   // Our own starter started us: the job's secret comes on standard input.
   bool started_by_toprun = false;

@@ -139,8 +139,8 @@ struct ClusterNode {
   bool planned = false;      // a waiting job is about to get it: only a short job fits before
 };
 
-// A queue that admits jobs in front of the engine (Kueue's LocalQueue), or a project of Run:AI's. What is
-// not told of it is unset.
+// A queue that admits jobs in front of the engine (Kueue's LocalQueue), or a project of Run:AI's.
+// What is not told of it is unset.
 struct AdmissionQueue {
   std::string name;
   std::string serves;  // its ClusterQueue or department

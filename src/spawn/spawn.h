@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "spawn/inherited.h"
 #include "base/environment.h"
 #include "base/error.h"
+#include "spawn/inherited.h"
 
 namespace toprun::spawn {
 

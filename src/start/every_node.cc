@@ -10,11 +10,11 @@
 #include <array>
 #include <cerrno>
 
-#include "spawn/inherited.h"
 #include "base/fd.h"
 #include "plan/job.h"
 #include "plan/spares.h"
 #include "process/child.h"
+#include "spawn/inherited.h"
 #include "start/login_step.h"
 #include "start/step.h"
 

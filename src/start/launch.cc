@@ -20,8 +20,8 @@
 #include "scheduler/engine.h"
 #include "scheduler/login/login.h"
 #include "start/dry_run.h"
-#include "start/mpi_ranks.h"
 #include "start/login_step.h"
+#include "start/mpi_ranks.h"
 #include "start/step.h"
 
 namespace toprun::start {

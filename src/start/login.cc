@@ -7,7 +7,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 
-#include "spawn/spawn.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/last_words.h"
@@ -16,6 +15,7 @@
 #include "process/child.h"
 #include "scheduler/login/exec.h"
 #include "scheduler/login/ssh.h"
+#include "spawn/spawn.h"
 
 namespace toprun::start {
 namespace asio = boost::asio;

@@ -13,16 +13,16 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "spawn/inherited.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "output/console.h"
 #include "output/lines.h"
 #include "scheduler/login/login.h"
+#include "spawn/inherited.h"
 
 namespace toprun::start {
 
-inline constexpr std::chrono::seconds login_limit{30};     // start → the host's first word
+inline constexpr std::chrono::seconds login_limit{30};           // start → the host's first word
 inline constexpr std::chrono::seconds login_copy_limit{300};     // need → the program has come
 inline constexpr std::chrono::seconds login_program_limit{30};   // run → the agent's first word
 inline constexpr std::size_t max_login_words_bytes = 64u << 10;  // kept of what comes before that

@@ -123,7 +123,7 @@ class LoginStep {
   std::optional<SteadyTime> root_ended_;
   std::string kept_as_;
   bool let_go_ = false;  // agents that outlive their logins have been told to
-  int seen_ = 0;  // signals that end the run
+  int seen_ = 0;         // signals that end the run
 };
 
 LoginStep::LoginStep(const plan::Job& job, LoginCommands commands)
@@ -407,7 +407,8 @@ void LoginStep::reap() {
 void tell_kept(const std::string& job, const std::string& run) {
   const std::string id = fmt::format("{}/{}", job, run);
   [[maybe_unused]] const int printed = print(id + '\n');
-  say(fmt::format("run {0} goes on in the pods until its end, theirs or toprun cancel {0}; toprun "
+  say(
+      fmt::format("run {0} goes on in the pods until its end, theirs or toprun cancel {0}; toprun "
                   "logs -f {0} shows it",
                   id));
 }

@@ -12,20 +12,20 @@
 #include <array>
 #include <cerrno>
 
-#include "spawn/descendants.h"
-#include "spawn/spawn.h"
 #include "base/clock.h"
 #include "base/console.h"
 #include "base/fd.h"
 #include "base/open_files.h"
 #include "base/text.h"
 #include "plan/container_plan.h"
-#include "plan/spares.h"
 #include "plan/login_orders.h"
+#include "plan/spares.h"
 #include "process/child.h"
 #include "rendezvous/preamble.h"
 #include "scheduler/mpi/mpirun.h"
 #include "scheduler/mpi/mpirun_output.h"
+#include "spawn/descendants.h"
+#include "spawn/spawn.h"
 
 namespace toprun::start {
 namespace {

@@ -167,8 +167,8 @@ std::string interfaces_text(const NodeFabric& node) {
 std::string profile_line(const NodeFabric& node) {
   if (node.profile == nullptr) return {};
   const fabric::Profile& profile = *node.profile;
-  const std::string why = node.absent_mark.empty() ? fabric::evidence_of(profile)
-                                                   : "asked for; " + node.absent_mark;
+  const std::string why =
+      node.absent_mark.empty() ? fabric::evidence_of(profile) : "asked for; " + node.absent_mark;
   std::string line = fmt::format("fabric {}: {} ({})\n", profile.name, profile.title, why);
   if (!profile.note.empty()) line += fmt::format("  {}\n", profile.note);
   return line;

@@ -44,6 +44,7 @@ std::optional<Spread> spread_of(std::span<const Share> shares);
 // Unset: not reached, or one process does it for all.
 struct Spreads {
   std::optional<Spread> join = {};              // of nodes, from the attempt's start
+  std::optional<Spread> warm = {};              // of nodes, the imports of their warm parents
   std::optional<Spread> spawn = {};             // of nodes, from the word to start their ranks
   std::optional<Spread> import = {};            // of ranks, from their start to the store
   std::optional<Spread> first_collective = {};  // of ranks, from the store on

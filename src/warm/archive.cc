@@ -10,8 +10,8 @@ namespace {
 constexpr std::uint32_t local_header = 0x04034b50;
 constexpr std::uint32_t directory_entry = 0x02014b50;
 constexpr std::uint32_t directory_end = 0x06054b50;
-constexpr std::uint16_t version = 10;           // 1.0: a plain file
-constexpr std::uint16_t first_day = 0x0021;     // 1980-01-01, the format's first
+constexpr std::uint16_t version = 10;        // 1.0: a plain file
+constexpr std::uint16_t first_day = 0x0021;  // 1980-01-01, the format's first
 
 class Bytes {
  public:

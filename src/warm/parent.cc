@@ -53,9 +53,9 @@ std::vector<std::string> split_fields(std::span<const std::uint8_t> bytes) {
 Result<void> send(int channel, std::span<const std::string> fields,
                   std::span<const int> descriptors = {}) {
   const std::string text = joined(fields);
-  return process::send_frame(
-      channel, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, descriptors,
-      peer);
+  return process::send_frame(channel,
+                             {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()},
+                             descriptors, peer);
 }
 
 Result<Fd> file_in_memory(const char* name) {
@@ -120,8 +120,7 @@ Parent::~Parent() {
 
 Result<std::unique_ptr<Parent>> Parent::start(spawn::Program command,
                                               std::vector<std::string> modules,
-                                              const spawn::Inherited& inherited,
-                                              std::string host) {
+                                              const spawn::Inherited& inherited, std::string host) {
   std::unique_ptr<Parent> parent(
       new Parent(std::move(command), std::move(modules), inherited, std::move(host)));
   if (auto started = parent->start_process(true); !started) {
@@ -147,8 +146,7 @@ Result<void> Parent::start_process(bool check) {
   if (!null) return fail_errno("cannot open /dev/null");
   spawn::Program program = command_;
   if (check) program.argv = {command_.argv.front(), "-c", ""};
-  program.environment =
-      environment_for(command_.environment, archive->get(), theirs.get(), check);
+  program.environment = environment_for(command_.environment, archive->get(), theirs.get(), check);
   program.stdin_fd = null.get();
   program.stdout_fd = output->get();
   program.stderr_fd = errors->get();
@@ -213,8 +211,8 @@ std::string Parent::last_words() const {
   if (!errors_ || ::fstat(errors_.get(), &status) != 0) return "";
   const auto size = static_cast<std::size_t>(status.st_size);
   std::string text(std::min(size, longest_last_words), '\0');
-  const ssize_t n = ::pread(errors_.get(), text.data(), text.size(),
-                            static_cast<off_t>(size - text.size()));
+  const ssize_t n =
+      ::pread(errors_.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text.substr(text.rfind('\n') + 1);

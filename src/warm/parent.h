@@ -23,8 +23,8 @@ inline constexpr std::chrono::seconds fork_limit{20};
 // While ranks are forked, the interval of the caller's heartbeats.
 inline constexpr std::chrono::milliseconds beat_interval{200};
 
-// A Python that has imported what this node's ranks import and forks them (warm/bootstrap.py). It is
-// started like a rank, by the same command line, but it never runs the user's script.
+// A Python that has imported what this node's ranks import and forks them (warm/bootstrap.py). It
+// is started like a rank, by the same command line, but it never runs the user's script.
 //
 //   checking --our module is imported--> importing --done, and safe to fork--> ready
 //       \------------------------------------\--- it refuses, ends, or breaks ---> refused

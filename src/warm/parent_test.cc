@@ -89,19 +89,22 @@ class WarmParent : public ::testing::Test {
 };
 
 TEST_F(WarmParent, RanksRunTheScriptWithWhatWasImported) {
-  const std::string script = write("s.py",
-                                   "import sys, os\n"
-                                   "print(sys.argv, os.environ['RANK'], 'decimal' in sys.modules,\n"
-                                   "      __name__, sys._getframe().f_back, os.getppid(), os.getsid(0) == os.getpid())\n"
-                                   "sys.exit(3 + int(os.environ['RANK']))\n");
+  const std::string script =
+      write("s.py",
+            "import sys, os\n"
+            "print(sys.argv, os.environ['RANK'], 'decimal' in sys.modules,\n"
+            "      __name__, sys._getframe().f_back, os.getppid(), os.getsid(0) == os.getpid())\n"
+            "sys.exit(3 + int(os.environ['RANK']))\n");
   ASSERT_EQ(start(script, {"decimal"}), Parent::State::ready) << parent_->why();
   const std::vector<spawn::Program> ranks{rank(script, 0), rank(script, 1)};
   const auto pids = parent_->fork(ranks, {});
   ASSERT_TRUE(pids) << pids.error().line();
   for (int number : {0, 1}) {
-    EXPECT_EQ(exit_code_of((*pids)[static_cast<std::size_t>(number)]), 3 + number) << printed(number);
-    EXPECT_EQ(printed(number), fmt::format("['{}', 'an argument', ''] {} True __main__ None {} True\n",
-                                           script, number, ::getpid()));
+    EXPECT_EQ(exit_code_of((*pids)[static_cast<std::size_t>(number)]), 3 + number)
+        << printed(number);
+    EXPECT_EQ(printed(number),
+              fmt::format("['{}', 'an argument', ''] {} True __main__ None {} True\n", script,
+                          number, ::getpid()));
   }
 }
 
@@ -135,9 +138,12 @@ TEST_F(WarmParent, RefusesWhatCannotBeForked) {
       {"fails", "1/0", "import odd: ZeroDivisionError: division by zero"},
       {"exits", "import sys; sys.exit(0)", "import odd: exit was called"},
       {"ends", "import os; os._exit(3)", "its process ended"},
-      {"is killed", "import os; print('dying', file=__import__('sys').stderr); os.kill(os.getpid(), 9)",
+      {"is killed",
+       "import os; print('dying', file=__import__('sys').stderr); os.kill(os.getpid(), 9)",
        "its process ended: dying"},
-      {"a thread", "import threading, time; threading.Thread(target=time.sleep, args=(99,), name='busy', daemon=True).start()",
+      {"a thread",
+       "import threading, time; threading.Thread(target=time.sleep, args=(99,), name='busy', "
+       "daemon=True).start()",
        "its imports started threads ("},
       {"a process", "import subprocess; subprocess.Popen(['sleep', '1'])", "another process"},
       {"a socket", "import socket; s = socket.socket()", "its imports opened socket:"},
@@ -171,10 +177,12 @@ TEST_F(WarmParent, VariablesThatWereReadMustBeTheRanks) {
   ASSERT_EQ(start(script, {"odd"}), Parent::State::ready) << parent_->why();
   const auto refused = parent_->fork(std::vector<spawn::Program>{rank(script, 0)}, {});
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().what.find("looked up RANK"), std::string::npos) << refused.error().line();
+  EXPECT_NE(refused.error().what.find("looked up RANK"), std::string::npos)
+      << refused.error().line();
   // Libraries written in C are not seen when they read their variables.
   ASSERT_EQ(start(script), Parent::State::ready) << parent_->why();
-  const auto threads = parent_->fork(std::vector<spawn::Program>{rank(script, 0, {"OMP_NUM_THREADS=3"})}, {});
+  const auto threads =
+      parent_->fork(std::vector<spawn::Program>{rank(script, 0, {"OMP_NUM_THREADS=3"})}, {});
   ASSERT_FALSE(threads);
   EXPECT_NE(threads.error().what.find("OMP_NUM_THREADS changed"), std::string::npos);
   EXPECT_EQ(parent_->state(), Parent::State::ready) << "others may be like it";
@@ -216,7 +224,8 @@ TEST_F(WarmParent, WhatImportsPrintEachRankPrints) {
 }
 
 TEST_F(WarmParent, TheSitesOwnModuleIsRunOnce) {
-  const std::string script = write("s.py", "import sys; print(sys.modules['sitecustomize'].x, sys.path)\n");
+  const std::string script =
+      write("s.py", "import sys; print(sys.modules['sitecustomize'].x, sys.path)\n");
   std::filesystem::create_directory(folder_ + "/path");
   environment_.set("PYTHONPATH", folder_ + "/path");
   write("path/sitecustomize.py", "x = 'real'\nprint('site')\n");

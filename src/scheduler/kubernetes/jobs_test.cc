@@ -304,12 +304,12 @@ TEST(KubernetesJobs, TheLastWarningSaysWhyPodsAreNotMade) {
                        R"("lastTimestamp": "{}", "involvedObject": {{"name": "{}"}}}})",
                        type, message, when, about);
   };
-  const std::string events = fmt::format(
-      R"({{"items": [{}, {}, {}, {}, 7]}})",
-      event("train-node-0", "Warning", "2026-11-24T10:00:02Z", "exceeded quota"),
-      event("train", "Warning", "2026-11-24T10:00:01Z", "old"),
-      event("train", "Normal", "2026-11-24T10:00:03Z", "created"),
-      event("training", "Warning", "2026-11-24T10:00:04Z", "another's"));
+  const std::string events =
+      fmt::format(R"({{"items": [{}, {}, {}, {}, 7]}})",
+                  event("train-node-0", "Warning", "2026-11-24T10:00:02Z", "exceeded quota"),
+                  event("train", "Warning", "2026-11-24T10:00:01Z", "old"),
+                  event("train", "Normal", "2026-11-24T10:00:03Z", "created"),
+                  event("training", "Warning", "2026-11-24T10:00:04Z", "another's"));
   EXPECT_EQ(last_warning(events, "train"), "FailedCreate: exceeded quota");
   EXPECT_EQ(last_warning(events, "tra"), "");
   EXPECT_EQ(last_warning("<html>", "train"), "");

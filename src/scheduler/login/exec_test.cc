@@ -35,7 +35,8 @@ TEST(Exec, Trouble) {
        "the pod has ended", "submit"},
       {"Error from server: error dialing backend: dial tcp 10.0.0.7:10250: i/o timeout\n",
        "Error from server: error dialing backend: dial tcp 10.0.0.7:10250: i/o timeout", "node"},
-      {"E1124 22:53:22.909201   25386 memcache.go:265] \"Unhandled Error\" err=\"dial tcp [::1]:8080: "
+      {"E1124 22:53:22.909201   25386 memcache.go:265] \"Unhandled Error\" err=\"dial tcp "
+       "[::1]:8080: "
        "connect: connection refused\"\nThe connection to the server localhost:8080 was refused\n",
        "The connection to the server localhost:8080 was refused", "config view"},
       {"error: You must be logged in to the server (Unauthorized)\n",

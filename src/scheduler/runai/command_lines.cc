@@ -37,9 +37,9 @@ struct Names {
   std::string_view memory;
 };
 constexpr Names names_of(Cli cli) {
-  return cli == Cli::v1 ? Names{"--gpu", "--cpu", "--memory"}
-                        : Names{"--gpu-devices-request", "--cpu-core-request",
-                                "--cpu-memory-request"};
+  return cli == Cli::v1
+             ? Names{"--gpu", "--cpu", "--memory"}
+             : Names{"--gpu-devices-request", "--cpu-core-request", "--cpu-memory-request"};
 }
 
 Words beginning(Cli cli, const std::string& name) {
@@ -51,7 +51,8 @@ Words beginning(Cli cli, const std::string& name) {
 
 void add_claim(Words& words, Cli cli, const Claim& claim) {
   if (cli == Cli::v1) {
-    add(words, "--pvc", fmt::format("{}:{}{}", claim.name, claim.path, claim.read_only ? ":ro" : ""));
+    add(words, "--pvc",
+        fmt::format("{}:{}{}", claim.name, claim.path, claim.read_only ? ":ro" : ""));
   } else {
     add(words, "--existing-pvc", fmt::format("claimname={},path={}", claim.name, claim.path));
   }
@@ -102,7 +103,8 @@ void add_placement(Words& words, Cli cli, const Workload& job) {
         placement.together->key);
   }
   if (job.host_network) words.emplace_back("--host-network");
-  if (job.locks_memory) add(words, cli == Cli::v1 ? "--add-capability" : "--capability", "IPC_LOCK");
+  if (job.locks_memory)
+    add(words, cli == Cli::v1 ? "--add-capability" : "--capability", "IPC_LOCK");
 }
 
 // What runai has no option for.
@@ -226,8 +228,8 @@ Words delete_command(const Place& place, const std::string& job) {
   return words;
 }
 
-Words logs_command(const Place& place, const std::string& job, const std::optional<std::string>& pod,
-                   bool follow) {
+Words logs_command(const Place& place, const std::string& job,
+                   const std::optional<std::string>& pod, bool follow) {
   Words words = place.cli == Cli::v1 ? Words{"runai", "logs"} : pytorch("logs");
   words.push_back(job);
   add_project(words, place);

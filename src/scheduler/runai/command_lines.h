@@ -41,8 +41,8 @@ Words nodes_command(const Place& place);
 Words projects_command(const Place& place);
 Words delete_command(const Place& place, const std::string& job);
 // The output of one pod; without a pod of the master.
-Words logs_command(const Place& place, const std::string& job, const std::optional<std::string>& pod,
-                   bool follow);
+Words logs_command(const Place& place, const std::string& job,
+                   const std::optional<std::string>& pod, bool follow);
 // Runs the words in a pod; without a pod in the master.
 Words exec_command(const Place& place, const std::string& job,
                    const std::optional<std::string>& pod, bool terminal, const Words& words);

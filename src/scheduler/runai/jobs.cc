@@ -70,10 +70,10 @@ void set_name(Job& job, std::string name) {
 }
 
 std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted) {
-  return fail("cannot ask Run:AI",
-              fmt::format("runai printed no {}: {}", wanted,
-                          printable(text.substr(0, shown_of_nonsense))),
-              "runai list tells whether it works");
+  return fail(
+      "cannot ask Run:AI",
+      fmt::format("runai printed no {}: {}", wanted, printable(text.substr(0, shown_of_nonsense))),
+      "runai list tells whether it works");
 }
 
 Result<json> parse(std::string_view text) {
@@ -97,7 +97,8 @@ const json& within(const json& object, std::string_view key) {
 // RFC 3339 with a fraction of a second, which kubernetes::moment() does not take.
 std::optional<WallTime> moment(std::string text) {
   const std::size_t point = text.find('.');
-  if (point != std::string::npos && text.ends_with('Z')) text.replace(point, std::string::npos, "Z");
+  if (point != std::string::npos && text.ends_with('Z'))
+    text.replace(point, std::string::npos, "Z");
   return kubernetes::moment(text);
 }
 

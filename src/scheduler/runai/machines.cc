@@ -20,10 +20,10 @@ constexpr std::size_t shown_of_nonsense = 80;
 constexpr std::string_view separator = "│";
 
 std::unexpected<Error> not_understood(std::string_view text, std::string_view wanted) {
-  return fail("cannot ask Run:AI",
-              fmt::format("runai printed no {}: {}", wanted,
-                          printable(text.substr(0, shown_of_nonsense))),
-              "TOPRUN_RUNAI_CLI=v1 or v2 says which runai this is");
+  return fail(
+      "cannot ask Run:AI",
+      fmt::format("runai printed no {}: {}", wanted, printable(text.substr(0, shown_of_nonsense))),
+      "TOPRUN_RUNAI_CLI=v1 or v2 says which runai this is");
 }
 
 std::vector<std::string_view> groups_of(std::string_view line) {

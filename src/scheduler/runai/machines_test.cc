@@ -31,14 +31,18 @@ std::string text_of(const Result<std::vector<AdmissionQueue>>& projects) {
 TEST(RunaiMachines, Nodes) {
   constexpr std::string_view table =
       "                                 │ CPU                     │ MEMORY     │ GPU\n"
-      "NAME  STATUS    IP Address  ROLE  │ ALLOCATABLE  ALLOCATED  │ ALLOCATED  │ ALLOCATABLE  FREE\n"
-      "────  ──────    ──────────  ────  │ ───────────  ─────────  │ ─────────  │ ───────────  ────\n"
+      "NAME  STATUS    IP Address  ROLE  │ ALLOCATABLE  ALLOCATED  │ ALLOCATED  │ ALLOCATABLE  "
+      "FREE\n"
+      "────  ──────    ──────────  ────  │ ───────────  ─────────  │ ─────────  │ ───────────  "
+      "────\n"
       "g0    ready     10.0.0.1    node  │ 64           3.5        │ 12 GiB     │ 8            3\n"
       "g1    ready     10.0.0.2    node  │ 64           0          │ 0 B        │ 8            8\n"
       "g2    notReady  10.0.0.3    node  │ 64           0          │ 0 B        │ 8            8\n"
-      "c0    ready     10.0.0.4    <none>  │ 64           0          │ 0 B        │ <none>       <none>\n";
-  EXPECT_EQ(text_of(parse_nodes(table, Cli::v1)),
-            "g0 ready in : 8-5 ; g1 ready in : 8-0  idle; g2 notready in : 8-0 ; c0 ready in : 0-0 ");
+      "c0    ready     10.0.0.4    <none>  │ 64           0          │ 0 B        │ <none>       "
+      "<none>\n";
+  EXPECT_EQ(
+      text_of(parse_nodes(table, Cli::v1)),
+      "g0 ready in : 8-5 ; g1 ready in : 8-0  idle; g2 notready in : 8-0 ; c0 ready in : 0-0 ");
   EXPECT_EQ(text_of(parse_nodes(R"({"nodes": [{"name": "g0", "nodePool": "h100", "status": "Ready",
       "gpuInfo": {"gpuType": "NVIDIA-H100", "gpuCount": 8}}, {"name": 7, "gpuInfo": []}]})",
                                 Cli::v2)),
@@ -52,13 +56,14 @@ TEST(RunaiMachines, Nodes) {
 }
 
 TEST(RunaiMachines, Projects) {
-  EXPECT_EQ(text_of(parse_projects(
-                "PROJECT        DEPARTMENT  DESERVED GPUs  INT LIMIT  INT AFFINITY  TRAIN AFFINITY\n"
-                "mlo (default)  ic          4.5            -          \n"
-                "vision         -           -              -          \n\n"
-                "Additionally, there is 1 deleted project.\n",
-                Cli::v1)),
-            "mlo of ic: 4.5; vision of -: ?");
+  EXPECT_EQ(
+      text_of(parse_projects(
+          "PROJECT        DEPARTMENT  DESERVED GPUs  INT LIMIT  INT AFFINITY  TRAIN AFFINITY\n"
+          "mlo (default)  ic          4.5            -          \n"
+          "vision         -           -              -          \n\n"
+          "Additionally, there is 1 deleted project.\n",
+          Cli::v1)),
+      "mlo of ic: 4.5; vision of -: ?");
   EXPECT_EQ(text_of(parse_projects(R"({"projects": [{"name": "mlo", "resources": [
       {"gpu": {"deserved": 4}}, {"gpu": {"deserved": 2}}]}, {"name": "b", "resources": 1}]})",
                                    Cli::v2)),

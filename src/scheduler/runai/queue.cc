@@ -216,8 +216,8 @@ Result<Machines> RunaiQueue::machines() const {
   return machines;
 }
 
-// runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error: it does
-// not answer at all.
+// runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error: it
+// does not answer at all.
 template <class T>
 Result<std::vector<T>> RunaiQueue::told(const Words& command,
                                         Result<std::vector<T>> (*parse)(std::string_view, Cli),
@@ -236,7 +236,8 @@ Result<std::vector<T>> RunaiQueue::told(const Words& command,
 }  // namespace runai
 
 Result<std::unique_ptr<Queue>> runai_queue(const Environment& environment) {
-  if (!process::find_program(std::string(runai::program), environment)) return std::unique_ptr<Queue>();
+  if (!process::find_program(std::string(runai::program), environment))
+    return std::unique_ptr<Queue>();
   const auto timeout = engine_timeout_of(environment);
   if (!timeout) return std::unexpected(timeout.error());
   auto place = runai::find_place(environment, *timeout);

@@ -14,9 +14,8 @@ std::optional<Column> column(std::string_view header, std::string_view name) {
 
 std::string cell(std::string_view line, const std::optional<Column>& column) {
   if (!column || column->begin >= line.size()) return {};
-  const std::size_t length = column->end == std::string_view::npos
-                                 ? std::string_view::npos
-                                 : column->end - column->begin;
+  const std::size_t length =
+      column->end == std::string_view::npos ? std::string_view::npos : column->end - column->begin;
   return std::string(trim(line.substr(column->begin, length)));
 }
 
