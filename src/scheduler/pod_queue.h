@@ -6,8 +6,8 @@
 
 namespace toprun::scheduler {
 
-// What the queues of engines have in common whose jobs are pods: these stay until somebody deletes them,
-// and nobody foretells when they start.
+// What the queues of engines have in common whose jobs are pods: these stay until somebody deletes
+// them, and nobody foretells when they start.
 class PodQueue : public Queue {
  public:
   PodQueue(const Environment& environment, std::chrono::milliseconds timeout)
@@ -27,7 +27,8 @@ class PodQueue : public Queue {
   }
 
  protected:
-  // By two clocks, the server's and this host's: no kubectl or runai tells what time the server has.
+  // By two clocks, the server's and this host's: no kubectl or runai tells what time the server
+  // has.
   static void count_time_since(Job& job, const std::optional<WallTime>& begin) {
     if (!begin || has_ended(job.state)) return;
     const auto used = std::chrono::system_clock::now() - *begin;

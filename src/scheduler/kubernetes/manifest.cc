@@ -19,8 +19,9 @@ constexpr std::string_view if_lost = "ExitCode";
 constexpr int code_of_sigkill = 137;
 constexpr int code_of_sigterm = 143;
 
-// Of pods other than the root's, whose loss ends the run. An elastic job takes them in without restarts
-// of its own, and were they gone for good, the operator would have it failed while it goes on.
+// Of pods other than the root's, whose loss ends the run. An elastic job takes them in without
+// restarts of its own, and were they gone for good, the operator would have it failed while it goes
+// on.
 std::string_view restart_policy(const Workload& job) {
   return job.restarts > 0 || job.least_nodes ? if_lost : never;
 }
@@ -66,8 +67,9 @@ Workload with_variable(Workload job, std::string_view name, std::string value) {
   return job;
 }
 
-// Where pods that have ended stay so, one failure is to count once. Of an elastic PyTorchJob each pod's
-// code counts, because the operator takes a single pod that has ended with 0 for the job's success.
+// Where pods that have ended stay so, one failure is to count once. Of an elastic PyTorchJob each
+// pod's code counts, because the operator takes a single pod that has ended with 0 for the job's
+// success.
 Workload ending_with_one_code(const Workload& job) {
   return with_variable(job, one_code_variable, job.least_nodes ? each_code : "1");
 }

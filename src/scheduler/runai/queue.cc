@@ -216,8 +216,8 @@ Result<Machines> RunaiQueue::machines() const {
   return machines;
 }
 
-// runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error: it does
-// not answer at all.
+// runai's answer; nothing where it refuses or prints what we do not know, which is noted. Error: it
+// does not answer at all.
 template <class T>
 Result<std::vector<T>> RunaiQueue::told(const Words& command,
                                         Result<std::vector<T>> (*parse)(std::string_view, Cli),

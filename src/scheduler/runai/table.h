@@ -6,8 +6,8 @@
 
 namespace toprun::scheduler::runai {
 
-// A table that runai's v1 prints, with Go's text/tabwriter: its columns begin where a name of the header
-// follows two blanks.
+// A table that runai's v1 prints, with Go's text/tabwriter: its columns begin where a name of the
+// header follows two blanks.
 struct Column {
   std::size_t begin = 0;
   std::size_t end = 0;
