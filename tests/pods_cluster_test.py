@@ -22,6 +22,7 @@ file=$(dirname "$0")/$words
 echo "error: the server doesn't have a resource type \"$2\"" >&2
 exit 1
 """
+KLOG = 'E1124 22:53:22.909201   25386 memcache.go:265] "Unhandled Error" err="the server is late"\n'
 FORBIDDEN = ('Error from server (Forbidden): {0} is forbidden: User "ada" cannot list resource "{0}" in API group "" '
              'at the cluster scope\n')
 
@@ -168,6 +169,25 @@ class Progress(Stand):
         told = json.loads(self.call("status", "--json", "train").out)["jobs"][0]["progress"]
         self.assertEqual(told, {"percent": 42, "remaining_s": 3780, "metrics": {"loss": "0.31"},
                                 "told": "2026-11-24T17:30:00.000Z"})
+
+
+class Logs(Stand):
+    def test_what_kubectl_says_is_cleaned(self):
+        self.refuses("get_pytorchjobs.kubeflow.org_train", NOT_FOUND)
+        (self.kubectl.parent / "get_trainjobs.trainer.kubeflow.org_train").write_text(json.dumps(TRAINJOB))
+        self.prints("get_pods", RUNNING)
+        finished = self.call("logs", "train")
+        self.assertEqual((finished.code, finished.out), (1, ""), finished)
+        self.assert_one_line(finished, "job train has printed nothing yet: it waits: 0 of 2 pods run; train-node-0-0: .*")
+        begun = copy.deepcopy(RUNNING)
+        begun["status"]["containerStatuses"] = [{"state": {"running": {"startedAt": "2026-11-24T17:00:00Z"}}}]
+        self.prints("get_pods", begun)
+        for said in (f"{KLOG}{KLOG}Error from server (NotFound): pods \"train-node-0-0\" not found\n", KLOG):
+            with self.subTest(lines=said.count("\n")):
+                self.refuses("logs_train-node-0-0", said)
+                finished = self.call("logs", "train")
+                self.assertEqual(finished.code, 1, finished)
+                self.assert_one_line(finished, "the output of job train: (\\(NotFound\\): pods .* not found|the server is late)")
 
 
 class RealKubectl(support.TestCase):

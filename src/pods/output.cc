@@ -11,7 +11,9 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/complaint.h"
 #include "base/console.h"
+#include "base/fd.h"
 #include "base/text.h"
 #include "jobs/follow.h"
 #include "jobs/job_words.h"
@@ -27,6 +29,8 @@ using scheduler::Printer;
 using scheduler::Queue;
 
 constexpr int code_of_sigpipe = 141;  // who reads has seen enough
+constexpr std::size_t most_complaint_bytes = 64 * 1024;
+constexpr std::size_t most_complaint_lines = 4;
 constexpr std::chrono::seconds between_questions{1};
 constexpr std::chrono::milliseconds longest_pause{10'000};  // while there is output to show
 constexpr std::chrono::seconds last_words{10};              // of pods whose job has ended
@@ -37,10 +41,12 @@ Result<Job> job_of(const Queue& queue, const std::string& id) {
   return found->front();
 }
 
-// The engine's program that prints output, to our stdout and stderr.
+// The engine's program that prints output, to our stdout. What it says on stderr is its own, for
+// its developers too.
 struct Reading {
   pid_t pid = -1;
   std::vector<std::string> command;
+  Fd err;
 };
 
 Result<Reading> begin_reading(const Queue& queue, const Job& job, bool follow, const Printer* only,
@@ -52,23 +58,39 @@ Result<Reading> begin_reading(const Queue& queue, const Job& job, bool follow, c
   }
   const auto program = process::find_program(command->front(), environment);
   if (!program) return fail(command->front(), "it is not in PATH");
-  const auto pid = process::start(*program, *command, environment, {});
+  auto err = process::make_pipe();
+  if (!err) return std::unexpected(std::move(err.error()));
+  const auto pid =
+      process::start(*program, *command, environment, {.err = err->write.get()});
   if (!pid) return std::unexpected(pid.error());
-  return Reading{*pid, *std::move(command)};
+  return Reading{*pid, *std::move(command), std::move(err->read)};
 }
 
-Result<void> await(const Reading& reading, const Job& job) {
+// Returns when it has closed its stderr, at its end at the latest.
+std::string complaint_of(const Reading& reading) {
+  std::string said;
+  process::read_lines(reading.err.get(), most_complaint_bytes, [&](std::string_view line) {
+    if (said.size() < most_complaint_bytes) said.append(line).push_back('\n');
+  });
+  return join(complaint(said, most_complaint_lines), "; ");
+}
+
+Result<void> await(const Reading& reading, const Job& job, std::string said) {
   const int code = process::exit_code(process::await_end(reading.pid));
   process::end_as_told(code);
   if (code == 0 || code == code_of_sigpipe) return {};
-  return fail(fmt::format("the output of job {}", job.id),
-              fmt::format("{} ended with {}", shell_quote(reading.command), code));
+  if (said.empty()) said = fmt::format("{} ended with {}", shell_quote(reading.command), code);
+  return fail(fmt::format("the output of job {}", job.id), std::move(said));
+}
+
+bool is_coming(JobState state) {
+  return state == JobState::pending || state == JobState::starting;
 }
 
 bool waits_for_pods(const Job& job) {
   // Containers that fail again and again make a job pending, and have printed why.
   const bool all_have_begun = job.nodes > 0 && std::ssize(job.printers) >= job.nodes;
-  return !all_have_begun && (job.state == JobState::pending || job.state == JobState::starting);
+  return !all_have_begun && is_coming(job.state);
 }
 
 // Waits until its pods run or it has ended; says once each why they do not.
@@ -146,13 +168,14 @@ Result<void> PodReader::add(const Job& job, const Printer* only) {
   running_.insert(reading->pid);
   // A reader that fails has printed why; the job goes on.
   threads_.emplace_back([this, reading = *std::move(reading), job] {
+    std::string said = complaint_of(reading);
     siginfo_t info{};
     while (::waitid(P_PID, static_cast<id_t>(reading.pid), &info, WEXITED | WNOWAIT) < 0 &&
            errno == EINTR) {
     }
     const std::lock_guard done(mutex_);
     running_.erase(reading.pid);
-    if (const auto ended = await(reading, job); !ended) say(ended.error().line());
+    if (const auto ended = await(reading, job, std::move(said)); !ended) say(ended.error().line());
     changed_.notify_all();
   });
   return {};
@@ -183,7 +206,7 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
   if (!queue) return std::unexpected(queue.error());
   const auto job = job_of(**queue, id);
   if (!job) return std::unexpected(job.error());
-  if (job->state == JobState::pending && job->printers.empty()) {
+  if (job->printers.empty() && is_coming(job->state)) {
     return fail(fmt::format("job {} has printed nothing yet", id), "it waits: " + job->reason);
   }
   // One command for all fails where one of them has not begun. An engine that tells of no printers
@@ -197,7 +220,8 @@ Result<int> show_pods(const std::string& id, const Environment& environment) {
   for (const Printer* only : readings) {
     const auto reading = begin_reading(**queue, *job, false, only, environment);
     if (!reading) return std::unexpected(reading.error());
-    if (const auto shown = await(*reading, *job); !shown) return std::unexpected(shown.error());
+    const auto shown = await(*reading, *job, complaint_of(*reading));
+    if (!shown) return std::unexpected(shown.error());
   }
   return 0;
 }

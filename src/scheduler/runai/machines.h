@@ -19,8 +19,8 @@ namespace toprun::scheduler::runai {
 Result<std::vector<ClusterNode>> parse_nodes(std::string_view text, Cli cli);
 
 // v1's `list projects`: PROJECT, DEPARTMENT, DESERVED GPUs (cmd/project/list.go). v2's `project
-// list
-// --json`: projects as in the API (Projects: name, resources of each pool with their gpu.deserved).
+// list --json`: projects as in the API (Projects: name, resources of each pool with their
+// gpu.deserved).
 Result<std::vector<AdmissionQueue>> parse_projects(std::string_view text, Cli cli);
 
 }  // namespace toprun::scheduler::runai
