@@ -86,11 +86,11 @@ Device read_device(const Folder& folder, const std::string& name, const GidExten
   device.vendor = folder.text("device/vendor").value_or("");
   if (extent.entries != Entries::needed) add_description(folder, device);
   device.interfaces = folder.names("device/net");
-  for (const std::string& port : folder.names("ports")) {
-    const auto number = parse_int(port);
-    if (!number || *number < 1 || device.ports.size() == max_ports) continue;
-    device.ports.push_back(
-        read_port(folder.folder("ports/" + port), static_cast<int>(*number), device, extent));
+  // The kernel numbers them without gaps.
+  for (int number = 1; number <= max_ports; ++number) {
+    const Folder port = folder.folder("ports/" + std::to_string(number));
+    if (!port) break;
+    device.ports.push_back(read_port(port, number, device, extent));
   }
   return device;
 }
@@ -107,10 +107,12 @@ std::vector<Device> read(const Sysfs& sysfs, const GidExtent& extent) {
       devices[i] = read_device(all.folder(names[i]), names[i], extent);
     }
   };
+  const std::size_t threads = std::min<std::size_t>(
+      {names.size(), most_threads, std::max(1u, std::thread::hardware_concurrency())});
   std::vector<std::thread> helpers;
   const bool is_long = (extent.entries == Entries::all && names.size() > 1) ||
                        (extent.entries == Entries::needed && names.size() > few_devices);
-  for (std::size_t i = 1; is_long && i < std::min(names.size(), most_threads); ++i) {
+  for (std::size_t i = 1; is_long && i < threads; ++i) {
     if (auto thread = quiet_thread(work)) helpers.push_back(*std::move(thread));
   }
   work();

@@ -44,7 +44,7 @@ struct Device {
 };
 
 inline constexpr std::size_t max_devices = 128;
-inline constexpr std::size_t max_ports = 8;    // of a device
+inline constexpr int max_ports = 8;            // of a device
 inline constexpr std::size_t max_gids = 1024;  // of a port
 
 // In natural order of their names. Entries that vanish while they are read are left out.

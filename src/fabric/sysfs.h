@@ -23,6 +23,7 @@ std::optional<std::uint64_t> parse_count(std::string_view text);
 class Folder {
  public:
   explicit Folder(const std::string& path);
+  explicit operator bool() const { return static_cast<bool>(folder_); }  // it is there
   // As Sysfs::text(), number(), names() and link().
   std::optional<std::string> text(const std::string& path) const;
   std::optional<std::int64_t> number(const std::string& path) const;

@@ -355,7 +355,6 @@ asio::awaitable<int> give_up(Session& session, const Error& error) {
 asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   const plan::Job& job = session.job;
   end_at_signals(session);
-  Look look(session.pool, session.shared_job, !session.unfit);
   if (!session.unfit && job.options.warm) {
     session.warm = std::make_unique<WarmStart>(session.io, session.pool, session.shared_job);
   }
@@ -364,6 +363,8 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
     const Error& error = session.unfit ? *session.unfit : place.error();
     co_return co_await give_up(session, error);
   }
+  // Where memory suffices for one thread (ulimit -v), it is the store's, which has begun by now.
+  Look look(session.pool, session.shared_job, !session.unfit);
   auto secret = co_await choose_secret(session, orders, place->is_root);
   if (!secret) co_return co_await give_up(session, secret.error());
   tell_the_trust(session, *secret, place->is_root);

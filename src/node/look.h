@@ -23,8 +23,8 @@ struct Sights {
   std::shared_ptr<const fabric::NodeFabric> network;
 };
 
-// The look at this node's files. It begins with the agent, on the pool's threads, so that its time
-// is that in which agents find each other; the network is looked at beside all else.
+// The look at this node's files. It begins before the agents find each other, on the pool's
+// threads, so that it takes the same time; the network is looked at beside all else.
 //
 //   looking --all seen or the limit--> over --asked later than stale_after--> looking
 class Look {
