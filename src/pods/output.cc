@@ -60,8 +60,7 @@ Result<Reading> begin_reading(const Queue& queue, const Job& job, bool follow, c
   if (!program) return fail(command->front(), "it is not in PATH");
   auto err = process::make_pipe();
   if (!err) return std::unexpected(std::move(err.error()));
-  const auto pid =
-      process::start(*program, *command, environment, {.err = err->write.get()});
+  const auto pid = process::start(*program, *command, environment, {.err = err->write.get()});
   if (!pid) return std::unexpected(pid.error());
   return Reading{*pid, *std::move(command), std::move(err->read)};
 }
