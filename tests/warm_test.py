@@ -13,6 +13,8 @@ import support
 import warm_scripts
 
 LIMIT_S = 120
+# The Python of scripts that need no torch: another version can be named.
+PLAIN_PYTHON = os.environ.get("PLAIN_PYTHON", sys.executable)
 
 
 def without_what_varies(text):
@@ -30,7 +32,7 @@ class Warm(support.TestCase):
         path.write_text(text)
         return path
 
-    def launch(self, *words, nproc=2, env=None, python=sys.executable, **options):
+    def launch(self, *words, nproc=2, env=None, python=PLAIN_PYTHON, **options):
         return self.toprun("--nproc-per-node", nproc, *words, limit=LIMIT_S, cwd=self.path,
                            env={"PYTHON_EXEC": python, "OMP_NUM_THREADS": "1", **(env or {})}, **options)
 
@@ -43,7 +45,7 @@ class Semantics(Warm):
         finished = self.launch("--log-dir", logs, "--redirects", "3", *options,
                                *(script.command or ("script.py", "an argument", "--flag", "")),
                                nproc=nproc, env=script.env,
-                               python=support.python() if script.torch else sys.executable)
+                               python=support.python() if script.torch else PLAIN_PYTHON)
         self.assertEqual("--warm is left out" in finished.err, bool(options) and script.refused, finished)
         printed = {path.relative_to(logs).parts[-2:]: without_what_varies(path.read_text(errors="backslashreplace"))
                    for path in sorted(logs.rglob("std*.log"))}
@@ -118,7 +120,7 @@ class Restarts(Warm):
         self.write("script.py", FAILS_ONCE)
         run = self.begin(support.binary(), "--nproc-per-node", 2, "--warm=fractions", "--max-restarts", "1",
                          "script.py", cwd=self.path,
-                         env={"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1", "SLEEP": "3"})
+                         env={"PYTHON_EXEC": PLAIN_PYTHON, "OMP_NUM_THREADS": "1", "SLEEP": "3"})
         ranks = support.wait_until(lambda: len(found := self.parents(run)) == 3 and found, 30, "a parent and two ranks")
         os.kill(min(ranks), signal.SIGKILL)
         finished = run.wait(LIMIT_S)
@@ -132,7 +134,7 @@ class Restarts(Warm):
         for victim in "parent", "agent", "keeper":
             with self.subTest(victim):
                 run = self.begin(support.binary(), "--nproc-per-node", 2, "--warm=fractions", "script.py",
-                                 cwd=self.path, env={"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1"})
+                                 cwd=self.path, env={"PYTHON_EXEC": PLAIN_PYTHON, "OMP_NUM_THREADS": "1"})
                 found = support.wait_until(lambda: len(found := self.parents(run)) == 3 and found, 30, "all")
                 pid = {"parent": min(found), "agent": run.agent(), "keeper": run.process.pid}[victim]
                 os.kill(pid, signal.SIGKILL)
@@ -183,7 +185,7 @@ class Refusals(Warm):
         self.write("script.py", "import os; print('rank', os.environ['RANK'])")
         self.write("sets.py", "import os\nos.environ['OMP_NUM_THREADS'] = '2'\nimport fractions\n"
                               "print('rank', os.environ['RANK'])")
-        wrapper = self.write("python-without-path", f"#!/bin/sh\nexec {sys.executable} -E \"$@\"\n")
+        wrapper = self.write("python-without-path", f"#!/bin/sh\nexec {PLAIN_PYTHON} -E \"$@\"\n")
         wrapper.chmod(0o755)
         for words, env, why in [
                 (("--warm=no_such_module", "script.py"), {}, "import no_such_module: ModuleNotFoundError"),
@@ -216,11 +218,17 @@ class Refusals(Warm):
         path = self.folder()
         (path / "odd.py").write_text(f"import pathlib, time; pathlib.Path({str(path / 'there')!r}).touch(); time.sleep(99)")
         run = self.begin(support.binary(), "--nproc-per-node", 2, "--warm=odd", "script.py", cwd=self.path,
-                         env={"PYTHON_EXEC": sys.executable, "PYTHONPATH": str(path), "OMP_NUM_THREADS": "1"})
+                         env={"PYTHON_EXEC": PLAIN_PYTHON, "PYTHONPATH": str(path), "OMP_NUM_THREADS": "1"})
         support.wait_until((path / "there").exists, 30, "it imports")
         run.signal(signal.SIGINT)
         self.assertEqual(run.wait(LIMIT_S).code, 130)
         self.assert_nothing_left(run)
+
+    def test_the_dry_run_says_what_it_is(self):
+        self.write("script.py", "")
+        finished = self.launch("--warm=torch,numpy", "--dry-run", "script.py")
+        self.assert_ok(finished)
+        self.assertRegex(finished.out, r"(?m)^warm start +a fork of one such Python per node that has imported torch, numpy and")
 
     def test_values(self):
         self.write("script.py", "")
@@ -240,7 +248,7 @@ class Nodes(Warm):
         (path / "fractions.py").write_text("raise ImportError('not here')")
         port = support.free_port()
         runs = [self.begin(support.binary(), *support.two_nodes(port, rank), "--warm=fractions", "script.py",
-                           cwd=self.path, env={"PYTHON_EXEC": sys.executable, "OMP_NUM_THREADS": "1",
+                           cwd=self.path, env={"PYTHON_EXEC": PLAIN_PYTHON, "OMP_NUM_THREADS": "1",
                                                **({"PYTHONPATH": str(path)} if rank else {})})
                 for rank in (0, 1)]
         first, second = (run.wait(LIMIT_S) for run in runs)

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "hosts/hostlist.h"
 #include "plan/container_plan.h"
-#include "start/mpi_ranks.h"
 #include "start/login_step.h"
+#include "start/mpi_ranks.h"
 #include "start/step.h"
 
 namespace toprun::start {
@@ -97,6 +97,12 @@ Result<std::string> describe(const plan::Job& job) {
     line("agents", shell_quote(command->argv) + " <<< 'secret <secret>'");
   }
   if (!job.in_container()) line("each worker", shell_quote(job.program));
+  if (job.options.warm) {
+    line("warm start",
+         fmt::format("a fork of one such Python per node that has imported {} and the "
+                     "script's first imports",
+                     join(*job.options.warm, ", ")));
+  }
   return text;
 }
 

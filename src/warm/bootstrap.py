@@ -144,10 +144,11 @@ def head_of(statements, finder):
 
 
 def variables_set_before(statements, module):
-    """What the script sets in os.environ before it imports `module` at its top level."""
+    """What the script sets in os.environ before it imports the package of `module` at its top level."""
     names = set()
+    package = module.partition(".")[0]
     for statement in statements:
-        if any(name.partition(".")[0] == module for name in modules_of(statement)):
+        if any(name.partition(".")[0] == package for name in modules_of(statement)):
             return names
         todo = [statement]
         while todo:
@@ -267,7 +268,9 @@ def may_have(cpus):
 
 def reason_not_to_take(ranks, own, looked_up):
     """Whether a rank's environment differs from what was given here in what has been read already."""
-    for cpus, environment, _ in ranks:
+    for cpus, environment, descriptors in ranks:
+        if len(descriptors) != 3:
+            return "the streams of its ranks are more files than it may open (ulimit -n)"
         if cpus and not may_have(cpus):
             return "a rank cannot be bound to its CPUs"
         if cpus and cpus != os.sched_getaffinity(0) and "OMP_NUM_THREADS" not in environment:

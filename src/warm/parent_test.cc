@@ -196,6 +196,12 @@ TEST_F(WarmParent, AScriptThatSetsVariablesFirstIsRefused) {
                                    "import decimal\n");
   EXPECT_EQ(start(script, {"decimal"}), Parent::State::refused);
   EXPECT_EQ(parent_->why(), "the script sets OMP_NUM_THREADS before it imports decimal");
+  write("s.py",
+        "import os\n"
+        "os.environ.setdefault('OMP_NUM_THREADS', '4')\n"
+        "from xml import dom\n");
+  EXPECT_EQ(start(script, {"xml.dom"}), Parent::State::refused);
+  EXPECT_EQ(parent_->why(), "the script sets OMP_NUM_THREADS before it imports xml.dom");
 }
 
 TEST_F(WarmParent, APythonThatReadsNoPathNeverRunsTheScript) {
