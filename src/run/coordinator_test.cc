@@ -353,6 +353,26 @@ TEST(Coordinator, SaysWhichRanksHaveNotCome) {
   EXPECT_TRUE(course.phases.last_connect);
 }
 
+TEST(Coordinator, RanksThatHaveJustComeToTheStoreAreNotMissed) {
+  Settings settings = Simple::elastic(2, 2);
+  settings.tells_orders = true;
+  for (const auto& [joined, told] : {std::pair{0s, false}, std::pair{20s, true}}) {
+    Simple run(settings);
+    for (const int node : {0, 1}) run.come(node);
+    for (const int node : {0, 1}) run.say(node, Ready{});
+    run.say(0, Started{0, "", {70}});
+    run.say(1, Started{1, "", {71}});
+    run.after(40s);
+    rendezvous::Arrivals arrivals = two_ranks(0s);
+    arrivals.hosts.back().ranks[0].met_age.reset();
+    for (auto& host : arrivals.hosts) host.ranks[0].joined_age = joined;
+    run.say(0, arrivals);
+    const auto missed = [](const std::string& line) { return line.find("1 of 2") == 0; };
+    EXPECT_EQ(std::ranges::any_of(run.said, missed), told) << joined.count();
+    EXPECT_TRUE(run.coordinator.course().attempts.back().awaited);
+  }
+}
+
 TEST(Coordinator, RanksMayComeBeforeTheLastNodeIsHeard) {
   Simple run(Simple::elastic(2, 2));
   for (const int node : {0, 1}) run.come(node);

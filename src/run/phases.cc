@@ -12,6 +12,9 @@ using rendezvous::Arrivals;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
+// Ranks that are missing for less are on their way.
+constexpr std::chrono::seconds worth_a_line{1};
+
 // Of the nodes that joined for this attempt.
 std::optional<view::Spread> Coordinator::time_to_join() const {
   const SteadyTime began = course_.attempts.back().phases.began;
@@ -49,7 +52,9 @@ void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
   course.spreads.import = meeting.import;
   course.spreads.first_collective = meeting.first_collective;
   course.awaited = meeting.awaited;
-  if (settings_.tells_orders && course.awaited) {
+  // When the last rank has come to the store, most are at once at their first collective too.
+  const bool has_just_come = meeting.all_joined && told - *meeting.all_joined < worth_a_line;
+  if (settings_.tells_orders && course.awaited && !has_just_come) {
     tell_user(view::awaited_text(*course.awaited));
   }
   // Some ranks' names are known only when they have met.
