@@ -185,13 +185,19 @@ class Refusals(Warm):
         self.write("script.py", "import os; print('rank', os.environ['RANK'])")
         self.write("sets.py", "import os\nos.environ['OMP_NUM_THREADS'] = '2'\nimport fractions\n"
                               "print('rank', os.environ['RANK'])")
+        self.write("helper.py", "import os\nos.environ['OMP_NUM_THREADS'] = '2'\n")
+        self.write("helped.py", "import os\nimport helper\nimport fractions\nprint('rank', os.environ['RANK'])")
+        self.write("late.py", "import os\ndef main():\n  os.environ['OMP_NUM_THREADS'] = '2'\n  import fractions\n"
+                              "  print('rank', os.environ['RANK'])\nmain()")
         wrapper = self.write("python-without-path", f"#!/bin/sh\nexec {PLAIN_PYTHON} -E \"$@\"\n")
         wrapper.chmod(0o755)
         for words, env, why in [
                 (("--warm=no_such_module", "script.py"), {}, "import no_such_module: ModuleNotFoundError"),
-                (("--warm=fractions", "sets.py"), {}, "the script sets OMP_NUM_THREADS before it imports fractions"),
+                (("--warm=fractions", "sets.py"), {}, "the script may set OMP_NUM_THREADS before it imports fractions"),
+                (("--warm=fractions", "helped.py"), {}, "the script may set OMP_NUM_THREADS before it imports fractions"),
+                (("--warm=fractions", "late.py"), {}, "the script may set OMP_NUM_THREADS before it imports fractions"),
                 (("--warm=fractions", "--no-python", "sh", "-c", 'echo "rank $RANK"'), {}, "--no-python starts a program"),
-                (("--warm=fractions", "script.py", "${local_rank}"), {}, "a rank has a command line or descriptors"),
+                (("--warm=fractions", "script.py", "${local_rank}"), {}, "ranks with different command lines"),
                 (("--warm=fractions", "script.py"), {"PYTHON_EXEC": str(wrapper)},
                  "this Python does not import from PYTHONPATH")]:
             with self.subTest(words, env=env):

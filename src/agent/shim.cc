@@ -168,7 +168,8 @@ class Shim {
   void tell_warmth() {
     if (!warm_) return answer(error_json(Error{"no warm parent", "", "", exit_failure}));
     warm_->hear();
-    answer({{"warmth", {warm_->settled(), warm_->why(), warm_->import_time().count()}}});
+    answer({{"warmth",
+             {warm_->settled(), warm_->why(), warm_->import_time().count(), warm_->imported()}}});
     if (warm_->state() == warm::Parent::State::refused) warm_.reset();
   }
 

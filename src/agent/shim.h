@@ -20,9 +20,9 @@ inline constexpr std::string_view shim_word = "--container-shim";
 //   […]} {order: "look", paths: […]}               → {seen: [bits of Seen]} {order: "enter",
 //   folder}                  → {entered: true} or {failed: […]} {order: "warm_up", argv,
 //   environment, modules, host}, then, until settled, {order: "warmth"}                         →
-//   {warmth: [settled, why not, ms]} or {failed: […]} {order: "describe"}                       →
-//   {left: […]} {order: "signal", pids: […], signal, only_handlers}   to these process groups
-//   {order: "signal_all", signal}
+//   {warmth: [settled, why not, ms, imported]} or {failed: […]} {order: "describe"} → {left: […]}
+//   {order: "signal", pids: […], signal, only_handlers}   to these process groups {order:
+//   "signal_all", signal}
 // Unasked, it sends {ended: [[pid, status]…], childless}.
 //
 // The exit code of the process: 0, or 1 if it could not reach the agent.

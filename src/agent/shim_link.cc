@@ -87,7 +87,8 @@ Result<Warmth> ShimLink::ask_warmth(const json& message) {
   if (!answer) return std::unexpected(answer.error());
   const json& warmth = answer->at("warmth");
   return Warmth{warmth.at(0).get<bool>(), warmth.at(1).get<std::string>(),
-                std::chrono::milliseconds(warmth.at(2).get<std::int64_t>())};
+                std::chrono::milliseconds(warmth.at(2).get<std::int64_t>()),
+                warmth.at(3).get<std::vector<std::string>>()};
 }
 
 void ShimLink::watch() {

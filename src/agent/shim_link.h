@@ -30,6 +30,7 @@ struct Warmth {
   bool settled = false;
   std::string why_not;  // empty: it is ready
   std::chrono::milliseconds import_time{0};
+  std::vector<std::string> imported;
 };
 
 // The time limit for a shim to start its ranks: a thousand forks take over 10 s on a busy machine.

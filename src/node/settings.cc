@@ -56,7 +56,10 @@ run::Settings settings_of(const plan::Job& job, bool colours) {
   settings.join_timeout = job.join_timeout;
   settings.last_call = job.last_call;
   if (job.in_container()) settings.prepare_limit += container_start_limit;
-  if (options.warm) settings.prepare_limit += warm::import_limit;
+  if (options.warm) {
+    settings.prepare_limit += warm::import_limit;
+    settings.instant_failure = run::instant_if_warm;
+  }
   settings.silence_limit = job.patience.silence + notice_margin;
   return settings;
 }

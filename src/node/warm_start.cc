@@ -9,6 +9,7 @@
 
 #include "agent/environment.h"
 #include "base/console.h"
+#include "base/text.h"
 #include "base/uncaught.h"
 #include "process/frames.h"
 
@@ -94,7 +95,7 @@ asio::awaitable<void> WarmStart::settled() {
     tell(parent_->why());
     parent_.reset();
   } else if (!std::exchange(was_ready_, true)) {
-    ready_after(parent_->import_time());
+    ready_after(parent_->import_time(), parent_->imported());
   }
 }
 
@@ -120,7 +121,7 @@ asio::awaitable<void> WarmStart::settled_in(std::shared_ptr<agent::ShimLink> shi
   wanted_ = why.empty();
   if (!wanted_) tell(why);
   if (wanted_ && warmth->settled && !std::exchange(was_ready_, true)) {
-    ready_after(warmth->import_time);
+    ready_after(warmth->import_time, warmth->imported);
   }
 }
 
@@ -138,11 +139,11 @@ void WarmStart::tell(const std::string& why) const {
   say(warm::left_out(job_->place.node_name, why));
 }
 
-void WarmStart::ready_after(milliseconds time) {
+void WarmStart::ready_after(milliseconds time, const std::vector<std::string>& imported) {
   import_time_ = time;
   if (job_->options.verbose == 0) return;
-  say(fmt::format("{}: the imports for --warm took {:.1f} s", job_->place.node_name,
-                  static_cast<double>(time.count()) / 1000));
+  say(fmt::format("{}: the imports for --warm took {:.1f} s: {}", job_->place.node_name,
+                  static_cast<double>(time.count()) / 1000, join(imported, ", ")));
 }
 
 }  // namespace toprun::node

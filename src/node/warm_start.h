@@ -40,7 +40,7 @@ class WarmStart {
   boost::asio::awaitable<Result<agent::Warmth>> asked(Ask ask);
   boost::asio::awaitable<void> follow(std::shared_ptr<warm::Parent> parent);
   void tell(const std::string& why) const;
-  void ready_after(std::chrono::milliseconds time);
+  void ready_after(std::chrono::milliseconds time, const std::vector<std::string>& imported);
 
   boost::asio::io_context& io_;
   Pool& pool_;

@@ -396,9 +396,12 @@ Result<agent::NumaBinding> parse_numa_binding(const Given& given) {
 }
 
 Result<std::optional<std::vector<std::string>>> parse_warm(const Given& given) {
-  if (given.value == "off") return std::nullopt;
+  constexpr std::array<std::string_view, 3> no = {"off", "false", "0"};
+  constexpr std::array<std::string_view, 4> yes = {"", "on", "true", "1"};
+  if (std::ranges::find(no, given.value) != no.end()) return std::nullopt;
+  const bool named = std::ranges::find(yes, given.value) == yes.end();
   std::vector<std::string> modules;
-  for (const std::string_view name : split(given.value.empty() ? "torch" : given.value, ',')) {
+  for (const std::string_view name : split(named ? std::string_view(given.value) : "torch", ',')) {
     modules.emplace_back(trim(name));
     const bool is_name =
         !modules.back().empty() && std::ranges::none_of(modules.back(), [](char c) {

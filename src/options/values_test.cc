@@ -294,6 +294,19 @@ TEST(Values, NumaBinding) {
   }
 }
 
+TEST(Values, WarmModules) {
+  using Modules = std::vector<std::string>;
+  for (const char* text : {"", "on", "true", "1"}) {
+    EXPECT_EQ(**parse_warm(given(text)), Modules({"torch"})) << text;
+  }
+  for (const char* text : {"off", "false", "0"}) EXPECT_FALSE(*parse_warm(given(text))) << text;
+  EXPECT_EQ(**parse_warm(given("torch, transformers,torch.distributed.checkpoint")),
+            Modules({"torch", "transformers", "torch.distributed.checkpoint"}));
+  for (const char* bad : {"torch,,numpy", ",", "-x", "a b", "../torch", "a;b"}) {
+    ASSERT_FALSE(parse_warm(given(bad))) << bad;
+  }
+}
+
 TEST(Values, OrderOfNodes) {
   EXPECT_EQ(parse_order(given("topology"))->order, Order::topology);
   EXPECT_EQ(parse_order(given("name"))->order, Order::name);

@@ -50,7 +50,7 @@ Verdict lost_early(const std::string& host, const Loss& loss) {
 Coordinator::Coordinator(Settings settings, Moment now)
     : settings_(std::move(settings)),
       roster_(settings_.size),
-      restarts_(settings_.size, settings_.max_restarts),
+      restarts_(settings_.size, settings_.max_restarts, settings_.instant_failure),
       now_(now) {
   course_.started = now.wall;
   begin_attempt();

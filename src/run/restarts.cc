@@ -55,7 +55,7 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<mil
     return {false, {}, fmt::format("exit code {} means: do not restart", no_restart_exit_code)};
   }
   const std::string failure = failure_key(verdict);
-  const bool again_at_once = lived < instant;
+  const bool again_at_once = lived < instant_;
   same_instant_failures_ = !again_at_once             ? 0
                            : failure == last_failure_ ? same_instant_failures_ + 1
                                                       : 1;
@@ -64,7 +64,7 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<mil
     return {false,
             {},
             fmt::format("not restarted: the same failure {} times, each within {} of the start",
-                        hopeless_after, duration_text(instant))};
+                        hopeless_after, duration_text(instant_))};
   }
   if (count_ == max_restarts_) {
     return {false, {}, fmt::format("all of --max-restarts {} are used up", max_restarts_)};

@@ -5,15 +5,15 @@
 #include <string>
 
 #include "run/roster.h"
+#include "run/settings.h"
 #include "run/verdict.h"
 
 namespace toprun::run {
 
 // A worker that exits with this code asks not to be restarted (as with NVIDIA's ft_launcher).
 inline constexpr int no_restart_exit_code = 93;
-// An attempt that fails sooner after its start than this cannot have done any work …
-inline constexpr std::chrono::milliseconds instant{1'000};
-// … and after so many in a row with the same failure, a restart is pointless.
+// After so many instant failures (run/settings.h) of the same kind in a row, a restart is
+// pointless.
 inline constexpr int hopeless_after = 3;
 // The third and later attempts in a row with a shorter life than this start after a pause, which
 // doubles each time.
@@ -25,7 +25,8 @@ inline constexpr std::chrono::milliseconds longest_pause{30'000};
 // members that are lost, leave or join do not.
 class Restarts {
  public:
-  Restarts(Size size, int max_restarts) : size_(size), max_restarts_(max_restarts) {}
+  Restarts(Size size, int max_restarts, std::chrono::milliseconds instant_failure = instant)
+      : size_(size), max_restarts_(max_restarts), instant_(instant_failure) {}
 
   struct Next {
     bool again = false;
@@ -44,6 +45,7 @@ class Restarts {
 
   Size size_;
   int max_restarts_;
+  std::chrono::milliseconds instant_;
   int count_ = 0;
   int short_lives_ = 0;
   int same_instant_failures_ = 0;

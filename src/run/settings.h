@@ -22,6 +22,11 @@ inline constexpr std::chrono::seconds ctrl_c_reminder_delay{2};
 // A member without heartbeats is lost. One with heartbeats may take so long to find the store, …
 inline constexpr std::chrono::seconds ready_timeout{60};
 
+// An attempt that fails sooner after its start than this cannot have done any work.
+inline constexpr std::chrono::milliseconds instant{1'000};
+// With a warm start imports take no time.
+inline constexpr std::chrono::milliseconds instant_if_warm{100};
+
 // The coordinator's settings for a job.
 struct Settings {
   Size size;
@@ -45,6 +50,7 @@ struct Settings {
   std::chrono::milliseconds last_call{30'000};
   std::chrono::milliseconds prepare_limit{
       ready_timeout};  // … or to start its container or warm parent
+  std::chrono::milliseconds instant_failure{instant};  // see Restarts
   // A lost node is noticed within this time.
   std::chrono::milliseconds silence_limit{10'000};
 };

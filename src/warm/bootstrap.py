@@ -6,7 +6,7 @@ the script as if nothing had been there. The parent itself never returns.
 
 Frames to and from toprun (process/frames.h); fields are separated by NUL:
   toprun: modules…                     what to import besides the head of the script
-  here:   ready NAMES…                 imported; NAMES of the environment were looked up meanwhile
+  here:   ready NAMES…                 the modules that were imported
           refused WHY                  this process then ends
   toprun: CPUS NAME=VALUE…             a rank; its stdin, stdout and stderr come with it
   toprun: (empty)                      fork the ranks that were sent
@@ -99,12 +99,19 @@ def parsed_script():
     """The script's statements, none if it is no file of Python; and where its imports look first."""
     if sys.argv[0] in ("", "-", "-c", "-m"):
         return [], os.getcwd()
-    try:
-        with open(sys.argv[0], "rb") as file:
-            tree = compile(file.read(), sys.argv[0], "exec", PRELOAD_FLAGS, True)
-    except (OSError, SyntaxError, ValueError):
+    statements = parsed(sys.argv[0])
+    if statements is None:
         return [], sys.argv[0]  # perhaps a folder or an archive with a __main__.py
-    return tree.body, os.path.dirname(os.path.realpath(sys.argv[0]))
+    return statements, os.path.dirname(os.path.realpath(sys.argv[0]))
+
+
+def parsed(path):
+    """The statements of a file of Python, None if it is none."""
+    try:
+        with open(path, "rb") as file:
+            return compile(file.read(), path, "exec", PRELOAD_FLAGS, True).body
+    except (OSError, SyntaxError, ValueError):
+        return None
 
 
 def finder_in(folder):
@@ -143,19 +150,22 @@ def head_of(statements, finder):
     return names
 
 
-def variables_set_before(statements, module):
-    """What the script sets in os.environ before it imports the package of `module` at its top level."""
+def variables_set_before(statements, module, finder):
+    """What may be set in os.environ before the script imports the package of `module`: by what stands before that,
+    functions and the files of own modules included, or anywhere if its top level does not import it."""
     names = set()
     package = module.partition(".")[0]
     for statement in statements:
-        if any(name.partition(".")[0] == package for name in modules_of(statement)):
+        found = modules_of(statement)
+        if any(name.partition(".")[0] == package for name in found):
             return names
         todo = [statement]
+        for name in found:
+            if is_beside(name, finder):
+                todo += parsed(finder.find_spec(name.partition(".")[0]).origin) or []
         while todo:
             node = todo.pop()
             kind = type(node).__name__
-            if kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef", "Lambda"):
-                continue
             target = None
             if kind == "Subscript" and type(node.ctx).__name__ == "Store":
                 value = getattr(node.value, "attr", getattr(node.value, "id", None))
@@ -165,7 +175,7 @@ def variables_set_before(statements, module):
             target = getattr(target, "value", target)  # ast.Index, until Python 3.8
             names.add(getattr(target, "value", target))
             todo += [child for field in getattr(node, "_fields", ()) for child in children(getattr(node, field, None))]
-    return set()
+    return names
 
 
 def children(value):
@@ -427,7 +437,8 @@ def renew_main():
 
 
 def prepare(channel, archive):
-    """Imports what ranks will; returns what site is to see of its own sitecustomize, and the lookups."""
+    """Imports what ranks will; returns what site is to see of its own sitecustomize, the modules' names, and the
+    variables that they looked up."""
     vanish(archive)
     seen = import_the_real_one()
     wanted = [os.fsdecode(name) for name in channel.receive()[0]]
@@ -436,13 +447,13 @@ def prepare(channel, archive):
     finder = finder_in(folder)
     looked_up = without_collections(lambda: noting_lookups(lambda: import_all(wanted, finder, statements)))
     for module in wanted:
-        for name in variables_set_before(statements, module):
+        for name in variables_set_before(statements, module, finder):
             if isinstance(name, str) and (name in looked_up or name.startswith(READ_BY_C)):
-                raise Refused("the script sets %s before it imports %s" % (name, module))
+                raise Refused("the script may set %s before it imports %s: import that at its top" % (name, module))
     why = reason_not_to_fork(before)
     if why:
         raise Refused(why)
-    return seen, looked_up
+    return seen, wanted + [name for name in head_of(statements, finder) if name not in wanted], looked_up
 
 
 def main():
@@ -455,10 +466,10 @@ def main():
     try:
         agent = os.getppid()
         given, archive = given_environment()
-        seen, looked_up = prepare(channel, archive)
+        seen, imported, looked_up = prepare(channel, archive)
         import ctypes
         libc = ctypes.CDLL(None)
-        channel.send("ready", *sorted(looked_up))
+        channel.send("ready", *imported)
         serve(channel, given, looked_up, libc, agent)
         return seen
     except BaseException as error:  # else Python would go on, and the parent would run the script

@@ -186,6 +186,7 @@ void Parent::heard(const std::vector<std::string>& fields) {
     if (auto started = start_process(false); !started) refuse(started.error().line());
   } else if (state_ == State::importing) {
     state_ = State::ready;
+    imported_.assign(fields.begin() + 1, fields.end());
     import_time_ = std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_);
   }
 }
@@ -230,7 +231,8 @@ Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
     return rank.argv != command_.argv || !rank.kept_fds.empty();
   });
   if (unlike != ranks.end()) {
-    return fail("a rank has a command line or descriptors of its own", "a fork has its parent's");
+    return fail(
+        "ranks with different command lines (${local_rank}) or descriptors cannot be forks");
   }
   const auto give_up = [this](const Error& error) -> std::unexpected<Error> {
     refuse(error.line());

@@ -52,6 +52,8 @@ class Parent {
   int descriptor() const { return channel_.get(); }
   // The process, 0 if there is none. It is no rank: the caller leaves it alone.
   pid_t pid() const { return pid_; }
+  // The modules that it has imported by name: the given ones and the script's first.
+  const std::vector<std::string>& imported() const { return imported_; }
   // How long the imports took.
   std::chrono::milliseconds import_time() const { return import_time_; }
 
@@ -85,6 +87,7 @@ class Parent {
   pid_t pid_ = 0;
   std::chrono::steady_clock::time_point began_;
   std::chrono::milliseconds import_time_{0};
+  std::vector<std::string> imported_;
 };
 
 // The message for users whose ranks start in the ordinary way.
