@@ -14,6 +14,7 @@
 #include "base/complaint.h"
 #include "base/console.h"
 #include "base/fd.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "jobs/follow.h"
 #include "jobs/job_words.h"
@@ -33,7 +34,9 @@ constexpr std::size_t most_complaint_bytes = 64 * 1024;
 constexpr std::size_t most_complaint_lines = 4;
 constexpr std::chrono::seconds between_questions{1};
 constexpr std::chrono::milliseconds longest_pause{10'000};  // while there is output to show
-constexpr std::chrono::seconds last_words{10};              // of pods whose job has ended
+// Pods whose job has ended may print on for so long, and be silent meanwhile for so long.
+constexpr std::chrono::minutes last_words{10};
+constexpr std::chrono::seconds longest_silence{10};
 
 Result<Job> job_of(const Queue& queue, const std::string& id) {
   const auto found = jobs::jobs_of(queue, id);
@@ -119,6 +122,7 @@ class PodReader {
   Result<void> add_first(const Job& job);
   Result<void> add(const Job& job, const Printer* only);
   void rest(std::chrono::milliseconds pause);
+  std::uint64_t printed();
   void end_readers();
   bool wait_for_readers(SteadyTime until);
 
@@ -191,9 +195,29 @@ void PodReader::rest(std::chrono::milliseconds pause) {
   if (wait_for_readers(begin + pause)) std::this_thread::sleep_until(begin + between_questions);
 }
 
+// What the readers have printed: "wchar" in /proc/PID/io (proc(5)).
+std::uint64_t PodReader::printed() {
+  constexpr std::string_view label = "wchar:";
+  std::uint64_t bytes = 0;
+  const std::lock_guard lock(mutex_);
+  for (const pid_t pid : running_) {
+    const std::string text = read_file(fmt::format("/proc/{}/io", pid)).value_or("");
+    const std::size_t at = text.find(label);
+    if (at != std::string::npos)
+      bytes += std::strtoull(text.c_str() + at + label.size(), nullptr, 10);
+  }
+  return bytes;
+}
+
 // A container may run on although its job has ended, and a node that is gone ends no stream.
 void PodReader::end_readers() {
-  if (wait_for_readers(std::chrono::steady_clock::now() + last_words)) return;
+  const SteadyTime last = std::chrono::steady_clock::now() + last_words;
+  std::uint64_t before = printed();
+  while (!wait_for_readers(std::chrono::steady_clock::now() + longest_silence)) {
+    const std::uint64_t now = printed();
+    if (now == before || std::chrono::steady_clock::now() > last) break;
+    before = now;
+  }
   const std::lock_guard lock(mutex_);
   for (const pid_t pid : running_) process::signal_process(pid, SIGKILL);
 }
