@@ -67,16 +67,23 @@ void WarmStart::begin() {
 
 // The steps of its start do not wait for settled().
 asio::awaitable<void> WarmStart::follow(std::shared_ptr<warm::Parent> parent) {
-  asio::steady_timer limit(io_, warm::import_limit);
+  const auto deadline = std::chrono::steady_clock::now() + warm::import_limit;
+  asio::steady_timer limit(io_);
   while (!parent->settled()) {
-    asio::posix::stream_descriptor channel(io_, parent->descriptor());
-    limit.async_wait([parent](const boost::system::error_code& cancelled) {
-      if (cancelled || parent->settled()) return;
-      parent->refuse(fmt::format("its imports took longer than {} s", warm::import_limit.count()));
+    const auto channel =
+        std::make_shared<asio::posix::stream_descriptor>(io_, parent->descriptor());
+    limit.expires_at(deadline);
+    limit.async_wait([channel](const boost::system::error_code& cancelled) {
+      boost::system::error_code ignored;
+      if (!cancelled) channel->cancel(ignored);
     });
-    co_await channel.async_wait(asio::posix::stream_descriptor::wait_read, quietly);
-    channel.release();
-    parent->hear();
+    co_await channel->async_wait(asio::posix::stream_descriptor::wait_read, quietly);
+    channel->release();
+    if (std::chrono::steady_clock::now() < deadline) {
+      parent->hear();
+    } else {
+      parent->refuse(fmt::format("its imports took longer than {} s", warm::import_limit.count()));
+    }
   }
   changed_.cancel();
 }

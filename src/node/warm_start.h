@@ -17,7 +17,7 @@ namespace toprun::node {
 // the agents find each other. A parent that died is replaced before the next attempt.
 class WarmStart {
  public:
-  // On the host it begins at once; in a container, when begin_in() names it.
+  // On the host it begins at once; in a container, when settled_in() names it.
   WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
   WarmStart(const WarmStart&) = delete;
   WarmStart& operator=(const WarmStart&) = delete;
