@@ -23,6 +23,7 @@
 #include "cli/net.h"
 #include "cli/setup.h"
 #include "cli/shell.h"
+#include "cli/stacks.h"
 #include "cli/status.h"
 #include "cli/store.h"
 #include "cli/submit.h"
@@ -50,6 +51,7 @@ constexpr std::array verbs = {
     Verb{Command::jobs, "", "your jobs that wait and run, and why they wait", run_jobs},
     Verb{Command::status, "ID", "what is known of one job", run_status},
     Verb{Command::logs, "ID", "what a job has printed; -f until its end", run_logs},
+    Verb{Command::stacks, "[JOB]", "where every rank of a running job stands", run_stacks},
     Verb{Command::eta, "[ID]", "when waiting jobs are expected to start", run_eta},
     Verb{Command::cancel, "ID...", "end jobs, or send them a signal", run_cancel},
     Verb{Command::grow, "ID", "take the nodes that wait into an elastic job", run_grow},

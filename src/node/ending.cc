@@ -45,6 +45,7 @@ view::AttemptRecord record_of(const run::AttemptCourse& course) {
   attempt.phases = phases_of(course.phases);
   attempt.spreads = course.spreads;
   attempt.awaited = course.awaited;
+  attempt.hang = course.hang;
   attempt.nodes = course.nodes;
   attempt.order = course.order;
   attempt.networks = course.networks;

@@ -37,6 +37,10 @@ namespace {
 constexpr std::chrono::seconds files_limit{20};
 constexpr std::chrono::seconds clearing_limit{2};
 constexpr std::chrono::seconds proof_limit{5};
+// --hang-timeout: between two looks at the ranks, and how long one may take.
+constexpr milliseconds shortest_between_glances{500};
+constexpr milliseconds longest_between_glances{1'000};
+constexpr std::chrono::seconds glance_limit{5};
 constexpr std::chrono::seconds between_network_looks{1};
 // Most ranks import in less.
 constexpr std::chrono::seconds first_look_at_arrivals{10};
@@ -239,6 +243,9 @@ asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
   if (watches) {
     asio::co_spawn(session_.io, watch_network(wanted.assignment.attempt), end_of_task);
   }
+  if (runs && session_.job.options.hang_timeout) {
+    asio::co_spawn(session_.io, watch_progress(wanted.assignment.attempt), end_of_task);
+  }
   if (runs && wanted.assignment.store.agent == session_.identity.agent) {
     asio::co_spawn(session_.io, watch_arrivals(wanted.assignment.attempt), end_of_task);
   }
@@ -410,6 +417,53 @@ asio::awaitable<void> Member::watch_arrivals(int attempt) {
       report_arrivals();
     }
   }
+}
+
+std::vector<RunningRank> Member::running_ranks() const {
+  std::vector<RunningRank> ranks;
+  const std::vector<pid_t> pids = workers_->pids();
+  for (std::size_t i = 0; i < std::min(pids.size(), plans_.size()); ++i) {
+    ranks.push_back({plans_[i].rank, pids[i]});
+  }
+  return ranks;
+}
+
+asio::awaitable<void> Member::watch_progress(int attempt) {
+  const milliseconds limit = *session_.job.options.hang_timeout;
+  const auto progress = std::make_shared<Progress>(running_ranks());
+  hang::Stillness stillness(limit);
+  std::optional<hang::Still> told;
+  asio::steady_timer pause(session_.io);
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  while (true) {
+    pause.expires_after(std::clamp(limit / 20, shortest_between_glances, longest_between_glances));
+    co_await pause.async_wait(quietly);
+    const auto runs = [&] {
+      return part_.state() == run::PartState::running && part_.assignment().attempt == attempt;
+    };
+    if (!runs()) co_return;
+    std::function<std::vector<hang::Glance>()> look = [progress] { return progress->look(); };
+    const auto glances =
+        co_await session_.pool.answer<std::vector<hang::Glance>>(std::move(look), glance_limit);
+    if (!runs() || !glances) co_return;
+    const auto now = std::chrono::steady_clock::now();
+    stillness.look(*glances, now);
+    const auto still = stillness.still();
+    const bool is_long = still && now - still->since >= limit / 2;
+    const bool is_news =
+        told.has_value() != is_long || (told && told->some_communicate != still->some_communicate);
+    if (!is_news) continue;
+    told = is_long ? still : std::nullopt;
+    push(run::StillnessChanged{attempt, told});
+  }
+}
+
+void Member::act(const run::LookAtWorkers& look) {
+  session_.pool.run<std::vector<hang::Group>>(
+      [ranks = running_ranks()] { return places_of(ranks); },
+      [this, look](std::vector<hang::Group> groups) {
+        push(run::LookedAtWorkers{look.attempt, {look.look, std::move(groups)}});
+      });
 }
 
 rendezvous::Arrivals Member::arrivals() const {

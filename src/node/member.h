@@ -10,6 +10,7 @@
 #include "agent/workers.h"
 #include "hosts/address.h"
 #include "node/inbox.h"
+#include "node/progress.h"
 #include "node/session.h"
 #include "node/workplan.h"
 #include "output/relay.h"
@@ -44,6 +45,7 @@ class Member {
   void act(const run::FindStore& find);
   void act(const run::AwaitWorkplace& await);
   void act(const run::StartWorkers& start);
+  void act(const run::LookAtWorkers& look);
   void act(const run::StopWorkers& stop);
   void act(const run::InterruptWorkers& interrupt);
   void act(const run::NotifyWorkers& notify);
@@ -76,6 +78,9 @@ class Member {
   // Reports the ranks that have come to the store here while others have not.
   boost::asio::awaitable<void> watch_arrivals(int attempt);
   rendezvous::Arrivals arrivals() const;
+  // --hang-timeout: reports when the ranks stop to make progress, and when they go on.
+  boost::asio::awaitable<void> watch_progress(int attempt);
+  std::vector<RunningRank> running_ranks() const;
   run::Course course_without_root() const;
   boost::asio::awaitable<void> pass_on_the_error_file() const;
 

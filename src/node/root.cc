@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/console.h"
+#include "live/folder.h"
 #include "node/ending.h"
 #include "node/settings.h"
 #include "plan/arrange.h"
@@ -51,6 +52,12 @@ run::Arranged arranged(const plan::Job& job, const run::Arrange& request,
           std::move(warnings)};
 }
 
+const live::Answer busy{503, R"({"error": "the job did not answer in time"})"};
+
+asio::awaitable<live::Answer> nothing_there() {
+  co_return live::Answer{404, R"({"error": "there is no such page"})"};
+}
+
 run::EngineTold why_stopped(const Environment& environment) {
   auto stop = scheduler::why_stopped(environment);
   if (!stop) return {};
@@ -71,6 +78,7 @@ Root::Root(Session& session, rendezvous::Secret secret)
       timer_(session.io),
       stage_(session.io, SteadyTime::max()) {
   carry_out();
+  open_socket();
   session_.door.become_root(
       std::move(secret), {[this](const Join& join) {
                             auto refused = coordinator_.admit(join);
@@ -208,6 +216,73 @@ void Root::act(run::Show& show) {
     if (const auto open = link.lock()) open->send(rendezvous::to_wire(rendezvous::Taken{bytes}));
   };
   session_.terminal->show(show.host, show.output.is_err, std::move(show.output.lines), taken);
+}
+
+void Root::act(const run::TellHang&) {
+  say_block(view::hang_text(*coordinator_.course().attempts.back().hang,
+                            session_.job.options.on_hang == run::OnHang::report
+                                ? "the job goes on (--on-hang report)"
+                                : ""));
+}
+
+void Root::act(const run::TellPlaces& tell) {
+  for (const int question : tell.questions) {
+    if (const auto asked = questions_.extract(question)) asked.mapped()(tell.places);
+  }
+}
+
+void Root::open_socket() {
+  const auto path = live::new_socket(job_->environment);
+  if (!path) return;
+  auto server = live::Server::listen(
+      session_.io, *path, [this](live::Question question) { return answer(std::move(question)); });
+  if (server) socket_ = *std::move(server);
+}
+
+asio::awaitable<live::Answer> Root::answer(live::Question question) {
+  if (question.target == "/job") return name();
+  if (question.target == "/report") return report();
+  if (question.target == "/stacks") return places();
+  return nothing_there();
+}
+
+asio::awaitable<live::Answer> Root::name() {
+  const plan::Job& job = session_.job;
+  const auto slurm = job.environment.non_empty("SLURM_JOB_ID");
+  const json names = {{"job", job.name}, {"id", slurm.value_or(job.place.job_id)}};
+  co_return live::Answer{200, names.dump()};
+}
+
+// Its text is written on the pool: of many ranks it is megabytes.
+asio::awaitable<live::Answer> Root::report() {
+  view::RunRecord record = record_of(session_.job, coordinator_.course());
+  record.running_at = std::chrono::system_clock::now();
+  std::function<live::Answer()> write = [record = std::move(record)] {
+    return live::Answer{200, view::report_json(record).dump()};
+  };
+  const auto written =
+      co_await session_.pool.answer<live::Answer>(std::move(write), live::answer_limit);
+  co_return written.value_or(busy);
+}
+
+asio::awaitable<live::Answer> Root::places() {
+  const auto places = std::make_shared<std::optional<view::Places>>();
+  const auto came = std::make_shared<asio::steady_timer>(session_.io, live::answer_limit);
+  const int question = last_question_++;
+  questions_[question] = [places, came](const view::Places& answer) {
+    *places = answer;
+    came->expires_at(SteadyTime::min());
+  };
+  happened(run::PlacesAsked{question});
+  co_await came->async_wait(asio::as_tuple(asio::use_awaitable));
+  questions_.erase(question);
+  if (!*places) co_return busy;
+  std::function<live::Answer()> write = [places] {
+    return live::Answer{200, view::places_json(**places).dump()};
+  };
+  const auto written =
+      co_await session_.pool.answer<live::Answer>(std::move(write), live::answer_limit);
+  co_return written.value_or(busy);
 }
 
 void Root::act(const run::TellFailure& tell) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -7,6 +8,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "live/server.h"
 #include "node/report_file.h"
 #include "node/session.h"
 #include "probes/presence_watch.h"
@@ -39,12 +41,20 @@ class Root {
   void carry_out();
   void wait();
   void look_for_the_absent();
+  // What this user's other processes may ask while the job runs.
+  void open_socket();
+  boost::asio::awaitable<live::Answer> answer(live::Question question);
+  boost::asio::awaitable<live::Answer> name();
+  boost::asio::awaitable<live::Answer> report();
+  boost::asio::awaitable<live::Answer> places();
 
   void act(const run::Send& send);
   void act(const run::Close& close);
   void act(const run::Say& say);
   void act(const run::Arrange& arrange);
   void act(run::Show& show);
+  void act(const run::TellHang&);
+  void act(const run::TellPlaces& tell);
   void act(const run::TellFailure& tell);
   void act(const run::KeepRecord&);
   void act(const run::AskEngine&);
@@ -57,6 +67,10 @@ class Root {
   probes::PresenceWatch presence_;
   ReportFile report_;
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
+  std::unique_ptr<live::Server> socket_;  // null: it could not be opened
+  // By number: who waits to hear where the ranks stand.
+  std::unordered_map<int, std::function<void(const view::Places&)>> questions_;
+  int last_question_ = 0;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer stage_;  // its end wakes run() and farewell()
 };

@@ -60,6 +60,8 @@ run::Settings settings_of(const plan::Job& job, bool colours) {
     settings.prepare_limit += warm::import_limit;
     settings.instant_failure = run::instant_if_warm;
   }
+  settings.hang_timeout = options.hang_timeout;
+  settings.on_hang = options.on_hang;
   settings.silence_limit = job.patience.silence + notice_margin;
   return settings;
 }

@@ -143,10 +143,18 @@ Result<void> enter_folder(const plan::Job& job, const std::string& folder, agent
       job.options.container.workdir.empty() ? "add --bind " + folder : "check --container-workdir");
 }
 
+// A rank that is ended by a signal such as SIGABRT then prints the line on which it stood.
+void show_lines_at_the_end(const plan::Job& job, Environment& environment) {
+  constexpr const char* variable = "PYTHONFAULTHANDLER";
+  if (job.options.hang_timeout && !environment.has(variable)) environment.set(variable, "1");
+}
+
 }  // namespace
 
 Workplace on_the_host(const plan::Job& job) {
-  return {job.environment, job.program, job.program_reason};
+  Workplace place{job.environment, job.program, job.program_reason};
+  show_lines_at_the_end(job, place.environment);
+  return place;
 }
 
 Result<Workplace> in_the_container(const plan::Job& job, const std::string& folder,
@@ -161,6 +169,7 @@ Result<Workplace> in_the_container(const plan::Job& job, const std::string& fold
     const auto own = value ? value : job.environment.get(name);
     if (own) place.environment.set(name, *own);
   }
+  show_lines_at_the_end(job, place.environment);
   if (auto there = check_script(job, sight); !there) return std::unexpected(there.error());
   if (auto there = check_arguments(job, sight); !there) return std::unexpected(there.error());
   if (job.options.program == plan::Program::executable) {

@@ -127,6 +127,16 @@ const std::vector<CommandLine>& lines_about_jobs() {
         {"toprun logs --rank 3 17", "one rank's files"}},
        {one_job},
        {"Lines of several hosts begin with the host's name."}},
+      {Command::stacks,
+       "stacks",
+       "Where every rank of a running job stands: what it does, and its Python stack; ranks in the "
+       "same place are one entry. Nothing of the job stops or changes.",
+       {{"toprun stacks 17", "a Slurm job, by its id"},
+        {"toprun stacks report.json", "any other, by the file of its --report, on the root's host"},
+        {"toprun stacks", "the only job of yours whose root agent is on this host"}},
+       {{"JOB", Count::at_most_one, "ID|FILE|PID",
+         "Its id as `toprun jobs` shows it, the file of its --report, or its root agent's "
+         "process"}}},
       {Command::eta,
        "eta",
        "When waiting jobs are expected to start, and what keeps them waiting.",

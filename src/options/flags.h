@@ -152,6 +152,7 @@ enum class Command {
   jobs,
   status,
   logs,
+  stacks,
   eta,
   cancel,
   grow,

@@ -289,6 +289,16 @@ constexpr std::array rows = {
         Group::stopping, set_shutdown_timeout,
         "How long workers that were told to end may take before they are killed; 0 kills at once",
         "30", "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"),
+    ours(FlagId::unasked, "--hang-timeout", 0, "SECONDS", "TOPRUN_HANG_TIMEOUT", Group::stopping,
+         set_hang_timeout,
+         "Ranks that make no progress for so long while one waits for another hang: toprun says "
+         "which rank keeps the others waiting, and on which line it stands",
+         "no limit"),
+    ours(FlagId::unasked, "--on-hang", 0, "report|restart|abort", "TOPRUN_ON_HANG", Group::stopping,
+         set_on_hang,
+         "After that, only say so, start all workers again as far as --max-restarts allows, or end "
+         "the job",
+         "report"),
 
     also(of(Command::setup),
          torchrun(FlagId::log_dir, "--log-dir", 0, "DIR", "PET_LOG_DIR", Group::output, set_log_dir,

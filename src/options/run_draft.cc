@@ -10,6 +10,7 @@
 
 namespace toprun::options {
 
+constexpr int min_hang_s = 2;                  // a look at the ranks every half second, and some
 constexpr int max_shutdown_s = 7 * 24 * 3600;  // agents exchange it in milliseconds
 
 Result<std::string> as_it_is(const Given& given) {
@@ -135,6 +136,22 @@ Result<void> set_grow(RunDraft& draft, const Flag& flag, const Given& given) {
   draft.options.grow = *chosen == "now"         ? run::Grow::now
                        : *chosen == "on-signal" ? run::Grow::on_signal
                                                 : run::Grow::at_restart;
+  return {};
+}
+
+Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Given& given) {
+  const auto chosen = one_of(flag, given);
+  if (!chosen) return std::unexpected(chosen.error());
+  draft.options.on_hang = *chosen == "restart" ? run::OnHang::restart
+                          : *chosen == "abort" ? run::OnHang::abort
+                                               : run::OnHang::report;
+  return {};
+}
+
+Result<void> set_hang_timeout(RunDraft& draft, const Flag&, const Given& given) {
+  const auto seconds = parse_number(given, min_hang_s, max_shutdown_s);
+  if (!seconds) return std::unexpected(seconds.error());
+  draft.options.hang_timeout = std::chrono::seconds(*seconds);
   return {};
 }
 

@@ -33,6 +33,7 @@ constexpr std::array rows = {
     own(of(Command::logs), FlagId::rank, "--rank", 0, "RANK",
         "Only this rank's own files (--redirects or --tee keep them)"),
     own(of(Command::logs), FlagId::node, "--node", 0, "HOST", "Only this host's output"),
+    json(Command::stacks, "One JSON object, toprun.stacks/1"),
     json(Command::eta, "One JSON object, toprun.eta/1"),
     own(of(Command::cancel), FlagId::signal, "--signal", 's', "SIGNAL",
         "Send this signal to the job's processes instead of ending it"),

@@ -15,6 +15,7 @@
 #include "placement/plan.h"
 #include "plan/activation.h"
 #include "run/grow.h"
+#include "run/on_hang.h"
 
 namespace toprun::plan {
 
@@ -99,6 +100,9 @@ struct Options {
   // Signals that are forwarded to the workers and end the run after the grace period. SIGUSR1 and
   // SIGUSR2 are always forwarded, but end the run only if they are listed here.
   Setting<std::vector<int>> signals_to_handle{{SIGTERM, SIGINT, SIGHUP, SIGQUIT}};
+  // Ranks without progress for so long are a hang; unset: none is looked for.
+  std::optional<std::chrono::seconds> hang_timeout;
+  run::OnHang on_hang = run::OnHang::report;
   std::optional<std::chrono::seconds> shutdown_timeout;  // from the first signal to SIGKILL
 
   StreamMap redirects;

@@ -215,6 +215,101 @@ void read_from(const json& object, OfSignal auto& message) {
 void write(json&, const AskedToGrow&) {}
 void read_from(const json&, AskedToGrow&) {}
 
+void write(json& object, const RanksStill& still) {
+  object["age_ms"] = still.age.count();
+  object["communicate"] = still.some_communicate;
+}
+void read_from(const json& object, RanksStill& still) {
+  still.age = milliseconds(whole_number(object, "age_ms", 0, longest_grace.count()));
+  object.at("communicate").get_to(still.some_communicate);
+}
+
+void write(json&, const RanksMove&) {}
+void read_from(const json&, RanksMove&) {}
+
+std::string name_in(const json& value) {
+  auto name = value.get<std::string>();
+  if (name.size() > hang::longest_name) throw OutOfRange("frames");
+  return name;
+}
+
+json json_of(const std::vector<stacks::Frame>& frames) {
+  json all = json::array();
+  for (const stacks::Frame& frame : frames) {
+    all.push_back(json::array({frame.function, frame.file, frame.line}));
+  }
+  return all;
+}
+
+std::vector<stacks::Frame> frames_in(const json& all) {
+  std::vector<stacks::Frame> frames;
+  for (const json& one : all.get_ref<const json::array_t&>()) {
+    if (frames.size() == hang::most_frames) throw OutOfRange("frames");
+    frames.push_back({name_in(one.at(0)), name_in(one.at(1)),
+                      static_cast<int>(whole_value(one.at(2), "frames", 0, INT_MAX))});
+  }
+  return frames;
+}
+
+hang::Doing doing_in(const json& object) {
+  hang::Doing doing{};
+  if (!hang::read_doing(object.at("doing").get<std::string>(), doing)) throw OutOfRange("doing");
+  return doing;
+}
+
+json json_of(const hang::Group& group) {
+  const hang::Standing& standing = group.standing;
+  json object = {{"doing", hang::name_of(standing.doing)},
+                 {"frames", json_of(standing.frames)},
+                 {"ranks", group.ranks}};
+  if (!standing.wchan.empty()) object["wchan"] = standing.wchan;
+  if (!standing.no_frames.empty()) object["no_frames"] = standing.no_frames;
+  for (const hang::Child& child : standing.children) {
+    object["children"].push_back({{"command", child.command},
+                                  {"doing", hang::name_of(child.doing)},
+                                  {"frames", json_of(child.frames)}});
+  }
+  return object;
+}
+
+hang::Group group_in(const json& object) {
+  hang::Group group;
+  hang::Standing& standing = group.standing;
+  standing.doing = doing_in(object);
+  standing.frames = frames_in(object.at("frames"));
+  group.ranks = numbers_in(object, "ranks", 0, most_ranks);
+  if (group.ranks.empty() || group.ranks.size() > most_slots) throw OutOfRange("ranks");
+  if (object.contains("wchan")) standing.wchan = name_in(object.at("wchan"));
+  if (object.contains("no_frames")) standing.no_frames = name_in(object.at("no_frames"));
+  if (!object.contains("children")) return group;
+  for (const json& child : object.at("children").get_ref<const json::array_t&>()) {
+    if (standing.children.size() == hang::most_children) throw OutOfRange("children");
+    standing.children.push_back(
+        {name_in(child.at("command")), doing_in(child), frames_in(child.at("frames"))});
+  }
+  return group;
+}
+
+void write(json& object, const RanksSeen& seen) {
+  object["look"] = seen.look;
+  object["groups"] = json::array();
+  for (const hang::Group& group : seen.groups) object["groups"].push_back(json_of(group));
+}
+void read_from(const json& object, RanksSeen& seen) {
+  seen.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
+  for (const json& group : object.at("groups").get_ref<const json::array_t&>()) {
+    if (seen.groups.size() == most_slots) throw OutOfRange("groups");
+    seen.groups.push_back(group_in(group));
+  }
+}
+
+void write(json& object, const LookAtRanks& message) {
+  object["look"] = message.look;
+}
+void read_from(const json& object, LookAtRanks& message) {
+  message.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
+}
+
 void write(json&, const WaitAsSpare&) {}
 void read_from(const json&, WaitAsSpare&) {}
 
@@ -299,6 +394,18 @@ constexpr const char* name_of(const AskedToGrow*) {
 }
 constexpr const char* name_of(const Notice*) {
   return "notice";
+}
+constexpr const char* name_of(const RanksStill*) {
+  return "ranks_still";
+}
+constexpr const char* name_of(const RanksMove*) {
+  return "ranks_move";
+}
+constexpr const char* name_of(const RanksSeen*) {
+  return "ranks_seen";
+}
+constexpr const char* name_of(const LookAtRanks*) {
+  return "look_at_ranks";
 }
 constexpr const char* name_of(const WaitAsSpare*) {
   return "spare";

@@ -13,6 +13,7 @@
 #include "agent/exit.h"
 #include "base/error.h"
 #include "fabric/proof.h"
+#include "hang/standing.h"
 #include "rendezvous/messages.h"
 
 namespace toprun::rendezvous {
@@ -90,6 +91,21 @@ struct Leaving {
 // … or one that asks the run to admit new nodes.
 struct AskedToGrow {};
 
+// member → root: none of its ranks has made progress for so long, …
+struct RanksStill {
+  std::chrono::milliseconds age{0};
+  bool some_communicate = false;  // at least one waits for other ranks
+};
+
+// … or they have again.
+struct RanksMove {};
+
+// member → root: where its ranks stand, the answer to LookAtRanks.
+struct RanksSeen {
+  int look = 0;
+  std::vector<hang::Group> groups;
+};
+
 // Both directions: a signal for the workers of all nodes; the run continues.
 struct Notice {
   int signal = 0;
@@ -99,7 +115,7 @@ struct Notice {
 struct ToRoot {
   std::optional<int> attempt;
   std::variant<Ready, Started, Arrivals, OutputLines, agent::WorkerExit, Gone, Orphaned, Failed,
-               Signalled, Leaving, AskedToGrow, Notice>
+               Signalled, Leaving, AskedToGrow, RanksStill, RanksMove, RanksSeen, Notice>
       what;
 };
 
@@ -108,6 +124,11 @@ struct WaitAsSpare {};
 
 // root → member: start the workers of the assigned attempt.
 struct Start {};
+
+// root → member: report where your ranks stand.
+struct LookAtRanks {
+  int look = 0;  // its number, for the answer
+};
 
 // root → member: so many bytes of the delivered output are shown.
 struct Taken {
@@ -133,10 +154,12 @@ struct Finish {
   std::string summary;  // the run's last line; empty: the run continues without this member
 };
 
-using ToNode = std::variant<WaitAsSpare, Assignment, Start, Taken, Stop, Interrupt, Notice, Finish>;
+using ToNode = std::variant<WaitAsSpare, Assignment, Start, LookAtRanks, Taken, Stop, Interrupt,
+                            Notice, Finish>;
 
 // Limits for values in messages; a value beyond them makes a message malformed.
 inline constexpr std::chrono::milliseconds longest_grace{std::chrono::hours(24 * 365)};
+inline constexpr int most_looks = 1'000'000'000;
 inline constexpr std::int64_t most_taken_bytes = std::int64_t{1} << 40;
 
 nlohmann::json to_wire(const ToRoot& message);

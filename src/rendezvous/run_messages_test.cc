@@ -10,6 +10,17 @@ namespace {
 using nlohmann::json;
 using namespace std::chrono_literals;
 
+hang::Group standing_group() {
+  hang::Group group;
+  group.standing.doing = hang::Doing::uninterruptible;
+  group.standing.wchan = "folio_wait_bit";
+  group.standing.frames = {{"load", "/job/data.py", 41}, {"<module>", "/job/train.py", 9}};
+  group.standing.no_frames = "why";
+  group.standing.children = {{"python3", hang::Doing::waits, {{"read", "/job/data.py", 3}}}};
+  group.ranks = {3, 5};
+  return group;
+}
+
 TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
   agent::WorkerExit exit;
   exit.host = "n1";
@@ -34,6 +45,10 @@ TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
       {5, Signalled{15}},
       {5, Leaving{15}},
       {5, AskedToGrow{}},
+      {5, RanksStill{31s, true}},
+      {5, RanksMove{}},
+      {5, RanksSeen{7, {}}},
+      {5, RanksSeen{7, {standing_group()}}},
       {5, Notice{10}},
   };
   for (const ToRoot& message : messages) {
@@ -52,6 +67,7 @@ TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
   const std::vector<ToNode> messages = {WaitAsSpare{},
                                         assignment,
                                         Start{},
+                                        LookAtRanks{7},
                                         Taken{4096},
                                         Stop{30s, "rank 3 failed"},
                                         Interrupt{2, 30s, "ended by a signal"},
@@ -76,34 +92,42 @@ TEST(RunMessages, OfALaterVersionArePassedOver) {
 
 // A14: each of these once ended the root or the member.
 TEST(RunMessages, ThatAreMalformedAreErrors) {
-  for (const char* text :
-       {R"({"type": "signal", "signal": "x"})",
-        R"({"type": "signal", "signal": 0})",
-        R"({"type": "signal", "signal": 65})",
-        R"({"type": "signal", "signal": 1e300})",
-        R"({"type": "signal"})",
-        R"({"type": "leave", "signal": []})",
-        R"({"type": "ready", "attempt": "first"})",
-        R"({"type": "ready", "attempt": -1})",
-        R"({"type": "ready", "attempt": 18446744073709551615})",
-        R"({"type": "exit", "rank": {}})",
-        R"({"type": "started", "first_rank": 4294967296})",
-        R"({"type": "gone", "first_connect_age_ms": -1})",
-        R"({"type": "output", "lines": 3})",
-        R"({"type": "failed", "what": null})",
-        R"({"type": "orphaned", "reason": 7})",
-        R"({"type": "notice", "signal": -9})",
-        R"({"type": "started", "pids": [1, -1]})",
-        R"({"type": "started", "warmed_ms": -1})",
-        R"({"type": "started", "warmed_ms": "1"})",
-        R"({"type": "started", "pids": {"a": 1}})",
-        R"({"type": "arrivals"})",
-        R"({"type": "arrivals", "hosts": [3]})",
-        R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [],
+  for (
+      const char* text :
+      {R"({"type": "signal", "signal": "x"})",
+       R"({"type": "signal", "signal": 0})",
+       R"({"type": "signal", "signal": 65})",
+       R"({"type": "signal", "signal": 1e300})",
+       R"({"type": "signal"})",
+       R"({"type": "leave", "signal": []})",
+       R"({"type": "ready", "attempt": "first"})",
+       R"({"type": "ready", "attempt": -1})",
+       R"({"type": "ready", "attempt": 18446744073709551615})",
+       R"({"type": "exit", "rank": {}})",
+       R"({"type": "started", "first_rank": 4294967296})",
+       R"({"type": "gone", "first_connect_age_ms": -1})",
+       R"({"type": "output", "lines": 3})",
+       R"({"type": "failed", "what": null})",
+       R"({"type": "orphaned", "reason": 7})",
+       R"({"type": "notice", "signal": -9})",
+       R"({"type": "started", "pids": [1, -1]})",
+       R"({"type": "started", "warmed_ms": -1})",
+       R"({"type": "started", "warmed_ms": "1"})",
+       R"({"type": "started", "pids": {"a": 1}})",
+       R"({"type": "ranks_still", "age_ms": -1, "communicate": true})",
+       R"({"type": "ranks_still", "age_ms": 1, "communicate": 1})",
+       R"({"type": "ranks_seen", "look": 1})",
+       R"({"type": "ranks_seen", "look": 1, "groups": {}})",
+       R"({"type": "ranks_seen", "look": 1, "groups": [{"doing": "sings", "frames": [], "ranks": [1]}]})",
+       R"({"type": "ranks_seen", "look": 1, "groups": [{"doing": "waits", "frames": [], "ranks": []}]})",
+       R"({"type": "ranks_seen", "look": 1, "groups": [{"doing": "waits", "frames": [[1]], "ranks": [1]}]})",
+       R"({"type": "arrivals"})",
+       R"({"type": "arrivals", "hosts": [3]})",
+       R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [],
             "joined_ages_ms": [1], "met_ages_ms": [1]}]})",
-        R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [-2],
+       R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [-2],
             "joined_ages_ms": [1], "met_ages_ms": [1]}]})",
-        R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [0],
+       R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [0],
             "joined_ages_ms": [-1], "met_ages_ms": [1]}]})"}) {
     EXPECT_FALSE(to_root_in(json::parse(text))) << text;
   }

@@ -20,6 +20,9 @@ using rendezvous::Leaving;
 using rendezvous::Notice;
 using rendezvous::Orphaned;
 using rendezvous::OutputLines;
+using rendezvous::RanksMove;
+using rendezvous::RanksSeen;
+using rendezvous::RanksStill;
 using rendezvous::Ready;
 using rendezvous::Signalled;
 using rendezvous::Started;
@@ -218,6 +221,7 @@ void Coordinator::start() {
   attempt_.start_sent = now_.steady;
   attempt_.started_at.resize(attempt_.members.size());
   attempt_.pids.resize(attempt_.members.size());
+  attempt_.still.resize(attempt_.members.size());
   stage_ = Stage::running;
   count_newcomers();  // newcomers that arrived while this attempt was prepared
 }
@@ -255,6 +259,12 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     conductor.failed(part, std::move(error));
   } else if (std::holds_alternative<AskedToGrow>(message.what)) {
     asked_to_grow(node.is_own());
+  } else if (const auto* still = std::get_if<RanksStill>(&message.what)) {
+    stillness_changed(part, hang::Still{now_.steady - still->age, still->some_communicate});
+  } else if (std::holds_alternative<RanksMove>(message.what)) {
+    stillness_changed(part, std::nullopt);
+  } else if (auto* ranks = std::get_if<RanksSeen>(&message.what)) {
+    seen(part, *ranks);
   }
 }
 

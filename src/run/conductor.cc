@@ -109,6 +109,17 @@ void Conductor::refused(std::size_t node, Error error) {
   stop(Trigger::failed, fmt::format("{} failed: {}", hosts_[node], failure_->message), grace_.stop);
 }
 
+void Conductor::hung(std::string message, std::string node, bool for_good) {
+  if (trigger_ != Trigger::none) return;
+  hang_.emplace();
+  hang_->exit_code = exit_failure;
+  hang_->kind = CauseKind::hang;
+  hang_->node = std::move(node);
+  hang_->message = std::move(message);
+  hang_is_the_end_ = for_good;
+  stop(Trigger::hung, hang_->message, grace_.stop);
+}
+
 void Conductor::signalled(std::size_t node, int signal) {
   const bool again = signalled_[node] != 0;
   signalled_[node] = 1;
@@ -212,6 +223,8 @@ Verdict Conductor::verdict_without_exits() const {
   Verdict verdict;
   if (trigger_ == Trigger::failed) {
     verdict = *failure_;
+  } else if (trigger_ == Trigger::hung) {
+    verdict = *hang_;
   } else if (loss_ && (trigger_ == Trigger::lost || !cause_is_known)) {
     verdict = *loss_;
   } else if (trigger_ == Trigger::signal && (!all_well || ended_well_ == EndedWell::failed)) {
@@ -237,7 +250,7 @@ Verdict Conductor::verdict_without_exits() const {
       for (const agent::WorkerExit* exit : absent) verdict.absent.push_back(*exit);
     }
   }
-  verdict.told_to_end = signal_ != 0 || root_is_lost_;
+  verdict.told_to_end = signal_ != 0 || root_is_lost_ || hang_is_the_end_;
   return verdict;
 }
 

@@ -66,6 +66,9 @@ class Conductor {
   void failed(std::size_t node, Error error);
   // The node's ranks run, but must not go on.
   void refused(std::size_t node, Error error);
+  // The ranks make no progress, and must not go on; `node`: a single one at fault, else empty.
+  // `for_good`: no attempt follows.
+  void hung(std::string message, std::string node, bool for_good);
   // An engine sends the same signal to every agent, so only a second one at the same agent is new.
   void signalled(std::size_t node, int signal);
   // The node's agent was signalled to end, and the job can continue without it.
@@ -81,13 +84,15 @@ class Conductor {
   // Orders for all nodes; each is returned once.
   std::vector<Order> take_orders();
   std::size_t ended_ranks() const { return exits_.size(); }
+  // The ranks have been told to end.
+  bool is_stopping() const { return trigger_ != Trigger::none; }
   bool over() const { return gone_count_ == hosts_.size(); }
   bool has_gone(std::size_t node) const { return gone_[node] != 0; }
   Verdict verdict() const&;
   Verdict verdict() &&;
 
  private:
-  enum class Trigger { none, exit, lost, failed, left, grown, signal };
+  enum class Trigger { none, exit, lost, failed, hung, left, grown, signal };
   bool grow();
   void leave(std::size_t node);
   void lose(std::size_t node, bool silent, std::string_view reason);
@@ -110,9 +115,11 @@ class Conductor {
   Trigger trigger_ = Trigger::none;
   std::optional<Verdict> loss_;
   std::optional<Verdict> failure_;
+  std::optional<Verdict> hang_;
   std::optional<Verdict> departure_;
   int signal_ = 0;
   bool root_is_lost_ = false;
+  bool hang_is_the_end_ = false;
   std::vector<char> signalled_;  // by node
   std::vector<Order> orders_;
 };

@@ -94,6 +94,7 @@ void Coordinator::pass(Moment now) {
     end_attempt(attempt_.store_unreachable ? *attempt_.store_unreachable : nobody_is_ready());
   } else if (stage_ == Stage::running) {
     remind();
+    look_for_a_hang();
     attempt_.conductor->passed(now.steady);
   } else if (stage_ == Stage::pausing) {
     begin_attempt();
@@ -124,16 +125,11 @@ void Coordinator::advance() {
 }
 
 std::optional<SteadyTime> Coordinator::wake_at() const {
-  std::optional<SteadyTime> at;
   switch (stage_) {
     case Stage::gathering:
       return std::min(last_call_.value_or(deadline_), next_report_);
     case Stage::running:
-      at = attempt_.conductor->wake_at();
-      if (interruption_ && interruption_->remind_at) {
-        at = std::min(at.value_or(SteadyTime::max()), *interruption_->remind_at);
-      }
-      return at;
+      return wake_while_running();
     case Stage::preparing:
     case Stage::pausing:
     case Stage::asking:
@@ -293,6 +289,8 @@ void Coordinator::end_early(Verdict verdict) {
 
 // Reports the attempt's end, and whether another one follows.
 void Coordinator::end_attempt(Verdict verdict) {
+  if (attempt_.look) tell_places(std::move(attempt_.look->questions), {});
+  attempt_.look.reset();
   AttemptCourse& ended = course_now();
   ended.verdict = std::move(verdict);
   ended.ended = now_.wall;

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "hang/stillness.h"
+#include "hang/verdict.h"
 #include "run/arrivals.h"
 #include "run/conductor.h"
 #include "run/events.h"
@@ -59,6 +61,15 @@ class Coordinator {
   std::vector<std::string> awaited() const;
 
  private:
+  // A look at all ranks that is under way.
+  struct Look {
+    int number = 0;
+    SteadyTime ends{};
+    std::vector<char> has_answered;  // by part
+    std::size_t missing = 0;         // members that have not
+    hang::Groups groups;
+    std::vector<int> questions;  // that it answers
+  };
   // The state of the current attempt that its record does not hold.
   struct Attempt {
     std::vector<std::string> members;  // by part
@@ -77,6 +88,10 @@ class Coordinator {
     // The error of a member that cannot reach the store; the fault may be in the store's node.
     std::optional<Verdict> store_unreachable;
     std::optional<Conductor> conductor;
+    // By part: since when its ranks have made no progress.
+    std::vector<std::optional<hang::Still>> still;
+    bool hang_is_told = false;  // until a rank moves again
+    std::optional<Look> look;
   };
   // A forwarded Ctrl-C and the time at which ranks are killed.
   struct Interruption {
@@ -91,6 +106,7 @@ class Coordinator {
   void happened(const NodeEnded& ended);
   void happened(const EngineTold& told);
   void happened(const EndTold& told);
+  void happened(const PlacesAsked& asked);
   void advance();
 
   // Between attempts (coordinator.cc).
@@ -133,6 +149,19 @@ class Coordinator {
   std::vector<MemberRanks> ranks_of_members() const;
   void tell_phase(std::string_view what, SteadyTime end, const view::Spreads& spreads);
 
+  // Ranks that make no progress (hanging.cc).
+  std::optional<SteadyTime> hang_due() const;
+  void look_for_a_hang();
+  void look_at_ranks();
+  void stillness_changed(std::size_t part, std::optional<hang::Still> still);
+  void seen(std::size_t part, rendezvous::RanksSeen& seen);
+  void end_look();
+  void hung(hang::Verdict verdict);
+  void tell_places(std::vector<int> questions, const hang::Verdict& verdict);
+  std::vector<int> ranks_unseen_by(const Look& look) const;
+  std::optional<SteadyTime> wake_while_running() const;
+  hang::NodeOf node_of_rank() const;
+
   void end_or_go_on_without(Node& node, const rendezvous::Failed& failed);
 
   void send(const Node& node, rendezvous::ToNode message);
@@ -156,6 +185,7 @@ class Coordinator {
   std::optional<SteadyTime> last_call_;  // unset while fewer than the minimum are present
   SteadyTime next_report_{};             // when to report the missing nodes
   rendezvous::Finish finish_message_;
+  int looks_ = 0;
   int late_agents_ = 0;  // agents that may still join, to learn that the run is over
   std::vector<Action> actions_;
 };

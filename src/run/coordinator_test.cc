@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "run/testing.h"
+
 namespace toprun::run {
 namespace {
 
@@ -18,83 +20,7 @@ using rendezvous::Ready;
 using rendezvous::Start;
 using rendezvous::Started;
 using rendezvous::Stop;
-
-// A job with the agents a0, a1 … on n0, n1 …; a0 is the root's own.
-struct Simple {
-  explicit Simple(Settings wanted) : coordinator(std::move(wanted), now) {}
-
-  static Settings elastic(int least, int most) {
-    Settings settings;
-    settings.size = {least, most, true};
-    settings.elastic = true;
-    settings.max_restarts = 3;
-    settings.last_call = 5s;
-    return settings;
-  }
-
-  void admit(int node, std::optional<int> max_restarts = {}) {
-    rendezvous::Join join;
-    join.agent = id(node);
-    join.host = "n" + std::to_string(node);
-    join.max_restarts = max_restarts;
-    EXPECT_FALSE(coordinator.admit(join));
-  }
-  void come(int node) {
-    admit(node);
-    on(Came{id(node), node == 0 ? "" : "10.0.0.9", ""});
-  }
-  static std::string id(int node) { return "a" + std::to_string(node); }
-
-  void on(const Event& event) {
-    coordinator.on(event, now);
-    settle();
-  }
-  void after(std::chrono::milliseconds time) {
-    now.steady += time;
-    coordinator.pass(now);
-    settle();
-  }
-  void say(int node, decltype(rendezvous::ToRoot::what) what, std::optional<int> attempt = {}) {
-    on(Said{id(node), {attempt ? attempt : coordinator.course().attempts.back().number, what}});
-  }
-  // Stores the sent messages and answers Arrange with one rank per member.
-  void settle() {
-    for (auto actions = coordinator.take(); !actions.empty(); actions = coordinator.take()) {
-      for (const Action& action : actions) {
-        if (const auto* send = std::get_if<Send>(&action)) sent.push_back(*send);
-        if (const auto* say = std::get_if<Say>(&action)) said.push_back(say->text);
-        if (const auto* arrange = std::get_if<Arrange>(&action)) answer(*arrange);
-      }
-    }
-  }
-  void answer(const Arrange& arrange) {
-    Arrangement plan;
-    for (std::size_t i = 0; i < arrange.members.size(); ++i) {
-      rendezvous::Assignment part;
-      part.group_rank = part.first_rank = static_cast<int>(i);
-      part.world_size = static_cast<int>(arrange.members.size());
-      plan.parts.push_back(part);
-      plan.nodes.push_back(i);
-    }
-    coordinator.on(Arranged{arrange.attempt, std::move(plan), {}}, now);
-  }
-  void all_start(int nodes) {
-    for (int node = 0; node < nodes; ++node) say(node, Ready{});
-    for (int node = 0; node < nodes; ++node) say(node, Started{});
-  }
-  template <class Message>
-  int count_sent(int node) const {
-    return static_cast<int>(std::ranges::count_if(sent, [&](const Send& send) {
-      return send.agent == id(node) && std::holds_alternative<Message>(send.message);
-    }));
-  }
-  const Verdict& verdict() const { return coordinator.course().verdict; }
-
-  Moment now{SteadyTime() + 1h, WallTime() + 1h};
-  Coordinator coordinator;
-  std::vector<Send> sent;
-  std::vector<std::string> said;
-};
+using testing::Simple;
 
 TEST(Coordinator, SaysWhenAnElasticJobBegins) {
   Settings settings = Simple::elastic(2, 3);

@@ -67,7 +67,12 @@ struct EndTold {
   std::string summary;  // the run's last line
 };
 
-using Event = std::variant<Came, Said, Left, Arranged, NodeEnded, EngineTold, EndTold>;
+// Somebody asks where the ranks stand; TellPlaces answers.
+struct PlacesAsked {
+  int question = 0;
+};
+
+using Event = std::variant<Came, Said, Left, Arranged, NodeEnded, EngineTold, EndTold, PlacesAsked>;
 
 // Actions for the root's driver.
 
@@ -100,6 +105,15 @@ struct Show {
   rendezvous::OutputLines output;
 };
 
+// Tell the user of the current attempt's hang.
+struct TellHang {};
+
+// Answer PlacesAsked.
+struct TellPlaces {
+  std::vector<int> questions;
+  view::Places places;
+};
+
 // Print the report of a failed attempt.
 struct TellFailure {
   int attempt = 0;
@@ -117,7 +131,7 @@ struct TellEnd {};
 // The coordinator has finished.
 struct Over {};
 
-using Action = std::variant<Send, Close, Say, Arrange, Show, TellFailure, KeepRecord, AskEngine,
-                            TellEnd, Over>;
+using Action = std::variant<Send, Close, Say, Arrange, Show, TellHang, TellPlaces, TellFailure,
+                            KeepRecord, AskEngine, TellEnd, Over>;
 
 }  // namespace toprun::run

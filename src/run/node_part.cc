@@ -108,6 +108,25 @@ void NodePart::happened(const RanksArrived& arrived) {
   if (is_alive() && arrived.attempt == attempt_) report(arrived.arrivals);
 }
 
+void NodePart::happened(const StillnessChanged& changed) {
+  if (state_ != PartState::running || changed.attempt != attempt_) return;
+  if (!changed.still) return report(rendezvous::RanksMove{});
+  const auto age = std::chrono::duration_cast<milliseconds>(now_ - changed.still->since);
+  report(rendezvous::RanksStill{std::max(milliseconds(0), age), changed.still->some_communicate});
+}
+
+void NodePart::on_message(const rendezvous::LookAtRanks& look) {
+  if (state_ == PartState::running) {
+    actions_.emplace_back(LookAtWorkers{*attempt_, look.look});
+  } else if (attempt_) {
+    report(rendezvous::RanksSeen{look.look, {}});
+  }
+}
+
+void NodePart::happened(const LookedAtWorkers& looked) {
+  if (looked.attempt == attempt_) report(looked.seen);
+}
+
 void NodePart::happened(const WorkersGone& gone) {
   state_ = PartState::waiting;
   kill_at_.reset();

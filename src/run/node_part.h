@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "hang/stillness.h"
 #include "rendezvous/link.h"
 #include "rendezvous/run_messages.h"
 
@@ -55,6 +56,16 @@ struct RanksArrived {
   int attempt = 0;
   rendezvous::Arrivals arrivals;
 };
+// Whether the ranks of the attempt make progress has changed.
+struct StillnessChanged {
+  int attempt = 0;
+  std::optional<hang::Still> still;  // unset: they do
+};
+// The answer to LookAtWorkers.
+struct LookedAtWorkers {
+  int attempt = 0;
+  rendezvous::RanksSeen seen;
+};
 struct WorkersGone {
   rendezvous::Gone gone;
 };
@@ -74,9 +85,9 @@ struct KeeperLost {
   std::chrono::milliseconds grace{0};  // for its workers
 };
 
-using PartEvent =
-    std::variant<Told, StoreFound, WorkplaceReady, WorkersStarted, WorkerEnded, NetworkRefused,
-                 RanksArrived, WorkersGone, RootLost, GotSignal, KeeperLost>;
+using PartEvent = std::variant<Told, StoreFound, WorkplaceReady, WorkersStarted, WorkerEnded,
+                               NetworkRefused, RanksArrived, StillnessChanged, LookedAtWorkers,
+                               WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for its driver.
 
@@ -92,6 +103,11 @@ struct AwaitWorkplace {
 struct StartWorkers {
   rendezvous::Assignment assignment;
   std::string master_addr;
+};
+// Find out where the workers stand.
+struct LookAtWorkers {
+  int attempt = 0;
+  int look = 0;
 };
 // End the workers, with this time between SIGTERM and SIGKILL.
 struct StopWorkers {
@@ -122,9 +138,10 @@ struct TellEndWithoutRoot {};
 // Record that the root may already have restarted this node's ranks elsewhere.
 struct TellKeeperOfSilence {};
 
-using PartAction = std::variant<Report, FindStore, AwaitWorkplace, StartWorkers, StopWorkers,
-                                InterruptWorkers, NotifyWorkers, CreditOutput, CloseOutput,
-                                TellUser, ShowSummary, TellEndWithoutRoot, TellKeeperOfSilence>;
+using PartAction =
+    std::variant<Report, FindStore, AwaitWorkplace, StartWorkers, LookAtWorkers, StopWorkers,
+                 InterruptWorkers, NotifyWorkers, CreditOutput, CloseOutput, TellUser, ShowSummary,
+                 TellEndWithoutRoot, TellKeeperOfSilence>;
 
 struct PartSettings {
   std::string host;
@@ -174,6 +191,8 @@ class NodePart {
   void happened(const WorkerEnded& ended);
   void happened(const NetworkRefused& refused);
   void happened(const RanksArrived& arrived);
+  void happened(const StillnessChanged& changed);
+  void happened(const LookedAtWorkers& looked);
   void happened(const WorkersGone& gone);
   void happened(const RootLost& lost);
   void happened(const GotSignal& got);
@@ -182,6 +201,7 @@ class NodePart {
   void on_message(const rendezvous::WaitAsSpare&);
   void on_message(const rendezvous::Assignment& assignment);
   void on_message(const rendezvous::Start&);
+  void on_message(const rendezvous::LookAtRanks& look);
   void on_message(const rendezvous::Taken& taken);
   void on_message(const rendezvous::Stop& stop);
   void on_message(const rendezvous::Interrupt& interrupt);

@@ -23,6 +23,7 @@ struct AttemptCourse {
   Phases phases;
   view::Spreads spreads;
   std::optional<view::Awaited> awaited;
+  std::optional<view::Hang> hang;       // the latest
   std::vector<view::NodeRecord> nodes;  // by group rank; empty if no order was computed
   std::optional<view::OrderRecord> order;
   std::vector<fabric::NetworkByHost> networks;  // of the nodes whose workers' NCCL was observed

@@ -25,6 +25,7 @@ bool is_loss(const Verdict& verdict) {
 
 // A key that is equal for equal failures, whichever rank failed first.
 std::string failure_key(const Verdict& verdict) {
+  if (!verdict.exit) return verdict.message;
   const agent::WorkerExit& exit = *verdict.exit;
   return fmt::format("{} {} {}", exit.exit_code, exit.signal,
                      exit.error_file ? exit.error_file->message : exit.exception);
@@ -55,7 +56,8 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<mil
     return {false, {}, fmt::format("exit code {} means: do not restart", no_restart_exit_code)};
   }
   const std::string failure = failure_key(verdict);
-  const bool again_at_once = lived < instant_;
+  const bool has_ended = verdict.exit.has_value();  // or it hung, after its time limit
+  const bool again_at_once = has_ended && lived < instant_;
   same_instant_failures_ = !again_at_once             ? 0
                            : failure == last_failure_ ? same_instant_failures_ + 1
                                                       : 1;
@@ -70,7 +72,7 @@ Restarts::Next Restarts::after_failure(const Verdict& verdict, std::optional<mil
     return {false, {}, fmt::format("all of --max-restarts {} are used up", max_restarts_)};
   }
   ++count_;
-  short_lives_ = lived < short_life ? short_lives_ + 1 : 0;
+  short_lives_ = has_ended && lived < short_life ? short_lives_ + 1 : 0;
   Next next{true, pause_before(short_lives_),
             fmt::format("restart {} of {}", count_, max_restarts_)};
   if (next.pause > milliseconds(0)) {

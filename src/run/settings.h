@@ -7,6 +7,7 @@
 
 #include "run/conductor.h"
 #include "run/grow.h"
+#include "run/on_hang.h"
 #include "run/roster.h"
 
 namespace toprun::run {
@@ -26,6 +27,10 @@ inline constexpr std::chrono::seconds ready_timeout{60};
 inline constexpr std::chrono::milliseconds instant{1'000};
 // With a warm start imports take no time.
 inline constexpr std::chrono::milliseconds instant_if_warm{100};
+
+// How long the members may take to tell where their ranks stand. What they ask of the kernel takes
+// milliseconds, unless it hangs itself.
+inline constexpr std::chrono::milliseconds look_limit{2'000};
 
 // The coordinator's settings for a job.
 struct Settings {
@@ -51,6 +56,9 @@ struct Settings {
   std::chrono::milliseconds prepare_limit{
       ready_timeout};  // … or to start its container or warm parent
   std::chrono::milliseconds instant_failure{instant};  // see Restarts
+  // A hang is what lasts so long; unset: none is looked for.
+  std::optional<std::chrono::milliseconds> hang_timeout;
+  OnHang on_hang = OnHang::report;
   // A lost node is noticed within this time.
   std::chrono::milliseconds silence_limit{10'000};
 };

@@ -83,6 +83,20 @@ std::vector<std::string> Queue::exec_command(const Job&, const JobPod&, Terminal
   return {};
 }
 
+// In a pod toprun is its image's own, and no other job is there.
+Result<std::vector<std::string>> Queue::command_beside_root(
+    const Job& job, const std::string&, const std::vector<std::string>& words) const {
+  const auto all = pods(job);
+  if (!all) return std::unexpected(all.error());
+  const std::string what = fmt::format("cannot ask job {}", job.id);
+  if (all->empty()) return fail(what, "it has no pod");
+  if (!all->front().trouble.empty()) return fail(what, all->front().trouble);
+  std::vector<std::string> command = exec_command(job, all->front(), Terminal::no);
+  command.emplace_back("toprun");
+  command.insert(command.end(), words.begin(), words.end());
+  return command;
+}
+
 bool has_ended(JobState state) {
   return state == JobState::completed || state == JobState::failed || state == JobState::cancelled;
 }
@@ -134,8 +148,9 @@ Result<std::unique_ptr<Queue>> find_queue_of(const JobId& id, const Environment&
   if (!id.number.empty()) return find_queue(environment);
   const std::span of_names = std::span(engines).subspan(1);
   if (auto queue = first_queue(environment, of_names); !queue || *queue) return queue;
-  return fail("only Run:AI's and Kubernetes' jobs have names, and there is no runai or kubectl in PATH",
-              {}, "install it, or give a number as squeue shows it");
+  return fail(
+      "only Run:AI's and Kubernetes' jobs have names, and there is no runai or kubectl in PATH", {},
+      "install it, or give a number as squeue shows it");
 }
 
 }  // namespace toprun::scheduler

@@ -219,6 +219,10 @@ class Queue {
   // terminal.
   virtual std::vector<std::string> exec_command(const Job& job, const JobPod& pod,
                                                 Terminal terminal) const;
+  // The command that executes toprun with these words, which ask a job that runs, beside that
+  // job's root agent. `self`: this program's path.
+  virtual Result<std::vector<std::string>> command_beside_root(
+      const Job& job, const std::string& self, const std::vector<std::string>& words) const;
   // The file's name with the engine's patterns (%j, %N …) expanded for the job's batch script.
   virtual std::string expand(std::string_view pattern, const Job& job) const = 0;
 };

@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "simulation/world.h"
@@ -165,6 +167,7 @@ void Agent::start_workers(const rendezvous::Assignment& part) {
   world_.expect(living_workers() == 0, "{} starts ranks beside those of another attempt", host_);
   attempt_ = part.attempt;
   stopping_ = false;
+  hangs_since_.reset();
   workers_.clear();
   rendezvous::Started started{part.first_rank, ""};
   for (int rank = part.first_rank; rank < part.first_rank + part.nproc; ++rank) {
@@ -291,6 +294,38 @@ void Agent::act(const run::TellUser& tell) {
 void Agent::network_refused() {
   if (!lives() || !part_) return;
   on(run::NetworkRefused{attempt_, fail("not the required network").error()});
+}
+
+void Agent::ranks_hang(int attempt, std::optional<int> guilty) {
+  const auto& limit = world_.scenario().settings.hang_timeout;
+  if (attempt != attempt_ || !lives() || !limit) return;
+  guilty_ = guilty;
+  const SteadyTime since = world_.timeline().now();
+  hangs_since_ = since;
+  world_.timeline().in(*limit / 2 + dice_.time(0s, 1s), [this, attempt, since] {
+    if (hangs_since_ != since || attempt != attempt_ || living_workers() == 0) return;
+    const bool some_wait = !guilty_ || living_workers() > 1;
+    on(run::StillnessChanged{attempt, {{since, some_wait}}});
+  });
+}
+
+void Agent::ranks_go_on(int attempt) {
+  if (attempt != attempt_ || !lives() || !std::exchange(hangs_since_, std::nullopt)) return;
+  on(run::StillnessChanged{attempt, std::nullopt});
+}
+
+void Agent::act(const run::LookAtWorkers& look) {
+  const milliseconds takes = dice_.chance(5) ? dice_.time(0s, 5s) : dice_.time(1ms, 300ms);
+  world_.timeline().in(takes, [this, look] {
+    hang::Groups groups;
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      hang::Standing standing;
+      const bool waits = guilty_ != static_cast<int>(i);
+      standing.doing = waits ? hang::Doing::communicates : hang::Doing::waits;
+      groups.add(standing, std::array{workers_[i].rank});
+    }
+    on(run::LookedAtWorkers{look.attempt, {look.look, std::move(groups).take()}});
+  });
 }
 
 void Agent::workers_die() {

@@ -33,6 +33,10 @@ class Agent {
   void peers_are_missed(int attempt);
   void work_is_done(int attempt);
   void network_refused();
+  // The ranks of the attempt make no progress from now on; the rank with this index on the node is
+  // the one that the others wait for.
+  void ranks_hang(int attempt, std::optional<int> guilty);
+  void ranks_go_on(int attempt);
   void agent_dies();
   void keeper_dies();
   void both_die();
@@ -78,6 +82,7 @@ class Agent {
   void act(const run::AwaitWorkplace& await);
   void act(const run::StartWorkers& start);
   void act(const run::StopWorkers& stop);
+  void act(const run::LookAtWorkers& look);
   void act(const run::InterruptWorkers& interrupt);
   void act(const run::NotifyWorkers&) {}
   void act(const run::CreditOutput&) {}
@@ -104,6 +109,8 @@ class Agent {
   std::vector<Worker> workers_;
   int attempt_ = -1;
   bool stopping_ = false;
+  std::optional<SteadyTime> hangs_since_;
+  std::optional<int> guilty_;
   std::vector<rendezvous::ToRoot> reported_;
 };
 

@@ -44,7 +44,9 @@ void World::workers_started(Agent& agent, int attempt, int first_rank, int count
   assigned.started += count;
   if (assigned.started != std::ssize(assigned.given) || assigned.disturbed) return;
   timeline_.in(scenario_.work, [this, attempt] {
-    if (assigned_ranks_[attempt].disturbed) return;
+    AssignedRanks& ranks = assigned_ranks_[attempt];
+    ranks.is_late = ranks.hangs;
+    if (ranks.disturbed || ranks.hangs) return;
     for (const auto& one : agents_) one->work_is_done(attempt);
   });
 }
@@ -81,6 +83,9 @@ void World::check_attempt(const run::AttemptCourse& attempt) {
   }
   const std::string which = fmt::format("attempt {}: ", attempt.number);
   check_phases(attempt);
+  if (verdict.kind == CauseKind::hang) {
+    expect(assigned_ranks_[attempt.number].hangs, "{}it is said to hang", which);
+  }
   if (of_a_rank && !other_faults_) {
     expect(first != nullptr, "{}nobody put in the cause: {}", which, verdict.message);
     if (first == nullptr) return;

@@ -21,6 +21,7 @@ constexpr std::array fault_names = {"rank_exits",
                                     "stopped",
                                     "signal_to_agent",
                                     "signal_to_all",
+                                    "ranks_hang",
                                     "malformed",
                                     "echoes",
                                     "joins"};
@@ -67,6 +68,8 @@ Scenario scenario(std::uint64_t seed, int size) {
   settings.join_timeout = 120s;
   settings.last_call = dice.time(0s, 10s);
   settings.silence_limit = 12s;
+  if (dice.chance(60)) settings.hang_timeout = dice.time(1s, 30s);
+  settings.on_hang = static_cast<run::OnHang>(dice.number(0, 2));
 
   one.slots = settings.ranks_in_place ? 1 : dice.number(1, 4);
   one.agents = nodes;
@@ -108,6 +111,8 @@ Scenario large(std::uint64_t seed, int nodes, int faults) {
   settings.join_timeout = 120s;
   settings.grace.stop = 2s;
   settings.several_processes = true;
+  settings.hang_timeout = 10s;
+  settings.on_hang = run::OnHang::restart;
   for (int i = 0; i < faults; ++i) {
     Fault next = fault(dice, one, 0ms, 10min);
     const bool ends_all =

@@ -23,9 +23,10 @@ enum class FaultKind {
   stopped,          // the agent is stopped for a while (SIGSTOP)
   signal_to_agent,  // SIGTERM
   signal_to_all,
-  malformed,  // the agent sends an invalid message
-  echoes,     // messages of earlier attempts arrive again
-  joins,      // another agent joins
+  ranks_hang,  // one rank stands still, and the others wait for it
+  malformed,   // the agent sends an invalid message
+  echoes,      // messages of earlier attempts arrive again
+  joins,       // another agent joins
 };
 std::string_view name_of(FaultKind kind);
 

@@ -261,6 +261,37 @@ void World::add_further_agent() {
   join(*agents_.back());
 }
 
+// The ranks go on later, unless the run is to end the hang.
+void World::ranks_hang(const Fault& fault) {
+  Agent& one = *agents_[static_cast<std::size_t>(fault.node)];
+  if (!one.runs(fault.rank) || one.living_workers() == 0) return;
+  const int attempt = one.attempt_of_workers();
+  AssignedRanks& ranks = assigned_ranks_[attempt];
+  if (ranks.hangs || ranks.started != std::ssize(ranks.given)) return;
+  ranks.hangs = true;
+  for (const auto& each : agents_) {
+    each->ranks_hang(attempt, each.get() == &one ? std::optional(fault.rank) : std::nullopt);
+  }
+  const run::Settings& settings = scenario_.settings;
+  const bool is_ended =
+      settings.hang_timeout && settings.on_hang != run::OnHang::report && ranks.given.size() > 1;
+  if (!is_ended) timeline_.in(fault.lasts, [this, attempt] { ranks_go_on(attempt); });
+}
+
+void World::ranks_go_on(int attempt) {
+  AssignedRanks& ranks = assigned_ranks_[attempt];
+  ranks.hangs = false;
+  for (const auto& each : agents_) each->ranks_go_on(attempt);
+  if (!std::exchange(ranks.is_late, false) || ranks.disturbed) return;
+  for (const auto& each : agents_) each->work_is_done(attempt);
+}
+
+void World::act(const run::TellHang&) {
+  const run::AttemptCourse& attempt = coordinator_->course().attempts.back();
+  trace("root: {}", attempt.hang->verdict.what);
+  expect(assigned_ranks_[attempt.number].hangs, "attempt {} is said to hang", attempt.number);
+}
+
 void World::inject(const Fault& fault) {
   if (over_) return;
   trace("FAULT: {} at n{}", name_of(fault.kind), fault.node);
@@ -317,6 +348,8 @@ void World::apply(const Fault& fault) {
     case FaultKind::signal_to_all:
       for (const auto& each : agents_) each->signal(SIGTERM);
       return;
+    case FaultKind::ranks_hang:
+      return ranks_hang(fault);
     case FaultKind::malformed:
       return one.send_malformed();
     case FaultKind::echoes:

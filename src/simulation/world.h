@@ -63,6 +63,8 @@ class World {
     std::vector<bool> given;  // by rank
     int started = 0;
     bool disturbed = false;
+    bool hangs = false;
+    bool is_late = false;  // its work would be done if it did not hang
   };
   // An injected failure of a rank, which may become an attempt's cause.
   struct Injected {
@@ -81,6 +83,8 @@ class World {
   void link(Agent& agent);
   void inject(const Fault& fault);
   void apply(const Fault& fault);
+  void ranks_hang(const Fault& fault);
+  void ranks_go_on(int attempt);
   void happened(run::Event event);
   void carry_out();
   void wait();
@@ -89,6 +93,8 @@ class World {
   void act(const run::Say& say);
   void act(const run::Arrange& arrange);
   void act(const run::Show&) {}
+  void act(const run::TellHang&);
+  void act(const run::TellPlaces&) {}
   void act(const run::TellFailure&) {}
   void act(const run::KeepRecord&) {}
   void act(const run::AskEngine&);

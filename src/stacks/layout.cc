@@ -34,6 +34,7 @@ Layout with_frame_objects(int minor) {
   out.lines = minor < 10 ? Layout::Lines::lnotab : Layout::Lines::ranges;
   out.interpreters = 32;
   out.main_thread = 72;
+  out.gil_locked = minor == 8 ? 1168 : 368;
   out.threads = 8;
   out.frame = 24;
   out.pthread = 176;
@@ -59,6 +60,7 @@ Layout with_cframes(int minor) {
   out.name = 120;
   out.line_table = 136;
   if (minor == 11) {
+    out.gil_locked = 376;
     out.threads = 16;
     out.frame_in_cframe = 8;
     out.native_id = 160;
@@ -69,6 +71,7 @@ Layout with_cframes(int minor) {
     out.instructions = 184;
     return out;
   }
+  out.gil = 384;
   out.threads = 72;
   out.frame_in_cframe = 0;
   out.native_id = 144;
@@ -97,6 +100,7 @@ constexpr Row rows[] = {
     {&Layout::interpreters, {40, 40, 40}, large},      // runtime_state.interpreters_head
     {&Layout::next_interpreter, {64, 64, 64}, large},  // interpreter_state.next
     {&Layout::threads, {72, 72, 72}, large},           // interpreter_state.threads_head
+    {&Layout::gil, {112, 120, 120}, large},            // interpreter_state.ceval_gil
     {&Layout::next_thread, {168, 192, 192}, large},    // thread_state.next
     {&Layout::frame, {184, 208, 208}, large},          // thread_state.current_frame
     {&Layout::native_id, {200, 224, 248}, large},      // thread_state.native_thread_id
@@ -154,6 +158,7 @@ std::optional<Layout> described_layout(std::span<const std::byte> runtime) {
     out.*row.field = static_cast<std::uint32_t>(offset);
   }
   if (!free_threaded) out.bytecode_copy = out.bytecode_copies = absent;
+  if (free_threaded) out.gil = absent;
   // `interned`, before the kind, has a byte of its own where threads change it without the GIL.
   out.text_kind_bit = free_threaded && out.minor >= 14 ? 8 : 2;
   out.other_data = out.ascii_data + 16;  // and utf8_length, utf8

@@ -21,8 +21,10 @@ struct Layout {
   // _PyRuntimeState
   std::uint32_t interpreters = 0;      // interpreters.head
   std::uint32_t main_thread = absent;  // main_thread, a pthread_t
+  std::uint32_t gil_locked = absent;   // ceval.gil.locked, an int, up to 3.11
   // PyInterpreterState
   std::uint32_t next_interpreter = 0;  // next
+  std::uint32_t gil = absent;          // ceval.gil, a pointer, from 3.12 on
   std::uint32_t threads = 0;           // tstate_head, threads.head
   // PyThreadState
   std::uint32_t next_thread = 0;  // next

@@ -15,6 +15,7 @@
 #include "process/child.h"
 #include "process/program.h"
 #include "stacks/look.h"
+#include "stacks/usage.h"
 
 namespace toprun::stacks {
 namespace {
@@ -349,17 +350,29 @@ TEST_P(Live, CountsWhatAProcessUses) {
   const auto before = usage(script.pid());
   ASSERT_TRUE(before);
   auto after = before;
-  for (int i = 0; i < 1'000 && after->cpu_ticks == before->cpu_ticks; ++i) {
+  for (int i = 0; i < 1'000 && after->main_ticks == before->main_ticks; ++i) {
     std::this_thread::sleep_for(10ms);
     after = usage(script.pid());
     ASSERT_TRUE(after);
   }
-  EXPECT_GT(after->cpu_ticks, before->cpu_ticks);
-  EXPECT_GE(after->syscalls, before->syscalls);
-  EXPECT_GT(before->syscalls, 0u);
-  EXPECT_GT(before->bytes, 0u);
-  EXPECT_GT(before->faults, 0u);
+  EXPECT_GT(after->main_ticks, before->main_ticks);
+  EXPECT_GE(after->ticks, after->main_ticks);
+  EXPECT_EQ(after->child_ticks, 0u);
+  EXPECT_GT(before->main_bytes, 0u);
+  EXPECT_GT(before->main_faults, 0u);
   EXPECT_EQ(after->state, 'R');
+}
+
+// In C that lets the lock go it is free, in Python it is held.
+TEST_P(Live, KnowsWhoHasPythonsLock) {
+  const Script sleeps(GetParam(), "ready()\ntime.sleep(1000)\n");
+  const Script spins(GetParam(), "ready()\nwhile True: pass\n");
+  ASSERT_TRUE(sleeps.is_ready() && spins.is_ready());
+  ASSERT_TRUE(sleeps.sleeps(sleeps.pid()));
+  EXPECT_EQ(Reader::open(sleeps.pid())->is_locked(), false);
+  auto reader = Reader::open(spins.pid());
+  ASSERT_TRUE(reader);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(reader->is_locked(), true);
 }
 
 TEST_P(Live, SurvivesTheEndOfAProcess) {

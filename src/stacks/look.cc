@@ -218,4 +218,12 @@ Result<std::vector<Frame>> Reader::main_stack() {
   return std::move(*stack);
 }
 
+std::optional<bool> Reader::is_locked() {
+  const std::function<std::optional<bool>()> work = [impl = impl_]() -> std::optional<bool> {
+    const std::unique_lock lock(impl->mutex, std::try_to_lock);
+    return lock ? impl->python->is_locked(impl->memory) : std::nullopt;
+  };
+  return within(memory_limit, work).value_or(std::nullopt);
+}
+
 }  // namespace toprun::stacks

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -58,6 +57,9 @@ class Reader {
   // Innermost first; empty: no Python function runs. Blocks up to memory_limit. Error: the process
   // is gone or Python's end has begun, or the last call has not ended yet.
   Result<std::vector<Frame>> main_stack();
+  // Whether a thread of it holds Python's lock: it runs Python, or C that keeps the lock. Nothing:
+  // unknown.
+  std::optional<bool> is_locked();
 
   struct Impl;
 
@@ -65,22 +67,5 @@ class Reader {
   explicit Reader(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;  // with a thread that is stuck
 };
-
-// What a process and all below it have used, for the judgement whether they move. Counts only grow
-// while no process ends without being waited for by another of them.
-struct Usage {
-  std::uint64_t cpu_ticks = 0;  // sysconf(_SC_CLK_TCK) in a second
-  std::uint64_t syscalls = 0;   // reads and writes: syscr + syscw; 0 where io may not be read
-  std::uint64_t bytes = 0;      // by them: rchar + wchar
-  std::uint64_t faults = 0;     // of pages, minor and major
-  std::uint64_t voluntary_switches = 0;  // of the processes' main threads
-  int processes = 0;
-  char state = '?';  // of the main thread of the process itself
-
-  bool operator==(const Usage&) const = default;
-};
-inline constexpr std::chrono::milliseconds usage_limit{500};
-// Nothing: the process is gone, or the kernel did not answer within usage_limit.
-std::optional<Usage> usage(pid_t pid);
 
 }  // namespace toprun::stacks

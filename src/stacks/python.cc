@@ -18,6 +18,7 @@ constexpr std::size_t most_codes = 8'192;  // whose names are kept
 constexpr std::size_t most_object_bytes = 1'024;
 constexpr std::int64_t most_code_bytes = 64 << 20;
 constexpr int unit_bytes = 2;
+constexpr Address locked_in_gil = 16;  // _gil_runtime_state.locked, behind interval and last_holder
 
 // Whether there can be a pointer to an object: of a user's memory, aligned, not null.
 bool is_plausible(Address at) {
@@ -81,6 +82,21 @@ std::optional<PythonThread> Python::main_thread(Memory& memory,
     if (pthread != 0 ? thread.pthread == pthread : thread.native_id == native_id) return thread;
   }
   return std::nullopt;
+}
+
+std::optional<bool> Python::is_locked(Memory& memory) const {
+  std::optional<int> locked;
+  if (layout_.gil_locked != Layout::absent) {
+    locked = memory.get<int>(runtime_ + layout_.gil_locked);
+  } else if (layout_.gil != Layout::absent) {
+    const auto interpreter = memory.get<Address>(runtime_ + layout_.interpreters);
+    if (!interpreter || !is_plausible(*interpreter)) return std::nullopt;
+    const auto gil = memory.get<Address>(*interpreter + layout_.gil);
+    if (gil && is_plausible(*gil)) locked = memory.get<int>(*gil + locked_in_gil);
+  }
+  // 0 or 1; -1 before the first thread has come.
+  if (!locked || *locked < -1 || *locked > 1) return std::nullopt;
+  return *locked == 1;
 }
 
 std::optional<std::vector<Frame>> Python::stack(Memory& memory, const PythonThread& thread) {

@@ -38,6 +38,9 @@ class Python {
   // The main thread among them, given its kernel id in the process's own namespace.
   std::optional<PythonThread> main_thread(Memory& memory, std::span<const PythonThread> threads,
                                           int native_id) const;
+  // Whether some thread holds the GIL, that is, runs Python or calls C that keeps it. Nothing: it
+  // has none, or it could not be read.
+  std::optional<bool> is_locked(Memory& memory) const;
   // The functions of a thread, innermost first; empty where it runs none. Nothing: what was read
   // made no sense.
   std::optional<std::vector<Frame>> stack(Memory& memory, const PythonThread& thread);

@@ -1,7 +1,14 @@
+#include "stacks/usage.h"
+
+#include <dirent.h>
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <string_view>
 
 #include "base/files.h"
-#include "stacks/look.h"
 #include "stacks/proc.h"
 #include "stacks/within.h"
 
@@ -10,40 +17,38 @@ namespace {
 
 constexpr std::size_t most_counted = 4'096;
 
-std::string contents(pid_t pid, const char* name) {
-  return read_file(fmt::format("/proc/{}/{}", pid, name)).value_or("");
+std::string contents(const std::string& path) {
+  return read_file(path).value_or("");
 }
 
-// False: the process is gone.
-bool add(Usage& usage, pid_t pid, char& state) {
-  const auto stat = parse_stat(contents(pid, "stat"));
-  if (!stat) return false;
-  state = stat->state;
-  usage.cpu_ticks += stat->cpu_ticks;
-  usage.faults += stat->minor_faults + stat->major_faults;
-  const std::string status = contents(pid, "status");
-  usage.voluntary_switches += labelled_number(status, "voluntary_ctxt_switches").value_or(0);
-  const std::string io = contents(pid, "io");
-  for (const char* name : {"syscr", "syscw"}) {
-    usage.syscalls += labelled_number(io, name).value_or(0);
-  }
-  for (const char* name : {"rchar", "wchar"}) usage.bytes += labelled_number(io, name).value_or(0);
-  ++usage.processes;
-  return true;
-}
-
-std::optional<Usage> usage_of_tree(pid_t pid) {
-  Usage out;
-  if (!add(out, pid, out.state)) return std::nullopt;
+void add_children(Usage& usage, pid_t pid) {
   std::vector<pid_t> found = children_of(pid, most_counted);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    char state = '?';
-    if (!add(out, found[i], state)) continue;
+    const auto stat = parse_stat(contents(fmt::format("/proc/{}/stat", found[i])));
+    if (!stat) continue;
+    ++usage.processes;
+    usage.child_ticks += stat->cpu_ticks;
     for (const pid_t child : children_of(found[i], most_counted - found.size())) {
       found.push_back(child);
     }
   }
-  return out;
+}
+
+std::optional<Usage> usage_of_tree(pid_t pid) {
+  const std::string process = fmt::format("/proc/{}", pid);
+  const std::string main_thread = fmt::format("{}/task/{}", process, pid);
+  const auto all = parse_stat(contents(process + "/stat"));
+  const auto main = parse_stat(contents(main_thread + "/stat"));
+  if (!all || !main) return std::nullopt;
+  Usage usage{.state = main->state, .main_ticks = main->cpu_ticks, .ticks = all->cpu_ticks};
+  usage.processes = 1;
+  usage.main_faults = main->minor_faults;
+  const std::string io = contents(main_thread + "/io");
+  for (const char* name : {"rchar", "wchar"}) {
+    usage.main_bytes += labelled_number(io, name).value_or(0);
+  }
+  add_children(usage, pid);
+  return usage;
 }
 
 }  // namespace
@@ -51,6 +56,26 @@ std::optional<Usage> usage_of_tree(pid_t pid) {
 std::optional<Usage> usage(pid_t pid) {
   const std::function<std::optional<Usage>()> work = [pid] { return usage_of_tree(pid); };
   return within(usage_limit, work).value_or(std::nullopt);
+}
+
+std::uint64_t ticks_per_second() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+}
+
+bool has_gpu(pid_t pid) {
+  const std::string folder = fmt::format("/proc/{}/fd", pid);
+  DIR* const dir = ::opendir(folder.c_str());
+  if (dir == nullptr) return false;
+  bool found = false;
+  while (const dirent* const entry = ::readdir(dir)) {
+    std::array<char, 32> target{};
+    const std::string link = fmt::format("{}/{}", folder, entry->d_name);
+    if (::readlink(link.c_str(), target.data(), target.size()) <= 0) continue;
+    const std::string_view device(target.data(), target.size());
+    found = found || device.starts_with("/dev/nvidia") || device.starts_with("/dev/kfd");
+  }
+  ::closedir(dir);
+  return found;
 }
 
 }  // namespace toprun::stacks

@@ -93,6 +93,7 @@ json attempt_json(const AttemptRecord& attempt) {
           {"phases_ms", phases_json(attempt.phases)},
           {"slowest", slowest_json(attempt.spreads)},
           {"awaited", awaited_json(attempt.awaited)},
+          {"hang", hang_json(attempt.hang)},
           {"nodes", std::move(nodes)},
           {"order", attempt.order ? order_json(*attempt.order) : json(nullptr)},
           {"network", networks_json(attempt.networks)},
@@ -131,7 +132,7 @@ std::string phrase(const Cause& cause) {
       return "the time limit was reached";
     case CauseKind::hang:
       return cause.rank ? subject(cause) + " did not come to a collective in which others timed out"
-                        : "a collective timed out";
+                        : "ranks waited in vain for others";
     case CauseKind::launcher:
       return "toprun failed" + at;
     case CauseKind::grown:
@@ -185,7 +186,8 @@ std::string advice(const Cause& cause, bool has_logs) {
            "--mem)";
   }
   if (cause.kind == CauseKind::hang) {
-    return "start it again, and while it hangs look where that rank stands: py-spy dump --pid PID";
+    return cause.rank ? "start it again with --hang-timeout 60, which tells where each rank stands"
+                      : "";
   }
   if (cause.kind == CauseKind::signal) return advice_for_signal(*cause.signal, cause.node);
   if (cause.kind != CauseKind::exit) return {};

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/look.h"
 #include "fabric/proof.h"
+#include "view/hang.h"
 #include "view/phases.h"
 
 namespace toprun::view {
@@ -85,6 +86,7 @@ struct AttemptRecord {
   Phases phases;
   Spreads spreads;
   std::optional<Awaited> awaited;
+  std::optional<Hang> hang;          // the latest
   std::vector<NodeRecord> nodes;     // by group rank; empty before ranks are assigned
   std::optional<OrderRecord> order;  // unset before ranks are assigned
   std::vector<fabric::NetworkByHost> networks =

@@ -85,6 +85,9 @@ class SlurmQueue : public Queue {
   }
   std::chrono::seconds memory() const override;
   std::string forgets(const JobId& id) const override;
+  Result<std::vector<std::string>> command_beside_root(
+      const Job& job, const std::string& self,
+      const std::vector<std::string>& words) const override;
   std::string expand(std::string_view pattern, const Job& job) const override {
     return slurm::expand(pattern, job);
   }
@@ -201,6 +204,19 @@ Result<std::vector<std::string>> SlurmQueue::cancel_command(const std::vector<st
   if (addressee == Addressee::batch_script) command.emplace_back("--batch");
   if (!signal.empty()) command.insert(command.end(), {"--signal", signal});
   command.insert(command.end(), ids.begin(), ids.end());
+  return command;
+}
+
+// The root agent is on the job's first node, where its batch script is.
+Result<std::vector<std::string>> SlurmQueue::command_beside_root(
+    const Job& job, const std::string& self, const std::vector<std::string>& words) const {
+  std::vector<std::string> command = {"srun",       "--jobid",    job.id,
+                                      "--overlap",  "--quiet",    "--nodes=1",
+                                      "--ntasks=1", "--mpi=none", "--input=none"};
+  if (!job.batch_host.empty()) command.push_back("--nodelist=" + job.batch_host);
+  command.push_back(self);
+  command.insert(command.end(), words.begin(), words.end());
+  command.push_back(job.id);
   return command;
 }
 

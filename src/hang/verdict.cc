@@ -1,0 +1,221 @@
+#include "hang/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+
+namespace toprun::hang {
+namespace {
+
+constexpr std::size_t most_named = 4;           // ranks and nodes in one line
+constexpr std::size_t most_groups_shown = 6;    // with their places
+constexpr std::size_t most_groups_listed = 64;  // … if all is to be shown
+constexpr std::size_t most_stacks_shown = 2;    // of suspects
+constexpr std::size_t most_frames_shown = 6;
+
+using GroupsOf = std::vector<const Group*>;
+
+std::size_t count(const GroupsOf& groups) {
+  std::size_t ranks = 0;
+  for (const Group* group : groups) ranks += group->ranks.size();
+  return ranks;
+}
+
+std::vector<int> ranks_of(const GroupsOf& groups) {
+  std::vector<int> ranks;
+  for (const Group* group : groups) {
+    ranks.insert(ranks.end(), group->ranks.begin(), group->ranks.end());
+  }
+  std::ranges::sort(ranks);
+  return ranks;
+}
+
+// The first few of them, and how many others there are.
+std::string few(std::vector<std::string> names) {
+  if (names.size() > most_named) {
+    const std::size_t others = names.size() - most_named;
+    names.resize(most_named);
+    names.push_back(fmt::format("{} more", others));
+  }
+  return join(names, ", ");
+}
+
+std::string named(const std::vector<int>& ranks, const NodeOf& node_of) {
+  std::vector<std::string> names;
+  for (const int rank : ranks) names.push_back(fmt::format("rank {} on {}", rank, node_of(rank)));
+  return few(std::move(names));
+}
+
+std::string number(std::size_t ranks) {
+  return ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks);
+}
+
+// "sleeps at data.py:41 in load".
+std::string standing_text(const Standing& standing, bool is_one) {
+  std::string text(doing_text(standing.doing, is_one));
+  if (!standing.wchan.empty()) text += fmt::format(" ({})", standing.wchan);
+  const std::string place = place_text(standing);
+  if (!place.empty()) return fmt::format("{} {}", text, place);
+  return standing.no_frames.empty() ? text : fmt::format("{}; {}", text, standing.no_frames);
+}
+
+// All ranks wait for others: those that call something else than most are suspects.
+void judge_who_waits(Verdict& verdict, const NodeOf& node_of) {
+  std::map<std::string, GroupsOf> by_place;
+  std::size_t all = 0;
+  for (const Group& group : verdict.groups) {
+    by_place[place_text(group.standing)].push_back(&group);
+    all += group.ranks.size();
+  }
+  const auto largest =
+      std::ranges::max_element(by_place, {}, [](const auto& place) { return count(place.second); });
+  const std::string& most_are = largest->first;
+  const std::size_t most = count(largest->second);
+  if (by_place.size() == 1) {
+    verdict.what = fmt::format(
+        "all {} wait {}: the network is stuck, or the ranks pass different sizes or types",
+        number(all), most_are.empty() ? "for others" : most_are);
+  } else if (2 * most <= all) {
+    verdict.what =
+        fmt::format("{} wait for each other in {} different places", number(all), by_place.size());
+  } else {
+    GroupsOf others;
+    for (const auto& [place, groups] : by_place) {
+      if (place != most_are) others.insert(others.end(), groups.begin(), groups.end());
+    }
+    verdict.suspects = ranks_of(others);
+    const bool is_one = verdict.suspects.size() == 1;
+    const std::string where =
+        others.size() == 1 ? place_text(others.front()->standing) : "elsewhere";
+    verdict.what = fmt::format("{} {} {}, and {} {}", named(verdict.suspects, node_of),
+                               is_one ? "waits" : "wait", where, number(most), most_are);
+  }
+}
+
+void judge_who_does_not_come(Verdict& verdict, const GroupsOf& others, std::size_t waiting,
+                             const NodeOf& node_of) {
+  verdict.suspects = ranks_of(others);
+  const bool is_one = verdict.suspects.size() == 1;
+  const std::string doing =
+      others.size() == 1 ? standing_text(others.front()->standing, is_one) : "do not come";
+  verdict.what =
+      fmt::format("{} {}, and {} {} for {}", named(verdict.suspects, node_of), doing,
+                  number(waiting), waiting == 1 ? "waits" : "wait", is_one ? "it" : "them");
+}
+
+void judge_who_does_not_answer(Verdict& verdict, std::size_t waiting, const NodeOf& node_of) {
+  verdict.suspects = verdict.unseen;
+  std::vector<std::string> nodes = suspected_nodes(verdict, node_of);
+  const bool is_one = nodes.size() == 1;
+  verdict.what =
+      fmt::format("{} {} not say where {} ranks stand ({}), and {} {}", few(std::move(nodes)),
+                  is_one ? "does" : "do", is_one ? "its" : "their", ranks_text(verdict.unseen),
+                  number(waiting), waiting == 1 ? "waits" : "wait");
+}
+
+// Those that keep the others waiting first.
+GroupsOf in_order_of_guilt(const Verdict& verdict) {
+  GroupsOf order;
+  for (const Group& group : verdict.groups) order.push_back(&group);
+  std::ranges::stable_partition(order, [&](const Group* group) {
+    return std::ranges::binary_search(verdict.suspects, group->ranks.front());
+  });
+  return order;
+}
+
+std::string group_line(const Group& group, const NodeOf& node_of) {
+  const bool is_one = group.ranks.size() == 1;
+  const std::string who =
+      is_one ? fmt::format("rank {} on {}", group.ranks.front(), node_of(group.ranks.front()))
+             : "ranks " + ranks_text(group.ranks);
+  return fmt::format("{}: {}", who, standing_text(group.standing, is_one));
+}
+
+}  // namespace
+
+Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of) {
+  Verdict verdict;
+  verdict.groups = std::move(groups);
+  verdict.unseen = std::move(unseen);
+  GroupsOf others;
+  std::size_t waiting = 0;
+  for (const Group& group : verdict.groups) {
+    if (group.standing.doing == Doing::communicates) {
+      waiting += group.ranks.size();
+    } else {
+      others.push_back(&group);
+    }
+  }
+  if (!verdict.unseen.empty()) {
+    judge_who_does_not_answer(verdict, waiting, node_of);
+  } else if (waiting == 0) {
+    verdict.what = "no rank waits for another in a call of torch.distributed";
+  } else if (others.empty()) {
+    judge_who_waits(verdict, node_of);
+  } else {
+    judge_who_does_not_come(verdict, others, waiting, node_of);
+  }
+  return verdict;
+}
+
+std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of) {
+  std::vector<std::string> nodes;
+  for (const int rank : verdict.suspects) {
+    std::string node = node_of(rank);
+    if (nodes.empty() || nodes.back() != node) nodes.push_back(std::move(node));
+  }
+  std::ranges::sort(nodes, natural_less);
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  return nodes;
+}
+
+std::string ranks_text(const std::vector<int>& ranks, std::size_t most) {
+  std::vector<std::string> parts;
+  for (auto first = ranks.begin(); first != ranks.end();) {
+    auto last = first;
+    while (std::next(last) != ranks.end() && *std::next(last) == *last + 1) ++last;
+    if (parts.size() == most) {
+      parts.push_back(fmt::format("{} more", std::distance(first, ranks.end())));
+      break;
+    }
+    parts.push_back(first == last ? fmt::to_string(*first) : fmt::format("{}-{}", *first, *last));
+    first = std::next(last);
+  }
+  return join(parts, ",");
+}
+
+std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of, Shown shown) {
+  const bool all = shown == Shown::all_stacks;
+  const std::size_t most_groups = all ? most_groups_listed : most_groups_shown;
+  const std::size_t frames_shown = all ? most_frames : most_frames_shown;
+  std::vector<std::string> lines;
+  const GroupsOf order = in_order_of_guilt(verdict);
+  for (std::size_t i = 0; i < std::min(order.size(), most_groups); ++i) {
+    const Group& group = *order[i];
+    lines.push_back(group_line(group, node_of));
+    const bool is_suspect = std::ranges::binary_search(verdict.suspects, group.ranks.front());
+    if (!all && (!is_suspect || i >= most_stacks_shown)) continue;
+    const std::vector<stacks::Frame>& frames = group.standing.frames;
+    for (std::size_t k = 0; k < std::min(frames.size(), frames_shown); ++k) {
+      lines.push_back(
+          fmt::format("    {}, {}:{}", frames[k].function, frames[k].file, frames[k].line));
+    }
+  }
+  if (order.size() > most_groups) {
+    const GroupsOf rest(order.begin() + static_cast<std::ptrdiff_t>(most_groups), order.end());
+    lines.push_back(fmt::format("{} in {} other places", number(count(rest)), rest.size()));
+  }
+  if (all) return lines;
+  if (auto nodes = suspected_nodes(verdict, node_of); !nodes.empty()) {
+    const std::string_view label = nodes.size() == 1 ? "suspected node" : "suspected nodes";
+    lines.push_back(fmt::format("{}: {}", label, few(std::move(nodes))));
+  }
+  return lines;
+}
+
+}  // namespace toprun::hang

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "hang/standing.h"
+
+namespace toprun::hang {
+
+// Who keeps the others waiting, as far as the places of all ranks tell.
+struct Verdict {
+  std::vector<Group> groups;  // of all ranks that were seen, the largest first
+  std::vector<int> suspects;  // ascending; empty: no rank stands out
+  std::string what;           // one line: who does what, and who waits
+  std::vector<int> unseen;    // ranks of nodes that did not answer
+};
+
+// The node of a rank.
+using NodeOf = std::function<std::string(int rank)>;
+
+// `unseen`: of nodes that did not answer in time.
+Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& node_of);
+
+// The nodes of the suspects, each once, in natural order.
+std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of);
+
+// Of a verdict only the suspects' stacks are shown, …
+inline constexpr std::size_t most_lines = 25;
+enum class Shown {
+  verdict,
+  all_stacks,  // or those of all groups, and no suspects
+};
+// The groups with their places, a line or a few each, and the suspects' nodes. At any number of
+// ranks a verdict is most_lines at most, with its first line and an advice.
+std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
+                                  Shown shown = Shown::verdict);
+
+// The ranks as ranges: "0-4,6"; at most `most` of them, then the number of the others.
+std::string ranks_text(const std::vector<int>& ranks, std::size_t most = 8);
+
+}  // namespace toprun::hang

@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include "live/client.h"
+#include "live/folder.h"
+#include "live/server.h"
+
+namespace toprun::live {
+namespace {
+
+namespace asio = boost::asio;
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+// A server on a thread of its own, at a socket in a folder of its own.
+class Live : public testing::Test {
+ protected:
+  Live() : folder_(fs::temp_directory_path() / ("live_test." + std::to_string(::getpid()))) {
+    fs::remove_all(folder_);
+    fs::create_directory(folder_);
+    ::chmod(folder_.c_str(), 0700);
+  }
+  ~Live() override {
+    asio::post(io_, [this] { server_.reset(); });
+    guard_.reset();
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
+    server_.reset();
+    fs::remove_all(folder_);
+  }
+  void serve(Server::Handler handler) {
+    auto server = Server::listen(io_, socket(), std::move(handler));
+    ASSERT_TRUE(server) << server.error().line();
+    server_ = *std::move(server);
+    thread_ = std::thread([this] { io_.run(); });
+  }
+  fs::path socket() const { return folder_ / "17.sock"; }
+
+  fs::path folder_;
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
+  std::unique_ptr<Server> server_;
+  std::thread thread_;
+};
+
+asio::awaitable<Answer> repeats(Question question) {
+  co_return Answer{200, question.method + " " + question.target};
+}
+
+TEST_F(Live, AnswersWhatItIsAsked) {
+  serve(repeats);
+  for (int i = 0; i < 20; ++i) {
+    const auto answer = ask(socket(), {"POST", "/stacks"}, 5s);
+    ASSERT_TRUE(answer && *answer);
+    EXPECT_EQ((*answer)->body, "POST /stacks");
+  }
+}
+
+TEST_F(Live, NobodyListens) {
+  const auto answer = ask(socket(), {"GET", "/"}, 5s);
+  ASSERT_TRUE(answer);
+  EXPECT_FALSE(*answer);
+}
+
+TEST_F(Live, AnAnswerThatDoesNotCome) {
+  serve([](Question) -> asio::awaitable<Answer> {
+    asio::steady_timer never(co_await asio::this_coro::executor, 1h);
+    co_await never.async_wait(asio::use_awaitable);
+    co_return Answer{};
+  });
+  const auto answer = ask(socket(), {"GET", "/"}, 50ms);
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().line().find("after 50 ms"), std::string::npos);
+}
+
+TEST_F(Live, AHeaderThatIsTooLong) {
+  serve(repeats);
+  const auto answer = ask(socket(), {"GET", "/" + std::string(most_header_bytes, 'x')}, 5s);
+  EXPECT_FALSE(answer);
+}
+
+TEST_F(Live, ItsFolderIsTheUsersAlone) {
+  Environment environment;
+  environment.set("XDG_RUNTIME_DIR", folder_);
+  const auto path = new_socket(environment);
+  ASSERT_TRUE(path);
+  EXPECT_EQ(*path, folder_ / "toprun" / (std::to_string(::getpid()) + ".sock"));
+  {
+    std::unique_ptr<Server> server = Server::listen(io_, *path, repeats).value();
+    const std::vector<Socket> found = sockets(environment);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found.front().pid, ::getpid());
+  }
+  EXPECT_TRUE(sockets(environment).empty());
+  // Open to others: it is not used.
+  ::chmod((folder_ / "toprun").c_str(), 0755);
+  const auto elsewhere = new_socket(environment);
+  EXPECT_TRUE(!elsewhere || elsewhere->parent_path() != folder_ / "toprun");
+}
+
+}  // namespace
+}  // namespace toprun::live

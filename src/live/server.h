@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "base/error.h"
+
+namespace toprun::live {
+
+struct Question {
+  std::string method;  // "GET"
+  std::string target;  // "/report"
+};
+
+struct Answer {
+  unsigned status = 200;
+  std::string body;  // JSON
+};
+
+inline constexpr std::size_t most_visitors = 16;  // at a time; further ones are closed at once
+inline constexpr std::size_t most_header_bytes = 8 * 1024;
+// From the connection to the end of its question, and of its answer.
+inline constexpr std::chrono::seconds question_limit{5};
+inline constexpr std::chrono::seconds answer_limit{15};
+
+// Answers questions by HTTP/1.1 on a Unix socket, one for each connection; only this user and root
+// may ask. What takes time belongs on a pool: the handler runs on the event loop.
+class Server {
+ public:
+  using Handler = std::function<boost::asio::awaitable<Answer>(Question)>;
+
+  // Replaces a socket that is there already. The handler is not called after the server is gone.
+  static Result<std::unique_ptr<Server>> listen(boost::asio::io_context& io,
+                                                std::filesystem::path path, Handler handler);
+  ~Server();  // removes the socket
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  struct State;
+
+ private:
+  explicit Server(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;  // with the visitors
+};
+
+}  // namespace toprun::live

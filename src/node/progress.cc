@@ -1,0 +1,105 @@
+#include "node/progress.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+
+namespace toprun::node {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// Shares of the time between two looks for which one CPU was used. They are small, because ranks
+// may share a CPU with others.
+constexpr double busy = 0.1;  // the main thread computes; one that polls takes less
+constexpr double busy_children = 0.1;
+constexpr double busy_helpers = 0.02;  // the other threads: data comes or goes
+// Pages: a rank that works on new data takes some, one that turns in a circle none.
+constexpr std::uint64_t new_pages = 64;
+
+double share(std::uint64_t before, std::uint64_t now, nanoseconds passed) {
+  if (now <= before || passed.count() <= 0) return 0;
+  const double seconds =
+      static_cast<double>(now - before) / static_cast<double>(stacks::ticks_per_second());
+  return seconds / std::chrono::duration<double>(passed).count();
+}
+
+std::uint64_t path_of(const std::vector<stacks::Frame>& frames) {
+  std::size_t hash = frames.size();
+  for (const stacks::Frame& frame : frames) {
+    hash = hash * 31 + std::hash<std::string>()(frame.function);
+    hash = hash * 31 + std::hash<std::string>()(frame.file);
+  }
+  return hash;
+}
+
+}  // namespace
+
+Progress::Progress(std::vector<RunningRank> ranks) {
+  for (const RunningRank& rank : ranks) ranks_.push_back({rank, std::nullopt, std::nullopt});
+}
+
+std::vector<hang::Glance> Progress::look() {
+  const auto now = std::chrono::steady_clock::now();
+  std::vector<hang::Glance> glances;
+  glances.reserve(ranks_.size());
+  for (Watched& watched : ranks_) glances.push_back(glance_at(watched, now - last_));
+  last_ = now;
+  return glances;
+}
+
+hang::Glance Progress::glance_at(Watched& watched, nanoseconds passed) {
+  const auto usage = stacks::usage(watched.rank.pid);
+  hang::Glance glance;
+  if (!usage || usage->state == 'Z' || usage->state == 'X') {
+    glance.lives = false;
+    return glance;
+  }
+  const stacks::Usage before = watched.last.value_or(*usage);
+  watched.last = usage;
+  glance.done = usage->main_bytes;
+  add_stack(watched, glance);
+  glance.computes = (!glance.communicates && main_computes(watched, before, *usage, passed)) ||
+                    share(before.child_ticks, usage->child_ticks, passed) >= busy_children ||
+                    helpers_compute(watched, glance, before, *usage, passed);
+  return glance;
+}
+
+void Progress::add_stack(Watched& watched, hang::Glance& glance) {
+  if (!watched.reader) {
+    if (auto reader = stacks::Reader::open(watched.rank.pid)) watched.reader = std::move(*reader);
+  }
+  const auto frames = watched.reader ? watched.reader->main_stack() : std::vector<stacks::Frame>();
+  if (!frames) return;
+  glance.path = path_of(*frames);
+  glance.communicates = hang::is_communication(*frames);
+}
+
+// What computes in C lets Python's lock go, sooner or later; `while True: pass` never does.
+bool Progress::main_computes(Watched& watched, const stacks::Usage& before,
+                             const stacks::Usage& now, nanoseconds passed) {
+  if (now.main_faults - before.main_faults >= new_pages) return true;
+  if (now.state != 'R' && share(before.main_ticks, now.main_ticks, passed) < busy) return false;
+  return !watched.reader || watched.reader->is_locked() != true;
+}
+
+// NCCL's threads are busy also while they wait.
+bool Progress::helpers_compute(const Watched& watched, const hang::Glance& glance,
+                               const stacks::Usage& before, const stacks::Usage& now,
+                               nanoseconds passed) {
+  const double helpers =
+      share(before.ticks - before.main_ticks, now.ticks - now.main_ticks, passed);
+  if (helpers < busy_helpers) return false;
+  return !(glance.communicates && stacks::has_gpu(watched.rank.pid));
+}
+
+std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks) {
+  hang::Groups groups;
+  for (const RunningRank& one : ranks) {
+    groups.add(hang::standing_of(stacks::look_at(one.pid)), std::array{one.rank});
+  }
+  return std::move(groups).take();
+}
+
+}  // namespace toprun::node

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "hang/standing.h"
+#include "hang/stillness.h"
+#include "stacks/look.h"
+#include "stacks/usage.h"
+
+namespace toprun::node {
+
+// A rank that runs on this node.
+struct RunningRank {
+  int rank = 0;
+  pid_t pid = 0;
+};
+
+// Looks at this node's ranks again and again, for the judgement whether they make progress
+// (hang::Stillness). Every look reads a few files of /proc for each rank and may block: use it on
+// the pool, one look at a time.
+class Progress {
+ public:
+  explicit Progress(std::vector<RunningRank> ranks);
+  std::vector<hang::Glance> look();
+
+ private:
+  struct Watched {
+    RunningRank rank;
+    std::optional<stacks::Reader> reader;
+    std::optional<stacks::Usage> last;
+  };
+  hang::Glance glance_at(Watched& watched, std::chrono::nanoseconds passed);
+  static void add_stack(Watched& watched, hang::Glance& glance);
+  static bool main_computes(Watched& watched, const stacks::Usage& before, const stacks::Usage& now,
+                            std::chrono::nanoseconds passed);
+  static bool helpers_compute(const Watched& watched, const hang::Glance& glance,
+                              const stacks::Usage& before, const stacks::Usage& now,
+                              std::chrono::nanoseconds passed);
+
+  std::vector<Watched> ranks_;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+// Where the ranks stand, those in the same place together.
+std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks);
+
+}  // namespace toprun::node

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "run/coordinator.h"
+
+// Ranks that make no progress: when that is a hang, who is to blame, and what follows.
+namespace toprun::run {
+
+namespace {
+
+SteadyTime earlier(const std::optional<SteadyTime>& a, SteadyTime b) {
+  return a ? std::min(*a, b) : b;
+}
+
+}  // namespace
+
+std::optional<SteadyTime> Coordinator::wake_while_running() const {
+  std::optional<SteadyTime> at = attempt_.conductor->wake_at();
+  if (interruption_ && interruption_->remind_at) at = earlier(at, *interruption_->remind_at);
+  if (attempt_.look) return earlier(at, attempt_.look->ends);
+  if (const auto due = hang_due()) at = earlier(at, *due);
+  return at;
+}
+
+// A hang is when no rank of any node has made progress for the time limit and one of them waits for
+// another: ranks that all sleep, say, wait for nobody. Nodes whose ranks have ended make none.
+std::optional<SteadyTime> Coordinator::hang_due() const {
+  if (!settings_.hang_timeout || attempt_.hang_is_told || attempt_.conductor->is_stopping()) {
+    return std::nullopt;
+  }
+  std::optional<SteadyTime> since;
+  bool some_communicate = false;
+  for (std::size_t part = 0; part < attempt_.members.size(); ++part) {
+    if (attempt_.conductor->has_gone(part)) continue;
+    const auto& still = attempt_.still[part];
+    if (!still) return std::nullopt;
+    since = std::max(since.value_or(still->since), still->since);
+    some_communicate = some_communicate || still->some_communicate;
+  }
+  if (!since || !some_communicate) return std::nullopt;
+  return *since + *settings_.hang_timeout;
+}
+
+void Coordinator::look_for_a_hang() {
+  if (attempt_.look) {
+    if (now_.steady >= attempt_.look->ends) end_look();
+    return;
+  }
+  const auto due = hang_due();
+  if (due && now_.steady >= *due) look_at_ranks();
+}
+
+void Coordinator::look_at_ranks() {
+  Look look;
+  look.number = looks_++;
+  look.ends = now_.steady + look_limit;
+  look.has_answered.resize(attempt_.members.size());
+  for (std::size_t part = 0; part < attempt_.members.size(); ++part) {
+    if (attempt_.conductor->has_gone(part)) continue;
+    const Node* const node = roster_.find(attempt_.members[part]);
+    send(*node, rendezvous::LookAtRanks{look.number});
+    ++look.missing;
+  }
+  attempt_.look = std::move(look);
+}
+
+void Coordinator::stillness_changed(std::size_t part, std::optional<hang::Still> still) {
+  attempt_.still[part] = still;
+  if (!still) attempt_.hang_is_told = false;
+}
+
+void Coordinator::seen(std::size_t part, rendezvous::RanksSeen& seen) {
+  if (!attempt_.look || attempt_.look->number != seen.look) return;
+  Look& look = *attempt_.look;
+  if (std::exchange(look.has_answered[part], 1) != 0) return;
+  for (hang::Group& group : seen.groups) look.groups.add(std::move(group.standing), group.ranks);
+  if (--look.missing == 0) end_look();
+}
+
+std::vector<int> Coordinator::ranks_unseen_by(const Look& look) const {
+  std::vector<int> unseen;
+  for (std::size_t part = 0; part < attempt_.members.size(); ++part) {
+    if (look.has_answered[part] != 0 || attempt_.conductor->has_gone(part)) continue;
+    const rendezvous::Assignment& plan = attempt_.arrangement.parts[part];
+    for (int i = 0; i < plan.nproc; ++i) unseen.push_back(plan.first_rank + i);
+  }
+  std::ranges::sort(unseen);
+  return unseen;
+}
+
+// Ends it with those members that have answered.
+void Coordinator::end_look() {
+  Look look = *std::exchange(attempt_.look, std::nullopt);
+  hang::Verdict verdict =
+      hang::judge(std::move(look.groups).take(), ranks_unseen_by(look), node_of_rank());
+  if (!look.questions.empty()) tell_places(std::move(look.questions), verdict);
+  // A rank may have moved meanwhile.
+  const auto due = hang_due();
+  if (due && now_.steady >= *due) hung(std::move(verdict));
+}
+
+void Coordinator::happened(const PlacesAsked& asked) {
+  if (stage_ != Stage::running) return tell_places({asked.question}, {});
+  if (!attempt_.look) look_at_ranks();
+  attempt_.look->questions.push_back(asked.question);
+}
+
+void Coordinator::tell_places(std::vector<int> questions, const hang::Verdict& verdict) {
+  view::Places places;
+  places.attempt = course_now().number;
+  places.groups = verdict.groups;
+  places.unseen = verdict.unseen;
+  places.lines = hang::lines_of(verdict, node_of_rank(), hang::Shown::all_stacks);
+  actions_.emplace_back(TellPlaces{std::move(questions), std::move(places)});
+}
+
+void Coordinator::hung(hang::Verdict verdict) {
+  attempt_.hang_is_told = true;
+  view::Hang hang;
+  hang.noticed = now_.wall;
+  hang.after = *settings_.hang_timeout;
+  const hang::NodeOf node_of = node_of_rank();
+  for (const int rank : verdict.suspects) hang.suspected.push_back(node_of(rank));
+  const std::vector<std::string> nodes = hang::suspected_nodes(verdict, node_of);
+  hang.lines = hang::lines_of(verdict, node_of);
+  hang.verdict = std::move(verdict);
+  const std::string message = view::headline(hang);
+  const std::string node = nodes.size() == 1 ? nodes.front() : std::string();
+  course_now().hang = std::move(hang);
+  actions_.emplace_back(TellHang{});
+  actions_.emplace_back(KeepRecord{});
+  if (settings_.on_hang == OnHang::report) return;
+  attempt_.conductor->hung(message, node, settings_.on_hang == OnHang::abort);
+}
+
+// By the attempt's plan.
+hang::NodeOf Coordinator::node_of_rank() const {
+  std::map<int, std::string> by_first_rank;
+  for (std::size_t part = 0; part < attempt_.hosts.size(); ++part) {
+    const rendezvous::Assignment& plan = attempt_.arrangement.parts[part];
+    if (plan.nproc > 0) by_first_rank.emplace(plan.first_rank, attempt_.hosts[part]);
+  }
+  return [by_first_rank = std::move(by_first_rank)](int rank) -> std::string {
+    const auto next = by_first_rank.upper_bound(rank);
+    return next == by_first_rank.begin() ? std::string() : std::prev(next)->second;
+  };
+}
+
+}  // namespace toprun::run

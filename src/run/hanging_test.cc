@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "run/testing.h"
+
+namespace toprun::run {
+namespace {
+
+using rendezvous::Gone;
+using rendezvous::LookAtRanks;
+using rendezvous::RanksMove;
+using rendezvous::RanksSeen;
+using rendezvous::RanksStill;
+using rendezvous::Stop;
+using testing::Simple;
+using namespace std::chrono_literals;
+
+RanksSeen seen(int look, int rank, hang::Doing doing) {
+  hang::Groups groups;
+  hang::Standing standing;
+  standing.doing = doing;
+  groups.add(standing, std::array{rank});
+  return {look, std::move(groups).take()};
+}
+
+// Three nodes with a rank each.
+class Hanging : public ::testing::Test {
+ protected:
+  Simple& begin(OnHang on_hang, int max_restarts = 0) {
+    Settings settings;
+    settings.size = {3, 3};
+    settings.hang_timeout = 30s;
+    settings.on_hang = on_hang;
+    settings.max_restarts = max_restarts;
+    run.emplace(settings);
+    for (int node = 0; node < 3; ++node) run->come(node);
+    run->all_start(3);
+    return *run;
+  }
+  void all_stand_still() {
+    run->say(0, RanksStill{15s, true});
+    run->say(1, RanksStill{16s, false});
+    run->say(2, RanksStill{15s, true});
+  }
+  void all_are_seen(int look = 0) {
+    run->say(0, seen(look, 0, hang::Doing::communicates));
+    run->say(1, seen(look, 1, hang::Doing::waits));
+    run->say(2, seen(look, 2, hang::Doing::communicates));
+  }
+  const std::optional<view::Hang>& hang() const {
+    return run->coordinator.course().attempts.front().hang;
+  }
+
+  std::optional<Simple> run;
+};
+
+TEST_F(Hanging, NamesWhoDoesNotCome) {
+  begin(OnHang::report);
+  all_stand_still();
+  run->after(14s);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(1), 0);
+  run->after(1s);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(1), 1);
+  EXPECT_FALSE(hang());
+  all_are_seen();
+  ASSERT_TRUE(hang());
+  EXPECT_EQ(hang()->verdict.suspects, (std::vector{1}));
+  EXPECT_EQ(hang()->suspected, (std::vector<std::string>{"n1"}));
+  EXPECT_EQ(run->count_sent<Stop>(0), 0);
+  // Once, until they move and stand still again.
+  run->after(1h);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(1), 1);
+  run->say(2, RanksMove{});
+  run->say(2, RanksStill{15s, true});
+  run->after(15s);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(1), 2);
+}
+
+TEST_F(Hanging, IsNoneWhileOneNodesRanksMove) {
+  begin(OnHang::abort);
+  run->say(0, RanksStill{15s, true});
+  run->say(1, RanksStill{15s, true});
+  run->after(1h);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0);
+  run->say(2, RanksStill{15s, true});
+  run->say(0, RanksMove{});
+  run->after(1h);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0);
+}
+
+TEST_F(Hanging, IsNoneWhereNobodyWaitsForAnother) {
+  begin(OnHang::abort);
+  for (int node = 0; node < 3; ++node) run->say(node, RanksStill{1h, false});
+  run->after(1h);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0);
+}
+
+TEST_F(Hanging, IsNoneIfARankMovesWhileItIsLookedAt) {
+  begin(OnHang::abort);
+  all_stand_still();
+  run->after(15s);
+  run->say(1, RanksMove{});
+  all_are_seen();
+  EXPECT_FALSE(hang());
+  EXPECT_EQ(run->count_sent<Stop>(0), 0);
+}
+
+TEST_F(Hanging, IsSeenBesideNodesWhoseRanksHaveEnded) {
+  begin(OnHang::report);
+  run->say(0, RanksStill{15s, true});
+  run->say(2, RanksStill{15s, true});
+  run->say(1, Gone{});
+  run->after(15s);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 1);
+  EXPECT_EQ(run->count_sent<LookAtRanks>(1), 0);
+}
+
+TEST_F(Hanging, ANodeThatDoesNotAnswerIsNamed) {
+  begin(OnHang::report);
+  all_stand_still();
+  run->after(15s);
+  run->say(0, seen(0, 0, hang::Doing::communicates));
+  run->say(2, seen(0, 2, hang::Doing::communicates));
+  run->say(2, seen(0, 2, hang::Doing::communicates));  // twice
+  EXPECT_FALSE(hang());
+  run->after(look_limit);
+  ASSERT_TRUE(hang());
+  EXPECT_EQ(hang()->verdict.unseen, (std::vector{1}));
+  EXPECT_EQ(hang()->suspected, (std::vector<std::string>{"n1"}));
+}
+
+TEST_F(Hanging, EndsTheRun) {
+  begin(OnHang::abort, 5);
+  all_stand_still();
+  run->after(15s);
+  all_are_seen();
+  EXPECT_EQ(run->count_sent<Stop>(0), 1);
+  for (int node = 0; node < 3; ++node) run->say(node, Gone{});
+  EXPECT_EQ(run->verdict().kind, view::CauseKind::hang);
+  EXPECT_EQ(run->verdict().node, "n1");
+  EXPECT_EQ(run->verdict().exit_code, 1);
+  EXPECT_EQ(run->coordinator.course().attempts.size(), 1u);
+}
+
+TEST_F(Hanging, StartsAgainAndCountsAsAFailure) {
+  begin(OnHang::restart, 1);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (attempt > 0) run->all_start(3);
+    all_stand_still();
+    run->after(15s);
+    all_are_seen(attempt);
+    for (int node = 0; node < 3; ++node) run->say(node, Gone{});
+    run->after(2s);
+  }
+  EXPECT_EQ(run->coordinator.course().attempts.size(), 2u);
+  EXPECT_EQ(run->coordinator.course().restarts, 1);
+  EXPECT_EQ(run->verdict().kind, view::CauseKind::hang);
+}
+
+TEST_F(Hanging, WhoAsksHearsWhereTheRanksStand) {
+  begin(OnHang::report);
+  run->on(PlacesAsked{7});
+  run->on(PlacesAsked{8});
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 1);
+  all_are_seen();
+  ASSERT_EQ(run->places.size(), 1u);
+  EXPECT_EQ(run->places.front().questions, (std::vector{7, 8}));
+  EXPECT_EQ(run->places.front().places.groups.size(), 2u);
+  EXPECT_FALSE(hang());
+}
+
+TEST_F(Hanging, WhoAsksAtTheEndHearsThatNoRankRuns) {
+  begin(OnHang::report);
+  run->on(PlacesAsked{7});
+  for (int node = 0; node < 3; ++node) run->say(node, Gone{});
+  ASSERT_EQ(run->places.size(), 1u);
+  EXPECT_TRUE(run->places.front().places.groups.empty());
+  run->on(PlacesAsked{8});
+  EXPECT_EQ(run->places.size(), 2u);
+}
+
+}  // namespace
+}  // namespace toprun::run

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace toprun::stacks {
+
+// What a process has used since its start, for the judgement whether it works. CPU times are in
+// ticks_per_second().
+struct Usage {
+  char state = '?';               // of its main thread, as in /proc/PID/stat
+  std::uint64_t main_ticks = 0;   // by its main thread
+  std::uint64_t ticks = 0;        // by all its threads, and by children that it has waited for
+  std::uint64_t child_ticks = 0;  // by the processes below it that live
+  std::uint64_t main_bytes = 0;   // read and written by its main thread, not on sockets
+  std::uint64_t main_faults = 0;  // pages that its main thread touched for the first time
+  int processes = 0;              // itself and those below it
+
+  bool operator==(const Usage&) const = default;
+};
+inline constexpr std::chrono::milliseconds usage_limit{500};
+// Nothing: the process is gone, or the kernel did not answer within usage_limit.
+std::optional<Usage> usage(pid_t pid);
+std::uint64_t ticks_per_second();
+
+// Whether it has a GPU open. May block like all of /proc.
+bool has_gpu(pid_t pid);
+
+}  // namespace toprun::stacks

@@ -1,0 +1,94 @@
+#include "view/hang.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace toprun::view {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t most_groups = 64;  // in a report; the largest
+
+json frames_json(const std::vector<stacks::Frame>& frames) {
+  json all = json::array();
+  for (const stacks::Frame& frame : frames) {
+    all.push_back({{"function", frame.function}, {"file", frame.file}, {"line", frame.line}});
+  }
+  return all;
+}
+
+json text_or_null(const std::string& text) {
+  return text.empty() ? json(nullptr) : json(text);
+}
+
+json group_json(const hang::Group& group) {
+  const hang::Standing& standing = group.standing;
+  json children = json::array();
+  for (const hang::Child& child : standing.children) {
+    children.push_back({{"command", child.command},
+                        {"doing", hang::name_of(child.doing)},
+                        {"frames", frames_json(child.frames)}});
+  }
+  return {{"ranks", hang::ranks_text(group.ranks, group.ranks.size())},
+          {"count", group.ranks.size()},
+          {"doing", hang::name_of(standing.doing)},
+          {"place", text_or_null(hang::place_text(standing))},
+          {"wchan", text_or_null(standing.wchan)},
+          {"frames", frames_json(standing.frames)},
+          {"no_frames", text_or_null(standing.no_frames)},
+          {"children", std::move(children)}};
+}
+
+json groups_json(const std::vector<hang::Group>& groups, std::size_t most) {
+  json all = json::array();
+  for (const hang::Group& group : groups) {
+    if (all.size() < most) all.push_back(group_json(group));
+  }
+  return all;
+}
+
+}  // namespace
+
+json places_json(const Places& places) {
+  return {{"schema", "toprun.stacks/1"},
+          {"attempt", places.attempt},
+          {"groups", groups_json(places.groups, places.groups.size())},
+          {"unseen", text_or_null(hang::ranks_text(places.unseen, places.unseen.size()))},
+          {"lines", places.lines}};
+}
+
+std::string headline(const Hang& hang) {
+  return fmt::format("no rank has made progress for {}: {}", duration_text(hang.after),
+                     hang.verdict.what);
+}
+
+std::string hang_text(const Hang& hang, std::string_view next) {
+  std::string text = fmt::format("toprun: {}\n", printable(headline(hang)));
+  for (const std::string& line : hang.lines) text += "  " + printable(line) + "\n";
+  if (!next.empty()) text += fmt::format("  {}\n", next);
+  return text;
+}
+
+json hang_json(const std::optional<Hang>& hang) {
+  if (!hang) return nullptr;
+  json suspects = json::array();
+  for (std::size_t i = 0; i < hang->verdict.suspects.size(); ++i) {
+    suspects.push_back({{"rank", hang->verdict.suspects[i]}, {"node", hang->suspected[i]}});
+  }
+  const std::vector<int>& unseen = hang->verdict.unseen;
+  return {{"noticed", rfc3339(hang->noticed)},
+          {"after_ms", hang->after.count()},
+          {"what", hang->verdict.what},
+          {"suspects", std::move(suspects)},
+          {"groups", groups_json(hang->verdict.groups, most_groups)},
+          {"unseen", text_or_null(hang::ranks_text(unseen, unseen.size()))}};
+}
+
+}  // namespace toprun::view

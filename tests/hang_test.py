@@ -1,0 +1,211 @@
+# ctest: TIMEOUT 900 LABELS cluster
+"""--hang-timeout: twelve kinds of hang on virtual hosts with real PyTorch and Gloo. Each names the guilty rank,
+its host and its line, before anything is ended."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import cluster
+import support
+
+TOPRUN = support.TOPRUN
+PORT = "29531"
+HOSTS, RANKS = 2, 4
+T_S = 4
+GUILTY = 3  # rank 1 of n1
+
+# What the guilty rank does in place of its part, by the name of the case. The line that is to be named ends
+# with "# here".
+SCRIPT = """\
+import ctypes, os, pathlib, pprint, subprocess, sys, threading, time
+import torch, torch.distributed as dist
+kind, folder = sys.argv[1], pathlib.Path(__file__).parent
+rank, guilty = int(os.environ["RANK"]), GUILTY
+is_guilty = rank == guilty
+
+def sleeps():
+    time.sleep(600)  # sleeps
+
+def spins():
+    n = 0
+    while True:
+        n += 1  # spins
+
+class Stuck(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, i):
+        if is_guilty and i == 5:
+            time.sleep(600)  # in the worker
+        return torch.zeros(1)
+
+def loads():
+    for batch in torch.utils.data.DataLoader(Stuck(), num_workers=1):  # loads
+        pass
+
+def locks():
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()  # locks
+
+def reads_what_hangs():
+    '''A file server that never answers: a FUSE mount whose server, this process, does not read its requests.'''
+    place = folder / "mount"
+    place.mkdir()
+    server = os.open("/dev/fuse", os.O_RDWR)
+    options = f"fd={server},rootmode=40000,user_id=0,group_id=0".encode()
+    assert ctypes.CDLL(None).mount(b"hangs", os.fsencode(place), b"fuse", 0, options) == 0
+    open(place / "file").read()  # reads
+
+def waits_for_a_child():
+    subprocess.run(["sleep", "600"])  # waits for a child
+
+def works(seconds):
+    '''Long phases without a word, of one rank or of all.'''
+    a = torch.rand(300, 300)
+    phases = {"computes": lambda: a @ a, "writes": lambda: torch.save(a, folder / f"{rank}.pt"),
+              "formats": lambda: pprint.pformat([{"a": [i, str(i)]} for i in range(200)]), "runs_a_child": lambda: subprocess.run(
+                  [sys.executable, "-c", "for i in range(10**7): pass"])}
+    for phase in phases.values():
+        until = time.monotonic() + seconds
+        while is_guilty and time.monotonic() < until:
+            phase()
+        dist.barrier()
+
+def main():
+    if kind == "init":
+        if is_guilty:
+            time.sleep(600)  # init
+        dist.init_process_group("gloo")
+    dist.init_process_group("gloo")
+    dist.all_reduce(torch.ones(1))
+    (folder / f"{rank}.pid").write_text(str(os.getpid()))
+    if kind == "order":
+        if is_guilty:
+            dist.broadcast(torch.ones(4), 0)  # order
+        dist.all_reduce(torch.ones(4))
+        dist.broadcast(torch.ones(4), 0)
+    elif kind == "monitored_barrier":
+        if is_guilty:
+            sleeps()
+        dist.monitored_barrier()
+    elif kind == "stopped":
+        while True:
+            dist.all_reduce(torch.ones(4))
+            time.sleep(0.01)
+    elif kind == "works":
+        works(float(sys.argv[2]))
+    elif is_guilty:
+        {"sleeps": sleeps, "spins": spins, "loads": loads, "locks": locks, "reads": reads_what_hangs,
+         "child": waits_for_a_child}[kind]()
+    dist.all_reduce(torch.ones(4))  # waits
+
+main()
+if kind == "works":
+    dist.destroy_process_group()
+""".replace("GUILTY", str(GUILTY))
+
+
+class Hangs(cluster.TestCase):
+    UP = ("--hosts", str(HOSTS))
+
+    def start_all(self, kind, *options, arguments=()):
+        program = self.folder() / "train.py"
+        program.write_text(SCRIPT)
+        report = program.with_name("report.json")
+        words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
+                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(T_S), *options]
+        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
+        runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, kind, *arguments, env=env)
+                for i in range(HOSTS)]
+        return program, report, runs
+
+    def line_of(self, mark):
+        return next(i for i, line in enumerate(SCRIPT.splitlines(), 1) if line.endswith(f"# {mark}"))
+
+    def hang_in(self, report):
+        *_, attempt = json.loads(report.read_text())["attempts"]
+        return attempt["hang"]
+
+    def assert_named(self, kind, *pattern, mark=None):
+        program, report, (root, other) = self.start_all(kind, "--on-hang", "abort")
+        root.says(r"no rank has made progress for 4\.0 s: ", limit=90)
+        finished = [one.wait(60) for one in (root, other)]
+        self.assertEqual([one.code for one in finished], [1, 1], finished)
+        hang = self.hang_in(report)
+        self.assertEqual(hang["suspects"], [{"rank": GUILTY, "node": "n1"}], hang)
+        if mark:
+            self.assertIn(f"train.py:{self.line_of(mark)}", finished[0].err)
+        for one in pattern:
+            self.assertRegex(finished[0].err, one)
+
+    def test_a_rank_that_sleeps(self):
+        self.assert_named("sleeps", r"rank 3 on n1 sleeps at train\.py:\d+ in sleeps, and 3 ranks wait for it",
+                          mark="sleeps")
+
+    def test_another_order_of_collectives(self):
+        self.assert_named("order", "rank 3 on n1 waits in broadcast", mark="order")
+
+    def test_a_data_loader(self):
+        self.assert_named("loads", r"in __getitem__", mark="in the worker")
+
+    def test_a_lock(self):
+        self.assert_named("locks", mark="locks")
+
+    def test_a_rank_that_spins(self):
+        self.assert_named("spins", "rank 3 on n1 runs", mark="spins")
+
+    def test_a_child(self):
+        self.assert_named("child", "its child sleep sleeps", mark="waits for a child")
+
+    def test_a_rank_that_is_missing_at_init(self):
+        self.assert_named("init", mark="init")
+
+    def test_a_monitored_barrier(self):
+        self.assert_named("monitored_barrier", mark="sleeps")
+
+    def test_a_mount_that_hangs(self):
+        self.assert_named("reads", r"rank 3 on n1 hangs in the kernel \(\w+\)", mark="reads")
+
+    def test_a_rank_that_is_stopped(self):
+        program, report, (root, other) = self.start_all("stopped", "--on-hang", "abort")
+        pid = program.with_name(f"{GUILTY}.pid")
+        support.wait_until(lambda: pid.exists() and pid.read_text(), 60, "all have met")
+        os.kill(int(pid.read_text()), signal.SIGSTOP)
+        root.says("rank 3 on n1 is stopped", limit=60)
+        self.assertEqual([one.wait(60).code for one in (root, other)], [1, 1])
+
+    def test_work_without_a_word_is_no_hang(self):
+        program, report, runs = self.start_all("works", "--on-hang", "abort", arguments=[str(2 * T_S)])
+        for one in runs:
+            self.assert_ok(one.wait(120))
+        self.assertIsNone(self.hang_in(report))
+
+    def test_it_starts_again(self):
+        """As after a failure: the job ends when no restart is left."""
+        program, report, (root, other) = self.start_all("sleeps", "--on-hang", "restart", "--max-restarts", "1")
+        finished = [one.wait(120) for one in (root, other)]
+        self.assertEqual([one.code for one in finished], [1, 1], finished)
+        attempts = json.loads(report.read_text())["attempts"]
+        self.assertEqual([one["cause"]["kind"] for one in attempts], ["hang", "hang"])
+        self.assertEqual(finished[0].err.count("rank 3 on n1 sleeps at"), 4, finished[0].err)
+
+    def test_it_only_reports(self):
+        program, report, (root, other) = self.start_all("sleeps")
+        root.says(r"the job goes on \(--on-hang report\)", limit=60)
+        asked = self.on("n0", TOPRUN, "stacks", report)
+        self.assert_ok(asked)
+        self.assertRegex(asked.out, rf"rank 3 on n1: sleeps at train\.py:{self.line_of('sleeps')} in sleeps")
+        root.signal(signal.SIGINT)
+        for one in (root, other):
+            self.assertEqual(one.wait(60).code, 130)
+
+
+if __name__ == "__main__":
+    unittest.main()
