@@ -14,8 +14,8 @@ Barriers barriers_of(pid_t pid) {
   Barriers out;
   out.own_user = ::geteuid();
   // The folder's owner is root for a process that may not be looked into; status has the real one.
-  const auto status = read_file(fmt::format("/proc/{}/status", pid));
-  for (const std::string_view line : split(status ? *status : std::string(), '\n')) {
+  const std::string status = read_file(fmt::format("/proc/{}/status", pid)).value_or("");
+  for (const std::string_view line : split(status, '\n')) {
     const auto fields = words(line);
     if (fields.size() < 3 || fields[0] != "Uid:") continue;
     if (const auto user = parse_int(fields[2])) out.user = static_cast<uid_t>(*user);

@@ -111,8 +111,8 @@ std::vector<pid_t> children_of(pid_t pid, std::size_t most) {
   std::vector<pid_t> out;
   const std::string tasks = fmt::format("/proc/{}/task", pid);
   for (const pid_t tid : numbered_entries(tasks, most_tasks)) {
-    const auto text = read_file(fmt::format("{}/{}/children", tasks, tid));
-    for (const std::string_view word : words(text ? *text : std::string())) {
+    const std::string text = read_file(fmt::format("{}/{}/children", tasks, tid)).value_or("");
+    for (const std::string_view word : words(text)) {
       const auto child = parse_int(word);
       if (child && out.size() < most) out.push_back(static_cast<pid_t>(*child));
     }

@@ -57,16 +57,21 @@ TEST(Proc, ReadsMapsOfFiles) {
 }
 
 TEST(Proc, FindsChildren) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::pause();
-    ::_exit(0);
+  std::vector<pid_t> children(20);
+  for (pid_t& child : children) {
+    child = ::fork();
+    if (child == 0) {
+      ::pause();
+      ::_exit(0);
+    }
   }
-  EXPECT_EQ(children_of(::getpid(), 10), std::vector<pid_t>{child});
-  EXPECT_EQ(children_of(::getpid(), 0), std::vector<pid_t>{});
-  process::signal_process(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
-  EXPECT_EQ(children_of(::getpid(), 10), std::vector<pid_t>{});
+  EXPECT_EQ(children_of(::getpid(), 100), children);
+  EXPECT_EQ(children_of(::getpid(), 2), std::vector<pid_t>(children.begin(), children.begin() + 2));
+  for (const pid_t child : children) {
+    process::signal_process(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  EXPECT_EQ(children_of(::getpid(), 100), std::vector<pid_t>{});
 }
 
 }  // namespace
