@@ -188,7 +188,7 @@ def cold_start(place, prefix, point, command, ranks):
 def make_record(cache, command):
     run = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + LIMIT_S
-    while not list(pathlib.Path(cache).glob("toprun/prefetch/*.json")):
+    while not list(pathlib.Path(cache).glob("toprun/prefetch/*.files")):
         assert run.poll() is None and time.monotonic() < deadline, command
         time.sleep(0.1)
     run.send_signal(signal.SIGTERM)

@@ -1,9 +1,11 @@
 # ctest: TIMEOUT 300
 """--prefetch: what ranks import is recorded by one run and read into the page cache by later ones."""
 
+import ctypes
 import json
 import mmap
 import os
+import re
 import subprocess
 import unittest
 
@@ -31,6 +33,23 @@ def forget(path):
     os.close(file)
 
 
+def cached_share(path):
+    """How much of it is in the page cache, as mincore(2) tells: 0 to 1."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    libc.mincore.argtypes = [*libc.munmap.argtypes, ctypes.c_char_p]
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        at = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, file.fileno(), 0)
+    pages = ctypes.create_string_buffer(-(-size // mmap.PAGESIZE))
+    told = libc.mincore(at, size, pages)
+    libc.munmap(at, size)
+    assert told == 0, os.strerror(ctypes.get_errno())
+    return sum(page & 1 for page in pages.raw) / len(pages)
+
+
 class Prefetch(support.TestCase):
     def setUp(self):
         self.path = self.folder()
@@ -50,13 +69,13 @@ class Prefetch(support.TestCase):
         return self.run_to_end(*words.pop("argv"), limit=LIMIT_S, **words)
 
     def records(self):
-        return sorted((self.cache / "toprun/prefetch").glob("*.json"))
+        return sorted((self.cache / "toprun/prefetch").glob("*.files"))
 
     def record(self, module="odd", text="x = 1\n"):
         """Has a run make a record of this module; returns its path and what the run said."""
         (self.modules / f"{module}.py").write_text(text)
         subprocess.run([support.python(), "-m", "compileall", "-q", self.modules], check=True)
-        finished = self.launch(f"--prefetch={module}", "waits.py", f"{self.cache}/toprun/prefetch/*.json")
+        finished = self.launch(f"--prefetch={module}", "waits.py", f"{self.cache}/toprun/prefetch/*.files")
         self.assert_ok(finished)
         path, = self.records()
         return path, finished
@@ -68,11 +87,12 @@ class Records(Prefetch):
         path, finished = self.record(text=large)
         self.assertNotIn("prefetch", finished.err)
         self.assertEqual(path.parent.stat().st_mode & 0o777, 0o700)
-        files = {entry["path"]: entry.get("ranges") for entry in json.loads(path.read_text())["files"]}
+        lines = re.findall(r"(?m)^(whole|look|part \d+ \d+) (.*)$", path.read_text())
+        files = {name: kind for kind, name in lines}
         compiled, = (name for name in files if name.startswith(str(self.modules)) and name.endswith(".pyc"))
-        self.assertIsNone(files[compiled], "the whole file is read")
-        self.assertEqual(files[str(self.modules / "odd.py")], [], "it is only looked at")
-        self.assertTrue(any(ranges for ranges in files.values()), "parts of libraries")
+        self.assertEqual(files[compiled], "whole")
+        self.assertEqual(files[str(self.modules / "odd.py")], "look")
+        self.assertTrue(any(kind.startswith("part") for kind in files.values()), "parts of libraries")
         self.assertNotIn(str(self.path / "waits.py"), files)
 
         again = self.launch("-v", "--prefetch=odd", "plain.py")
@@ -81,26 +101,16 @@ class Records(Prefetch):
         for name in files:
             if os.path.isfile(name):
                 forget(name)
-        if self.is_cached(compiled):
+        if cached_share(compiled) > 0.5:
             self.skipTest("files of this folder are in memory")
         report = self.path / "report.json"
         cold = self.launch("-v", "--prefetch=odd", "--report", report, "waits.py", path)
         self.assert_ok(cold)
         self.assertRegex(cold.err, r"--prefetch on \S+ read \d+ MiB of \d+ files? in \d+\.\d s")
-        self.assertTrue(self.is_cached(compiled), "no rank has imported it")
+        # A page that was in use when it was to be forgotten may be forgotten later.
+        self.assertGreater(cached_share(compiled), 0.9, f"no rank has imported it: {cold}")
         attempt, = json.loads(report.read_text())["attempts"]
         self.assertEqual(attempt["slowest"]["prefetch"]["counted"], 1)
-
-    def is_cached(self, path):
-        """Whether all of it is in the page cache."""
-        with open(path, "rb") as file:
-            try:
-                size = os.fstat(file.fileno()).st_size
-                for at in range(0, size, mmap.PAGESIZE):
-                    os.preadv(file.fileno(), [bytearray(1)], at, os.RWF_NOWAIT)
-                return True
-            except BlockingIOError:
-                return False
 
     def test_another_environment_has_a_record_of_its_own(self):
         first, _ = self.record()
@@ -108,7 +118,7 @@ class Records(Prefetch):
         python.parent.mkdir(parents=True)
         python.write_text(f"#!/bin/sh\nexec {support.python()} \"$@\"\n")
         python.chmod(0o755)
-        finished = self.launch("--prefetch=odd", "waits.py", f"{self.cache}/toprun/prefetch/[!{first.name[0]}]*.json",
+        finished = self.launch("--prefetch=odd", "waits.py", f"{self.cache}/toprun/prefetch/[!{first.name[0]}]*.files",
                                python=str(python))
         self.assert_ok(finished)
         self.assertEqual(len(self.records()), 2)
@@ -139,16 +149,15 @@ class BadInput(Prefetch):
         finished = run.wait(LIMIT_S)
         self.assert_ok(finished)
         self.assertNotIn("prefetch", finished.err)
-        self.assertTrue(json.loads(path.read_text())["files"])
+        self.assertTrue(path.read_text().endswith("\nend\n"))
 
     def test_a_record_of_files_that_are_gone_or_elsewhere(self):
         path, _ = self.record()
         os.mkfifo(self.path / "pipe")
-        for files in ([{"path": "/no/such/file"}, {"path": "/no/such.so", "ranges": [[0, 4096]]}],
-                      [{"path": str(self.path / "pipe")}],
-                      [{"path": "/dev/zero"}], [{"path": "/v/../../etc/passwd"}], [{"path": "relative"}]):
-            with self.subTest(files):
-                path.write_text(json.dumps({"version": 1, "files": files}))
+        for lines in ("whole /no/such/file\npart 0 4096 /no/such.so", f"whole {self.path}/pipe", "whole /dev/zero",
+                      "whole /v/../../etc/passwd", "whole relative"):
+            with self.subTest(lines):
+                path.write_text(f"toprun prefetch 1\n{lines}\nend\n")
                 self.assert_runs(self.launch("--prefetch=odd", "plain.py"))
 
     def test_a_folder_of_somebody_else(self):

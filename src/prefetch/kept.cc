@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* ending = ".json";
+constexpr const char* ending = ".files";
 
 // A missing one is fine.
 Result<void> check_own_folder(const fs::path& folder) {
@@ -44,7 +44,7 @@ Result<void> make_folder(const fs::path& folder) {
 
 // Behind a wrapper that starts another Python the key tells nothing of its packages.
 bool is_current(const Record& record) {
-  return std::ranges::all_of(record.folders, [](const Record::Folder& folder) {
+  return std::ranges::all_of(record.packages, [](const Packages& folder) {
     struct stat status {};
     const bool is_there = ::stat(folder.path.c_str(), &status) == 0;
     return is_there &&

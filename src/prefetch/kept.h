@@ -12,7 +12,7 @@
 
 namespace toprun::prefetch {
 
-// The records of this user's environments: $XDG_CACHE_HOME/toprun/prefetch/KEY.json, else below
+// The records of this user's environments: $XDG_CACHE_HOME/toprun/prefetch/KEY.files, else below
 // ~/.cache. Only files of this user or root are believed. All of this may block.
 
 // nullopt: no such variable names a home.

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* text = R"({"version": 1, "files": [{"path": "/v/a"}]})";
+constexpr const char* text = "toprun prefetch 1\nwhole /v/a\nend\n";
 
 mode_t mode_of(const fs::path& path) {
   struct stat status {};
@@ -54,9 +54,8 @@ TEST(KeptRecords, OneOfOtherPackagesIsNone) {
   ASSERT_EQ(::stat(packages.c_str(), &status), 0);
   const std::string now =
       std::to_string(status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
-  ASSERT_TRUE(keep(
-      folder, "k",
-      R"({"version": 1, "files": [], "folders": [[")" + packages.string() + "\", " + now + "]]}"));
+  ASSERT_TRUE(keep(folder, "k",
+                   "toprun prefetch 1\npackages " + now + " " + packages.string() + "\nend\n"));
   EXPECT_TRUE(*find_kept(folder, "k"));
   fs::last_write_time(packages, fs::last_write_time(packages) + std::chrono::seconds(1));
   EXPECT_FALSE(*find_kept(folder, "k"));
@@ -68,15 +67,15 @@ TEST(KeptRecords, WhatOthersMayWriteIsNotBelieved) {
   const TemporaryFolder home;
   const fs::path folder = home.path() / "toprun/prefetch";
   ASSERT_TRUE(keep(folder, "k", text));
-  ASSERT_EQ(::chmod((folder / "k.json").c_str(), 0666), 0);
+  ASSERT_EQ(::chmod((folder / "k.files").c_str(), 0666), 0);
   EXPECT_FALSE(find_kept(folder, "k"));
-  ASSERT_EQ(::chmod((folder / "k.json").c_str(), 0600), 0);
+  ASSERT_EQ(::chmod((folder / "k.files").c_str(), 0600), 0);
   ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
   EXPECT_FALSE(find_kept(folder, "k"));
   EXPECT_FALSE(keep(folder, "k", text));
   ASSERT_EQ(::chmod(folder.c_str(), 0700), 0);
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
-  ASSERT_EQ(::chown((folder / "k.json").c_str(), 4711, 4711), 0);
+  ASSERT_EQ(::chown((folder / "k.files").c_str(), 4711, 4711), 0);
   EXPECT_NE(find_kept(folder, "k").error().line().find("belongs to user 4711"), std::string::npos);
   ASSERT_EQ(::chown(folder.c_str(), 4711, 4711), 0);
   EXPECT_FALSE(keep(folder, "k2", text));
@@ -100,7 +99,7 @@ TEST(KeptRecords, TheOldestGo) {
   for (std::size_t i = 0; i < most_kept; ++i) {
     const std::string key = "k" + std::to_string(i);
     ASSERT_TRUE(keep(folder, key, text));
-    fs::last_write_time(folder / (key + ".json"), now - std::chrono::hours(i + 1));
+    fs::last_write_time(folder / (key + ".files"), now - std::chrono::hours(i + 1));
   }
   ASSERT_TRUE(keep(folder, "new", text));
   EXPECT_TRUE(*find_kept(folder, "new"));

@@ -25,13 +25,11 @@ trace = list(opened)
 import array
 import importlib.machinery
 import importlib.util
-import json
 
 PAGE = os.sysconf("SC_PAGESIZE")
 PRESENT, SWAPPED = 1 << 63, 1 << 62  # Documentation/admin-guide/mm/pagemap.rst
 # A hole that is read along costs less than a second request.
 HOLE = 128 * 1024
-LOOKED_AT = []  # no range of such a file is read
 suffixes = importlib.machinery.EXTENSION_SUFFIXES
 
 
@@ -63,18 +61,18 @@ def mapped():
 
 
 def joined(ranges):
-    """[offset, length] of ranges, those with small holes between them as one."""
+    """Ranges, those with small holes between them as one."""
     found = []
     for start, end in sorted(ranges):
         if found and start <= found[-1][1] + HOLE:
             found[-1][1] = max(found[-1][1], end)
         else:
             found.append([start, end])
-    return [[start, end - start] for start, end in found]
+    return found
 
 
 def read():
-    """(path, ranges) of what was opened, in that order, and what is looked at before."""
+    """(kind, path) of what was opened, in that order, and what is looked at before."""
     for path in trace:
         if path.endswith(".pyc"):
             try:
@@ -83,24 +81,21 @@ def read():
                 source = path[:-1]
             stem, is_package = os.path.splitext(source)[0], os.path.basename(source) == "__init__.py"
             for name in [stem + suffix for suffix in suffixes if is_package] + [source]:
-                yield name, LOOKED_AT
+                yield "look", name
         if os.path.isfile(path):
-            yield path, None
+            yield "whole", path
 
 
 def plain(path):
-    """Whether it is a file, and JSON can hold its name."""
-    try:
-        path.encode()
-        return os.path.isabs(path) and not path.startswith(("/proc/", "/sys/", "/dev/"))
-    except UnicodeEncodeError:
-        return False
+    """Whether it can be a file of the environment, on one line."""
+    return os.path.isabs(path) and "\n" not in path and not path.startswith(("/proc/", "/sys/", "/dev/"))
 
 
-listed = [path for path, finder in sys.path_importer_cache.items() if finder and os.path.isdir(path)]
-files = [(path, None) for path in listed] + list(read())
-files += [(path, joined(ranges)) for path, ranges in mapped().items()]
-entries = [{"path": path} if ranges is None else {"path": path, "ranges": ranges} for path, ranges in files if plain(path)]
-packages = [path for path in sys.path if plain(path) and path.endswith("-packages") and os.path.isdir(path)]
-with os.fdopen(answer, "w") as out:
-    json.dump({"version": 1, "files": entries, "folders": [[path, os.stat(path).st_mtime_ns] for path in packages]}, out)
+packages = [path for path in sys.path if path.endswith("-packages") and os.path.isdir(path)]
+lines = [("packages %d" % os.stat(path).st_mtime_ns, path) for path in packages]
+lines += [("whole", path) for path, finder in sys.path_importer_cache.items() if finder and os.path.isdir(path)]
+lines += read()
+lines += [("part %d %d" % (start, end - start), path) for path, ranges in mapped().items() for start, end in joined(ranges)]
+with os.fdopen(answer, "w", encoding=sys.getfilesystemencoding(), errors=sys.getfilesystemencodeerrors()) as out:
+    for line in [("toprun prefetch 1",), *(line for line in lines if plain(line[1])), ("end",)]:
+        print(*line, file=out)

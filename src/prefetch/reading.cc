@@ -75,18 +75,16 @@ void read_names(Fd folder) {
 
 Reading::Reading(const Record& record) : touched_(record.entries.size()) {
   for (const Entry& entry : record.entries) {
-    const std::size_t number = paths_.size();
-    paths_.push_back(entry.path);
-    if (!entry.ranges || entry.ranges->empty()) {
-      small_.push_back({number, entry.ranges ? Kind::looked_at : Kind::whole});
+    if (paths_.empty() || paths_.back() != entry.path) paths_.push_back(entry.path);
+    const std::size_t number = paths_.size() - 1;
+    if (entry.kind != Entry::Kind::part) {
+      small_.push_back({number, entry.kind});
       continue;
     }
-    for (const Range& range : *entry.ranges) {
-      const std::uint64_t end = range.offset + range.length;
-      for (std::uint64_t at = range.offset; at < end; at += piece_bytes) {
-        libraries_.push_back(
-            {number, Kind::part, {at, std::min<std::uint64_t>(end - at, piece_bytes)}});
-      }
+    const std::uint64_t end = entry.range.offset + entry.range.length;
+    for (std::uint64_t at = entry.range.offset; at < end; at += piece_bytes) {
+      libraries_.push_back(
+          {number, entry.kind, {at, std::min<std::uint64_t>(end - at, piece_bytes)}});
     }
   }
 }
@@ -96,9 +94,9 @@ bool Reading::is_cached() const {
     const std::size_t stride = std::max<std::size_t>(row->size() / sample_size, 1);
     for (std::size_t i = 0; i < row->size() && !stopped_; i += stride) {
       const Piece& piece = (*row)[i];
-      if (piece.kind == Kind::looked_at) continue;
+      if (piece.kind == Entry::Kind::looked_at) continue;
       struct stat status {};
-      const Fd file = open_to_read(paths_[piece.entry], status);
+      const Fd file = open_to_read(paths_[piece.path], status);
       if (!file || !S_ISREG(status.st_mode)) continue;
       const auto size = static_cast<std::uint64_t>(status.st_size);
       if (size > piece.range.offset && !is_in_cache(file.get(), status, piece.range.offset, 1)) {
@@ -127,13 +125,13 @@ void Reading::take(const std::vector<Piece>& row, std::atomic<std::size_t>& next
 
 void Reading::read(const Piece& piece, std::vector<char>& buffer) {
   struct stat status {};
-  const std::string& path = paths_[piece.entry];
-  if (piece.kind == Kind::looked_at) return (void)::stat(path.c_str(), &status);
+  const std::string& path = paths_[piece.path];
+  if (piece.kind == Entry::Kind::looked_at) return (void)::stat(path.c_str(), &status);
   Fd file = open_to_read(path, status);
   if (!file) return;
   if (S_ISDIR(status.st_mode)) return read_names(std::move(file));
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  const bool is_part = piece.kind == Kind::part;
+  const bool is_part = piece.kind == Entry::Kind::part;
   std::uint64_t at = is_part ? piece.range.offset : 0;
   const std::uint64_t end = std::min(size, is_part ? at + piece.range.length : largest_whole_file);
   if (at >= end || is_in_cache(file.get(), status, at, end - at)) return;
@@ -149,7 +147,7 @@ void Reading::read(const Piece& piece, std::vector<char>& buffer) {
     read += static_cast<std::uint64_t>(n);
   }
   bytes_ += read;
-  if (read > 0 && !touched_[piece.entry].test_and_set()) ++files_;
+  if (read > 0 && !touched_[piece.path].test_and_set()) ++files_;
 }
 
 }  // namespace toprun::prefetch

@@ -34,18 +34,17 @@ class Reading {
   Done done() const { return {files_, bytes_}; }
 
  private:
-  enum class Kind { looked_at, whole, part };
   struct Piece {
-    std::size_t entry = 0;
-    Kind kind = Kind::whole;
+    std::size_t path = 0;  // its number
+    Entry::Kind kind = Entry::Kind::whole;
     Range range = {};
   };
   void take(const std::vector<Piece>& row, std::atomic<std::size_t>& next,
             std::vector<char>& buffer);
   void read(const Piece& piece, std::vector<char>& buffer);
 
-  std::vector<std::string> paths_;         // by entry
-  std::vector<std::atomic_flag> touched_;  // by entry
+  std::vector<std::string> paths_;
+  std::vector<std::atomic_flag> touched_;  // by path
   std::vector<Piece> small_, libraries_;
   std::atomic<std::size_t> next_small_ = 0, next_library_ = 0;
   std::atomic<bool> stopped_ = false;

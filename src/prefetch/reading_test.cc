@@ -19,6 +19,13 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t mib = 1u << 20;
 
+Entry whole(std::string path) {
+  return {Entry::Kind::whole, std::move(path)};
+}
+Entry part(std::string path, std::uint64_t offset, std::uint64_t length) {
+  return {Entry::Kind::part, std::move(path), {offset, length}};
+}
+
 // Temporary folders may be in memory, where nothing is ever missing: these are beside the program.
 class PrefetchReading : public ::testing::Test {
  protected:
@@ -58,8 +65,11 @@ class PrefetchReading : public ::testing::Test {
 TEST_F(PrefetchReading, BringsFilesAndRangesIntoThePageCache) {
   if (cannot_forget()) GTEST_SKIP() << "these files are in memory";
   const std::string small = file("a.pyc", 200'000), large = file("b.so", 16 * mib);
-  Reading reading(
-      {{{folder_.string()}, {small}, {large, {{{4 * mib, 3 * mib}}}}, {small + ".so", {{}}}}});
+  Reading reading({{whole(folder_),
+                    whole(small),
+                    part(large, 4 * mib, mib),
+                    part(large, 5 * mib, 2 * mib),
+                    {Entry::Kind::looked_at, small + ".so"}}});
   EXPECT_FALSE(reading.is_cached());
   reading.work(0);
   EXPECT_GE(cached(small), 200'000u);
@@ -72,7 +82,7 @@ TEST_F(PrefetchReading, BringsFilesAndRangesIntoThePageCache) {
 TEST_F(PrefetchReading, ReadsNothingThatIsThere) {
   if (cannot_forget()) GTEST_SKIP() << "these files are in memory";
   const std::string path = file("b.so", 4 * mib);
-  const Record record{{{path, {{{0, 4 * mib}}}}}};
+  const Record record{{part(path, 0, 4 * mib)}};
   Reading first(record);
   first.work(1);
   EXPECT_EQ(first.done().bytes, 4 * mib);
@@ -90,7 +100,7 @@ TEST_F(PrefetchReading, ReadsAFileOfWhichTheBeginningIsThere) {
   char byte = 0;
   ASSERT_EQ(::pread(fd.get(), &byte, 1, 0), 1);
   ASSERT_LT(cached(path), 100'000u);
-  Reading reading({{{path}}});
+  Reading reading({{whole(path)}});
   reading.work(0);
   EXPECT_GE(cached(path), 600'000u);
 }
@@ -98,18 +108,16 @@ TEST_F(PrefetchReading, ReadsAFileOfWhichTheBeginningIsThere) {
 TEST_F(PrefetchReading, PassesOverWhatIsGoneShorterOrNoFile) {
   const std::string shorter = file("short.so", 1000), pipe = folder_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  Reading reading({{{folder_ / "gone"},
-                    {folder_ / "gone.so", {{{0, 4096}}}},
-                    {shorter, {{{0, 8 * mib}, {1u << 30, mib}}}},
-                    {pipe},
-                    {pipe, {{{0, 4096}}}}}});
+  Reading reading(
+      {{whole(folder_ / "gone"), part(folder_ / "gone.so", 0, 4096), part(shorter, 0, 8 * mib),
+        part(shorter, 1u << 30, mib), whole(pipe), part(pipe, 0, 4096)}});
   reading.work(0);
   EXPECT_LE(reading.done().bytes, 1000u);
 }
 
 TEST_F(PrefetchReading, StopsWhenItIsTold) {
   const std::string path = file("b.so", mib);
-  Reading reading({{{path, {{{0, mib}}}}}});
+  Reading reading({{part(path, 0, mib)}});
   reading.stop();
   reading.work(0);
   EXPECT_EQ(reading.done().bytes, 0u);

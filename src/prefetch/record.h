@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,41 +16,46 @@ struct Range {
   std::uint64_t length = 0;
 };
 
-// One file or folder that an import reads or looks at.
+// What an import reads or looks at.
 struct Entry {
+  enum class Kind {
+    looked_at,  // only its status; it may not exist
+    whole,      // the file, or the folder's names
+    part,       // of a library
+  } kind = Kind::whole;
   std::string path;  // absolute
-  // What is read of a library. Empty: it is only looked at, and may not exist. Unset: the whole
-  // file is read, or the folder's names.
-  std::optional<std::vector<Range>> ranges = {};
+  Range range = {};  // of a part
 };
 
-// What imports read of an environment, in their order (prefetch/probe.py writes it):
+// A folder of installed packages.
+struct Packages {
+  std::string path;
+  std::int64_t changed_ns = 0;  // the time of its last change, since 1970
+};
+
+// What imports read of an environment, in their order: lines that prefetch/probe.py writes, the
+// path last, so that it may hold blanks.
 //
-//   {"version": 1, "files": [{"path": "/opt/venv/lib/a.pyc"},
-//                            {"path": "/opt/venv/lib/b.so", "ranges": [[0, 4096], [65536, 8192]]},
-//                            {"path": "/opt/venv/lib/__init__.so", "ranges": []}]}
+//   toprun prefetch 1
+//   packages 1795575911123456789 /opt/venv/lib/python3.11/site-packages
+//   whole /opt/venv/lib/a.pyc
+//   look /opt/venv/lib/__init__.so
+//   part 65536 8192 /opt/venv/lib/b.so
+//   end
 //
-// It is a hint: what it names may be gone or changed. Its "folders" are those of installed
-// packages,
-// [["/opt/venv/lib/site-packages", 1795575911123456789]], with the times of their last changes.
+// It is a hint: what it names may be gone or changed.
 struct Record {
   std::vector<Entry> entries;
-  struct Folder {
-    std::string path;
-    std::int64_t changed_ns = 0;  // since 1970
-  };
-  std::vector<Folder> folders = {};
+  std::vector<Packages> packages = {};
 };
 
 // Limits; a record beyond them is malformed.
 inline constexpr std::size_t most_record_bytes = 32u << 20;
-inline constexpr std::size_t most_entries = 200'000;
-inline constexpr std::size_t most_folders = 1'000;
-inline constexpr std::size_t most_ranges = 1'000'000;                 // of all files together
-inline constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // of all ranges together
+inline constexpr std::size_t most_lines = 1'000'000;
+inline constexpr std::uint64_t most_bytes = std::uint64_t{64} << 30;  // of all parts together
 inline constexpr std::uint64_t largest_file = std::uint64_t{1} << 40;
 
-// An error says what is wrong with the text.
+// An error names the first line that is wrong.
 Result<Record> parse_record(std::string_view text);
 
 }  // namespace toprun::prefetch

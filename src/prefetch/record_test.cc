@@ -5,57 +5,59 @@
 namespace toprun::prefetch {
 namespace {
 
+std::string with(const std::string& lines) {
+  return "toprun prefetch 1\n" + lines + "\nend\n";
+}
+
 TEST(PrefetchRecord, SaysWhatIsReadOfEachFile) {
-  const auto record = parse_record(R"({"version": 1, "later": 3, "files": [
-      {"path": "/v/lib"}, {"path": "/v/b.so", "ranges": [[0, 4096], [65536, 8192]], "x": 1},
-      {"path": "/v/__init__.so", "ranges": []}]})");
+  const auto record =
+      parse_record(with("packages -17 /v/site-packages\n"
+                        "whole /v/a lib\n"
+                        "part 65536 8192 /v/b.so\n"
+                        "look /v/__init__.so"));
   ASSERT_TRUE(record) << record.error().line();
+  ASSERT_EQ(record->packages.size(), 1u);
+  EXPECT_EQ(record->packages[0].path, "/v/site-packages");
+  EXPECT_EQ(record->packages[0].changed_ns, -17);
   ASSERT_EQ(record->entries.size(), 3u);
-  EXPECT_EQ(record->entries[0].path, "/v/lib");
-  EXPECT_FALSE(record->entries[0].ranges);
-  ASSERT_EQ(record->entries[1].ranges->size(), 2u);
-  EXPECT_EQ(record->entries[1].ranges->at(1).offset, 65536u);
-  EXPECT_EQ(record->entries[1].ranges->at(1).length, 8192u);
-  EXPECT_TRUE(record->entries[2].ranges->empty());
-  EXPECT_TRUE(record->folders.empty());
-  const auto later = parse_record(R"({"version": 1, "files": [], "folders": [["/v/lib", 17]]})");
-  ASSERT_TRUE(later) << later.error().line();
-  EXPECT_EQ(later->folders.front().path, "/v/lib");
-  EXPECT_EQ(later->folders.front().changed_ns, 17);
+  EXPECT_EQ(record->entries[0].kind, Entry::Kind::whole);
+  EXPECT_EQ(record->entries[0].path, "/v/a lib");
+  EXPECT_EQ(record->entries[1].kind, Entry::Kind::part);
+  EXPECT_EQ(record->entries[1].path, "/v/b.so");
+  EXPECT_EQ(record->entries[1].range.offset, 65536u);
+  EXPECT_EQ(record->entries[1].range.length, 8192u);
+  EXPECT_EQ(record->entries[2].kind, Entry::Kind::looked_at);
 }
 
 TEST(PrefetchRecord, WhatIsMalformedIsNoRecord) {
-  const std::string nul = "{\"version\": 1, \"files\": [{\"path\": \"/v/a\\u0000b\"}]}";
-  for (const std::string& text : {
-           std::string(),
-           std::string("[]"),
-           std::string(R"({"files": []})"),
-           std::string(R"({"version": 2, "files": []})"),
-           std::string(R"({"version": 1})"),
-           std::string(R"({"version": 1, "files": {}})"),
-           std::string(R"({"version": 1, "files": ["/v/a"]})"),
-           std::string(R"({"version": 1, "files": [{"path": 1}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "v/a"}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/v/../../etc/a"}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/v/.."}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/proc/kcore"}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/dev/zero"}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/v/a", "ranges": 1}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/v/a", "ranges": [[1]]}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/v/a", "ranges": [[-1, 2]]}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/v/a", "ranges": [[0, 1e9]]}]})"),
-           std::string(
-               R"({"version": 1, "files": [{"path": "/v/a", "ranges": [[0, 1099511627777]]}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/v/a", "ranges": [[0, 40000000000],
-                           [0, 40000000000]]}]})"),
-           std::string(R"({"version": 1, "files": [{"path": "/v/a"}]})").substr(0, 40),
-           std::string(R"({"version": 1, "files": [{"path": "/)") + std::string(5000, 'x') +
-               "\"}]}",
-           nul,
-           std::string(R"({"version": 1, "files": [], "folders": 3})"),
-           std::string(R"({"version": 1, "files": [], "folders": [["/v"]]})"),
-           std::string(R"({"version": 1, "files": [], "folders": [["/v", "x"]]})"),
-       }) {
+  const std::string whole = with("whole /v/a");
+  ASSERT_TRUE(parse_record(whole));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(parse_record(whole.substr(0, size))) << "cut off after " << size;
+  }
+  for (const std::string& text : {std::string("toprun prefetch 2\nwhole /v/a\nend\n"),
+                                  whole + "whole /v/b\n",
+                                  with("/v/a"),
+                                  with("whole"),
+                                  with("whole v/a"),
+                                  with("whole "),
+                                  with("read /v/a"),
+                                  with("whole /v/../../etc/a"),
+                                  with("whole /v/.."),
+                                  with("look /proc/kcore"),
+                                  with("whole /dev/zero"),
+                                  with("whole /" + std::string(5000, 'x')),
+                                  with(std::string("whole /v/a\0b", 12)),
+                                  with("part /v/a"),
+                                  with("part 0 /v/a"),
+                                  with("part -1 2 /v/a"),
+                                  with("part 0 1e9 /v/a"),
+                                  with("part 0 1099511627777 /v/a"),
+                                  with("part 0 99999999999999999999 /v/a"),
+                                  with("part 0 40000000000 /v/a\npart 0 40000000000 /v/a"),
+                                  with("packages /v/a"),
+                                  with("packages x /v/a"),
+                                  with("packages 1 a")}) {
     EXPECT_FALSE(parse_record(text)) << text;
   }
 }
