@@ -114,12 +114,12 @@ void Prefetch::heard(const Found& found) {
   if (found.is_cached) {
     if (verbose) tell("has nothing to read: all is in the page cache");
   } else if (found.reading) {
-    if (!have_imported_) read(found.reading);
+    read(found.reading);
   } else {
     if (verbose)
       tell("has no record of this environment yet: it is made once the ranks have imported");
     state_ = State::waiting;
-    if (have_imported_) record();
+    if (may_record_) record();
   }
 }
 
@@ -154,15 +154,17 @@ void Prefetch::thread_ended() {
 }
 
 void Prefetch::ranks_have_started() {
-  if (have_imported_) return record();  // its process ended with the attempt before this one
+  if (may_record_) return record();  // its process ended with the attempt before this one
   timer_.expires_after(longest_import);
   timer_.async_wait([this](const boost::system::error_code& cancelled) {
-    if (!cancelled) ranks_have_imported();
+    if (cancelled) return;
+    may_record_ = true;
+    record();
   });
 }
 
 void Prefetch::ranks_have_imported() {
-  have_imported_ = true;
+  may_record_ = true;
   timer_.cancel();
   if (reading_) reading_->stop();
   record();

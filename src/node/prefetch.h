@@ -60,7 +60,7 @@ class Prefetch {
   std::size_t threads_ = 0;  // that still read
   std::chrono::steady_clock::time_point began_;
   std::optional<std::chrono::milliseconds> time_;
-  bool have_imported_ = false;
+  bool may_record_ = false;  // the ranks have imported, or had the time for it
 };
 
 }  // namespace toprun::node

@@ -1,6 +1,7 @@
 #include "prefetch/reading.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/fd.h"
 #include "base/testing.h"
@@ -103,6 +105,26 @@ TEST_F(PrefetchReading, ReadsAFileOfWhichTheBeginningIsThere) {
   Reading reading({{whole(path)}});
   reading.work(0);
   EXPECT_GE(cached(path), 600'000u);
+}
+
+TEST_F(PrefetchReading, SeveralThreadsReadEachPieceOnce) {
+  if (cannot_forget()) GTEST_SKIP() << "these files are in memory";
+  Record record;
+  std::uint64_t bytes = 0;
+  for (int i = 0; i < 40; ++i) {
+    const std::size_t size = 10'000 + 5'000 * static_cast<std::size_t>(i);
+    record.entries.push_back(whole(file(fmt::format("{}.pyc", i), size)));
+    record.entries.push_back(part(file(fmt::format("{}.so", i), 3 * mib), 0, 2 * mib));
+    bytes += size + 2 * mib;
+  }
+  Reading reading(record);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 8; ++i) threads.emplace_back([&, i] { reading.work(i); });
+  }
+  EXPECT_EQ(reading.done().files, 80u);
+  EXPECT_LE(reading.done().bytes, bytes);
+  EXPECT_GE(reading.done().bytes, bytes / 2) << "read-ahead may have been quicker";
 }
 
 TEST_F(PrefetchReading, PassesOverWhatIsGoneShorterOrNoFile) {

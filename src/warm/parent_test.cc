@@ -87,7 +87,7 @@ class WarmParent : public ::testing::Test {
     std::shared_ptr<Parent> parent =
         *Parent::start(command, std::move(modules), spawn::Inherited::capture(), "n1", limit);
     boost::asio::co_spawn(io, warm::settle(io, parent), boost::asio::detached);
-    io.run();
+    io.run_for(std::chrono::seconds(60));
     io.restart();
     settled_.push_back(parent);
     return parent->state();
