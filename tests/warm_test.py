@@ -254,6 +254,27 @@ class Refusals(Warm):
                                         "PYTHONPATH": str(self.path / "modules")})
         self.assert_cold(finished, "fork: Resource temporarily unavailable")
 
+    def test_processes_that_run_out_between_two_ranks(self):
+        """The parent is in a group with room for itself, the process that forks, and one rank: that one is killed, too,
+        before it runs the script, and both start without the parent."""
+        support.needs_root()
+        group = next((path for path in (pathlib.Path("/sys/fs/cgroup/pids"), pathlib.Path("/sys/fs/cgroup"))
+                      if (path / "cgroup.procs").exists()), pathlib.Path("/none")) / f"toprun-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError as error:
+            self.skipTest(f"no cgroup of our own: {error}")
+        self.addCleanup(group.rmdir)
+        if not (group / "pids.max").exists():
+            self.skipTest("no controller of processes")
+        (group / "pids.max").write_text("3")
+        self.write("script.py", "import os; print('rank', os.environ['RANK'])")
+        path = self.folder()
+        (path / "odd.py").write_text(f"import os\nwith open({str(group / 'cgroup.procs')!r}, 'w') as file: file.write(str(os.getpid()))")
+        self.assert_cold(self.launch("--warm=odd", "script.py", env={"PYTHONPATH": str(path)}),
+                         "fork: Resource temporarily unavailable")
+        self.assertGreater(int(re.search(r"max (\d+)", (group / "pids.events").read_text())[1]), 0)
+
     def test_modules_without_the_equals_sign(self):
         self.write("script.py", "")
         finished = self.launch("--warm", "fractions", "script.py")
