@@ -1,5 +1,5 @@
 """From Enter to the first all-reduce, and from a failure to the next one: toprun, cold and with --warm, beside
-torchrun and bare Pythons, in one run.
+torchrun and bare Pythons, in one run; and with --prefetch where no file is in the page cache.
 
     make bench-start      or: python3 bench/start.py [--rounds 5] [--json FILE]
 
@@ -25,6 +25,7 @@ VCLUSTER = [sys.executable, "-B", str(REPOSITORY / "tools/vcluster")]
 RANKS = 4
 PORT = 29731
 LIMIT_S = 180
+SLOW_MS = 1  # each request to the file server that slow_files.py is
 # {figure: (its limit, what it is a ratio of)}
 LIMITS = {"start toprun": 0.8, "start toprun --warm": 0.4, "restart toprun --warm": 0.15, "memory toprun --warm": 0.5}
 
@@ -52,6 +53,12 @@ if os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
 os.write(1, b"reduced %.6f\\n" % time.time())
 dist.destroy_process_group()
 """
+WAITS = """
+import time
+import torch.distributed as dist
+dist.init_process_group("gloo")
+time.sleep(600)
+"""
 IDLES = """
 import os, sys, time
 import torch
@@ -72,7 +79,7 @@ def launchers(*options):
 
 def environment():
     # torchrun restarts in place only with the first.
-    return {**os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "PYTHON_EXEC": python(), "OMP_NUM_THREADS": "1"}
+    return {"PYTHON_EXEC": python(), **os.environ, "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1", "OMP_NUM_THREADS": "1"}
 
 
 def stamps(word, text):
@@ -147,6 +154,67 @@ def two_hosts():
         subprocess.run([*VCLUSTER, "down", "--name", name], check=True, stdout=subprocess.DEVNULL)
 
 
+@contextlib.contextmanager
+def far_away(prefix, point):
+    """The environment on a distant file server, of which this host has read nothing yet."""
+    server = subprocess.Popen([sys.executable, "-S", str(REPOSITORY / "bench/slow_files.py"), prefix, point, str(SLOW_MS)])
+    try:
+        while not os.path.ismount(point):
+            assert server.poll() is None, "slow_files.py"
+            time.sleep(0.02)
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", point], check=True)
+        server.wait()
+
+
+@contextlib.contextmanager
+def forgotten(prefix, _):
+    """The environment where it is, without what the page cache has of it and nobody uses now."""
+    for folder, _, files in os.walk(prefix):
+        for name in files:
+            with contextlib.suppress(OSError):
+                file = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+                os.close(file)
+    yield
+
+
+def cold_start(place, prefix, point, command, ranks):
+    with place(prefix, point):
+        return first_reduce(command, ranks)
+
+
+def make_record(cache, command):
+    run = subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + LIMIT_S
+    while not list(pathlib.Path(cache).glob("toprun/prefetch/*.files")):
+        assert run.poll() is None and time.monotonic() < deadline, command
+        time.sleep(0.1)
+    run.send_signal(signal.SIGTERM)
+    run.wait()
+
+
+def prefetching(rounds, folder, scripts, results):
+    """Cold starts on a distant file server (as root), and on the disk that has the environment."""
+    prefix = os.path.dirname(os.path.dirname(python()))
+    for key, place, where in (("far", far_away, f"a file server {SLOW_MS} ms away"), ("disk", forgotten, "the disk")):
+        if place is far_away and os.geteuid() != 0:
+            continue
+        point, cache = f"{folder}/{key}", f"{folder}/cache-{key}"
+        pathlib.Path(point).mkdir()
+        os.environ.update(XDG_CACHE_HOME=cache, PYTHON_EXEC=f"{point if place is far_away else prefix}/bin/python")
+        words = launchers("--nproc-per-node", str(RANKS))["toprun"]
+        with place(prefix, point):
+            make_record(cache, [*words, "--prefetch", scripts["waits"]])
+        cases = {name: lambda more=more: cold_start(place, prefix, point, [*words, *more, scripts["starts"]], RANKS)
+                 for name, more in (("toprun", []), ("--prefetch", ["--prefetch"]), ("--warm", ["--warm"]),
+                                    ("--warm --prefetch", ["--warm", "--prefetch"]))}
+        show(f"Command to the end of the first all-reduce, nothing in the page cache, {where}", "s", f"cold {key}",
+             in_turns(rounds, cases), "toprun", results)
+        del os.environ["XDG_CACHE_HOME"], os.environ["PYTHON_EXEC"]
+
+
 def in_turns(rounds, cases):
     """{name: [figure of each round]}; one of each after the other, so that all see the same weather."""
     figures = {name: [] for name in cases}
@@ -163,44 +231,51 @@ def show(title, unit, key, figures, peer, results):
         ratio = statistics.median(value / other for value, other in zip(values, figures[peer]))
         limit = LIMITS.get(f"{key} {name}")
         told = f"  <= {limit}: {'met' if ratio <= limit else 'MISSED'}" if limit else ""
-        print(f"  {name:16} {statistics.median(values):9.2f} {unit}  {ratio:5.2f} x {peer}{told}")
+        print(f"  {name:17} {statistics.median(values):9.2f} {unit}  {ratio:5.2f} x {peer}{told}")
         results[f"{key} {name}"] = {"values": values, "unit": unit, "ratio": ratio, "peer": peer}
     print()
+
+
+def starting(rounds, scripts, results):
+    here = launchers("--nproc-per-node", str(RANKS))
+    cases = {name: lambda words=words: first_reduce([*words, scripts["starts"]]) for name, words in here.items()}
+    cases["bare Pythons"] = lambda: bare_reduce(scripts["starts"])
+    show("Command to the end of the first all-reduce, one node", "s", "start", in_turns(rounds, cases),
+         "torchrun", results)
+    again = launchers("--nproc-per-node", str(RANKS), "--max-restarts", "1")
+    cases = {name: lambda words=words: restart([*words, scripts["restarts"]]) for name, words in again.items()}
+    show("Failure of a rank to the first all-reduce of the next attempt", "s", "restart",
+         in_turns(rounds, cases), "torchrun", results)
+    if os.geteuid() == 0:
+        with two_hosts() as on_both:
+            apart = launchers("--nnodes", "2", "--nproc-per-node", str(RANKS // 2), "--rdzv-backend", "c10d",
+                              "--rdzv-endpoint", f"n0:{PORT}")
+            cases = {name: lambda words=words: first_reduce([*on_both, *words, scripts["starts"]])
+                     for name, words in apart.items()}
+            show("Command to the end of the first all-reduce, two virtual hosts", "s", "start on two hosts",
+                 in_turns(rounds, cases), "torchrun", results)
+    idle = {name: lambda words=words: idle_memory([*words, scripts["idles"]]) for name, words in here.items()
+            if name != "torchrun"}
+    show(f"Memory of {RANKS} idle ranks after import torch, with the warm parent", "MiB", "memory",
+         in_turns(1, idle), "toprun", results)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--only", choices=["prefetch"], help="these figures alone")
     args = parser.parse_args()
     results = {}
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors, {RANKS} ranks, Gloo\n")
     with tempfile.TemporaryDirectory() as folder:
         scripts = {}
-        for name, text in (("starts", STARTS), ("restarts", RESTARTS), ("idles", IDLES)):
+        for name, text in (("starts", STARTS), ("restarts", RESTARTS), ("idles", IDLES), ("waits", WAITS)):
             scripts[name] = f"{folder}/{name}.py"
             pathlib.Path(scripts[name]).write_text(text)
-        here = launchers("--nproc-per-node", str(RANKS))
-        cases = {name: lambda words=words: first_reduce([*words, scripts["starts"]]) for name, words in here.items()}
-        cases["bare Pythons"] = lambda: bare_reduce(scripts["starts"])
-        show("Command to the end of the first all-reduce, one node", "s", "start", in_turns(args.rounds, cases),
-             "torchrun", results)
-        again = launchers("--nproc-per-node", str(RANKS), "--max-restarts", "1")
-        cases = {name: lambda words=words: restart([*words, scripts["restarts"]]) for name, words in again.items()}
-        show("Failure of a rank to the first all-reduce of the next attempt", "s", "restart",
-             in_turns(args.rounds, cases), "torchrun", results)
-        if os.geteuid() == 0:
-            with two_hosts() as on_both:
-                apart = launchers("--nnodes", "2", "--nproc-per-node", str(RANKS // 2), "--rdzv-backend", "c10d",
-                                  "--rdzv-endpoint", f"n0:{PORT}")
-                cases = {name: lambda words=words: first_reduce([*on_both, *words, scripts["starts"]])
-                         for name, words in apart.items()}
-                show("Command to the end of the first all-reduce, two virtual hosts", "s", "start on two hosts",
-                     in_turns(args.rounds, cases), "torchrun", results)
-        idle = {name: lambda words=words: idle_memory([*words, scripts["idles"]]) for name, words in here.items()
-                if name != "torchrun"}
-        show(f"Memory of {RANKS} idle ranks after import torch, with the warm parent", "MiB", "memory",
-             in_turns(1, idle), "toprun", results)
+        if args.only is None:
+            starting(args.rounds, scripts, results)
+        prefetching(args.rounds, folder, scripts, results)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(results, indent=2) + "\n")
 

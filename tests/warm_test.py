@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import sys
 import time
@@ -209,6 +210,100 @@ class Refusals(Warm):
         (path / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\", name='torch')")
         self.assert_cold(self.launch("--warm", "script.py", env={"PYTHONPATH": str(path)}),
                          "import torch: ModuleNotFoundError: No module named 'torch'")
+
+    def test_devices_that_are_initialised(self):
+        self.write("script.py", "import os; print('rank', os.environ['RANK'])")
+        path = self.folder()
+        (path / "odd.py").write_text("import torch\ntorch.cuda._initialized = True")
+        self.assert_cold(self.launch("--warm=odd", "script.py", env={"PYTHONPATH": str(path)}, python=support.python()),
+                         "its imports initialised torch.cuda, whose context no fork can use")
+
+    def test_a_driver_that_is_open(self):
+        """The stand-in for libcuda opens the driver's device, as the real one does; it exists in a /dev of its own."""
+        support.needs_root()
+        support.needs_program("unshare")
+        library = pathlib.Path(support.binary()).resolve().parent / "fake_gpu/libcuda.so.1"
+        if not library.exists():
+            self.skipTest(f"no {library}")
+        self.write("script.py", "import os; print('rank', os.environ['RANK'])")
+        path, devices = self.folder(), self.folder()
+        (path / "odd.py").write_text(f"import ctypes\nassert ctypes.CDLL({str(library)!r}).cuInit(0) == 0")
+        own_dev = ('mount -t tmpfs none "$0"; mkdir "$0/shm"; mount --bind /dev/shm "$0/shm"; touch "$0/nvidiactl"; '
+                   'for node in null zero random urandom tty; do touch "$0/$node"; mount --bind "/dev/$node" "$0/$node"; done; '
+                   'mount --rbind "$0" /dev; exec "$@"')
+        self.assert_cold(self.run_to_end(
+            "unshare", "--mount", "sh", "-ec", own_dev, devices, support.binary(), "--nproc-per-node", 2, "--warm=odd",
+            "script.py", cwd=self.path, limit=LIMIT_S,
+            env={"PYTHON_EXEC": PLAIN_PYTHON, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(path)}),
+            "its imports opened /dev/nvidiactl, which ranks must not share")
+
+    def test_processes_that_the_kernel_refuses(self):
+        """Not a stand-in: the parent's own limit makes fork(2) fail, and only root is above it."""
+        support.needs_root()
+        support.needs_program("setpriv")
+        python, nobody = shutil.which("python3", path="/usr/bin"), ["setpriv", "--reuid", "4711", "--regid", "4711", "--clear-groups"]
+        program = self.path / "toprun"
+        shutil.copy(support.binary(), program)
+        self.write("script.py", "import os; print('rank', os.environ['RANK'])")
+        self.write("modules/odd.py", "import resource\nresource.setrlimit(resource.RLIMIT_NPROC, (1, 1))")
+        if not python or self.run_to_end(*nobody, python, "-c", "").code != 0:
+            self.skipTest("no Python that another user can run")
+        self.path.chmod(0o755)
+        finished = self.run_to_end(*nobody, program, "--nproc-per-node", 2, "--warm=odd", "script.py", cwd=self.path, limit=LIMIT_S,
+                                   env={"PYTHON_EXEC": python, "OMP_NUM_THREADS": "1", "HOME": "/nonexistent",
+                                        "PYTHONPATH": str(self.path / "modules")})
+        self.assert_cold(finished, "fork: Resource temporarily unavailable")
+
+    def test_processes_that_run_out_between_two_ranks(self):
+        """The parent is in a group with room for itself, the process that forks, and one rank: that one is killed, too,
+        before it runs the script, and both start without the parent."""
+        support.needs_root()
+        group = next((path for path in (pathlib.Path("/sys/fs/cgroup/pids"), pathlib.Path("/sys/fs/cgroup"))
+                      if (path / "cgroup.procs").exists()), pathlib.Path("/none")) / f"toprun-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError as error:
+            self.skipTest(f"no cgroup of our own: {error}")
+        self.addCleanup(group.rmdir)
+        if not (group / "pids.max").exists():
+            self.skipTest("no controller of processes")
+        (group / "pids.max").write_text("3")
+        self.write("script.py", "import os; print('rank', os.environ['RANK'])")
+        path = self.folder()
+        (path / "odd.py").write_text(f"import os\nwith open({str(group / 'cgroup.procs')!r}, 'w') as file: file.write(str(os.getpid()))")
+        self.assert_cold(self.launch("--warm=odd", "script.py", env={"PYTHONPATH": str(path)}),
+                         "fork: Resource temporarily unavailable")
+        self.assertGreater(int(re.search(r"max (\d+)", (group / "pids.events").read_text())[1]), 0)
+
+    def test_modules_without_the_equals_sign(self):
+        self.write("script.py", "")
+        finished = self.launch("--warm", "fractions", "script.py")
+        self.assertEqual(finished.code, 2)
+        self.assert_one_line(finished, "script fractions in .*: No such file or directory; if --warm is to import it, write "
+                                       "--warm=fractions")
+
+    def test_another_python_on_another_node(self):
+        """Each node's parent is a Python of that node's own; the ranks of both meet in one job."""
+        versions = {}
+        beside = pathlib.Path(sys.base_prefix).resolve().parent.glob("*/bin/python3")
+        for python in map(str, [PLAIN_PYTHON, "/usr/bin/python3", *(f"python3.{minor}" for minor in range(9, 16)), *beside]):
+            told = shutil.which(python) and self.run_to_end(
+                python, "-c", "import sys; print(sys.version_info[:2]); print(sys.executable)")
+            if told and told.code == 0:
+                versions.setdefault(*told.out.splitlines())
+        if len(versions) < 2:
+            self.skipTest("one version of Python")
+        self.write("script.py", "import os, sys; print('rank', os.environ['RANK'], sys.version_info[:2], 'fractions' in sys.modules)")
+        port = support.free_port()
+        runs = [self.begin(support.binary(), *support.two_nodes(port, rank), "--warm=fractions", "script.py",
+                           cwd=self.path, env={"PYTHON_EXEC": python, "OMP_NUM_THREADS": "1"})
+                for rank, python in enumerate(list(versions.values())[:2])]
+        for node, (run, version) in enumerate(zip(runs, versions)):
+            finished = run.wait(LIMIT_S)
+            self.assert_ok(finished)
+            self.assertNotIn("left out", finished.err)
+            self.assertEqual(sorted(finished.out.splitlines()),
+                             [f"rank {2 * node + local} {version} True" for local in (0, 1)], finished)
 
     def test_imports_that_take_long_are_waited_for(self):
         self.write("script.py", "import os; print('rank', os.environ['RANK'])")

@@ -358,6 +358,9 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   if (!session.unfit && job.options.warm) {
     session.warm = std::make_unique<WarmStart>(session.io, session.pool, session.shared_job);
   }
+  if (!session.unfit && job.options.prefetch) {
+    session.prefetch = std::make_unique<Prefetch>(session.io, session.shared_job);
+  }
   const auto place = co_await take_place(session);
   if (!place) {
     const Error& error = session.unfit ? *session.unfit : place.error();

@@ -113,7 +113,13 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
   session_.on_resize = [this] {
     if (workers_) workers_->resize();
   };
-  session_.on_arrivals = [this] { report_arrivals(); };
+  session_.on_arrivals = [this] {
+    report_arrivals();
+    if (session_.prefetch) session_.prefetch->ranks_have_imported();
+  };
+  if (session_.prefetch) {
+    session_.prefetch->on_read = [this] { report_prefetch(); };
+  }
   session_.on_pause = [this](bool paused) {
     if (workers_) workers_->pause(paused);
   };
@@ -144,6 +150,7 @@ asio::awaitable<int> Member::run() {
   session_.on_pause = {};
   session_.on_resize = {};
   session_.on_arrivals = {};
+  if (session_.prefetch) session_.prefetch->on_read = {};
   root_->on_message = {};
   root_->on_lost = {};
   root_->on_closed = {};
@@ -240,6 +247,10 @@ asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
   const bool watches = started && session_.job.options.require_rdma && !proof_.nccl_logs.empty();
   const bool runs = started.has_value();
   push(run::WorkersStarted{std::move(started)});
+  if (runs && session_.prefetch) {
+    session_.prefetch->ranks_have_started();
+    report_prefetch();
+  }
   if (watches) {
     asio::co_spawn(session_.io, watch_network(wanted.assignment.attempt), end_of_task);
   }
@@ -393,6 +404,15 @@ rendezvous::Gone Member::last_words() const {
   const auto now = std::chrono::steady_clock::now();
   if (activity.first_connect) gone.first_connect_age = age(*activity.first_connect, now);
   return gone;
+}
+
+// Once the ranks run: the root takes it for their attempt's.
+void Member::report_prefetch() {
+  if (!workers_) return;
+  const auto took = session_.prefetch->take_time();
+  if (!took) return;
+  root_->send(rendezvous::to_wire(
+      rendezvous::ToRoot{part_.assignment().attempt, rendezvous::Prefetched{*took}}));
 }
 
 void Member::report_arrivals() {

@@ -74,6 +74,7 @@ class Member {
   void conclude();
   boost::asio::awaitable<void> conclude_with_proof();
   rendezvous::Gone last_words() const;
+  void report_prefetch();
   void report_arrivals();
   // Reports the ranks that have come to the store here while others have not.
   boost::asio::awaitable<void> watch_arrivals(int attempt);

@@ -17,6 +17,7 @@
 #include "fabric/settings.h"
 #include "hosts/address.h"
 #include "node/node_container.h"
+#include "node/prefetch.h"
 #include "node/received_signals.h"
 #include "node/warm_start.h"
 #include "output/console.h"
@@ -78,6 +79,8 @@ class Session {
   std::unique_ptr<NodeContainer> container;
   // The warm parent of this node's ranks, with --warm.
   std::unique_ptr<WarmStart> warm;
+  // The reading of what this node's ranks import, with --prefetch.
+  std::unique_ptr<Prefetch> prefetch;
   // Why this node cannot take part.
   std::optional<Error> unfit;
   // The handler of signals to this process and of those that our launcher forwards; `for_all`: the

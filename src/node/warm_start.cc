@@ -4,7 +4,6 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "agent/environment.h"
@@ -12,6 +11,7 @@
 #include "base/text.h"
 #include "base/uncaught.h"
 #include "process/frames.h"
+#include "warm/settling.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;
@@ -67,24 +67,7 @@ void WarmStart::begin() {
 
 // The steps of its start do not wait for settled().
 asio::awaitable<void> WarmStart::follow(std::shared_ptr<warm::Parent> parent) {
-  const auto deadline = std::chrono::steady_clock::now() + warm::import_limit;
-  asio::steady_timer limit(io_);
-  while (!parent->settled()) {
-    const auto channel =
-        std::make_shared<asio::posix::stream_descriptor>(io_, parent->descriptor());
-    limit.expires_at(deadline);
-    limit.async_wait([channel](const boost::system::error_code& cancelled) {
-      boost::system::error_code ignored;
-      if (!cancelled) channel->cancel(ignored);
-    });
-    co_await channel->async_wait(asio::posix::stream_descriptor::wait_read, quietly);
-    channel->release();
-    if (std::chrono::steady_clock::now() < deadline) {
-      parent->hear();
-    } else {
-      parent->refuse(fmt::format("its imports took longer than {} s", warm::import_limit.count()));
-    }
-  }
+  co_await warm::settle(io_, std::move(parent));
   changed_.cancel();
 }
 

@@ -137,12 +137,19 @@ constexpr std::array rows = {
         optional_value(ours(
             FlagId::unasked,
             "--warm",
-            0, "off|MODULES", "TOPRUN_WARM", Group::program, put<&Options::warm, parse_warm>,
+            0, "off|MODULES", "TOPRUN_WARM", Group::program, put<&Options::warm, parse_imports>,
             "Start ranks, and start them again after a failure, as forks of one Python per node "
             "that "
             "has imported these modules (torch if none is named) and those that the script imports "
             "first",
             "off"))),
+    only(scripts,
+         optional_value(ours(
+             FlagId::unasked, "--prefetch", 0, "off|MODULES", "TOPRUN_PREFETCH", Group::program,
+             put<&Options::prefetch, parse_imports>,
+             "Each node reads the files of these modules (torch if none is named) into its page "
+             "cache before its ranks import them: which files these are, a first run records",
+             "off"))),
     only(
         scripts,
         ours(FlagId::unasked, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE", Group::placement,

@@ -395,7 +395,7 @@ Result<agent::NumaBinding> parse_numa_binding(const Given& given) {
   return bindings.at(static_cast<std::size_t>(found - names.begin()));
 }
 
-Result<std::optional<std::vector<std::string>>> parse_warm(const Given& given) {
+Result<std::optional<std::vector<std::string>>> parse_imports(const Given& given) {
   constexpr std::array<std::string_view, 3> no = {"off", "false", "0"};
   constexpr std::array<std::string_view, 4> yes = {"", "on", "true", "1"};
   if (std::ranges::find(no, given.value) != no.end()) return std::nullopt;

@@ -80,7 +80,7 @@ Result<std::uint64_t> parse_size(const Given& given);
 Result<std::vector<int>> parse_signals(const Given& given);
 Result<agent::NumaBinding> parse_numa_binding(const Given& given);
 // The modules' names; torch if the option has no value. Unset: off.
-Result<std::optional<std::vector<std::string>>> parse_warm(const Given& given);
+Result<std::optional<std::vector<std::string>>> parse_imports(const Given& given);
 
 // NAME or NAME=VALUE, as a shell can set it.
 Result<std::pair<std::string, std::optional<std::string>>> parse_variable(const Given& given);

@@ -294,16 +294,16 @@ TEST(Values, NumaBinding) {
   }
 }
 
-TEST(Values, WarmModules) {
+TEST(Values, ModulesToImport) {
   using Modules = std::vector<std::string>;
   for (const char* text : {"", "on", "true", "1"}) {
-    EXPECT_EQ(**parse_warm(given(text)), Modules({"torch"})) << text;
+    EXPECT_EQ(**parse_imports(given(text)), Modules({"torch"})) << text;
   }
-  for (const char* text : {"off", "false", "0"}) EXPECT_FALSE(*parse_warm(given(text))) << text;
-  EXPECT_EQ(**parse_warm(given("torch, transformers,torch.distributed.checkpoint")),
+  for (const char* text : {"off", "false", "0"}) EXPECT_FALSE(*parse_imports(given(text))) << text;
+  EXPECT_EQ(**parse_imports(given("torch, transformers,torch.distributed.checkpoint")),
             Modules({"torch", "transformers", "torch.distributed.checkpoint"}));
   for (const char* bad : {"torch,,numpy", ",", "-x", "a b", "../torch", "a;b"}) {
-    ASSERT_FALSE(parse_warm(given(bad))) << bad;
+    ASSERT_FALSE(parse_imports(given(bad))) << bad;
   }
 }
 

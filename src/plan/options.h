@@ -95,6 +95,8 @@ struct Options {
   std::optional<NumaBinding> numa_binding;
   // --warm: the modules that one Python imports before it forks this node's ranks.
   std::optional<std::vector<std::string>> warm;
+  // --prefetch: the modules whose files each node reads before its ranks import them.
+  std::optional<std::vector<std::string>> prefetch;
   bool preflight = true;
 
   // Signals that are forwarded to the workers and end the run after the grace period. SIGUSR1 and

@@ -20,6 +20,15 @@ std::string with_base_folder(const std::string& path) {
   return fmt::format("{} in {}", path, here());
 }
 
+// `--warm torch train.py`: an option whose value may be left out takes one only behind its `=`.
+std::optional<std::string> advice_on_modules(const Options& options) {
+  const std::string& word = options.script;
+  const char* const option = options.warm ? "--warm" : options.prefetch ? "--prefetch" : nullptr;
+  const bool is_path = word.find('/') != std::string::npos || word.ends_with(".py");
+  if (option == nullptr || is_path || options.arguments.empty()) return std::nullopt;
+  return fmt::format("if {} is to import it, write {}={}", option, option, word);
+}
+
 std::string advice_on_absent(const std::string& script) {
   if (script == "python" || script == "python3") {
     return fmt::format("leave {} out: toprun starts Python for each rank", script);
@@ -27,13 +36,14 @@ std::string advice_on_absent(const std::string& script) {
   return script.ends_with(".py") ? "check the path" : "toprun -h shows how to call toprun";
 }
 
-Result<void> check_script(const std::string& script) {
+Result<void> check_script(const Options& options) {
+  const std::string& script = options.script;
   if (script == "-") return {};  // Python's name for standard input
   std::error_code error;
   const auto status = std::filesystem::status(script, error);
   if (status.type() == std::filesystem::file_type::not_found) {
     return usage(fmt::format("script {}", with_base_folder(script)), errno_text(ENOENT),
-                 advice_on_absent(script));
+                 advice_on_modules(options).value_or(advice_on_absent(script)));
   }
   if (status.type() == std::filesystem::file_type::none) {
     return usage(fmt::format("script {}", with_base_folder(script)), error.message(),
@@ -43,7 +53,8 @@ Result<void> check_script(const std::string& script) {
   if (std::filesystem::is_directory(status) &&
       !std::filesystem::exists(std::filesystem::path(script) / "__main__.py", error)) {
     return usage(fmt::format("script {}", with_base_folder(script)),
-                 "is a directory, and has no __main__.py", "name the file to run");
+                 "is a directory, and has no __main__.py",
+                 advice_on_modules(options).value_or("name the file to run"));
   }
   return {};
 }
@@ -73,7 +84,7 @@ Result<void> check_executable(const std::string& program, const Environment& env
 Result<void> check_program(const Options& options, const Environment& environment) {
   switch (options.program) {
     case Program::script:
-      return check_script(options.script);
+      return check_script(options);
     case Program::executable:
       return check_executable(options.script, environment);
     case Program::module:

@@ -69,6 +69,28 @@ TEST_F(ProgramTest, Scripts) {
       "script train.py/x in DIR: No such file or directory; toprun -h shows how to call toprun");
 }
 
+TEST_F(ProgramTest, ModulesWithoutTheirEqualsSign) {
+  Options options;
+  options.warm = {"torch"};
+  const auto advice = [&](const std::string& script, std::vector<std::string> arguments) {
+    options.script = script;
+    options.arguments = std::move(arguments);
+    const auto result = check_program(options, {{"PATH", folder_.string()}});
+    return result ? "" : result.error().fix;
+  };
+  EXPECT_EQ(advice("torch", {"train.py"}), "if --warm is to import it, write --warm=torch");
+  EXPECT_EQ(advice("torch,numpy", {"train.py"}),
+            "if --warm is to import it, write --warm=torch,numpy");
+  EXPECT_EQ(advice("package", {"train.py"}), "if --warm is to import it, write --warm=package");
+  EXPECT_EQ(advice("torch", {}), "toprun -h shows how to call toprun");
+  EXPECT_EQ(advice("trian.py", {"--epochs", "3"}), "check the path");
+  options.warm.reset();
+  options.prefetch = {"torch"};
+  EXPECT_EQ(advice("torch", {"train.py"}), "if --prefetch is to import it, write --prefetch=torch");
+  options.prefetch.reset();
+  EXPECT_EQ(advice("torch", {"train.py"}), "toprun -h shows how to call toprun");
+}
+
 TEST_F(ProgramTest, Programs) {
   EXPECT_EQ(check(Program::executable, "tool"), "");
   EXPECT_EQ(check(Program::executable, "./tool"), "");

@@ -83,6 +83,13 @@ void read_from(const json& object, Started& started) {
   started.warmed = age_in(object, "warmed_ms");
 }
 
+void write(json& object, const Prefetched& prefetched) {
+  object["took_ms"] = prefetched.took.count();
+}
+void read_from(const json& object, Prefetched& prefetched) {
+  prefetched.took = milliseconds(whole_number(object, "took_ms", 0, longest_grace.count()));
+}
+
 // One array per field: with 100,000 ranks an object for each would be five times as long.
 json json_of(const Arrivals::Host& host) {
   json object = {{"address", host.address},
@@ -364,6 +371,9 @@ constexpr const char* name_of(const Ready*) {
 }
 constexpr const char* name_of(const Started*) {
   return "started";
+}
+constexpr const char* name_of(const Prefetched*) {
+  return "prefetched";
 }
 constexpr const char* name_of(const Arrivals*) {
   return "arrivals";

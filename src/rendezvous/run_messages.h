@@ -34,6 +34,12 @@ struct Started {
   std::optional<std::chrono::milliseconds> warmed = {};
 };
 
+// member → root: how long it read what its ranks import (--prefetch); it may still do so when they
+// run.
+struct Prefetched {
+  std::chrono::milliseconds took{0};
+};
+
 // member → root: the ranks that have come to this node's store. Every age is the time from then to
 // this message.
 struct Arrivals {
@@ -114,8 +120,8 @@ struct Notice {
 // member → root. `attempt`: of the member's latest assignment; unset before the first one.
 struct ToRoot {
   std::optional<int> attempt;
-  std::variant<Ready, Started, Arrivals, OutputLines, agent::WorkerExit, Gone, Orphaned, Failed,
-               Signalled, Leaving, AskedToGrow, RanksStill, RanksMove, RanksSeen, Notice>
+  std::variant<Ready, Started, Prefetched, Arrivals, OutputLines, agent::WorkerExit, Gone, Orphaned,
+               Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove, RanksSeen, Notice>
       what;
 };
 

@@ -20,6 +20,7 @@ using rendezvous::Leaving;
 using rendezvous::Notice;
 using rendezvous::Orphaned;
 using rendezvous::OutputLines;
+using rendezvous::Prefetched;
 using rendezvous::RanksMove;
 using rendezvous::RanksSeen;
 using rendezvous::RanksStill;
@@ -247,6 +248,8 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     return;  // a message from an attempt that is over
   } else if (const auto* started = std::get_if<Started>(&message.what)) {
     on_started(node, *started);
+  } else if (const auto* prefetched = std::get_if<Prefetched>(&message.what)) {
+    attempt_.prefetched.push_back({prefetched->took, std::nullopt, attempt_.hosts[part]});
   } else if (const auto* arrivals = std::get_if<Arrivals>(&message.what)) {
     if (part == attempt_.arrangement.store_host) arrived(*arrivals, now_.steady);
   } else if (auto* exit = std::get_if<agent::WorkerExit>(&message.what)) {

@@ -294,6 +294,7 @@ void Coordinator::end_attempt(Verdict verdict) {
   AttemptCourse& ended = course_now();
   ended.verdict = std::move(verdict);
   ended.ended = now_.wall;
+  ended.spreads.prefetch = view::spread_of(attempt_.prefetched);
   // The exits have been reported; keeping them would fill the memory of a job that restarts often.
   if (course_.attempts.size() > 1) (course_.attempts.end() - 2)->verdict.exits = {};
   for (std::string& line : fabric::network_lines(ended.networks)) tell_user(std::move(line));

@@ -78,9 +78,10 @@ class Coordinator {
     std::size_t late = 0;     // members that are not ready
     std::size_t started = 0;  // members whose workers run
     SteadyTime start_sent{};
-    std::vector<view::Share> warmed;     // by node that imported for its warm parent
-    std::vector<SteadyTime> started_at;  // by part; of members that have not started: the epoch
-    std::vector<std::vector<int>> pids;  // by part: 4 bytes per rank, to name those that are slow
+    std::vector<view::Share> warmed;      // by node that imported for its warm parent
+    std::vector<view::Share> prefetched;  // by node that has read what its ranks import
+    std::vector<SteadyTime> started_at;   // by part; of members that have not started: the epoch
+    std::vector<std::vector<int>> pids;   // by part: 4 bytes per rank, to name those that are slow
     // The arrivals that were told before all members had started, and when.
     std::optional<std::pair<rendezvous::Arrivals, SteadyTime>> arrivals;
     bool import_is_told = false;

@@ -16,6 +16,7 @@ using rendezvous::Finish;
 using rendezvous::Gone;
 using rendezvous::Leaving;
 using rendezvous::Loss;
+using rendezvous::Prefetched;
 using rendezvous::Ready;
 using rendezvous::Start;
 using rendezvous::Started;
@@ -255,6 +256,24 @@ TEST(Coordinator, NamesWhoImportedLongestForAWarmStart) {
             std::string::npos)
       << run.said.back();
   EXPECT_EQ(run.coordinator.course().attempts.back().spreads.warm->counted, 2u);
+}
+
+TEST(Coordinator, NamesWhoReadLongestBeforeTheImports) {
+  Settings settings = Simple::elastic(2, 2);
+  settings.tells_orders = true;
+  Simple run(settings);
+  for (const int node : {0, 1}) run.come(node);
+  for (const int node : {0, 1}) run.say(node, Ready{});
+  run.say(1, Prefetched{9s});
+  run.say(0, Started{0, "", {70}});
+  run.say(1, Started{1, "", {71}});
+  run.say(0, Prefetched{2s});
+  run.after(20s);
+  run.say(0, two_ranks({}));
+  EXPECT_NE(run.said.back().find("n1 took 9.0 s to read what its ranks import (median 2.0 s)"),
+            std::string::npos)
+      << run.said.back();
+  EXPECT_EQ(run.coordinator.course().attempts.back().spreads.prefetch->counted, 2u);
 }
 
 TEST(Coordinator, SaysWhichRanksHaveNotCome) {

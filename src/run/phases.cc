@@ -49,6 +49,7 @@ void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
   course.phases.first_connect = meeting.first_joined;
   course.phases.imported = course.phases.last_connect = meeting.all_joined;
   course.phases.met = meeting.all_met;
+  course.spreads.prefetch = view::spread_of(attempt_.prefetched);
   course.spreads.import = meeting.import;
   course.spreads.first_collective = meeting.first_collective;
   course.awaited = meeting.awaited;
@@ -61,7 +62,8 @@ void Coordinator::arrived(const Arrivals& arrivals, SteadyTime told) {
   const bool is_named = meeting.all_met || (meeting.import && meeting.import->rank);
   if (!attempt_.import_is_told && meeting.all_joined && is_named) {
     attempt_.import_is_told = true;
-    tell_phase("all ranks have come to the store", *meeting.all_joined, {.import = meeting.import});
+    tell_phase("all ranks have come to the store", *meeting.all_joined,
+               {.prefetch = course.spreads.prefetch, .import = meeting.import});
   }
   if (!had_met && meeting.all_met) {
     tell_phase("all ranks have come to their first collective", *meeting.all_met,

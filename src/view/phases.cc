@@ -28,6 +28,7 @@ struct Part {
 constexpr std::array parts = {
     Part{"join", &Spreads::join, false, "to join"},
     Part{"warm", &Spreads::warm, false, "to import for --warm"},
+    Part{"prefetch", &Spreads::prefetch, false, "to read what its ranks import"},
     Part{"spawn", &Spreads::spawn, false, "to start its ranks"},
     Part{"import", &Spreads::import, true, "to import"},
     Part{"first_collective", &Spreads::first_collective, true,

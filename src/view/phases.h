@@ -45,6 +45,7 @@ std::optional<Spread> spread_of(std::span<const Share> shares);
 struct Spreads {
   std::optional<Spread> join = {};              // of nodes, from the attempt's start
   std::optional<Spread> warm = {};              // of nodes, the imports of their warm parents
+  std::optional<Spread> prefetch = {};          // of nodes, the reading of what ranks import
   std::optional<Spread> spawn = {};             // of nodes, from the word to start their ranks
   std::optional<Spread> import = {};            // of ranks, from their start to the store
   std::optional<Spread> first_collective = {};  // of ranks, from the store on

@@ -30,12 +30,14 @@ TEST(Phases, TheSlowestByName) {
   EXPECT_EQ(slowest_lines(spreads), Lines());
   spreads.join = {8, 1s, 12s, std::nullopt, "n5"};
   spreads.warm = {8, 3s, 40s, std::nullopt, "n6"};
+  spreads.prefetch = {8, 1s, 9s, std::nullopt, "n7"};
   spreads.spawn = {1, 20ms, 20ms, std::nullopt, "n5"};
   spreads.import = {64, 3s, 41s, 17, "n5"};
   spreads.first_collective = {64, 3s, 90s, std::nullopt, "n5"};
   EXPECT_EQ(slowest_lines(spreads),
             Lines({"n5 took 12.0 s to join (median 1.0 s)",
                    "n6 took 40.0 s to import for --warm (median 3.0 s)",
+                   "n7 took 9.0 s to read what its ranks import (median 1.0 s)",
                    "rank 17 on n5 took 41.0 s to import (median 3.0 s)",
                    "one rank on n5 took 1 min 30 s from the store to its first collective (median "
                    "3.0 s)"}));

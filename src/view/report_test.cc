@@ -259,7 +259,8 @@ TEST(Report, Json) {
       "phases_ms": {"join": 12, "order": null, "spawn": null, "import": null, "first_connect": null,
                     "last_connect": null, "first_collective": null},
       "slowest": {"join": {"node": "n2", "rank": null, "ms": 12, "median_ms": 3, "counted": 2},
-                  "warm": null, "spawn": null, "import": null, "first_collective": null},
+                  "warm": null, "prefetch": null, "spawn": null, "import": null,
+                  "first_collective": null},
       "awaited": null,
       "nodes": [
         {"name": "n1", "group_rank": 0, "first_rank": 0, "nproc": 8, "location": "/c/r1/n1",

@@ -243,10 +243,18 @@ def open_files():
     return files
 
 
+def initialized():
+    """The kinds of devices on which torch has a context already."""
+    kinds = [(kind, getattr(sys.modules.get("torch"), kind, None)) for kind in ("cuda", "xpu")]
+    return ["torch." + kind for kind, module in kinds if getattr(module, "is_initialized", bool)()]
+
+
 def reason_not_to_fork(files_before):
     for number, path in open_files().items():
         if path.startswith(DEVICES) and files_before.get(number) != path:
             return "its imports opened %s, which ranks must not share" % path
+    if initialized():
+        return "its imports initialised %s, whose context no fork can use" % " and ".join(initialized())
     try:
         os.waitpid(-1, os.WNOHANG)
         return "its imports started another process"

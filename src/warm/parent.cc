@@ -107,11 +107,12 @@ std::string cpu_list(const std::vector<std::byte>& affinity) {
 }  // namespace
 
 Parent::Parent(spawn::Program command, std::vector<std::string> modules,
-               const spawn::Inherited& inherited, std::string host)
+               const spawn::Inherited& inherited, std::string host, milliseconds limit)
     : command_(std::move(command)),
       modules_(std::move(modules)),
       inherited_(inherited),
       host_(std::move(host)),
+      limit_(limit),
       began_(steady_clock::now()) {}
 
 Parent::~Parent() {
@@ -120,9 +121,10 @@ Parent::~Parent() {
 
 Result<std::unique_ptr<Parent>> Parent::start(spawn::Program command,
                                               std::vector<std::string> modules,
-                                              const spawn::Inherited& inherited, std::string host) {
+                                              const spawn::Inherited& inherited, std::string host,
+                                              milliseconds limit) {
   std::unique_ptr<Parent> parent(
-      new Parent(std::move(command), std::move(modules), inherited, std::move(host)));
+      new Parent(std::move(command), std::move(modules), inherited, std::move(host), limit));
   if (auto started = parent->start_process(true); !started) {
     return std::unexpected(std::move(started.error()));
   }
@@ -198,6 +200,11 @@ void Parent::refuse(std::string why) {
   if (pid_ > 0) process::signal_group(std::exchange(pid_, 0), SIGKILL);
 }
 
+void Parent::refuse_late() {
+  refuse(fmt::format("its imports took longer than {:g} s",
+                     std::chrono::duration<double>(limit_).count()));
+}
+
 void Parent::ended() {
   pid_ = 0;
   hear();  // its last message; a process that has checked is followed by another
@@ -222,9 +229,7 @@ std::string Parent::last_words() const {
 Result<std::vector<pid_t>> Parent::fork(std::span<const spawn::Program> ranks,
                                         const std::function<void()>& show_life) {
   if (state_ != State::ready) {
-    if (state_ != State::refused) {
-      refuse(fmt::format("its imports took longer than {} s", import_limit.count()));
-    }
+    if (state_ != State::refused) refuse_late();
     return fail(why_);
   }
   const auto unlike = std::ranges::find_if(ranks, [this](const spawn::Program& rank) {

@@ -36,10 +36,12 @@ class Parent {
  public:
   enum class State { checking, importing, ready, refused };
 
-  // `command` is a rank's: its argv[0] must be Python. Its standard streams are not used.
+  // `command` is a rank's: its argv[0] must be Python. Its standard streams are not used. `limit`:
+  // for its imports; the caller keeps it.
   static Result<std::unique_ptr<Parent>> start(spawn::Program command,
                                                std::vector<std::string> modules,
-                                               const spawn::Inherited& inherited, std::string host);
+                                               const spawn::Inherited& inherited, std::string host,
+                                               std::chrono::milliseconds limit = import_limit);
   ~Parent();
   Parent(const Parent&) = delete;
   Parent& operator=(const Parent&) = delete;
@@ -57,10 +59,14 @@ class Parent {
   // How long the imports took.
   std::chrono::milliseconds import_time() const { return import_time_; }
 
+  std::chrono::steady_clock::time_point deadline() const { return began_ + limit_; }
+
   // Reads what the process says; does not wait.
   void hear();
   // Refuses from now on, and kills the process.
   void refuse(std::string why);
+  // The same at its deadline.
+  void refuse_late();
   // The caller has reaped the process.
   void ended();
   // Forks all ranks or none and returns their process ids in order, if it is ready. On an error
@@ -71,7 +77,7 @@ class Parent {
 
  private:
   Parent(spawn::Program command, std::vector<std::string> modules,
-         const spawn::Inherited& inherited, std::string host);
+         const spawn::Inherited& inherited, std::string host, std::chrono::milliseconds limit);
   Result<void> start_process(bool check);
   void heard(const std::vector<std::string>& fields);
   std::string last_words() const;
@@ -80,6 +86,7 @@ class Parent {
   const std::vector<std::string> modules_;
   const spawn::Inherited inherited_;
   const std::string host_;
+  const std::chrono::milliseconds limit_;
   State state_ = State::checking;
   std::string why_;
   Fd channel_;

@@ -9,11 +9,15 @@
 #include <filesystem>
 #include <fstream>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
 #include "base/environment.h"
 #include "base/files.h"
 #include "process/child.h"
 #include "process/program.h"
 #include "spawn/descendants.h"
+#include "warm/settling.h"
 
 namespace toprun::warm {
 namespace {
@@ -30,6 +34,7 @@ class WarmParent : public ::testing::Test {
   }
   void TearDown() override {
     parent_.reset();
+    settled_.clear();
     while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR) {
     }
     std::filesystem::remove_all(folder_);
@@ -72,6 +77,22 @@ class WarmParent : public ::testing::Test {
     return parent_->state();
   }
 
+  // As start(), with a limit for the imports that is kept.
+  Parent::State settle(boost::asio::io_context& io, const std::string& script,
+                       std::vector<std::string> modules, std::chrono::milliseconds limit) {
+    spawn::Program command;
+    command.argv = {python_, "-u", script};
+    command.environment = environment_.entries();
+    parent_.reset();
+    std::shared_ptr<Parent> parent =
+        *Parent::start(command, std::move(modules), spawn::Inherited::capture(), "n1", limit);
+    boost::asio::co_spawn(io, warm::settle(io, parent), boost::asio::detached);
+    io.run_for(std::chrono::seconds(60));
+    io.restart();
+    settled_.push_back(parent);
+    return parent->state();
+  }
+
   int exit_code_of(pid_t pid) {
     int status = 0;
     EXPECT_EQ(::waitpid(pid, &status, 0), pid) << "a rank is a child of the one who asked";
@@ -86,6 +107,7 @@ class WarmParent : public ::testing::Test {
   Environment environment_;
   std::vector<Fd> files_;
   std::unique_ptr<Parent> parent_;
+  std::vector<std::shared_ptr<Parent>> settled_;
 };
 
 TEST_F(WarmParent, RanksRunTheScriptWithWhatWasImported) {
@@ -158,6 +180,40 @@ TEST_F(WarmParent, RefusesWhatCannotBeForked) {
     EXPECT_NE(parent_->why().find(refusal.why), std::string::npos) << parent_->why();
     EXPECT_EQ(parent_->pid(), 0);
   }
+}
+
+// The number of the first one's descriptor is the second one's: a wait that were not cancelled
+// before its descriptor is closed would keep that from being heard.
+TEST_F(WarmParent, ImportsPastTheLimitAreGivenUp) {
+  const std::string script = write("s.py", "");
+  std::filesystem::create_directory(folder_ + "/path");
+  environment_.set("PYTHONPATH", folder_ + "/path");
+  write("path/slow.py", "import time\ntime.sleep(600)\n");
+  boost::asio::io_context io;
+  for (const int round : {0, 1}) {
+    SCOPED_TRACE(round);
+    EXPECT_EQ(settle(io, script, {"slow"}, std::chrono::milliseconds(300)), Parent::State::refused);
+    EXPECT_EQ(settled_.back()->why(), "its imports took longer than 0.3 s");
+    EXPECT_EQ(settled_.back()->pid(), 0);
+    EXPECT_EQ(settled_.back()->descriptor(), -1);
+    EXPECT_EQ(settle(io, script, {"decimal"}, import_limit), Parent::State::ready)
+        << settled_.back()->why();
+  }
+}
+
+TEST_F(WarmParent, ForksAreRefusedWhileItImports) {
+  const std::string script = write("s.py", "");
+  std::filesystem::create_directory(folder_ + "/path");
+  environment_.set("PYTHONPATH", folder_ + "/path");
+  write("path/slow.py", "import time\ntime.sleep(600)\n");
+  spawn::Program command;
+  command.argv = {python_, "-u", script};
+  command.environment = environment_.entries();
+  parent_ = *Parent::start(command, {"slow"}, spawn::Inherited::capture(), "n1");
+  const auto refused = parent_->fork(std::vector<spawn::Program>{rank(script, 0)}, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "its imports took longer than 300 s");
+  EXPECT_EQ(parent_->state(), Parent::State::refused);
 }
 
 TEST_F(WarmParent, AModuleOfTheScriptsFolderIsNotImported) {

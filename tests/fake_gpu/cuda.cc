@@ -1,5 +1,8 @@
 // A libcuda.so.1 without a GPU: its memory is the host's, its streams do their work at once.
-// FAKE_CUDA_GPUS (2) and FAKE_CUDA_MEMORY (bytes, 4 GiB) say what it pretends to be.
+// As the real one it opens /dev/nvidiactl, where there is one. FAKE_CUDA_GPUS (2) and
+// FAKE_CUDA_MEMORY (bytes, 4 GiB) say what it pretends to be.
+
+#include <fcntl.h>
 
 #include <chrono>
 #include <cstdio>
@@ -32,6 +35,8 @@ std::size_t all_bytes() {
 extern "C" {
 
 int cuInit(unsigned /*flags*/) {
+  static const int control = open("/dev/nvidiactl", O_RDWR | O_CLOEXEC);
+  static_cast<void>(control);
   return std::getenv("FAKE_CUDA_BROKEN") == nullptr ? success : 999;
 }
 int cuDeviceGetCount(int* count) {

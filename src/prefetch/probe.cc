@@ -1,0 +1,9 @@
+#include "prefetch/probe.h"
+
+namespace toprun::prefetch {
+
+const std::string_view probe =
+#include "probe.inc"
+    ;
+
+}  // namespace toprun::prefetch
