@@ -18,6 +18,7 @@
 #include "hosts/address.h"
 #include "node/node_container.h"
 #include "node/received_signals.h"
+#include "node/staging.h"
 #include "node/warm_start.h"
 #include "output/console.h"
 #include "output/own_lines.h"
@@ -76,6 +77,8 @@ class Session {
   std::shared_ptr<const fabric::NodeFabric> network;
   // This node's container, if its ranks run in one.
   std::unique_ptr<NodeContainer> container;
+  // This node's copy of the environment, with --stage.
+  std::unique_ptr<Staging> staging;
   // The warm parent of this node's ranks, with --warm.
   std::unique_ptr<WarmStart> warm;
   // Why this node cannot take part.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "plan/job.h"
+#include "spawn/view.h"
 
 namespace toprun::node {
 
@@ -16,6 +18,7 @@ struct Workplace {
   Environment environment;           // without the variables of each rank
   std::vector<std::string> program;  // argv
   std::string program_reason;        // why this Python
+  std::shared_ptr<const spawn::View> view = {};  // of the host's files; null: this process's
 };
 
 Workplace on_the_host(const plan::Job& job);

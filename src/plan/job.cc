@@ -417,6 +417,11 @@ Result<Job> prepare(const Options& options, const Environment& environment,
           "ranks that the engine starts one by one cannot be started again by toprun",
           "start one toprun per node (srun --ntasks-per-node=1), or let the engine requeue");
     }
+    if (!options.stage.empty()) {
+      job.place.notes.push_back(
+          "--stage has no effect: the engine starts each rank by itself, beside no agent of its "
+          "node");
+    }
     job.tasks = job.place.tasks;
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);
   }

@@ -94,6 +94,9 @@ struct Options {
   std::optional<NumaBinding> numa_binding;
   // --warm: the modules that one Python imports before it forks this node's ranks.
   std::optional<std::vector<std::string>> warm;
+  // --stage: the folder or file that is copied to the nodes; empty: none.
+  std::string stage;
+  std::optional<std::string> stage_to;  // the folder for copies on each node
   bool preflight = true;
 
   // Signals that are forwarded to the workers and end the run after the grace period. SIGUSR1 and

@@ -21,6 +21,13 @@ namespace toprun::rendezvous {
 // JSON object with a "type", and most name their attempt. Unknown members are ignored, so that a
 // later version may add some.
 
+// member → root, with --stage: this node has its copy of the environment, or will do without.
+struct Staged {
+  std::chrono::milliseconds took{0};
+  std::uint64_t bytes = 0;  // that it has received; the rest was there
+  std::string why_not;      // why it has no copy; empty: it has one
+};
+
 // member → root: the store is found, the container runs.
 struct Ready {};
 
@@ -98,7 +105,7 @@ struct Notice {
 // member → root. `attempt`: of the member's latest assignment; unset before the first one.
 struct ToRoot {
   std::optional<int> attempt;
-  std::variant<Ready, Started, Arrivals, OutputLines, agent::WorkerExit, Gone, Orphaned, Failed,
+  std::variant<Staged, Ready, Started, Arrivals, OutputLines, agent::WorkerExit, Gone, Orphaned, Failed,
                Signalled, Leaving, AskedToGrow, Notice>
       what;
 };
@@ -138,6 +145,7 @@ using ToNode = std::variant<WaitAsSpare, Assignment, Start, Taken, Stop, Interru
 // Limits for values in messages; a value beyond them makes a message malformed.
 inline constexpr std::chrono::milliseconds longest_grace{std::chrono::hours(24 * 365)};
 inline constexpr std::int64_t most_taken_bytes = std::int64_t{1} << 40;
+inline constexpr std::int64_t most_staged_bytes = std::int64_t{1} << 50;
 
 nlohmann::json to_wire(const ToRoot& message);
 nlohmann::json to_wire(const ToNode& message);

@@ -97,6 +97,10 @@ Result<std::string> describe(const plan::Job& job) {
     line("agents", shell_quote(command->argv) + " <<< 'secret <secret>'");
   }
   if (!job.in_container()) line("each worker", shell_quote(job.program));
+  if (job.stages()) {
+    line("environment",
+         fmt::format("{}, copied from the root's node to the others", job.options.stage));
+  }
   if (job.options.warm) {
     line("warm start",
          fmt::format("a fork of one such Python per node that has imported {} and the "
