@@ -163,6 +163,22 @@ class Copies(OnHosts):
         for rank in ranks:
             self.assertEqual(rank["device"] == rank["copies"], rank["node"] != "n0", rank)
 
+    def test_where_no_mounts_are_possible(self):
+        """A venv is used where its copy lies; nothing else could be."""
+        for host in HOSTS:
+            self.sh(host, "mkdir -p /run/root && mount --rbind / /run/root")
+            self.addCleanup(self.sh, host, "umount -l /run/root")
+        inside = ("chroot", "/run/root", "env", "-C", self.path)
+        finished = self.launch(before=inside)
+        for rank in seen_by(finished):
+            is_moved = rank["node"] != "n0"
+            self.assertEqual(rank["prefix"].startswith(COPIES), is_moved, rank)
+            self.assertEqual(rank["device"] == rank["copies"], is_moved, rank)
+        finished = self.launch(before=inside, command=("--no-python", "true"))
+        left_out = re.findall(r"(?m)^toprun: .* --stage is left out: .*$", finished[0].err)
+        self.assertEqual(len(left_out), 1, finished[0])
+        self.assertRegex(left_out[0], r"n\d: .*: this process runs in a chroot.*; so it is on n")
+
     def test_two_jobs_at_once(self):
         both = self.agents(port=self.PORT) + self.agents(port=self.PORT + 1, hosts=("n0", "n3", "n2"))
         finished = [run.wait(90) for run in both]

@@ -240,7 +240,7 @@ asio::awaitable<Result<void>> Member::await_copy(int attempt) {
 Workplace Member::workplace() const {
   if (session_.container) return session_.container->workplace();
   Workplace place = on_the_host(session_.job);
-  if (session_.staging) place.view = session_.staging->view();
+  if (session_.staging) session_.staging->enter(place);
   return place;
 }
 

@@ -12,6 +12,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/clock.h"
+#include "base/console.h"
 #include "base/files.h"
 #include "base/mounts.h"
 #include "base/uncaught.h"
@@ -100,8 +101,17 @@ Result<stage::Source> scan(const plan::Job& job, const std::string& path) {
 struct Taken {
   Result<stage::Fetched> copy;
   std::shared_ptr<const spawn::View> view = {};
+  std::string moved_to = {};  // without mounts
   bool path_is_there = true;  // the environment itself
 };
+
+// A virtual environment finds its packages beside its own Python, wherever that lies; what a conda
+// environment's programs and libraries know of their place is compiled in.
+bool can_move(const plan::Job& job, const std::string& path) {
+  std::error_code failed;
+  return !job.program.empty() && job.program.front().starts_with(path + "/") &&
+         std::filesystem::exists(path + "/pyvenv.cfg", failed);
+}
 
 Taken take_copy(stage::Share& share, const plan::Job& job, stage::Order order) {
   std::error_code failed;
@@ -109,14 +119,18 @@ Taken take_copy(stage::Share& share, const plan::Job& job, stage::Order order) {
   auto base = folder_for_copies(job);
   if (!base) {
     share.close({base.error().line(), false});
-    return {std::unexpected(std::move(base.error())), {}, is_there};
+    return {std::unexpected(std::move(base.error())), {}, {}, is_there};
   }
   order.base = *std::move(base);
   auto fetched = stage::fetch(order, share);
-  if (!fetched) return {std::move(fetched), {}, is_there};
+  if (!fetched) return {std::move(fetched), {}, {}, is_there};
   auto view = spawn::View::make(fetched->path, order.environment);
-  if (!view) return {std::unexpected(std::move(view.error())), {}, is_there};
-  return {std::move(fetched), *std::move(view), is_there};
+  if (view) return {std::move(fetched), *std::move(view), {}, is_there};
+  if (!can_move(job, order.environment)) {
+    return {std::unexpected(std::move(view.error())), {}, {}, is_there};
+  }
+  std::string moved_to = fetched->path;
+  return {std::move(fetched), {}, std::move(moved_to), is_there};
 }
 
 void offer(stage::Share& share, Result<stage::Source> source) {
@@ -143,6 +157,7 @@ Staging::Staging(asio::io_context& io, std::shared_ptr<const plan::Job> job,
       path_(absolute(job_->options.stage)),
       own_(io, {.threads = 1}),
       visits_(io, {.threads = most_stage_visits}),
+      progress_timer_(io),
       settled_timer_(io, SteadyTime::max()) {}
 
 Staging::~Staging() {
@@ -158,7 +173,24 @@ std::string Staging::become_source() {
         return true;
       },
       [](bool) {});
+  asio::co_spawn(io_, tell_progress(), end_of_task);
   return hex;
+}
+
+asio::awaitable<void> Staging::tell_progress() {
+  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+  constexpr std::uint64_t mib = 1 << 20;
+  std::uint64_t told = 0;
+  while (true) {
+    progress_timer_.expires_after(tell_staging_every);
+    co_await progress_timer_.async_wait(quietly);
+    const std::uint64_t sent = share_->sent_bytes;
+    const auto list = share_->list_within(milliseconds(0));
+    if (sent == told || !list) continue;
+    told = sent;
+    say(fmt::format("--stage: {} has sent {} MiB to the next node; {} has {} MiB",
+                    job_->place.node_name, sent / mib, path_, list->manifest->bytes() / mib));
+  }
 }
 
 std::string Staging::our_line(rendezvous::Role role) const {
@@ -213,6 +245,7 @@ asio::awaitable<void> Staging::fetch_once(rendezvous::StagePart part) {
   if (answer->copy) {
     staged.bytes = answer->copy->received_bytes;
     view_ = std::move(answer->view);
+    moved_to_ = std::move(answer->moved_to);
     copy_ = *std::move(answer->copy);
   } else {
     staged.why_not = answer->copy.error().line();
@@ -224,6 +257,11 @@ asio::awaitable<void> Staging::fetch_once(rendezvous::StagePart part) {
                     staged.why_not);
   }
   settled_timer_.cancel();
+}
+
+void Staging::enter(Workplace& place) const {
+  place.view = view_;
+  if (!moved_to_.empty()) move(place, path_, moved_to_);
 }
 
 }  // namespace toprun::node

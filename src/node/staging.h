@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/pool.h"
+#include "node/workplace.h"
 #include "plan/job.h"
 #include "rendezvous/door.h"
 #include "rendezvous/run_messages.h"
@@ -24,6 +25,8 @@ namespace toprun::node {
 
 // The time limit for a node's copy.
 inline constexpr std::chrono::minutes stage_limit{60};
+// How often the root says how much it has sent, while it sends.
+inline constexpr std::chrono::seconds tell_staging_every{10};
 // So many other agents are answered at once; further ones wait.
 inline constexpr std::size_t most_stage_visits = 16;
 
@@ -46,10 +49,11 @@ class Staging {
   // Waits until this node has its copy or will do without. Error: it can do neither. The next
   // attempt may ask while the last one's question is still open.
   boost::asio::awaitable<Result<rendezvous::Staged>> settled(const rendezvous::StagePart& part);
-  // What the ranks see; null: what this process sees.
-  std::shared_ptr<const spawn::View> view() const { return view_; }
+  // Lets ranks use the copy, if there is one.
+  void enter(Workplace& place) const;
 
  private:
+  boost::asio::awaitable<void> tell_progress();
   boost::asio::awaitable<void> fetch_once(rendezvous::StagePart part);
   std::string our_line(rendezvous::Role role) const;
   void serve(stage::Visit visit);
@@ -65,10 +69,12 @@ class Staging {
   std::optional<stage::Hash> key_;
   std::vector<stage::Visit> early_;  // they came before the key
   bool is_fetching_ = false;
+  boost::asio::steady_timer progress_timer_;
   boost::asio::steady_timer settled_timer_;  // cancelled when outcome_ is known
   std::optional<Result<rendezvous::Staged>> outcome_;
   std::optional<stage::Fetched> copy_;  // keeps it from being removed
   std::shared_ptr<const spawn::View> view_;
+  std::string moved_to_;  // without mounts: a venv's copy, which ranks use where it lies
 };
 
 }  // namespace toprun::node

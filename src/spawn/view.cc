@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ struct Plan {
 };
 
 // The step at which the child failed, and its errno.
-enum class Step : int { none, user_namespace, namespaces, privacy, mount, read_only };
+enum class Step : int { none, user_namespace, namespaces, privacy, mount, read_only, root };
 struct Outcome {
   Step step = Step::none;
   int code = 0;
@@ -57,8 +58,23 @@ bool unshare_with_user(const Plan& plan) {
          write_to("/proc/self/gid_map", plan.groups);
 }
 
+// Which file a path leads to.
+struct File {
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  static File at(const char* path) {
+    struct stat status {};
+    ::stat(path, &status);
+    return {status.st_dev, status.st_ino};
+  }
+  bool operator==(const File&) const = default;
+};
+
 // What is mounted on the host later is seen there too, and nothing the other way round.
 Outcome mount_inside(const Plan& plan) {
+  const File root = File::at("/");
+  const File shown = File::at(plan.shown.c_str());
   const bool is_root = ::unshare(CLONE_NEWNS) == 0;
   if (!is_root && !unshare_with_user(plan)) return {Step::user_namespace, errno};
   if (::mount("none", "/", nullptr, MS_REC | MS_SLAVE, nullptr) < 0) return {Step::privacy, errno};
@@ -66,7 +82,11 @@ Outcome mount_inside(const Plan& plan) {
   if (::mount(plan.shown.c_str(), path, nullptr, MS_BIND, nullptr) < 0) return {Step::mount, errno};
   const unsigned long flags = MS_BIND | MS_REMOUNT | MS_RDONLY | plan.flags;
   if (::mount("none", path, nullptr, flags, nullptr) < 0) return {Step::read_only, errno};
-  return {};
+  // Who enters a mount namespace has its root, not that of a chroot, and sees other paths.
+  const int own = ::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+  if (::setns(own, CLONE_NEWNS) < 0) return {Step::namespaces, errno};
+  const bool is_there = root == File::at("/") && shown == File::at(path);
+  return is_there ? Outcome{} : Outcome{Step::root, 0};
 }
 
 [[noreturn]] void hold(const Plan& plan, int outcome_fd, int release_fd) {
@@ -79,7 +99,11 @@ Outcome mount_inside(const Plan& plan) {
 }
 
 std::unexpected<Error> explain(const Outcome& outcome, const std::string& path) {
-  if (outcome.step == Step::user_namespace) {
+  if (outcome.step == Step::root) {
+    return fail("a mount for the ranks alone",
+                "this process runs in a chroot, which they would leave");
+  }
+  if (outcome.step == Step::user_namespace || outcome.code == EPERM || outcome.code == EACCES) {
     return fail("a mount for the ranks alone", errno_text(outcome.code),
                 "it takes root, or user namespaces (sysctl user.max_user_namespaces)");
   }
