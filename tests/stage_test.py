@@ -280,6 +280,20 @@ class BrokenChain(OnHosts):
         self.assert_staged(seen_by(finished))
         self.assertEqual([rank["node"] for rank in seen_by(finished)], ["n0", "n2", "n3"])
 
+    def test_ctrl_c_while_the_environment_is_copied_and_the_next_run_goes_on(self):
+        (self.environment / "large.bin").write_bytes(os.urandom(30 * MIB))
+        runs = self.agents()
+        cluster.wait_for(lambda: int(self.sh("n1", f"du -sk {COPIES} | cut -f1")) > 10_000, "n1 has some of it", 60)
+        runs[0].process.send_signal(signal.SIGINT)
+        finished = [run.wait(20) for run in runs]
+        self.assertEqual(finished[0].code, 130, finished)
+        for run in runs:
+            self.assert_nothing_left(run)
+        self.assertTrue(any(name.endswith(".part") for name in self.left_of("n1")))
+        finished = self.launch()
+        self.assert_staged(seen_by(finished))
+        self.assertLess(self.copied_mib(finished), 3 * 30 - 8)
+
 
 class OnOneHost(support.TestCase):
     def test_it_contradicts_a_container(self):

@@ -15,6 +15,7 @@
 #include "base/console.h"
 #include "base/files.h"
 #include "base/mounts.h"
+#include "base/quiet_thread.h"
 #include "base/uncaught.h"
 #include "rendezvous/preamble.h"
 #include "stage/scan.h"
@@ -29,6 +30,14 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr std::size_t most_early_visits = 64;
+
+constexpr std::string_view no_threads = " is given no threads (ulimit -u, -v)";
+
+bool gives_threads() {
+  auto thread = quiet_thread([] {});
+  if (thread) thread->join();
+  return thread.has_value();
+}
 
 std::string absolute(const std::string& path) {
   std::error_code failed;
@@ -157,6 +166,7 @@ Staging::Staging(asio::io_context& io, std::shared_ptr<const plan::Job> job,
       path_(absolute(job_->options.stage)),
       own_(io, {.threads = 1}),
       visits_(io, {.threads = most_stage_visits}),
+      has_threads_(gives_threads()),
       progress_timer_(io),
       settled_timer_(io, SteadyTime::max()) {}
 
@@ -167,6 +177,10 @@ Staging::~Staging() {
 std::string Staging::become_source() {
   const std::string hex = rendezvous::random_hex(stage::hash_bytes);
   key_ = parse_key(hex);
+  if (!has_threads_) {
+    share_->close({job_->place.node_name + std::string(no_threads), true});
+    return hex;
+  }
   own_.run<bool>(
       [share = share_, job = job_, path = path_] {
         offer(*share, scan(*job, path));
@@ -200,7 +214,7 @@ std::string Staging::our_line(rendezvous::Role role) const {
 }
 
 void Staging::visit(Fd socket, std::string preamble) {
-  if (!socket) return;
+  if (!socket || !has_threads_) return;
   stage::Visit visit{std::move(socket), std::move(preamble), our_line(rendezvous::Role::agent)};
   if (key_) return serve(std::move(visit));
   if (early_.size() >= most_early_visits) early_.erase(early_.begin());
@@ -233,6 +247,12 @@ asio::awaitable<void> Staging::fetch_once(rendezvous::StagePart part) {
   const auto began = steady_clock::now();
   stage::Order order{path_, {}, {}, *key_, our_line(rendezvous::Role::stage)};
   for (const auto& source : part.sources) order.upstreams.push_back(upstream_of(source));
+  if (!has_threads_) {
+    outcome_ =
+        rendezvous::Staged{milliseconds(0), 0, job_->place.node_name + std::string(no_threads)};
+    settled_timer_.cancel();
+    co_return;
+  }
   std::function<Taken()> work = [share = share_, job = job_, order = std::move(order)] {
     return take_copy(*share, *job, order);
   };

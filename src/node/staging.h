@@ -64,8 +64,9 @@ class Staging {
   const std::string path_;  // of the environment
   // Shared with the threads.
   const std::shared_ptr<stage::Share> share_ = std::make_shared<stage::Share>();
-  Pool own_;     // one thread: the scan, or the copy
-  Pool visits_;  // those of others
+  Pool own_;                // one thread: the scan, or the copy
+  Pool visits_;             // those of others
+  const bool has_threads_;  // where the system gives none, a pool works on the event loop
   std::optional<stage::Hash> key_;
   std::vector<stage::Visit> early_;  // they came before the key
   bool is_fetching_ = false;

@@ -179,6 +179,15 @@ TEST_F(CopyTest, AFolderOfAnotherIsNotTrusted) {
   EXPECT_NE(opened.error().line().find("it belongs to user 12345"), std::string::npos);
 }
 
+TEST_F(CopyTest, AFolderThatOthersCouldReplaceIsNotTrusted) {
+  ASSERT_EQ(::chmod(base.c_str(), 0777), 0);
+  const auto opened = Shelf::open(base);
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.error().line().find("everybody may write to it"), std::string::npos);
+  ASSERT_EQ(::chmod(base.c_str(), 01777), 0);
+  EXPECT_TRUE(Shelf::open(base));
+}
+
 TEST_F(CopyTest, ALinkInPlaceOfTheFolderIsNotFollowed) {
   std::filesystem::rename(shelf->path(), base / "moved");
   std::filesystem::create_symlink("moved", shelf->path());

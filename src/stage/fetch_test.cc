@@ -2,9 +2,11 @@
 // from sources that change or lie.
 #include "stage/fetch.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <mutex>

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <span>
 
+#include "base/trust.h"
 #include "stage/hash.h"
 
 namespace toprun::stage {
@@ -28,6 +29,15 @@ std::string why_not_own(int folder) {
   if (status.st_uid != ::geteuid()) return fmt::format("it belongs to user {}", status.st_uid);
   if ((status.st_mode & of_others) != 0) return "others may enter it";
   return {};
+}
+
+// Why another user could put a folder of his own in place of ours; empty if none can.
+std::string why_not_safe(int parent) {
+  struct stat status {};
+  if (::fstat(parent, &status) < 0) return errno_text(errno);
+  const bool is_sticky = (status.st_mode & S_ISVTX) != 0;  // there only its owner renames a folder
+  if (is_sticky) status.st_mode &= ~static_cast<mode_t>(S_IWOTH);
+  return distrust(status, ::geteuid());
 }
 
 Fd open_folder(int parent, const char* name) {
@@ -54,6 +64,9 @@ Result<Shelf> Shelf::open(const std::string& base) {
   if (failed) return fail("cannot use " + base, failed.message(), elsewhere);
   const Fd parent(::open(whole.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!parent) return fail_errno("cannot use " + base, elsewhere);
+  if (const std::string why = why_not_safe(parent.get()); !why.empty()) {
+    return fail("cannot use " + base, why, elsewhere);
+  }
   struct statvfs system {};
   if (::fstatvfs(parent.get(), &system) < 0) return fail_errno("cannot use " + base, elsewhere);
   if ((system.f_flag & ST_NOEXEC) != 0) {

@@ -20,7 +20,8 @@ inline void write(const std::filesystem::path& path, std::string_view text) {
 // So many bytes that differ from chunk to chunk.
 inline std::string content(std::size_t size, char seed) {
   std::string text(size, seed);
-  for (std::size_t i = 0; i < size; i += 4096) text[i] = static_cast<char>(i / 4096 + seed);
+  for (std::size_t i = 0; i < size; i += 4096)
+    text[i] = static_cast<char>(seed + static_cast<char>(i / 4096));
   return text;
 }
 
