@@ -77,7 +77,7 @@ bench-ssh: release  ## starting a job by ssh beside as many bare logins
 bench-scale: release  ## one real root and 12,000 agents over loopback: its CPU, and how soon all hear of a death
 	python3 -B bench/scale.py
 
-bench-start: release  ## command to first all-reduce, and restarts, cold and warm, beside torchrun
+bench-start: release  ## command to first all-reduce, restarts, cold and warm, beside torchrun; an environment to 8 hosts
 	tools/setup cluster --python
 	python3 -B bench/start.py
 

@@ -1,7 +1,8 @@
 """From Enter to the first all-reduce, and from a failure to the next one: toprun, cold and with --warm, beside
-torchrun and bare Pythons, in one run; and with --prefetch where no file is in the page cache.
+torchrun and bare Pythons, in one run; with --prefetch where no file is in the page cache; and an environment that
+--stage copies to eight virtual hosts.
 
-    make bench-start      or: python3 bench/start.py [--rounds 5] [--json FILE]
+    make bench-start      or: python3 bench/start.py [--rounds 5] [--only start|prefetch|stage] [--json FILE]
 
 TOPRUN names the binary (build/release/toprun), PYTHON a Python with torch (build/venv). See README.md for
 what each figure means.
@@ -27,7 +28,10 @@ PORT = 29731
 LIMIT_S = 180
 SLOW_MS = 1  # each request to the file server that slow_files.py is
 # {figure: (its limit, what it is a ratio of)}
-LIMITS = {"start toprun": 0.8, "start toprun --warm": 0.4, "restart toprun --warm": 0.15, "memory toprun --warm": 0.5}
+LIMITS = {"start toprun": 0.8, "start toprun --warm": 0.4, "restart toprun --warm": 0.15, "memory toprun --warm": 0.5,
+          "stage toprun --stage": 1.2}
+STAGED_BYTES = 1 << 30
+UPLINK = "400mbit"
 
 STARTS = """
 import os, time
@@ -260,11 +264,124 @@ def starting(rounds, scripts, results):
          in_turns(1, idle), "toprun", results)
 
 
+def make_environment(folder):
+    """A GiB as environments have it: half in a few large libraries, the rest in thousands of files."""
+    left = STAGED_BYTES
+    random = os.urandom(1 << 20)
+    for number in range(10_000):
+        size = left - (9_999 - number) * 10_000 if number == 9_999 else 110_000_000 if number < 5 else min(
+            left // (10_000 - number), 2_000 + number * 11)
+        path = pathlib.Path(folder, f"lib{number // 100}", f"file{number}.bin")
+        path.parent.mkdir(exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(b"%8d" % number)
+            for begin in range(8, size, len(random)):
+                file.write(random[:size - begin])
+        left -= size
+    assert left == 0, left
+
+
+RECEIVES = """
+import socket, sys
+listener = socket.create_server(("0.0.0.0", int(sys.argv[1])))
+print("listening", flush=True)
+connection = listener.accept()[0]
+buffer, left = bytearray(1 << 20), int(sys.argv[2])
+while left > 0:
+    left -= connection.recv_into(buffer)
+connection.sendall(b"!")
+"""
+SENDS = """
+import socket, sys, time
+with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as connection, open(sys.argv[3], "rb") as file:
+    begun = time.monotonic()
+    connection.sendfile(file)
+    connection.recv(1)
+    print(time.monotonic() - begun)
+"""
+
+
+class Racks:
+    """Eight hosts in four racks, each host with a memory of its own for copies."""
+
+    def __init__(self):
+        self.name = f"stage{os.getpid()}"
+
+    def __enter__(self):
+        subprocess.run([*VCLUSTER, "up", "--name", self.name, "--hosts", "8", "--racks", "4", "--uplink", UPLINK],
+                       check=True, stdout=subprocess.DEVNULL)
+        self.on_all("sh", "-c", "mkdir -p /run/copies && mount -t tmpfs -o size=2g none /run/copies")
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([*VCLUSTER, "down", "--name", self.name], check=True, stdout=subprocess.DEVNULL)
+
+    def on(self, host, *command):
+        return [*VCLUSTER, "exec", "--name", self.name, host, *command]
+
+    def on_all(self, *command):
+        return output_of([*VCLUSTER, "run-all", "--name", self.name, *command])
+
+    def uplinks(self):
+        """Bytes that have left through the ends of each uplink: up0 out of rack 0, down0 into it."""
+        links = json.loads(output_of(self.on("switches", "ip", "-s", "-j", "link")))
+        return {link["ifname"]: link["stats64"]["tx"]["bytes"] for link in links
+                if re.fullmatch(r"(up|down)\d+", link["ifname"])}
+
+    def copy_once(self, file):
+        """Seconds that a plain copy takes from a host to one of another rack."""
+        size = os.path.getsize(file)
+        with subprocess.Popen(self.on("n1", python(), "-c", RECEIVES, str(PORT), str(size)),
+                              stdout=subprocess.PIPE) as receiver:
+            receiver.stdout.readline()
+            return float(output_of(self.on("n0", python(), "-c", SENDS, "n1", str(PORT), file)))
+
+    def stage(self, environment, folder):
+        """Seconds until the last host had its copy, and what the uplinks carried."""
+        places = pathlib.Path(folder, "places")
+        places.write_text(output_of([*VCLUSTER, "topology", "--name", self.name]))
+        self.on_all("sh", "-c", "rm -rf /run/copies/*")
+        report = pathlib.Path(folder, "report.json")
+        before = self.uplinks()
+        toprun = os.environ.get("TOPRUN", str(REPOSITORY / "build/release/toprun"))
+        self.on_all(toprun, "--nnodes", "8", "--rdzv-backend", "c10d", "--rdzv-endpoint", f"n0:{PORT}", "--topology",
+                    str(places), "--stage", environment, "--stage-to", "/run/copies", "--report", str(report),
+                    "--no-python", "true")
+        staged = json.loads(report.read_text())["attempts"][0]["slowest"]["stage"]
+        assert staged and staged["counted"] == 7, staged
+        return staged["ms"] / 1000, {link: sent - before[link] for link, sent in self.uplinks().items()}
+
+
+def stage_figures(rounds, results):
+    if os.geteuid() != 0:
+        return
+    with tempfile.TemporaryDirectory() as folder, Racks() as racks:
+        environment = os.path.join(folder, "environment")
+        os.mkdir(environment)
+        make_environment(environment)
+        one_file = os.path.join(folder, "one")
+        with open(one_file, "wb") as file:
+            file.truncate(STAGED_BYTES)
+        most_carried = []
+
+        def stage():
+            seconds, carried = racks.stage(environment, folder)
+            most_carried.append(max(carried.values()) / STAGED_BYTES)
+            return seconds
+
+        cases = {"one plain copy": lambda: racks.copy_once(one_file), "toprun --stage": stage}
+        show(f"An environment of 1 GiB to 8 hosts in 4 racks behind uplinks of {UPLINK}", "s", "stage",
+             in_turns(min(rounds, 3), cases), "one plain copy", results)
+        carried = statistics.median(most_carried)
+        print(f"  the uplink that carried most carried it {carried:.2f} times in one direction\n")
+        results["stage carried"] = {"values": most_carried, "unit": "x"}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", metavar="FILE")
-    parser.add_argument("--only", choices=["prefetch"], help="these figures alone")
+    parser.add_argument("--only", choices=["start", "prefetch", "stage"], help="these figures alone")
     args = parser.parse_args()
     results = {}
     print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} processors, {RANKS} ranks, Gloo\n")
@@ -273,9 +390,12 @@ def main():
         for name, text in (("starts", STARTS), ("restarts", RESTARTS), ("idles", IDLES), ("waits", WAITS)):
             scripts[name] = f"{folder}/{name}.py"
             pathlib.Path(scripts[name]).write_text(text)
-        if args.only is None:
+        if args.only in (None, "start"):
             starting(args.rounds, scripts, results)
-        prefetching(args.rounds, folder, scripts, results)
+        if args.only in (None, "prefetch"):
+            prefetching(args.rounds, folder, scripts, results)
+    if args.only in (None, "stage"):
+        stage_figures(args.rounds, results)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(results, indent=2) + "\n")
 

@@ -310,7 +310,7 @@ class Telling(support.TestCase):
             self.assertTrue(time.endswith("Z"), time)
             datetime.datetime.fromisoformat(time)
         self.assertEqual(set(attempt["phases_ms"]),
-                         {"join", "order", "spawn", "import", "first_connect", "last_connect",
+                         {"join", "order", "stage", "spawn", "import", "first_connect", "last_connect",
                           "first_collective"})
         self.assertGreaterEqual(attempt["phases_ms"]["spawn"], 0)
         self.assertIsNone(attempt["phases_ms"]["first_connect"], "no worker used the store")

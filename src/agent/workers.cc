@@ -149,7 +149,8 @@ Result<std::vector<spawn::Program>> Workers::Impl::programs_with(
     if (!pipes) return std::unexpected(pipes.error());
     programs.push_back({plan.program, plan.argv, plan.environment.entries(),
                         plan.inherit_stdin ? STDIN_FILENO : null_fd, pipes->out.get(),
-                        pipes->err.get(), spawn::affinity_mask(plan.cpus), plan.kept_fds});
+                        pipes->err.get(), spawn::affinity_mask(plan.cpus), plan.kept_fds,
+                        plan.view});
     ends.push_back(std::move(*pipes));
   }
   return programs;

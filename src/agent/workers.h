@@ -27,9 +27,10 @@ struct WorkerPlan {
   output::StreamPlan out;
   output::StreamPlan err;
   std::string error_file;  // TORCHELASTIC_ERROR_FILE, read after the worker failed; may be empty
-  bool inherit_stdin = false;  // else /dev/null
-  std::vector<int> kept_fds;   // besides stdin, stdout and stderr
-  std::vector<int> cpus;       // CPU binding; empty: the inherited CPUs
+  bool inherit_stdin = false;                    // else /dev/null
+  std::vector<int> kept_fds;                     // besides stdin, stdout and stderr
+  std::vector<int> cpus;                         // CPU binding; empty: the inherited CPUs
+  std::shared_ptr<const spawn::View> view = {};  // as in spawn::Program
 };
 
 // The time between SIGTERM and SIGKILL for processes that workers left behind.

@@ -55,6 +55,7 @@ constexpr std::array phases = {
     Phase{"last_connect", "last connection", "its ranks run and have met"},
     Phase{"first_connect", "first connection", "its ranks run"},
     Phase{"spawn", "spawn", "its ranks run"},
+    Phase{"stage", "stage", "its ranks are being started"},
     Phase{"order", "order", "its ranks are being started"},
     Phase{"join", "join", "its nodes are being put in order"},
 };

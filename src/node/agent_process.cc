@@ -160,7 +160,10 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   rendezvous::Join own = co_await introduce(session, look);
   own.cloud = co_await cloud.answer();
   own.nvlink = co_await nvlink.answer();
-  Root root(session, std::move(secret));
+  std::string stage_key;
+  if (session.staging) stage_key = session.staging->become_source();
+  if (session.staging && session.warm) session.warm->begin(on_the_host(session.job));
+  Root root(session, std::move(secret), std::move(stage_key));
   Member member(session, root.admit_own(own), std::nullopt, session.identity.agent);
   if (!owns_endpoint) {
     asio::co_spawn(session.io, look_for_a_rival(session, root), end_of_task);
@@ -360,6 +363,12 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   }
   if (!session.unfit && job.options.prefetch) {
     session.prefetch = std::make_unique<Prefetch>(session.io, session.shared_job);
+  }
+  if (!session.unfit && job.stages()) {
+    session.staging = std::make_unique<Staging>(session.io, session.shared_job, session.identity);
+    session.door.on_stage = [&session](Fd socket, std::string preamble) {
+      session.staging->visit(std::move(socket), std::move(preamble));
+    };
   }
   const auto place = co_await take_place(session);
   if (!place) {

@@ -32,9 +32,9 @@ view::Phases phases_of(const run::Phases& phases) {
     }
     return passed;
   };
-  return {since(phases.joined),   since(phases.ordered),       since(phases.spawned),
-          since(phases.imported), since(phases.first_connect), since(phases.last_connect),
-          since(phases.met)};
+  return {since(phases.joined),       since(phases.ordered),  since(phases.staged),
+          since(phases.spawned),      since(phases.imported), since(phases.first_connect),
+          since(phases.last_connect), since(phases.met)};
 }
 
 view::AttemptRecord record_of(const run::AttemptCourse& course) {

@@ -69,7 +69,7 @@ run::PartSettings settings_of(const Session& session,
   settings.elastic = job.is_elastic();
   settings.is_replaced =
       job.place.engine == scheduler::EngineKind::kubernetes && job.options.max_restarts > 0;
-  settings.prepares_workplace = session.container || session.warm;
+  settings.prepares_workplace = session.container || session.warm || session.staging;
   settings.has_own_terminal = root_address && has_own_terminal(job);
   settings.root_speaks = root_address && (job.place.started_together || job.place.root_speaks);
   settings.lost_return = job.place.lost_return;
@@ -227,14 +227,32 @@ void Member::act(const run::AwaitWorkplace& await) {
 }
 
 asio::awaitable<void> Member::await_workplace(int attempt) {
-  Result<void> outcome;
-  if (session_.container) outcome = co_await session_.container->up();
+  Result<void> outcome = co_await await_copy(attempt);
+  if (outcome && session_.container) outcome = co_await session_.container->up();
   if (outcome && session_.warm && session_.container) {
     co_await session_.warm->settled_in(session_.container->shim(), session_.container->workplace());
-  } else if (session_.warm) {
-    co_await session_.warm->settled();
+  } else if (outcome && session_.warm) {
+    const Workplace place = workplace();
+    co_await session_.warm->settled(place);
   }
   push(run::WorkplaceReady{attempt, std::move(outcome)});
+}
+
+// The root's own node has no copy.
+asio::awaitable<Result<void>> Member::await_copy(int attempt) {
+  const std::optional<rendezvous::StagePart> part = part_.assignment().stage;
+  if (!session_.staging || !part || part->sources.empty()) co_return Result<void>();
+  const auto staged = co_await session_.staging->settled(*part);
+  if (!staged) co_return std::unexpected(staged.error());
+  push(run::CopySettled{attempt, *staged});
+  co_return Result<void>();
+}
+
+Workplace Member::workplace() const {
+  if (session_.container) return session_.container->workplace();
+  Workplace place = on_the_host(session_.job);
+  if (session_.staging) session_.staging->enter(place);
+  return place;
 }
 
 void Member::act(const run::StartWorkers& wanted) {
@@ -296,7 +314,7 @@ asio::awaitable<void> Member::watch_network(int attempt) {
 asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
   const plan::Job& job = session_.job;
   WorkRequest request{session_.shared_job,
-                      session_.container ? session_.container->workplace() : on_the_host(job),
+                      workplace(),
                       std::move(wanted.assignment),
                       std::move(wanted.master_addr),
                       session_.route,

@@ -59,6 +59,8 @@ class Member {
   void locate_store(const rendezvous::Assignment& assignment);
   boost::asio::awaitable<void> find_store(int attempt, rendezvous::StoreAddress store);
   boost::asio::awaitable<void> await_workplace(int attempt);
+  boost::asio::awaitable<Result<void>> await_copy(int attempt);
+  Workplace workplace() const;
   void choose_console(const rendezvous::Assignment& assignment, Fd node_log);
   std::shared_ptr<agent::Children> children();
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);

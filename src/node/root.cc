@@ -69,10 +69,12 @@ run::EngineTold why_stopped(const Environment& environment) {
 
 }  // namespace
 
-Root::Root(Session& session, rendezvous::Secret secret)
+Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
     : session_(session),
       job_(session.shared_job),
-      coordinator_(settings_of(session.job, session.terminal->shows_colours(false)), now()),
+      coordinator_(
+          settings_of(session.job, session.terminal->shows_colours(false), std::move(stage_key)),
+          now()),
       presence_(session.pool, session.job),
       report_(session.pool, session.job.options.report),
       timer_(session.io),

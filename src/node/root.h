@@ -22,7 +22,7 @@ namespace toprun::node {
 // Member like any other, over a link within the process.
 class Root {
  public:
-  Root(Session& session, rendezvous::Secret secret);
+  Root(Session& session, rendezvous::Secret secret, std::string stage_key);
 
   // The member's end of a link for the agent in this process.
   std::shared_ptr<rendezvous::Link> admit_own(const rendezvous::Join& join);

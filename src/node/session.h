@@ -19,6 +19,7 @@
 #include "node/node_container.h"
 #include "node/prefetch.h"
 #include "node/received_signals.h"
+#include "node/staging.h"
 #include "node/warm_start.h"
 #include "output/console.h"
 #include "output/own_lines.h"
@@ -77,6 +78,8 @@ class Session {
   std::shared_ptr<const fabric::NodeFabric> network;
   // This node's container, if its ranks run in one.
   std::unique_ptr<NodeContainer> container;
+  // This node's copy of the environment, with --stage.
+  std::unique_ptr<Staging> staging;
   // The warm parent of this node's ranks, with --warm.
   std::unique_ptr<WarmStart> warm;
   // The reading of what this node's ranks import, with --prefetch.

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "node/node_container.h"
+#include "node/staging.h"
 
 namespace toprun::node {
 namespace {
@@ -33,7 +34,7 @@ std::string how_to_grow(const plan::Job& job) {
 
 }  // namespace
 
-run::Settings settings_of(const plan::Job& job, bool colours) {
+run::Settings settings_of(const plan::Job& job, bool colours, std::string stage_key) {
   const plan::Options& options = job.options;
   run::Settings settings;
   settings.size = size_of(job);
@@ -52,6 +53,8 @@ run::Settings settings_of(const plan::Job& job, bool colours) {
   settings.master_addr = options.master_addr.value;
   settings.colours = colours;
   settings.tells_orders = options.verbose > 0;
+  settings.stage_key = std::move(stage_key);
+  if (job.stages()) settings.prepare_limit += stage_limit;
   settings.several_processes = job.several_processes();
   settings.join_timeout = job.join_timeout;
   settings.last_call = job.last_call;

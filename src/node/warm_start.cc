@@ -37,6 +37,7 @@ std::optional<std::string> why_never(const plan::Job& job) {
 spawn::Program command_in(const Workplace& workplace, int nproc) {
   spawn::Program command;
   command.argv = workplace.program;
+  command.view = workplace.view;
   command.environment = agent::common_environment(workplace.environment, nproc).entries();
   return command;
 }
@@ -48,17 +49,18 @@ WarmStart::WarmStart(asio::io_context& io, Pool& pool, std::shared_ptr<const pla
   if (const auto why = why_never(*job_)) {
     wanted_ = false;
     tell(*why);
-  } else if (!job_->in_container()) {
-    begin();
+  } else if (!job_->in_container() && !job_->stages()) {
+    begin(on_the_host(*job_));
   }
 }
 
-void WarmStart::begin() {
+void WarmStart::begin(const Workplace& workplace) {
+  if (!wanted_ || parent_) return;
   const std::string& host = job_->place.node_name;
-  auto parent = warm::Parent::start(command_in(on_the_host(*job_), job_->nproc),
-                                    *job_->options.warm, job_->inherited, host);
+  auto parent = warm::Parent::start(command_in(workplace, job_->nproc), *job_->options.warm,
+                                    job_->inherited, host);
   if (!parent) {
-    parent_.reset();
+    wanted_ = false;
     return tell(parent.error().line());
   }
   parent_ = *std::move(parent);
@@ -71,11 +73,12 @@ asio::awaitable<void> WarmStart::follow(std::shared_ptr<warm::Parent> parent) {
   changed_.cancel();
 }
 
-asio::awaitable<void> WarmStart::settled() {
+asio::awaitable<void> WarmStart::settled(const Workplace& workplace) {
   if (parent_ && was_ready_ && parent_->state() == warm::Parent::State::refused) {  // it has died
     was_ready_ = false;
-    begin();
+    parent_.reset();
   }
+  begin(workplace);
   while (parent_ && !parent_->settled()) {
     changed_.expires_at(SteadyTime::max());
     co_await changed_.async_wait(quietly);
@@ -84,6 +87,7 @@ asio::awaitable<void> WarmStart::settled() {
   if (parent_->state() == warm::Parent::State::refused) {
     tell(parent_->why());
     parent_.reset();
+    wanted_ = false;
   } else if (!std::exchange(was_ready_, true)) {
     ready_after(parent_->import_time(), parent_->imported());
   }

@@ -17,13 +17,16 @@ namespace toprun::node {
 // the agents find each other. A parent that died is replaced before the next attempt.
 class WarmStart {
  public:
-  // On the host it begins at once; in a container, when settled_in() names it.
+  // On the host it begins at once, but with --stage when begin() or settled() says where; in a
+  // container, when settled_in() names it.
   WarmStart(boost::asio::io_context& io, Pool& pool, std::shared_ptr<const plan::Job> job);
   WarmStart(const WarmStart&) = delete;
   WarmStart& operator=(const WarmStart&) = delete;
 
+  // It has not begun yet, and may.
+  void begin(const Workplace& workplace);
   // Waits until ranks can be forked, or says why they cannot.
-  boost::asio::awaitable<void> settled();
+  boost::asio::awaitable<void> settled(const Workplace& workplace);
   // The same for the ranks in a container that is up.
   boost::asio::awaitable<void> settled_in(std::shared_ptr<agent::ShimLink> shim,
                                           const Workplace& workplace);
@@ -36,7 +39,6 @@ class WarmStart {
 
  private:
   using Ask = std::function<Result<agent::Warmth>()>;
-  void begin();
   boost::asio::awaitable<Result<agent::Warmth>> asked(Ask ask);
   boost::asio::awaitable<void> follow(std::shared_ptr<warm::Parent> parent);
   void tell(const std::string& why) const;

@@ -157,6 +157,22 @@ Workplace on_the_host(const plan::Job& job) {
   return place;
 }
 
+void move(Workplace& place, const std::string& from, const std::string& to) {
+  const auto moved = [&](std::string_view path) {
+    const bool is_in = path == from || path.starts_with(from + "/");
+    return is_in ? to + std::string(path.substr(from.size())) : std::string(path);
+  };
+  if (!place.program.empty()) place.program.front() = moved(place.program.front());
+  std::vector<std::string> folders;
+  const std::string search = process::search_path(place.environment);
+  for (const std::string_view folder : split(search, ':')) {
+    folders.push_back(moved(folder));
+  }
+  place.environment.set("PATH", join(folders, ":"));
+  const auto environment = place.environment.get("VIRTUAL_ENV");
+  if (environment) place.environment.set("VIRTUAL_ENV", moved(*environment));
+}
+
 Result<Workplace> in_the_container(const plan::Job& job, const std::string& folder,
                                    agent::ShimLink& shim) {
   if (auto entered = enter_folder(job, folder, shim); !entered) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,17 +9,22 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "plan/job.h"
+#include "spawn/view.h"
 
 namespace toprun::node {
 
 // The place where this node's ranks run: the host itself, or its container.
 struct Workplace {
-  Environment environment;           // without the variables of each rank
-  std::vector<std::string> program;  // argv
-  std::string program_reason;        // why this Python
+  Environment environment;                       // without the variables of each rank
+  std::vector<std::string> program;              // argv
+  std::string program_reason;                    // why this Python
+  std::shared_ptr<const spawn::View> view = {};  // of the host's files; null: this process's
 };
 
 Workplace on_the_host(const plan::Job& job);
+
+// Uses the copy of a virtual environment at `to` in place of the one at `from`; pure.
+void move(Workplace& place, const std::string& from, const std::string& to);
 
 // Changes to `folder` in the container and checks what the ranks need. Errors name what is missing:
 // a script, a program, a virtual environment or a Python; or a host path among the script's

@@ -181,6 +181,7 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
     worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
     worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);
     worker.error_file = files->error_json;
+    worker.view = place.view;
     const bool in_place = job.place.stance == scheduler::Stance::in_place;
     worker.inherit_stdin = in_place || !job.several_processes();
     // The engine may speak to its task by one of them, as Slurm's PMI does.

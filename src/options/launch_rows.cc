@@ -150,6 +150,16 @@ constexpr std::array rows = {
              "Each node reads the files of these modules (torch if none is named) into its page "
              "cache before its ranks import them: which files these are, a first run records",
              "off"))),
+    only(scripts,
+         ours(FlagId::unasked, "--stage", 0, "DIR", "TOPRUN_STAGE", Group::program,
+              put<&Options::stage, not_empty>,
+              "Copy this environment (a venv, a conda environment, any folder, an image file) from "
+              "the root's node to the others' own disks or memory, from one to the next; ranks see "
+              "the copy at the same path")),
+    only(scripts, ours(FlagId::unasked, "--stage-to", 0, "DIR", "TOPRUN_STAGE_TO", Group::program,
+                       put<&Options::stage_to, not_empty>,
+                       "Folder for these copies on each node, below which each user has his own",
+                       "TMPDIR, else /tmp; /dev/shm if that is on a file server")),
     only(
         scripts,
         ours(FlagId::unasked, "--ranks-in-place", 0, "", "TOPRUN_RANKS_IN_PLACE", Group::placement,

@@ -26,6 +26,12 @@ Result<void> check_activation(const plan::Activation& activation) {
   return usage("--venv and --conda", "a program runs in one environment", "give only one of them");
 }
 
+Result<void> check_stage(const Options& options) {
+  if (options.stage.empty() || options.container.empty()) return {};
+  return usage("--stage and --container", "an image brings its own environment",
+               "give only one of them");
+}
+
 Options defaults(const Split& split, const std::vector<std::string>& argv) {
   Options options;
   if (split.called_torchrun) {
@@ -132,12 +138,11 @@ Result<void> check_pods(const Options& options) {
                  "give --in JOB, or use toprun submit");
   }
   const auto on_command_line = [](const std::string& source) { return source.starts_with('-'); };
-  for (const auto& [name, is_given] :
-       {std::pair{"--hosts", on_command_line(options.hosts.source)},
-        {"--hostfile", on_command_line(options.host_file.source)},
-        {"--via", !options.via.value.empty()},
-        {"--launcher", !options.launcher.value.empty()},
-        {"--container", !options.container.empty()}}) {
+  for (const auto& [name, is_given] : {std::pair{"--hosts", on_command_line(options.hosts.source)},
+                                       {"--hostfile", on_command_line(options.host_file.source)},
+                                       {"--via", !options.via.value.empty()},
+                                       {"--launcher", !options.launcher.value.empty()},
+                                       {"--container", !options.container.empty()}}) {
     if (!is_given) continue;
     return usage(fmt::format("--in with {}", name), "the job's pods are what the script runs in",
                  "leave one of them out");
@@ -226,6 +231,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
 
   Result<void> settled = set_program(draft, split);
   if (settled) settled = check_activation(options.activation);
+  if (settled) settled = check_stage(options);
   if (settled) settled = settle_standalone(draft);
   if (settled) settled = check_accelerate(options);
   if (settled) settled = settle_plan(options, draft.plan);

@@ -149,6 +149,16 @@ Result<void> choose_program(Job& job, const Activated& activated) {
   return {};
 }
 
+// --stage may name a conda environment as --conda does.
+Result<void> name_conda(Job& job) {
+  std::string& stage = job.options.stage;
+  if (stage.empty() || stage != job.options.activation.conda || stage.contains('/')) return {};
+  const auto folder = find_conda(stage, job.environment, hosts::host_name());
+  if (!folder) return std::unexpected(folder.error());
+  stage = folder->string();
+  return {};
+}
+
 // Determines the program and the number of workers on this host.
 Result<void> inspect_host(Job& job) {
   if (job.starts_by_login()) return {};
@@ -164,6 +174,7 @@ Result<void> inspect_host(Job& job) {
     job.program_reason = "in the container";
     return count_workers(job);
   }
+  if (auto named = name_conda(job); !named) return named;
   if (auto there = check_program(job.options, job.environment); !there) return there;
   if (auto counted = count_workers(job); !counted) return counted;
   return choose_program(job, *activated);
@@ -416,6 +427,11 @@ Result<Job> prepare(const Options& options, const Environment& environment,
           fmt::format("--max-restarts {}", options.max_restarts),
           "ranks that the engine starts one by one cannot be started again by toprun",
           "start one toprun per node (srun --ntasks-per-node=1), or let the engine requeue");
+    }
+    if (!options.stage.empty()) {
+      job.place.notes.push_back(
+          "--stage has no effect: the engine starts each rank by itself, beside no agent of its "
+          "node");
     }
     job.tasks = job.place.tasks;
     for (const scheduler::Node& node : job.place.nodes) job.tasks += node.slots.value_or(1);

@@ -55,6 +55,11 @@ struct Job {
   bool locates() const {
     return nnodes > 1 || options.topology != "auto" || options.topology_required;
   }
+  // Whether an environment is copied to the other nodes.
+  bool stages() const {
+    return !options.stage.empty() && several_processes() &&
+           place.stance != scheduler::Stance::in_place;
+  }
   // If true, the ranks may find other programs and paths than this process.
   bool in_container() const { return !options.container.empty(); }
   // Whether no other host takes part.

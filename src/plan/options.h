@@ -97,6 +97,9 @@ struct Options {
   std::optional<std::vector<std::string>> warm;
   // --prefetch: the modules whose files each node reads before its ranks import them.
   std::optional<std::vector<std::string>> prefetch;
+  // --stage: the folder or file that is copied to the nodes; empty: none.
+  std::string stage;
+  std::optional<std::string> stage_to;  // the folder for copies on each node
   bool preflight = true;
 
   // Signals that are forwarded to the workers and end the run after the grace period. SIGUSR1 and

@@ -178,6 +178,14 @@ void Channel::abandon(std::string_view last_words) {
   shut();
 }
 
+Fd Channel::give_away() {
+  deadline_.cancel();
+  boost::system::error_code failed;
+  Fd socket(socket_.release(failed));
+  closed_ = true;
+  return buffer_.empty() && !failed ? std::move(socket) : Fd();
+}
+
 // Returns the header of the outgoing stream.
 std::string Channel::begin_stream() {
   std::string header(header_bytes, '\0');

@@ -9,6 +9,7 @@
 #include <boost/asio/ip/tcp.hpp>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "rendezvous/link.h"
 
 namespace toprun::rendezvous {
@@ -72,6 +73,9 @@ class Channel : public Link, public std::enable_shared_from_this<Channel> {
   // Ends the connection at once, after sending as many of these bytes as the socket takes.
   void abandon(std::string_view last_words);
   int descriptor() { return socket_.native_handle(); }
+  // The socket, for whoever goes on with it, after read_line() and nothing else. Null if bytes
+  // follow the line already.
+  Fd give_away();
 
   boost::asio::ip::tcp::endpoint local() const { return local_; }
   boost::asio::ip::tcp::endpoint remote() const { return remote_; }

@@ -92,7 +92,7 @@ asio::awaitable<bool> Door::answer(Visitor visitor, std::shared_ptr<Channel> cha
   const auto line = co_await channel->read_line(patience_.first_byte);
   if (!line) co_return false;
   const auto theirs = Preamble::parse(*line);
-  if (!theirs || (theirs->role != Role::member && theirs->role != Role::probe)) co_return false;
+  if (!theirs || theirs->role == Role::root || theirs->role == Role::agent) co_return false;
   if (const auto why = rejection_of(*theirs)) {
     co_await turn_away(channel, *why);
     co_return false;
@@ -101,6 +101,10 @@ asio::awaitable<bool> Door::answer(Visitor visitor, std::shared_ptr<Channel> cha
     std::string mine = my_line();
     co_await channel->write(std::move(mine));
     co_return false;
+  }
+  if (theirs->role == Role::stage) {
+    if (on_stage) on_stage(channel->give_away(), *line + "\n");
+    co_return true;
   }
   const bool joined = co_await answer_member(visitor, channel, *theirs);
   co_return joined;

@@ -48,6 +48,10 @@ class Door {
   void become_root(Secret secret, Decisions decisions);
   void become_agent();
 
+  // Who gets connections of agents that want the environment, with their preamble's line; unset:
+  // they are closed.
+  std::function<void(Fd, std::string)> on_stage;
+
   // Takes over a connection from which `first_bytes` were already read.
   void visit(Fd connection, std::string first_bytes);
 

@@ -424,6 +424,33 @@ TEST(Joining, WhoHasItsAnswerKeepsNoDescriptor) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
+TEST(Joining, WhoWantsTheEnvironmentIsHandedOn) {
+  asio::io_context io;
+  Door door(io, identity(), quick());
+  door.become_agent();
+  std::vector<std::pair<Fd, std::string>> visits;
+  door.on_stage = [&](Fd socket, std::string line) {
+    visits.emplace_back(std::move(socket), std::move(line));
+  };
+  tcp::acceptor acceptor(io, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  const auto line = [](const std::string& job) {
+    return Preamble{"0.1.0", Role::stage, job, random_hex(8), random_hex(32), "none"}.line();
+  };
+  const std::string ours = line("job");
+  tcp::socket guest = half_done(io, acceptor.local_endpoint().port(), ours);
+  tcp::socket stranger = half_done(io, acceptor.local_endpoint().port(), line("other"));
+  tcp::socket hasty = half_done(io, acceptor.local_endpoint().port(), line("job") + "more");
+  for (int i = 0; i < 3; ++i) door.visit(Fd(acceptor.accept().release()), "");
+  run_until(io, [&] { return visits.size() == 2; });
+  const auto first = std::ranges::find(visits, ours, &std::pair<Fd, std::string>::second);
+  ASSERT_NE(first, visits.end());
+  ASSERT_EQ(::write(first->first.get(), "hello", 5), 5);
+  std::array<char, 5> heard{};
+  asio::read(guest, asio::buffer(heard));
+  EXPECT_EQ(std::string_view(heard.data(), heard.size()), "hello");
+  EXPECT_FALSE(visits[first == visits.begin() ? 1 : 0].first) << "its bytes would be lost";
+}
+
 TEST(Joining, WhoStaysAfterItsAnswerIsClosedSoon) {
   asio::io_context io;
   Patience patience = quick();

@@ -216,6 +216,7 @@ void to_json(nlohmann::json& json, const Assignment& a) {
           {"location", a.location},
           {"colours", a.colours},
           {"store", a.store}};
+  if (a.stage) json["stage"] = {{"key", a.stage->key}, {"sources", a.stage->sources}};
 }
 
 void from_json(const nlohmann::json& json, Assignment& a) {
@@ -233,6 +234,12 @@ void from_json(const nlohmann::json& json, Assignment& a) {
   json.at("location").get_to(a.location);
   json.at("colours").get_to(a.colours);
   json.at("store").get_to(a.store);
+  const auto stage = json.find("stage");
+  if (stage == json.end()) return;
+  a.stage.emplace();
+  stage->at("key").get_to(a.stage->key);
+  stage->at("sources").get_to(a.stage->sources);
+  if (a.stage->sources.size() > most_stage_sources) throw OutOfRange("sources");
 }
 
 // Uses base64, because JSON holds UTF-8 only and workers may print any bytes.

@@ -102,6 +102,13 @@ struct StoreAddress {
   std::string exact;  // if not empty, workers get it unchanged as MASTER_ADDR
 };
 
+// root → member, with --stage: from whom it takes the environment, and passes it on.
+struct StagePart {
+  std::string key;                    // of the job's staging, as hex digits
+  std::vector<StoreAddress> sources;  // the ones to ask, one after the other; none: it is there
+};
+inline constexpr std::size_t most_stage_sources = 16;
+
 // root → member: its part of the job.
 struct Assignment {
   int attempt = 0;   // counts all attempts
@@ -118,6 +125,7 @@ struct Assignment {
   std::string location;  // "/cluster/rack", empty if unknown
   bool colours = false;  // the root's terminal shows colours
   StoreAddress store;
+  std::optional<StagePart> stage;
 };
 
 // member → root, with --gather-output: its workers' output, byte for byte.

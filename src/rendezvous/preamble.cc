@@ -12,8 +12,11 @@
 namespace toprun::rendezvous {
 namespace {
 
-constexpr std::pair<Role, std::string_view> role_names[] = {
-    {Role::root, "root"}, {Role::member, "member"}, {Role::agent, "agent"}, {Role::probe, "probe"}};
+constexpr std::pair<Role, std::string_view> role_names[] = {{Role::root, "root"},
+                                                            {Role::member, "member"},
+                                                            {Role::agent, "agent"},
+                                                            {Role::probe, "probe"},
+                                                            {Role::stage, "stage"}};
 
 constexpr std::pair<Turned, std::string_view> turned_names[] = {{Turned::version, "version"},
                                                                 {Turned::job, "job"},

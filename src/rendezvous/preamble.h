@@ -36,6 +36,7 @@ enum class Role {
   member,  // wants to join
   agent,   // an agent other than the root, answering a probe
   probe,   // only asks who listens here
+  stage,   // wants the environment (stage/wire.h)
 };
 
 struct Preamble {

@@ -64,6 +64,17 @@ Failing failing_in(const json& object) {
 }
 
 // For every message: its name on the wire, its writer and its reader.
+void write(json& object, const Staged& staged) {
+  object["took_ms"] = staged.took.count();
+  object["bytes"] = staged.bytes;
+  if (!staged.why_not.empty()) object["why_not"] = staged.why_not;
+}
+void read_from(const json& object, Staged& staged) {
+  staged.took = milliseconds(whole_number(object, "took_ms", 0, longest_grace.count()));
+  staged.bytes = static_cast<std::uint64_t>(whole_number(object, "bytes", 0, most_staged_bytes));
+  if (object.contains("why_not")) object.at("why_not").get_to(staged.why_not);
+}
+
 void write(json&, const Ready&) {}
 void read_from(const json&, Ready&) {}
 
@@ -366,6 +377,9 @@ void read_from(const json& object, Finish& finish) {
   if (object.contains("summary")) object.at("summary").get_to(finish.summary);
 }
 
+constexpr const char* name_of(const Staged*) {
+  return "staged";
+}
 constexpr const char* name_of(const Ready*) {
   return "ready";
 }

@@ -22,6 +22,13 @@ namespace toprun::rendezvous {
 // JSON object with a "type", and most name their attempt. Unknown members are ignored, so that a
 // later version may add some.
 
+// member → root, with --stage: this node has its copy of the environment, or will do without.
+struct Staged {
+  std::chrono::milliseconds took{0};
+  std::uint64_t bytes = 0;  // that it has received; the rest was there
+  std::string why_not;      // why it has no copy; empty: it has one
+};
+
 // member → root: the store is found, the container runs.
 struct Ready {};
 
@@ -120,8 +127,9 @@ struct Notice {
 // member → root. `attempt`: of the member's latest assignment; unset before the first one.
 struct ToRoot {
   std::optional<int> attempt;
-  std::variant<Ready, Started, Prefetched, Arrivals, OutputLines, agent::WorkerExit, Gone, Orphaned,
-               Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove, RanksSeen, Notice>
+  std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, agent::WorkerExit, Gone,
+               Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove, RanksSeen,
+               Notice>
       what;
 };
 
@@ -167,6 +175,7 @@ using ToNode = std::variant<WaitAsSpare, Assignment, Start, LookAtRanks, Taken, 
 inline constexpr std::chrono::milliseconds longest_grace{std::chrono::hours(24 * 365)};
 inline constexpr int most_looks = 1'000'000'000;
 inline constexpr std::int64_t most_taken_bytes = std::int64_t{1} << 40;
+inline constexpr std::int64_t most_staged_bytes = std::int64_t{1} << 50;
 
 nlohmann::json to_wire(const ToRoot& message);
 nlohmann::json to_wire(const ToNode& message);

@@ -27,6 +27,8 @@ TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
   exit.rank = 3;
   exit.exit_code = 7;
   const std::vector<ToRoot> messages = {
+      {0, Staged{41s, std::uint64_t{1} << 40, {}}},
+      {0, Staged{0ms, 0, "no room"}},
       {0, Ready{}},
       {1, Started{4, "/logs"}},
       {1, Started{4, "", {4711, 4712}}},
@@ -65,8 +67,12 @@ TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
 TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
   Assignment assignment;
   assignment.run_id = "x";
+  Assignment staged = assignment;
+  staged.stage = {"00ff",
+                  {{"a1", "n1", {"10.0.0.1", "fd::1"}, 29500, ""}, {"a0", "n0", {}, 1, ""}}};
   const std::vector<ToNode> messages = {WaitAsSpare{},
                                         assignment,
+                                        staged,
                                         Start{},
                                         LookAtRanks{7},
                                         Taken{4096},
@@ -114,6 +120,8 @@ TEST(RunMessages, ThatAreMalformedAreErrors) {
        R"({"type": "started", "pids": [1, -1]})",
        R"({"type": "started", "warmed_ms": -1})",
        R"({"type": "started", "warmed_ms": "1"})",
+       R"({"type": "staged", "took_ms": -1, "bytes": 0})",
+       R"({"type": "staged", "took_ms": 1, "bytes": -1})",
        R"({"type": "prefetched"})",
        R"({"type": "prefetched", "took_ms": -1})",
        R"({"type": "started", "pids": {"a": 1}})",
@@ -161,6 +169,10 @@ TEST(RunMessages, AnAssignmentOfTooManyIsMalformed) {
   json written = to_wire(ToNode(assignment));
   written["nproc"] = 2'147'483'647;
   EXPECT_FALSE(to_node_in(written));
+  assignment.stage.emplace().sources.resize(most_stage_sources);
+  EXPECT_TRUE(to_node_in(to_wire(ToNode(assignment))));
+  assignment.stage->sources.emplace_back();
+  EXPECT_FALSE(to_node_in(to_wire(ToNode(assignment))));
 }
 
 }  // namespace

@@ -119,8 +119,10 @@ void Coordinator::assign() {
   if (settings_.tells_orders && settings_.several_processes) {
     tell_user(fmt::format("the store is on {}, port {}", store.host, store.port));
   }
+  std::vector<rendezvous::Assignment> parts = attempt_.arrangement.parts;
+  if (!settings_.stage_key.empty()) plan_staging(parts);
   for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
-    rendezvous::Assignment part = attempt_.arrangement.parts[i];
+    rendezvous::Assignment& part = parts[i];
     part.attempt = course_now().number;
     part.restarts = restarts_.count();
     part.store = store;
@@ -135,23 +137,30 @@ void Coordinator::assign() {
   deadline_ = now_.steady + settings_.prepare_limit;
 }
 
+// At which the others reach a member.
+rendezvous::StoreAddress Coordinator::address_of(std::size_t part) const {
+  const Node& host = *roster_.find(attempt_.members[part]);
+  rendezvous::StoreAddress found;
+  found.agent = host.join.agent;
+  found.host = host.join.host;
+  found.port = host.join.store_port;
+  const std::string& seen = host.is_own() ? root_address_ : host.address;
+  if (!seen.empty()) found.addresses.push_back(seen);
+  for (const std::string& address : host.join.addresses) {
+    if (std::ranges::find(found.addresses, address) == found.addresses.end()) {
+      found.addresses.push_back(address);
+    }
+  }
+  return found;
+}
+
 rendezvous::StoreAddress Coordinator::store_address() const {
   const std::size_t part = attempt_.arrangement.store_host;
   const Node& host = *roster_.find(attempt_.members[part]);
-  rendezvous::StoreAddress store;
-  store.agent = host.join.agent;
-  store.host = host.join.host;
-  store.port = host.join.store_port;
+  rendezvous::StoreAddress store = address_of(part);
   const bool is_first = attempt_.arrangement.parts[part].group_rank == 0;
   const bool is_named = host.join.node_rank == 0 || settings_.on_one_host;
   if (settings_.master_addr && is_first && is_named) store.exact = *settings_.master_addr;
-  const std::string& seen = host.is_own() ? root_address_ : host.address;
-  if (!seen.empty()) store.addresses.push_back(seen);
-  for (const std::string& address : host.join.addresses) {
-    if (std::ranges::find(store.addresses, address) == store.addresses.end()) {
-      store.addresses.push_back(address);
-    }
-  }
   return store;
 }
 
@@ -161,6 +170,8 @@ void Coordinator::on_report_while_preparing(Node& node, const ToRoot& message) {
     if (!of_this_attempt || node.state != NodeState::preparing) return;
     node.state = NodeState::ready;
     if (--attempt_.late == 0) start();
+  } else if (const auto* staged = std::get_if<rendezvous::Staged>(&message.what)) {
+    if (of_this_attempt && node.state == NodeState::preparing) on_staged(node, *staged);
   } else if (const auto* failed = std::get_if<Failed>(&message.what)) {
     if (failed->doing == Failing::taking_part) return end_or_go_on_without(node, *failed);
     if (!of_this_attempt) return;
@@ -210,6 +221,7 @@ Verdict Coordinator::nobody_is_ready() const {
 }
 
 void Coordinator::start() {
+  tell_staging();
   std::vector<int> ranks;
   for (const std::string& agent : attempt_.members) {
     Node& node = *roster_.find(agent);

@@ -23,7 +23,7 @@ namespace toprun::run {
 enum class Stage {
   gathering,  // members join
   arranging,  // … get their places
-  preparing,  // … find the store, start their containers and warm parents
+  preparing,  // … find the store, copy the environment, start containers and warm parents
   running,    // workers run, or are being stopped
   pausing,    // before the next attempt
   asking,     // the root asks the engine why it ended the run
@@ -78,6 +78,9 @@ class Coordinator {
     std::size_t late = 0;     // members that are not ready
     std::size_t started = 0;  // members whose workers run
     SteadyTime start_sent{};
+    std::vector<view::Share> staged;  // by node that has its copy of the environment
+    std::uint64_t staged_bytes = 0;   // that they received
+    std::vector<std::pair<std::string, std::string>> unstaged;  // nodes without a copy, and why
     std::vector<view::Share> warmed;      // by node that imported for its warm parent
     std::vector<view::Share> prefetched;  // by node that has read what its ranks import
     std::vector<SteadyTime> started_at;   // by part; of members that have not started: the epoch
@@ -128,6 +131,7 @@ class Coordinator {
   // Within an attempt (attempt.cc).
   void arrange();
   void assign();
+  rendezvous::StoreAddress address_of(std::size_t part) const;
   rendezvous::StoreAddress store_address() const;
   void on_report_while_preparing(Node& node, const rendezvous::ToRoot& message);
   void start();
@@ -142,6 +146,11 @@ class Coordinator {
   void remind();
   std::optional<std::chrono::milliseconds> lifetime() const;
   Verdict nobody_is_ready() const;
+
+  // The environment's way to all nodes (staging.cc).
+  void plan_staging(std::vector<rendezvous::Assignment>& parts) const;
+  void on_staged(const Node& node, const rendezvous::Staged& staged);
+  void tell_staging();
 
   // The phases of an attempt (phases.cc).
   std::optional<view::Spread> time_to_join() const;

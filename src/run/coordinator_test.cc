@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "run/testing.h"
 
@@ -274,6 +275,64 @@ TEST(Coordinator, NamesWhoReadLongestBeforeTheImports) {
             std::string::npos)
       << run.said.back();
   EXPECT_EQ(run.coordinator.course().attempts.back().spreads.prefetch->counted, 2u);
+}
+
+TEST(Coordinator, TellsEachNodeFromWhomItTakesTheEnvironment) {
+  Settings settings = Simple::elastic(3, 3);
+  settings.stage_key = "00ff";
+  Simple run(settings);
+  for (const int node : {0, 1, 2}) run.come(node);
+  std::map<std::string, std::vector<std::string>> sources;
+  for (const Send& send : run.sent) {
+    const auto* const part = std::get_if<rendezvous::Assignment>(&send.message);
+    if (part == nullptr) continue;
+    ASSERT_TRUE(part->stage);
+    EXPECT_EQ(part->stage->key, "00ff");
+    std::vector<std::string>& hosts = sources[send.agent];
+    for (const rendezvous::StoreAddress& source : part->stage->sources)
+      hosts.push_back(source.host);
+  }
+  const std::map<std::string, std::vector<std::string>> expected = {
+      {"a0", {}}, {"a1", {"n0"}}, {"a2", {"n1", "n0"}}};
+  EXPECT_EQ(sources, expected);
+}
+
+TEST(Coordinator, NamesWhoTookLongestToCopyTheEnvironment) {
+  Settings settings = Simple::elastic(3, 3);
+  settings.stage_key = "00ff";
+  settings.tells_orders = true;
+  Simple run(settings);
+  for (const int node : {0, 1, 2}) run.come(node);
+  run.after(22s);
+  run.say(1, rendezvous::Staged{21s, 3 << 20, {}});
+  run.after(1s);
+  run.say(2, rendezvous::Staged{22s, 1 << 20, {}});
+  run.say(2, rendezvous::Staged{99s, 0, {}}, 7);  // of no attempt
+  const std::size_t before = run.said.size();
+  run.after(5s);
+  for (const int node : {0, 1, 2}) run.say(node, Ready{});
+  ASSERT_EQ(run.said.size(), before + 1);
+  EXPECT_EQ(run.said.back(),
+            "the environment is on 2 more nodes, 4.0 MiB were copied after 23.0 s; n2 took 22.0 s "
+            "to copy the environment (median 21.0 s)");
+  const AttemptCourse& course = run.coordinator.course().attempts.back();
+  EXPECT_EQ(course.phases.staged, course.phases.began + 23s);
+  EXPECT_EQ(course.spreads.stage->counted, 2u);
+}
+
+TEST(Coordinator, SaysOnceWhichNodesHaveNoCopy) {
+  Settings settings = Simple::elastic(4, 4);
+  settings.stage_key = "00ff";
+  Simple run(settings);
+  for (const int node : {0, 1, 2, 3}) run.come(node);
+  run.say(1, rendezvous::Staged{1s, 7, {}});
+  run.say(2, rendezvous::Staged{0s, 0, "no room in /tmp"});
+  run.say(3, rendezvous::Staged{0s, 0, "no room in /scratch"});
+  const std::size_t before = run.said.size();
+  for (const int node : {0, 1, 2, 3}) run.say(node, Ready{});
+  ASSERT_EQ(run.said.size(), before + 1);
+  EXPECT_EQ(run.said.back(), "n2: --stage is left out: no room in /tmp; so it is on n3");
+  EXPECT_EQ(run.coordinator.stage(), Stage::running);
 }
 
 TEST(Coordinator, SaysWhichRanksHaveNotCome) {

@@ -63,6 +63,10 @@ void NodePart::happened(const StoreFound& found) {
   actions_.emplace_back(AwaitWorkplace{*attempt_});
 }
 
+void NodePart::happened(const CopySettled& settled) {
+  if (state_ == PartState::preparing && settled.attempt == attempt_) report(settled.staged);
+}
+
 void NodePart::happened(const WorkplaceReady& workplace) {
   if (state_ != PartState::preparing || workplace.attempt != attempt_) return;
   if (workplace.outcome) return ready();

@@ -19,7 +19,7 @@ enum class PartState {
   waiting,        // for an assignment, the next attempt or the end
   spare,          // all places are taken
   finding_store,  // assigned
-  preparing,      // … and its container or warm parent starts
+  preparing,      // … and its environment is copied, its container or warm parent starts
   ready,          // … and it waits for Start
   starting,       // the workers are being started
   running,        // … run, or are being stopped
@@ -34,6 +34,11 @@ struct Told {
 struct StoreFound {
   int attempt = 0;
   Result<std::string> address;
+};
+// The node has its copy of the environment, or will do without (--stage).
+struct CopySettled {
+  int attempt = 0;
+  rendezvous::Staged staged;
 };
 struct WorkplaceReady {
   int attempt = 0;
@@ -85,9 +90,9 @@ struct KeeperLost {
   std::chrono::milliseconds grace{0};  // for its workers
 };
 
-using PartEvent = std::variant<Told, StoreFound, WorkplaceReady, WorkersStarted, WorkerEnded,
-                               NetworkRefused, RanksArrived, StillnessChanged, LookedAtWorkers,
-                               WorkersGone, RootLost, GotSignal, KeeperLost>;
+using PartEvent = std::variant<Told, StoreFound, CopySettled, WorkplaceReady, WorkersStarted,
+                               WorkerEnded, NetworkRefused, RanksArrived, StillnessChanged,
+                               LookedAtWorkers, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for its driver.
 
@@ -186,6 +191,7 @@ class NodePart {
  private:
   void happened(const Told& told);
   void happened(const StoreFound& found);
+  void happened(const CopySettled& settled);
   void happened(const WorkplaceReady& workplace);
   void happened(const WorkersStarted& started);
   void happened(const WorkerEnded& ended);

@@ -51,10 +51,11 @@ struct Settings {
   bool colours = false;                    // the root's terminal shows colours
   bool tells_orders = false;               // -v: report the order and the store's location
   bool several_processes = false;
+  std::string stage_key;  // with --stage; empty: without
   std::chrono::milliseconds join_timeout{600'000};
   std::chrono::milliseconds last_call{30'000};
   std::chrono::milliseconds prepare_limit{
-      ready_timeout};  // … or to start its container or warm parent
+      ready_timeout};  // … to start its container or warm parent, or to copy its environment
   std::chrono::milliseconds instant_failure{instant};  // see Restarts
   // A hang is what lasts so long; unset: none is looked for.
   std::optional<std::chrono::milliseconds> hang_timeout;

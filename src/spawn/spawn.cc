@@ -28,7 +28,7 @@ constexpr unsigned close_range_cloexec = 4;  // CLOSE_RANGE_CLOEXEC, Linux 5.11
 struct ExecFailure {
   std::size_t program;
   int code;
-  bool unbound;  // its CPU affinity could not be set
+  enum class Step { exec, affinity, view } step;
 };
 
 void close_the_rest_on_exec() {
@@ -52,6 +52,9 @@ struct Prepared {
 // have held any lock at the time of the fork.
 [[noreturn]] void exec_child(const Prepared& prepared, std::size_t index,
                              const Inherited& inherited, pid_t parent, int failure_fd) {
+  const View* const its_view = prepared.program->view.get();
+  const bool sees = its_view == nullptr || its_view->enter();  // first: it may reset the next
+  const int view_code = errno;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(exec_failed);  // the parent died before the call above
   ::setsid();
@@ -62,13 +65,17 @@ struct Prepared {
   close_the_rest_on_exec();
   for (const int fd : prepared.program->kept_fds) ::fcntl(fd, F_SETFD, 0);
   inherited.restore();
-  const std::vector<std::byte>& affinity = prepared.program->affinity;
-  const bool unbound = !affinity.empty() &&
-                       ::syscall(SYS_sched_setaffinity, 0, affinity.size(), affinity.data()) < 0;
-  if (!unbound) {
+  const std::vector<std::byte>& cpus = prepared.program->affinity;
+  const bool unbound =
+      sees && !cpus.empty() && ::syscall(SYS_sched_setaffinity, 0, cpus.size(), cpus.data()) < 0;
+  if (sees && !unbound) {
     ::execve(prepared.program->path.c_str(), prepared.argv.data(), prepared.envp.data());
   }
-  const ExecFailure failure{index, errno, unbound};
+  using Step = ExecFailure::Step;
+  const ExecFailure failure{index, sees ? errno : view_code,
+                            !sees     ? Step::view
+                            : unbound ? Step::affinity
+                                      : Step::exec};
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all,
@@ -226,7 +233,10 @@ Result<std::vector<pid_t>> spawn(std::span<const Program> programs, const Inheri
   failure_writer.reset();
   if (const auto failure = await_exec(failures.get())) {
     kill_and_reap(pids);
-    if (failure->unbound) {
+    if (failure->step == ExecFailure::Step::view) {
+      return fail_errno(failure->code, "cannot enter the mounts for workers on " + host);
+    }
+    if (failure->step == ExecFailure::Step::affinity) {
       return fail_errno(failure->code, "--numa-binding: cannot bind a worker on " + host,
                         "the CPUs that this job may use changed meanwhile: start it again");
     }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "base/environment.h"
 #include "base/error.h"
 #include "spawn/inherited.h"
+#include "spawn/view.h"
 
 namespace toprun::spawn {
 
@@ -32,6 +34,7 @@ struct Program {
   std::vector<std::byte> affinity =
       {};                          // in the format of sched_setaffinity(2); empty: as inherited
   std::vector<int> kept_fds = {};  // kept open besides the three
+  std::shared_ptr<const View> view = {};  // what it sees of the files; null: what this process sees
 };
 
 // Looks up programs for workers and caches the last result.

@@ -101,6 +101,10 @@ Result<std::string> describe(const plan::Job& job) {
     line("prefetch", fmt::format("each node reads first what importing {} reads",
                                  join(*job.options.prefetch, ", ")));
   }
+  if (job.stages()) {
+    line("environment",
+         fmt::format("{}, copied from the root's node to the others", job.options.stage));
+  }
   if (job.options.warm) {
     line("warm start",
          fmt::format("a fork of one such Python per node that has imported {} and the "

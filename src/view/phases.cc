@@ -27,6 +27,7 @@ struct Part {
 };
 constexpr std::array parts = {
     Part{"join", &Spreads::join, false, "to join"},
+    Part{"stage", &Spreads::stage, false, "to copy the environment"},
     Part{"warm", &Spreads::warm, false, "to import for --warm"},
     Part{"prefetch", &Spreads::prefetch, false, "to read what its ranks import"},
     Part{"spawn", &Spreads::spawn, false, "to start its ranks"},
@@ -97,6 +98,7 @@ std::optional<Spread> spread_of(std::span<const Share> shares) {
 json phases_json(const Phases& phases) {
   return {{"join", milliseconds_json(phases.join)},
           {"order", milliseconds_json(phases.order)},
+          {"stage", milliseconds_json(phases.stage)},
           {"spawn", milliseconds_json(phases.spawn)},
           {"import", milliseconds_json(phases.import)},
           {"first_connect", milliseconds_json(phases.first_connect)},

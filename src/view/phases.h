@@ -16,6 +16,7 @@ namespace toprun::view {
 struct Phases {
   std::optional<std::chrono::milliseconds> join;
   std::optional<std::chrono::milliseconds> order;
+  std::optional<std::chrono::milliseconds> stage;
   std::optional<std::chrono::milliseconds> spawn;
   std::optional<std::chrono::milliseconds> import;
   std::optional<std::chrono::milliseconds> first_connect;
@@ -44,6 +45,7 @@ std::optional<Spread> spread_of(std::span<const Share> shares);
 // Unset: not reached, or one process does it for all.
 struct Spreads {
   std::optional<Spread> join = {};              // of nodes, from the attempt's start
+  std::optional<Spread> stage = {};             // of nodes, until they had their copies
   std::optional<Spread> warm = {};              // of nodes, the imports of their warm parents
   std::optional<Spread> prefetch = {};          // of nodes, the reading of what ranks import
   std::optional<Spread> spawn = {};             // of nodes, from the word to start their ranks

@@ -256,10 +256,10 @@ TEST(Report, Json) {
     "updated": "2026-11-21T10:03:20.000Z",
     "attempts": [{
       "attempt": 0, "started": "2026-11-21T10:00:00.000Z", "ended": "2026-11-21T10:03:20.000Z",
-      "phases_ms": {"join": 12, "order": null, "spawn": null, "import": null, "first_connect": null,
+      "phases_ms": {"join": 12, "order": null, "stage": null, "spawn": null, "import": null, "first_connect": null,
                     "last_connect": null, "first_collective": null},
       "slowest": {"join": {"node": "n2", "rank": null, "ms": 12, "median_ms": 3, "counted": 2},
-                  "warm": null, "prefetch": null, "spawn": null, "import": null,
+                  "stage": null, "warm": null, "prefetch": null, "spawn": null, "import": null,
                   "first_collective": null},
       "awaited": null,
       "nodes": [

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/pool.h"
+#include "node/workplace.h"
+#include "plan/job.h"
+#include "rendezvous/door.h"
+#include "rendezvous/run_messages.h"
+#include "spawn/view.h"
+#include "stage/fetch.h"
+#include "stage/serve.h"
+#include "stage/share.h"
+
+namespace toprun::node {
+
+// The time limit for a node's copy.
+inline constexpr std::chrono::minutes stage_limit{60};
+// How often the root says how much it has sent, while it sends.
+inline constexpr std::chrono::seconds tell_staging_every{10};
+// So many other agents are answered at once; further ones wait.
+inline constexpr std::size_t most_stage_visits = 16;
+
+// This node's copy of the environment (--stage): one for all attempts. At the root it reads and
+// hashes the environment itself; elsewhere it fetches a copy and mounts it over the environment's
+// path for the ranks. Both give it to others, as long as the object lives. Everything that blocks
+// has threads of its own.
+class Staging {
+ public:
+  Staging(boost::asio::io_context& io, std::shared_ptr<const plan::Job> job,
+          rendezvous::Identity identity);
+  ~Staging();
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+
+  // This is the root's node. Returns the key for all nodes.
+  std::string become_source();
+  // Another agent wants the environment.
+  void visit(Fd socket, std::string preamble);
+  // Waits until this node has its copy or will do without. Error: it can do neither. The next
+  // attempt may ask while the last one's question is still open.
+  boost::asio::awaitable<Result<rendezvous::Staged>> settled(const rendezvous::StagePart& part);
+  // Lets ranks use the copy, if there is one.
+  void enter(Workplace& place) const;
+
+ private:
+  boost::asio::awaitable<void> tell_progress();
+  boost::asio::awaitable<void> fetch_once(rendezvous::StagePart part);
+  std::string our_line(rendezvous::Role role) const;
+  void serve(stage::Visit visit);
+
+  boost::asio::io_context& io_;
+  const std::shared_ptr<const plan::Job> job_;
+  const rendezvous::Identity identity_;
+  const std::string path_;  // of the environment
+  // Shared with the threads.
+  const std::shared_ptr<stage::Share> share_ = std::make_shared<stage::Share>();
+  Pool own_;                // one thread: the scan, or the copy
+  Pool visits_;             // those of others
+  const bool has_threads_;  // where the system gives none, a pool works on the event loop
+  std::optional<stage::Hash> key_;
+  std::vector<stage::Visit> early_;  // they came before the key
+  bool is_fetching_ = false;
+  boost::asio::steady_timer progress_timer_;
+  boost::asio::steady_timer settled_timer_;  // cancelled when outcome_ is known
+  std::optional<Result<rendezvous::Staged>> outcome_;
+  std::optional<stage::Fetched> copy_;  // keeps it from being removed
+  std::shared_ptr<const spawn::View> view_;
+  std::string moved_to_;  // without mounts: a venv's copy, which ranks use where it lies
+};
+
+}  // namespace toprun::node

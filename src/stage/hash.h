@@ -1,0 +1,23 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace toprun::stage {
+
+inline constexpr std::size_t hash_bytes = 32;
+// BLAKE2b of a chunk's bytes, or of a manifest's.
+using Hash = std::array<std::uint8_t, hash_bytes>;
+
+Hash hash_of(std::string_view bytes);
+// The same under a key of hash_bytes bytes: only who has the key can make it.
+Hash keyed_hash_of(const Hash& key, std::string_view bytes);
+bool is_equal(const Hash& a, const Hash& b);  // in constant time
+
+std::string hex(std::span<const std::uint8_t> bytes);
+
+}  // namespace toprun::stage
