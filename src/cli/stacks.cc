@@ -1,6 +1,7 @@
 #include "cli/stacks.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -47,7 +48,10 @@ std::optional<json> object_in(const Result<std::optional<live::Answer>>& answer)
 std::vector<RunningJob> jobs_here(const Environment& environment) {
   std::vector<RunningJob> jobs;
   for (const live::Socket& socket : live::sockets(environment)) {
-    const auto object = object_in(live::ask(socket.path, {"GET", "/job"}, name_limit));
+    const auto answer = live::ask(socket.path, {"GET", "/job"}, name_limit);
+    // Nobody listens: its job was killed.
+    if (answer && !*answer) ::unlink(socket.path.c_str());
+    const auto object = object_in(answer);
     if (object) jobs.push_back({socket, object->value("job", ""), object->value("id", "")});
   }
   return jobs;
