@@ -53,7 +53,7 @@ class Stillness {
   };
   SteadyTime since(const Rank& rank) const;
 
-  const std::chrono::milliseconds remembered_;
+  std::chrono::milliseconds remembered_;
   std::vector<Rank> ranks_;
 };
 

@@ -41,6 +41,7 @@ constexpr std::chrono::seconds proof_limit{5};
 constexpr milliseconds shortest_between_glances{500};
 constexpr milliseconds longest_between_glances{1'000};
 constexpr std::chrono::seconds glance_limit{5};
+constexpr std::chrono::seconds longest_gap{8};  // longer ones are times in which nothing ran
 constexpr std::chrono::seconds between_network_looks{1};
 // Most ranks import in less.
 constexpr std::chrono::seconds first_look_at_arrivals{10};
@@ -461,7 +462,14 @@ std::vector<RunningRank> Member::running_ranks() const {
   std::vector<RunningRank> ranks;
   const std::vector<pid_t> pids = workers_->pids();
   for (std::size_t i = 0; i < std::min(pids.size(), plans_.size()); ++i) {
-    ranks.push_back({plans_[i].rank, pids[i]});
+    RunningRank rank{plans_[i].rank, pids[i]};
+    if (session_.container) {
+      for (const char* name : {"RANK", "TORCHELASTIC_RUN_ID"}) {
+        rank.marks.push_back(
+            fmt::format("{}={}", name, plans_[i].environment.get(name).value_or("")));
+      }
+    }
+    ranks.push_back(std::move(rank));
   }
   return ranks;
 }
@@ -471,6 +479,7 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
   const auto progress = std::make_shared<Progress>(running_ranks());
   hang::Stillness stillness(limit);
   std::optional<hang::Still> told;
+  SteadyTime last = std::chrono::steady_clock::now();
   asio::steady_timer pause(session_.io);
   constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   while (true) {
@@ -485,6 +494,10 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
         co_await session_.pool.answer<std::vector<hang::Glance>>(std::move(look), glance_limit);
     if (!runs() || !glances) co_return;
     const auto now = std::chrono::steady_clock::now();
+    // While the job is suspended nobody makes progress.
+    const bool was_away = now - last > longest_gap;
+    last = now;
+    if (session_.paused || was_away) stillness = hang::Stillness(limit);
     stillness.look(*glances, now);
     const auto still = stillness.still();
     const bool is_long = still && now - still->since >= limit / 2;
@@ -498,7 +511,9 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
 
 void Member::act(const run::LookAtWorkers& look) {
   session_.pool.run<std::vector<hang::Group>>(
-      [ranks = running_ranks()] { return places_of(ranks); },
+      [ranks = running_ranks(), job = session_.shared_job] {
+        return places_of(ranks, job->environment);
+      },
       [this, look](std::vector<hang::Group> groups) {
         push(run::LookedAtWorkers{look.attempt, {look.look, std::move(groups)}});
       });

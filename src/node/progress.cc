@@ -34,10 +34,23 @@ std::uint64_t path_of(const std::vector<stacks::Frame>& frames) {
   return hash;
 }
 
+// Its process on the host; 0: unknown.
+pid_t process_of(const RunningRank& rank) {
+  return rank.marks.empty() ? rank.pid : stacks::outer_id(rank.pid, rank.marks);
+}
+
+hang::Standing standing_of(const RunningRank& rank, const Environment& environment) {
+  const pid_t pid = process_of(rank);
+  if (pid != 0) return hang::standing_of(stacks::look_at(pid, environment));
+  hang::Standing unseen;
+  unseen.no_frames = "its process cannot be seen from outside of its container";
+  return unseen;
+}
+
 }  // namespace
 
 Progress::Progress(std::vector<RunningRank> ranks) {
-  for (const RunningRank& rank : ranks) ranks_.push_back({rank, std::nullopt, std::nullopt});
+  for (RunningRank& rank : ranks) ranks_.push_back({std::move(rank), std::nullopt, std::nullopt});
 }
 
 std::vector<hang::Glance> Progress::look() {
@@ -50,6 +63,10 @@ std::vector<hang::Glance> Progress::look() {
 }
 
 hang::Glance Progress::glance_at(Watched& watched, nanoseconds passed) {
+  if (!watched.rank.marks.empty()) {
+    watched.rank.pid = process_of(watched.rank);
+    if (watched.rank.pid != 0) watched.rank.marks.clear();
+  }
   const auto usage = stacks::usage(watched.rank.pid);
   hang::Glance glance;
   if (!usage || usage->state == 'Z' || usage->state == 'X') {
@@ -94,10 +111,11 @@ bool Progress::helpers_compute(const Watched& watched, const hang::Glance& glanc
   return !(glance.communicates && stacks::has_gpu(watched.rank.pid));
 }
 
-std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks) {
+std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,
+                                   const Environment& environment) {
   hang::Groups groups;
   for (const RunningRank& one : ranks) {
-    groups.add(hang::standing_of(stacks::look_at(one.pid)), std::array{one.rank});
+    groups.add(standing_of(one, environment), std::array{one.rank});
   }
   return std::move(groups).take();
 }

@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "base/environment.h"
 #include "hang/standing.h"
 #include "hang/stillness.h"
 #include "stacks/look.h"
@@ -17,6 +19,9 @@ namespace toprun::node {
 struct RunningRank {
   int rank = 0;
   pid_t pid = 0;
+  // In a container, which may have a PID namespace of its own: what tells this rank's process from
+  // others with the same id. Empty: the id is the host's.
+  std::vector<std::string> marks = {};
 };
 
 // Looks at this node's ranks again and again, for the judgement whether they make progress
@@ -46,6 +51,8 @@ class Progress {
 };
 
 // Where the ranks stand, those in the same place together.
-std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks);
+// `environment` finds py-spy.
+std::vector<hang::Group> places_of(const std::vector<RunningRank>& ranks,
+                                   const Environment& environment);
 
 }  // namespace toprun::node

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <string_view>
 
 #include "base/files.h"
+#include "base/text.h"
 #include "stacks/proc.h"
 #include "stacks/within.h"
 
@@ -16,6 +18,7 @@ namespace toprun::stacks {
 namespace {
 
 constexpr std::size_t most_counted = 4'096;
+constexpr std::size_t most_looked_through = 100'000;
 
 std::string contents(const std::string& path) {
   return read_file(path).value_or("");
@@ -60,6 +63,19 @@ std::optional<Usage> usage(pid_t pid) {
 
 std::uint64_t ticks_per_second() {
   return static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+}
+
+pid_t outer_id(pid_t inner, std::span<const std::string> entries) {
+  for (const pid_t pid : numbered_entries("/proc", most_looked_through)) {
+    if (inner_id(contents(fmt::format("/proc/{}/status", pid))) != inner) continue;
+    const std::string text = contents(fmt::format("/proc/{}/environ", pid));
+    const std::vector<std::string_view> own = split(text, '\0');
+    const bool has_all = std::ranges::all_of(entries, [&](const std::string& entry) {
+      return std::ranges::find(own, entry) != own.end();
+    });
+    if (has_all) return pid;
+  }
+  return 0;
 }
 
 bool has_gpu(pid_t pid) {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
 namespace toprun::stacks {
 
@@ -25,6 +27,11 @@ inline constexpr std::chrono::milliseconds usage_limit{500};
 // Nothing: the process is gone, or the kernel did not answer within usage_limit.
 std::optional<Usage> usage(pid_t pid);
 std::uint64_t ticks_per_second();
+
+// The process that has this id in a PID namespace of its own, and these entries ("NAME=value") in
+// the environment with which it began; 0: there is none, or it may not be looked at. Reads all of
+// /proc.
+pid_t outer_id(pid_t inner, std::span<const std::string> entries);
 
 // Whether it has a GPU open. May block like all of /proc.
 bool has_gpu(pid_t pid);
