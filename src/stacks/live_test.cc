@@ -87,6 +87,10 @@ const Case cases[] = {
     {"at exit", "import atexit\ndef f():\n    ready()\n    time.sleep(1000)\natexit.register(f)\n"},
 };
 
+const Case& row(std::string_view name) {
+  return *std::ranges::find(cases, name, &Case::name);
+}
+
 std::vector<std::string> pythons() {
   const Environment environment = Environment::from(environ);
   std::vector<std::string> out;
@@ -109,11 +113,14 @@ bool appears(const std::filesystem::path& file) {
 // A Python that runs a script until the test ends.
 class Script {
  public:
-  Script(const std::string& python, const std::string& text) {
+  // `before` is a command that starts it.
+  Script(const std::string& python, const std::string& text, std::vector<std::string> before = {}) {
     const std::string file = folder_.path() / "script.py";
     std::ofstream(file) << head << text;
-    const auto started = process::start(python, {python, "-B", file, folder_.path().string()},
-                                        Environment::from(environ), {.own_group = true});
+    auto argv = std::move(before);
+    argv.insert(argv.end(), {python, "-B", file, folder_.path().string()});
+    const auto started =
+        process::start(argv[0], argv, Environment::from(environ), {.own_group = true});
     pid_ = started ? *started : 0;
   }
   ~Script() { end(); }
@@ -223,11 +230,11 @@ std::vector<std::string> pythons_or_none() {
 INSTANTIATE_TEST_SUITE_P(Pythons, Live, ::testing::ValuesIn(pythons_or_none()));
 
 TEST_P(Live, ShowsWhatFaulthandlerWrites) {
-  for (const Case& row : cases) {
-    SCOPED_TRACE(row.name);
-    const Script script(GetParam(), row.script);
+  for (const Case& item : cases) {
+    SCOPED_TRACE(item.name);
+    const Script script(GetParam(), item.script);
     ASSERT_TRUE(script.is_ready());
-    const bool runs = std::string_view(row.name).starts_with("loop");
+    const bool runs = std::string_view(item.name).starts_with("loop");
     ASSERT_TRUE(script.sleeps(script.pid(), runs ? 'R' : 'S'));
     const Process process = look_at(script.pid());
     EXPECT_EQ(process.no_python, "");
@@ -242,7 +249,7 @@ TEST_P(Live, ShowsWhatFaulthandlerWrites) {
 
     const auto expected = stacks_in(script.dump(script.pid()));
     EXPECT_EQ(stacks_in(process), expected);
-    EXPECT_EQ(expected.size(), static_cast<std::size_t>(row.threads));
+    EXPECT_EQ(expected.size(), static_cast<std::size_t>(item.threads));
   }
 }
 
@@ -301,6 +308,43 @@ TEST_P(Live, ShowsForkedChildren) {
   auto reader = Reader::open(child.pid);
   ASSERT_TRUE(reader);
   EXPECT_EQ(*reader->main_stack(), again.threads[0].python);
+}
+
+TEST_P(Live, ShowsProcessesOfAnotherNamespace) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Script script(GetParam(), row("threads").script,
+                      {"/usr/bin/unshare", "--pid", "--fork", "--mount-proc", "--kill-child"});
+  ASSERT_TRUE(script.is_ready());
+  Process process = look_at(script.pid());
+  while (!process.children.empty()) process = Process(process.children[0]);
+  ASSERT_TRUE(script.sleeps(process.pid));
+  process = look_at(process.pid);
+  const auto expected = stacks_in(script.dump(process.pid));
+  EXPECT_EQ(stacks_in(process), expected);
+  EXPECT_EQ(expected.size(), 6u);
+  auto reader = Reader::open(process.pid);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(*reader->main_stack(), process.threads[0].python);
+}
+
+TEST_P(Live, SaysWhyItMayNotLook) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Script script(GetParam(), "ready()\ntime.sleep(1000)\n");
+  ASSERT_TRUE(script.is_ready());
+  const pid_t other = ::fork();
+  if (other == 0) {
+    constexpr uid_t nobody = 65'534;
+    if (::setgid(nobody) != 0 || ::setuid(nobody) != 0) ::_exit(1);
+    const Process process = look_at(script.pid());
+    const auto reader = Reader::open(script.pid());
+    const bool said =
+        process.no_python == "its memory may not be read: it runs as another user (0)" &&
+        process.threads.size() == 1 && process.threads[0].python.empty() && !reader;
+    ::_exit(said ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(other, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 // Reads while functions begin and end: what is given is a stack that the program can have had.
@@ -397,6 +441,36 @@ TEST_P(Live, SurvivesAllMomentsOfAProcess) {
     }
     process::await_end(*started);
   }
+}
+
+// A Python that is unknown here, and a py-spy that knows it.
+TEST(Look, AsksPySpy) {
+  const TemporaryFolder folder;
+  const std::string pypy = folder.path() / "pypy3";
+  std::filesystem::copy_file("/bin/sleep", pypy);
+  const auto started = process::start(pypy, {pypy, "1000"}, {}, {});
+  ASSERT_TRUE(started);
+  ASSERT_TRUE(Script::sleeps(*started));
+  const Environment without{{"PATH", folder.path().string()}};
+  EXPECT_EQ(
+      look_at(*started, without).no_python,
+      "pypy3 is no CPython 3.8 or newer that could be recognized; py-spy may know it: install "
+      "it");
+
+  const std::string spy = folder.path() / "py-spy";
+  std::ofstream(spy) << "#!/bin/sh\necho '[{\"os_thread_id\": '$5', \"frames\": [{\"name\": \"f\", "
+                        "\"filename\": \"a.py\", \"line\": 7}]}]'\n";
+  std::filesystem::permissions(spy, std::filesystem::perms::owner_all);
+  const Process process = look_at(*started, without);
+  EXPECT_EQ(process.no_python, "");
+  ASSERT_EQ(process.threads.size(), 1u);
+  EXPECT_EQ(process.threads[0].python, (std::vector<Frame>{{"f", "a.py", 7}}));
+
+  std::ofstream(spy) << "#!/bin/sh\necho 'Unsupported version of Python' >&2; exit 1\n";
+  const std::string why = look_at(*started, without).no_python;
+  EXPECT_NE(why.find("Unsupported version of Python"), std::string::npos) << why;
+  process::signal_process(*started, SIGKILL);
+  process::await_end(*started);
 }
 
 TEST(Look, ShowsOtherProgramsToo) {
