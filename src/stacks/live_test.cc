@@ -1,5 +1,6 @@
 // Real Pythons, each compared with what faulthandler writes of itself: python3 of PATH, and those
 // that TOPRUN_TEST_PYTHONS names, separated by colons.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -88,6 +89,10 @@ const Case cases[] = {
     {"at exit", "import atexit\ndef f():\n    ready()\n    time.sleep(1000)\natexit.register(f)\n"},
 };
 
+const Case& row(std::string_view name) {
+  return *std::ranges::find(cases, name, &Case::name);
+}
+
 std::vector<std::string> pythons() {
   const Environment environment = Environment::from(environ);
   std::vector<std::string> out;
@@ -110,11 +115,14 @@ bool appears(const std::filesystem::path& file) {
 // A Python that runs a script until the test ends.
 class Script {
  public:
-  Script(const std::string& python, const std::string& text) {
+  // `before` is a command that starts it.
+  Script(const std::string& python, const std::string& text, std::vector<std::string> before = {}) {
     const std::string file = folder_.path() / "script.py";
     std::ofstream(file) << head << text;
-    const auto started = process::start(python, {python, "-B", file, folder_.path().string()},
-                                        Environment::from(environ), {.own_group = true});
+    auto argv = std::move(before);
+    argv.insert(argv.end(), {python, "-B", file, folder_.path().string()});
+    const auto started =
+        process::start(argv[0], argv, Environment::from(environ), {.own_group = true});
     pid_ = started ? *started : 0;
   }
   ~Script() { end(); }
@@ -138,14 +146,17 @@ class Script {
     return false;
   }
 
-  // What faulthandler writes. It writes piece by piece, so it is done when nothing is added.
-  std::string dump(pid_t pid) const {
+  // What faulthandler writes, which comes piece by piece: at least as much as `expected`, until
+  // nothing is added.
+  std::string dump(pid_t pid, const std::string& expected) const {
     process::signal_process(pid, SIGUSR1);
+    const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
     std::string text;
     for (int i = 0, unchanged = 0; i < 1'000 && unchanged < 10; ++i) {
       std::this_thread::sleep_for(10ms);
       const std::string now = read_file(file("dump")).value_or("");
-      unchanged = now == text && now.ends_with('\n') ? unchanged + 1 : 0;
+      const bool is_whole = now.ends_with('\n') && lines(now) > lines(expected);
+      unchanged = now == text && is_whole ? unchanged + 1 : 0;
       text = now;
     }
     return text;
@@ -189,26 +200,32 @@ std::string written(const std::vector<Frame>& stack) {
   return out;
 }
 
-// The stacks of a dump of faulthandler, without the lines that name the threads.
-std::multiset<std::string> stacks_in(const std::string& dump) {
-  std::multiset<std::string> out;
+// The stacks of a dump of faulthandler in the order of their texts, without the lines that name the
+// threads.
+std::string stacks_in(const std::string& dump) {
+  std::multiset<std::string> stacks;
   std::string stack;
   for (const std::string_view line : split(dump + "\nThread", '\n')) {
     if (line.starts_with("  File")) {
       stack += std::string(line) + "\n";
     } else if (line.find("hread") != std::string_view::npos && !stack.empty()) {
-      out.insert(std::exchange(stack, ""));
+      stacks.insert(std::exchange(stack, ""));
     }
   }
-  return out;
+  return fmt::format("{}", fmt::join(stacks, ""));
 }
 
-std::multiset<std::string> stacks_in(const Process& process) {
-  std::multiset<std::string> out;
+std::string stacks_in(const Process& process) {
+  std::multiset<std::string> stacks;
   for (const Thread& thread : process.threads) {
-    if (!thread.python.empty()) out.insert(written(thread.python));
+    if (!thread.python.empty()) stacks.insert(written(thread.python));
   }
-  return out;
+  return fmt::format("{}", fmt::join(stacks, ""));
+}
+
+std::ptrdiff_t threads_with_python(const Process& process) {
+  return std::ranges::count_if(process.threads,
+                               [](const Thread& thread) { return !thread.python.empty(); });
 }
 
 class Live : public ::testing::TestWithParam<std::string> {
@@ -224,11 +241,11 @@ std::vector<std::string> pythons_or_none() {
 INSTANTIATE_TEST_SUITE_P(Pythons, Live, ::testing::ValuesIn(pythons_or_none()));
 
 TEST_P(Live, ShowsWhatFaulthandlerWrites) {
-  for (const Case& row : cases) {
-    SCOPED_TRACE(row.name);
-    const Script script(GetParam(), row.script);
+  for (const Case& item : cases) {
+    SCOPED_TRACE(item.name);
+    const Script script(GetParam(), item.script);
     ASSERT_TRUE(script.is_ready());
-    const bool runs = std::string_view(row.name).starts_with("loop");
+    const bool runs = std::string_view(item.name).starts_with("loop");
     ASSERT_TRUE(script.sleeps(script.pid(), runs ? 'R' : 'S'));
     const Process process = look_at(script.pid());
     EXPECT_EQ(process.no_python, "");
@@ -241,9 +258,9 @@ TEST_P(Live, ShowsWhatFaulthandlerWrites) {
     ASSERT_TRUE(main_stack) << main_stack.error().line();
     EXPECT_EQ(*main_stack, process.threads[0].python);
 
-    const auto expected = stacks_in(script.dump(script.pid()));
-    EXPECT_EQ(stacks_in(process), expected);
-    EXPECT_EQ(expected.size(), static_cast<std::size_t>(row.threads));
+    const std::string shown = stacks_in(process);
+    EXPECT_EQ(shown, stacks_in(script.dump(script.pid(), shown)));
+    EXPECT_EQ(threads_with_python(process), item.threads);
   }
 }
 
@@ -257,7 +274,9 @@ TEST_P(Live, ShowsAStoppedProcess) {
   EXPECT_EQ(process.threads[0].state, 'T');
   EXPECT_EQ(usage(script.pid())->state, 'T');  // nothing has woken it
   process::signal_process(script.pid(), SIGCONT);
-  EXPECT_EQ(stacks_in(process), stacks_in(script.dump(script.pid())));
+  const std::string shown = stacks_in(process);
+  EXPECT_EQ(shown, stacks_in(script.dump(script.pid(), shown)));
+  EXPECT_EQ(threads_with_python(process), 1);
 }
 
 // posix_spawn() waits like vfork() until its child has begun a program, and this child first opens
@@ -292,7 +311,8 @@ TEST_P(Live, ShowsForkedChildren) {
   const Process& child = process.children[0];
   ASSERT_TRUE(script.sleeps(child.pid));
   const Process again = look_at(child.pid);
-  EXPECT_EQ(stacks_in(again), stacks_in(script.dump(child.pid)));
+  const std::string shown = stacks_in(again);
+  EXPECT_EQ(shown, stacks_in(script.dump(child.pid, shown)));
   ASSERT_FALSE(again.threads[0].python.empty());
   EXPECT_EQ(again.threads[0].python[0].function, "child");
   const auto used = usage(script.pid());
@@ -302,6 +322,43 @@ TEST_P(Live, ShowsForkedChildren) {
   auto reader = Reader::open(child.pid);
   ASSERT_TRUE(reader);
   EXPECT_EQ(*reader->main_stack(), again.threads[0].python);
+}
+
+TEST_P(Live, ShowsProcessesOfAnotherNamespace) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Script script(GetParam(), row("threads").script,
+                      {"/usr/bin/unshare", "--pid", "--fork", "--mount-proc", "--kill-child"});
+  ASSERT_TRUE(script.is_ready());
+  Process process = look_at(script.pid());
+  while (!process.children.empty()) process = Process(process.children[0]);
+  ASSERT_TRUE(script.sleeps(process.pid));
+  process = look_at(process.pid);
+  const std::string shown = stacks_in(process);
+  EXPECT_EQ(shown, stacks_in(script.dump(process.pid, shown)));
+  EXPECT_EQ(threads_with_python(process), 6);
+  auto reader = Reader::open(process.pid);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(*reader->main_stack(), process.threads[0].python);
+}
+
+TEST_P(Live, SaysWhyItMayNotLook) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Script script(GetParam(), "ready()\ntime.sleep(1000)\n");
+  ASSERT_TRUE(script.is_ready());
+  const pid_t other = ::fork();
+  if (other == 0) {
+    constexpr uid_t nobody = 65'534;
+    if (::setgid(nobody) != 0 || ::setuid(nobody) != 0) ::_exit(1);
+    const Process process = look_at(script.pid());
+    const auto reader = Reader::open(script.pid());
+    const bool said =
+        process.no_python == "its memory may not be read: it runs as another user (0)" &&
+        process.threads.size() == 1 && process.threads[0].python.empty() && !reader;
+    ::_exit(said ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(other, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 // Reads while functions begin and end: what is given is a stack that the program can have had.
@@ -410,6 +467,36 @@ TEST_P(Live, SurvivesAllMomentsOfAProcess) {
     }
     process::await_end(*started);
   }
+}
+
+// A Python that is unknown here, and a py-spy that knows it.
+TEST(Look, AsksPySpy) {
+  const TemporaryFolder folder;
+  const std::string pypy = folder.path() / "pypy3";
+  std::filesystem::copy_file("/bin/sleep", pypy);
+  const auto started = process::start(pypy, {pypy, "1000"}, {}, {});
+  ASSERT_TRUE(started);
+  ASSERT_TRUE(Script::sleeps(*started));
+  const Environment without{{"PATH", folder.path().string()}};
+  EXPECT_EQ(
+      look_at(*started, without).no_python,
+      "pypy3 is no CPython 3.8 or newer that could be recognized; py-spy may know it: install "
+      "it");
+
+  const std::string spy = folder.path() / "py-spy";
+  std::ofstream(spy) << "#!/bin/sh\necho '[{\"os_thread_id\": '$5', \"frames\": [{\"name\": \"f\", "
+                        "\"filename\": \"a.py\", \"line\": 7}]}]'\n";
+  std::filesystem::permissions(spy, std::filesystem::perms::owner_all);
+  const Process process = look_at(*started, without);
+  EXPECT_EQ(process.no_python, "");
+  ASSERT_EQ(process.threads.size(), 1u);
+  EXPECT_EQ(process.threads[0].python, (std::vector<Frame>{{"f", "a.py", 7}}));
+
+  std::ofstream(spy) << "#!/bin/sh\necho 'Unsupported version of Python' >&2; exit 1\n";
+  const std::string why = look_at(*started, without).no_python;
+  EXPECT_NE(why.find("Unsupported version of Python"), std::string::npos) << why;
+  process::signal_process(*started, SIGKILL);
+  process::await_end(*started);
 }
 
 TEST(Look, ShowsOtherProgramsToo) {
