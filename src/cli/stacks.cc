@@ -13,6 +13,7 @@
 #include "base/complaint.h"
 #include "base/print.h"
 #include "base/text.h"
+#include "cli/dumps.h"
 #include "hosts/address.h"
 #include "jobs/job_report.h"
 #include "jobs/job_words.h"
@@ -142,6 +143,10 @@ Result<int> run_stacks(const options::Call& call) {
   const Environment& environment = call.environment;
   const std::string name = call.operand();
   const bool as_json = call.has(FlagId::json);
+  if (const auto folder = call.text(FlagId::dumps)) {
+    if (name.empty()) return show_dumps(*folder, as_json);
+    return usage("--dumps and a job", "either tells where ranks stand", "give only one of them");
+  }
   std::error_code error;
   if (!name.empty() && fs::is_regular_file(name, error)) {
     return show_by_report(name, environment, as_json);

@@ -133,7 +133,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "same place are one entry. Nothing of the job stops or changes.",
        {{"toprun stacks 17", "a Slurm job, by its id"},
         {"toprun stacks report.json", "any other, by the file of its --report, on the root's host"},
-        {"toprun stacks", "the only job of yours whose root agent is on this host"}},
+        {"toprun stacks", "the only job of yours whose root agent is on this host"},
+        {"toprun stacks --dumps ~/.cache/torch", "who was behind when a job timed out"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
          "Its id as `toprun jobs` shows it, the file of its --report, or its root agent's "
          "process"}}},

@@ -105,6 +105,7 @@ enum class FlagId {
   fix,
   here,
   json_lines,
+  dumps,
   min_bytes,  // these and the following are of bench
   max_bytes,
   step_bytes,

@@ -1,0 +1,131 @@
+# ctest: TIMEOUT 300 LABELS local
+"""`toprun stacks`: where the ranks of a running job stand, by its id, its report or alone; and what PyTorch's
+flight recorder left."""
+
+import json
+import os
+import pathlib
+import pickle
+import signal
+import unittest
+
+import support
+
+TOPRUN = support.TOPRUN
+STANDS = """\
+import os, time
+def waits():
+    open(os.environ["READY"] + os.environ["RANK"], "w").close()
+    time.sleep(600)
+waits()
+"""
+
+
+def dump(calls, completed, ranks):
+    """What PyTorch writes of a rank: (operation, sizes) of each call."""
+    entries = [{"process_group": ("0", "default_pg"), "collective_seq_id": i, "profiling_name": operation,
+                "input_sizes": [sizes], "output_sizes": [sizes], "input_dtypes": ["Float"], "output_dtypes": ["Float"],
+                "state": "completed" if i <= completed else "scheduled", "retired": i <= completed, "is_p2p": False,
+                "frames": []} for i, (operation, sizes) in enumerate(calls, 1)]
+    return {"version": "2.10", "entries": entries,
+            "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": str(list(range(ranks)))}},
+            "pg_status": {"0": {"last_enqueued_collective": len(calls), "last_started_collective": completed,
+                                "last_completed_collective": completed}}}
+
+
+class Stacks(support.TestCase):
+    def running(self, *options):
+        program = self.folder() / "stands.py"
+        program.write_text(STANDS)
+        run = self.begin(TOPRUN, "--nproc-per-node", "2", *options, program,
+                         env={"READY": str(program.with_name("ready")), "XDG_RUNTIME_DIR": str(program.parent)})
+        for rank in "01":
+            support.wait_until(program.with_name("ready" + rank).exists, 60, "the ranks run")
+        return program, run
+
+    def stacks(self, program, *words):
+        return self.run_to_end(TOPRUN, "stacks", *words, env={"XDG_RUNTIME_DIR": str(program.parent)})
+
+    def test_of_the_only_job(self):
+        program, run = self.running()
+        asked = self.stacks(program)
+        self.assert_ok(asked)
+        host = os.uname().nodename
+        self.assertEqual(asked.out, f"ranks 0-1: sleep at stands.py:4 in waits\n    waits, {program}:4\n"
+                                    f"    <module>, {program}:5\n")
+        groups = json.loads(self.stacks(program, "--json").out)["groups"]
+        self.assertEqual([(one["ranks"], one["doing"]) for one in groups], [("0-1", "waits")], host)
+        self.assertEqual(groups[0]["frames"][0], {"file": str(program), "function": "waits", "line": 4})
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(60).code, 143)
+        self.assert_one_line(self.stacks(program), "no job of yours runs here: .*")
+        self.assertEqual(list((program.parent / "toprun").iterdir()), [])
+
+    def test_by_its_report(self):
+        program = self.folder() / "none"
+        report = program.with_name("report.json")
+        program, run = self.running("--report", report)
+        self.assertIn("in waits", self.stacks(program, report).out)
+        run.signal(signal.SIGTERM)
+        run.wait(60)
+        self.assert_one_line(self.stacks(program, report), f"cannot ask the job of {report}: the job has ended")
+
+    def test_of_several_one_has_to_be_named(self):
+        program, run = self.running()
+        again = self.begin(TOPRUN, "--nproc-per-node", "1", program, env={
+            "READY": str(program.with_name("again")), "XDG_RUNTIME_DIR": str(program.parent)})
+        support.wait_until(program.with_name("again0").exists, 60, "it runs")
+        asked = self.stacks(program)
+        self.assert_one_line(asked, r"2 jobs of yours run here: \d+, \d+; name one: toprun stacks JOB")
+        for one in asked.err.split(": ")[2].split(";")[0].split(", "):
+            self.assertIn("in waits", self.stacks(program, one).out)
+        for one in (run, again):
+            one.signal(signal.SIGTERM)
+            one.wait(60)
+
+    def test_a_job_that_was_killed_is_none(self):
+        program, run = self.running()
+        run.kill_all()
+        support.wait_until(lambda: not run.processes(), 30, "nothing is left")
+        self.assert_one_line(self.stacks(program), "no job of yours runs here: .*")
+
+
+class Dumps(support.TestCase):
+    def dumps(self, calls, completed):
+        folder = self.folder()
+        for rank, one in enumerate(calls):
+            (folder / f"comm_lib_trace_rank_{rank}").write_bytes(
+                pickle.dumps(dump(one, completed, len(calls)), protocol=2))
+        return folder
+
+    def test_who_is_behind(self):
+        reduces = [("nccl:all_reduce", [4])] * 3
+        folder = self.dumps([reduces, reduces, reduces[:2]], 2)
+        done = self.run_to_end(TOPRUN, "stacks", "--dumps", folder)
+        self.assert_ok(done)
+        self.assertEqual(done.out, "group 0: rank 2 never came to call 3 (nccl:all_reduce), in which the others wait\n")
+
+    def test_who_gave_another_size(self):
+        folder = self.dumps([[("nccl:all_reduce", [4])], [("nccl:all_reduce", [5])], [("nccl:all_reduce", [4])]], 0)
+        done = self.run_to_end(TOPRUN, "stacks", "--dumps", folder, "--json")
+        self.assert_ok(done)
+        finding, = json.loads(done.out)["findings"]
+        self.assertEqual([finding["kind"], finding["ranks"], finding["got"], finding["expected"]],
+                         ["mismatch", [1], "[[5]] -> [[5]]", "[[4]] -> [[4]]"])
+
+    def test_what_is_no_dump(self):
+        folder = self.folder()
+        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder / "x"), "cannot read .*/x: .*")
+        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder), ".*no dump of PyTorch's .*")
+
+        class Evil:
+            def __reduce__(self):
+                return pathlib.Path.touch, (folder / "touched",)
+
+        (folder / "rank_0").write_bytes(pickle.dumps(Evil(), protocol=2))
+        self.assert_one_line(self.run_to_end(TOPRUN, "stacks", "--dumps", folder), ".*/rank_0 is no dump of .*")
+        self.assertFalse((folder / "touched").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
