@@ -209,6 +209,12 @@ class BadTargets(OnHosts):
         self.mount("n1", "size=700k")
         self.assert_left_out(self.launch(), r"n1: .*no room in /run/copies/.* MiB are free; name another folder with --stage-to",
                              ["n1"])
+        self.assertFalse([name for name in self.left_of("n1") if "-" in name], "what can never be whole takes no room")
+
+    def test_a_file_system_that_is_full_in_the_middle(self):
+        self.mount("n1", "size=200m,nr_inodes=14")
+        self.assert_left_out(self.launch(), r"n1: .*cannot make /run/copies/\S+: No space left on device", ["n1"])
+        self.assertFalse([name for name in self.left_of("n1") if "-" in name], "what can never be whole takes no room")
 
     def test_read_only(self):
         self.mount("n2", "ro")
