@@ -202,6 +202,7 @@ class Copies(OnHosts):
             self.assert_ok(one)
         self.assert_staged(seen_by(finished))
         self.assertEqual(len(seen_by(finished)), 3 + 4)
+        self.assertEqual(re.findall(r"the environment is on (.*?),", finished[0].err), ["2 more nodes", "1 more node"])
 
 
 class BadTargets(OnHosts):
