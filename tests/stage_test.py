@@ -152,6 +152,15 @@ class Copies(OnHosts):
         for one in finished[1:]:
             self.assertEqual(len(set(re.findall(r"on \d+", one.out))), 1, one)
 
+    def test_a_conda_environment_by_its_name(self):
+        self.environment = self.path / "envs" / "train"
+        made_environment(self.environment)
+        (self.environment / "conda-meta").mkdir()
+        (self.environment / "conda-meta" / "history").touch()
+        finished = self.launch(stage="train", before=("env", f"CONDA_ENVS_PATH={self.path}/envs"),
+                               command=("--conda", "train", self.script, self.environment))
+        self.assert_staged(seen_by(finished))
+
     def test_a_user_without_rights(self):
         user = ("setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups")
         if subprocess.run([*user, "unshare", "-Urm", "true"], capture_output=True).returncode != 0:
