@@ -152,6 +152,15 @@ class Copies(OnHosts):
         for one in finished[1:]:
             self.assertEqual(len(set(re.findall(r"on \d+", one.out))), 1, one)
 
+    def test_a_conda_environment_by_its_name(self):
+        self.environment = self.path / "envs" / "train"
+        made_environment(self.environment)
+        (self.environment / "conda-meta").mkdir()
+        (self.environment / "conda-meta" / "history").touch()
+        finished = self.launch(stage="train", before=("env", f"CONDA_ENVS_PATH={self.path}/envs"),
+                               command=("--conda", "train", self.script, self.environment))
+        self.assert_staged(seen_by(finished))
+
     def test_a_user_without_rights(self):
         user = ("setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups")
         if subprocess.run([*user, "unshare", "-Urm", "true"], capture_output=True).returncode != 0:
@@ -202,6 +211,7 @@ class Copies(OnHosts):
             self.assert_ok(one)
         self.assert_staged(seen_by(finished))
         self.assertEqual(len(seen_by(finished)), 3 + 4)
+        self.assertEqual(re.findall(r"the environment is on (.*?),", finished[0].err), ["2 more nodes", "1 more node"])
 
 
 class BadTargets(OnHosts):
@@ -209,6 +219,12 @@ class BadTargets(OnHosts):
         self.mount("n1", "size=700k")
         self.assert_left_out(self.launch(), r"n1: .*no room in /run/copies/.* MiB are free; name another folder with --stage-to",
                              ["n1"])
+        self.assertFalse([name for name in self.left_of("n1") if "-" in name], "what can never be whole takes no room")
+
+    def test_a_file_system_that_is_full_in_the_middle(self):
+        self.mount("n1", "size=200m,nr_inodes=14")
+        self.assert_left_out(self.launch(), r"n1: .*cannot make /run/copies/\S+: No space left on device", ["n1"])
+        self.assertFalse([name for name in self.left_of("n1") if "-" in name], "what can never be whole takes no room")
 
     def test_read_only(self):
         self.mount("n2", "ro")

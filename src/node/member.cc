@@ -244,9 +244,10 @@ asio::awaitable<Result<void>> Member::await_copy(int attempt) {
   const std::optional<rendezvous::StagePart> part = part_.assignment().stage;
   if (!session_.staging || !part || part->sources.empty()) co_return Result<void>();
   const auto staged = co_await session_.staging->settled(*part);
-  if (!staged) co_return std::unexpected(staged.error());
-  push(run::CopySettled{attempt, *staged});
-  co_return Result<void>();
+  const bool is_current = part_.assignment().attempt == attempt;
+  auto news = staged && is_current ? session_.staging->take_news() : std::nullopt;
+  if (news) push(run::CopySettled{attempt, *std::move(news)});
+  co_return staged;
 }
 
 Workplace Member::workplace() const {

@@ -231,7 +231,7 @@ void Staging::serve(stage::Visit visit) {
       [](bool) {});
 }
 
-asio::awaitable<Result<rendezvous::Staged>> Staging::settled(const rendezvous::StagePart& part) {
+asio::awaitable<Result<void>> Staging::settled(const rendezvous::StagePart& part) {
   constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
   if (!key_) key_ = parse_key(part.key);
   if (!key_) co_return fail("the root's key for --stage is malformed");
@@ -244,15 +244,13 @@ asio::awaitable<Result<rendezvous::Staged>> Staging::settled(const rendezvous::S
 }
 
 asio::awaitable<void> Staging::fetch_once(rendezvous::StagePart part) {
+  if (!has_threads_) {
+    conclude({milliseconds(0), 0, job_->place.node_name + std::string(no_threads)}, true);
+    co_return;
+  }
   const auto began = steady_clock::now();
   stage::Order order{path_, {}, {}, *key_, our_line(rendezvous::Role::stage)};
   for (const auto& source : part.sources) order.upstreams.push_back(upstream_of(source));
-  if (!has_threads_) {
-    outcome_ =
-        rendezvous::Staged{milliseconds(0), 0, job_->place.node_name + std::string(no_threads)};
-    settled_timer_.cancel();
-    co_return;
-  }
   std::function<Taken()> work = [share = share_, job = job_, order = std::move(order)] {
     return take_copy(*share, *job, order);
   };
@@ -270,12 +268,17 @@ asio::awaitable<void> Staging::fetch_once(rendezvous::StagePart part) {
   } else {
     staged.why_not = answer->copy.error().line();
   }
-  outcome_ = staged;
-  if (!staged.why_not.empty() && !answer->path_is_there) {
+  conclude(std::move(staged), answer->path_is_there);
+}
+
+void Staging::conclude(rendezvous::Staged staged, bool path_is_there) {
+  outcome_.emplace();
+  if (!staged.why_not.empty() && !path_is_there) {
     outcome_ = fail(fmt::format("{} has no copy of {}, which is not there itself either",
                                 job_->place.node_name, path_),
                     staged.why_not);
   }
+  news_ = std::move(staged);
   settled_timer_.cancel();
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -48,13 +49,16 @@ class Staging {
   void visit(Fd socket, std::string preamble);
   // Waits until this node has its copy or will do without. Error: it can do neither. The next
   // attempt may ask while the last one's question is still open.
-  boost::asio::awaitable<Result<rendezvous::Staged>> settled(const rendezvous::StagePart& part);
+  boost::asio::awaitable<Result<void>> settled(const rendezvous::StagePart& part);
+  // What has come of it, once.
+  std::optional<rendezvous::Staged> take_news() { return std::exchange(news_, std::nullopt); }
   // Lets ranks use the copy, if there is one.
   void enter(Workplace& place) const;
 
  private:
   boost::asio::awaitable<void> tell_progress();
   boost::asio::awaitable<void> fetch_once(rendezvous::StagePart part);
+  void conclude(rendezvous::Staged staged, bool path_is_there);
   std::string our_line(rendezvous::Role role) const;
   void serve(stage::Visit visit);
 
@@ -72,7 +76,8 @@ class Staging {
   bool is_fetching_ = false;
   boost::asio::steady_timer progress_timer_;
   boost::asio::steady_timer settled_timer_;  // cancelled when outcome_ is known
-  std::optional<Result<rendezvous::Staged>> outcome_;
+  std::optional<Result<void>> outcome_;
+  std::optional<rendezvous::Staged> news_;
   std::optional<stage::Fetched> copy_;  // keeps it from being removed
   std::shared_ptr<const spawn::View> view_;
   std::string moved_to_;  // without mounts: a venv's copy, which ranks use where it lies

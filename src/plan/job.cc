@@ -428,7 +428,9 @@ Result<Job> prepare(const Options& options, const Environment& environment,
           "ranks that the engine starts one by one cannot be started again by toprun",
           "start one toprun per node (srun --ntasks-per-node=1), or let the engine requeue");
     }
-    if (!options.stage.empty()) {
+    const bool is_first = job.place.task.value_or(0) == 0 && job.place.my_node.value_or(0) == 0 &&
+                          job.place.local_rank.value_or(0) == 0;
+    if (!options.stage.empty() && is_first) {
       job.place.notes.push_back(
           "--stage has no effect: the engine starts each rank by itself, beside no agent of its "
           "node");

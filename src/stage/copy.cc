@@ -139,7 +139,10 @@ Result<Copy> Copy::begin(const Shelf& shelf, const std::string& key,
                          std::shared_ptr<const Manifest> manifest, const Hash& digest) {
   Copy copy(shelf, key, std::move(manifest), digest);
   if (copy.use_whole()) return copy;
-  if (auto begun = copy.begin_part(); !begun) return std::unexpected(std::move(begun.error()));
+  if (auto begun = copy.begin_part(); !begun) {
+    copy.discard();
+    return std::unexpected(std::move(begun.error()));
+  }
   return copy;
 }
 
@@ -432,6 +435,11 @@ Result<void> Copy::finish() {
   whole_ = true;
   for (const std::string& version : other_versions()) shelf_.remove_unused(version);
   return {};
+}
+
+void Copy::discard() {
+  file_.reset();
+  shelf_.remove_unused(name_ + std::string(unfinished));
 }
 
 Result<Place> Copy::place() const {

@@ -41,6 +41,9 @@ class Copy {
   // other versions that no job uses.
   Result<void> finish();
 
+  // It cannot be finished: gives the room back.
+  void discard();
+
   // Where it lies; also while it is unfinished.
   Result<Place> place() const;
   // Once it is whole.

@@ -90,6 +90,7 @@ Result<Fetched> Fetch::run() {
         const std::string from = received_bytes_ > 0 ? upstream.host : std::string();
         return Fetched{received_bytes_, from, copy_->path(), shelf_, copy_};
       }
+      if (taken.error().kind == Trouble::Kind::ours && copy_) copy_->discard();
       if (taken.error().kind != Trouble::Kind::upstream) {
         return std::unexpected(taken.error().error);
       }
