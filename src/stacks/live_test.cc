@@ -205,7 +205,8 @@ std::string written(const std::vector<Frame>& stack) {
 std::string stacks_in(const std::string& dump) {
   std::multiset<std::string> stacks;
   std::string stack;
-  for (const std::string_view line : split(dump + "\nThread", '\n')) {
+  const std::string text = dump + "\nThread";
+  for (const std::string_view line : split(text, '\n')) {
     if (line.starts_with("  File")) {
       stack += std::string(line) + "\n";
     } else if (line.find("hread") != std::string_view::npos && !stack.empty()) {
@@ -375,7 +376,7 @@ TEST_P(Live, IsPlausibleWhileEverythingChanges) {
   ASSERT_TRUE(script.is_ready());
   auto reader = Reader::open(script.pid());
   ASSERT_TRUE(reader) << reader.error().line();
-  // The lines of each function, after those of `head`.
+  // The lines of each function, after those of `head`. A jump back to a loop's head has none.
   const int first = static_cast<int>(std::ranges::count(std::string_view(head), '\n'));
   const std::map<std::string, std::pair<int, int>> lines = {{"a", {4, 6}},
                                                             {"b", {7, 10}},
@@ -393,8 +394,8 @@ TEST_P(Live, IsPlausibleWhileEverythingChanges) {
     plausible += std::ranges::all_of(*stack, [&](const Frame& frame) {
       const auto known = lines.find(frame.function);
       return known != lines.end() && frame.file == script.file("script.py") &&
-             frame.line >= first + known->second.first &&
-             frame.line <= first + known->second.second;
+             (frame.line == 0 || (frame.line >= first + known->second.first &&
+                                  frame.line <= first + known->second.second));
     });
   }
   EXPECT_GE(answers, reads * 8 / 10);

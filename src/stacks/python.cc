@@ -36,15 +36,6 @@ std::size_t size_for(std::initializer_list<std::uint32_t> offsets) {
 
 using Buffer = std::array<std::byte, most_object_bytes>;
 
-// Of two stacks of a thread that runs on: the one whose instructions all have a line, and the
-// deeper one, from which no function that has just ended has cut the rest off.
-bool is_better(const std::vector<Frame>& stack, const std::vector<Frame>& other) {
-  const auto rank = [](const std::vector<Frame>& frames) {
-    return std::pair(-std::ranges::count(frames, 0, &Frame::line), frames.size());
-  };
-  return rank(stack) > rank(other);
-}
-
 }  // namespace
 
 std::vector<PythonThread> Python::threads(Memory& memory) const {
@@ -109,7 +100,8 @@ std::optional<std::vector<Frame>> Python::stack(Memory& memory, const PythonThre
     auto after = chain(*pages, thread);
     if (frames && after && before->outermost == after->outermost) {
       if (is_same(*before, *after)) return frames;
-      if (!plausible || is_better(*frames, *plausible)) plausible = std::move(frames);
+      // A function that has just ended cuts the rest off: the deepest is the likeliest.
+      if (!plausible || frames->size() > plausible->size()) plausible = std::move(frames);
     }
     before = std::move(after);
   }
