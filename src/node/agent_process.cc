@@ -361,7 +361,7 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   if (!session.unfit && job.options.warm) {
     session.warm = std::make_unique<WarmStart>(session.io, session.pool, session.shared_job);
   }
-  if (!session.unfit && job.options.prefetch) {
+  if (!session.unfit && job.options.prefetch && !job.stages()) {
     session.prefetch = std::make_unique<Prefetch>(session.io, session.shared_job);
   }
   if (!session.unfit && job.stages()) {
