@@ -261,7 +261,7 @@ TEST(Report, Json) {
       "slowest": {"join": {"node": "n2", "rank": null, "ms": 12, "median_ms": 3, "counted": 2},
                   "stage": null, "warm": null, "prefetch": null, "spawn": null, "import": null,
                   "first_collective": null},
-      "awaited": null,
+      "awaited": null, "hang": null,
       "nodes": [
         {"name": "n1", "group_rank": 0, "first_rank": 0, "nproc": 8, "location": "/c/r1/n1",
          "logs": "/l/job1_x"},
