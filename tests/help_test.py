@@ -185,7 +185,7 @@ class Bash(support.TestCase):
                 ("toprun --log-dir --x", []),  # its value, whatever it looks like
                 ("toprun --numa-binding =", ["node", "socket", "exclusive", "core-complex"]),
                 ("toprun tr", []),
-                ("toprun s", ["submit", "shell", "setup", "status", "store"]),
+                ("toprun s", ["submit", "shell", "setup", "status", "stacks", "store"]),
                 ("toprun submit --exclusive u", []),  # its value stands behind = only
                 ("toprun submit --exclusive=u", ["user"]),
                 ("toprun shell --tee", []),

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace toprun::recorder {
@@ -51,6 +52,8 @@ struct Item {
   Json value;
   std::size_t count = 1;
   std::size_t depth = 1;
+  // A list or dict that is to be remembered: Python's own pickler says so before it is filled.
+  std::optional<std::uint32_t> place = {};
 };
 
 class Machine {
@@ -186,6 +189,12 @@ class Machine {
     std::vector<Item> out(std::make_move_iterator(stack_.begin() + static_cast<long>(place)),
                           std::make_move_iterator(stack_.end()));
     stack_.resize(place);
+    for (Item& item : out) {
+      const auto named = std::exchange(item.place, std::nullopt);
+      if (!named) continue;
+      on_stack_.erase(*named);
+      remember(*named, item);
+    }
     return out;
   }
   std::vector<Item> above(std::size_t count) {
@@ -259,21 +268,44 @@ class Machine {
       error_ = "nothing to remember";
       return;
     }
-    values_ += stack_.back().count;
-    memo_[place] = stack_.back();
+    Item& item = stack_.back();
+    if (item.place || on_stack_.contains(place)) {
+      error_ = "a value is remembered twice";
+    } else if (item.value.is_structured()) {
+      item.place = place;
+      on_stack_[place] = stack_.size() - 1;
+    } else {
+      remember(place, item);
+    }
+  }
+
+  void remember(std::uint32_t place, const Item& item) {
+    values_ += item.count;
+    memo_[place] = item;
+  }
+
+  // What is remembered, or will be, being still on the stack.
+  const Item* remembered(std::uint32_t place) const {
+    if (const auto open = on_stack_.find(place); open != on_stack_.end()) {
+      return &stack_[open->second];
+    }
+    const auto found = memo_.find(place);
+    return found == memo_.end() ? nullptr : &found->second;
   }
 
   void get(std::uint32_t place) {
-    const auto found = memo_.find(place);
-    if (found == memo_.end()) {
+    const Item* const found = remembered(place);
+    if (found == nullptr) {
       error_ = "a value that was never given";
       return;
     }
-    if (values_ + found->second.count > most_pickle_values) {
+    if (values_ + found->count > most_pickle_values) {
       error_ = "it has too many values";
       return;
     }
-    push(found->second);
+    Item copy = *found;
+    copy.place.reset();
+    push(std::move(copy));
   }
 
   std::string_view bytes_;
@@ -282,6 +314,7 @@ class Machine {
   std::vector<Item> stack_;
   std::vector<std::size_t> marks_;
   std::map<std::uint32_t, Item> memo_;
+  std::map<std::uint32_t, std::size_t> on_stack_;  // lists and dicts to remember, by index
   std::size_t values_ = 0;
 };
 

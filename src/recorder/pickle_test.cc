@@ -39,6 +39,14 @@ TEST(Pickle, GivesPlainData) {
        "aq\x01h\x01"
        "e."s,
        {"a", "a"}},
+      // As Python's pickler writes [a, a, (a, a)] with a = [7]: remembered while it is empty.
+      {"\x80\x02](]q\x01K\x07"
+       "ah\x01h\x01h\x01\x86"
+       "e."s,
+       {{7}, {7}, {{7}, {7}}}},
+      {"\x80\x02]q\x01K\x07"
+       "ah\x01\x86."s,
+       {{7}, {7}}},
   };
   for (const auto& [bytes, expected] : rows) {
     const auto value = parse_pickle(bytes);
@@ -57,6 +65,10 @@ TEST(Pickle, RefusesWhatIsNoData) {
       {"\x80\x02X\xff\xff\xff\xffhi."s, "it ends too early"},
       {"\x80\x02"s + "cos\nsystem\n."s, "opcode 0x63 is no plain data"},
       {"\x80\x02)R."s, "opcode 0x52 is no plain data"},
+      {"\x80\x02}q\x01q\x02h\x01\x86."s, "a value is remembered twice"},
+      {"\x80\x02](]q\x01]q\x01h\x01"
+       "e."s,
+       "a value is remembered twice"},
       {"\x80\x02}b."s, "opcode 0x62 is no plain data"},
       {"\x80\x02."s, "it is not one value"},
       {"\x80\x02NN."s, "it is not one value"},

@@ -12,7 +12,8 @@ namespace toprun::run {
 // The end times of an attempt's phases; unset for phases that were not reached.
 struct Phases {
   SteadyTime began{};
-  std::optional<SteadyTime> joined, ordered, staged, spawned, imported, first_connect, last_connect, met;
+  std::optional<SteadyTime> joined, ordered, staged, spawned, imported, first_connect, last_connect,
+      met;
 };
 
 // The root's data on an attempt, complete when it is over.
