@@ -207,5 +207,26 @@ class Hangs(cluster.TestCase):
             self.assertEqual(one.wait(60).code, 130)
 
 
+class InSlurm(cluster.SlurmCase):
+    UP = ("--hosts", "2", "--racks", "1", "--slurm")
+
+    def test_stacks_from_the_login_host(self):
+        """Its runtime folder is not the root agent's, so the verb goes there by a step of the job's."""
+        self.assert_ok(self.on("n0", "sh", "-c", "mkdir -p /run/user && mount -t tmpfs none /run/user && "
+                                                 "mkdir -m 700 /run/user/0"))
+        program = self.folder() / "waits.py"
+        program.write_text("import os, pathlib, time\n"
+                           "pathlib.Path(__file__).with_name(os.environ['RANK']).touch()\ntime.sleep(600)\n")
+        run = self.start("ctl", "srun", "-N2", TOPRUN, "--nproc-per-node", "1", program)
+        support.wait_until(lambda: all(program.with_name(rank).exists() for rank in "01"), 60, "the ranks run")
+        job = self.login("squeue", "--noheader", "--format", "%i").out.strip()
+        asked = self.login(TOPRUN, "stacks", job)
+        self.assert_ok(asked)
+        self.assertEqual(asked.out, f"ranks 0-1: sleep at waits.py:3 in <module>\n    <module>, {program}:3\n")
+        self.login("scancel", job)
+        self.assertNotEqual(run.wait(60).code, 0)
+        self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} stand: it does not run; .*")
+
+
 if __name__ == "__main__":
     unittest.main()

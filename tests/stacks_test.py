@@ -1,4 +1,4 @@
-# ctest: TIMEOUT 300 LABELS local
+# ctest: TIMEOUT 300 LABELS container
 """`toprun stacks`: where the ranks of a running job stand, by its id, its report or alone; and what PyTorch's
 flight recorder left."""
 
@@ -9,6 +9,7 @@ import pickle
 import signal
 import unittest
 
+import containers
 import support
 
 TOPRUN = support.TOPRUN
@@ -88,6 +89,26 @@ class Stacks(support.TestCase):
         run.kill_all()
         support.wait_until(lambda: not run.processes(), 30, "nothing is left")
         self.assert_one_line(self.stacks(program), "no job of yours runs here: .*")
+
+
+class InAContainer(containers.PodmanCase):
+    PYTHON_INSIDE = True
+
+    def test_ranks_that_have_ids_of_their_own(self):
+        """The container has a PID namespace, in which other processes have the ids that its ranks have here."""
+        folder = self.folder()
+        program = folder / "stands.py"
+        program.write_text(STANDS)
+        own = {**self.podman.env, "XDG_RUNTIME_DIR": str(folder)}
+        run = self.begin(TOPRUN, "--container", containers.IMAGE, "--bind", folder, "-e", f"READY={folder}/ready",
+                         "--nproc-per-node", "2", program, env=own)
+        for rank in "01":
+            support.wait_until((folder / f"ready{rank}").exists, 100, "the ranks run")
+        asked = self.run_to_end(TOPRUN, "stacks", env=own)
+        self.assert_ok(asked)
+        self.assertIn("ranks 0-1: sleep at stands.py:4 in waits\n", asked.out)
+        run.signal(signal.SIGTERM)
+        self.assertEqual(run.wait(60).code, 143)
 
 
 class Dumps(support.TestCase):

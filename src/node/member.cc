@@ -4,12 +4,10 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "agent/error_file.h"
@@ -21,7 +19,6 @@
 #include "node/node_log.h"
 #include "node/notice.h"
 #include "output/copying_console.h"
-#include "probes/network_watch.h"
 #include "rendezvous/dial.h"
 
 namespace toprun::node {
@@ -37,15 +34,6 @@ namespace {
 constexpr std::chrono::seconds files_limit{20};
 constexpr std::chrono::seconds clearing_limit{2};
 constexpr std::chrono::seconds proof_limit{5};
-// --hang-timeout: between two looks at the ranks, and how long one may take.
-constexpr milliseconds shortest_between_glances{500};
-constexpr milliseconds longest_between_glances{1'000};
-constexpr std::chrono::seconds glance_limit{5};
-constexpr std::chrono::seconds longest_gap{8};  // longer ones are times in which nothing ran
-constexpr std::chrono::seconds between_network_looks{1};
-// Most ranks import in less.
-constexpr std::chrono::seconds first_look_at_arrivals{10};
-constexpr std::chrono::seconds longest_between_looks{300};
 
 run::SignalMeaning meaning_of(int signal, const plan::Options& options) {
   if (asks_to_grow(signal, options)) return run::SignalMeaning::grow;
@@ -78,10 +66,6 @@ run::PartSettings settings_of(const Session& session,
   settings.stop_grace = job.grace.stop;
   settings.fence_grace = fence_grace;
   return settings;
-}
-
-milliseconds age(SteadyTime time, SteadyTime now) {
-  return std::max(milliseconds(0), std::chrono::duration_cast<milliseconds>(now - time));
 }
 
 // The rank in the worker's environment, which is the rank that the program uses.
@@ -282,37 +266,6 @@ asio::awaitable<void> Member::begin(run::StartWorkers wanted) {
   }
 }
 
-void Member::count_network(int attempt) {
-  using Counters = std::vector<fabric::PortCounters>;
-  session_.pool.run<Counters>([] { return fabric::read_counters(fabric::Sysfs()); },
-                              [this, attempt](Counters counters) {
-                                const bool runs = !proof_.nccl_logs.empty();
-                                if (!runs || part_.assignment().attempt != attempt) return;
-                                proof_.counters = std::move(counters);
-                              });
-}
-
-asio::awaitable<void> Member::watch_network(int attempt) {
-  const auto watch = std::make_shared<probes::NetworkWatch>(proof_.nccl_logs);
-  asio::steady_timer pause(session_.io);
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-  while (true) {
-    pause.expires_after(between_network_looks);
-    co_await pause.async_wait(quietly);
-    const bool runs = part_.state() == run::PartState::running;
-    if (!runs || part_.assignment().attempt != attempt) co_return;
-    struct Seen {
-      std::optional<std::string> why;
-      bool is_settled = false;
-    };
-    std::function<Seen()> look = [watch] { return Seen{watch->look(), watch->is_settled()}; };
-    const auto seen = co_await session_.pool.answer<Seen>(std::move(look), proof_limit);
-    if (!seen) co_return;  // a file system that hangs tells nothing
-    if (seen->why) push(run::NetworkRefused{attempt, probes::no_rdma(*seen->why)});
-    if (seen->why || seen->is_settled) co_return;
-  }
-}
-
 asio::awaitable<Result<WorkPlan>> Member::plan(run::StartWorkers wanted) {
   const plan::Job& job = session_.job;
   WorkRequest request{session_.shared_job,
@@ -418,14 +371,6 @@ asio::awaitable<void> Member::conclude_with_proof() {
   push(run::WorkersGone{std::move(gone)});
 }
 
-rendezvous::Gone Member::last_words() const {
-  rendezvous::Gone gone;
-  const store::Server::Activity activity = session_.store->activity();
-  const auto now = std::chrono::steady_clock::now();
-  if (activity.first_connect) gone.first_connect_age = age(*activity.first_connect, now);
-  return gone;
-}
-
 // Once the ranks run: the root takes it for their attempt's.
 void Member::report_prefetch() {
   if (!workers_) return;
@@ -433,108 +378,6 @@ void Member::report_prefetch() {
   if (!took) return;
   root_->send(rendezvous::to_wire(
       rendezvous::ToRoot{part_.assignment().attempt, rendezvous::Prefetched{*took}}));
-}
-
-void Member::report_arrivals() {
-  push(run::RanksArrived{part_.assignment().attempt, arrivals()});
-}
-
-asio::awaitable<void> Member::watch_arrivals(int attempt) {
-  const auto world = static_cast<std::size_t>(part_.assignment().world_size);
-  asio::steady_timer pause(session_.io);
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-  std::pair<std::size_t, std::size_t> reported;
-  for (auto wait = first_look_at_arrivals;; wait = std::min(2 * wait, longest_between_looks)) {
-    pause.expires_after(wait);
-    co_await pause.async_wait(quietly);
-    const bool runs = part_.state() == run::PartState::running;
-    if (!runs || part_.assignment().attempt != attempt) co_return;
-    const store::Server::Came came = session_.store->came();
-    if (came.met == world) co_return;
-    const bool some_are_missing = came.joined < world || came.met > 0;
-    if (came.joined > 0 && some_are_missing && reported != std::pair(came.joined, came.met)) {
-      reported = {came.joined, came.met};
-      report_arrivals();
-    }
-  }
-}
-
-std::vector<RunningRank> Member::running_ranks() const {
-  std::vector<RunningRank> ranks;
-  const std::vector<pid_t> pids = workers_->pids();
-  for (std::size_t i = 0; i < std::min(pids.size(), plans_.size()); ++i) {
-    RunningRank rank{plans_[i].rank, pids[i]};
-    if (session_.container) {
-      for (const char* name : {"RANK", "TORCHELASTIC_RUN_ID"}) {
-        rank.marks.push_back(
-            fmt::format("{}={}", name, plans_[i].environment.get(name).value_or("")));
-      }
-    }
-    ranks.push_back(std::move(rank));
-  }
-  return ranks;
-}
-
-asio::awaitable<void> Member::watch_progress(int attempt) {
-  const milliseconds limit = *session_.job.options.hang_timeout;
-  const auto progress = std::make_shared<Progress>(running_ranks());
-  hang::Stillness stillness(limit);
-  std::optional<hang::Still> told;
-  SteadyTime last = std::chrono::steady_clock::now();
-  asio::steady_timer pause(session_.io);
-  constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-  while (true) {
-    pause.expires_after(std::clamp(limit / 20, shortest_between_glances, longest_between_glances));
-    co_await pause.async_wait(quietly);
-    const auto runs = [&] {
-      return part_.state() == run::PartState::running && part_.assignment().attempt == attempt;
-    };
-    if (!runs()) co_return;
-    std::function<std::vector<hang::Glance>()> look = [progress] { return progress->look(); };
-    const auto glances =
-        co_await session_.pool.answer<std::vector<hang::Glance>>(std::move(look), glance_limit);
-    if (!runs() || !glances) co_return;
-    const auto now = std::chrono::steady_clock::now();
-    // While the job is suspended nobody makes progress.
-    const bool was_away = now - last > longest_gap;
-    last = now;
-    if (session_.paused || was_away) stillness = hang::Stillness(limit);
-    stillness.look(*glances, now);
-    const auto still = stillness.still();
-    const bool is_long = still && now - still->since >= limit / 2;
-    const bool is_news =
-        told.has_value() != is_long || (told && told->some_communicate != still->some_communicate);
-    if (!is_news) continue;
-    told = is_long ? still : std::nullopt;
-    push(run::StillnessChanged{attempt, told});
-  }
-}
-
-void Member::act(const run::LookAtWorkers& look) {
-  session_.pool.run<std::vector<hang::Group>>(
-      [ranks = running_ranks(), job = session_.shared_job] {
-        return places_of(ranks, job->environment);
-      },
-      [this, look](std::vector<hang::Group> groups) {
-        push(run::LookedAtWorkers{look.attempt, {look.look, std::move(groups)}});
-      });
-}
-
-rendezvous::Arrivals Member::arrivals() const {
-  const auto now = std::chrono::steady_clock::now();
-  rendezvous::Arrivals all;
-  std::unordered_map<std::string, std::size_t> hosts;
-  for (const store::Arrival& arrival : session_.store->arrivals()) {
-    const auto [host, is_new] = hosts.emplace(arrival.address, all.hosts.size());
-    if (is_new) all.hosts.push_back({arrival.address, {}});
-    rendezvous::Arrivals::Rank rank{0, std::nullopt, age(arrival.joined, now), std::nullopt};
-    // Any client may write any number.
-    if (std::in_range<int>(arrival.pid)) rank.pid = static_cast<int>(arrival.pid);
-    if (arrival.rank < part_.assignment().world_size) rank.rank = arrival.rank;
-    if (arrival.met) rank.met_age = age(*arrival.met, now);
-    all.hosts[host->second].ranks.push_back(rank);
-  }
-  return all;
 }
 
 void Member::act(const run::StopWorkers& stop) {

@@ -53,7 +53,9 @@ Progress::Progress(std::vector<RunningRank> ranks) {
   for (RunningRank& rank : ranks) ranks_.push_back({std::move(rank), std::nullopt, std::nullopt});
 }
 
-std::vector<hang::Glance> Progress::look() {
+std::optional<std::vector<hang::Glance>> Progress::look() {
+  const std::unique_lock only(looking_, std::try_to_lock);
+  if (!only) return std::nullopt;
   const auto now = std::chrono::steady_clock::now();
   std::vector<hang::Glance> glances;
   glances.reserve(ranks_.size());

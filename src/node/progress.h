@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,11 +27,12 @@ struct RunningRank {
 
 // Looks at this node's ranks again and again, for the judgement whether they make progress
 // (hang::Stillness). Every look reads a few files of /proc for each rank and may block: use it on
-// the pool, one look at a time.
+// the pool.
 class Progress {
  public:
   explicit Progress(std::vector<RunningRank> ranks);
-  std::vector<hang::Glance> look();
+  // Nothing while the look before has not ended: the kernel does not answer.
+  std::optional<std::vector<hang::Glance>> look();
 
  private:
   struct Watched {
@@ -46,6 +48,7 @@ class Progress {
                               const stacks::Usage& before, const stacks::Usage& now,
                               std::chrono::nanoseconds passed);
 
+  std::mutex looking_;
   std::vector<Watched> ranks_;
   std::chrono::steady_clock::time_point last_{};
 };
