@@ -1,115 +1,20 @@
 # ctest: TIMEOUT 900 LABELS cluster
-"""--hang-timeout: twelve kinds of hang on virtual hosts with real PyTorch and Gloo. Each names the guilty rank,
-its host and its line, before anything is ended."""
+"""--hang-timeout: many kinds of hang on virtual hosts with real PyTorch and Gloo. The guilty rank is named with
+its host and its line before anything is ended."""
 
 import json
 import os
-import pathlib
-import re
 import signal
-import subprocess
-import time
 import unittest
 
 import cluster
 import support
+from hang_kinds import GUILTY, SCRIPT, line_of
 
 TOPRUN = support.TOPRUN
 PORT = "29531"
 HOSTS, RANKS = 2, 4
 T_S = 4
-GUILTY = 3  # rank 1 of n1
-
-# What the guilty rank does in place of its part, by the name of the case. The line that is to be named ends
-# with "# here".
-SCRIPT = """\
-import ctypes, os, pathlib, pprint, subprocess, sys, threading, time
-import torch, torch.distributed as dist
-kind, folder = sys.argv[1], pathlib.Path(__file__).parent
-rank, guilty = int(os.environ["RANK"]), GUILTY
-is_guilty = rank == guilty
-
-def sleeps():
-    time.sleep(600)  # sleeps
-
-def spins():
-    n = 0
-    while True:
-        n += 1  # spins
-
-class Stuck(torch.utils.data.Dataset):
-    def __len__(self):
-        return 8
-    def __getitem__(self, i):
-        if is_guilty and i == 5:
-            time.sleep(600)  # in the worker
-        return torch.zeros(1)
-
-def loads():
-    for batch in torch.utils.data.DataLoader(Stuck(), num_workers=1):  # loads
-        pass
-
-def locks():
-    lock = threading.Lock()
-    lock.acquire()
-    lock.acquire()  # locks
-
-def reads_what_hangs():
-    '''A file server that never answers: a FUSE mount whose server, this process, does not read its requests.'''
-    place = folder / "mount"
-    place.mkdir()
-    server = os.open("/dev/fuse", os.O_RDWR)
-    options = f"fd={server},rootmode=40000,user_id=0,group_id=0".encode()
-    assert ctypes.CDLL(None).mount(b"hangs", os.fsencode(place), b"fuse", 0, options) == 0
-    open(place / "file").read()  # reads
-
-def waits_for_a_child():
-    subprocess.run(["sleep", "600"])  # waits for a child
-
-def works(seconds):
-    '''Long phases without a word, of one rank or of all.'''
-    a = torch.rand(300, 300)
-    phases = {"computes": lambda: a @ a, "writes": lambda: torch.save(a, folder / f"{rank}.pt"),
-              "formats": lambda: pprint.pformat([{"a": [i, str(i)]} for i in range(200)]), "runs_a_child": lambda: subprocess.run(
-                  [sys.executable, "-c", "for i in range(10**7): pass"])}
-    for phase in phases.values():
-        until = time.monotonic() + seconds
-        while is_guilty and time.monotonic() < until:
-            phase()
-        dist.barrier()
-
-def main():
-    if kind == "init":
-        if is_guilty:
-            time.sleep(600)  # init
-        dist.init_process_group("gloo")
-    dist.init_process_group("gloo")
-    dist.all_reduce(torch.ones(1))
-    (folder / f"{rank}.pid").write_text(str(os.getpid()))
-    if kind == "order":
-        if is_guilty:
-            dist.broadcast(torch.ones(4), 0)  # order
-        dist.all_reduce(torch.ones(4))
-        dist.broadcast(torch.ones(4), 0)
-    elif kind == "monitored_barrier":
-        if is_guilty:
-            sleeps()
-        dist.monitored_barrier()
-    elif kind == "stopped":
-        while True:
-            dist.all_reduce(torch.ones(4))
-            time.sleep(0.01)
-    elif kind == "works":
-        works(float(sys.argv[2]))
-    elif is_guilty:
-        {"sleeps": sleeps, "spins": spins, "loads": loads, "locks": locks, "reads": reads_what_hangs,
-         "child": waits_for_a_child}[kind]()
-    dist.all_reduce(torch.ones(4))  # waits
-
-main()
-if kind == "works":
-    dist.destroy_process_group()
-""".replace("GUILTY", str(GUILTY))
 
 
 class Hangs(cluster.TestCase):
@@ -122,12 +27,9 @@ class Hangs(cluster.TestCase):
         words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
                  "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(T_S), *options]
         env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
-        runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, kind, *arguments, env=env)
-                for i in range(HOSTS)]
+        runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, kind, *arguments,
+                           env=env) for i in range(HOSTS)]
         return program, report, runs
-
-    def line_of(self, mark):
-        return next(i for i, line in enumerate(SCRIPT.splitlines(), 1) if line.endswith(f"# {mark}"))
 
     def hang_in(self, report):
         *_, attempt = json.loads(report.read_text())["attempts"]
@@ -141,7 +43,7 @@ class Hangs(cluster.TestCase):
         hang = self.hang_in(report)
         self.assertEqual(hang["suspects"], [{"rank": GUILTY, "node": "n1"}], hang)
         if mark:
-            self.assertIn(f"train.py:{self.line_of(mark)}", finished[0].err)
+            self.assertIn(f"train.py:{line_of(mark)}", finished[0].err)
         for one in pattern:
             self.assertRegex(finished[0].err, one)
 
@@ -169,6 +71,14 @@ class Hangs(cluster.TestCase):
 
     def test_a_monitored_barrier(self):
         self.assert_named("monitored_barrier", mark="sleeps")
+
+    def test_another_size(self):
+        """Gloo itself ends the rank that gets more than it expects; its stack is among its last lines."""
+        program, report, (root, other) = self.start_all("size", "--on-hang", "abort")
+        finished = [one.wait(60) for one in (root, other)]
+        self.assertEqual([one.code for one in finished], [134, 134], finished)
+        self.assertRegex(finished[0].err, "rank 3 on n1 was killed by SIGABRT")
+        self.assertIn(f"train.py\", line {line_of('size')} in main", "".join(one.err for one in finished))
 
     def test_a_mount_that_hangs(self):
         self.assert_named("reads", r"rank 3 on n1 hangs in the kernel \(\w+\)", mark="reads")
@@ -201,7 +111,7 @@ class Hangs(cluster.TestCase):
         root.says(r"the job goes on \(--on-hang report\)", limit=60)
         asked = self.on("n0", TOPRUN, "stacks", report)
         self.assert_ok(asked)
-        self.assertRegex(asked.out, rf"rank 3 on n1: sleeps at train\.py:{self.line_of('sleeps')} in sleeps")
+        self.assertRegex(asked.out, rf"rank 3 on n1: sleeps at train\.py:{line_of('sleeps')} in sleeps")
         root.signal(signal.SIGINT)
         for one in (root, other):
             self.assertEqual(one.wait(60).code, 130)
