@@ -94,14 +94,15 @@ def run(hosts, kind, words, env, told, limit):
                 hosts.do("cut", "n1")
             if kind == "stopped":
                 os.kill(int(script.with_name(f"{hang_kinds.GUILTY}.pid").read_text()), signal.SIGSTOP)
-            found = wait_for(lambda: re.search(told, text()), LONGEST_S + limit)
+            found = wait_for(lambda: re.search(told, text(), re.M), LONGEST_S + limit)
             seconds = time.time() - begun if found else None
             wait_for(lambda: all(one.poll() is not None for one in runs), 5)
             return seconds, text()
         finally:
-            for one in runs:
+            left = [one for one in runs if one.poll() is None]
+            for one in left:
                 os.killpg(one.pid, signal.SIGTERM)
-            for one in runs:
+            for one in left:
                 try:
                     one.wait(40)
                 except subprocess.TimeoutExpired:
@@ -117,7 +118,7 @@ def toprun_says(hosts, kind, limit):
     words = [os.environ.get("TOPRUN", str(REPOSITORY / "build/release/toprun")), "--nnodes", "2", "--nproc-per-node", "2",
              "--rdzv-backend", "c10d", "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(limit), "--on-hang", "abort"]
     env = {"PYTHON_EXEC": python(), "OMP_NUM_THREADS": "1"}
-    told = r"no rank has made progress for|rank \d on n1 was killed by|toprun: .*lost n1"
+    told = r"no rank has made progress for|rank \d on n1 was killed by|^toprun: .*lost.* n1|^toprun: .*n1 .*lost"
     seconds, text = run(hosts, kind, words, env, told, limit)
     line = next((one for one in text.splitlines() if re.search(told, one)), "")
     mark = KINDS[kind][1]

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view suffix = ".sock";
 constexpr mode_t only_the_user = 0700;
+// What the kernel takes as a socket's path (unix(7)), without the end and the longest name.
+constexpr std::size_t longest_folder = sizeof(sockaddr_un::sun_path) - sizeof "/4194304.sock";
 
 bool is_ours(const fs::path& folder, bool alone) {
   struct stat found {};
@@ -30,7 +33,9 @@ std::vector<fs::path> folders(const Environment& environment) {
   std::vector<fs::path> all;
   for (const fs::path& runtime : {fs::path(environment.get("XDG_RUNTIME_DIR").value_or("")),
                                   fs::path(fmt::format("/run/user/{}", ::geteuid()))}) {
-    if (runtime.is_absolute() && is_ours(runtime, false)) all.push_back(runtime / "toprun");
+    const fs::path folder = runtime / "toprun";
+    const bool is_short = folder.native().size() <= longest_folder;
+    if (runtime.is_absolute() && is_short && is_ours(runtime, false)) all.push_back(folder);
   }
   all.emplace_back(fmt::format("/tmp/toprun-{}", ::geteuid()));
   return all;

@@ -98,7 +98,10 @@ TEST_F(Live, ItsFolderIsTheUsersAlone) {
     EXPECT_EQ(found.front().pid, ::getpid());
   }
   EXPECT_TRUE(sockets(environment).empty());
-  // Open to others: it is not used.
+  // Too long for a socket's path, or open to others: it is not used.
+  const fs::path deep = folder_ / std::string(100, 'd');
+  fs::create_directory(deep);
+  EXPECT_NE(new_socket({{"XDG_RUNTIME_DIR", deep}})->parent_path(), deep / "toprun");
   ::chmod((folder_ / "toprun").c_str(), 0755);
   const auto elsewhere = new_socket(environment);
   EXPECT_TRUE(!elsewhere || elsewhere->parent_path() != folder_ / "toprun");
