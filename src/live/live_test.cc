@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include <boost/asio/co_spawn.hpp>
@@ -94,10 +95,10 @@ TEST_F(Live, ItsFolderIsTheUsersAlone) {
   {
     std::unique_ptr<Server> server = Server::listen(io_, *path, repeats).value();
     const std::vector<Socket> found = sockets(environment);
-    ASSERT_EQ(found.size(), 1u);
-    EXPECT_EQ(found.front().pid, ::getpid());
+    EXPECT_TRUE(std::ranges::any_of(found, [&](const Socket& one) { return one.path == *path; }));
   }
-  EXPECT_TRUE(sockets(environment).empty());
+  const std::vector<Socket> left = sockets(environment);  // other jobs' in /tmp may be there
+  EXPECT_TRUE(std::ranges::none_of(left, [&](const Socket& one) { return one.path == *path; }));
   // Too long for a socket's path, or open to others: it is not used.
   const fs::path deep = folder_ / std::string(100, 'd');
   fs::create_directory(deep);
