@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 #include <string>
+#include <thread>
 
 namespace toprun::node {
 namespace {
@@ -25,13 +27,29 @@ double share(std::uint64_t before, std::uint64_t now, nanoseconds passed) {
   return seconds / std::chrono::duration<double>(passed).count();
 }
 
-std::uint64_t path_of(const std::vector<stacks::Frame>& frames) {
+enum class Lines { ignored, counted };
+std::uint64_t path_of(const std::vector<stacks::Frame>& frames, Lines lines) {
   std::size_t hash = frames.size();
   for (const stacks::Frame& frame : frames) {
     hash = hash * 31 + std::hash<std::string>()(frame.function);
     hash = hash * 31 + std::hash<std::string>()(frame.file);
+    if (lines == Lines::counted) hash = hash * 31 + static_cast<std::size_t>(frame.line);
   }
   return hash;
+}
+
+// Looks at a thread that runs Python several times in a row: work comes through many lines, a
+// circle through those of its loop.
+bool is_in_many_places(stacks::Reader& reader) {
+  constexpr int looks = 10;
+  constexpr std::size_t most_lines_of_a_circle = 5;
+  constexpr std::chrono::milliseconds between{4};
+  std::set<std::uint64_t> places;
+  for (int i = 0; i < looks; ++i) {
+    if (i > 0) std::this_thread::sleep_for(between);
+    if (const auto frames = reader.main_stack()) places.insert(path_of(*frames, Lines::counted));
+  }
+  return places.size() > most_lines_of_a_circle;
 }
 
 // Its process on the host; 0: unknown.
@@ -91,7 +109,7 @@ void Progress::add_stack(Watched& watched, hang::Glance& glance) {
   }
   const auto frames = watched.reader ? watched.reader->main_stack() : std::vector<stacks::Frame>();
   if (!frames) return;
-  glance.path = path_of(*frames);
+  glance.path = path_of(*frames, Lines::ignored);
   glance.communicates = hang::is_communication(*frames);
 }
 
@@ -100,7 +118,8 @@ bool Progress::main_computes(Watched& watched, const stacks::Usage& before,
                              const stacks::Usage& now, nanoseconds passed) {
   if (now.main_faults - before.main_faults >= new_pages) return true;
   if (now.state != 'R' && share(before.main_ticks, now.main_ticks, passed) < busy) return false;
-  return !watched.reader || watched.reader->is_locked() != true;
+  if (!watched.reader || watched.reader->is_locked() != true) return true;
+  return is_in_many_places(*watched.reader);
 }
 
 // NCCL's threads are busy also while they wait.
