@@ -22,6 +22,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "base/text.h"
+#include "process/tree.h"
 #include "spawn/descendants.h"
 
 namespace toprun::agent {
@@ -137,7 +138,7 @@ class AnyWorkersTest : public testing::Test {
   }
   std::string host() const { return in_shim() ? "n1 in the container" : "n1"; }
   bool nobody_is_left() const {
-    auto left = spawn::descendants(::getpid());
+    auto left = process::descendants(::getpid());
     std::erase_if(left, [this](pid_t pid) {
       const auto command = read_file(fmt::format("/proc/{}/cmdline", pid)).value_or("");
       const bool has_ended =

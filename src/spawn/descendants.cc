@@ -1,63 +1,18 @@
 #include "spawn/descendants.h"
 
-#include <dirent.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <set>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "process/child.h"
+#include "process/tree.h"
 
 namespace toprun::spawn {
 namespace {
-
-// The numeric entries of a folder in /proc: process or thread ids.
-std::vector<pid_t> numbered_entries(const std::string& folder) {
-  std::vector<pid_t> out;
-  DIR* const dir = ::opendir(folder.c_str());
-  if (dir == nullptr) return out;
-  while (const dirent* const entry = ::readdir(dir)) {
-    if (const auto number = parse_int(entry->d_name)) out.push_back(static_cast<pid_t>(*number));
-  }
-  ::closedir(dir);
-  return out;
-}
-
-// Reads /proc/PID/task/TID/children (proc(5)), which some kernels do not provide.
-void add_children(pid_t pid, std::vector<pid_t>& out) {
-  const std::string tasks = fmt::format("/proc/{}/task", pid);
-  for (const pid_t tid : numbered_entries(tasks)) {
-    const auto text = read_file(fmt::format("{}/{}/children", tasks, tid));
-    if (!text) continue;
-    for (const std::string_view word : words(*text)) {
-      if (const auto child = parse_int(word)) out.push_back(static_cast<pid_t>(*child));
-    }
-  }
-}
-
-// The parent's id: the second field of /proc/PID/stat after the name. The name is in parentheses
-// and may itself contain any character.
-std::optional<pid_t> parent_of(pid_t pid) {
-  const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
-  const std::size_t name_end = stat ? stat->rfind(')') : std::string::npos;
-  if (name_end == std::string::npos) return std::nullopt;
-  const auto fields = words(std::string_view(*stat).substr(name_end + 1));
-  const auto parent = fields.size() < 2 ? std::nullopt : parse_int(fields[1]);
-  return parent ? std::optional(static_cast<pid_t>(*parent)) : std::nullopt;
-}
-
-std::multimap<pid_t, pid_t> children_by_parent() {
-  std::multimap<pid_t, pid_t> out;
-  for (const pid_t pid : numbered_entries("/proc")) {
-    if (const auto parent = parent_of(pid)) out.emplace(*parent, pid);
-  }
-  return out;
-}
 
 // Whether the process was forked and never called exec, which would change its command line.
 bool is_copy(pid_t pid, pid_t parent) {
@@ -66,31 +21,12 @@ bool is_copy(pid_t pid, pid_t parent) {
 }
 
 std::vector<pid_t> descendants_but(pid_t spared) {
-  std::vector<pid_t> found = descendants(::getpid());
+  std::vector<pid_t> found = process::descendants(::getpid());
   std::erase(found, spared);
   return found;
 }
 
 }  // namespace
-
-std::vector<pid_t> descendants(pid_t root) {
-  static const bool kernel_lists_children =
-      ::access(fmt::format("/proc/self/task/{}/children", ::getpid()).c_str(), R_OK) == 0;
-  std::vector<pid_t> found;
-  if (kernel_lists_children) {
-    add_children(root, found);
-    for (std::size_t i = 0; i < found.size(); ++i) add_children(found[i], found);
-    return found;
-  }
-  const auto children = children_by_parent();
-  const auto add = [&](pid_t parent) {
-    const auto [begin, end] = children.equal_range(parent);
-    for (auto child = begin; child != end; ++child) found.push_back(child->second);
-  };
-  add(root);
-  for (std::size_t i = 0; i < found.size(); ++i) add(found[i]);
-  return found;
-}
 
 int signal_descendants(int signal, pid_t spared) {
   const auto found = descendants_but(spared);
@@ -99,11 +35,11 @@ int signal_descendants(int signal, pid_t spared) {
 }
 
 void notify_groups(std::span<const pid_t> leaders, int signal) {
-  std::set<pid_t> signalled;                         // includes copies of signalled processes
-  for (const pid_t pid : descendants(::getpid())) {  // parents first
+  std::set<pid_t> signalled;  // includes copies of signalled processes
+  for (const pid_t pid : process::descendants(::getpid())) {  // parents first
     const bool in_group = std::ranges::find(leaders, ::getpgid(pid)) != leaders.end();
     if (!in_group || !catches(pid, signal)) continue;
-    const auto parent = parent_of(pid);
+    const auto parent = process::parent_of(pid);
     const bool by_parent = parent && signalled.contains(*parent) && is_copy(pid, *parent);
     if (!by_parent) process::signal_process(pid, signal);
     signalled.insert(pid);

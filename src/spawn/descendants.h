@@ -9,10 +9,6 @@
 
 namespace toprun::spawn {
 
-// Every process below `root`, nearest first, zombies included, without `root` itself. A process
-// that forks meanwhile may be missed: to kill all, repeat until the kernel reports no child.
-std::vector<pid_t> descendants(pid_t root);
-
 // Sends `signal` to every process below the calling one but for `spared`. Returns the number of
 // processes.
 int signal_descendants(int signal, pid_t spared = 0);

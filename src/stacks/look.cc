@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "process/program.h"
+#include "process/tree.h"
 #include "stacks/find.h"
 #include "stacks/proc.h"
 #include "stacks/spy.h"
@@ -28,7 +29,7 @@ std::string contents(const std::string& path) {
 Process seen(pid_t pid) {
   Process out{.pid = pid};
   const std::string folder = fmt::format("/proc/{}/task", pid);
-  auto ids = numbered_entries(folder, most_threads);
+  auto ids = process::numbered_entries(folder, most_threads);
   std::ranges::stable_partition(ids, [&](pid_t id) { return id == pid; });
   for (const pid_t id : ids) {
     const auto stat = parse_stat(contents(fmt::format("{}/{}/stat", folder, id)));
@@ -106,7 +107,7 @@ class Look {
     if (out.threads.empty()) return out;
     add_python(out);
     const std::function<std::vector<pid_t>()> children = [pid] {
-      return children_of(pid, most_processes);
+      return process::children_of(pid, most_processes);
     };
     for (const pid_t child : within(left(), children).value_or(std::vector<pid_t>())) {
       if (++processes_ >= most_processes) break;

@@ -1,6 +1,5 @@
 #include "stacks/proc.h"
 
-#include <dirent.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,33 +88,6 @@ std::vector<Mapping> parse_maps(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     if (out.size() == most_mappings) break;
     if (auto mapping = parse_mapping(line)) out.push_back(std::move(*mapping));
-  }
-  return out;
-}
-
-std::vector<pid_t> numbered_entries(const std::string& folder, std::size_t most) {
-  std::vector<pid_t> out;
-  DIR* const dir = ::opendir(folder.c_str());
-  if (dir == nullptr) return out;
-  while (const dirent* const entry = ::readdir(dir)) {
-    const auto id = parse_int(entry->d_name);
-    if (id && out.size() < most) out.push_back(static_cast<pid_t>(*id));
-  }
-  ::closedir(dir);
-  std::ranges::sort(out);
-  return out;
-}
-
-std::vector<pid_t> children_of(pid_t pid, std::size_t most) {
-  constexpr std::size_t most_tasks = 4'096;
-  std::vector<pid_t> out;
-  const std::string tasks = fmt::format("/proc/{}/task", pid);
-  for (const pid_t tid : numbered_entries(tasks, most_tasks)) {
-    const std::string text = read_file(fmt::format("{}/{}/children", tasks, tid)).value_or("");
-    for (const std::string_view word : words(text)) {
-      const auto child = parse_int(word);
-      if (child && out.size() < most) out.push_back(static_cast<pid_t>(*child));
-    }
   }
   return out;
 }

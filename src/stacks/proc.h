@@ -43,10 +43,4 @@ struct Mapping {
 inline constexpr std::size_t most_mappings = 65'536;
 std::vector<Mapping> parse_maps(std::string_view text);
 
-// The numeric entries of a folder in /proc, ascending, at most `most`.
-std::vector<pid_t> numbered_entries(const std::string& folder, std::size_t most);
-
-// The ids of a process's children, by /proc/PID/task/TID/children of all its threads.
-std::vector<pid_t> children_of(pid_t pid, std::size_t most);
-
 }  // namespace toprun::stacks

@@ -1,10 +1,6 @@
 #include "stacks/proc.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include "process/child.h"
 
 namespace toprun::stacks {
 namespace {
@@ -54,24 +50,6 @@ TEST(Proc, ReadsMapsOfFiles) {
   EXPECT_EQ(maps[0], (Mapping{0x55d0c0a00000, 0x55d0c0a01000, 0, false, "/usr/bin/my python3"}));
   EXPECT_EQ(maps[1], (Mapping{0x55d0c0a02000, 0x55d0c0a04000, 0x2000, true,
                               "/usr/bin/my python3 (deleted)"}));
-}
-
-TEST(Proc, FindsChildren) {
-  std::vector<pid_t> children(20);
-  for (pid_t& child : children) {
-    child = ::fork();
-    if (child == 0) {
-      ::pause();
-      ::_exit(0);
-    }
-  }
-  EXPECT_EQ(children_of(::getpid(), 100), children);
-  EXPECT_EQ(children_of(::getpid(), 2), std::vector<pid_t>(children.begin(), children.begin() + 2));
-  for (const pid_t child : children) {
-    process::signal_process(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-  }
-  EXPECT_EQ(children_of(::getpid(), 100), std::vector<pid_t>{});
 }
 
 }  // namespace

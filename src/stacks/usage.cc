@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "process/tree.h"
 #include "stacks/proc.h"
 #include "stacks/within.h"
 
@@ -18,22 +19,17 @@ namespace toprun::stacks {
 namespace {
 
 constexpr std::size_t most_counted = 4'096;
-constexpr std::size_t most_looked_through = 100'000;
 
 std::string contents(const std::string& path) {
   return read_file(path).value_or("");
 }
 
 void add_children(Usage& usage, pid_t pid) {
-  std::vector<pid_t> found = children_of(pid, most_counted);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto stat = parse_stat(contents(fmt::format("/proc/{}/stat", found[i])));
+  for (const pid_t below : process::descendants(pid, most_counted)) {
+    const auto stat = parse_stat(contents(fmt::format("/proc/{}/stat", below)));
     if (!stat) continue;
     ++usage.processes;
     usage.child_ticks += stat->cpu_ticks;
-    for (const pid_t child : children_of(found[i], most_counted - found.size())) {
-      found.push_back(child);
-    }
   }
 }
 
@@ -66,7 +62,7 @@ std::uint64_t ticks_per_second() {
 }
 
 pid_t outer_id(pid_t inner, std::span<const std::string> entries) {
-  for (const pid_t pid : numbered_entries("/proc", most_looked_through)) {
+  for (const pid_t pid : process::numbered_entries("/proc")) {
     if (inner_id(contents(fmt::format("/proc/{}/status", pid))) != inner) continue;
     const std::string text = contents(fmt::format("/proc/{}/environ", pid));
     const std::vector<std::string_view> own = split(text, '\0');

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+// Who is whose child, by /proc.
+namespace toprun::process {
+
+inline constexpr std::size_t most_listed = 1u << 22;  // Linux has no more process ids
+
+// The numeric entries of a folder in /proc, process or thread ids, ascending.
+std::vector<pid_t> numbered_entries(const std::string& folder, std::size_t most = most_listed);
+
+std::optional<pid_t> parent_of(pid_t pid);
+
+// The children of all of a process's threads, zombies included.
+std::vector<pid_t> children_of(pid_t pid, std::size_t most = most_listed);
+
+// Every process below `root`, nearest first, zombies included, without `root` itself. A process
+// that forks meanwhile may be missed: to kill all, repeat until the kernel reports no child.
+std::vector<pid_t> descendants(pid_t root, std::size_t most = most_listed);
+
+}  // namespace toprun::process
