@@ -162,7 +162,7 @@ asio::awaitable<int> be_root(Session& session, Secret secret, bool owns_endpoint
   own.nvlink = co_await nvlink.answer();
   std::string stage_key;
   if (session.staging) stage_key = session.staging->become_source();
-  if (session.staging && session.warm) session.warm->begin(on_the_host(session.job));
+  if (session.staging && session.warm) session.warm->begin(workplace::on_the_host(session.job));
   Root root(session, std::move(secret), std::move(stage_key));
   Member member(session, root.admit_own(own), std::nullopt, session.identity.agent);
   if (!owns_endpoint) {
@@ -359,13 +359,15 @@ asio::awaitable<int> take_part(Session& session, const plan::Orders& orders) {
   const plan::Job& job = session.job;
   end_at_signals(session);
   if (!session.unfit && job.options.warm) {
-    session.warm = std::make_unique<WarmStart>(session.io, session.pool, session.shared_job);
+    session.warm =
+        std::make_unique<workplace::WarmStart>(session.io, session.pool, session.shared_job);
   }
   if (!session.unfit && job.options.prefetch && !job.stages()) {
-    session.prefetch = std::make_unique<Prefetch>(session.io, session.shared_job);
+    session.prefetch = std::make_unique<workplace::Prefetch>(session.io, session.shared_job);
   }
   if (!session.unfit && job.stages()) {
-    session.staging = std::make_unique<Staging>(session.io, session.shared_job, session.identity);
+    session.staging =
+        std::make_unique<workplace::Staging>(session.io, session.shared_job, session.identity);
     session.door.on_stage = [&session](Fd socket, std::string preamble) {
       session.staging->visit(std::move(socket), std::move(preamble));
     };

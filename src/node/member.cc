@@ -217,7 +217,7 @@ asio::awaitable<void> Member::await_workplace(int attempt) {
   if (outcome && session_.warm && session_.container) {
     co_await session_.warm->settled_in(session_.container->shim(), session_.container->workplace());
   } else if (outcome && session_.warm) {
-    const Workplace place = workplace();
+    const workplace::Workplace place = workplace();
     co_await session_.warm->settled(place);
   }
   push(run::WorkplaceReady{attempt, std::move(outcome)});
@@ -234,9 +234,9 @@ asio::awaitable<Result<void>> Member::await_copy(int attempt) {
   co_return staged;
 }
 
-Workplace Member::workplace() const {
+workplace::Workplace Member::workplace() const {
   if (session_.container) return session_.container->workplace();
-  Workplace place = on_the_host(session_.job);
+  workplace::Workplace place = workplace::on_the_host(session_.job);
   if (session_.staging) session_.staging->enter(place);
   return place;
 }

@@ -60,7 +60,7 @@ class Member {
   boost::asio::awaitable<void> find_store(int attempt, rendezvous::StoreAddress store);
   boost::asio::awaitable<void> await_workplace(int attempt);
   boost::asio::awaitable<Result<void>> await_copy(int attempt);
-  Workplace workplace() const;
+  workplace::Workplace workplace() const;
   void choose_console(const rendezvous::Assignment& assignment, Fd node_log);
   std::shared_ptr<agent::Children> children();
   boost::asio::awaitable<void> begin(run::StartWorkers wanted);

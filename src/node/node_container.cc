@@ -151,10 +151,10 @@ asio::awaitable<Result<void>> NodeContainer::prepare() {
 }
 
 asio::awaitable<Result<void>> NodeContainer::look_inside() {
-  std::function<Result<Workplace>()> work = [ground = ground_, shim = shim_] {
-    return in_the_container(*ground->job, ground->plan.run.workdir, *shim);
+  std::function<Result<workplace::Workplace>()> work = [ground = ground_, shim = shim_] {
+    return workplace::in_the_container(*ground->job, ground->plan.run.workdir, *shim);
   };
-  auto place = co_await beside<Workplace>(std::move(work));
+  auto place = co_await beside<workplace::Workplace>(std::move(work));
   if (!place) co_return std::unexpected(std::move(place.error()));
   workplace_ = *std::move(place);
   if (job_.options.verbose > 0) {

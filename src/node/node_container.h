@@ -16,8 +16,8 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "container/prepare.h"
-#include "node/workplace.h"
 #include "plan/container_plan.h"
+#include "workplace/workplace.h"
 
 namespace toprun::node {
 
@@ -52,7 +52,7 @@ class NodeContainer {
 
   // Once it is up:
   std::shared_ptr<agent::ShimLink> shim() const { return shim_; }
-  const Workplace& workplace() const { return workplace_; }
+  const workplace::Workplace& workplace() const { return workplace_; }
   // A folder with the same path inside; the object removes it.
   const std::string& folder() const { return ground_->folder; }
 
@@ -109,7 +109,7 @@ class NodeContainer {
   pid_t runtime_ = 0;
   int runtime_status_ = 0;
   std::shared_ptr<agent::ShimLink> shim_;
-  Workplace workplace_;
+  workplace::Workplace workplace_;
 };
 
 }  // namespace toprun::node

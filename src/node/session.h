@@ -17,15 +17,15 @@
 #include "fabric/settings.h"
 #include "hosts/address.h"
 #include "node/node_container.h"
-#include "node/prefetch.h"
 #include "node/received_signals.h"
-#include "node/staging.h"
-#include "node/warm_start.h"
 #include "output/console.h"
 #include "output/own_lines.h"
 #include "plan/job.h"
 #include "rendezvous/door.h"
 #include "store/server.h"
+#include "workplace/prefetch.h"
+#include "workplace/staging.h"
+#include "workplace/warm_start.h"
 
 namespace toprun::node {
 
@@ -79,11 +79,11 @@ class Session {
   // This node's container, if its ranks run in one.
   std::unique_ptr<NodeContainer> container;
   // This node's copy of the environment, with --stage.
-  std::unique_ptr<Staging> staging;
+  std::unique_ptr<workplace::Staging> staging;
   // The warm parent of this node's ranks, with --warm.
-  std::unique_ptr<WarmStart> warm;
+  std::unique_ptr<workplace::WarmStart> warm;
   // The reading of what this node's ranks import, with --prefetch.
-  std::unique_ptr<Prefetch> prefetch;
+  std::unique_ptr<workplace::Prefetch> prefetch;
   // Why this node cannot take part.
   std::optional<Error> unfit;
   // The handler of signals to this process and of those that our launcher forwards; `for_all`: the

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "node/node_container.h"
-#include "node/staging.h"
+#include "workplace/staging.h"
 
 namespace toprun::node {
 namespace {
@@ -54,7 +54,7 @@ run::Settings settings_of(const plan::Job& job, bool colours, std::string stage_
   settings.colours = colours;
   settings.tells_orders = options.verbose > 0;
   settings.stage_key = std::move(stage_key);
-  if (job.stages()) settings.prepare_limit += stage_limit;
+  if (job.stages()) settings.prepare_limit += workplace::stage_limit;
   settings.several_processes = job.several_processes();
   settings.join_timeout = job.join_timeout;
   settings.last_call = job.last_call;

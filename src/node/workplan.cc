@@ -119,7 +119,7 @@ Result<void> open_files(WorkPlan& plan) {
 
 Result<WorkPlan> plan_work(const WorkRequest& request) {
   const plan::Job& job = *request.job;
-  const Workplace& place = request.place;
+  const workplace::Workplace& place = request.place;
   const rendezvous::Assignment& assignment = request.assignment;
   auto made = make_logs(request);
   if (!made) return std::unexpected(made.error());

@@ -11,10 +11,10 @@
 #include "base/fd.h"
 #include "fabric/settings.h"
 #include "hosts/address.h"
-#include "node/workplace.h"
 #include "plan/job.h"
 #include "probes/network_proof.h"
 #include "rendezvous/messages.h"
+#include "workplace/workplace.h"
 
 namespace toprun::node {
 
@@ -22,7 +22,7 @@ namespace toprun::node {
 // outlive the agent.
 struct WorkRequest {
   std::shared_ptr<const plan::Job> job;
-  Workplace place;
+  workplace::Workplace place;
   rendezvous::Assignment assignment;
   std::string master_addr;
   std::optional<hosts::Address> route;  // this host's address on the way to the root

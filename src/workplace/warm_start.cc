@@ -1,4 +1,4 @@
-#include "node/warm_start.h"
+#include "workplace/warm_start.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "process/frames.h"
 #include "warm/settling.h"
 
-namespace toprun::node {
+namespace toprun::workplace {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 
@@ -140,4 +140,4 @@ void WarmStart::ready_after(milliseconds time, const std::vector<std::string>& i
                   static_cast<double>(time.count()) / 1000, join(imported, ", ")));
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::workplace

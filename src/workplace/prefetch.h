@@ -14,7 +14,7 @@
 #include "plan/job.h"
 #include "prefetch/reading.h"
 
-namespace toprun::node {
+namespace toprun::workplace {
 
 // Reads the files that this node's ranks are about to import into its page cache (--prefetch),
 // beside all else: nothing waits for it. If nobody has recorded which files these are, it makes the
@@ -63,4 +63,4 @@ class Prefetch {
   bool may_record_ = false;  // the ranks have imported, or had the time for it
 };
 
-}  // namespace toprun::node
+}  // namespace toprun::workplace

@@ -7,11 +7,11 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "base/pool.h"
-#include "node/workplace.h"
 #include "plan/job.h"
 #include "warm/parent.h"
+#include "workplace/workplace.h"
 
-namespace toprun::node {
+namespace toprun::workplace {
 
 // Keeps the warm parent of this node's ranks (--warm): one for all attempts, which imports while
 // the agents find each other. A parent that died is replaced before the next attempt.
@@ -54,4 +54,4 @@ class WarmStart {
   bool wanted_ = true;  // false: it has been refused, which was said
 };
 
-}  // namespace toprun::node
+}  // namespace toprun::workplace

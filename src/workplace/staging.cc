@@ -1,4 +1,4 @@
-#include "node/staging.h"
+#include "workplace/staging.h"
 
 #include <fmt/format.h>
 #include <sodium.h>
@@ -21,7 +21,7 @@
 #include "stage/scan.h"
 #include "stage/shelf.h"
 
-namespace toprun::node {
+namespace toprun::workplace {
 namespace asio = boost::asio;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
@@ -287,4 +287,4 @@ void Staging::enter(Workplace& place) const {
   if (!moved_to_.empty()) move(place, path_, moved_to_);
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::workplace

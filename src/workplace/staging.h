@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/pool.h"
-#include "node/workplace.h"
 #include "plan/job.h"
 #include "rendezvous/door.h"
 #include "rendezvous/run_messages.h"
@@ -21,8 +20,9 @@
 #include "stage/fetch.h"
 #include "stage/serve.h"
 #include "stage/share.h"
+#include "workplace/workplace.h"
 
-namespace toprun::node {
+namespace toprun::workplace {
 
 // The time limit for a node's copy.
 inline constexpr std::chrono::minutes stage_limit{60};
@@ -83,4 +83,4 @@ class Staging {
   std::string moved_to_;  // without mounts: a venv's copy, which ranks use where it lies
 };
 
-}  // namespace toprun::node
+}  // namespace toprun::workplace

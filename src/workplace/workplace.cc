@@ -1,4 +1,4 @@
-#include "node/workplace.h"
+#include "workplace/workplace.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "plan/python.h"
 #include "process/program.h"
 
-namespace toprun::node {
+namespace toprun::workplace {
 namespace {
 
 namespace fs = std::filesystem;
@@ -217,4 +217,4 @@ std::vector<std::string> paths_among(std::span<const std::string> words) {
   return paths;
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::workplace

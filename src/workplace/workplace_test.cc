@@ -1,8 +1,8 @@
-#include "node/workplace.h"
+#include "workplace/workplace.h"
 
 #include <gtest/gtest.h>
 
-namespace toprun::node {
+namespace toprun::workplace {
 namespace {
 
 TEST(PathsAmong, TheWordsOfACommandLine) {
@@ -31,4 +31,4 @@ TEST(Move, AVenvIsUsedAtAnotherPath) {
 }
 
 }  // namespace
-}  // namespace toprun::node
+}  // namespace toprun::workplace

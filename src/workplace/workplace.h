@@ -11,7 +11,7 @@
 #include "plan/job.h"
 #include "spawn/view.h"
 
-namespace toprun::node {
+namespace toprun::workplace {
 
 // The place where this node's ranks run: the host itself, or its container.
 struct Workplace {
@@ -36,4 +36,4 @@ Result<Workplace> in_the_container(const plan::Job& job, const std::string& fold
 // "../data". Words without a slash are no paths.
 std::vector<std::string> paths_among(std::span<const std::string> words);
 
-}  // namespace toprun::node
+}  // namespace toprun::workplace

@@ -1,4 +1,4 @@
-#include "node/prefetch.h"
+#include "workplace/prefetch.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "prefetch/probe.h"
 #include "process/command.h"
 
-namespace toprun::node {
+namespace toprun::workplace {
 
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
@@ -186,4 +186,4 @@ void Prefetch::tell(const std::string& what) const {
   say(fmt::format("--prefetch on {} {}", job_->place.node_name, what));
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::workplace
