@@ -214,6 +214,17 @@ Result<void> fill(RunDraft& draft, const Split& split, const Environment& enviro
   return {};
 }
 
+// What changes nothing without another option.
+void note_what_is_idle(RunDraft& draft) {
+  const Options& options = draft.options;
+  if (options.on_hang != run::OnHang::report && !options.hang_timeout) {
+    draft.notes.push_back("--on-hang without effect: no --hang-timeout");
+  }
+  if (options.stage_to && options.stage.empty()) {
+    draft.notes.push_back("--stage-to without effect: no --stage");
+  }
+}
+
 }  // namespace
 
 Result<RunOptions> run_options(const Split& split, const std::vector<std::string>& argv,
@@ -224,6 +235,7 @@ Result<RunOptions> run_options(const Split& split, const std::vector<std::string
   }
   Options& options = draft.options;
   settle_logs(draft);
+  note_what_is_idle(draft);
   options.option_variables = option_variables(environment);
   auto container = container_options(split, environment, draft.notes);
   if (!container) return std::unexpected(std::move(container.error()));

@@ -406,6 +406,10 @@ TEST(RunOptions, NotesOnWhatHasNoEffect) {
                   "happened"});
   EXPECT_EQ(parse("toprun --rdzv-conf rank=0,join_timeout=9 s")->notes,
             Notes{"--rdzv-conf: rank has no effect; --node-rank says which node this is"});
+  EXPECT_EQ(parse("toprun --on-hang abort --stage-to /x s")->notes,
+            (Notes{"--on-hang without effect: no --hang-timeout",
+                   "--stage-to without effect: no --stage"}));
+  EXPECT_EQ(parse("toprun --on-hang abort --hang-timeout 9 s")->notes, Notes{});
   EXPECT_EQ(parse("toprun --use_env s")->notes,
             Notes{"--use-env has no effect: LOCAL_RANK always goes to the workers by the "
                   "environment"});
