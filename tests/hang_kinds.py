@@ -17,8 +17,7 @@ def sleeps():
 
 def spins():
     n = 0
-    while True:
-        n += 1  # spins
+    while True: n += 1  # spins
 
 class Stuck(torch.utils.data.Dataset):
     def __len__(self):

@@ -202,12 +202,7 @@ class Scene:
         return found
 
     def n1_has_joined(self):
-        agent = self.runs[1].agent()
-        with contextlib.suppress(FileNotFoundError):
-            lines = [line.split() for name in ("tcp", "tcp6") for line in
-                     pathlib.Path(f"/proc/{agent}/net/{name}").read_text().splitlines()[1:]]
-            wanted = f":{int(PORT):04X}"
-            return any(words[2].endswith(wanted) and words[3] == "01" for words in lines)
+        return support.connections(self.runs[1].agent(), PORT, "remote") > 0
 
     # The strike, and taking it back.
 

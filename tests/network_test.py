@@ -243,7 +243,7 @@ class Failures(Agents):
         early = [self.start(f"n{host}", *self.words(hosts=3), *words) for host in (0, 1)]
         root = wait_for(lambda: cluster.agents(early[0]), "the root's agent starts")[0]
         # Its own, and the first member's.
-        wait_for(lambda: self.connections(root) >= 1, "n1 joins")
+        wait_for(lambda: support.connections(root, PORT) >= 1, "n1 joins")
         last = self.on("n2", *self.words(hosts=3), *words)
         finished = [run.wait(40) for run in early] + [last]
         self.assertEqual(len(self.assert_all_ok(finished)), 3)
@@ -257,13 +257,6 @@ class Failures(Agents):
         root = self.on("n0", *self.words(hosts=3), *words)
         finished = [root] + [run.wait(40) for run in early]
         self.assertEqual(len(self.assert_all_ok(finished)), 3)
-
-    def connections(self, pid):
-        """Established TCP connections of the port of ours on a process's host."""
-        lines = [line.split() for name in ("tcp", "tcp6")
-                 for line in pathlib.Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]]
-        wanted = f":{int(PORT):04X}"
-        return sum(words[1].endswith(wanted) and words[3] == "01" for words in lines)
 
     def refused(self, pid):
         """How many connections of a process's host have failed so far."""

@@ -1,7 +1,6 @@
 # ctest: TIMEOUT 300 LABELS cluster torch
 """`toprun SCRIPT` without a flag in pods of every kind (pods.py), on four virtual hosts."""
 
-import pathlib
 import signal
 import time
 import unittest
@@ -28,10 +27,8 @@ dist.destroy_process_group()
 
 
 def connected(run):
-    """Whether its agent has reached the root's port (proc(5): remote address, state 01)."""
-    port = f":{ROOT_PORT:04X}"
-    return any(words[2].endswith(port) and words[3] == "01" for pid in run.processes()
-               for words in map(str.split, pathlib.Path(f"/proc/{pid}/net/tcp").read_text().splitlines()))
+    """Whether its agent has reached the root's port."""
+    return any(support.connections(pid, ROOT_PORT, "remote") for pid in run.processes())
 
 
 def kill(run):

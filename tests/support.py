@@ -97,6 +97,18 @@ def children(pid):
             pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def connections(pid, port, side="local"):
+    """Established TCP connections on a process's host whose local or remote port is this (proc(5)); 0 once it
+    has ended."""
+    column = {"local": 1, "remote": 2}[side]
+    try:
+        lines = [line.split() for name in ("tcp", "tcp6")
+                 for line in pathlib.Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]]
+    except OSError:
+        return 0
+    return sum(words[column].endswith(f":{int(port):04X}") and words[3] == "01" for words in lines)
+
+
 def state_of(pid):
     """As in /proc/PID/stat: R, S, D, T, Z."""
     with open(f"/proc/{pid}/stat") as file:

@@ -104,9 +104,13 @@ class Restarts(Warm):
 
     def parents(self, run):
         """The warm parent, which has the lowest number, and the ranks, its forks; all of them sleep."""
-        return [pid for pid in run.processes()
-                if b"TOPRUN_WARM_CHANNEL=" in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
-                and pid == os.getsid(pid) and support.state_of(pid) == "S"]
+        def belongs(pid):
+            try:
+                return (b"TOPRUN_WARM_CHANNEL=" in pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+                        and pid == os.getsid(pid) and support.state_of(pid) == "S")
+            except OSError:
+                return False  # it ended meanwhile
+        return list(filter(belongs, run.processes()))
 
     def test_ranks_of_the_next_attempt_are_forks_of_the_same_parent(self):
         self.write("script.py", FAILS_ONCE)
