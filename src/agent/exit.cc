@@ -203,22 +203,24 @@ const WorkerExit* root_cause(const std::vector<WorkerExit>& exits) {
   return earliest(exits, candidate);
 }
 
-std::vector<const WorkerExit*> absent_from_a_collective(const std::vector<WorkerExit>& exits) {
+std::optional<MissedCollective> missed_collective(const std::vector<WorkerExit>& exits) {
   std::size_t victims = 0;
-  bool timed_out = false;
-  std::vector<const WorkerExit*> absent;
+  MissedCollective missed;
   for (const WorkerExit& exit : exits) {
     if (exit.failed() && !exit.ours) {
-      if (!tells_only_of_a_lost_peer(exit)) return {};
+      if (!tells_only_of_a_lost_peer(exit)) return std::nullopt;
       ++victims;
-      timed_out = timed_out || final_error_matches(exit, mentions_a_collective_timeout);
     } else if (exit.ours && exit.exception.empty() && !exit.error_file) {
-      absent.push_back(&exit);
+      missed.absent.push_back(&exit);
     }
   }
-  if (!timed_out || absent.size() > victims) return {};
-  std::ranges::sort(absent, {}, &WorkerExit::rank);
-  return absent;
+  missed.waited = earliest(exits, [](const WorkerExit& exit) {
+    return exit.failed() && !exit.ours && final_error_matches(exit, mentions_a_collective_timeout);
+  });
+  const bool tells = missed.waited != nullptr && !missed.absent.empty() && missed.absent.size() <= victims;
+  if (!tells) return std::nullopt;
+  std::ranges::sort(missed.absent, {}, &WorkerExit::rank);
+  return missed;
 }
 
 int cause_code(const WorkerExit& cause) {

@@ -61,10 +61,14 @@ bool tells_only_of_a_lost_peer(const WorkerExit& exit);
 // file's time, else the exit's. Null if no worker failed except through our signals.
 const WorkerExit* root_cause(const std::vector<WorkerExit>& exits);
 
-// After ranks timed out in a collective: the ranks that never joined it. They report no error and
-// lived until we stopped them. Empty if no rank timed out, or if too many of the others lived to
-// tell which were missing.
-std::vector<const WorkerExit*> absent_from_a_collective(const std::vector<WorkerExit>& exits);
+// A collective in which ranks timed out, because others never joined it: these report no error and
+// lived until we stopped them.
+struct MissedCollective {
+  const WorkerExit* waited = nullptr;     // the first rank that timed out
+  std::vector<const WorkerExit*> absent;  // by rank
+};
+// nullopt if no rank timed out, or if too many of the others lived to tell which were missing.
+std::optional<MissedCollective> missed_collective(const std::vector<WorkerExit>& exits);
 
 // The exit code of a job with this cause: the worker's own, or exit_failure if we stopped the
 // worker after it had failed.

@@ -441,6 +441,12 @@ std::vector<pid_t> Workers::pids() const {
   return pids;
 }
 
+std::vector<std::optional<SteadyTime>> Workers::last_outputs() const {
+  std::vector<std::optional<SteadyTime>> times;
+  for (std::size_t i = 0; i < impl_->workers.size(); ++i) times.push_back(impl_->output.last_read(i));
+  return times;
+}
+
 boost::asio::awaitable<Result<void>> Workers::start_beside(Pool& pool) {
   using Pids = Result<std::vector<pid_t>>;
   const auto impl = impl_;

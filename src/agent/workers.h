@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 
 #include "agent/children.h"
 #include "agent/exit.h"
+#include "base/clock.h"
 #include "base/environment.h"
 #include "base/error.h"
 #include "base/pool.h"
@@ -73,6 +75,8 @@ class Workers {
   boost::asio::awaitable<Result<void>> start_beside(Pool& pool);
   // By local rank, in their own PID namespace; once they are started.
   std::vector<pid_t> pids() const;
+  // When the last of their output was read; unset: none yet.
+  std::vector<std::optional<SteadyTime>> last_outputs() const;
   // Sends a signal to every worker's process group; an exit caused by it does not count as `ours`.
   void forward(int signal);
   // Like forward(), but only for processes that have a handler for the signal.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <ctime>
 
 namespace toprun {
@@ -16,6 +17,21 @@ std::string rfc3339(WallTime time) {
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900,
                      utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
                      (milliseconds_total - seconds_total).count());
+}
+
+std::optional<WallTime> time_in(std::string_view rfc3339) {
+  using namespace std::chrono;
+  const std::string text(rfc3339);
+  std::tm utc{};
+  const char* const rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
+  if (rest == nullptr) return std::nullopt;
+  const auto whole = system_clock::from_time_t(::timegm(&utc));
+  const std::string_view zone(rest);
+  if (zone == "Z") return whole;
+  char* end = nullptr;
+  const double fraction = zone.starts_with('.') ? std::strtod(rest, &end) : 0;
+  if (end == nullptr || std::string_view(end) != "Z") return std::nullopt;
+  return whole + round<milliseconds>(duration<double>(fraction));
 }
 
 std::string duration_text(std::chrono::nanoseconds duration) {

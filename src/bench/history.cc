@@ -49,13 +49,6 @@ std::string difference(const std::optional<double>& share) {
 
 }  // namespace
 
-std::optional<WallTime> time_of(std::string_view rfc3339) {
-  const std::string text(rfc3339);
-  std::tm parts{};
-  if (::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr) return std::nullopt;
-  return std::chrono::system_clock::from_time_t(::timegm(&parts));
-}
-
 std::string history_line(const Report& report) {
   Report largest = report;
   for (Series& series : largest.series) {
@@ -90,7 +83,7 @@ std::vector<Kind> kinds_of(std::span<const Report> reports) {
   std::map<std::string, Figures> figures;
   std::optional<WallTime> first;
   for (const Report& report : reports) {
-    const auto time = time_of(report.start_time);
+    const auto time = time_in(report.start_time);
     for (const Series& series : report.series) {
       for (const Row& row : series.rows) {
         const Side* const side = side_of(row);

@@ -40,7 +40,4 @@ std::vector<Kind> kinds_of(std::span<const Report> reports);
 // A block for each kind, its last `most` figures.
 std::string history_text(std::span<const Kind> kinds, std::size_t most);
 
-// Of a time in UTC as rfc3339() writes it.
-std::optional<WallTime> time_of(std::string_view rfc3339);
-
 }  // namespace toprun::bench

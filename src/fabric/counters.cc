@@ -28,12 +28,35 @@ std::uint64_t count_in(const Folder& port, const std::string& name) {
   return value.value_or(0);
 }
 
-PortCounters read_port(const Sysfs& sysfs, const std::string& device, const std::string& number) {
-  const Folder port = sysfs.folder("sys/class/infiniband/" + device + "/ports/" + number);
-  PortCounters counters;
-  counters.name = device + ":" + number;
-  counters.sent_bytes = bytes_per_unit * count_in(port, "counters/port_xmit_data");
-  counters.received_bytes = bytes_per_unit * count_in(port, "counters/port_rcv_data");
+struct PortPath {
+  std::string device;
+  std::string number;
+};
+
+std::vector<PortPath> ports(const Sysfs& sysfs) {
+  std::vector<PortPath> all;
+  for (const std::string& device : sysfs.names("sys/class/infiniband")) {
+    for (std::string& number : sysfs.names("sys/class/infiniband/" + device + "/ports")) {
+      if (all.size() == max_devices * max_ports) return all;
+      all.push_back({device, std::move(number)});
+    }
+  }
+  return all;
+}
+
+Folder folder_of(const Sysfs& sysfs, const PortPath& port) {
+  return sysfs.folder("sys/class/infiniband/" + port.device + "/ports/" + port.number);
+}
+
+Traffic traffic_of(const Folder& port) {
+  return {bytes_per_unit * count_in(port, "counters/port_xmit_data"),
+          bytes_per_unit * count_in(port, "counters/port_rcv_data")};
+}
+
+PortCounters read_port(const Sysfs& sysfs, const PortPath& one) {
+  const Folder port = folder_of(sysfs, one);
+  const Traffic traffic = traffic_of(port);
+  PortCounters counters{one.device + ":" + one.number, traffic.sent_bytes, traffic.received_bytes, {}};
   for (const std::string path : error_counters) {
     const auto text = port.text(path);
     const auto value = text ? parse_count(*text) : std::nullopt;
@@ -46,13 +69,29 @@ PortCounters read_port(const Sysfs& sysfs, const std::string& device, const std:
 
 std::vector<PortCounters> read_counters(const Sysfs& sysfs) {
   std::vector<PortCounters> counters;
-  for (const std::string& device : sysfs.names("sys/class/infiniband")) {
-    for (const std::string& port : sysfs.names("sys/class/infiniband/" + device + "/ports")) {
-      if (counters.size() == max_devices * max_ports) return counters;
-      counters.push_back(read_port(sysfs, device, port));
-    }
-  }
+  for (const PortPath& port : ports(sysfs)) counters.push_back(read_port(sysfs, port));
   return counters;
+}
+
+Traffic read_traffic(const Sysfs& sysfs) {
+  constexpr const char* interfaces = "sys/class/net";
+  const std::vector<std::string> names = sysfs.names(interfaces);
+  const auto is_hardware = [&](const std::string& name) {
+    return sysfs.exists(fmt::format("{}/{}/device", interfaces, name));
+  };
+  const bool some_are_hardware = std::ranges::any_of(names, is_hardware);
+  Traffic all;
+  const auto add = [&](const Traffic& one) {
+    all.sent_bytes += one.sent_bytes;
+    all.received_bytes += one.received_bytes;
+  };
+  for (const std::string& name : names) {
+    if (some_are_hardware ? !is_hardware(name) : name == "lo") continue;
+    const Folder folder = sysfs.folder(fmt::format("{}/{}/statistics", interfaces, name));
+    add({count_in(folder, "tx_bytes"), count_in(folder, "rx_bytes")});
+  }
+  for (const PortPath& port : ports(sysfs)) add(traffic_of(folder_of(sysfs, port)));
+  return all;
 }
 
 std::vector<PortCounters> growth(std::span<const PortCounters> before,

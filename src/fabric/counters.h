@@ -21,6 +21,16 @@ struct PortCounters {
 
 std::vector<PortCounters> read_counters(const Sysfs& sysfs);
 
+// What all network and RDMA adapters have carried since they came up: of network devices those that
+// are hardware, or where there is none (in a container, say) all but the loopback.
+struct Traffic {
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+
+  bool operator==(const Traffic&) const = default;
+};
+Traffic read_traffic(const Sysfs& sysfs);
+
 // How much each port's counters grew. Ports that are not in both are left out, as are counters that
 // became smaller: somebody reset them.
 std::vector<PortCounters> growth(std::span<const PortCounters> before,

@@ -81,9 +81,10 @@ asio::awaitable<void> serve(std::shared_ptr<Server::State> state,
   Question question{std::string(request.method_string().data(), request.method_string().size()),
                     std::string(request.target().data(), request.target().size())};
   Answer answer = co_await state->handler(std::move(question));
+  const std::string_view type = answer.type;
   http::response<http::string_body> response(static_cast<http::status>(answer.status), http_1_1,
                                              std::move(answer.body));
-  response.set(http::field::content_type, "application/json");
+  response.set(http::field::content_type, type);
   response.keep_alive(false);
   response.prepare_payload();
   co_await http::async_write(*socket, response, quietly);

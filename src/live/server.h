@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -21,7 +22,8 @@ struct Question {
 
 struct Answer {
   unsigned status = 200;
-  std::string body;  // JSON
+  std::string body;
+  std::string_view type = "application/json";
 };
 
 inline constexpr std::size_t most_visitors = 16;  // at a time; further ones are closed at once

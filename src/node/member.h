@@ -11,6 +11,7 @@
 #include "hosts/address.h"
 #include "node/inbox.h"
 #include "node/progress.h"
+#include "node/ranks_meter.h"
 #include "node/session.h"
 #include "node/workplan.h"
 #include "output/relay.h"
@@ -46,6 +47,7 @@ class Member {
   void act(const run::AwaitWorkplace& await);
   void act(const run::StartWorkers& start);
   void act(const run::LookAtWorkers& look);
+  void act(const run::MeasureWorkers& measure);
   void act(const run::StopWorkers& stop);
   void act(const run::InterruptWorkers& interrupt);
   void act(const run::NotifyWorkers& notify);
@@ -100,6 +102,7 @@ class Member {
   std::vector<agent::WorkerPlan> plans_;  // of the workers that were started last
   std::unique_ptr<agent::Workers> workers_;
   std::vector<agent::WorkerExit> exits_;  // of these workers
+  std::shared_ptr<RanksMeter> meter_;     // null: nobody has looked at the job
 };
 
 }  // namespace toprun::node

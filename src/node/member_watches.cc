@@ -96,6 +96,9 @@ std::vector<RunningRank> Member::running_ranks() const {
   const std::vector<pid_t> pids = workers_->pids();
   for (std::size_t i = 0; i < std::min(pids.size(), plans_.size()); ++i) {
     RunningRank rank{plans_[i].rank, pids[i]};
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+      if (!rank.visible_gpus) rank.visible_gpus = plans_[i].environment.get(name);
+    }
     if (session_.container) {
       for (const char* name : {"RANK", "TORCHELASTIC_RUN_ID"}) {
         rank.marks.push_back(
@@ -150,6 +153,23 @@ void Member::act(const run::LookAtWorkers& look) {
       },
       [this, look](std::vector<hang::Group> groups) {
         push(run::LookedAtWorkers{look.attempt, {look.look, std::move(groups)}});
+      });
+}
+
+void Member::act(const run::MeasureWorkers& measure) {
+  if (!meter_) meter_ = std::make_shared<RanksMeter>(session_.job.environment);
+  const SteadyTime now = std::chrono::steady_clock::now();
+  std::vector<std::optional<milliseconds>> silences;
+  for (const auto& last : workers_->last_outputs()) {
+    silences.push_back(last ? std::optional(age(*last, now)) : std::nullopt);
+  }
+  using Usage = std::optional<meter::Node>;
+  session_.pool.run<Usage>(
+      [meter = meter_, ranks = running_ranks(), silences] { return meter->look(ranks, silences); },
+      [this, attempt = measure.attempt](Usage usage) {
+        const bool runs = part_.state() == run::PartState::running;
+        if (!usage || !runs || part_.assignment().attempt != attempt) return;
+        root_->send(rendezvous::to_wire(rendezvous::ToRoot{attempt, rendezvous::RanksUse{*std::move(usage)}}));
       });
 }
 

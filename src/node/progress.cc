@@ -52,11 +52,6 @@ bool is_in_many_places(stacks::Reader& reader) {
   return places.size() > most_lines_of_a_circle;
 }
 
-// Its process on the host; 0: unknown.
-pid_t process_of(const RunningRank& rank) {
-  return rank.marks.empty() ? rank.pid : stacks::outer_id(rank.pid, rank.marks);
-}
-
 hang::Standing standing_of(const RunningRank& rank, const Environment& environment) {
   const pid_t pid = process_of(rank);
   if (pid != 0) return hang::standing_of(stacks::look_at(pid, environment));
@@ -66,6 +61,10 @@ hang::Standing standing_of(const RunningRank& rank, const Environment& environme
 }
 
 }  // namespace
+
+pid_t process_of(const RunningRank& rank) {
+  return rank.marks.empty() ? rank.pid : stacks::outer_id(rank.pid, rank.marks);
+}
 
 Progress::Progress(std::vector<RunningRank> ranks) {
   for (RunningRank& rank : ranks) ranks_.push_back({std::move(rank), std::nullopt, std::nullopt});

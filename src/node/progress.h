@@ -23,6 +23,7 @@ struct RunningRank {
   // In a container, which may have a PID namespace of its own: what tells this rank's process from
   // others with the same id. Empty: the id is the host's.
   std::vector<std::string> marks = {};
+  std::optional<std::string> visible_gpus = {};  // as CUDA_VISIBLE_DEVICES or the like lists them
 };
 
 // Looks at this node's ranks again and again, for the judgement whether they make progress
@@ -52,6 +53,9 @@ class Progress {
   std::vector<Watched> ranks_;
   std::chrono::steady_clock::time_point last_{};
 };
+
+// Its process on this host, on the pool; 0: unknown.
+pid_t process_of(const RunningRank& rank);
 
 // Where the ranks stand, those in the same place together.
 // `environment` finds py-spy.

@@ -16,6 +16,7 @@
 #include "probes/preflight.h"
 #include "scheduler/engine.h"
 #include "scheduler/exit_codes.h"
+#include "watch/metrics.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;
@@ -77,6 +78,11 @@ Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
           now()),
       presence_(session.pool, session.job),
       report_(session.pool, session.job.options.report),
+      notifier_(session.pool, session.job.options.notify, session.job.environment),
+      showing_(session, coordinator_,
+               [this](const std::string& agent, const rendezvous::ToNode& message) {
+                 act(run::Send{agent, message});
+               }),
       timer_(session.io),
       stage_(session.io, SteadyTime::max()) {
   carry_out();
@@ -121,11 +127,15 @@ void Root::heard(const std::string& agent, const json& message) {
     act(run::Close{agent});
     return happened(run::Left{agent, Loss{Loss::Kind::malformed, said.error().line()}});
   }
-  if (*said) happened(run::Said{agent, **std::move(said)});
+  if (!*said || showing_.heard(agent, **said)) return;
+  happened(run::Said{agent, **std::move(said)});
 }
 
 void Root::happened(run::Event event) {
-  if (const auto* left = std::get_if<run::Left>(&event)) links_.erase(left->agent);
+  if (const auto* left = std::get_if<run::Left>(&event)) {
+    links_.erase(left->agent);
+    if (left->loss) showing_.lost(left->agent);
+  }
   coordinator_.on(std::move(event), now());
   carry_out();
 }
@@ -134,6 +144,7 @@ void Root::carry_out() {
   for (auto actions = coordinator_.take(); !actions.empty(); actions = coordinator_.take()) {
     for (run::Action& action : actions) std::visit([this](auto& what) { act(what); }, action);
   }
+  showing_.moved_on();
   wait();
 }
 
@@ -174,9 +185,11 @@ asio::awaitable<run::Course> Root::run() {
 
 asio::awaitable<void> Root::tell_the_end(run::Course record) {
   if (!record.attempts.empty()) tell_the_failure(session_.job, record.attempts.back());
+  notify(watch::Happening::ended);
   view::RunRecord last = record_of(session_.job, record);
   const std::string line = view::last_line(last);
   co_await report_.finish(std::move(last));
+  co_await notifier_.finish();
   say_block(line);
 }
 
@@ -198,6 +211,7 @@ void Root::act(const run::Close& close) {
 
 void Root::act(const run::Say& what) {
   say(what.text);
+  showing_.told(what.text);
 }
 
 void Root::act(const run::Arrange& request) {
@@ -220,11 +234,18 @@ void Root::act(run::Show& show) {
   session_.terminal->show(show.host, show.output.is_err, std::move(show.output.lines), taken);
 }
 
+void Root::notify(watch::Happening happening) {
+  if (notifier_.has_targets()) notifier_.tell(showing_.notice(happening));
+}
+
 void Root::act(const run::TellHang&) {
-  say_block(view::hang_text(*coordinator_.course().attempts.back().hang,
+  const view::Hang& hang = *coordinator_.course().attempts.back().hang;
+  say_block(view::hang_text(hang,
                             session_.job.options.on_hang == run::OnHang::report
                                 ? "the job goes on (--on-hang report)"
                                 : ""));
+  showing_.told(view::headline(hang));
+  notify(watch::Happening::hangs);
 }
 
 void Root::act(const run::TellPlaces& tell) {
@@ -245,6 +266,8 @@ asio::awaitable<live::Answer> Root::answer(live::Question question) {
   if (question.target == "/job") return name();
   if (question.target == "/report") return report();
   if (question.target == "/stacks") return places();
+  if (question.target == "/picture") return picture();
+  if (question.target == "/metrics") return metrics();
   return nothing_there();
 }
 
@@ -265,6 +288,16 @@ asio::awaitable<live::Answer> Root::report() {
   const auto written =
       co_await session_.pool.answer<live::Answer>(std::move(write), live::answer_limit);
   co_return written.value_or(busy);
+}
+
+asio::awaitable<live::Answer> Root::picture() {
+  auto text = co_await showing_.picture();
+  co_return text ? live::Answer{200, *std::move(text)} : busy;
+}
+
+asio::awaitable<live::Answer> Root::metrics() {
+  auto text = co_await showing_.metrics();
+  co_return text ? live::Answer{200, *std::move(text), watch::metrics_type} : busy;
 }
 
 asio::awaitable<live::Answer> Root::places() {
@@ -290,6 +323,9 @@ asio::awaitable<live::Answer> Root::places() {
 void Root::act(const run::TellFailure& tell) {
   const auto attempt = static_cast<std::size_t>(tell.attempt);
   tell_the_failure(session_.job, coordinator_.course().attempts[attempt]);
+  const view::RunRecord record = record_of(session_.job, coordinator_.course());
+  if (const auto& cause = record.attempts[attempt].cause) showing_.told(view::sentence(*cause));
+  notify(watch::Happening::restarts);
 }
 
 void Root::act(const run::KeepRecord&) {

@@ -9,8 +9,10 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "live/server.h"
+#include "node/notifier.h"
 #include "node/report_file.h"
 #include "node/session.h"
+#include "node/showing.h"
 #include "probes/presence_watch.h"
 #include "rendezvous/link.h"
 #include "rendezvous/secret.h"
@@ -41,12 +43,15 @@ class Root {
   void carry_out();
   void wait();
   void look_for_the_absent();
+  void notify(watch::Happening happening);
   // What this user's other processes may ask while the job runs.
   void open_socket();
   boost::asio::awaitable<live::Answer> answer(live::Question question);
   boost::asio::awaitable<live::Answer> name();
   boost::asio::awaitable<live::Answer> report();
   boost::asio::awaitable<live::Answer> places();
+  boost::asio::awaitable<live::Answer> picture();
+  boost::asio::awaitable<live::Answer> metrics();
 
   void act(const run::Send& send);
   void act(const run::Close& close);
@@ -66,6 +71,8 @@ class Root {
   run::Coordinator coordinator_;
   probes::PresenceWatch presence_;
   ReportFile report_;
+  Notifier notifier_;
+  Showing showing_;
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   std::unique_ptr<live::Server> socket_;  // null: it could not be opened
   // By number: who waits to hear where the ranks stand.

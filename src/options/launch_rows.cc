@@ -366,6 +366,10 @@ constexpr std::array rows = {
          put<&Options::report, not_empty>,
          "Write what happens to FILE as JSON, anew at every phase, complete at the end; %j as "
          "above"),
+    repeatable(ours(FlagId::unasked, "--notify", 0, "CMD|URL", "TOPRUN_NOTIFY", Group::output,
+                    add_notify,
+                    "Tell a command (on its stdin) or a URL (by curl) as JSON when the job starts "
+                    "again, hangs or ends")),
 
     of_one_call(only(
         of(Command::run, Command::bench),

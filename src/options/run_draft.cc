@@ -139,6 +139,13 @@ Result<void> set_grow(RunDraft& draft, const Flag& flag, const Given& given) {
   return {};
 }
 
+Result<void> add_notify(RunDraft& draft, const Flag&, const Given& given) {
+  auto target = not_empty(given);
+  if (!target) return std::unexpected(std::move(target.error()));
+  draft.options.notify.push_back(*std::move(target));
+  return {};
+}
+
 Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Given& given) {
   const auto chosen = one_of(flag, given);
   if (!chosen) return std::unexpected(chosen.error());

@@ -107,6 +107,7 @@ Result<void> set_rendezvous_settings(RunDraft& draft, const Flag& flag, const Gi
 Result<void> add_variable(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> add_modules(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> set_grow(RunDraft& draft, const Flag& flag, const Given& given);
+Result<void> add_notify(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> set_on_hang(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> set_hang_timeout(RunDraft& draft, const Flag& flag, const Given& given);
 Result<void> set_shutdown_timeout(RunDraft& draft, const Flag& flag, const Given& given);

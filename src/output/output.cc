@@ -394,6 +394,11 @@ std::string_view Output::tail(std::size_t worker) const {
   return impl_->tails[worker].text();
 }
 
+std::optional<SteadyTime> Output::last_read(std::size_t worker) const {
+  const SteadyTime last = std::max(impl_->streams[2 * worker]->last_read, impl_->streams[2 * worker + 1]->last_read);
+  return last == SteadyTime{} ? std::nullopt : std::optional(last);
+}
+
 void Output::resize() {
   for (const auto& stream : impl_->streams) {
     const bool shown = stream->terminal != Console::no_terminal && stream->pipe;

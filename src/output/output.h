@@ -11,6 +11,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "output/console.h"
@@ -88,6 +89,8 @@ class Output {
   // the pipe did.
   bool drain(std::size_t worker, bool past_limits = false);
   std::string_view tail(std::size_t worker) const;
+  // When the last of its output was read; unset: none yet.
+  std::optional<SteadyTime> last_read(std::size_t worker) const;
   // Copies the new size of the console's terminal to the workers' terminals.
   void resize();
 

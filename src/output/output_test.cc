@@ -62,7 +62,9 @@ class OutputTest : public testing::Test {
     output_ = std::make_unique<Output>(io_, std::move(common));
     std::vector<Output::Ends> ends;
     for (const StreamPlan& plan : plans) {
-      auto added = output_->add(plan, StreamPlan{});
+      StreamPlan err;
+      err.rank = plan.rank;
+      auto added = output_->add(plan, err);
       EXPECT_TRUE(added);
       ends.push_back(std::move(*added));
     }
@@ -292,7 +294,7 @@ TEST_F(OutputTest, FoldsWhatRanksSayAlikeAndKeepsTheStreamsApart) {
   ends.clear();
   finish();
   EXPECT_EQ(console(), "[ranks 4-6] start\n[rank 5] alone\n[rank 4] bye\n");
-  EXPECT_EQ(*read_file(root_ / "err"), "[rank 0] start\n");
+  EXPECT_EQ(*read_file(root_ / "err"), "[rank 6] start\n");
   EXPECT_EQ(*read_file(root_ / "log0"), "start\nbye");
 }
 

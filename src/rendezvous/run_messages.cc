@@ -12,6 +12,8 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
+#include "rendezvous/usage_wire.h"
+
 namespace toprun::rendezvous {
 namespace {
 
@@ -321,6 +323,16 @@ void read_from(const json& object, RanksSeen& seen) {
   }
 }
 
+void write(json& object, const RanksUse& use) {
+  write_usage(object, use.usage);
+}
+void read_from(const json& object, RanksUse& use) {
+  use.usage = usage_in(object);
+}
+
+void write(json&, const MeasureRanks&) {}
+void read_from(const json&, MeasureRanks&) {}
+
 void write(json& object, const LookAtRanks& message) {
   object["look"] = message.look;
 }
@@ -427,6 +439,12 @@ constexpr const char* name_of(const RanksMove*) {
 }
 constexpr const char* name_of(const RanksSeen*) {
   return "ranks_seen";
+}
+constexpr const char* name_of(const RanksUse*) {
+  return "ranks_use";
+}
+constexpr const char* name_of(const MeasureRanks*) {
+  return "measure_ranks";
 }
 constexpr const char* name_of(const LookAtRanks*) {
   return "look_at_ranks";

@@ -15,6 +15,7 @@
 #include "fabric/proof.h"
 #include "hang/standing.h"
 #include "rendezvous/messages.h"
+#include "meter/usage.h"
 
 namespace toprun::rendezvous {
 
@@ -119,6 +120,11 @@ struct RanksSeen {
   std::vector<hang::Group> groups;
 };
 
+// member → root: what its ranks and its host use, the answer to MeasureRanks.
+struct RanksUse {
+  meter::Node usage;
+};
+
 // Both directions: a signal for the workers of all nodes; the run continues.
 struct Notice {
   int signal = 0;
@@ -129,7 +135,7 @@ struct ToRoot {
   std::optional<int> attempt;
   std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, agent::WorkerExit, Gone,
                Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove, RanksSeen,
-               Notice>
+               RanksUse, Notice>
       what;
 };
 
@@ -143,6 +149,9 @@ struct Start {};
 struct LookAtRanks {
   int look = 0;  // its number, for the answer
 };
+
+// root → member: report what your ranks use. Somebody looks at the job.
+struct MeasureRanks {};
 
 // root → member: so many bytes of the delivered output are shown.
 struct Taken {
@@ -168,8 +177,8 @@ struct Finish {
   std::string summary;  // the run's last line; empty: the run continues without this member
 };
 
-using ToNode = std::variant<WaitAsSpare, Assignment, Start, LookAtRanks, Taken, Stop, Interrupt,
-                            Notice, Finish>;
+using ToNode = std::variant<WaitAsSpare, Assignment, Start, LookAtRanks, MeasureRanks, Taken, Stop,
+                            Interrupt, Notice, Finish>;
 
 // Limits for values in messages; a value beyond them makes a message malformed.
 inline constexpr std::chrono::milliseconds longest_grace{std::chrono::hours(24 * 365)};

@@ -21,6 +21,13 @@ hang::Group standing_group() {
   return group;
 }
 
+meter::Node busy_node() {
+  meter::Node node;
+  node.host = {16, 3.5, 1u << 30, std::uint64_t{4} << 30, 1e9, 0.0};
+  node.ranks = {{0.25, 5u << 20, 41ms, meter::Gpu{97, 7u << 20, 9u << 20}}, {}};
+  return node;
+}
+
 TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
   agent::WorkerExit exit;
   exit.host = "n1";
@@ -52,6 +59,8 @@ TEST(RunMessages, OfAMemberAreReadAsTheyWereWritten) {
       {5, RanksMove{}},
       {5, RanksSeen{7, {}}},
       {5, RanksSeen{7, {standing_group()}}},
+      {5, RanksUse{}},
+      {5, RanksUse{busy_node()}},
       {5, Notice{10}},
   };
   for (const ToRoot& message : messages) {
@@ -75,6 +84,7 @@ TEST(RunMessages, OfTheRootAreReadAsTheyWereWritten) {
                                         staged,
                                         Start{},
                                         LookAtRanks{7},
+                                        MeasureRanks{},
                                         Taken{4096},
                                         Stop{30s, "rank 3 failed"},
                                         Interrupt{2, 30s, "ended by a signal"},
@@ -132,6 +142,12 @@ TEST(RunMessages, ThatAreMalformedAreErrors) {
        R"({"type": "ranks_seen", "look": 1, "groups": [{"doing": "sings", "frames": [], "ranks": [1]}]})",
        R"({"type": "ranks_seen", "look": 1, "groups": [{"doing": "waits", "frames": [], "ranks": []}]})",
        R"({"type": "ranks_seen", "look": 1, "groups": [{"doing": "waits", "frames": [[1]], "ranks": [1]}]})",
+       R"({"type": "ranks_use"})",
+       R"({"type": "ranks_use", "host": [1, 2], "ranks": []})",
+       R"({"type": "ranks_use", "host": [1, 2, 3, 4, 5, -2], "ranks": []})",
+       R"({"type": "ranks_use", "host": [1, 2, 3, 4, 5, 6], "ranks": [7]})",
+       R"({"type": "ranks_use", "host": [1, 2, 3, 4, 5, 6], "ranks": [[1, 2, 3, 101, 5, 6]]})",
+       R"({"type": "ranks_use", "host": [1, 2, 3, 4, 5, 6], "ranks": [[1, 2, 3, "4", 5, 6]]})",
        R"({"type": "arrivals"})",
        R"({"type": "arrivals", "hosts": [3]})",
        R"({"type": "arrivals", "hosts": [{"address": "", "pids": [1], "ranks": [],

@@ -243,10 +243,11 @@ Verdict Conductor::verdict_without_exits() const {
     verdict.node = cause->host;
     verdict.message = words_for(*cause);
     verdict.exit = *cause;
-    if (const auto absent = agent::absent_from_a_collective(exits_); !absent.empty()) {
+    if (const auto missed = agent::missed_collective(exits_)) {
+      const auto& absent = missed->absent;
       verdict.kind = CauseKind::hang;
       verdict.node = absent.size() == 1 ? absent.front()->host : std::string();
-      verdict.message = hang_message(absent, *cause);
+      verdict.message = hang_message(absent, *missed->waited);
       for (const agent::WorkerExit* exit : absent) verdict.absent.push_back(*exit);
     }
   }

@@ -116,6 +116,18 @@ TEST(Conductor, OfACollectiveThatTimedOutTheRankThatDidNotComeIsNamed) {
             "RuntimeError: Timed out waiting 20000ms for recv operation to complete");
 }
 
+// Under load a rank may see the others' connections close before its own time is over.
+TEST(Conductor, OfACollectiveThatTimedOutARankIsQuotedThatTimedOut) {
+  Conductor conductor = two_nodes();
+  conductor.exited(0, victim(0, start), start);
+  conductor.exited(0, timed_out(1, start + 1s), start + 1s);
+  conductor.exited(1, timed_out(3, start + 2s), start + 2s);
+  conductor.exited(1, stopped(2), start + 6s);
+  EXPECT_EQ(conductor.verdict().message,
+            "rank 2 on b did not come to the collective in which rank 1 on a timed out: "
+            "RuntimeError: Timed out waiting 20000ms for recv operation to complete");
+}
+
 TEST(Conductor, WhereMostLivedOrOneHadAnErrorOfItsOwnNobodyIsSaidToBeAbsent) {
   Conductor most_lived = two_nodes();
   most_lived.exited(0, timed_out(0), start);

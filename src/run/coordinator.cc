@@ -68,6 +68,21 @@ void Coordinator::make_way_for(const rendezvous::Join& join) {
   dismiss(*roster_.find(holder->join.agent), {exit_failure, {}});
 }
 
+std::string_view name_of(Stage stage) {
+  switch (stage) {
+    case Stage::gathering: return "gathering";
+    case Stage::arranging: return "arranging";
+    case Stage::preparing: return "preparing";
+    case Stage::running: return "running";
+    case Stage::pausing: return "pausing";
+    case Stage::asking: return "asking";
+    case Stage::telling: return "telling";
+    case Stage::parting: return "parting";
+    case Stage::over: return "over";
+  }
+  return {};
+}
+
 std::optional<rendezvous::Refused> Coordinator::admit(const rendezvous::Join& join) {
   make_way_for(join);
   auto refused = roster_.admit(join);
@@ -365,6 +380,12 @@ std::vector<std::string> Coordinator::awaited() const {
   // An elastic job does not wait for a node that has ended.
   if (stage_ != Stage::gathering || settings_.elastic) return {};
   return roster_.missing(settings_.node_names);
+}
+
+const rendezvous::Assignment* Coordinator::part_of(const std::string& agent) const {
+  const Node* const node = roster_.find(agent);
+  const bool has_part = node != nullptr && node->part && *node->part < attempt_.arrangement.parts.size();
+  return has_part ? &attempt_.arrangement.parts[*node->part] : nullptr;
 }
 
 Verdict Coordinator::too_few_joined() const {

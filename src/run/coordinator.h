@@ -31,6 +31,7 @@ enum class Stage {
   parting,    // the members finish
   over,
 };
+std::string_view name_of(Stage stage);  // as it is written here
 
 // The root's part of a run: gathers the agents and runs attempts until one succeeds or no other is
 // allowed. Its own node's agent is a member like any other. Pure: it receives events and the time,
@@ -59,6 +60,13 @@ class Coordinator {
   const Roster& roster() const { return roster_; }
   // The engine's nodes that it waits for; empty if it waits for none.
   std::vector<std::string> awaited() const;
+  // … that have not joined; empty if it knows no names.
+  std::vector<std::string> missing() const { return roster_.missing(settings_.node_names); }
+  const Settings& settings() const { return settings_; }
+  // An agent's part of the current attempt; null: it has none.
+  const rendezvous::Assignment* part_of(const std::string& agent) const;
+  // The user has been told of a hang, and no rank has moved since.
+  bool hangs() const { return attempt_.hang_is_told; }
 
  private:
   // A look at all ranks that is under way.

@@ -127,6 +127,10 @@ void NodePart::on_message(const rendezvous::LookAtRanks& look) {
   }
 }
 
+void NodePart::on_message(const rendezvous::MeasureRanks&) {
+  if (state_ == PartState::running) actions_.emplace_back(MeasureWorkers{*attempt_});
+}
+
 void NodePart::happened(const LookedAtWorkers& looked) {
   if (looked.attempt == attempt_) report(looked.seen);
 }

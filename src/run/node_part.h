@@ -114,6 +114,10 @@ struct LookAtWorkers {
   int attempt = 0;
   int look = 0;
 };
+// Report what the workers use.
+struct MeasureWorkers {
+  int attempt = 0;
+};
 // End the workers, with this time between SIGTERM and SIGKILL.
 struct StopWorkers {
   std::chrono::milliseconds grace{0};
@@ -144,7 +148,8 @@ struct TellEndWithoutRoot {};
 struct TellKeeperOfSilence {};
 
 using PartAction =
-    std::variant<Report, FindStore, AwaitWorkplace, StartWorkers, LookAtWorkers, StopWorkers,
+    std::variant<Report, FindStore, AwaitWorkplace, StartWorkers, LookAtWorkers,
+                 MeasureWorkers, StopWorkers,
                  InterruptWorkers, NotifyWorkers, CreditOutput, CloseOutput, TellUser, ShowSummary,
                  TellEndWithoutRoot, TellKeeperOfSilence>;
 
@@ -208,6 +213,7 @@ class NodePart {
   void on_message(const rendezvous::Assignment& assignment);
   void on_message(const rendezvous::Start&);
   void on_message(const rendezvous::LookAtRanks& look);
+  void on_message(const rendezvous::MeasureRanks&);
   void on_message(const rendezvous::Taken& taken);
   void on_message(const rendezvous::Stop& stop);
   void on_message(const rendezvous::Interrupt& interrupt);

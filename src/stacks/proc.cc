@@ -54,7 +54,7 @@ std::optional<Stat> parse_stat(std::string_view text) {
   }
   const auto fields = words(text.substr(name_end + 1));  // from the third on
   constexpr std::size_t state = 0, minflt = 7, cminflt = 8, majflt = 9, cmajflt = 10, utime = 11,
-                        stime = 12, cutime = 13, cstime = 14, num_threads = 17;
+                        stime = 12, cutime = 13, cstime = 14, num_threads = 17, rss = 21;
   if (fields.size() <= num_threads || fields[state].size() != 1) return std::nullopt;
   const auto sum = [&](std::initializer_list<std::size_t> places) {
     std::uint64_t total = 0;
@@ -68,6 +68,7 @@ std::optional<Stat> parse_stat(std::string_view text) {
   out.major_faults = sum({majflt, cmajflt});
   out.cpu_ticks = sum({utime, stime, cutime, cstime});
   out.threads = static_cast<int>(std::min<std::uint64_t>(sum({num_threads}), 1u << 30));
+  if (fields.size() > rss) out.resident_pages = sum({rss});
   return out;
 }
 

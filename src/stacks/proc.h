@@ -21,6 +21,7 @@ struct Stat {
   std::uint64_t minor_faults = 0, major_faults = 0;  // those of reaped children included
   std::uint64_t cpu_ticks = 0;                       // user and system, reaped children included
   int threads = 0;
+  std::uint64_t resident_pages = 0;
 
   bool operator==(const Stat&) const = default;
 };

@@ -36,6 +36,17 @@ constexpr std::array parts = {
          "from the store to its first collective"},
 };
 
+constexpr std::array<NamedPhase, 8> phase_names =
+    {{{"join", &Phases::join},
+      {"order", &Phases::order},
+      {"stage", &Phases::stage},
+      {"spawn", &Phases::spawn},
+      {"import", &Phases::import},
+      {"first_connect", &Phases::first_connect},
+      {"last_connect", &Phases::last_connect},
+      {"first_collective", &Phases::first_collective}}};
+constexpr std::int64_t longest_ms = milliseconds(std::chrono::years(1)).count();
+
 json milliseconds_json(const std::optional<milliseconds>& value) {
   return value ? json(value->count()) : json(nullptr);
 }
@@ -65,7 +76,6 @@ void take_name(const json& object, Named& named) {
 }
 
 std::optional<Spread> spread_in(const json& object) {
-  constexpr std::int64_t longest_ms = milliseconds(std::chrono::years(1)).count();
   if (!object.is_object()) return std::nullopt;
   const auto counted = number_in(object, "counted", INT_MAX);
   const auto median = number_in(object, "median_ms", longest_ms);
@@ -95,15 +105,23 @@ std::optional<Spread> spread_of(std::span<const Share> shares) {
   return Spread{shares.size(), *middle, slowest->took, slowest->rank, std::string(slowest->node)};
 }
 
+std::span<const NamedPhase> phases_by_name() {
+  return phase_names;
+}
+
 json phases_json(const Phases& phases) {
-  return {{"join", milliseconds_json(phases.join)},
-          {"order", milliseconds_json(phases.order)},
-          {"stage", milliseconds_json(phases.stage)},
-          {"spawn", milliseconds_json(phases.spawn)},
-          {"import", milliseconds_json(phases.import)},
-          {"first_connect", milliseconds_json(phases.first_connect)},
-          {"last_connect", milliseconds_json(phases.last_connect)},
-          {"first_collective", milliseconds_json(phases.first_collective)}};
+  json object = json::object();
+  for (const auto& [name, phase] : phase_names) object[name] = milliseconds_json(phases.*phase);
+  return object;
+}
+
+Phases phases_in(const json& object) {
+  Phases phases;
+  if (!object.is_object()) return phases;
+  for (const auto& [name, phase] : phase_names) {
+    if (const auto ms = number_in(object, name, longest_ms)) phases.*phase = milliseconds(*ms);
+  }
+  return phases;
 }
 
 json slowest_json(const Spreads& spreads) {

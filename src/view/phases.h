@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,6 +24,10 @@ struct Phases {
   std::optional<std::chrono::milliseconds> last_connect;
   std::optional<std::chrono::milliseconds> first_collective;
 };
+
+// Each phase's name in JSON.
+using NamedPhase = std::pair<const char*, std::optional<std::chrono::milliseconds> Phases::*>;
+std::span<const NamedPhase> phases_by_name();
 
 // How long each of many nodes or ranks took for a phase.
 struct Spread {
@@ -67,6 +72,7 @@ nlohmann::json phases_json(const Phases& phases);
 nlohmann::json slowest_json(const Spreads& spreads);
 nlohmann::json awaited_json(const std::optional<Awaited>& awaited);  // null if unset
 // Read what these wrote; what is missing or malformed in it is unset.
+Phases phases_in(const nlohmann::json& phases);
 Spreads spreads_in(const nlohmann::json& slowest);
 std::optional<Awaited> awaited_in(const nlohmann::json& object);
 

@@ -37,6 +37,8 @@ json or_null(const std::string& text) {
   return text.empty() ? json(nullptr) : json(text);
 }
 
+}  // namespace
+
 json cause_json(const Cause& cause) {
   return {{"kind", name_of(cause.kind)},
           {"rank", or_null(cause.rank)},
@@ -49,6 +51,8 @@ json cause_json(const Cause& cause) {
           {"last_output", cause.last_output},
           {"kernel_evidence", or_null(cause.kernel_evidence)}};
 }
+
+namespace {
 
 json order_json(const OrderRecord& order) {
   json levels = json::array();
@@ -107,8 +111,9 @@ std::string subject(const Cause& cause) {
   return cause.node.empty() ? "the job" : "node " + cause.node;
 }
 
-// A short description of the cause, without its message.
-std::string phrase(const Cause& cause) {
+}  // namespace
+
+std::string sentence(const Cause& cause) {
   const std::string at = cause.node.empty() ? "" : " on " + cause.node;
   switch (cause.kind) {
     case CauseKind::exit:
@@ -140,6 +145,8 @@ std::string phrase(const Cause& cause) {
   }
   return {};
 }
+
+namespace {
 
 std::string advice_for_signal(int signal, const std::string& node) {
   switch (signal) {
@@ -300,8 +307,8 @@ std::string outcome(const RunRecord& run) {
   if (cause == nullptr) {
     return run.exit_code == 0 ? "all ended with 0" : fmt::format("exit code {}", run.exit_code);
   }
-  if (cause->kind == CauseKind::exit && cause->exit_code == run.exit_code) return phrase(*cause);
-  return fmt::format("{}, exit code {}", phrase(*cause), run.exit_code);
+  if (cause->kind == CauseKind::exit && cause->exit_code == run.exit_code) return sentence(*cause);
+  return fmt::format("{}, exit code {}", sentence(*cause), run.exit_code);
 }
 
 }  // namespace
@@ -395,7 +402,7 @@ Others count_others(const std::vector<agent::WorkerExit>& exits, const agent::Wo
 std::string failure_report(const Cause& cause, const Others& others, const std::string& logs,
                            const Look& look, const std::string& node_log) {
   Block block(look);
-  block.headline(phrase(cause));
+  block.headline(sentence(cause));
   if (cause.rank) {
     block.row("rank", fmt::format("{}: local rank {} of {}, pid {}", *cause.rank,
                                   cause.local_rank.value_or(0), cause.node, cause.pid.value_or(0)));

@@ -49,6 +49,10 @@ struct Cause {
   std::string kernel_evidence;  // from the out-of-memory killer; empty: none
 };
 
+// A short description of the cause, without its message: "rank 3 on n1 ended with exit code 7".
+std::string sentence(const Cause& cause);
+nlohmann::json cause_json(const Cause& cause);
+
 // Converts a worker's exit to a cause of kind exit or signal.
 Cause cause_of(const agent::WorkerExit& exit);
 

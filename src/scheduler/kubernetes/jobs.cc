@@ -57,7 +57,7 @@ void set_state(Job& job, const json& object) {
     job.state_word = std::string(condition.type);
     job.reason = text_at(*holds, {"message"});
     if (text_at(*holds, {"reason"}) == "DeadlineExceeded") job.end = JobEnd::time_limit;
-    if (has_ended(job.state)) job.ended = moment(text_at(*holds, {"lastTransitionTime"}));
+    if (has_ended(job.state)) job.ended = time_in(text_at(*holds, {"lastTransitionTime"}));
     return;
   }
 }
@@ -74,9 +74,9 @@ std::int64_t nodes_of(const json& object) {
 }
 
 void set_times(Job& job, const json& object) {
-  job.submitted = moment(text_at(object, {"metadata", "creationTimestamp"}));
-  job.started = moment(text_at(object, {"status", "startTime"}));
-  if (const auto end = moment(text_at(object, {"status", "completionTime"}))) job.ended = end;
+  job.submitted = time_in(text_at(object, {"metadata", "creationTimestamp"}));
+  job.started = time_in(text_at(object, {"status", "startTime"}));
+  if (const auto end = time_in(text_at(object, {"status", "completionTime"}))) job.ended = end;
   std::int64_t limit = number_at(object, {"spec", "runPolicy", "activeDeadlineSeconds"});
   if (limit == 0) limit = number_at(object, {"spec", "activeDeadlineSeconds"});
   for (const json& one : at(object, {"spec", "replicatedJobs"})) {
@@ -101,7 +101,7 @@ std::optional<Progress> progress_of(const json& object) {
   if (at(status, {"estimatedRemainingSeconds"}).is_number_integer()) {
     progress.remaining = std::chrono::seconds(number_at(status, {"estimatedRemainingSeconds"}));
   }
-  progress.told = moment(text_at(status, {"lastUpdatedTime"}));
+  progress.told = time_in(text_at(status, {"lastUpdatedTime"}));
   for (const json& metric : at(status, {"metrics"})) {
     std::string name = text_at(metric, {"name"});
     if (name.empty() || progress.metrics.size() == most_metrics) continue;
@@ -292,13 +292,6 @@ void add_deaths(Job& job, std::vector<Death> deaths) {
 std::string_view state_words(std::string_view state_word) {
   const auto found = std::ranges::find(conditions, state_word, &Condition::type);
   return found == conditions.end() ? std::string_view() : found->words;
-}
-
-std::optional<WallTime> moment(const std::string& text) {
-  std::tm parts{};
-  const char* const rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (rest == nullptr || !std::string_view(rest).ends_with('Z')) return std::nullopt;
-  return std::chrono::system_clock::from_time_t(::timegm(&parts));
 }
 
 Result<std::vector<Job>> parse_jobs(std::string_view text, const Kind& kind) {

@@ -45,7 +45,4 @@ std::string last_warning(std::string_view events, std::string_view job);
 // A job's state for people: "ended well" of "Succeeded"; empty: it says enough.
 std::string_view state_words(std::string_view state_word);
 
-// 2026-11-24T17:00:00Z; nullopt for another form.
-std::optional<WallTime> moment(const std::string& text);
-
 }  // namespace toprun::scheduler::kubernetes

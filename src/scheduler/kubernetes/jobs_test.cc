@@ -205,14 +205,6 @@ TEST(KubernetesJobs, NonsenseIsAnErrorOrUnset) {
   }
 }
 
-TEST(KubernetesJobs, Moments) {
-  EXPECT_EQ(moment("1970-01-01T00:01:00Z"), WallTime(std::chrono::seconds(60)));
-  EXPECT_EQ(moment("1970-01-01T00:01:00.123456Z"), WallTime(std::chrono::seconds(60)));
-  for (const char* bad : {"", "x", "1970-01-01", "1970-01-01T00:01:00+01:00"}) {
-    EXPECT_FALSE(moment(bad)) << bad;
-  }
-}
-
 constexpr std::string_view runs = R"({"phase":"Running","podIP":"10.1.0.5"})";
 
 // A pod of Kubeflow's with a sidecar.

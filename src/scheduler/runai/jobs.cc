@@ -94,14 +94,6 @@ const json& within(const json& object, std::string_view key) {
   return object.is_object() && found != object.end() && found->is_structured() ? *found : nothing;
 }
 
-// RFC 3339 with a fraction of a second, which kubernetes::moment() does not take.
-std::optional<WallTime> moment(std::string text) {
-  const std::size_t point = text.find('.');
-  if (point != std::string::npos && text.ends_with('Z'))
-    text.replace(point, std::string::npos, "Z");
-  return kubernetes::moment(text);
-}
-
 Job job_of(const json& workload) {
   Job job;
   set_name(job, text_at(workload, "name"));
@@ -111,10 +103,10 @@ Job job_of(const json& workload) {
   if (std::string why = text_at(workload, "phaseMessage"); !why.empty()) {
     job.reason = std::move(why);
   }
-  job.submitted = moment(text_at(workload, "createdAt"));
+  job.submitted = time_in(text_at(workload, "createdAt"));
   if (has_ended(job.state)) {
-    job.ended = moment(text_at(workload, "completedAt"));
-    if (!job.ended) job.ended = moment(text_at(workload, "updatedAt"));
+    job.ended = time_in(text_at(workload, "completedAt"));
+    if (!job.ended) job.ended = time_in(text_at(workload, "updatedAt"));
   }
   return job;
 }

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/environment.h"
+#include "meter/usage.h"
+
+namespace toprun::meter {
+
+struct NamedGpu {
+  std::string uuid;  // "GPU-5c1b…"; empty: unknown
+  Gpu gpu;
+
+  bool operator==(const NamedGpu&) const = default;
+};
+
+// nvidia-smi takes up to a second of a CPU, so it is asked rarely.
+inline constexpr std::chrono::seconds between_nvidia_looks{10};
+inline constexpr std::chrono::seconds nvidia_limit{5};
+
+// This host's GPUs in the order of their numbers: of NVIDIA by nvidia-smi where it is in PATH, else
+// of AMD as amdgpu shows them in /sys/class/drm below `root`. Blocks.
+std::vector<NamedGpu> read_gpus(const Environment& environment, const std::filesystem::path& root);
+
+// The answer of nvidia-smi --query-gpu=uuid,utilization.gpu,memory.used,memory.total
+// --format=csv,noheader,nounits: percent and MiB. A line that is not understood is a GPU without
+// figures, so that the numbers of the others stay.
+std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
+
+// The GPU of a rank among all: of those that `visible` (CUDA_VISIBLE_DEVICES or the like; unset:
+// all) lists, the one with its local rank, or the only one. nullopt: none, or unknown.
+std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<std::string>& visible,
+                                  const std::vector<NamedGpu>& gpus);
+
+}  // namespace toprun::meter

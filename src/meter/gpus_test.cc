@@ -1,0 +1,58 @@
+#include "meter/gpus.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/testing.h"
+
+namespace toprun::meter {
+namespace {
+
+constexpr std::uint64_t mib = 1 << 20;
+
+TEST(Gpus, AreReadFromNvidiaSmi) {
+  const auto gpus = parse_nvidia_smi(
+      "GPU-5c1b, 97, 70123, 81559\nGPU-77aa, [N/A], [N/A], 81559\nno line of a GPU\n\n");
+  const std::vector<NamedGpu> expected = {{"GPU-5c1b", {97, 70'123 * mib, 81'559 * mib}},
+                                          {"GPU-77aa", {0, 0, 81'559 * mib}},
+                                          {}};
+  EXPECT_EQ(gpus, expected);
+}
+
+TEST(Gpus, AreReadFromAmdsDriver) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& path, const char* text) {
+    const std::filesystem::path file = folder.path() / "sys/class/drm" / path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  };
+  write("card0/device/vendor", "0x1a03\n");  // the board's own
+  for (const char* card : {"card1", "card10", "card2"}) {
+    write(std::string(card) + "/device/gpu_busy_percent", card[4] == '2' ? "41\n" : "250\n");
+    write(std::string(card) + "/device/mem_info_vram_used", "1048576\n");
+    write(std::string(card) + "/device/mem_info_vram_total", "-1\n");
+  }
+  write("card1-DP-1/device/gpu_busy_percent", "1\n");
+  const auto gpus = read_gpus(Environment(), folder.path());
+  const std::vector<NamedGpu> expected = {{"", {100, mib, 0}}, {"", {41, mib, 0}}, {"", {100, mib, 0}}};
+  EXPECT_EQ(gpus, expected);
+}
+
+TEST(Gpus, BelongToRanksByTheVisibleOnes) {
+  const std::vector<NamedGpu> gpus = {{"GPU-a1", {}}, {"GPU-b2", {}}, {"GPU-c3", {}}};
+  EXPECT_EQ(gpu_of(1, std::nullopt, gpus), 1u);
+  EXPECT_EQ(gpu_of(3, std::nullopt, gpus), std::nullopt);
+  EXPECT_EQ(gpu_of(1, "2, 0", gpus), 0u);
+  EXPECT_EQ(gpu_of(2, "2,0", gpus), std::nullopt);
+  EXPECT_EQ(gpu_of(5, "1", gpus), 1u);
+  EXPECT_EQ(gpu_of(0, "GPU-b", gpus), 1u);
+  EXPECT_EQ(gpu_of(0, "GPU-x", gpus), std::nullopt);
+  EXPECT_EQ(gpu_of(0, "", gpus), std::nullopt);
+  EXPECT_EQ(gpu_of(0, "-1", gpus), std::nullopt);
+  EXPECT_EQ(gpu_of(0, "7", gpus), std::nullopt);
+}
+
+}  // namespace
+}  // namespace toprun::meter

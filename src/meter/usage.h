@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+// What ranks and their hosts use.
+namespace toprun::meter {
+
+struct Gpu {
+  int percent = 0;  // of the time in which a kernel ran, 0 to 100
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t memory_total_bytes = 0;
+
+  bool operator==(const Gpu&) const = default;
+};
+
+// A rank, with the processes below it.
+struct Rank {
+  std::optional<double> cpus;  // busy on average since the look before; unset at the first
+  std::optional<std::uint64_t> memory_bytes;             // resident; what they share counts twice
+  std::optional<std::chrono::milliseconds> silence = {};  // since its last output; unset: none yet
+  std::optional<Gpu> gpu = {};
+
+  bool operator==(const Rank&) const = default;
+};
+
+struct Host {
+  int cpus = 0;
+  std::optional<double> busy_cpus;  // on average since the look before
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t memory_total_bytes = 0;
+  // By its network and RDMA adapters, on average since the look before.
+  std::optional<double> received_bytes_per_s;
+  std::optional<double> sent_bytes_per_s;
+
+  bool operator==(const Host&) const = default;
+};
+
+struct Node {
+  Host host;
+  std::vector<Rank> ranks;  // by local rank
+
+  bool operator==(const Node&) const = default;
+};
+
+}  // namespace toprun::meter

@@ -1,0 +1,42 @@
+#include "node/ranks_meter.h"
+
+#include <algorithm>
+
+namespace toprun::node {
+
+std::optional<meter::Node> RanksMeter::look(
+    const std::vector<RunningRank>& ranks,
+    const std::vector<std::optional<std::chrono::milliseconds>>& silences) {
+  const std::unique_lock only(looking_, std::try_to_lock);
+  if (!only) return std::nullopt;
+  std::vector<pid_t> pids;
+  for (const RunningRank& rank : ranks) pids.push_back(found(rank));
+  meter::Node node = meter_.look(pids);
+  for (std::size_t i = 0; i < std::min(node.ranks.size(), silences.size()); ++i) {
+    node.ranks[i].silence = silences[i];
+  }
+  look_at_gpus();
+  for (std::size_t i = 0; i < std::min(node.ranks.size(), ranks.size()); ++i) {
+    const auto gpu = meter::gpu_of(i, ranks[i].visible_gpus, gpus_);
+    if (gpu) node.ranks[i].gpu = gpus_[*gpu].gpu;
+  }
+  return node;
+}
+
+void RanksMeter::look_at_gpus() {
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_due = !gpus_seen_ || (!gpus_.empty() && now - *gpus_seen_ >= meter::between_nvidia_looks);
+  if (!is_due) return;
+  gpus_ = meter::read_gpus(environment_, "/");
+  gpus_seen_ = now;
+}
+
+// To find it takes a look at all processes of the host.
+pid_t RanksMeter::found(const RunningRank& rank) {
+  if (rank.marks.empty()) return rank.pid;
+  pid_t& outside = outside_[{rank.rank, rank.pid}];
+  if (outside == 0) outside = process_of(rank);
+  return outside;
+}
+
+}  // namespace toprun::node

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/environment.h"
+#include "meter/gpus.h"
+#include "meter/meter.h"
+#include "node/progress.h"
+
+namespace toprun::node {
+
+// Looks at what this node's ranks use while somebody looks at the job. May block: use it on the
+// pool.
+class RanksMeter {
+ public:
+  explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}
+
+  // `silences`: by rank, since its last output. Nothing while the look before has not ended.
+  std::optional<meter::Node> look(
+      const std::vector<RunningRank>& ranks,
+      const std::vector<std::optional<std::chrono::milliseconds>>& silences);
+
+ private:
+  pid_t found(const RunningRank& rank);
+  void look_at_gpus();
+
+  const Environment environment_;
+  std::mutex looking_;
+  std::optional<std::chrono::steady_clock::time_point> gpus_seen_;
+  std::vector<meter::NamedGpu> gpus_;
+  meter::Meter meter_;
+  // By rank and its process's id in its container: the id here.
+  std::map<std::pair<int, pid_t>, pid_t> outside_;
+};
+
+}  // namespace toprun::node

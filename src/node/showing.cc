@@ -1,0 +1,151 @@
+#include "node/showing.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <nlohmann/json.hpp>
+
+#include "live/server.h"
+#include "node/ending.h"
+#include "watch/metrics.h"
+
+namespace toprun::node {
+namespace asio = boost::asio;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+Showing::Showing(Session& session, const run::Coordinator& coordinator,
+                 std::function<void(const std::string&, const rendezvous::ToNode&)> send)
+    : session_(session),
+      coordinator_(coordinator),
+      send_(std::move(send)),
+      came_(session.io),
+      pause_(session.io) {}
+
+std::optional<watch::Part> Showing::part_of(const std::string& agent) const {
+  const rendezvous::Assignment* const part = coordinator_.part_of(agent);
+  if (part == nullptr || part->group_rank < 0 || part->first_rank < 0) return std::nullopt;
+  return watch::Part{static_cast<std::size_t>(part->group_rank),
+                     static_cast<std::size_t>(part->first_rank),
+                     static_cast<std::size_t>(part->nproc)};
+}
+
+bool Showing::heard(const std::string& agent, const rendezvous::ToRoot& message) {
+  const auto* const use = std::get_if<rendezvous::RanksUse>(&message.what);
+  if (use != nullptr && unanswered_ > 0 && --unanswered_ == 0) came_.cancel();
+  if (!attempt_ || message.attempt != attempt_) return use != nullptr;
+  const auto part = part_of(agent);
+  if (!part) return use != nullptr;
+  if (use != nullptr) board_.measured(*part, use->usage, steady_clock::now());
+  if (std::holds_alternative<rendezvous::Started>(message.what)) board_.started(*part);
+  if (const auto* const exit = std::get_if<agent::WorkerExit>(&message.what)) board_.ended(*exit);
+  return use != nullptr;
+}
+
+void Showing::lost(const std::string& agent) {
+  if (const auto part = part_of(agent)) board_.lost(*part);
+}
+
+void Showing::moved_on() {
+  if (coordinator_.course().attempts.empty()) return;
+  const run::AttemptCourse& attempt = coordinator_.course().attempts.back();
+  const bool is_placed = !attempt.nodes.empty();
+  if (!is_placed || attempt_ == attempt.number) return;
+  attempt_ = attempt.number;
+  std::size_t ranks = 0;
+  for (const view::NodeRecord& node : attempt.nodes) ranks += static_cast<std::size_t>(node.nproc);
+  board_.begin(attempt.nodes.size(), ranks);
+}
+
+void Showing::told(std::string text) {
+  if (messages_.size() == watch::most_messages) messages_.pop_front();
+  messages_.push_back({std::chrono::system_clock::now(), std::move(text)});
+}
+
+milliseconds Showing::interval() const {
+  const auto for_all = milliseconds(1'000 * board_.nodes().size() / nodes_per_second);
+  return std::max(shortest_interval, for_all);
+}
+
+asio::awaitable<void> Showing::look() {
+  last_look_ = steady_clock::now();
+  if (std::exchange(asks_, true)) co_return;
+  came_.expires_after(first_figures_limit);
+  ask();
+  if (unanswered_ > 0) co_await came_.async_wait(asio::as_tuple(asio::use_awaitable));
+}
+
+void Showing::ask() {
+  asks_ = steady_clock::now() - last_look_ < attention;
+  if (!asks_) return;
+  unanswered_ = 0;
+  if (coordinator_.stage() == run::Stage::running) {
+    for (const auto& [agent, node] : coordinator_.roster().nodes()) {
+      if (node->state != run::NodeState::running) continue;
+      ++unanswered_;
+      send_(agent, rendezvous::MeasureRanks{});
+    }
+  }
+  pause_.expires_after(interval());
+  pause_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) ask();
+  });
+}
+
+watch::Run Showing::run() const {
+  const plan::Job& job = session_.job;
+  watch::Run run;
+  run.record = record_of(job, coordinator_.course());
+  run.id = job.environment.non_empty("SLURM_JOB_ID").value_or(job.place.job_id);
+  run.program = job.options.script;
+  run.stage = run::name_of(coordinator_.stage());
+  const bool is_over = coordinator_.stage() >= run::Stage::telling;
+  if (!is_over) run.record.running_at = std::chrono::system_clock::now();
+  const run::Settings& settings = coordinator_.settings();
+  run.least_nodes = settings.size.least;
+  run.most_nodes = settings.size.most;
+  run.max_restarts = settings.max_restarts;
+  run.joined = static_cast<std::size_t>(coordinator_.roster().present());
+  if (coordinator_.stage() == run::Stage::gathering) run.missing = coordinator_.missing();
+  run.hangs = coordinator_.hangs();
+  run.messages = messages_;
+  run.interval = interval();
+  return run;
+}
+
+std::string Showing::notice(watch::Happening happening) const {
+  return watch::notice_json(happening, run(), std::chrono::system_clock::now()).dump();
+}
+
+std::vector<int> Showing::suspects() const {
+  if (!coordinator_.hangs()) return {};
+  const auto& hang = coordinator_.course().attempts.back().hang;
+  return hang ? hang->verdict.suspects : std::vector<int>();
+}
+
+// Of many ranks the texts are megabytes: they are written on the pool.
+asio::awaitable<std::optional<std::string>> Showing::picture() {
+  co_await look();
+  const auto now = std::chrono::system_clock::now();
+  const auto steady = steady_clock::now();
+  std::function<std::string()> write = [run = run(), board = board_, suspects = suspects(), now,
+                                        steady] {
+    return watch::picture_text(watch::job_json(run, now).dump(),
+                               watch::nodes_json(watch::nodes_of(run.record)).dump(),
+                               watch::figures_json(board, suspects, now, steady).dump());
+  };
+  co_return co_await session_.pool.answer<std::string>(std::move(write), live::answer_limit);
+}
+
+asio::awaitable<std::optional<std::string>> Showing::metrics() {
+  co_await look();
+  std::function<std::string()> write = [run = run(), board = board_, suspects = suspects()] {
+    return watch::metrics_text(run, board, suspects);
+  };
+  co_return co_await session_.pool.answer<std::string>(std::move(write), live::answer_limit);
+}
+
+}  // namespace toprun::node

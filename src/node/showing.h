@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "node/session.h"
+#include "rendezvous/run_messages.h"
+#include "run/coordinator.h"
+#include "watch/notice.h"
+#include "watch/snapshot.h"
+
+namespace toprun::node {
+
+// The root's picture of the running job, for who looks at it. While somebody does, the members are
+// asked what their ranks use; while nobody does, it costs nothing but a state per rank.
+class Showing {
+ public:
+  // For so long after a look the members are asked.
+  static constexpr std::chrono::seconds attention{10};
+  static constexpr std::chrono::milliseconds shortest_interval{1'000};
+  // The root can take the answers of so many nodes in a second with a few percent of a CPU.
+  static constexpr int nodes_per_second = 2'500;
+
+  // `send`: to a member that runs ranks. Both references must outlive this.
+  Showing(Session& session, const run::Coordinator& coordinator,
+          std::function<void(const std::string& agent, const rendezvous::ToNode&)> send);
+
+  // Before the coordinator hears of it. True: it is meant for nobody else.
+  bool heard(const std::string& agent, const rendezvous::ToRoot& message);
+  void lost(const std::string& agent);
+  // After the coordinator has.
+  void moved_on();
+  // What the user has been told.
+  void told(std::string text);
+
+  // Both count as a look; nothing: it could not be written in time. The first waits until the
+  // members have answered, for first_figures_limit at most.
+  static constexpr std::chrono::milliseconds first_figures_limit{500};
+  boost::asio::awaitable<std::optional<std::string>> picture();  // schema toprun.live/1
+  boost::asio::awaitable<std::optional<std::string>> metrics();  // in OpenMetrics' form
+
+  std::string notice(watch::Happening happening) const;  // JSON, for --notify
+
+ private:
+  std::optional<watch::Part> part_of(const std::string& agent) const;
+  std::chrono::milliseconds interval() const;
+  boost::asio::awaitable<void> look();
+  void ask();
+  watch::Run run() const;
+  std::vector<int> suspects() const;
+
+  Session& session_;
+  const run::Coordinator& coordinator_;
+  std::function<void(const std::string&, const rendezvous::ToNode&)> send_;
+  watch::Board board_;
+  std::optional<int> attempt_;  // the board's
+  std::deque<watch::Message> messages_;
+  SteadyTime last_look_{};
+  bool asks_ = false;
+  std::size_t unanswered_ = 0;      // of the members that were asked last
+  boost::asio::steady_timer came_;  // is cancelled when all have answered
+  boost::asio::steady_timer pause_;
+};
+
+}  // namespace toprun::node

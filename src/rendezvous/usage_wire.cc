@@ -1,0 +1,106 @@
+#include "rendezvous/usage_wire.h"
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "rendezvous/messages.h"
+
+namespace toprun::rendezvous {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr std::int64_t none = -1;
+constexpr double per_cpu = 1'000;
+constexpr std::int64_t most_milli_cpus = 1'000'000'000;
+constexpr std::int64_t most_bytes = std::int64_t{1} << 60;
+constexpr std::int64_t most_silence_ms = std::int64_t{1} << 50;
+
+std::int64_t whole(const std::optional<double>& value, double factor, std::int64_t most) {
+  if (!value || !(*value >= 0)) return none;
+  return static_cast<std::int64_t>(std::round(std::min(*value * factor, static_cast<double>(most))));
+}
+
+std::int64_t whole(std::uint64_t bytes) {
+  return static_cast<std::int64_t>(std::min(bytes, static_cast<std::uint64_t>(most_bytes)));
+}
+
+json row_of(const meter::Rank& rank) {
+  const bool has_gpu = rank.gpu.has_value();
+  return {whole(rank.cpus, per_cpu, most_milli_cpus),
+          rank.memory_bytes ? whole(*rank.memory_bytes) : none,
+          rank.silence ? std::clamp<std::int64_t>(rank.silence->count(), 0, most_silence_ms) : none,
+          has_gpu ? rank.gpu->percent : none,
+          has_gpu ? whole(rank.gpu->memory_bytes) : none,
+          has_gpu ? whole(rank.gpu->memory_total_bytes) : none};
+}
+
+// The numbers of a row, one after the other.
+class Row {
+ public:
+  Row(const json& row, std::size_t length) : row_(row.get_ref<const json::array_t&>()) {
+    if (row_.size() != length) throw OutOfRange{"usage"};
+  }
+  std::optional<std::int64_t> next(std::int64_t most) {
+    const std::int64_t value = whole_value(row_[at_++], "usage", none, most);
+    return value == none ? std::nullopt : std::optional(value);
+  }
+  std::uint64_t bytes() { return static_cast<std::uint64_t>(next(most_bytes).value_or(0)); }
+  std::optional<double> scaled(std::int64_t most, double factor) {
+    const auto value = next(most);
+    return value ? std::optional(static_cast<double>(*value) / factor) : std::nullopt;
+  }
+
+ private:
+  const json::array_t& row_;
+  std::size_t at_ = 0;
+};
+
+meter::Rank rank_in(const json& object) {
+  Row row(object, 6);
+  meter::Rank rank;
+  rank.cpus = row.scaled(most_milli_cpus, per_cpu);
+  if (const auto bytes = row.next(most_bytes)) rank.memory_bytes = static_cast<std::uint64_t>(*bytes);
+  if (const auto silence = row.next(most_silence_ms)) rank.silence = milliseconds(*silence);
+  const auto percent = row.next(100);
+  const std::uint64_t memory = row.bytes(), total = row.bytes();
+  if (percent) rank.gpu = {static_cast<int>(*percent), memory, total};
+  return rank;
+}
+
+}  // namespace
+
+void write_usage(json& object, const meter::Node& node) {
+  const meter::Host& host = node.host;
+  object["host"] = {host.cpus,
+                    whole(host.busy_cpus, per_cpu, most_milli_cpus),
+                    whole(host.memory_bytes),
+                    whole(host.memory_total_bytes),
+                    whole(host.received_bytes_per_s, 1, most_bytes),
+                    whole(host.sent_bytes_per_s, 1, most_bytes)};
+  object["ranks"] = json::array();
+  for (const meter::Rank& rank : node.ranks) object["ranks"].push_back(row_of(rank));
+}
+
+meter::Node usage_in(const json& object) {
+  meter::Node node;
+  Row row(object.at("host"), 6);
+  node.host.cpus = static_cast<int>(row.next(most_slots).value_or(0));
+  node.host.busy_cpus = row.scaled(most_milli_cpus, per_cpu);
+  node.host.memory_bytes = row.bytes();
+  node.host.memory_total_bytes = row.bytes();
+  node.host.received_bytes_per_s = row.scaled(most_bytes, 1);
+  node.host.sent_bytes_per_s = row.scaled(most_bytes, 1);
+  for (const json& rank : object.at("ranks").get_ref<const json::array_t&>()) {
+    if (node.ranks.size() == most_slots) throw OutOfRange{"ranks"};
+    node.ranks.push_back(rank_in(rank));
+  }
+  return node;
+}
+
+}  // namespace toprun::rendezvous

@@ -1,0 +1,83 @@
+#include "watch/notice.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+
+namespace toprun::watch {
+namespace {
+
+using nlohmann::json;
+
+std::string_view name_of(Happening happening) {
+  switch (happening) {
+    case Happening::restarts:
+      return "restarts";
+    case Happening::hangs:
+      return "hangs";
+    case Happening::ended:
+      return "ended";
+  }
+  return {};
+}
+
+// "train.py (17)"
+std::string name_of(const Run& run) {
+  const std::size_t slash = run.program.rfind('/');
+  const std::string program = run.program.substr(slash == std::string::npos ? 0 : slash + 1);
+  const std::string& id = run.id.empty() ? run.record.job : run.id;
+  return program.empty() ? id : fmt::format("{} ({})", program, id);
+}
+
+std::string what_of(Happening happening, const Run& run) {
+  if (run.record.attempts.empty()) return {};
+  const view::AttemptRecord& last = run.record.attempts.back();
+  if (happening == Happening::hangs) return last.hang ? view::headline(*last.hang) : "";
+  return last.cause ? view::sentence(*last.cause) : "";
+}
+
+std::string sentence_on(Happening happening, const Run& run, const std::string& what) {
+  const auto after = fmt::format("after {}", duration_text(run.record.ended - run.record.started));
+  switch (happening) {
+    case Happening::restarts:
+      return "starts again: " + what;
+    case Happening::hangs:
+      return "hangs: " + what;
+    case Happening::ended:
+      return run.record.exit_code == 0
+                 ? fmt::format("ended well {}", after)
+                 : fmt::format("failed {}: {}, exit code {}", after, what, run.record.exit_code);
+  }
+  return {};
+}
+
+}  // namespace
+
+json notice_json(Happening happening, const Run& run, WallTime now) {
+  const view::RunRecord& record = run.record;
+  const bool is_over = happening == Happening::ended;
+  std::size_t ranks = 0;
+  for (const view::NodeRecord& node : nodes_of(record)) ranks += static_cast<std::size_t>(node.nproc);
+  const std::string what = what_of(happening, run);
+  return {{"schema", "toprun.notice/1"},
+          {"event", name_of(happening)},
+          {"text", fmt::format("toprun: {} {}", name_of(run), sentence_on(happening, run, what))},
+          {"job", record.job},
+          {"id", run.id},
+          {"program", run.program},
+          {"host", record.root_host},
+          {"nodes", nodes_of(record).size()},
+          {"ranks", ranks},
+          {"attempt", record.attempts.empty() ? 0 : record.attempts.back().attempt},
+          {"what", what.empty() ? json(nullptr) : json(what)},
+          {"exit_code", is_over ? json(record.exit_code) : json(nullptr)},
+          {"started", rfc3339(record.started)},
+          {"time", rfc3339(now)}};
+}
+
+}  // namespace toprun::watch

@@ -1,0 +1,153 @@
+# ctest: TIMEOUT 300 LABELS cluster
+"""The picture of a running job, asked at its root's socket: what its ranks do and use, what happened, its metrics."""
+
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+import cluster
+import live_socket
+import support
+
+TOPRUN = support.TOPRUN
+PORT = "29541"
+# Rank 0 computes, rank 1 holds 200 MiB, rank 2 prints, rank 3 ends at once or fails; all others sleep.
+DIFFERENT = """\
+import os, pathlib, sys, time
+rank = int(os.environ["RANK"])
+pathlib.Path(os.environ["READY"] + str(rank) + "." + os.environ["TOPRUN_ATTEMPT"]).touch()
+if rank == 3:
+    sys.exit(int(os.environ.get("CODE", 0)) if os.environ["TOPRUN_ATTEMPT"] == "0" else 0)
+held = bytearray(200 << 20) if rank == 1 else None
+while True:
+    if rank != 0:
+        time.sleep(0.2)
+    if rank == 2:
+        print("a word", flush=True)
+"""
+
+
+class Picture(support.TestCase):
+    def running(self, *options, ranks=4, env=()):
+        folder = self.folder()
+        program = folder / "different.py"
+        program.write_text(DIFFERENT)
+        run = self.begin(TOPRUN, "--nproc-per-node", ranks, *options, program,
+                         env={**support.without_torch(), "READY": str(folder / "ready"),
+                              "XDG_RUNTIME_DIR": str(folder), **dict(env)})
+        for rank in range(ranks):
+            support.wait_until((folder / f"ready{rank}.0").exists, 60, "the ranks run")
+        return folder, run
+
+    def until(self, folder, condition, what):
+        return support.wait_until(lambda: condition(found := live_socket.picture(folder)) and found, 60, what)
+
+    def ends(self, run, code):
+        run.signal(signal.SIGINT)
+        self.assertEqual(run.wait(60).code, code)
+
+    def test_what_each_rank_uses(self):
+        folder, run = self.running()
+        figures = self.until(
+            folder, lambda picture: (picture["figures"]["ranks"]["cpu"][0] or 0) > 0.05 and
+            picture["figures"]["ranks"]["state"] == "rrrd", "rank 0 computes, and rank 3 has ended")["figures"]
+        ranks = figures["ranks"]
+        self.assertLess(ranks["cpu"][1], ranks["cpu"][0])
+        self.assertGreater(ranks["memory"][1], 200)
+        self.assertLess(ranks["memory"][2], 200)
+        self.assertEqual([ranks["output_age"][0], ranks["output_age"][1]], [None, None])
+        self.assertLess(ranks["output_age"][2], 30)
+        self.assertEqual([ranks[name][3] for name in ("cpu", "memory", "output_age")], [None] * 3)
+        self.assertEqual(figures["nodes"]["cpus"], [os.cpu_count()])
+        self.assertGreater(figures["nodes"]["cpu"][0], 0)
+        self.ends(run, 130)
+
+    def test_what_the_job_is(self):
+        folder, run = self.running("--max-restarts", "3", "--rdzv-id", "my job")
+        picture = live_socket.picture(folder)
+        job = picture["job"]
+        self.assertEqual((picture["schema"], job["name"], job["stage"], job["world"], job["nnodes"], job["max_restarts"]),
+                         ("toprun.live/1", "my job", "running", 4, [1, 1], 3))
+        self.assertEqual(job["program"], str(folder / "different.py"))
+        self.assertIsNone(job["exit_code"])
+        self.assertEqual(picture["nodes"]["nproc"], [4])
+        self.ends(run, 130)
+
+    def test_a_failure_and_the_next_attempt(self):
+        folder, run = self.running("--max-restarts", "1", env={"CODE": "7"})
+        picture = self.until(folder, lambda picture: picture["job"]["attempt"] == 1 and
+                             picture["figures"]["ranks"]["state"] == "rrrd", "the second attempt")
+        first, second = picture["job"]["attempts"]
+        self.assertRegex(first["what"], r"rank 3 on \S+ ended with exit code 7")
+        self.assertEqual((first["cause"]["rank"], first["cause"]["exit_code"], second["what"]), (3, 7, None))
+        self.assertEqual(picture["job"]["restarts"], 1)
+        self.assertRegex("\n".join(one["text"] for one in picture["job"]["messages"]), "exit code 7")
+        self.ends(run, 130)
+
+    def test_nobody_is_asked_while_nobody_looks(self):
+        """By what the agent reads of its ranks: /proc/PID/stat."""
+        folder, run = self.running(ranks=1)
+        agent = run.agent()
+
+        def reads(seconds):
+            trace = subprocess.run(["timeout", str(seconds), "strace", "-f", "-e", "trace=openat", "-p", str(agent)],
+                                   capture_output=True, text=True)
+            return len(re.findall(r'"/proc/\d+/stat"', trace.stderr))
+
+        support.needs_program("strace")
+        self.assertEqual(reads(2), 0)
+        live_socket.picture(folder)
+        self.assertGreater(reads(4), 0)
+        self.ends(run, 130)
+
+    def test_metrics_as_prometheus_reads_them(self):
+        """By Debian's python3-prometheus-client, which the tests' own Python need not have."""
+        folder, run = self.running("--rdzv-id", 'a "job"\\')
+        status, kind, text = live_socket.ask(folder, "/metrics")
+        self.assertEqual((status, kind.split(";")[0]), (200, "application/openmetrics-text"))
+        parse = ("import sys\nfrom prometheus_client.openmetrics.parser import text_string_to_metric_families as parse\n"
+                 "for family in parse(sys.stdin.read()):\n"
+                 "    for one in family.samples: print(one.name, sorted(one.labels.items()), one.value)\n")
+        if subprocess.run(["/usr/bin/python3", "-c", "import prometheus_client"], capture_output=True).returncode != 0:
+            self.skipTest("python3-prometheus-client is not installed")
+        parsed = subprocess.run(["/usr/bin/python3", "-c", parse], input=text, capture_output=True, text=True)
+        self.assertEqual(parsed.returncode, 0, parsed.stderr)
+        self.assertIn("toprun_ranks [('state', 'running')] 3.0", parsed.stdout)
+        self.assertIn("toprun_stage [('toprun_stage', 'running')] 1.0", parsed.stdout)
+        self.assertIn("""('job', 'a "job"\\\\\\\\')""", parsed.stdout)
+        self.assertRegex(parsed.stdout, r"toprun_rank_memory_bytes \[\('node', '\S+'\), \('rank', '1'\)\] 2\.\d+e\+08")
+        self.ends(run, 130)
+
+
+class OnHosts(cluster.TestCase):
+    UP = ("--hosts", "2")
+
+    def test_a_node_that_is_lost(self):
+        folder = self.folder()
+        program = folder / "different.py"
+        program.write_text("import os, pathlib, time\n"
+                           "pathlib.Path(os.environ['READY'] + os.environ['RANK']).touch()\ntime.sleep(600)\n")
+        words = [TOPRUN, "--nnodes", "1:2", "--nproc-per-node", "2", "--max-restarts", "1", "--rdzv-backend", "c10d",
+                 "--rdzv-endpoint", f"n0:{PORT}", "--rdzv-conf", "last_call_timeout=2,join_timeout=60", program]
+        root, other = [self.start(f"n{i}", *words, env={
+            **support.without_torch(), "READY": str(folder / "ready"), "XDG_RUNTIME_DIR": str(folder / f"n{i}")})
+            for i in range(2) if (folder / f"n{i}").mkdir() is None]
+        for rank in range(4):
+            support.wait_until((folder / f"ready{rank}").exists, 60, "the ranks run")
+        picture = support.wait_until(
+            lambda: (found := live_socket.picture(folder / "n0")) and None not in found["figures"]["nodes"]["age"] and
+            found, 30, "both nodes have answered")
+        self.assertEqual((picture["nodes"]["name"], picture["figures"]["ranks"]["state"]), (["n0", "n1"], "rrrr"))
+        other.kill_all()
+        picture = support.wait_until(
+            lambda: (found := live_socket.picture(folder / "n0")) and found["job"]["attempt"] == 1 and found, 60,
+            "the job goes on without n1")
+        self.assertRegex(picture["job"]["attempts"][0]["what"], "n1")
+        root.signal(signal.SIGINT)
+        root.wait(60)
+
+
+if __name__ == "__main__":
+    unittest.main()
