@@ -103,7 +103,7 @@ class Picture:
             "suspects": [{"rank": rank, "node": self.name(rank // RANKS_PER_NODE)} for rank in ranks],
             "groups": [{"ranks": f"0-{self.ranks - 1}", "count": self.ranks - len(ranks), "doing": "waits",
                         "place": "train.py:88 in all_reduce"},
-                       {"ranks": str(ranks[0]), "count": len(ranks), "doing": "sleeps", "place": "data.py:41 in recv"}],
+                       {"ranks": ",".join(map(str, ranks)), "count": len(ranks), "doing": "sleeps", "place": "data.py:41 in recv"}],
             "unseen": None}
 
     def end(self, code):

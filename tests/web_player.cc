@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   toprun::web::Place place;
   if (argc > 1) place.port = static_cast<int>(toprun::parse_int(argv[1]).value_or(0));
+  if (argc > 2) place.token = argv[2];
   asio::io_context io;
   Told source;
   const auto server = Server::listen(io, place, source);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct Server::State {
   std::string host;  // in the URL
   std::vector<std::string> names;
   std::string token;
+  bool is_new_token = false;
   std::array<std::uint64_t, part_names.size()> versions{};
   std::array<Text, part_names.size()> events{};  // of these versions; null: made when it is needed
   std::size_t browsers = 0;
@@ -232,6 +234,17 @@ Error not_there(const Place& place, const boost::system::error_code& error) {
 
 }  // namespace
 
+bool is_good_token(std::string_view token) {
+  constexpr std::size_t fewest_letters = 22;  // of 64: 132 bits
+  constexpr std::size_t most_letters = 256;
+  const auto is_letter = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_';
+  };
+  return token.size() >= fewest_letters && token.size() <= most_letters &&
+         std::ranges::all_of(token, is_letter);
+}
+
 Result<std::unique_ptr<Server>> Server::listen(asio::io_context& io, const Place& place,
                                                Source& source) {
   const auto state = std::make_shared<State>(io, source);
@@ -244,7 +257,8 @@ Result<std::unique_ptr<Server>> Server::listen(asio::io_context& io, const Place
   if (error) return std::unexpected(not_there(place, error));
   state->host = host_in_url(wanted, place.address);
   state->names = {hosts::host_name()};
-  state->token = random_name(token_letters);
+  state->is_new_token = place.token.empty();
+  state->token = state->is_new_token ? random_name(token_letters) : place.token;
   if (state->token.empty()) return fail_errno("cannot make a token for the job's page");
   state->versions.fill(1);
   asio::co_spawn(io, receive(state), asio::detached);
@@ -261,12 +275,9 @@ Server::~Server() {
 
 std::string Server::url() const {
   boost::system::error_code ignored;
-  return fmt::format("http://{}:{}/#token={}", state_->host,
-                     state_->acceptor.local_endpoint(ignored).port(), state_->token);
-}
-
-const std::string& Server::token() const {
-  return state_->token;
+  return fmt::format("http://{}:{}/{}", state_->host,
+                     state_->acceptor.local_endpoint(ignored).port(),
+                     state_->is_new_token ? "#token=" + state_->token : "");
 }
 
 void Server::changed(Part part) {

@@ -46,8 +46,12 @@ class Source {
 // Where it listens.
 struct Place {
   hosts::Address address = hosts::loopback();
-  int port = 0;  // the kernel chooses
+  int port = 0;            // the kernel chooses
+  std::string token = {};  // empty: a new one
 };
+
+// Letters, digits, - and _; of more than 128 bits if they are random.
+bool is_good_token(std::string_view token);
 
 inline constexpr std::size_t most_browsers = 64;   // that follow the job; further ones get 503
 inline constexpr std::size_t most_visitors = 256;  // connections; further ones wait to be accepted
@@ -70,9 +74,8 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // "http://127.0.0.1:4711/#token=…": what follows the # stays in the browser.
+  // "http://127.0.0.1:4711/#token=…", a new token with it: what follows the # stays in the browser.
   std::string url() const;
-  const std::string& token() const;
   // The source has another text for this part.
   void changed(Part part);
   // Sends everybody the last state, within farewell_limit, and closes.

@@ -50,8 +50,9 @@ function shortened(group) {
   return {label: group.label, children, nodes: group.nodes};
 }
 
-// Boxes in rows, in their order; of some widths the one that fills the wished shape best.
-function flow(boxes, gap, aspect) {
+// Boxes in rows, in their order; of some widths the one that fills the wished shape best, together
+// with what is around them.
+function flow(boxes, gap, aspect, around) {
   const area = boxes.reduce((sum, box) => sum + (box.width + gap) * (box.height + gap), 0);
   const used = boxes.reduce((sum, box) => sum + box.width * box.height, 0);
   const widest = Math.max(...boxes.map((box) => box.width));
@@ -68,7 +69,7 @@ function flow(boxes, gap, aspect) {
       x += box.width + gap;
     }
     const height = y + high;
-    const cost = Math.max(width / aspect, height) * (1.3 - 0.3 * used / (width * height));
+    const cost = Math.max((width + around.width) / aspect, height + around.height) * (1.3 - 0.3 * used / (width * height));
     if (!best || cost < best.cost) best = {places, width, height, cost};
   }
   return best;
@@ -87,11 +88,12 @@ function layoutOf(nodes, aspect) {
     const own = group.nodes.map(() => ({width: shape.width, height: shape.height}));
     const depth = inner.reduce((most, child) => Math.max(most, child.depth + 1), 0);
     const edge = GROUP_EDGE * OUTER ** Math.max(0, depth - 1);
-    const packed = flow([...inner, ...own], depth > 0 ? 2 * edge : GROUP_EDGE / 2, wished);
     const strip = group.label ? GROUP_STRIP * OUTER ** depth : 0;
+    const around = {width: 2 * edge, height: 2 * edge + strip};
+    const packed = flow([...inner, ...own], depth > 0 ? 2 * edge : GROUP_EDGE / 2, wished, around);
     return {
       group, inner, packed, depth, edge, strip,
-      width: packed.width + 2 * edge, height: packed.height + 2 * edge + strip,
+      width: packed.width + around.width, height: packed.height + around.height,
     };
   };
   const place = (box, x, y, level) => {

@@ -89,8 +89,8 @@ class Panel {
     setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${causeText(cause)}`);
     setText($('alert-text'), [cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
     const output = (cause.last_output ?? []).join('\n');
-    setText($('alert-output'), output);
     $('alert-output').hidden = !output;
+    if (fill($('alert-output'), output, () => [output])) $('alert-output').scrollTop = $('alert-output').scrollHeight;
   }
 
   showLaunch(job) {
@@ -102,12 +102,11 @@ class Panel {
     const next = PHASES.findIndex(([key], i) => !isNumber(times[key]) &&
         !PHASES.slice(i + 1).some(([later]) => isNumber(times[later])));
     // What was left out (no files to copy) is not shown once a later phase is over.
-    const shown = PHASES.filter(([key], i) => isNumber(times[key]) || next < 0 || i >= next)
-      .filter(([key]) => next >= 0 || isNumber(times[key]));
+    const shown = PHASES.filter(([key], i) => isNumber(times[key]) || (isLaunching && next >= 0 && i >= next));
     fill($('phases'), [times, this.hasEnded()], () => shown.map(([key, words]) => {
       const isDone = isNumber(times[key]);
       const item = element('li', words);
-      item.dataset.phase = isDone ? 'done' : PHASES[next]?.[0] === key && !this.hasEnded() ? 'now' : 'later';
+      item.dataset.phase = isDone ? 'done' : PHASES[next]?.[0] === key ? 'now' : 'later';
       item.append(element('b', isDone ? `after ${duration(times[key] / 1000)}` : item.dataset.phase === 'now' ? 'awaited' : ''));
       if (item.dataset.phase === 'now') item.setAttribute('aria-current', 'step');
       return item;
@@ -148,7 +147,7 @@ class Panel {
       item.append(element('small', `${clock(attempt.started)}, ${seconds === null ? 'goes on' : `took ${duration(seconds)}`}`));
       if (attempt.cause) {
         item.append(element('p', causeText(attempt.cause), {className: 'cause'}));
-        if (attempt.cause.message) item.append(element('p', attempt.cause.message));
+        if (attempt.cause.message) item.append(element('p', attempt.cause.message, {className: 'message'}));
       }
       return item;
     }));
@@ -186,11 +185,11 @@ class Panel {
     add('CPU', model.figureOf('cpu', rank), (v) => `${rounded(v, 1)} CPUs`);
     add('Memory', model.figureOf('memory', rank), mebibytes);
     add('GPU', model.figureOf('gpu', rank), (v) => `${rounded(v, 0)} %`);
-    add('Memory of the GPU', model.figureOf('gpu_memory', rank), mebibytes);
+    add('GPU memory', model.figureOf('gpu_memory', rank), mebibytes);
     add('Last output', model.figureOf('output_age', rank), (v) => `${duration(v)} ago`);
-    add('CPU of the node', model.nodeFigure('cpu', node),
+    add('Node CPU', model.nodeFigure('cpu', node),
       (v) => `${rounded(v, 1)} of ${model.nodeFigure('cpus', node) ?? 'unknown'}`);
-    add('Memory of the node', model.nodeFigure('memory', node),
+    add('Node memory', model.nodeFigure('memory', node),
       (v) => `${mebibytes(v)} of ${mebibytes(model.nodeFigure('memory_total', node))}`);
     add('Network', model.nodeFigure('received', node),
       (v) => `${rounded(v, 1)} MB/s in, ${rounded(model.nodeFigure('sent', node) ?? 0, 1)} out`);

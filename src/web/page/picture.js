@@ -2,8 +2,9 @@
 // milliseconds for 100,000 of them; names and marks are drawn over it.
 
 const MOST_MARKS = 300;
-const CLOSEST_PX = 90;    // the width of a cell at the largest scale
-const COSIEST_PX = 46;    // … when all is shown of a small job
+const COSIEST_PX = 46;    // the width of a cell at most when all is shown in a small window
+const CELLS_ACROSS = 24;  // … and in a large one
+const CLOSEST = 2;        // so many times that at the largest scale
 const SHADES = 64;
 
 // "#rrggbb" as a pixel of an ImageData on a little-endian machine, which all browsers run on.
@@ -75,6 +76,7 @@ class Picture {
     this.ratio = ratio;
     this.canvas.width = width;
     this.canvas.height = height;
+    this.fontSize = 0;  // a new size resets the context
     this.image = this.context.createImageData(width, height);
     this.buffer = new Uint32Array(this.image.data.buffer);
     if (this.isFitted) return this.arrange();
@@ -92,13 +94,17 @@ class Picture {
     requestAnimationFrame(() => { this.isAsked = false; this.draw(); });
   }
 
+  cosiest() {
+    return Math.max(COSIEST_PX * this.ratio, this.canvas.width / CELLS_ACROSS);
+  }
+
   // Where all is seen.
   fitted() {
     const margin = 10 * this.ratio;
     const {width, height, shape} = this.layout;
     const wide = (this.canvas.width - 2 * margin) / Math.max(1, width);
     const high = (this.canvas.height - 2 * margin) / Math.max(1, height);
-    return Math.min(wide, high, COSIEST_PX * this.ratio / shape.cellWidth);
+    return Math.min(wide, high, this.cosiest() / shape.cellWidth);
   }
 
   fit() {
@@ -112,7 +118,7 @@ class Picture {
 
   // Zooms around a point in CSS pixels; without one, around what is chosen or the middle.
   zoom(factor, at) {
-    const closest = CLOSEST_PX * this.ratio / this.layout.shape.cellWidth;
+    const closest = CLOSEST * this.cosiest() / this.layout.shape.cellWidth;
     const scale = Math.min(closest, Math.max(this.fitted(), this.scale * factor));
     if (scale <= this.fitted()) return this.fit();
     let [x, y] = at ? [at[0] * this.ratio, at[1] * this.ratio] : [this.canvas.width / 2, this.canvas.height / 2];
@@ -301,9 +307,16 @@ class Picture {
     }
   }
 
+  // To set a font takes longer than to write a word in it.
+  setFont(size) {
+    if (size === this.fontSize) return;
+    this.fontSize = size;
+    this.context.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
+  }
+
   text(words, x, y, width, size, colour) {
     this.context.fillStyle = colour;
-    this.context.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
+    this.setFont(size);
     let shown = words;
     if (this.context.measureText(words).width > width) {
       const letters = Math.floor(width / (size * 0.56));
@@ -350,12 +363,12 @@ class Picture {
       const colour = light > 140 ? '#10161e' : '#ffffff';
       const state = this.model.stateOf(first + i);
       // Trouble is told by a sign as well as by its colour.
-      const words = TROUBLE.includes(state) ? `${first + i} !` : `${first + i}`;
+      const number = `${first + i}`;
+      const fits = (words) => this.context.measureText(words).width < box.width;
       this.context.fillStyle = colour;
-      this.context.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
-      if (this.context.measureText(words).width < box.width) {
-        this.context.fillText(words, box.x + box.width / 2, box.y + box.height / 2);
-      }
+      this.setFont(size);
+      const words = (TROUBLE.includes(state) ? [`${number} !`, '!'] : [number]).find(fits);
+      if (words) this.context.fillText(words, box.x + box.width / 2, box.y + box.height / 2);
     }
     this.context.textAlign = 'left';
   }

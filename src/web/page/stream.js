@@ -8,7 +8,7 @@ const HIDDEN_MS = 60000;      // a tab that nobody sees for so long lets go unti
 
 // The token moves from the address to this tab's own storage, where it outlives a reload.
 function takeToken() {
-  const given = /^#token=(\w+)$/.exec(location.hash);
+  const given = /^#token=([\w-]+)$/.exec(location.hash);
   if (given) {
     sessionStorage.setItem('token', given[1]);
     history.replaceState(null, '', location.pathname);

@@ -36,9 +36,10 @@ function rounded(value, digits) {
   return value.toLocaleString('en', {maximumFractionDigits: digits});
 }
 
-// "3.2 s", "4 min 10 s", "2 h 5 min".
+// "310 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
 function duration(seconds) {
   if (!isNumber(seconds)) return 'unknown';
+  if (seconds > 0 && seconds < 1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 10) return `${rounded(seconds, 1)} s`;
   const whole = Math.floor(seconds);
   if (whole < 60) return `${whole} s`;
