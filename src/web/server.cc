@@ -145,11 +145,21 @@ asio::awaitable<void> follow(State& state, Stream& socket, Limit& limit) {
   }
 }
 
-asio::awaitable<void> follow_counted(State& state, Stream& socket, Limit& limit) {
-  if (++state.browsers == 1) state.source->looked_at(true);
-  co_await follow(state, socket, limit);
-  if (--state.browsers == 0 && state.source != nullptr) state.source->looked_at(false);
-}
+// One more browser for as long as this lives.
+class Counted {
+ public:
+  explicit Counted(State& state) : state_(state) {
+    if (++state_.browsers == 1) state_.source->looked_at(true);
+  }
+  ~Counted() {
+    if (--state_.browsers == 0 && state_.source != nullptr) state_.source->looked_at(false);
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  State& state_;
+};
 
 asio::awaitable<Page> page_of(State& state, const Request& request) {
   const std::string path(path_of(std::string_view(request.target())));
@@ -182,7 +192,8 @@ asio::awaitable<void> serve(std::shared_ptr<State> state, std::shared_ptr<Stream
     const Page busy = refusal(503, "too many browsers follow this job");
     co_return co_await send(*socket, busy, with_body, limit);
   }
-  co_await follow_counted(*state, *socket, limit);
+  const Counted one_more(*state);
+  co_await follow(*state, *socket, limit);
 }
 
 asio::awaitable<void> receive(std::shared_ptr<State> state) {

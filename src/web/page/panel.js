@@ -67,7 +67,8 @@ class Panel {
     const {job, nodes} = this.model;
     if (!job) return;
     const facts = [];
-    if (job.id) facts.push(`job ${job.id}`);
+    if (job.id && job.id !== job.name) facts.push(`job ${job.id}`);
+    if (job.program && job.program !== job.name) facts.push(job.program);
     if (job.world > 0) facts.push(`${counted(job.world, 'rank')} on ${counted(nodes.name.length || job.joined, 'node')}`);
     const seconds = Math.floor(Math.max(0, this.elapsed()));
     facts.push(`${this.hasEnded() ? 'ran' : 'for'} ${duration(seconds)}`);
@@ -86,7 +87,7 @@ class Panel {
     if (!last) return;
     const {cause} = last;
     const isOver = this.hasEnded() || last.attempt === job.attempt;
-    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${causeText(cause)}`);
+    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${whatText(last)}`);
     setText($('alert-text'), [cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
     const output = (cause.last_output ?? []).join('\n');
     $('alert-output').hidden = !output;
@@ -146,7 +147,7 @@ class Panel {
       const seconds = attempt.ended ? (new Date(attempt.ended) - new Date(attempt.started)) / 1000 : null;
       item.append(element('small', `${clock(attempt.started)}, ${seconds === null ? 'goes on' : `took ${duration(seconds)}`}`));
       if (attempt.cause) {
-        item.append(element('p', causeText(attempt.cause), {className: 'cause'}));
+        item.append(element('p', whatText(attempt), {className: 'cause'}));
         if (attempt.cause.message) item.append(element('p', attempt.cause.message, {className: 'message'}));
       }
       return item;

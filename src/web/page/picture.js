@@ -375,8 +375,8 @@ class Picture {
 
   // Rings around cells in trouble that are too small to be seen, and around the chosen one.
   drawMarks() {
-    const ring = (box, colour, width) => {
-      const radius = Math.max(7 * this.ratio, Math.hypot(box.width, box.height) / 2 + 3 * this.ratio);
+    const ring = (box, colour, width, least = 7) => {
+      const radius = Math.max(least * this.ratio, Math.hypot(box.width, box.height) / 2 + 3 * this.ratio);
       this.context.beginPath();
       this.context.arc(box.x + box.width / 2, box.y + box.height / 2, radius, 0, 2 * Math.PI);
       this.context.lineWidth = width + 2 * this.ratio;
@@ -394,7 +394,7 @@ class Picture {
     }
     if (this.chosen < 0) return;
     const box = this.boxOf(this.chosen);
-    if (box.height < 12 * this.ratio) return ring(box, this.choice, 2.5 * this.ratio);
+    if (box.height < 12 * this.ratio) return ring(box, this.choice, 2.5 * this.ratio, 11);  // around a mark
     this.context.lineWidth = 3 * this.ratio;
     this.context.strokeStyle = this.choice;
     this.context.strokeRect(box.x, box.y, box.width, box.height);

@@ -65,7 +65,11 @@ function subject(cause) {
   return cause.node ? `node ${cause.node}` : 'the job';
 }
 
-// A cause in the report's JSON, as the command line says it.
+// Why an attempt failed: in toprun's own words where they are told, which a report does not.
+function whatText(attempt) {
+  return attempt.what ?? causeText(attempt.cause);
+}
+
 function causeText(cause) {
   const who = subject(cause);
   switch (cause.kind) {
