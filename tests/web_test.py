@@ -99,6 +99,13 @@ class Chromium(web_cases.Windows):
         self.assertEqual(len(page.requests()), asked)
         self.assert_clean(page, player)
 
+    def test_a_job_without_a_name_is_called_by_its_program(self):
+        picture = web_pictures.Picture(8, name="0292b82a-b7f0-45e2-a019-4e2e059b897c")
+        picture.job["program"] = "/home/me/pretrain.py"
+        page = self.opened(self.player(picture))
+        self.assertEqual(page.text("name"), "pretrain.py")
+        self.assertTrue(page.run("document.title").startswith("pretrain.py: running"))
+
     def test_a_hang_and_a_launch(self):
         picture = web_pictures.Picture(8)
         picture.hang([13])

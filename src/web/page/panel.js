@@ -44,7 +44,7 @@ class Panel {
   }
 
   showTitle(job) {
-    setText($('name'), job.name || 'job');
+    setText($('name'), titleOf(job));
     const stage = $('stage');
     const ended = this.hasEnded();
     const failed = ended && job.exit_code !== 0;
@@ -53,7 +53,7 @@ class Panel {
       : hangs ? `${STAGES[job.stage] ?? job.stage}, hangs` : STAGES[job.stage] ?? job.stage ?? '');
     stage.dataset.kind = failed || hangs ? 'bad' : ended ? 'good' : 'runs';
     stage.hidden = false;
-    document.title = `${job.name || 'job'}: ${stage.textContent} · toprun`;
+    document.title = `${titleOf(job)}: ${stage.textContent} · toprun`;
   }
 
   // Seconds from the job's start, by its own clock.

@@ -24,6 +24,12 @@ const SLOWEST = {
   first_collective: 'from the store to its first collective',
 };
 
+// A job without a name has an id that toprun made up: its program says more.
+function titleOf(job) {
+  const isMadeUp = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(job.name);
+  return (isMadeUp && job.program?.split('/').at(-1)) || job.name || 'job';
+}
+
 function counted(count, noun) {
   return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
 }
