@@ -11,7 +11,7 @@ PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-web asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
@@ -80,6 +80,11 @@ bench-scale: release  ## one real root and 12,000 agents over loopback: its CPU,
 bench-start: release  ## command to first all-reduce, restarts, cold and warm, beside torchrun; an environment to 8 hosts
 	tools/setup cluster --python
 	python3 -B bench/start.py
+
+bench-web: release  ## the page of a job of 12,500 nodes, in a real Chromium
+	tools/setup draw
+	cmake --build build/release --target web_player
+	python3 -B bench/web.py
 
 bench-hangs: release  ## twelve kinds of hang: when toprun names the guilty rank, and what torchrun says
 	tools/setup cluster --python

@@ -3,20 +3,17 @@
 
 import os
 import re
-import shutil
 import struct
 import subprocess
 import unittest
 import xml.etree.ElementTree as xml
 import zlib
 
+import browser
 import support
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHROMIUM_LIMIT_S = 100
-CHROMIUM = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--hide-scrollbars")
 # Of lines that leave the outermost level's domains and the next one's, and that stay inside.
 CLUSTER, RACK, INSIDE = (0xd5, 0x5e, 0x00), (0x00, 0x72, 0xb2), (0x5c, 0x67, 0x73)
 DARK_PAGE = (0x20, 0x20, 0x20)
@@ -78,15 +75,9 @@ class Draw(support.TestCase):
         self.assert_ok(finished)
         return finished.out
 
-    def browser(self):
-        path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-        if not path:
-            raise unittest.SkipTest("chromium is not installed: run `tools/setup draw`")
-        return path
-
     def screenshot(self, page, width, height):
         folder = self.folder()
-        self.run_to_end(self.browser(), *CHROMIUM, f"--user-data-dir={folder / 'profile'}",
+        self.run_to_end(browser.program(), *browser.ALONE, f"--user-data-dir={folder / 'profile'}",
                         f"--screenshot={folder / 'shot.png'}", f"--window-size={width},{height}",
                         page.as_uri(), limit=CHROMIUM_LIMIT_S, env={"HOME": str(folder)})
         shot = folder / "shot.png"
@@ -95,7 +86,7 @@ class Draw(support.TestCase):
         return pixels(shot.read_bytes())
 
     def test_chromium_shows_it_in_a_dark_page(self):
-        self.browser()
+        browser.program()
         folder = self.folder()
         svg = self.draw(racks(8, 4), "--order", "given")
         (folder / "ring.svg").write_text(svg)

@@ -21,6 +21,7 @@
 #include "cli/logs.h"
 #include "cli/manual.h"
 #include "cli/net.h"
+#include "cli/report.h"
 #include "cli/setup.h"
 #include "cli/shell.h"
 #include "cli/stacks.h"
@@ -52,6 +53,7 @@ constexpr std::array verbs = {
     Verb{Command::status, "ID", "what is known of one job", run_status},
     Verb{Command::logs, "ID", "what a job has printed; -f until its end", run_logs},
     Verb{Command::stacks, "[JOB]", "where every rank of a running job stands", run_stacks},
+    Verb{Command::report, "JOB", "what happened in a job, as JSON or as a page", run_report},
     Verb{Command::eta, "[ID]", "when waiting jobs are expected to start", run_eta},
     Verb{Command::cancel, "ID...", "end jobs, or send them a signal", run_cancel},
     Verb{Command::grow, "ID", "take the nodes that wait into an elastic job", run_grow},

@@ -8,26 +8,19 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/empty_body.hpp>
-#include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
 
 #include "base/clock.h"
+#include "live/http.h"
 
 namespace toprun::live {
 namespace asio = boost::asio;
-namespace beast = boost::beast;
 namespace http = boost::beast::http;
-using Unix = asio::local::stream_protocol;
 
 namespace {
 
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-constexpr unsigned http_1_1 = 11;
 
 struct Exchange {
   bool connected = false;
@@ -36,23 +29,20 @@ struct Exchange {
   http::response_parser<http::string_body> answer;
 };
 
-asio::awaitable<void> exchange(Unix::socket& socket, const std::string path, Question question,
-                               Exchange& result) {
-  const auto [refused] = co_await socket.async_connect(Unix::endpoint(path), quietly);
+asio::awaitable<void> exchange(std::shared_ptr<Stream> socket, std::string path, Question question,
+                               std::chrono::seconds each, Exchange& result) {
+  const Stream::endpoint_type there = asio::local::stream_protocol::endpoint(path);
+  const auto [refused] = co_await socket->async_connect(there, quietly);
   result.error = refused;
   result.connected = !refused;
   if (!refused) {
-    http::request<http::empty_body> request;
-    request.version(http_1_1);
-    request.method_string(question.method);
-    request.target(question.target);
-    request.set(http::field::host, "toprun");
-    request.prepare_payload();
-    const auto [unsent, sent_bytes] = co_await http::async_write(socket, request, quietly);
-    beast::flat_buffer buffer;
+    Limit limit(socket, each);
+    const std::string request =
+        fmt::format("{} {} HTTP/1.1\r\nHost: toprun\r\n\r\n", question.method, question.target);
     result.answer.body_limit(most_answer_bytes);
-    const auto [unread, bytes] = co_await http::async_read(socket, buffer, result.answer, quietly);
-    result.error = unsent ? unsent : unread;
+    const bool is_sent = co_await write_all(*socket, request, limit, each);
+    result.error = asio::error::broken_pipe;
+    if (is_sent) result.error = co_await read_message<false>(*socket, result.answer);
   }
   result.is_over = true;
 }
@@ -62,9 +52,10 @@ asio::awaitable<void> exchange(Unix::socket& socket, const std::string path, Que
 Result<std::optional<Answer>> ask(const std::filesystem::path& path, const Question& question,
                                   std::chrono::milliseconds limit) {
   asio::io_context io;
-  Unix::socket socket(io);
+  const auto socket = std::make_shared<Stream>(io);
   Exchange result;
-  asio::co_spawn(io, exchange(socket, path, question, result), asio::detached);
+  const auto each = std::chrono::ceil<std::chrono::seconds>(limit);
+  asio::co_spawn(io, exchange(socket, path.string(), question, each, result), asio::detached);
   io.run_for(limit);
   const std::string what = fmt::format("no answer from the job at {}", path.string());
   if (!result.is_over) return fail(what, "after " + duration_text(limit));

@@ -10,6 +10,7 @@
 
 #include "live/client.h"
 #include "live/folder.h"
+#include "live/http.h"
 #include "live/server.h"
 
 namespace toprun::live {

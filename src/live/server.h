@@ -27,8 +27,7 @@ struct Answer {
 };
 
 inline constexpr std::size_t most_visitors = 16;  // at a time; further ones are closed at once
-inline constexpr std::size_t most_header_bytes = 8 * 1024;
-// From the connection to the end of its question, and of its answer.
+// From the connection to the end of its question; for the answer; for each part of it to be read.
 inline constexpr std::chrono::seconds question_limit{5};
 inline constexpr std::chrono::seconds answer_limit{15};
 

@@ -138,6 +138,14 @@ const std::vector<CommandLine>& lines_about_jobs() {
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
          "Its id as `toprun jobs` shows it, the file of its --report, or its root agent's "
          "process"}}},
+      {Command::report,
+       "report",
+       "What happened in a job, from its run's own report: every attempt, who failed, the nodes in "
+       "their order. As JSON, or as a page for a browser in one file.",
+       {{"toprun report 17 --html -o 17.html", ""},
+        {"toprun report report.json --html > job.html", "from the file of --report"}},
+       {{"JOB", Count::one, "ID|FILE",
+         "Its id as `toprun jobs` shows it, or the file of its --report"}}},
       {Command::eta,
        "eta",
        "When waiting jobs are expected to start, and what keeps them waiting.",

@@ -139,6 +139,7 @@ enum class FlagId {
   plot,
   stall,
   save,
+  html,
 };
 
 enum class Origin { torchrun, toprun };
@@ -154,6 +155,7 @@ enum class Command {
   status,
   logs,
   stacks,
+  report,
   eta,
   cancel,
   grow,

@@ -1,0 +1,97 @@
+#include "live/http.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+
+namespace toprun::live {
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+
+}  // namespace
+
+Limit::Limit(const std::shared_ptr<Stream>& socket, std::chrono::seconds limit)
+    : timer_(socket->get_executor()), socket_(socket) {
+  set(limit);
+}
+
+void Limit::set(std::chrono::seconds limit) {
+  timer_.expires_after(limit);
+  timer_.async_wait([socket = socket_](const boost::system::error_code& error) {
+    boost::system::error_code ignored;
+    if (!error) socket->close(ignored);
+  });
+}
+
+asio::awaitable<std::optional<Request>> read_request(Stream& socket) {
+  http::request_parser<http::empty_body> parser;
+  parser.header_limit(static_cast<std::uint32_t>(most_header_bytes));
+  const boost::system::error_code error = co_await read_message<true>(socket, parser);
+  if (error) co_return std::nullopt;
+  co_return parser.release();
+}
+
+template <bool is_request>
+asio::awaitable<boost::system::error_code> read_message(Stream& socket,
+                                                        http::basic_parser<is_request>& parser) {
+  constexpr std::size_t at_a_time = 64 * 1024;
+  boost::system::error_code error;
+  std::string unused;  // the begin of what the parser needs more of
+  parser.eager(true);
+  while (!parser.is_done()) {
+    const std::size_t kept = unused.size();
+    unused.resize(kept + at_a_time);
+    const auto [ended, bytes] = co_await socket.async_read_some(
+        asio::mutable_buffer(unused.data() + kept, at_a_time), quietly);
+    unused.resize(kept + bytes);
+    if (ended == asio::error::eof) {
+      if (!parser.got_some()) co_return http::error::end_of_stream;
+      parser.put_eof(error);
+      co_return error;
+    }
+    if (ended) co_return ended;
+    while (!unused.empty() && !parser.is_done()) {
+      unused.erase(0, parser.put(asio::const_buffer(unused.data(), unused.size()), error));
+      if (error == http::error::need_more) break;
+      if (error) co_return error;
+    }
+    error = {};
+  }
+  co_return error;
+}
+template asio::awaitable<boost::system::error_code> read_message(Stream&,
+                                                                 http::basic_parser<true>&);
+template asio::awaitable<boost::system::error_code> read_message(Stream&,
+                                                                 http::basic_parser<false>&);
+
+std::string head_of(unsigned status, std::string_view content_type,
+                    std::optional<std::size_t> bytes, std::string_view more) {
+  const std::string_view reason = http::obsolete_reason(static_cast<http::status>(status));
+  return fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}{}Connection: close\r\n\r\n", status,
+                     reason, content_type,
+                     bytes ? fmt::format("Content-Length: {}\r\n", *bytes) : std::string(), more);
+}
+
+asio::awaitable<bool> write_all(Stream& socket, std::string_view text, Limit& limit,
+                                std::chrono::seconds each) {
+  while (!text.empty()) {
+    limit.set(each);
+    const asio::const_buffer rest(text.data(), text.size());
+    const auto [error, bytes] = co_await socket.async_write_some(rest, quietly);
+    if (error) co_return false;
+    text.remove_prefix(bytes);
+  }
+  co_return true;
+}
+
+}  // namespace toprun::live

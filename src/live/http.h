@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/http/basic_parser.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/message.hpp>
+
+// The HTTP/1.1 of those who serve it: one request for each connection.
+namespace toprun::live {
+
+// A Unix socket or one of TCP: both are read and written by the same code.
+using Stream = boost::asio::generic::stream_protocol::socket;
+using Request = boost::beast::http::request<boost::beast::http::empty_body>;
+
+inline constexpr std::size_t most_header_bytes = 8 * 1024;
+
+// Closes the socket unless it is moved on before.
+class Limit {
+ public:
+  Limit(const std::shared_ptr<Stream>& socket, std::chrono::seconds limit);
+  void set(std::chrono::seconds limit);
+
+ private:
+  boost::asio::steady_timer timer_;
+  std::shared_ptr<Stream> socket_;
+};
+
+// nullopt: no request came, or one that is too long or has a body.
+boost::asio::awaitable<std::optional<Request>> read_request(Stream& socket);
+
+// Reads until the parser has a whole message, or the other end has no more. Beast's own way to do
+// this is 30 KB of templates for requests and as much for answers.
+template <bool is_request>
+boost::asio::awaitable<boost::system::error_code> read_message(
+    Stream& socket, boost::beast::http::basic_parser<is_request>& parser);
+
+// The lines before an answer's body, the empty one included; the connection ends with the answer.
+// `more` are further lines, each with "\r\n". Without `bytes` the body goes on until then.
+std::string head_of(unsigned status, std::string_view content_type,
+                    std::optional<std::size_t> bytes, std::string_view more = {});
+
+// All of it, if there is progress within each `limit`.
+boost::asio::awaitable<bool> write_all(Stream& socket, std::string_view text, Limit& limit,
+                                       std::chrono::seconds each);
+
+}  // namespace toprun::live

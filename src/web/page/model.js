@@ -1,0 +1,163 @@
+// What is known of the job: the three parts of a picture (toprun.live/1), or a report made into them.
+
+class Model {
+  constructor() {
+    this.job = null;
+    this.nodes = {name: [], location: [], first_rank: [], nproc: [], logs: []};
+    this.figures = {nodes: {}, ranks: {}};
+    this.ranks = 0;
+    this.nodeOfRank = new Int32Array(0);
+    this.heardAt = 0;
+  }
+
+  takeJob(job) {
+    this.job = job;
+    this.heardAt = performance.now();
+  }
+
+  takeNodes(nodes) {
+    this.nodes = nodes;
+    let ranks = 0;
+    nodes.nproc.forEach((nproc, i) => { ranks = Math.max(ranks, nodes.first_rank[i] + nproc); });
+    this.ranks = ranks;
+    this.nodeOfRank = new Int32Array(ranks).fill(-1);
+    nodes.nproc.forEach((nproc, i) => {
+      const first = nodes.first_rank[i];
+      this.nodeOfRank.fill(i, first, first + nproc);
+    });
+  }
+
+  takeFigures(figures) {
+    this.figures = figures;
+  }
+
+  stateOf(rank) {
+    return this.figures.ranks.state?.[rank] ?? 'n';
+  }
+
+  figureOf(name, rank) {
+    return this.figures.ranks[name]?.[rank] ?? null;
+  }
+
+  nodeFigure(name, node) {
+    return this.figures.nodes[name]?.[node] ?? null;
+  }
+
+  counts() {
+    const counts = {};
+    const states = this.figures.ranks.state ?? '';
+    for (let rank = 0; rank < this.ranks; ++rank) {
+      const state = states[rank] ?? 'n';
+      counts[state] = (counts[state] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  // Ranks that failed, hang or are lost with their nodes.
+  troubled() {
+    const found = [];
+    const states = this.figures.ranks.state ?? '';
+    for (let rank = 0; rank < Math.min(states.length, this.ranks); ++rank) {
+      if (TROUBLE.includes(states[rank])) found.push(rank);
+    }
+    return found;
+  }
+
+  // The ranks of a node by their states: "7 running, 1 failed".
+  statesOf(node) {
+    const counts = {};
+    const first = this.nodes.first_rank[node];
+    for (let i = 0; i < this.nodes.nproc[node]; ++i) {
+      const state = this.stateOf(first + i);
+      counts[state] = (counts[state] ?? 0) + 1;
+    }
+    return Object.entries(counts).map(([state, count]) => `${count} ${STATES[state] ?? state}`).join(', ');
+  }
+
+  // For each node whether it fits what is searched: a part of its name or place, one of its ranks,
+  // or the state of one. null: nothing is searched.
+  matches(text) {
+    const wanted = text.trim().toLowerCase();
+    if (!wanted) return null;
+    const {name, location, first_rank, nproc} = this.nodes;
+    const number = /^(?:rank\s*)?(\d+)$/.exec(wanted);
+    const rank = number ? Number(number[1]) : -1;
+    const state = Object.keys(STATES).find((letter) => STATES[letter] === wanted);
+    return name.map((node, i) => {
+      if (rank >= first_rank[i] && rank < first_rank[i] + nproc[i]) return true;
+      if (state && this.hasState(i, state)) return true;
+      if (number) return node.toLowerCase() === wanted;
+      return node.toLowerCase().includes(wanted) || (location[i] ?? '').toLowerCase().includes(wanted);
+    });
+  }
+
+  hasState(node, state) {
+    const first = this.nodes.first_rank[node];
+    for (let i = 0; i < this.nodes.nproc[node]; ++i) {
+      if (this.stateOf(first + i) === state) return true;
+    }
+    return false;
+  }
+
+  // The picture of a finished job's report (toprun.report/1).
+  takeReport(report) {
+    const last = report.attempts.at(-1);
+    const nodes = last?.nodes ?? [];
+    this.takeNodes({
+      name: nodes.map((node) => node.name), location: nodes.map((node) => node.location ?? ''),
+      first_rank: nodes.map((node) => node.first_rank), nproc: nodes.map((node) => node.nproc),
+      logs: nodes.map((node) => node.logs ?? ''),
+    });
+    this.takeFigures({nodes: {}, ranks: {state: this.statesAfter(report, last)}});
+    const ended = report.ended ?? report.updated;
+    this.takeJob({
+      name: report.job, id: '', stage: report.exit_code === null ? 'running' : 'over',
+      started: report.started, now: ended, world: this.ranks, joined: nodes.length,
+      attempt: last?.attempt ?? 0, phases: last?.phases_ms, slowest: last?.slowest,
+      awaited: last?.awaited, hang: last?.hang, attempts: report.attempts,
+      exit_code: report.exit_code, messages: [], order: last?.order,
+    });
+  }
+
+  // A report tells of the rank that failed first, not how each other one ended.
+  statesAfter(report, last) {
+    const ended = report.exit_code === null ? 'r' : last?.cause ? 'k' : 'd';
+    const states = new Array(this.ranks).fill(ended);
+    const suspects = last?.hang?.suspects ?? [];
+    for (const suspect of suspects) states[suspect.rank] = 'h';
+    const cause = last?.cause;
+    if (cause && isNumber(cause.rank) && cause.kind !== 'hang') states[cause.rank] = 'f';
+    if (cause && (cause.kind === 'node_lost' || cause.kind === 'agent_lost')) {
+      this.nodes.name.forEach((name, i) => {
+        if (name !== cause.node) return;
+        states.fill('l', this.nodes.first_rank[i], this.nodes.first_rank[i] + this.nodes.nproc[i]);
+      });
+    }
+    return states.join('');
+  }
+}
+
+// What ranks can be coloured by. `of` gives a number or null, `most` the value of the darkest colour.
+const FIGURES = [
+  {id: 'state', label: 'State'},
+  {id: 'cpu', label: 'CPU of the rank', of: (m, rank) => m.figureOf('cpu', rank),
+    text: (v) => `${rounded(v, 1)} CPUs`},
+  {id: 'memory', label: 'Memory of the rank', of: (m, rank) => m.figureOf('memory', rank), text: mebibytes},
+  {id: 'gpu', label: 'GPU', of: (m, rank) => m.figureOf('gpu', rank), most: 100, text: (v) => `${rounded(v, 0)} %`},
+  {id: 'gpu_memory', label: 'Memory of the GPU', of: (m, rank) => m.figureOf('gpu_memory', rank), text: mebibytes},
+  {id: 'silence', label: 'Time without output', of: (m, rank) => m.figureOf('output_age', rank), text: duration},
+  {id: 'node_cpu', label: 'CPU of the node', of: (m, rank, node) => percent(m, 'cpu', 'cpus', node), most: 100,
+    text: (v) => `${rounded(v, 0)} %`},
+  {id: 'node_memory', label: 'Memory of the node', most: 100, text: (v) => `${rounded(v, 0)} %`,
+    of: (m, rank, node) => percent(m, 'memory', 'memory_total', node)},
+  {id: 'received', label: 'Network in', of: (m, rank, node) => m.nodeFigure('received', node),
+    text: (v) => `${rounded(v, 1)} MB/s`},
+  {id: 'sent', label: 'Network out', of: (m, rank, node) => m.nodeFigure('sent', node),
+    text: (v) => `${rounded(v, 1)} MB/s`},
+];
+
+function percent(model, part, whole, node) {
+  const total = model.nodeFigure(whole, node);
+  const used = model.nodeFigure(part, node);
+  return isNumber(used) && total > 0 ? 100 * used / total : null;
+}

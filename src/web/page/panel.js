@@ -1,0 +1,239 @@
+// The words around the picture. All text goes in by textContent: names and output are a user's.
+
+const $ = (id) => document.getElementById(id);
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function element(name, text, properties) {
+  const made = Object.assign(document.createElement(name), properties);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// Replaces the children only if what they say has changed, so that a reader's place is kept.
+function fill(parent, key, make) {
+  const text = JSON.stringify(key);
+  if (parent.dataset.key === text) return false;
+  parent.dataset.key = text;
+  parent.replaceChildren(...make());
+  return true;
+}
+
+class Panel {
+  constructor(model) {
+    this.model = model;
+  }
+
+  hasEnded() {
+    return isNumber(this.model.job?.exit_code);
+  }
+
+  show() {
+    const {job} = this.model;
+    if (!job) return;
+    this.showTitle(job);
+    this.showTime();
+    this.showAlert(job);
+    this.showLaunch(job);
+    this.showHang(job.hang);
+    this.showAttempts(job);
+    this.showOrder(job.order);
+    this.showMessages(job.messages ?? []);
+  }
+
+  showTitle(job) {
+    setText($('name'), titleOf(job));
+    const stage = $('stage');
+    const ended = this.hasEnded();
+    const failed = ended && job.exit_code !== 0;
+    const hangs = !ended && Boolean(job.hang);
+    setText(stage, ended ? (failed ? `ended with exit code ${job.exit_code}` : 'ended, all well')
+      : hangs ? `${STAGES[job.stage] ?? job.stage}, hangs` : STAGES[job.stage] ?? job.stage ?? '');
+    stage.dataset.kind = failed || hangs ? 'bad' : ended ? 'good' : 'runs';
+    stage.hidden = false;
+    document.title = `${titleOf(job)}: ${stage.textContent} · toprun`;
+  }
+
+  // Seconds from the job's start, by its own clock.
+  elapsed() {
+    const {job} = this.model;
+    const seconds = (new Date(job.now) - new Date(job.started)) / 1000;
+    return this.hasEnded() ? seconds : seconds + (performance.now() - this.model.heardAt) / 1000;
+  }
+
+  showTime() {
+    const {job, nodes} = this.model;
+    if (!job) return;
+    const facts = [];
+    if (job.id && job.id !== job.name) facts.push(`job ${job.id}`);
+    if (job.program && job.program !== job.name) facts.push(job.program);
+    if (job.world > 0) facts.push(`${counted(job.world, 'rank')} on ${counted(nodes.name.length || job.joined, 'node')}`);
+    const seconds = Math.floor(Math.max(0, this.elapsed()));
+    facts.push(`${this.hasEnded() ? 'ran' : 'for'} ${duration(seconds)}`);
+    if (job.attempt > 0) {
+      const most = isNumber(job.max_restarts) ? ` of at most ${job.max_restarts}` : '';
+      facts.push(`attempt ${job.attempt}${isNumber(job.restarts) ? `, ${counted(job.restarts, 'restart')}${most}` : ''}`);
+    }
+    if (job.root) facts.push(`root on ${job.root}`);
+    setText($('facts'), facts.join(' · '));
+  }
+
+  showAlert(job) {
+    const failed = (job.attempts ?? []).filter((attempt) => attempt.cause && attempt.cause.kind !== 'grown');
+    const last = failed.at(-1);
+    $('alert').hidden = !last;
+    if (!last) return;
+    const {cause} = last;
+    const isOver = this.hasEnded() || last.attempt === job.attempt;
+    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${whatText(last)}`);
+    setText($('alert-text'), [cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
+    const output = (cause.last_output ?? []).join('\n');
+    $('alert-output').hidden = !output;
+    if (fill($('alert-output'), output, () => [output])) $('alert-output').scrollTop = $('alert-output').scrollHeight;
+  }
+
+  showLaunch(job) {
+    const times = job.phases ?? {};
+    const reached = PHASES.map(([key]) => key).filter((key) => isNumber(times[key]));
+    const isLaunching = !this.hasEnded() && !isNumber(times.first_collective);
+    $('launch').dataset.launch = isLaunching ? 'goes on' : 'over';
+    $('launch').hidden = reached.length === 0 && !isLaunching;
+    const next = PHASES.findIndex(([key], i) => !isNumber(times[key]) &&
+        !PHASES.slice(i + 1).some(([later]) => isNumber(times[later])));
+    // What was left out (no files to copy) is not shown once a later phase is over.
+    const shown = PHASES.filter(([key], i) => isNumber(times[key]) || (isLaunching && next >= 0 && i >= next));
+    fill($('phases'), [times, this.hasEnded()], () => shown.map(([key, words]) => {
+      const isDone = isNumber(times[key]);
+      const item = element('li', words);
+      item.dataset.phase = isDone ? 'done' : PHASES[next]?.[0] === key ? 'now' : 'later';
+      item.append(element('b', isDone ? `after ${duration(times[key] / 1000)}` : item.dataset.phase === 'now' ? 'awaited' : ''));
+      if (item.dataset.phase === 'now') item.setAttribute('aria-current', 'step');
+      return item;
+    }));
+    setText($('awaited'), this.awaitedLines(job).join('\n'));
+  }
+
+  awaitedLines(job) {
+    const lines = [];
+    const missing = job.missing ?? [];
+    if (job.stage === 'gathering' || missing.length > 0) {
+      const count = job.missing_count ?? missing.length;
+      const [least] = job.nnodes ?? [];
+      if (isNumber(least)) lines.push(`${job.joined} of ${least} nodes have joined.`);
+      if (count > 0) {
+        const more = count > missing.length ? ` and ${count - missing.length} more` : '';
+        lines.push(`Awaited: ${missing.join(', ')}${more}.`);
+      }
+    }
+    if (job.awaited && !this.hasEnded()) lines.push(awaitedText(job.awaited));
+    return lines.concat(slowestTexts(job.slowest).slice(0, 4));
+  }
+
+  showHang(hang) {
+    $('hang').hidden = !hang;
+    if (!hang) return;
+    setText($('hang-what'), `No rank has made progress for ${duration(hang.after_ms / 1000)}: ${hang.what}`);
+    fill($('hang-groups'), hang.groups, () => (hang.groups ?? []).slice(0, 12).map((group) =>
+      element('li', `${counted(group.count, 'rank')} (${group.ranks}): ${group.place ?? group.doing}`)));
+  }
+
+  showAttempts(job) {
+    const attempts = job.attempts ?? [];
+    $('attempts').hidden = attempts.length === 0;
+    fill($('attempts-list'), attempts, () => attempts.slice().reverse().map((attempt) => {
+      const item = element('li', `Attempt ${attempt.attempt} `);
+      const seconds = attempt.ended ? (new Date(attempt.ended) - new Date(attempt.started)) / 1000 : null;
+      item.append(element('small', `${clock(attempt.started)}, ${seconds === null ? 'goes on' : `took ${duration(seconds)}`}`));
+      if (attempt.cause) {
+        item.append(element('p', whatText(attempt), {className: 'cause'}));
+        if (attempt.cause.message) item.append(element('p', attempt.cause.message, {className: 'message'}));
+      }
+      return item;
+    }));
+  }
+
+  showOrder(order) {
+    $('order').hidden = !order;
+    if (!order) return;
+    const rings = (order.ring ?? []).map((level) =>
+      `${level.ordered} neighbours in another ${level.level} (${level.given} as given, minimum ${level.minimum})`);
+    fill($('order-list'), order, () => [`${order.name}: ${order.why}`, ...rings, ...(order.warnings ?? []), ...(order.notes ?? [])]
+      .map((line) => element('li', line)));
+  }
+
+  showMessages(messages) {
+    $('messages').hidden = messages.length === 0;
+    const list = $('messages-list');
+    const isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
+    const changed = fill(list, messages, () => messages.map((message) => {
+      const item = element('li');
+      item.append(element('time', clock(message.time)), message.text);
+      return item;
+    }));
+    if (changed && isAtEnd) list.scrollTop = list.scrollHeight;
+  }
+
+  // What is known of a rank and its node: [[word, text]].
+  factsOf(rank) {
+    const {model} = this;
+    const node = model.nodeOfRank[rank];
+    const facts = [['State', STATES[model.stateOf(rank)] ?? 'unknown'], ['Node', model.nodes.name[node]]];
+    const add = (word, value, write) => { if (isNumber(value)) facts.push([word, write(value)]); };
+    facts.push(['Local rank', `${rank - model.nodes.first_rank[node]} of ${model.nodes.nproc[node]}`]);
+    if (model.nodes.location[node]) facts.push(['Place', model.nodes.location[node]]);
+    add('CPU', model.figureOf('cpu', rank), (v) => `${rounded(v, 1)} CPUs`);
+    add('Memory', model.figureOf('memory', rank), mebibytes);
+    add('GPU', model.figureOf('gpu', rank), (v) => `${rounded(v, 0)} %`);
+    add('GPU memory', model.figureOf('gpu_memory', rank), mebibytes);
+    add('Last output', model.figureOf('output_age', rank), (v) => `${duration(v)} ago`);
+    add('Node CPU', model.nodeFigure('cpu', node),
+      (v) => `${rounded(v, 1)} of ${model.nodeFigure('cpus', node) ?? 'unknown'}`);
+    add('Node memory', model.nodeFigure('memory', node),
+      (v) => `${mebibytes(v)} of ${mebibytes(model.nodeFigure('memory_total', node))}`);
+    add('Network', model.nodeFigure('received', node),
+      (v) => `${rounded(v, 1)} MB/s in, ${rounded(model.nodeFigure('sent', node) ?? 0, 1)} out`);
+    add('Figures', model.nodeFigure('age', node), (v) => `${duration(v)} old`);
+    if (model.nodes.logs[node]) facts.push(['Logs', `${model.nodes.logs[node]} on ${model.nodes.name[node]}`]);
+    return facts;
+  }
+
+  showDetails(rank) {
+    $('details').hidden = rank < 0;
+    if (rank < 0) return;
+    setText($('details-title'), `Rank ${rank}`);
+    fill($('details-list'), [rank, this.factsOf(rank)], () =>
+      this.factsOf(rank).flatMap(([word, text]) => [element('dt', word), element('dd', text)]));
+  }
+
+  // In a line, for the hint at the mouse and for who listens.
+  lineOf(rank) {
+    const node = this.model.nodeOfRank[rank];
+    return `rank ${rank} on ${this.model.nodes.name[node]}, ${STATES[this.model.stateOf(rank)] ?? 'unknown'}`;
+  }
+
+  showLegend(picture) {
+    const {figure} = picture;
+    if (figure.id === 'state') {
+      const counts = this.model.counts();
+      fill($('legend'), counts, () => Object.entries(STATES).filter(([state]) => counts[state]).map(([state, words]) => {
+        const item = element('span');
+        const swatch = element('i');
+        swatch.style.background = `var(--state-${state})`;
+        item.append(swatch, `${counts[state].toLocaleString('en')} ${words}`);
+        return item;
+      }));
+      return;
+    }
+    fill($('legend'), [figure.id, picture.most], () => {
+      const item = element('span', '0 ');
+      const unknown = element('span');
+      const swatch = element('i');
+      swatch.style.background = 'var(--unknown)';
+      unknown.append(swatch, 'unknown');
+      item.append(element('i', undefined, {className: 'scale'}), figure.text(picture.most));
+      return [item, unknown];
+    });
+  }
+}

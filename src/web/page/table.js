@@ -1,0 +1,76 @@
+// The same in words: a table of the nodes, some at a time, so that it is as long for 12,500 as for 50.
+
+const ROWS = 50;
+const COLUMNS = ['Node', 'Ranks', 'State', 'Place', 'CPUs', 'Memory', 'In, MB/s', 'Out, MB/s', 'Longest silence'];
+
+class Table {
+  constructor(model, choose) {
+    this.model = model;
+    this.choose = choose;
+    this.matching = null;
+    this.first = 0;
+    $('table-head').replaceChildren(...COLUMNS.map((word) => element('th', word, {scope: 'col'})));
+    $('before').addEventListener('click', () => this.turn(-ROWS));
+    $('after').addEventListener('click', () => this.turn(ROWS));
+    $('table').addEventListener('toggle', () => this.show());
+  }
+
+  turn(rows) {
+    this.first += rows;
+    this.show();
+  }
+
+  filter(matching) {
+    this.matching = matching;
+    this.first = 0;
+    this.show();
+  }
+
+  cells(node) {
+    const {model} = this;
+    const {name, first_rank, nproc, location} = model.nodes;
+    const write = (value, words) => isNumber(value) ? words(value) : '';
+    const ranks = nproc[node] === 0 ? 'none' : nproc[node] === 1 ? `${first_rank[node]}`
+      : `${first_rank[node]}–${first_rank[node] + nproc[node] - 1}`;
+    let silence = null;
+    for (let i = 0; i < nproc[node]; ++i) {
+      silence = Math.max(silence ?? 0, model.figureOf('output_age', first_rank[node] + i) ?? 0);
+    }
+    return [name[node], ranks, model.statesOf(node), location[node] ?? '',
+      write(model.nodeFigure('cpu', node), (v) => rounded(v, 1)), write(model.nodeFigure('memory', node), mebibytes),
+      write(model.nodeFigure('received', node), (v) => rounded(v, 1)), write(model.nodeFigure('sent', node), (v) => rounded(v, 1)),
+      write(model.figures.ranks.output_age ? silence : null, duration)];
+  }
+
+  show() {
+    if (!$('table').open) return;
+    const rows = [];
+    this.model.nodes.name.forEach((_, node) => { if (!this.matching || this.matching[node]) rows.push(node); });
+    this.first = Math.max(0, Math.min(this.first, Math.floor((rows.length - 1) / ROWS) * ROWS));
+    const shown = rows.slice(this.first, this.first + ROWS);
+    setText($('pages'), rows.length === 0 ? 'no node'
+      : `nodes ${this.first + 1} to ${this.first + shown.length} of ${rows.length.toLocaleString('en')}`);
+    $('before').disabled = this.first === 0;
+    $('after').disabled = this.first + ROWS >= rows.length;
+    this.write(shown);
+  }
+
+  // Rows stay where they are, so that neither focus nor a reader's place is lost.
+  write(shown) {
+    const body = $('table-body');
+    while (body.rows.length > shown.length) body.deleteRow(-1);
+    while (body.rows.length < shown.length) {
+      const row = body.insertRow();
+      const head = element('th', undefined, {scope: 'row'});
+      const button = element('button');
+      button.addEventListener('click', () => this.choose(Number(row.dataset.node)));
+      head.append(button);
+      row.append(head, ...COLUMNS.slice(1).map(() => element('td')));
+    }
+    shown.forEach((node, i) => {
+      const row = body.rows[i];
+      row.dataset.node = node;
+      this.cells(node).forEach((text, column) => setText(column === 0 ? row.cells[0].firstChild : row.cells[column], text));
+    });
+  }
+}

@@ -1,0 +1,115 @@
+// What the page calls things, and how it writes numbers.
+'use strict';
+
+const STATES = {
+  n: 'not started', r: 'running', d: 'done', f: 'failed', k: 'stopped', l: 'lost', h: 'in a hang',
+};
+const TROUBLE = 'flh';
+
+const STAGES = {
+  gathering: 'waiting for nodes', arranging: 'ordering the nodes', preparing: 'preparing',
+  running: 'running', pausing: 'about to restart', asking: 'ending', telling: 'ending',
+  parting: 'ending', over: 'over',
+};
+
+const PHASES = [
+  ['join', 'nodes joined'], ['order', 'ordered'], ['stage', 'files copied'],
+  ['spawn', 'ranks started'], ['first_connect', 'first at the store'],
+  ['last_connect', 'all at the store'], ['first_collective', 'first collective'],
+];
+
+const SLOWEST = {
+  join: 'to join', stage: 'to copy the environment', warm: 'to import for --warm',
+  prefetch: 'to read what its ranks import', spawn: 'to start its ranks', import: 'to import',
+  first_collective: 'from the store to its first collective',
+};
+
+// A job without a name has an id that toprun made up: its program says more.
+function titleOf(job) {
+  const isMadeUp = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(job.name);
+  return (isMadeUp && job.program?.split('/').at(-1)) || job.name || 'job';
+}
+
+function counted(count, noun) {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function isNumber(value) {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function rounded(value, digits) {
+  return value.toLocaleString('en', {maximumFractionDigits: digits});
+}
+
+// "310 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
+function duration(seconds) {
+  if (!isNumber(seconds)) return 'unknown';
+  if (seconds > 0 && seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 10) return `${rounded(seconds, 1)} s`;
+  const whole = Math.floor(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${Math.floor(whole / 60) % 60} min`;
+  return `${Math.floor(whole / 86400)} d ${Math.floor(whole / 3600) % 24} h`;
+}
+
+function mebibytes(value) {
+  if (!isNumber(value)) return 'unknown';
+  return value < 1024 ? `${rounded(value, 0)} MiB` : `${rounded(value / 1024, 1)} GiB`;
+}
+
+function clock(text) {
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? '' : time.toLocaleTimeString('en-GB');
+}
+
+// "rank 3 on n4", "node n4" or "the job".
+function subject(cause) {
+  const where = cause.node ? ` on ${cause.node}` : '';
+  if (isNumber(cause.rank)) return `rank ${cause.rank}${where}`;
+  return cause.node ? `node ${cause.node}` : 'the job';
+}
+
+// Why an attempt failed: in toprun's own words where they are told, which a report does not.
+function whatText(attempt) {
+  return attempt.what ?? causeText(attempt.cause);
+}
+
+function causeText(cause) {
+  const who = subject(cause);
+  switch (cause.kind) {
+    case 'exit': return `${who} ended with exit code ${cause.exit_code ?? 1}`;
+    case 'signal': return `${who} was killed by signal ${cause.signal}`;
+    case 'node_lost': return `${who} was lost`;
+    case 'agent_lost': return `the agent${cause.node ? ' on ' + cause.node : ''} was lost`;
+    case 'join_timeout': return 'not all nodes joined in time';
+    case 'refused': return `${who} was refused`;
+    case 'interrupted': return 'the job was interrupted';
+    case 'preempted': return 'the job was preempted';
+    case 'time_limit': return 'the time limit was reached';
+    case 'hang': return isNumber(cause.rank) ? `${who} kept the others waiting` : 'ranks waited in vain for others';
+    case 'grown': return 'stopped to take in more nodes';
+    default: return 'toprun failed';
+  }
+}
+
+function awaitedText(awaited) {
+  const where = awaited.phase === 'import' ? 'come to the store' : 'begun their first collective';
+  const others = awaited.of - awaited.came - 1;
+  const who = isNumber(awaited.rank) ? subject(awaited) : awaited.node ? `one on ${awaited.node}` : 'one';
+  const more = others > 0 ? ` and ${counted(others, 'other')}` : '';
+  return `${awaited.came.toLocaleString('en')} of ${awaited.of.toLocaleString('en')} ranks have ${where}, not ${who}${more}.`;
+}
+
+// "rank 17 on n5 took 41 s to import (median 3 s)".
+function slowestTexts(slowest) {
+  const lines = [];
+  for (const [phase, purpose] of Object.entries(SLOWEST)) {
+    const spread = slowest?.[phase];
+    if (!spread || spread.counted < 2) continue;
+    const who = isNumber(spread.rank) ? subject(spread) : spread.node ?? 'one node';
+    lines.push(`${who} took ${duration(spread.ms / 1000)} ${purpose} (median ${duration(spread.median_ms / 1000)})`);
+  }
+  return lines;
+}

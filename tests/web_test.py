@@ -1,0 +1,418 @@
+# ctest: TIMEOUT 300
+"""The page of a job as a browser has it: a real Chromium, a real server, pictures of jobs of any size; reports."""
+
+import json
+import select
+import socket
+import threading
+import unittest
+
+import hostile_texts
+import support
+import web_cases
+import web_pictures
+
+
+class Wire:
+    """Between a browser and a server: can be cut."""
+
+    def __init__(self, port):
+        self.port, self.open, self.ends = port, True, []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                near, _ = self.listener.accept()
+            except OSError:
+                return
+            if not self.open:
+                near.close()
+                continue
+            far = socket.create_connection(("127.0.0.1", self.port))
+            self.ends += [near, far]
+            for source, sink in ((near, far), (far, near)):
+                threading.Thread(target=self.carry, args=(source, sink), daemon=True).start()
+
+    @staticmethod
+    def carry(source, sink):
+        try:
+            while part := source.recv(65536):
+                sink.sendall(part)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self):
+        self.open = False
+        for end in self.ends:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def close(self):
+        self.cut()
+        self.listener.close()
+
+
+class Chromium(web_cases.Windows):
+    def test_shows_a_job_of_any_size(self):
+        for nodes, words in ((8, "64 ranks on 8 nodes"), (512, "4,096 ranks on 512 nodes"),
+                             (12_500, "100,000 ranks on 12,500 nodes")):
+            player = self.player(web_pictures.Picture(nodes))
+            page = self.opened(player)
+            self.assertEqual(page.text("name"), "train")
+            self.assertEqual(page.text("stage"), "running")
+            self.assertIn(words, page.text("facts"))
+            self.assertEqual(page.text("legend"), f"{nodes * 8:,} running")
+            self.assertEqual(page.text("link"), "live")
+            self.assertIn("first collective" + "after 11 s", page.text("phases"))
+            self.assertLess(page.run("document.querySelectorAll('*').length"), 400)
+            self.assert_clean(page, player)
+
+    def test_follows_a_failure_and_the_end(self):
+        picture = web_pictures.Picture(512)
+        player = self.player(picture)
+        page = self.opened(player)
+        self.assertTrue(page.run("document.getElementById('alert').hidden"))
+        picture.fail(1234)
+        player.show(job=picture.job, figures=picture.figures())
+        page.until("!document.getElementById('alert').hidden")
+        self.assertEqual(page.text("alert-title"), "rank 1234 on node00154 ended with exit code 1")
+        self.assertIn("illegal memory access", page.text("alert-text"))
+        self.assertIn("step 1200 loss 2.31", page.text("alert-output"))
+        page.until("document.getElementById('legend').textContent.includes('1 failed')")
+        picture.end(1)
+        player.show(job=picture.job)
+        player.send("end")
+        page.until("document.getElementById('link').textContent === 'the job has ended'")
+        self.assertEqual(page.text("stage"), "ended with exit code 1")
+        asked = len(page.requests())
+        player.process.wait(10)
+        self.assertEqual(page.text("link"), "the job has ended")
+        self.assertEqual(len(page.requests()), asked)
+        self.assert_clean(page, player)
+
+    def test_a_job_without_a_name_is_called_by_its_program(self):
+        picture = web_pictures.Picture(8, name="0292b82a-b7f0-45e2-a019-4e2e059b897c")
+        picture.job["program"] = "/home/me/pretrain.py"
+        page = self.opened(self.player(picture))
+        self.assertEqual(page.text("name"), "pretrain.py")
+        self.assertTrue(page.run("document.title").startswith("pretrain.py: running"))
+
+    def test_a_hang_and_a_launch(self):
+        picture = web_pictures.Picture(8)
+        picture.hang([13])
+        picture.job["phases"] = picture.phases(5)
+        picture.job["awaited"] = {"phase": "import", "came": 62, "of": 64, "rank": 17, "node": "node00002"}
+        player = self.player(picture)
+        page = self.opened(player)
+        self.assertEqual(page.text("stage"), "running, hangs")
+        self.assertIn("rank 13 on node00001 did not come to all_reduce", page.text("hang-what"))
+        self.assertIn("data.py:41 in recv", page.text("hang-groups"))
+        self.assertEqual(page.text("awaited"), "62 of 64 ranks have come to the store, not rank 17 on node00002 and "
+                                               "1 other.")
+        self.assertEqual(page.run("document.querySelector('[aria-current=step]').textContent"),
+                         "all at the store" + "awaited")
+        self.assert_clean(page, player)
+
+    def test_by_keyboard_alone(self):
+        picture = web_pictures.Picture(512)
+        picture.hang([4000])
+        player = self.player(picture)
+        page = self.opened(player)
+        focus = "document.activeElement.id"
+        seen = []
+        while not seen or seen[-1] != "picture":
+            page.press("Tab")
+            seen.append(page.run(focus))
+            self.assertLess(len(seen), 12, seen)
+        self.assertEqual([name for name in seen if name], ["figure", "search", "trouble", "out", "in", "fit", "picture"])
+        for key, rank in (("ArrowRight", 0), ("ArrowRight", 1), ("ArrowDown", 5), ("End", 4095), ("Home", 0)):
+            page.press(key)
+            self.assertEqual(page.run("picture.chosen"), rank, key)
+        self.assertEqual(page.text("details-title"), "Rank 0")
+        self.assertEqual(page.text("chosen"), "rank 0 on node00000, running")
+        # All nodes can be reached: right from a node's last column comes the next node.
+        for _ in range(4):
+            page.press("ArrowRight")
+        self.assertEqual(page.run("picture.chosen"), 8)
+        fitted = page.run("picture.scale")
+        page.press("Enter")
+        self.assertGreater(page.run("picture.scale"), fitted)
+        page.press("-")
+        page.press("0")
+        self.assertEqual(page.run("picture.scale"), fitted)
+        page.press("n")
+        self.assertEqual(page.text("details-title"), "Rank 4000")
+        self.assertIn("in a hang", page.text("details-list"))
+        page.press("/")
+        self.assertEqual(page.run(focus), "search")
+        page.write("node00077")
+        self.assertEqual(page.text("found"), "1 node")
+        page.press("Enter")
+        self.assertEqual(page.text("details-title"), "Rank 616")
+        page.press("Escape")
+        self.assertEqual((page.run(focus), page.text("found")), ("picture", ""))
+        page.press("Escape")
+        self.assertTrue(page.run("document.getElementById('details').hidden"))
+        while page.run("document.activeElement.tagName") != "SUMMARY":
+            page.press("Tab")
+        page.press("Enter")
+        page.until("document.getElementById('table-body').rows.length === 50")
+        self.assertEqual(page.text("pages"), "nodes 1 to 50 of 512")
+        while page.run("document.activeElement.textContent") != "node00002":
+            page.press("Tab")
+        page.press("Enter")
+        self.assertEqual(page.text("details-title"), "Rank 16")
+        self.assert_clean(page, player)
+
+    def test_what_can_be_used_has_a_name_for_who_listens(self):
+        picture = web_pictures.Picture(8)
+        picture.fail(3)
+        page = self.opened(self.player(picture))
+        page.run("document.getElementById('table').open = true")
+        page.call("Accessibility.enable")
+        nodes = page.call("Accessibility.getFullAXTree")["nodes"]
+        value = lambda node, name: node.get(name, {}).get("value", "")
+        usable = {"button", "combobox", "searchbox", "textbox", "application", "link", "DisclosureTriangle"}
+        nameless = [node for node in nodes if value(node, "role") in usable and not value(node, "name")
+                    and not node.get("ignored")]
+        self.assertEqual(nameless, [])
+        roles = [value(node, "role") for node in nodes]
+        self.assertGreaterEqual(roles.count("button"), 4)
+        for role in ("application", "searchbox", "combobox", "table", "alert", "main", "banner", "complementary"):
+            self.assertIn(role, roles)
+        names = [value(node, "name") for node in nodes]
+        self.assertIn("Picture of 64 ranks on 8 nodes, 1 in trouble", names)
+
+    def test_fits_every_window_in_light_and_dark(self):
+        picture = web_pictures.Picture(512)
+        picture.fail(99)
+        player = self.player(picture)
+        for dark in (False, True):
+            for width in (320, 768, 1280, 2560):
+                page = self.opened(player, width=width, height=900, dark=dark)
+                self.assertLessEqual(page.run("document.documentElement.scrollWidth"), width)
+                for colours in (("ink", "surface"), ("soft", "surface"), ("soft", "page"), ("bad", "bad-surface"),
+                                ("accent", "surface"), ("ink", "node"), ("warn", "surface"), ("good", "raised")):
+                    self.assertGreaterEqual(self.contrast(page, *colours), 4.5, (dark, colours))
+                found = page.run("[...new Set(picture.buffer)].length")
+                self.assertGreaterEqual(found, 4)  # the back, domains, stopped, failed
+                other = "light" if dark else "dark"
+                page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": other}])
+                page.until("picture.back " + ("===" if dark else "!==") + " 0xffffffff")
+                page.close()  # a browser has six connections to a server
+
+    @staticmethod
+    def contrast(page, one, other):
+        """Of two of the page's colours (WCAG 2.2, relative luminance)."""
+        def light(name):
+            text = page.run(f"getComputedStyle(document.documentElement).getPropertyValue('--{name}').trim()")
+            parts = [int(text[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+            red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+            return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+        lighter, darker = sorted((light(one), light(other)), reverse=True)
+        return (lighter + 0.05) / (darker + 0.05)
+
+    def test_colours_by_figures(self):
+        player = self.player(web_pictures.Picture(8))
+        page = self.opened(player)
+        for figure in page.run("FIGURES.map((figure) => figure.id)")[1:]:
+            page.run(f"$('figure').value = '{figure}'; $('figure').dispatchEvent(new Event('change'))")
+            page.until(f"$('legend').dataset.key.includes('{figure}')")
+            self.assertGreater(page.run("[...new Set(picture.buffer)].length"), 6, figure)
+        self.assert_clean(page, player)
+
+    def test_the_mouse(self):
+        player = self.player(web_pictures.Picture(512))
+        page = self.opened(player)
+        rank = 2001  # not at an edge, where the picture would be moved to stay in sight
+        x, y = page.run(f"(() => {{ const box = picture.boxOf({rank}), at = $('picture').getBoundingClientRect();"
+                        "return [at.left + box.x + box.width / 2, at.top + box.y + box.height / 2]; })()")
+        mouse = lambda kind, x, y, **more: page.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+        mouse("mouseMoved", x, y)
+        self.assertIn(f"rank {rank} on node00250, running", page.text("hint"))
+        for kind in ("mousePressed", "mouseReleased"):
+            mouse(kind, x, y, button="left", clickCount=1)
+        self.assertEqual(page.text("details-title"), f"Rank {rank}")
+        before = page.run("picture.scale")
+        mouse("mouseWheel", x, y, deltaX=0, deltaY=-600)  # the press has put the picture in use
+        page.until(f"picture.scale > {before}")
+        under = (f"(() => {{ const at = $('picture').getBoundingClientRect();"
+                 f"return picture.at({x} - at.left, {y} - at.top).rank; }})()")
+        self.assertEqual(page.run(under), rank)
+        mouse("mousePressed", x, y, button="left", clickCount=1)
+        mouse("mouseMoved", x + 100, y, button="left", buttons=1)
+        mouse("mouseReleased", x + 100, y, button="left", clickCount=1)
+        self.assertNotEqual(page.run(under), rank)
+        self.assertEqual(page.run("picture.chosen"), rank)  # a pull chooses nothing
+
+    def test_hostile_texts_stay_text(self):
+        texts = hostile_texts.HOSTILE
+        picture = web_pictures.Picture(len(texts), name="".join(texts))
+        picture.fail(5, message=texts[0])
+        picture.hang([9])
+        job, nodes = picture.job, picture.node_part()
+        cause = job["attempts"][0]["cause"]
+        cause.update(node=texts[2], message="\n".join(texts), last_output=texts, kernel_evidence=texts[1])
+        job["attempts"] = [{**job["attempts"][0], "attempt": i, "cause": {**cause, "message": text, "node": text}}
+                           for i, text in enumerate(texts)]
+        job["messages"] = [{"time": text, "text": text} for text in texts]
+        job.update(id=texts[3], root=texts[4], stage=texts[5], missing=texts, missing_count=len(texts))
+        job["hang"].update(what=texts[6], groups=[{"ranks": text, "count": 1, "place": text, "doing": text} for text in texts])
+        job["awaited"] = {"phase": texts[7], "came": 1, "of": 3, "rank": 1, "node": texts[8]}
+        job["slowest"] = {"import": {"node": texts[9], "rank": 3, "ms": 10, "median_ms": 5, "counted": 9}}
+        nodes["name"] = texts
+        nodes["location"] = [f"/{text}/rack/{text}" for text in texts]
+        nodes["logs"] = texts
+        player = self.player()
+        player.show(job=job, nodes=nodes, figures=picture.figures())
+        page = self.opened(player)
+        elements = "[...document.querySelectorAll('script,img,svg,iframe,link,style,object,embed,form,base,math,video,meta')].length"
+        expected = page.run(elements)
+        self.assertEqual(expected, 6)  # the page's own: three <meta>, two <link>, one <script>
+        page.run("$('table').open = true")
+        page.until(f"$('table-body').rows.length === {min(50, len(texts))}")
+        for rank in range(0, picture.ranks, 8):
+            page.run(f"choose({rank}, true)")
+        page.run("$('search').value = '<script>'; $('search').dispatchEvent(new Event('input'))")
+        page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.assertEqual(page.run(elements), expected)
+        self.assertIsNone(page.run("window.hacked"))
+        shown = page.run("[...document.querySelectorAll('#messages-list li')].map((item) => item.lastChild.data)")
+        self.assertEqual(shown, texts)
+        self.assertEqual(page.text("alert-output"), "\n".join(texts))
+        self.assert_clean(page, player)
+
+    def test_finds_its_way_back(self):
+        picture = web_pictures.Picture(8)
+        player = self.player(picture)
+        wire = Wire(player.port)
+        self.addCleanup(wire.close)
+        page = self.browser.page()
+        page.open(f"http://127.0.0.1:{wire.listener.getsockname()[1]}/#token={player.token}")
+        page.until(web_cases.SHOWN)
+        # The token has left the address, and a reload does not need it.
+        self.assertNotIn("token", page.run("location.href"))
+        page.call("Page.reload")
+        page.until(web_cases.SHOWN)
+        wire.cut()
+        page.until("document.getElementById('link')?.dataset.link === 'lost'")
+        self.assertIn("connection lost", page.text("link"))
+        self.assertEqual(page.text("name"), "train")  # what was known stays
+        picture.job["name"] = "train again"
+        player.show(job=picture.job)
+        wire.open = True
+        page.until("document.getElementById('name').textContent === 'train again'")
+        self.assertEqual(page.text("link"), "live")
+
+    def test_a_hidden_tab_lets_go(self):
+        picture = web_pictures.Picture(8)
+        player = self.player(picture)
+        page = self.opened(player)
+        self.assertEqual(player.process.stdout.readline(), "looked at\n")
+        page.run("""stream.hiddenMs = 0;
+            Object.defineProperty(document, 'hidden', {get: () => window.isHidden});
+            window.hide = (hidden) => { window.isHidden = hidden; document.dispatchEvent(new Event('visibilitychange')); };
+            hide(true)""")
+        page.until("document.getElementById('link').textContent === 'paused while this tab is hidden'")
+
+        def has_gone():
+            player.show(job=picture.job)  # who has gone is noticed at a write
+            return select.select([player.process.stdout], [], [], 0)[0]
+        support.wait_until(has_gone, 30, "nobody looks")
+        self.assertEqual(player.process.stdout.readline(), "not looked at\n")
+        page.run("hide(false)")
+        page.until("document.getElementById('link').textContent === 'live'")
+
+    def test_a_wrong_token_is_said(self):
+        player = self.player(web_pictures.Picture(8))
+        page = self.browser.page()
+        page.open(f"{player.address}/#token=wrong")
+        page.until("document.getElementById('link')?.dataset.link === 'lost'")
+        self.assertIn("token is missing or wrong", page.text("link"))
+        self.assertNotIn("node00000", page.run("document.documentElement.outerHTML"))
+
+
+class Report(web_cases.Windows):
+    """`toprun report --html`: the finished job's page in one file."""
+
+    def report(self, script, *options):
+        folder = self.folder()
+        (folder / "job.py").write_text(script)
+        finished = self.toprun("--nproc-per-node", 2, "--report", folder / "report.json", *options, folder / "job.py",
+                               env=support.without_torch())
+        page = folder / "page.html"
+        self.assert_ok(self.toprun("report", folder / "report.json", "--html", "-o", page))
+        return finished, page
+
+    def shown(self, page_file):
+        page = self.browser.page()
+        page.open(page_file.as_uri())
+        page.until("document.getElementById('link')?.textContent === 'report of the job'")
+        page.until("picture.drawMs > 0")
+        return page
+
+    def test_a_failure(self):
+        finished, file = self.report("import os, sys\nif os.environ['RANK'] == '1':\n    sys.exit('the disk is full')\n"
+                                     "import time; time.sleep(60)")
+        self.assertEqual(finished.code, 1)
+        page = self.shown(file)
+        self.assertEqual(page.text("stage"), "ended with exit code 1")
+        self.assertIn("rank 1 on ", page.text("alert-title"))
+        self.assertIn("the disk is full", page.text("alert-text") + page.text("alert-output"))
+        self.assertIn("1 failed", page.text("legend"))
+        self.assertIn("2 ranks on 1 node", page.text("facts"))
+        self.assertEqual(page.complaints(), [])
+        self.assertEqual([url for url in page.requests() if not url.startswith(("file:", "data:", "about:"))], [])
+
+    def test_a_success(self):
+        finished, file = self.report("")
+        self.assert_ok(finished)
+        page = self.shown(file)
+        self.assertEqual(page.text("stage"), "ended, all well")
+        self.assertTrue(page.run("document.getElementById('alert').hidden"))
+        self.assertEqual(page.text("legend"), "2 done")
+        self.assertEqual(page.complaints(), [])
+
+    def test_hostile_texts_stay_text(self):
+        folder = self.folder()
+        for i, text in enumerate(hostile_texts.HOSTILE):
+            cause = {"kind": "exit", "rank": 0, "local_rank": 0, "node": text, "exit_code": 1, "signal": None,
+                     "message": text, "error_file": text, "last_output": [text], "kernel_evidence": text}
+            node = {"name": text, "group_rank": 0, "first_rank": 0, "nproc": 1, "location": f"/{text}/x", "logs": text}
+            attempt = {"attempt": 0, "started": text, "ended": text, "phases_ms": {}, "slowest": {}, "awaited": None,
+                       "hang": None, "nodes": [node], "network": [], "cause": cause,
+                       "order": {"name": text, "why": text, "source": text, "ring": [], "unplaced": [text],
+                                 "warnings": [text], "notes": [text], "verified": True}}
+            (folder / f"{i}.json").write_text(json.dumps(
+                {"schema": "toprun.report/1", "job": text, "root": {"host": text, "pid": 1}, "exit_code": 1,
+                 "started": text, "ended": text, "updated": text, "attempts": [attempt]}))
+            file = folder / f"{i}.html"
+            self.assert_ok(self.toprun("report", folder / f"{i}.json", "--html", "-o", file))
+            page = self.shown(file)
+            self.assertIsNone(page.run("window.hacked"), text)
+            self.assertEqual(page.run("document.querySelectorAll('img,svg,iframe,object,embed,form,base,video').length"), 0)
+            self.assertEqual(page.run("document.querySelectorAll('script').length"), 2, text)
+            self.assertEqual(page.text("alert-output"), text)
+            self.assertEqual(page.complaints(), [], text)
+            page.close()
+
+    def test_what_is_no_report(self):
+        folder = self.folder()
+        (folder / "x.json").write_text("{}")
+        for name in (folder / "x.json", folder / "none.json"):
+            finished = self.toprun("report", name, "--html")
+            self.assertNotEqual(finished.code, 0)
+            self.assertEqual(finished.out, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
