@@ -87,6 +87,7 @@ Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
       stage_(session.io, SteadyTime::max()) {
   carry_out();
   open_socket();
+  if (job_->options.web) page_ = JobPage::open(session_, showing_);
   session_.door.become_root(
       std::move(secret), {[this](const Join& join) {
                             auto refused = coordinator_.admit(join);
@@ -145,6 +146,7 @@ void Root::carry_out() {
     for (run::Action& action : actions) std::visit([this](auto& what) { act(what); }, action);
   }
   showing_.moved_on();
+  if (page_) page_->moved_on();
   wait();
 }
 
@@ -189,6 +191,7 @@ asio::awaitable<void> Root::tell_the_end(run::Course record) {
   view::RunRecord last = record_of(session_.job, record);
   const std::string line = view::last_line(last);
   co_await report_.finish(std::move(last));
+  if (page_) co_await page_->finish();
   co_await notifier_.finish();
   say_block(line);
 }

@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "live/server.h"
+#include "node/job_page.h"
 #include "node/notifier.h"
 #include "node/report_file.h"
 #include "node/session.h"
@@ -73,6 +74,7 @@ class Root {
   ReportFile report_;
   Notifier notifier_;
   Showing showing_;
+  std::unique_ptr<JobPage> page_;  // null: nobody wants it, or it could not be opened
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   std::unique_ptr<live::Server> socket_;  // null: it could not be opened
   // By number: who waits to hear where the ranks stand.

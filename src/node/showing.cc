@@ -127,17 +127,22 @@ std::vector<int> Showing::suspects() const {
 }
 
 // Of many ranks the texts are megabytes: they are written on the pool.
-asio::awaitable<std::optional<std::string>> Showing::picture() {
+asio::awaitable<std::optional<Showing::Parts>> Showing::parts() {
   co_await look();
   const auto now = std::chrono::system_clock::now();
   const auto steady = steady_clock::now();
-  std::function<std::string()> write = [run = run(), board = board_, suspects = suspects(), now,
-                                        steady] {
-    return watch::picture_text(watch::job_json(run, now).dump(),
-                               watch::nodes_json(watch::nodes_of(run.record)).dump(),
-                               watch::figures_json(board, suspects, now, steady).dump());
+  std::function<Parts()> write = [run = run(), board = board_, suspects = suspects(), now, steady] {
+    return Parts{watch::job_json(run, now).dump(),
+                 watch::nodes_json(watch::nodes_of(run.record)).dump(),
+                 watch::figures_json(board, suspects, now, steady).dump()};
   };
-  co_return co_await session_.pool.answer<std::string>(std::move(write), live::answer_limit);
+  co_return co_await session_.pool.answer<Parts>(std::move(write), live::answer_limit);
+}
+
+asio::awaitable<std::optional<std::string>> Showing::picture() {
+  const std::optional<Parts> written = co_await parts();
+  if (!written) co_return std::nullopt;
+  co_return watch::picture_text(written->job, written->nodes, written->figures);
 }
 
 asio::awaitable<std::optional<std::string>> Showing::metrics() {

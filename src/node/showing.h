@@ -45,13 +45,19 @@ class Showing {
   // members have answered, for first_figures_limit at most.
   static constexpr std::chrono::milliseconds first_figures_limit{500};
   boost::asio::awaitable<std::optional<std::string>> picture();  // schema toprun.live/1
+  // … its parts, each as JSON on one line.
+  struct Parts {
+    std::string job, nodes, figures;
+  };
+  boost::asio::awaitable<std::optional<Parts>> parts();
   boost::asio::awaitable<std::optional<std::string>> metrics();  // in OpenMetrics' form
 
   std::string notice(watch::Happening happening) const;  // JSON, for --notify
+  // Between two answers of the members.
+  std::chrono::milliseconds interval() const;
 
  private:
   std::optional<watch::Part> part_of(const std::string& agent) const;
-  std::chrono::milliseconds interval() const;
   boost::asio::awaitable<void> look();
   void ask();
   watch::Run run() const;

@@ -362,6 +362,11 @@ constexpr std::array rows = {
          put<&Options::node_log, not_empty>,
          "Every node also appends what it shows here to DIR/HOST.out; in Run:AI's pods %j is the "
          "JOB_UUID"),
+    optional_value(ours(FlagId::unasked, "--web", 0, "ADDR:PORT", "TOPRUN_WEB", Group::output,
+                        put<&Options::web, parse_listening>,
+                        "Serve a page with the state of all ranks for a browser, while the job "
+                        "runs; its address, which holds a secret, is printed once",
+                        "127.0.0.1 and a free port, if --web is given")),
     ours(FlagId::unasked, "--report", 0, "FILE", "TOPRUN_REPORT", Group::output,
          put<&Options::report, not_empty>,
          "Write what happens to FILE as JSON, anew at every phase, complete at the end; %j as "

@@ -167,6 +167,32 @@ TEST(RunOptions, WhatTheOrderIsToServe) {
             "them out");
 }
 
+TEST(RunOptions, WhereThePageIs) {
+  struct Row {
+    std::string words;
+    std::string host;
+    int port;
+  };
+  for (const Row& row :
+       {Row{"toprun --web s", "127.0.0.1", 0}, Row{"toprun --web=8080 s", "127.0.0.1", 8080},
+        Row{"toprun --web=127.0.0.2:80 s", "127.0.0.2", 80},
+        Row{"toprun --web=localhost s", "127.0.0.1", 0},
+        Row{"toprun --web=[::]:8080 s", "::", 8080},
+        Row{"toprun --web=0.0.0.0:0 s", "0.0.0.0", 0}}) {
+    const Options options = good(row.words);
+    ASSERT_TRUE(options.web) << row.words;
+    EXPECT_EQ(options.web->host, row.host) << row.words;
+    EXPECT_EQ(options.web->port, row.port) << row.words;
+    EXPECT_EQ(options.script, "s") << row.words;
+  }
+  EXPECT_FALSE(good("toprun s").web);
+  for (const std::string value : {"x", "x:80", "127.0.0.1:x", "127.0.0.1:65536", "99999",
+                                  "http://127.0.0.1:1", "[::1", "::1:80"}) {
+    EXPECT_NE(error_of("toprun --web=" + value + " s").find("--web"), std::string::npos) << value;
+  }
+  EXPECT_EQ(good("toprun s", {{"TOPRUN_WEB", "8080"}}).web->port, 8080);
+}
+
 TEST(RunOptions, OptionsOfOurOwn) {
   const Options options = good(
       "toprun --order file:hosts --topology racks.toml --topology-required --segment 4 --stable "

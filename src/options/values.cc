@@ -8,6 +8,7 @@
 
 #include "base/signals.h"
 #include "base/text.h"
+#include "hosts/address.h"
 
 namespace toprun::options {
 namespace {
@@ -214,6 +215,23 @@ Result<plan::Endpoint> parse_endpoint(const Given& given) {
                   fmt::format("the port \"{}\" is not a number from 0 to {}", *port, max_port));
   }
   return endpoint;
+}
+
+Result<plan::Endpoint> parse_listening(const Given& given) {
+  const std::string_view text = trim(given.value);
+  if (text.empty()) return plan::Endpoint{hosts::loopback().text(), 0};
+  if (const auto port = number_in(text, 0, max_port)) {
+    return plan::Endpoint{hosts::loopback().text(), port};
+  }
+  auto place = parse_endpoint(given);
+  if (!place) return place;
+  if (place->host == "localhost") place->host = hosts::loopback().text();
+  if (!hosts::Address::parse(place->host)) {
+    return refuse(given, "must be an address of this host, or only a port",
+                  "write 127.0.0.1:PORT, or 0.0.0.0:PORT for all who can reach this host");
+  }
+  if (!place->port) place->port = 0;
+  return place;
 }
 
 Result<std::string> parse_host(const Given& given) {

@@ -52,6 +52,8 @@ Result<std::string> parse_backend(const Given& given);
 // HOST[:PORT]; an IPv6 address with a port in brackets, which the result leaves out. Port 0 is
 // allowed: the kernel chooses one.
 Result<plan::Endpoint> parse_endpoint(const Given& given);
+// Where to listen: ADDRESS:PORT, PORT or nothing; without an address loopback, without a port 0.
+Result<plan::Endpoint> parse_listening(const Given& given);
 // A host name or address without a port; brackets around an IPv6 address are taken away.
 Result<std::string> parse_host(const Given& given);
 struct RendezvousSettings {

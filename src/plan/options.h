@@ -144,6 +144,8 @@ struct Options {
   Setting<std::string> via;
   Setting<std::string> launcher;
   bool dry_run = false;
+  // --web: where the root serves the job's page; the host is an address.
+  std::optional<Endpoint> web;
   std::optional<std::string> report;
   std::optional<std::string> node_log;  // folder for HOST.out with each node's output
   int verbose = 0;

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "node/session.h"
+#include "node/showing.h"
+#include "web/server.h"
+
+namespace toprun::node {
+
+// --web: what the root shows to browsers. While one looks, the picture is written about once a
+// second and as soon as something happens; while none does, nothing is.
+class JobPage : public web::Source {
+ public:
+  // Prints the page's address, or why there is none: the job goes on without. Null: none.
+  // Both references must outlive this.
+  static std::unique_ptr<JobPage> open(Session& session, Showing& showing);
+  JobPage(Session& session, Showing& showing);
+  ~JobPage() override;
+
+  // Something has happened in the run.
+  void moved_on();
+  // Shows how the run ended, and closes.
+  boost::asio::awaitable<void> finish();
+
+  web::Text text(web::Part part) override;
+  void looked_at(bool by_somebody) override;
+  boost::asio::awaitable<std::optional<web::Page>> page(std::string path) override;
+
+ private:
+  boost::asio::awaitable<void> follow(std::shared_ptr<JobPage*> self);
+  boost::asio::awaitable<void> rest(std::shared_ptr<JobPage*> self, SteadyTime end, bool or_event);
+  boost::asio::awaitable<void> refresh(std::shared_ptr<JobPage*> self);
+  void take(web::Part part, std::string text);
+
+  Session& session_;
+  Showing& showing_;
+  const std::shared_ptr<JobPage*> self_;  // points to null once this is gone
+  std::unique_ptr<web::Server> server_;
+  std::array<web::Text, web::part_names.size()> texts_;
+  bool is_seen_ = false;
+  bool follows_ = false;
+  bool has_moved_ = false;
+  boost::asio::steady_timer pause_;
+};
+
+}  // namespace toprun::node

@@ -1,0 +1,95 @@
+# ctest: TIMEOUT 180
+"""`toprun --web`: the page of a real run."""
+
+import http.client
+import re
+import socket
+import unittest
+
+import support
+import web_cases
+
+
+class Run(web_cases.Windows):
+    """`toprun --web` with real ranks."""
+
+    def job(self, script, *options, **environment):
+        folder = self.folder()
+        (folder / "job.py").write_text(script)
+        go = folder / "go"
+        return self.begin(support.binary(), "--nproc-per-node", 2, *options, folder / "job.py",
+                          env={**support.without_torch(), "GO": str(go), **environment}), go
+
+    @staticmethod
+    def address(run):
+        run.says(r"the job's page on \S+: http://\S+\s")
+        return re.search(r"the job's page on \S+: (http://\S+)", run.seen[run.process.stderr].decode())[1]
+
+    WAITS = "import os, sys, time\nwhile not os.path.exists(os.environ['GO']): time.sleep(0.02)\n"
+
+    def test_shows_a_run_until_its_end(self):
+        run, go = self.job(self.WAITS + "sys.exit(7 if os.environ['RANK'] == '1' else 0)", "--web")
+        page = self.browser.page()
+        page.open(self.address(run))
+        page.until("document.getElementById('legend')?.textContent === '2 running'")
+        self.assertEqual(page.text("stage"), "running")
+        self.assertIn("2 ranks on 1 node", page.text("facts"))
+        page.until("model.figureOf('memory', 1) > 0 && model.nodeFigure('cpus', 0) > 0")
+        go.touch()
+        page.until("document.getElementById('link').textContent === 'the job has ended'")
+        self.assertEqual(page.text("stage"), "ended with exit code 7")
+        self.assertIn("rank 1 on ", page.text("alert-title"))
+        page.until("document.getElementById('legend').textContent.includes('1 failed')")
+        self.assertEqual(run.wait(30).code, 7)
+        self.assertEqual(page.complaints(), [])
+        self.assert_nothing_left(run)
+
+    def test_a_restart(self):
+        run, go = self.job(self.WAITS + "if os.environ['TORCHELASTIC_RESTART_COUNT'] == '0': sys.exit(3)\n"
+                       "while not os.path.exists(os.environ['GO'] + '2'): time.sleep(0.02)\n", "--web", "--max-restarts", 1)
+        page = self.browser.page()
+        page.open(self.address(run))
+        page.until("document.getElementById('legend')?.textContent === '2 running'")
+        go.touch()
+        page.until("document.getElementById('facts').textContent.includes('1 restart of at most 1')")
+        page.until("document.getElementById('legend').textContent === '2 running'")
+        self.assertIn("Attempt 0: rank ", page.text("alert-title"))
+        self.assertEqual(page.run("document.querySelectorAll('#attempts-list > li').length"), 2)
+        go.with_name("go2").touch()
+        page.until("document.getElementById('link').textContent === 'the job has ended'")
+        page.until("document.getElementById('legend').textContent === '2 done'")
+        self.assert_ok(run.wait(30))
+        self.assertEqual(page.complaints(), [])
+
+    def test_a_token_of_ones_own(self):
+        token = "0123456789abcdefghij-_"
+        run, go = self.job(self.WAITS, "--web", TOPRUN_WEB_TOKEN=token)
+        address = self.address(run)
+        self.assertNotIn(token, run.seen[run.process.stderr].decode())
+        port = int(address.rstrip("/").rpartition(":")[2])
+
+        def metrics():
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
+            self.assertEqual(answer.status, 200)
+            self.assertIn("openmetrics-text", answer.headers["Content-Type"])
+            return answer.read().decode()
+        support.wait_until(lambda: 'toprun_ranks{state="running"} 2' in metrics(), 30, "both ranks run")
+        go.touch()
+        self.assert_ok(run.wait(30))
+
+    def test_the_job_goes_on_without_its_page(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            finished = self.job("", f"--web={taken.getsockname()[1]}")[0].wait(30)
+        self.assert_ok(finished)
+        self.assertRegex(finished.err, r"cannot serve the job's page at 127.0.0.1 port \d+: .* listens there; .*; the job goes on "
+                                       "without it")
+        finished = self.job("", "--web", TOPRUN_WEB_TOKEN="short")[0].wait(30)
+        self.assert_ok(finished)
+        self.assertIn("TOPRUN_WEB_TOKEN is no token", finished.err)
+        self.assertNotIn("short", finished.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
