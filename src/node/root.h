@@ -9,6 +9,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "live/server.h"
+#include "node/launch_line.h"
 #include "node/report_file.h"
 #include "node/session.h"
 #include "probes/presence_watch.h"
@@ -41,6 +42,7 @@ class Root {
   void carry_out();
   void wait();
   void look_for_the_absent();
+  std::optional<view::Launch> launch() const;
   // What this user's other processes may ask while the job runs.
   void open_socket();
   boost::asio::awaitable<live::Answer> answer(live::Question question);
@@ -66,6 +68,7 @@ class Root {
   run::Coordinator coordinator_;
   probes::PresenceWatch presence_;
   ReportFile report_;
+  LaunchLine launch_line_;
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   std::unique_ptr<live::Server> socket_;  // null: it could not be opened
   // By number: who waits to hear where the ranks stand.
