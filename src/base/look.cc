@@ -46,9 +46,14 @@ bool wants_colours(const Environment& environment) {
 
 Look look_of(int fd, const Environment& environment) {
   if (::isatty(fd) != 1) return {};
+  const std::size_t columns = terminal_size(fd).columns;
+  return {wants_colours(environment), columns >= least_columns ? columns : 0};
+}
+
+TerminalSize terminal_size(int fd) {
   winsize size{};
-  const bool told = ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= least_columns;
-  return {wants_colours(environment), told ? size.ws_col : std::size_t{0}};
+  if (::ioctl(fd, TIOCGWINSZ, &size) != 0) return {};
+  return {size.ws_col, size.ws_row};
 }
 
 Look look_of_stderr(const Environment& environment) {

@@ -30,6 +30,13 @@ Look look_of_stderr(const Environment& environment);
 enum class Colour { good, waiting, bad, faint };
 std::string coloured(std::string_view text, Colour colour, const Look& look);
 
+// The terminal's size; 0: it is none, or does not tell.
+struct TerminalSize {
+  std::size_t columns = 0;
+  std::size_t rows = 0;
+};
+TerminalSize terminal_size(int fd);
+
 // The width of UTF-8 text in columns, counted in code points: good enough for program output.
 std::size_t columns_of(std::string_view text);
 

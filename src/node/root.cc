@@ -83,6 +83,7 @@ Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
                [this](const std::string& agent, const rendezvous::ToNode& message) {
                  act(run::Send{agent, message});
                }),
+      launch_line_(session, [this] { return launch(); }),
       timer_(session.io),
       stage_(session.io, SteadyTime::max()) {
   carry_out();
@@ -145,9 +146,20 @@ void Root::carry_out() {
   for (auto actions = coordinator_.take(); !actions.empty(); actions = coordinator_.take()) {
     for (run::Action& action : actions) std::visit([this](auto& what) { act(what); }, action);
   }
+  launch_line_.changed(coordinator_.is_launching());
   showing_.moved_on();
   if (page_) page_->moved_on();
   wait();
+}
+
+// How many ranks have come is known at once where the store is in this process.
+std::optional<view::Launch> Root::launch() const {
+  if (!coordinator_.is_launching()) return std::nullopt;
+  view::Launch launch = coordinator_.launch(steady_clock::now());
+  const store::Server::Came came = session_.store->came();
+  launch.joined = came.joined;
+  launch.met = came.met;
+  return launch;
 }
 
 void Root::wait() {

@@ -10,6 +10,7 @@
 
 #include "live/server.h"
 #include "node/job_page.h"
+#include "node/launch_line.h"
 #include "node/notifier.h"
 #include "node/report_file.h"
 #include "node/session.h"
@@ -45,6 +46,7 @@ class Root {
   void wait();
   void look_for_the_absent();
   void notify(watch::Happening happening);
+  std::optional<view::Launch> launch() const;
   // What this user's other processes may ask while the job runs.
   void open_socket();
   boost::asio::awaitable<live::Answer> answer(live::Question question);
@@ -75,6 +77,7 @@ class Root {
   Notifier notifier_;
   Showing showing_;
   std::unique_ptr<JobPage> page_;  // null: nobody wants it, or it could not be opened
+  LaunchLine launch_line_;
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   std::unique_ptr<live::Server> socket_;  // null: it could not be opened
   // By number: who waits to hear where the ranks stand.

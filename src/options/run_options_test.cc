@@ -197,12 +197,14 @@ TEST(RunOptions, OptionsOfOurOwn) {
   const Options options = good(
       "toprun --order file:hosts --topology racks.toml --topology-required --segment 4 --stable "
       "--ranks-in-place "
-      "--prefix --gather-output --fold --log-max-size 2K --no-preflight "
+      "--prefix --gather-output --fold --log-max-size 2K --no-preflight --no-progress "
       "--report r.json --dry-run -vv s");
   EXPECT_TRUE(options.gather_output);
   EXPECT_TRUE(options.fold);
   EXPECT_EQ(options.log_max_bytes, 2048u);
   EXPECT_FALSE(options.preflight);
+  EXPECT_FALSE(options.progress);
+  EXPECT_TRUE(good("toprun s").progress);
   EXPECT_TRUE(good("toprun s").preflight);
   EXPECT_FALSE(good("toprun s", {{"TOPRUN_NO_PREFLIGHT", "1"}}).preflight);
   EXPECT_TRUE(good("toprun s", {{"TOPRUN_FOLD", "1"}}).fold);

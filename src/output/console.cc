@@ -35,6 +35,7 @@ Writer::Observer Terminal::observer() {
 }
 
 void Terminal::write(bool is_err, std::string text) {
+  last_output_ = std::chrono::steady_clock::now();
   place(is_err).writer->write(descriptor(is_err), std::move(text));
 }
 
@@ -72,6 +73,12 @@ void Terminal::show(const std::string& node, bool is_err, std::string lines,
   write(is_err, Display(source, "", cursor(is_err)).compose(std::move(lines)));
   if (room(is_err)) return taken();
   waiting_.push_back({is_err, std::move(taken)});
+}
+
+void Terminal::show_below(std::string line) {
+  if (terminal(true) == no_terminal) return;
+  if (cursor(true).owner != Cursor::nobody) line.clear();
+  place(true).writer->show_below(descriptors_.err, std::move(line));
 }
 
 void Terminal::when_written(std::function<void()> written) {

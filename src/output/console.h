@@ -5,11 +5,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "output/display.h"
 #include "output/writer.h"
@@ -96,6 +98,11 @@ class Terminal : public Console {
   // Shows lines that another node's Relay delivered. `taken` is called, now or later, when there is
   // room for more from that node.
   void show(const std::string& node, bool is_err, std::string lines, std::function<void()> taken);
+  // Shows a line of toprun's own below the text, until there is more text or another such line;
+  // empty: none. Not shown where stderr is no terminal or somebody's line is unfinished.
+  void show_below(std::string line);
+  // When a rank's output was written last.
+  std::optional<SteadyTime> last_output() const { return last_output_; }
   // Calls `written` once, now or later, when all text so far is written or has failed.
   void when_written(std::function<void()> written);
   // The writer of the stream, for other text that must stay in order with the shown lines.
@@ -127,6 +134,7 @@ class Terminal : public Console {
   std::map<std::string, int> nodes_;  // node name -> source number
   std::vector<Waiting> waiting_;
   std::vector<std::function<void()>> written_;
+  std::optional<SteadyTime> last_output_;
 };
 
 }  // namespace toprun::output

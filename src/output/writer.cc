@@ -15,6 +15,12 @@ namespace {
 constexpr std::size_t bytes_per_write = 1u << 16;
 constexpr std::chrono::milliseconds flush_look{1};
 
+// ECMA-48 and DEC's private mode 7. The cursor rests at the line's beginning: a terminal that gets
+// narrower may break the line, and what is erased from there on is all of it.
+constexpr std::string_view erase_below = "\r\x1b[J";
+constexpr std::string_view no_wrap = "\x1b[?7l";
+constexpr std::string_view wrap = "\x1b[?7h\r";
+
 // Errors after which no later write can succeed.
 bool is_final(int code) {
   return code == EPIPE || code == EBADF || code == EIO || code == ENXIO;
@@ -53,6 +59,18 @@ bool Writer::offer(int fd, std::string bytes, std::size_t most_bytes) {
 
 void Writer::run(int fd, std::function<int(int)> action) {
   put({fd, false, {}, std::move(action)});
+}
+
+void Writer::show_below(int fd, std::string line) {
+  run(fd, [this, line = std::move(line)](int terminal) {
+    const bool shows = !line.empty() && !in_a_line_;
+    std::string text;
+    if (shown_below_ != nowhere) text = erase_below;
+    if (shows) text.append(no_wrap).append(line).append(wrap);
+    shown_below_ = shows ? terminal : nowhere;
+    write_all(terminal, text);
+    return 0;
+  });
 }
 
 void Writer::close(int fd) {
@@ -166,9 +184,15 @@ void Writer::write_out(const std::vector<Chunk>& chunks) {
       if (joined.empty()) joined = first.bytes;
       joined += chunks[end++].bytes;
     }
-    write_all(first.fd, end == i + 1 ? first.bytes : joined);
+    write_text(first.fd, end == i + 1 ? first.bytes : joined);
     i = end;
   }
+}
+
+void Writer::write_text(int fd, std::string_view text) {
+  if (shown_below_ != nowhere) write_all(std::exchange(shown_below_, nowhere), erase_below);
+  in_a_line_ = text.back() != '\n';
+  write_all(fd, text);
 }
 
 void Writer::act(const Chunk& chunk) {

@@ -48,6 +48,9 @@ class Writer : public std::enable_shared_from_this<Writer> {
   // Calls `action` on the thread after the bytes queued for `fd`; an errno that it returns counts
   // as a failed write.
   void run(int fd, std::function<int(int fd)> action);
+  // Shows `line` below the text that is written here, on the terminal `fd`, in place of the one
+  // before; empty: none. It is erased before any text and not shown in the middle of a line.
+  void show_below(int fd, std::string line);
   // Closes `fd`, which this writer then owns, after the bytes queued for it.
   void close(int fd);
 
@@ -79,6 +82,7 @@ class Writer : public std::enable_shared_from_this<Writer> {
   void enqueue(Chunk chunk, std::unique_lock<std::mutex> lock);
   void write_out(const std::vector<Chunk>& chunks);
   void act(const Chunk& chunk);
+  void write_text(int fd, std::string_view text);
   void write_all(int fd, std::string_view bytes);
   void report(int fd, int code);
   void tell(int fd, int code);
@@ -99,6 +103,10 @@ class Writer : public std::enable_shared_from_this<Writer> {
   std::thread thread_;
   std::vector<int> failed_;  // descriptors whose failure was reported; used by the thread only
   std::vector<int> dead_;    // descriptors whose reader is gone; used by the thread only
+  // The terminal that shows a line below the text; used by the thread only.
+  static constexpr int nowhere = -1;
+  int shown_below_ = nowhere;
+  bool in_a_line_ = false;  // the text so far does not end with \n; used by the thread only
 };
 
 }  // namespace toprun::output

@@ -122,6 +122,7 @@ struct Options {
   std::vector<std::string> duplicate_stderr_filters;
   bool gather_output = false;  // the root's console also shows the other nodes' output
   bool fold = false;           // equal lines of many ranks are shown once
+  bool progress = true;        // a terminal shows meanwhile how far the launch has come
   std::optional<std::uint64_t> log_max_bytes;  // a log file is rotated before it exceeds this size
 
   Order order = Order::automatic;

@@ -16,6 +16,7 @@
 #include "run/restarts.h"
 #include "run/roster.h"
 #include "run/settings.h"
+#include "view/launch.h"
 
 namespace toprun::run {
 
@@ -58,6 +59,9 @@ class Coordinator {
   // The current attempt is its last entry.
   const Course& course() const { return course_; }
   const Roster& roster() const { return roster_; }
+  // Whether an attempt is on its way to where all its ranks have met, and how far it has come.
+  bool is_launching() const;
+  view::Launch launch(SteadyTime now) const;
   // The engine's nodes that it waits for; empty if it waits for none.
   std::vector<std::string> awaited() const;
   // … that have not joined; empty if it knows no names.
@@ -165,6 +169,7 @@ class Coordinator {
   std::optional<view::Spread> time_to_start() const;
   void arrived(const rendezvous::Arrivals& arrivals, SteadyTime told);
   std::vector<MemberRanks> ranks_of_members() const;
+  std::vector<std::string> awaited_members() const;
   void tell_phase(std::string_view what, SteadyTime end, const view::Spreads& spreads);
 
   // Ranks that make no progress (hanging.cc).

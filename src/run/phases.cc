@@ -94,6 +94,61 @@ std::vector<MemberRanks> Coordinator::ranks_of_members() const {
   return all;
 }
 
+bool Coordinator::is_launching() const {
+  if (stage_ < Stage::running) return true;
+  return stage_ == Stage::running && !attempt_.conductor->is_stopping() &&
+         attempt_.conductor->ended_ranks() == 0 && !course_.attempts.back().phases.met;
+}
+
+view::Launch Coordinator::launch(SteadyTime now) const {
+  const AttemptCourse& course = course_.attempts.back();
+  view::Launch launch;
+  launch.attempt = course.number;
+  launch.elapsed = duration_cast<milliseconds>(now - course.phases.began);
+  launch.of_ranks = settings_.ranks_in_place;
+  launch.of = attempt_.members.size();
+  switch (stage_) {
+    case Stage::gathering:
+      launch.step = view::Launch::Step::join;
+      launch.there = static_cast<std::size_t>(roster_.present());
+      launch.of = static_cast<std::size_t>(roster_.size().most);
+      launch.missing = roster_.missing(settings_.node_names);
+      break;
+    case Stage::arranging:
+      launch.step = view::Launch::Step::order;
+      break;
+    case Stage::preparing:
+      launch.step = view::Launch::Step::prepare;
+      launch.there = attempt_.members.size() - attempt_.late;
+      launch.missing = awaited_members();
+      break;
+    default:
+      launch.step = view::Launch::Step::meet;
+      launch.there = attempt_.started;
+      launch.awaited = course.awaited;
+      for (const view::NodeRecord& node : course.nodes) {
+        launch.ranks += static_cast<std::size_t>(node.nproc);
+      }
+      if (attempt_.started == attempt_.members.size()) break;
+      launch.step = view::Launch::Step::start;
+      launch.missing = awaited_members();
+  }
+  return launch;
+}
+
+// Of this attempt: who is not ready, or has not started its ranks.
+std::vector<std::string> Coordinator::awaited_members() const {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < attempt_.members.size(); ++i) {
+    const Node* const node = roster_.find(attempt_.members[i]);
+    const bool is_through = stage_ == Stage::preparing
+                                ? node != nullptr && node->state == NodeState::ready
+                                : attempt_.started_at[i] != SteadyTime{};
+    if (!is_through) names.push_back(attempt_.hosts[i]);
+  }
+  return names;
+}
+
 void Coordinator::tell_phase(std::string_view what, SteadyTime end, const view::Spreads& spreads) {
   if (!settings_.tells_orders) return;
   std::string line =

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/environment.h"
+#include "base/error.h"
+#include "live/folder.h"
+
+namespace toprun::cli {
+
+// A job of this user that runs with its root agent on this host.
+struct RunningJob {
+  live::Socket socket;
+  std::string name;
+  std::string id;  // the engine's; empty: it has none
+};
+
+// What a verb that asks a running job says of itself in errors.
+struct Asking {
+  std::string verb;  // "stacks"
+  std::string what;  // "cannot tell where the ranks of job 17 stand"
+};
+
+// The job that the word names: an id, a name, the process of the root agent, or the file of
+// --report; without a word the only one. nullopt: it may run, but its root is not on this host.
+Result<std::optional<RunningJob>> find_running_job(const std::string& word,
+                                                   const Environment& environment,
+                                                   const Asking& asking);
+// The command that runs toprun with these words on the node of the job's root, by the engine's own
+// way.
+Result<std::vector<std::string>> command_beside_root(const std::string& id,
+                                                     const Environment& environment,
+                                                     const Asking& asking,
+                                                     const std::vector<std::string>& words);
+
+// The name by which an error calls the job.
+std::string name_of(const RunningJob& job);
+
+}  // namespace toprun::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include <boost/asio/steady_timer.hpp>
+
+#include "node/session.h"
+#include "view/launch.h"
+
+namespace toprun::node {
+
+// Shows on the root's terminal how far the launch has come, in one line below all other text, which
+// is gone when the ranks have met. Only where nobody else draws: toprun runs in the foreground, and
+// its stdout is no pipe, whose reader may write to the same terminal.
+//
+//   resting --a launch is under way--> waiting --first_after--> showing --it is over--> resting
+class LaunchLine {
+ public:
+  // `launch`: how far it has come; nullopt: none is under way.
+  LaunchLine(Session& session, std::function<std::optional<view::Launch>()> launch);
+
+  // Something has happened; `is_launching`: a launch is under way.
+  void changed(bool is_launching);
+
+ private:
+  void draw_later(std::chrono::milliseconds pause);
+  void draw();
+  void show(std::string line);
+  bool may_draw(const view::Launch& launch) const;
+
+  Session& session_;
+  const std::function<std::optional<view::Launch>()> launch_;
+  const bool has_terminal_;
+  bool is_launching_ = false;
+  bool is_shown_ = false;
+  SteadyTime began_{};  // this launch
+  boost::asio::steady_timer timer_;
+};
+
+}  // namespace toprun::node

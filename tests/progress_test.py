@@ -1,0 +1,157 @@
+"""The line that shows on a terminal how far a launch has come: there while it takes time, never mixed with
+other text, and gone without a trace."""
+
+import re
+import time
+import unittest
+
+import support
+from terminal_test import LIMIT_S, Terminal
+
+# Rank 1 comes late.
+LATE = """
+import os, time
+if os.environ["RANK"] == "1":
+    time.sleep(8)
+import torch.distributed as dist
+dist.init_process_group("gloo")
+dist.barrier()
+if os.environ["RANK"] == "0":
+    print("met", flush=True)
+time.sleep(4)
+dist.destroy_process_group()
+"""
+LINE = rb"toprun: \d+ s, "
+
+
+class Screen:
+    """What a terminal shows after some bytes: of the control sequences it knows those that toprun sends."""
+
+    def __init__(self):
+        self.rows = [""]
+        self.column = 0
+
+    def feed(self, text):
+        for piece in re.findall(r"\x1b\[[?\d;]*[a-zA-Z]|[^\x1b]", text):
+            if piece == "\r":
+                self.column = 0
+            elif piece == "\n":
+                self.rows.append("")
+            elif piece == "\x1b[J":
+                self.rows[-1] = self.rows[-1][:self.column]
+            elif not piece.startswith("\x1b"):
+                row = self.rows[-1].ljust(self.column)
+                self.rows[-1] = row[:self.column] + piece + row[self.column + 1:]
+                self.column += 1
+        return self
+
+    def text(self):
+        return "\n".join(row.rstrip() for row in self.rows).rstrip("\n")
+
+
+def left_on(terminal):
+    """What stays on the screen, without the run's last line."""
+    text = Screen().feed(terminal.seen.decode()).text()
+    return re.sub(r"\n?toprun: [-\d]+ [:\d]+ → .*\Z", "", text)
+
+
+class Progress(support.TestCase):
+    def setUp(self):
+        self.here = self.folder()
+
+    def start(self, *flags, script, env=None, argv=None):
+        (self.here / "script.py").write_text(script)
+        argv = argv or [support.binary(), *flags, "script.py"]
+        return Terminal(self, *argv, cwd=self.here, env={**support.without_torch(), **(env or {})})
+
+    def test_while_the_ranks_import(self):
+        terminal = self.start("--nproc-per-node", 2, script="import time; time.sleep(1.5)")
+        terminal.expect(rb"toprun: \d s, 2 ranks started, none has come to the store yet")
+        self.assertEqual(terminal.code(), 0)
+        self.assertEqual(left_on(terminal), "")
+
+    def test_a_rank_that_others_wait_for(self):
+        terminal = self.start("--nproc-per-node", 2, script=LATE, env={"PYTHON_EXEC": support.python()})
+        terminal.expect(rb"toprun: \d+ s, 1 of 2 ranks have come to the store")
+        self.assertEqual(terminal.code(), 0)
+        self.assertEqual(left_on(terminal), "met")
+        self.assertNotRegex(terminal.seen[terminal.seen.index(b"met"):], LINE)
+
+    def test_output_and_own_lines_stand_alone(self):
+        terminal = self.start(script="import time; time.sleep(1.2); print('a\\nb', flush=True); time.sleep(1); 1 / 0")
+        terminal.expect(LINE)
+        self.assertEqual(terminal.code(), 1)
+        text = left_on(terminal)
+        self.assertTrue(text.startswith("a\nb\n"), text)
+        self.assertIn("ZeroDivisionError", text)
+        self.assertNotRegex(text, r"started|\d s, ")
+        after = terminal.seen[terminal.seen.index(b"a\r\nb\r\n"):]
+        self.assertNotRegex(after, LINE, "nobody has come to the store: the ranks' own output says more")
+
+    def test_nothing_for_what_is_quick_or_unwanted(self):
+        slow = "import time; time.sleep(1.5)"
+        cases = [
+            ([], "pass", {}),
+            (["--no-progress"], slow, {}),
+            ([], slow, {"TOPRUN_NO_PROGRESS": "1"}),
+            ([], slow, {"TERM": "dumb"}),
+        ]
+        for flags, script, env in cases:
+            with self.subTest(flags=flags, script=script, env=env):
+                terminal = self.start(*flags, script=script, env=env)
+                self.assertEqual(terminal.code(), 0)
+                self.assertEqual(left_on(terminal), "")
+                self.assertNotIn(b"\x1b", terminal.seen)
+
+    def test_nothing_beside_a_pipe(self):
+        terminal = self.start(script="import time; time.sleep(1.5); print('end')",
+                              argv=["sh", "-c", f"{support.binary()} script.py | cat"])
+        terminal.code()
+        self.assertEqual(left_on(terminal), "end")
+        self.assertNotIn(b"\x1b", terminal.seen)
+
+    def test_with_output_in_a_file(self):
+        terminal = self.start(script="import time; time.sleep(1.5); print('end')",
+                              argv=["sh", "-c", f"{support.binary()} script.py > out"])
+        terminal.expect(LINE)
+        terminal.code()
+        self.assertEqual(left_on(terminal), "")
+        self.assertEqual((self.here / "out").read_text(), "end\n")
+
+    def test_a_prompt_is_left_alone(self):
+        terminal = self.start(script="import time; answer = input('name? '); time.sleep(3); print('got', answer)")
+        terminal.expect(rb"name\? ")
+        time.sleep(1)  # in which the line would be drawn
+        terminal.press(b"ada\n")
+        self.assertEqual(terminal.code(), 0)
+        self.assertNotRegex(terminal.seen, LINE)
+
+    def test_its_width_follows_the_terminal(self):
+        terminal = self.start(script="import time; time.sleep(3)")
+        terminal.expect(LINE + b"1 rank started, none has come to the store yet")
+        terminal.resize(30)
+        found = terminal.expect(rb"(toprun: [^\x1b]*\xe2\x80\xa6[^\x1b]*)\x1b")
+        self.assertEqual(len(found[1].decode()), 29)
+        terminal.code()
+
+    def test_ctrl_c_leaves_no_trace(self):
+        terminal = self.start(script="import time; time.sleep(60)")
+        terminal.expect(LINE)
+        terminal.press(b"\x03")
+        self.assertEqual(terminal.code(), 130)
+        self.assertNotIn("started, none", left_on(terminal))
+
+    def test_nodes_that_are_awaited(self):
+        port = support.free_port()
+        common = ["--nnodes", 2, "--rdzv-backend", "c10d", "--rdzv-endpoint", f"localhost:{port}"]
+        terminal = self.start(*common, "--node-rank", 0, script="pass")
+        terminal.expect(rb"toprun: \d s, 1 of 2 nodes have joined")
+        other = self.begin(support.binary(), *common, "--node-rank", 1, str(self.here / "script.py"),
+                           env=support.without_torch())
+        self.assertEqual(terminal.code(), 0)
+        self.assertEqual(other.wait(LIMIT_S).code, 0)
+        self.assertNotIn("have joined", left_on(terminal))
+
+
+if __name__ == "__main__":
+    unittest.main()
