@@ -154,6 +154,7 @@ enum class Command {
   status,
   logs,
   stacks,
+  top,
   eta,
   cancel,
   grow,

@@ -36,6 +36,7 @@ constexpr std::array rows = {
     own(of(Command::stacks), FlagId::dumps, "--dumps", 0, "DIR",
         "No running job, but what PyTorch's flight recorder left in this folder after a time-out"),
     json(Command::stacks, "One JSON object, toprun.stacks/1; with --dumps toprun.dumps/1"),
+    json(Command::top, "One JSON object a line, toprun.live/1, until the job ends"),
     json(Command::eta, "One JSON object, toprun.eta/1"),
     own(of(Command::cancel), FlagId::signal, "--signal", 's', "SIGNAL",
         "Send this signal to the job's processes instead of ending it"),
