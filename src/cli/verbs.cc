@@ -28,6 +28,7 @@
 #include "cli/status.h"
 #include "cli/store.h"
 #include "cli/submit.h"
+#include "cli/top.h"
 #include "cli/topo_convert.h"
 #include "cli/topo_draw.h"
 #include "cli/topo_order.h"
@@ -54,6 +55,7 @@ constexpr std::array verbs = {
     Verb{Command::logs, "ID", "what a job has printed; -f until its end", run_logs},
     Verb{Command::stacks, "[JOB]", "where every rank of a running job stands", run_stacks},
     Verb{Command::report, "JOB", "what happened in a job, as JSON or as a page", run_report},
+    Verb{Command::top, "[JOB]", "a running job, live on the terminal", run_top},
     Verb{Command::eta, "[ID]", "when waiting jobs are expected to start", run_eta},
     Verb{Command::cancel, "ID...", "end jobs, or send them a signal", run_cancel},
     Verb{Command::grow, "ID", "take the nodes that wait into an elastic job", run_grow},

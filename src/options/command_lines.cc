@@ -146,6 +146,17 @@ const std::vector<CommandLine>& lines_about_jobs() {
         {"toprun report report.json --html > job.html", "from the file of --report"}},
        {{"JOB", Count::one, "ID|FILE",
          "Its id as `toprun jobs` shows it, or the file of its --report"}}},
+      {Command::top,
+       "top",
+       "A running job, live on the terminal: its ranks by rack and node with what they use, who is "
+       "awaited while it starts, failures as they happen.",
+       {{"toprun top 17", "a Slurm job, by its id"},
+        {"toprun top", "the only job of yours whose root agent is on this host"},
+        {"toprun top --json 17 | head -1", "one picture, for programs"}},
+       {{"JOB", Count::at_most_one, "ID|FILE|PID",
+         "Its id as `toprun jobs` shows it, the file of its --report, or its root agent's "
+         "process"}},
+       {"? shows the keys; without a terminal it prints one picture and ends."}},
       {Command::eta,
        "eta",
        "When waiting jobs are expected to start, and what keeps them waiting.",

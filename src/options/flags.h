@@ -156,6 +156,7 @@ enum class Command {
   logs,
   stacks,
   report,
+  top,
   eta,
   cancel,
   grow,

@@ -39,6 +39,7 @@ constexpr std::array rows = {
     own(of(Command::report), FlagId::html, "--html", 0, "",
         "A page that needs no other file and no network, in place of JSON"),
     own(of(Command::report), FlagId::output, "--output", 'o', "FILE", "A file", "stdout"),
+    json(Command::top, "One JSON object a line, toprun.live/1, until the job ends"),
     json(Command::eta, "One JSON object, toprun.eta/1"),
     own(of(Command::cancel), FlagId::signal, "--signal", 's', "SIGNAL",
         "Send this signal to the job's processes instead of ending it"),

@@ -1,0 +1,319 @@
+#include "top/cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/counted.h"
+#include "base/text.h"
+
+namespace toprun::top {
+
+using watch::Picture;
+using watch::RankState;
+
+namespace {
+
+using Number = std::optional<double>;
+
+constexpr std::size_t least_name = 14;
+constexpr std::size_t most_name = 44;
+constexpr double mib_per_gib = 1024;
+constexpr double stale_intervals = 5;  // figures of a node that are older are doubtful
+
+// What stands in a row, of a rank, a node or a rack.
+struct Facts {
+  std::string name;
+  std::string state;
+  Colour colour = Colour::faint;
+  bool is_plain = true;  // no colour
+  std::string cpu, memory;
+  Number gpu, gpu_memory, silence, received, sent;
+};
+
+void add(Number& sum, Number more) {
+  if (more) sum = sum.value_or(0) + *more;
+}
+
+std::string cpus_text(Number busy) {
+  return busy ? fmt::format("{:.1f}", *busy) : "-";
+}
+
+std::string memory_text(Number mib) {
+  if (!mib) return "-";
+  if (*mib < mib_per_gib) return fmt::format("{:.0f}M", *mib);
+  const double gib = *mib / mib_per_gib;
+  return gib < 99.5 ? fmt::format("{:.1f}G", gib) : fmt::format("{:.0f}G", gib);
+}
+
+std::string percent_text(Number percent) {
+  return percent ? fmt::format("{:.0f}%", *percent) : "-";
+}
+
+std::string rate_text(Number mb_per_s) {
+  if (!mb_per_s) return "-";
+  return *mb_per_s < 9.95 ? fmt::format("{:.1f}", *mb_per_s) : fmt::format("{:.0f}", *mb_per_s);
+}
+
+std::string age_text(Number seconds) {
+  if (!seconds) return "-";
+  const double s = *seconds;
+  if (s < 60) return fmt::format("{:.0f}s", std::floor(s));
+  if (s < 3600) return fmt::format("{:.0f}m", std::floor(s / 60));
+  if (s < 48 * 3600.0) return fmt::format("{:.0f}h", std::floor(s / 3600));
+  return fmt::format("{:.0f}d", std::floor(s / 86400));
+}
+
+struct Column {
+  std::string_view head;
+  std::size_t width;  // with a blank before it
+  int worth;          // the least worth is left out first
+  std::string (*text)(const Facts& facts);
+};
+constexpr std::array columns = {
+    Column{"CPU", 9, 4, [](const Facts& facts) { return facts.cpu; }},
+    Column{"MEM", 12, 3, [](const Facts& facts) { return facts.memory; }},
+    Column{"GPU", 6, 2, [](const Facts& facts) { return percent_text(facts.gpu); }},
+    Column{"GPUMEM", 8, 1, [](const Facts& facts) { return memory_text(facts.gpu_memory); }},
+    Column{"OUTPUT", 8, 5, [](const Facts& facts) { return age_text(facts.silence); }},
+    Column{"IN MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.received); }},
+    Column{"OUT MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.sent); }},
+};
+constexpr std::size_t state_width = 19;  // with two blanks before it
+
+std::string_view word_of(RankState state) {
+  switch (state) {
+    case RankState::waits:
+      return "waits";
+    case RankState::runs:
+      return "runs";
+    case RankState::done:
+      return "done";
+    case RankState::failed:
+      return "failed";
+    case RankState::stopped:
+      return "stopped";
+    case RankState::lost:
+      return "lost";
+    case RankState::suspect:
+      return "hangs";
+  }
+  return "";
+}
+
+void colour(Facts& facts, const Counts& counts) {
+  facts.is_plain = false;
+  if (counts.failed + counts.lost + counts.suspect > 0) {
+    facts.colour = Colour::bad;
+  } else if (counts.waiting > 0) {
+    facts.colour = Colour::waiting;
+  } else if (counts.running > 0) {
+    facts.is_plain = true;
+  } else {
+    facts.colour = Colour::faint;
+  }
+}
+
+// The figures of the ranks together; their silence is the longest.
+void add_ranks(Facts& facts, const Picture& picture, Ranks ranks) {
+  Number gpu;
+  double gpus = 0;
+  for (std::size_t i = ranks.first; i < ranks.end; ++i) {
+    const Picture::Rank& rank = picture.ranks[i];
+    if (rank.gpu_percent) ++gpus;
+    add(gpu, rank.gpu_percent);
+    add(facts.gpu_memory, rank.gpu_memory_mib);
+    if (rank.silence_s) facts.silence = std::max(facts.silence.value_or(0), *rank.silence_s);
+  }
+  if (gpu) facts.gpu = *gpu / gpus;
+}
+
+Facts facts_of_rank(const Picture& picture, std::size_t number, bool with_node) {
+  const Picture::Rank& rank = picture.ranks[number];
+  Facts facts;
+  facts.name = fmt::format("rank {}", number);
+  if (with_node) {
+    const std::size_t node = node_of(picture, number);
+    if (node < picture.nodes.size()) facts.name += "  " + printable(picture.nodes[node].name);
+  }
+  facts.state = word_of(rank.state);
+  Counts counts;
+  count(counts, picture, {number, number + 1});
+  colour(facts, counts);
+  facts.cpu = cpus_text(rank.busy_cpus);
+  facts.memory = memory_text(rank.memory_mib);
+  facts.gpu = rank.gpu_percent;
+  facts.gpu_memory = rank.gpu_memory_mib;
+  facts.silence = rank.silence_s;
+  return facts;
+}
+
+Facts facts_of_node(const Picture& picture, std::size_t number) {
+  const Picture::Node& node = picture.nodes[number];
+  Facts facts;
+  facts.name = printable(node.name);
+  const Ranks ranks = ranks_of(picture, number);
+  Counts counts;
+  count(counts, picture, ranks);
+  facts.state = states_text(counts);
+  colour(facts, counts);
+  const bool is_stale = node.age_s && *node.age_s > stale_intervals * picture.interval_s;
+  if (is_stale && counts.running > 0) {
+    facts.state = fmt::format("no word for {}", age_text(node.age_s));
+    facts.is_plain = false;
+    facts.colour = Colour::waiting;
+  }
+  facts.cpu = cpus_text(node.busy_cpus);
+  if (node.busy_cpus && node.cpus) facts.cpu += fmt::format("/{}", *node.cpus);
+  facts.memory = memory_text(node.memory_mib);
+  if (node.memory_mib && node.memory_total_mib) {
+    facts.memory += "/" + memory_text(node.memory_total_mib);
+  }
+  facts.received = node.received_mb_per_s;
+  facts.sent = node.sent_mb_per_s;
+  add_ranks(facts, picture, ranks);
+  return facts;
+}
+
+Facts facts_of_rack(const Picture& picture, const Rack& rack) {
+  Facts facts;
+  facts.name = fmt::format("{} ({})", printable(rack.name), counted(rack.nodes.size(), "node"));
+  Counts counts;
+  Number cpu, memory, gpu;
+  double nodes_with_gpus = 0;
+  for (const std::size_t number : rack.nodes) {
+    const Picture::Node& node = picture.nodes[number];
+    const Ranks ranks = ranks_of(picture, number);
+    count(counts, picture, ranks);
+    add(cpu, node.busy_cpus);
+    add(memory, node.memory_mib);
+    add(facts.received, node.received_mb_per_s);
+    add(facts.sent, node.sent_mb_per_s);
+    Facts of_node;
+    add_ranks(of_node, picture, ranks);
+    if (of_node.gpu) ++nodes_with_gpus;
+    add(gpu, of_node.gpu);
+    add(facts.gpu_memory, of_node.gpu_memory);
+    if (of_node.silence) facts.silence = std::max(facts.silence.value_or(0), *of_node.silence);
+  }
+  if (gpu) facts.gpu = *gpu / nodes_with_gpus;
+  facts.state = states_text(counts);
+  colour(facts, counts);
+  facts.cpu = cpus_text(cpu);
+  facts.memory = memory_text(memory);
+  return facts;
+}
+
+Facts facts_of(const Picture& picture, const Tree& tree, Place place, bool with_node) {
+  switch (place.kind) {
+    case Kind::rack:
+      return facts_of_rack(picture, tree.racks[place.number]);
+    case Kind::node:
+      return facts_of_node(picture, place.number);
+    case Kind::rank:
+      break;
+  }
+  return facts_of_rank(picture, place.number, with_node);
+}
+
+std::string padded(std::string text, std::size_t width) {
+  text = both_ends(text, width);
+  text.append(width - columns_of(text), ' ');
+  return text;
+}
+
+// With a blank before it even if it is too wide.
+std::string to_the_right(std::string text, std::size_t width) {
+  text = both_ends(text, width - 1);
+  return std::string(width - columns_of(text), ' ') + text;
+}
+
+}  // namespace
+
+void count(Counts& counts, const Picture& picture, Ranks ranks) {
+  counts.all += ranks.end - ranks.first;
+  for (std::size_t i = ranks.first; i < ranks.end; ++i) {
+    switch (picture.ranks[i].state) {
+      case RankState::waits:
+        ++counts.waiting;
+        break;
+      case RankState::runs:
+        ++counts.running;
+        break;
+      case RankState::done:
+        ++counts.done;
+        break;
+      case RankState::failed:
+        ++counts.failed;
+        break;
+      case RankState::stopped:
+        ++counts.stopped;
+        break;
+      case RankState::lost:
+        ++counts.lost;
+        break;
+      case RankState::suspect:
+        ++counts.suspect;
+        break;
+    }
+  }
+}
+
+std::string states_text(const Counts& counts) {
+  const std::pair<std::size_t, std::string_view> states[] = {
+      {counts.suspect, counts.suspect == 1 ? "hangs" : "hang"},
+      {counts.lost, "lost"},
+      {counts.failed, "failed"},
+      {counts.stopped, "stopped"},
+      {counts.waiting, counts.waiting == 1 ? "waits" : "wait"},
+      {counts.running, counts.running == 1 ? "runs" : "run"},
+      {counts.done, "done"},
+  };
+  std::string text;
+  for (const auto& [number, word] : states) {
+    if (number == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", number, word);
+  }
+  return text;
+}
+
+Columns::Columns(std::size_t width) : name_width_(0) {
+  for (std::size_t i = 0; i < columns.size(); ++i) shown_.push_back(i);
+  const auto rest = [&] {
+    std::size_t used = state_width;
+    for (const std::size_t i : shown_) used += columns[i].width;
+    return used < width ? width - used : 0;
+  };
+  while (!shown_.empty() && rest() < least_name) {
+    const auto worth = [](std::size_t i) { return columns[i].worth; };
+    shown_.erase(std::ranges::min_element(shown_, {}, worth));
+  }
+  name_width_ = std::clamp<std::size_t>(rest(), 1, most_name);
+}
+
+std::string Columns::heads() const {
+  std::string line = padded("  RANKS", name_width_) + padded("  STATE", state_width);
+  for (const std::size_t i : shown_) {
+    line += to_the_right(std::string(columns[i].head), columns[i].width);
+  }
+  return line;
+}
+
+std::string Columns::line(const Picture& picture, const Tree& tree, const Row& row, bool with_node,
+                          const Look& look) const {
+  const Facts facts = facts_of(picture, tree, row.place, with_node);
+  const std::string_view mark = row.place.kind == Kind::rank ? "  " : row.is_open ? "- " : "+ ";
+  const std::string name = std::string(2 * row.depth, ' ') + std::string(mark) + facts.name;
+  const std::string state = padded("  " + facts.state, state_width);
+  std::string line = padded(name, name_width_);
+  line += facts.is_plain ? state : coloured(state, facts.colour, look);
+  for (const std::size_t i : shown_) {
+    line += to_the_right(columns[i].text(facts), columns[i].width);
+  }
+  return line;
+}
+
+}  // namespace toprun::top

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/look.h"
+#include "top/keys.h"
+#include "watch/picture.h"
+
+namespace toprun::top {
+
+inline constexpr TerminalSize least_size{.columns = 40, .rows = 10};
+
+// One screen. Everything in it is harmless to a terminal but for our own colours.
+struct Frame {
+  std::vector<std::string> lines;  // as many as the terminal has, at most
+  State state;                     // settled for what is shown
+};
+Frame frame(const watch::Picture& picture, State state, TerminalSize size, const Look& look);
+// What stands above the list: the job, how far it is, what is wrong.
+std::vector<std::string> head(const watch::Picture& picture, std::size_t width, const Look& look);
+// How many rows of ranks, nodes and racks are on a screen.
+std::size_t list_lines(const watch::Picture& picture, TerminalSize size);
+
+// The whole picture, for who is no terminal: everything is unfolded.
+std::vector<std::string> whole(const watch::Picture& picture, const Look& look);
+
+// Where the log of the selected rank is; a node's or rack's: its first rank's.
+struct Log {
+  std::string node;
+  std::string path;  // of its stdout; empty: none is kept
+  std::size_t rank = 0;
+};
+Log log_of(const watch::Picture& picture, const State& state);
+
+}  // namespace toprun::top

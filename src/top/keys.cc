@@ -1,0 +1,256 @@
+#include "top/keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.h"
+
+namespace toprun::top {
+
+using watch::Picture;
+using Code = Key::Code;
+
+namespace {
+
+constexpr char escape = '\x1b';
+constexpr std::size_t longest_search = 60;
+
+struct Sequence {
+  std::string_view bytes;  // after ESC
+  Code code;
+};
+constexpr std::array sequences = {
+    Sequence{"[A", Code::up},    Sequence{"OA", Code::up},       Sequence{"[B", Code::down},
+    Sequence{"OB", Code::down},  Sequence{"[5~", Code::page_up}, Sequence{"[6~", Code::page_down},
+    Sequence{"[H", Code::home},  Sequence{"OH", Code::home},     Sequence{"[1~", Code::home},
+    Sequence{"[7~", Code::home}, Sequence{"[F", Code::end},      Sequence{"OF", Code::end},
+    Sequence{"[4~", Code::end},  Sequence{"[8~", Code::end},
+};
+
+// The bytes of the control sequence after ESC, whether it is known or not; 0: it is not complete.
+std::size_t length_of_sequence(std::string_view rest) {
+  if (rest.empty()) return 0;
+  if (rest[0] == 'O') return rest.size() < 2 ? 0 : 2;
+  if (rest[0] != '[') return 1;
+  const auto last =
+      std::ranges::find_if(rest.substr(1), [](char c) { return c >= '@' && c <= '~'; });
+  const auto length = static_cast<std::size_t>(last - rest.begin());
+  return length == rest.size() ? 0 : length + 1;
+}
+
+std::optional<Key> plain_key(char c) {
+  switch (c) {
+    case '\r':
+    case '\n':
+      return Key{Code::enter};
+    case '\x7f':
+    case '\b':
+      return Key{Code::erase};
+    default:
+      return static_cast<unsigned char>(c) < ' ' ? std::nullopt : std::optional(Key{Code::text, c});
+  }
+}
+
+void fold(State& state, const std::vector<Row>& rows) {
+  if (state.row >= rows.size()) return;
+  const Row& row = rows[state.row];
+  if (row.place.kind != Kind::rank) state.folds[row.place] = !row.is_open;
+}
+
+void next_sort(State& state) {
+  state.sort = state.sort == Sort::silence ? Sort::order
+                                           : static_cast<Sort>(static_cast<int>(state.sort) + 1);
+  if (state.sort != Sort::order) state.row = state.first_row = 0;
+}
+
+std::size_t moved(Code code, std::size_t row, std::size_t rows, std::size_t lines) {
+  const std::size_t page = std::max<std::size_t>(lines, 2) - 1;
+  const std::size_t last = rows == 0 ? 0 : rows - 1;
+  switch (code) {
+    case Code::up:
+      return row == 0 ? 0 : row - 1;
+    case Code::down:
+      return std::min(row + 1, last);
+    case Code::page_up:
+      return row < page ? 0 : row - page;
+    case Code::page_down:
+      return std::min(row + page, last);
+    case Code::home:
+      return 0;
+    case Code::end:
+      return last;
+    default:
+      return row;
+  }
+}
+
+// Ranks by their numbers, then nodes and racks by a part of their names, the next one after `from`.
+std::optional<Place> found(const Picture& picture, const Tree& tree, std::string_view text,
+                           Place from) {
+  const auto number = parse_int(text.starts_with("rank ") ? text.substr(5) : text);
+  if (number && std::cmp_less(*number, picture.ranks.size()) && *number >= 0) {
+    return Place{Kind::rank, static_cast<std::size_t>(*number)};
+  }
+  const std::size_t nodes = picture.nodes.size();
+  const std::size_t after_it = from.kind == Kind::node ? from.number + 1 : 0;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const std::size_t node = (after_it + i) % nodes;
+    if (picture.nodes[node].name.contains(text)) return Place{Kind::node, node};
+  }
+  for (std::size_t rack = 0; rack < tree.racks.size(); ++rack) {
+    if (tree.racks[rack].name.contains(text)) return Place{Kind::rack, rack};
+  }
+  return std::nullopt;
+}
+
+// Unfolds what is around the place.
+void reveal(State& state, const Picture& picture, const Tree& tree, Place place) {
+  state.selected = place;
+  if (place.kind == Kind::rack) return;
+  const std::size_t node = place.kind == Kind::node ? place.number : node_of(picture, place.number);
+  if (place.kind == Kind::rank) state.folds[{Kind::node, node}] = true;
+  for (std::size_t rack = 0; rack < tree.racks.size(); ++rack) {
+    if (std::ranges::find(tree.racks[rack].nodes, node) == tree.racks[rack].nodes.end()) continue;
+    state.folds[{Kind::rack, rack}] = true;
+  }
+}
+
+void search(State& state, const Picture& picture, const Tree& tree) {
+  if (state.search.empty()) return;
+  const auto place = found(picture, tree, state.search, state.selected);
+  if (!place) {
+    state.note = fmt::format("no rank, node or rack is called {}", state.search);
+    return;
+  }
+  state.sort = Sort::order;
+  reveal(state, picture, tree, *place);
+}
+
+State typed(State state, Key key, const Picture& picture) {
+  switch (key.code) {
+    case Code::enter:
+      state.searches = false;
+      search(state, picture, tree_of(picture));
+      break;
+    case Code::escape:
+      state.searches = false;
+      break;
+    case Code::erase:
+      if (!state.search.empty()) state.search.pop_back();
+      break;
+    case Code::text:
+      if (state.search.size() < longest_search) state.search += key.letter;
+      break;
+    default:
+      break;
+  }
+  return state;
+}
+
+// A letter that stands for another key, as in less and vi.
+Key plain(Key key) {
+  if (key.code != Code::text) return key;
+  switch (key.letter) {
+    case 'k':
+      return {Code::up};
+    case 'j':
+      return {Code::down};
+    case 'g':
+      return {Code::home};
+    case 'G':
+      return {Code::end};
+    case ' ':
+      return {Code::enter};
+    default:
+      return key;
+  }
+}
+
+void command(State& state, char letter, const Picture& picture, const Tree& tree) {
+  switch (letter) {
+    case 's':
+      return next_sort(state);
+    case '/':
+      state.searches = true;
+      state.search.clear();
+      return;
+    case 'n':
+      return search(state, picture, tree);
+    case 'l':
+      state.wish = State::Wish::log;
+      return;
+    case '?':
+    case 'h':
+      state.shows_help = true;
+      return;
+    case 'q':
+      state.wish = State::Wish::quit;
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+std::vector<Key> keys_in(std::string& bytes, bool is_all) {
+  std::vector<Key> keys;
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const std::string_view rest = std::string_view(bytes).substr(at + 1);
+    if (bytes[at] != escape) {
+      if (const auto key = plain_key(bytes[at])) keys.push_back(*key);
+      ++at;
+      continue;
+    }
+    const std::size_t length = length_of_sequence(rest);
+    if (length == 0 && !is_all) break;
+    const auto known = std::ranges::find(sequences, rest.substr(0, length), &Sequence::bytes);
+    if (known != sequences.end()) keys.push_back({known->code});
+    if (rest.empty()) keys.push_back({Code::escape});
+    at += 1 + (length == 0 ? rest.size() : length);
+  }
+  bytes.erase(0, at);
+  return keys;
+}
+
+State after(State state, Key key, const Picture& picture, std::size_t lines) {
+  state.note.clear();
+  if (state.searches) return typed(std::move(state), key, picture);
+  if (std::exchange(state.shows_help, false)) return state;
+  key = plain(key);
+  const Tree tree = tree_of(picture);
+  const auto rows = rows_of(picture, tree, state.sort, state.folds, lines);
+  state = settled(std::move(state), rows, lines);
+  if (key.code == Code::enter) {
+    fold(state, rows);
+  } else if (key.code == Code::text) {
+    command(state, key.letter, picture, tree);
+  } else {
+    state.row = moved(key.code, state.row, rows.size(), lines);
+    if (state.row < rows.size()) state.selected = rows[state.row].place;
+  }
+  return state;
+}
+
+State settled(State state, const std::vector<Row>& rows, std::size_t lines) {
+  // Sorted ranks change their places all the time: there the row stays, not the rank.
+  const auto selected =
+      state.sort == Sort::order ? std::ranges::find(rows, state.selected, &Row::place) : rows.end();
+  if (selected != rows.end()) {
+    state.row = static_cast<std::size_t>(selected - rows.begin());
+  } else if (!rows.empty()) {
+    state.row = std::min(state.row, rows.size() - 1);
+    state.selected = rows[state.row].place;
+  }
+  state.first_row = std::min(state.first_row, state.row);
+  if (state.row >= state.first_row + lines) state.first_row = state.row + 1 - lines;
+  const std::size_t last_first = rows.size() > lines ? rows.size() - lines : 0;
+  state.first_row = std::min(state.first_row, last_first);
+  return state;
+}
+
+}  // namespace toprun::top

@@ -1,0 +1,173 @@
+"""`toprun top` on terminals of tmux: what it shows of a running job, its keys, and that the terminal comes back."""
+
+import json
+import os
+import subprocess
+import time
+import unittest
+
+import support
+
+LIMIT_S = 30
+# Ranks that say one line and stay until the folder has a file "end".
+STAYS = """
+import os, pathlib, time
+print("rank", os.environ["RANK"], "is here", flush=True)
+while not (pathlib.Path(__file__).parent / "end").exists():
+    time.sleep(0.05)
+"""
+
+
+class Tmux:
+    """A terminal of a tmux server of its own."""
+
+    def __init__(self, test, folder, columns, rows, command, env):
+        support.needs_program("tmux")
+        self.socket = folder / "tmux"
+        self.env = {**os.environ, **env}
+        self.env.pop("TMUX", None)
+        self.run("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows,
+                 f"echo before; {command}; echo code $?; exec sh -c 'while :; do sleep 0.1; done'")
+        test.addCleanup(self.run, "kill-server")
+
+    def run(self, *argv):
+        return subprocess.run(["tmux", "-S", str(self.socket), *map(str, argv)], env=self.env, check=False,
+                              capture_output=True, text=True, timeout=LIMIT_S).stdout
+
+    def lines(self, *flags):
+        return self.run("capture-pane", "-p", *flags).rstrip("\n").split("\n")
+
+    def press(self, *keys):
+        self.run("send-keys", *keys)
+
+    def resize(self, columns, rows):
+        self.run("resize-window", "-x", columns, "-y", rows)
+
+    def expect(self, pattern):
+        seen = ""
+
+        def is_there():
+            nonlocal seen
+            seen = "\n".join(self.lines())
+            return pattern in seen
+        try:
+            support.wait_until(is_there, LIMIT_S, pattern)
+        except AssertionError:
+            raise AssertionError(f"no {pattern!r} in\n{seen}") from None
+        return seen
+
+
+class Top(support.TestCase):
+    def setUp(self):
+        self.here = self.folder()
+        self.env = {**support.without_torch()}
+        (self.here / "stays.py").write_text(STAYS)
+
+    def job(self, *flags, ranks=3):
+        run = self.begin(support.binary(), "--report", self.here / "report.json", "--nproc-per-node", ranks, *flags,
+                         self.here / "stays.py", env=self.env)
+        for rank in range(ranks):
+            run.prints(f"rank {rank} is here")
+        return run
+
+    def top(self, columns=80, rows=24, env=None):
+        return Tmux(self, self.here, columns, rows, f"{support.binary()} top {self.here}/report.json",
+                    {**self.env, **(env or {})})
+
+    def test_ranks_keys_and_leaving(self):
+        self.job()
+        screen = self.top()
+        shown = screen.expect("rank 2")
+        self.assertIn("3 ranks: 3 run", shown)
+        self.assertNotIn("before", shown)
+        self.assertTrue(shown.rstrip().endswith("? help"), shown)
+        screen.expect("runs                   0.0")  # its figures have come
+        screen.press("s")
+        screen.expect("sort: CPU")
+        screen.press("?")
+        screen.expect("any key goes back")
+        screen.press("x")
+        screen.press("/", "2", "Enter")
+        screen.press("l")
+        screen.expect("no log is kept")
+        screen.press("q")
+        shown = screen.expect("code 0")
+        self.assertIn("before", shown, "the terminal is as it was")
+        self.assertNotIn("rank 2", shown)
+
+    def test_folding(self):
+        self.job()
+        screen = self.top()
+        screen.expect("rank 0")
+        screen.press("Enter")
+        screen.expect("3 run ")
+        self.assertNotIn("rank 0", screen.expect("+ "))
+
+    def test_sizes_and_colours(self):
+        self.job()
+        screen = self.top(200, 50, env={"NO_COLOR": "1"})
+        shown = screen.expect("OUT MB/s")
+        self.assertIn(">", shown)
+        self.assertFalse([line for line in screen.lines("-e") if "\x1b[3" in line])
+        screen.resize(40, 10)
+        support.wait_until(lambda: "OUT MB/s" not in "\n".join(screen.lines()), LIMIT_S, "a narrow frame")
+        shown = screen.expect("rank 2")
+        self.assertLessEqual(max(map(len, shown.split("\n"))), 40)
+        screen.resize(30, 8)
+        screen.expect("at least 40 x 10")
+
+    def test_the_jobs_end(self):
+        run = self.job()
+        screen = self.top()
+        screen.expect("rank 2")
+        (self.here / "end").touch()
+        screen.expect("code 0")
+        self.assertEqual(run.wait(LIMIT_S).code, 0)
+
+    def test_signals_give_the_terminal_back(self):
+        self.job()
+        screen = self.top()
+        screen.expect("rank 2")
+        screen.press("C-c")
+        self.assertIn("before", screen.expect("code 130"))
+
+    def test_a_log(self):
+        run = self.job("--log-dir", self.here / "logs", "--tee", "3")
+        del run
+        screen = self.top(env={"PAGER": "cat"})
+        screen.expect("rank 1")
+        screen.press("/", "1", "Enter")
+        screen.press("l")
+        time.sleep(0.5)
+        screen.press("q")
+        screen.expect("code 0")
+        self.assertIn("rank 1 is here", "\n".join(screen.lines("-S", "-100")))
+
+    def test_without_a_terminal(self):
+        self.job()
+        finished = self.run_to_end(support.binary(), "top", self.here / "report.json", env=self.env)
+        self.assert_ok(finished)
+        self.assertIn("3 ranks: 3 run", finished.out)
+        self.assertIn("rank 2", finished.out)
+        self.assertNotIn("\x1b", finished.out)
+
+    def test_pictures_for_programs(self):
+        run = self.job()
+        top = self.begin(support.binary(), "top", "--json", self.here / "report.json", env=self.env)
+        top.prints(r"\n[^\n]*\n")  # two of them
+        (self.here / "end").touch()
+        finished = top.wait(LIMIT_S)
+        self.assert_ok(finished)
+        for line in finished.out.strip().split("\n"):
+            self.assertEqual(json.loads(line)["schema"], "toprun.live/1")
+        run.wait(LIMIT_S)
+
+    def test_a_terminal_that_cannot(self):
+        self.job()
+        finished = self.run_to_end("script", "-qec", 
+                                   f"env TERM=dumb {support.binary()} top {self.here}/report.json", "/dev/null", env=self.env)
+        self.assertIn("top needs a terminal", finished.out)
+
+
+if __name__ == "__main__":
+    unittest.main()
