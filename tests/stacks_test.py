@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import signal
+import sys
 import unittest
 
 import containers
@@ -19,6 +20,18 @@ def waits():
     open(os.environ["READY"] + os.environ["RANK"], "w").close()
     time.sleep(600)
 waits()
+"""
+# Runs a command in which process_vm_readv is refused, as seccomp profiles of container runtimes do it.
+WITHOUT_READING = """\
+import ctypes, os, struct, sys
+READV, ERRNO_EPERM, ALLOW = 310, 0x00050001, 0x7fff0000
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, READV), (0x06, 0, 0, ERRNO_EPERM), (0x06, 0, 0, ALLOW)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
+program = ctypes.create_string_buffer(struct.pack("@HP", len(steps), ctypes.addressof(code)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program) == 0, os.strerror(ctypes.get_errno())
+assert libc.process_vm_readv(os.getpid(), None, 0, None, 0, 0) == -1
+os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
@@ -35,10 +48,10 @@ def dump(calls, completed, ranks):
 
 
 class Stacks(support.TestCase):
-    def running(self, *options):
+    def running(self, *options, before=()):
         program = self.folder() / "stands.py"
         program.write_text(STANDS)
-        run = self.begin(TOPRUN, "--nproc-per-node", "2", *options, program,
+        run = self.begin(*before, TOPRUN, "--nproc-per-node", "2", *options, program,
                          env={"READY": str(program.with_name("ready")), "XDG_RUNTIME_DIR": str(program.parent)})
         for rank in "01":
             support.wait_until(program.with_name("ready" + rank).exists, 60, "the ranks run")
@@ -87,6 +100,23 @@ class Stacks(support.TestCase):
         for one in (run, again):
             one.signal(signal.SIGTERM)
             one.wait(60)
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "the number of a system call is that of x86-64")
+    def test_seccomp_forbids_the_call_that_reads(self):
+        """Then /proc/PID/mem is read."""
+        program, _ = self.running(before=(sys.executable, "-c", WITHOUT_READING))
+        asked = self.stacks(program, str(self.root_of(program)))
+        self.assert_ok(asked)
+        self.assertRegex(asked.out, r"\Aranks 0-1: sleep at stands\.py:4 in waits\n")
+
+    def test_a_worker_that_is_not_python(self):
+        folder = self.folder()
+        self.begin(TOPRUN, "--no-python", "sh", "-c", f": >{folder}/ready; exec sleep 600",
+                   env={"XDG_RUNTIME_DIR": str(folder)})
+        support.wait_until((folder / "ready").exists, 60, "the rank runs")
+        asked = self.stacks(folder / "ready", str(self.root_of(folder / "ready")))
+        self.assert_ok(asked)
+        self.assertRegex(asked.out, r"\Arank 0 on \S+: sleeps[^\n]*\n\Z")
 
     def test_a_job_that_was_killed_is_none(self):
         program, run = self.running()
