@@ -19,11 +19,16 @@ using std::chrono::steady_clock;
 
 Showing::Showing(Session& session, const run::Coordinator& coordinator,
                  std::function<void(const std::string&, const rendezvous::ToNode&)> send)
-    : session_(session),
+    : self_(std::make_shared<Showing*>(this)),
+      session_(session),
       coordinator_(coordinator),
       send_(std::move(send)),
       came_(session.io),
       pause_(session.io) {}
+
+Showing::~Showing() {
+  *self_ = nullptr;
+}
 
 std::optional<watch::Part> Showing::part_of(const std::string& agent) const {
   const rendezvous::Assignment* const part = coordinator_.part_of(agent);
@@ -128,7 +133,9 @@ std::vector<int> Showing::suspects() const {
 
 // Of many ranks the texts are megabytes: they are written on the pool.
 asio::awaitable<std::optional<Showing::Parts>> Showing::parts() {
+  const auto self = self_;
   co_await look();
+  if (*self == nullptr) co_return std::nullopt;
   const auto now = std::chrono::system_clock::now();
   const auto steady = steady_clock::now();
   std::function<Parts()> write = [run = run(), board = board_, suspects = suspects(), now, steady] {
@@ -146,7 +153,9 @@ asio::awaitable<std::optional<std::string>> Showing::picture() {
 }
 
 asio::awaitable<std::optional<std::string>> Showing::metrics() {
+  const auto self = self_;
   co_await look();
+  if (*self == nullptr) co_return std::nullopt;
   std::function<std::string()> write = [run = run(), board = board_, suspects = suspects()] {
     return watch::metrics_text(run, board, suspects);
   };

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ class Showing {
   // `send`: to a member that runs ranks. Both references must outlive this.
   Showing(Session& session, const run::Coordinator& coordinator,
           std::function<void(const std::string& agent, const rendezvous::ToNode&)> send);
+  ~Showing();
+  Showing(const Showing&) = delete;
+  Showing& operator=(const Showing&) = delete;
 
   // Before the coordinator hears of it. True: it is meant for nobody else.
   bool heard(const std::string& agent, const rendezvous::ToRoot& message);
@@ -41,7 +45,7 @@ class Showing {
   // What the user has been told.
   void told(std::string text);
 
-  // Both count as a look; nothing: it could not be written in time. The first waits until the
+  // All count as a look; nothing: it could not be written in time, or the run has ended. The first waits until the
   // members have answered, for first_figures_limit at most.
   static constexpr std::chrono::milliseconds first_figures_limit{500};
   boost::asio::awaitable<std::optional<std::string>> picture();  // schema toprun.live/1
@@ -63,6 +67,8 @@ class Showing {
   watch::Run run() const;
   std::vector<int> suspects() const;
 
+  // Null once this is gone: who waits for a picture may outlive the run.
+  const std::shared_ptr<Showing*> self_;
   Session& session_;
   const run::Coordinator& coordinator_;
   std::function<void(const std::string&, const rendezvous::ToNode&)> send_;

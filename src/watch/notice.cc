@@ -35,10 +35,14 @@ std::string name_of(const Run& run) {
 }
 
 std::string what_of(Happening happening, const Run& run) {
-  if (run.record.attempts.empty()) return {};
-  const view::AttemptRecord& last = run.record.attempts.back();
+  const auto& attempts = run.record.attempts;
+  if (attempts.empty()) return {};
+  const view::AttemptRecord& last = attempts.back();
   if (happening == Happening::hangs) return last.hang ? view::headline(*last.hang) : "";
-  return last.cause ? view::sentence(*last.cause) : "";
+  // The next attempt may have begun.
+  const bool is_over = happening == Happening::ended || attempts.size() == 1 || last.cause;
+  const view::AttemptRecord& told = is_over ? last : attempts[attempts.size() - 2];
+  return told.cause ? view::sentence(*told.cause) : "";
 }
 
 std::string sentence_on(Happening happening, const Run& run, const std::string& what) {

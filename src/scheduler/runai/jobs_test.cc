@@ -51,7 +51,7 @@ TEST(RunaiJobs, OfDescriptions) {
   EXPECT_EQ(second->state, JobState::completed);
   EXPECT_EQ(second->node_list, "n0,n1");
   EXPECT_EQ(second->nodes, 2);
-  EXPECT_EQ(*second->ended - *second->submitted, std::chrono::hours(1));
+  EXPECT_EQ(*second->ended - *second->submitted, std::chrono::milliseconds(3'600'500));
 
   const auto first = parse_description(R"({"name": "train", "status": "FAILED", "instances": [
       {"name": "train-master-0", "status": "FAILED", "node": "10.0.0.1", "chief": true}]})");
