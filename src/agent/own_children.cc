@@ -54,7 +54,8 @@ class OwnChildren : public Children {
       int status = 0;
       const pid_t pid = process::reap_any(status);
       if (pid <= 0) {
-        reaped.childless = pid < 0 || (warm_pid() != 0 && spawn::nothing_below_but(warm_pid()));
+        const bool others_may_live = warm_pid() != 0 || !process::running_commands().empty();
+        reaped.childless = pid < 0 || (others_may_live && spawn::nothing_below_but(warm_pid()));
         return reaped;
       }
       if (pid == warm_pid()) warm_->ended();

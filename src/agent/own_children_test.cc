@@ -3,11 +3,14 @@
 #include <sys/wait.h>
 
 #include <optional>
+#include <thread>
 
 #include <boost/asio/post.hpp>
 
 #include "agent/children.h"
 #include "base/fd.h"
+#include "process/child.h"
+#include "process/command.h"
 
 namespace toprun::agent {
 namespace {
@@ -44,6 +47,25 @@ TEST_F(OwnChildrenTest, TellsOfAnEnd) {
   EXPECT_EQ(changes_, 1);
   EXPECT_EQ(children_->reap().ended.size(), 1u);
   EXPECT_TRUE(children_->reap().childless);
+}
+
+// As --notify and nvidia-smi run while ranks end.
+TEST_F(OwnChildrenTest, LeavesAloneWhatThisProcessRunsForItself) {
+  const Environment environment({{"PATH", "/usr/bin:/bin"}});
+  Result<process::Finished> finished;
+  std::thread command([&] {
+    finished = process::run({"sh", "-c", "cat; sleep 0.3; exit 7"}, environment,
+                            std::chrono::seconds(60), "read");
+  });
+  while (process::running_commands().empty()) std::this_thread::yield();
+  EXPECT_EQ(children_->reap().ended.size(), 1u);
+  EXPECT_TRUE(children_->reap().childless);
+  EXPECT_TRUE(children_->describe_all().empty());
+  children_->signal_all(SIGKILL);
+  command.join();
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(finished->code, 7);
+  EXPECT_EQ(finished->out, "read");
 }
 
 // Runs `action` after `turns` turns of the loop. The SIGCHLD handler waits in the loop's queue, so

@@ -26,8 +26,7 @@ constexpr std::array rows = {
         "all nodes of the job step or allocation, all pods of the job, else 1"),
     torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N|cpu|gpu|auto", "PET_NPROC_PER_NODE",
              Group::placement, put<&Options::nproc_per_node, parse_processes_per_node>,
-             "Processes per node: a number, one per CPU, one per GPU, or one per GPU where there "
-             "are GPUs and per CPU where not",
+             "Processes per node: a number, one per CPU or GPU; auto: per GPU, without GPUs per CPU",
              "the node's GPUs or tasks in the job, else its visible GPUs, else 1"),
     only(costs, torchrun(FlagId::nproc_per_node, "--nproc-per-node", 0, "N", "PET_NPROC_PER_NODE",
                          Group::placement, "Processes per node", "1")),
@@ -69,7 +68,7 @@ constexpr std::array rows = {
                      "Run on this node only, also in a job of several; the options of the "
                      "rendezvous and --node-rank are then ignored")),
     ours(FlagId::order, "--order", 0, "topology|name|scheduler|given|file:PATH", "TOPRUN_ORDER",
-         Group::placement, set_order, "Which node gets which ranks; the file has one host per line",
+         Group::placement, set_order, "Which node gets which ranks; file: a host a line",
          "topology where it is known, else the scheduler's, else by name"),
     also(networks | of(Command::cluster),
          ours(FlagId::topology, "--topology", 0,

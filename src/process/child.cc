@@ -116,6 +116,15 @@ void signal_command(pid_t pid, int signal) {
   if (command != commands().running.end() && !command->second) signal_group(pid, signal);
 }
 
+std::vector<pid_t> running_commands() {
+  const std::lock_guard lock(commands().mutex);
+  std::vector<pid_t> pids;
+  for (const auto& [pid, status] : commands().running) {
+    if (!status) pids.push_back(pid);
+  }
+  return pids;
+}
+
 pid_t reap_any(int& status) {
   Commands& all = commands();
   const std::lock_guard lock(all.mutex);

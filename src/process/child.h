@@ -40,6 +40,9 @@ int await_end(pid_t pid);
 // process may have its number.
 void signal_command(pid_t pid, int signal);
 
+// The commands that have not ended.
+std::vector<pid_t> running_commands();
+
 // Reaps one ended child, for callers that reap all children; it keeps the status of commands for
 // await_end(). Returns the pid; 0 if no child has ended, -1 if there are no children.
 pid_t reap_any(int& status);

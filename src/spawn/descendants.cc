@@ -20,9 +20,14 @@ bool is_copy(pid_t pid, pid_t parent) {
   return line && !line->empty() && *line == read_file(fmt::format("/proc/{}/cmdline", parent));
 }
 
+// Commands that this process runs for itself belong to no rank.
 std::vector<pid_t> descendants_but(pid_t spared) {
   std::vector<pid_t> found = process::descendants(::getpid());
   std::erase(found, spared);
+  for (const pid_t command : process::running_commands()) {
+    std::erase(found, command);
+    for (const pid_t below : process::descendants(command)) std::erase(found, below);
+  }
   return found;
 }
 

@@ -9,6 +9,8 @@
 
 namespace toprun::spawn {
 
+// In all of these, the commands of process/command.h and what they start do not count.
+
 // Sends `signal` to every process below the calling one but for `spared`. Returns the number of
 // processes.
 int signal_descendants(int signal, pid_t spared = 0);

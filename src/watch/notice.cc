@@ -35,14 +35,10 @@ std::string name_of(const Run& run) {
 }
 
 std::string what_of(Happening happening, const Run& run) {
-  const auto& attempts = run.record.attempts;
-  if (attempts.empty()) return {};
-  const view::AttemptRecord& last = attempts.back();
+  if (run.record.attempts.empty()) return {};
+  const view::AttemptRecord& last = run.record.attempts.back();
   if (happening == Happening::hangs) return last.hang ? view::headline(*last.hang) : "";
-  // The next attempt may have begun.
-  const bool is_over = happening == Happening::ended || attempts.size() == 1 || last.cause;
-  const view::AttemptRecord& told = is_over ? last : attempts[attempts.size() - 2];
-  return told.cause ? view::sentence(*told.cause) : "";
+  return last.cause ? view::sentence(*last.cause) : "";
 }
 
 std::string sentence_on(Happening happening, const Run& run, const std::string& what) {
@@ -62,8 +58,11 @@ std::string sentence_on(Happening happening, const Run& run, const std::string& 
 
 }  // namespace
 
-json notice_json(Happening happening, const Run& run, WallTime now) {
-  const view::RunRecord& record = run.record;
+json notice_json(Happening happening, Run run, WallTime now) {
+  view::RunRecord& record = run.record;
+  const bool next_has_begun = happening == Happening::restarts && record.attempts.size() > 1 &&
+                              !record.attempts.back().cause;
+  if (next_has_begun) record.attempts.pop_back();
   const bool is_over = happening == Happening::ended;
   std::size_t ranks = 0;
   for (const view::NodeRecord& node : nodes_of(record)) ranks += static_cast<std::size_t>(node.nproc);

@@ -15,6 +15,6 @@ enum class Happening {
 };
 
 // Schema toprun.notice/1 (docs/metrics.md).
-nlohmann::json notice_json(Happening happening, const Run& run, WallTime now);
+nlohmann::json notice_json(Happening happening, Run run, WallTime now);
 
 }  // namespace toprun::watch

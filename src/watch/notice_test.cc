@@ -53,9 +53,9 @@ TEST(Notice, SaysWhatHappened) {
   EXPECT_EQ(again["text"],
             "toprun: train.py (17) starts again: rank 3 on n1 ended with exit code 7");
   EXPECT_EQ(again["exit_code"], nullptr);
-  Run next = failed_run(7);
+  watch::Run next = failed_run(7);
   next.record.attempts.emplace_back();
-  EXPECT_EQ(notice_json(Happening::restarts, next, {})["text"], again["text"]);
+  EXPECT_EQ(notice_json(Happening::restarts, next, WallTime(165s)), again);
   const json hangs = notice_json(Happening::hangs, failed_run(7), WallTime(165s));
   EXPECT_EQ(hangs["text"],
             "toprun: train.py (17) hangs: no rank has made progress for 30.0 s: rank 3 on n1 "

@@ -1,0 +1,68 @@
+# ctest: TIMEOUT 120
+"""--notify: a command and a URL are told when a job starts again and when it has ended."""
+
+import http.server
+import json
+import threading
+import unittest
+
+import support
+
+TOPRUN = support.TOPRUN
+FAILS_ONCE = 'test "$TOPRUN_ATTEMPT" = 1 || exit 7'
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.received.append((self.headers["Content-Type"], json.loads(body)))
+        self.send_response(self.server.status)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Notify(support.TestCase):
+    def server(self, status=200):
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+        server.received, server.status = [], status
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        return server, f"http://127.0.0.1:{server.server_address[1]}/jobs"
+
+    def job(self, *options, script=FAILS_ONCE):
+        return self.run_to_end(TOPRUN, "--nproc-per-node", "2", "--rdzv-id", "nightly", *options, "--no-python",
+                               "sh", "-c", script)
+
+    def test_a_command_hears_of_a_restart_and_of_the_end(self):
+        told = self.folder() / "told"
+        finished = self.job("--max-restarts", "1", "--notify", f"cat >>'{told}'; echo >>'{told}'")
+        self.assert_ok(finished)
+        again, ended = map(json.loads, told.read_text().splitlines())
+        self.assertEqual([again["event"], ended["event"]], ["restarts", "ended"])
+        self.assertRegex(again["text"], r"^toprun: sh \(nightly\) starts again: rank \d on \S+ ended with exit code 7$")
+        self.assertRegex(ended["text"], r"^toprun: sh \(nightly\) ended well after ")
+        self.assertEqual((again["exit_code"], ended["exit_code"], ended["ranks"], ended["attempt"]), (None, 0, 2, 1))
+
+    def test_a_url_hears_of_a_failure(self):
+        support.needs_program("curl")
+        server, url = self.server()
+        finished = self.job("--notify", url)
+        self.assertEqual(finished.code, 7, finished)
+        (kind, notice), = server.received
+        self.assertEqual((kind, notice["event"], notice["exit_code"]), ("application/json", "ended", 7))
+        self.assertRegex(notice["what"], r"rank \d on \S+ ended with exit code 7")
+
+    def test_what_goes_wrong_is_said_and_changes_nothing(self):
+        support.needs_program("curl")
+        _, url = self.server(status=500)
+        finished = self.job("--notify", "echo no mail >&2; exit 3", "--notify", url, script="exit 0")
+        self.assert_ok(finished)
+        self.assertIn("toprun: --notify echo no mail >&2; exit 3: no mail (exit code 3)\n", finished.err)
+        self.assertRegex(finished.err, rf"(?m)^toprun: --notify {url}: .*500.*\(exit code 22\)$")
+
+
+if __name__ == "__main__":
+    unittest.main()
