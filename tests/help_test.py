@@ -105,7 +105,7 @@ class Mistyped(support.TestCase):
 
     def test_what_is_nearly_a_verb_is_no_script(self):
         for words, meant in (("sumbit --nodes 2 train.py", "submit"), ("job", "jobs"),
-                             ("log 3", "logs"), ("statsu 3", "status"), ("tpo order", "topo")):
+                             ("log 3", "logs"), ("statsu 3", "status"), ("toppo order", "topo")):
             with self.subTest(words):
                 said = self.refused(*words.split())
                 self.assertIn("there is no such verb and no such script here", said)

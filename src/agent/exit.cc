@@ -217,7 +217,8 @@ std::optional<MissedCollective> missed_collective(const std::vector<WorkerExit>&
   missed.waited = earliest(exits, [](const WorkerExit& exit) {
     return exit.failed() && !exit.ours && final_error_matches(exit, mentions_a_collective_timeout);
   });
-  const bool tells = missed.waited != nullptr && !missed.absent.empty() && missed.absent.size() <= victims;
+  const bool tells =
+      missed.waited != nullptr && !missed.absent.empty() && missed.absent.size() <= victims;
   if (!tells) return std::nullopt;
   std::ranges::sort(missed.absent, {}, &WorkerExit::rank);
   return missed;

@@ -443,7 +443,8 @@ std::vector<pid_t> Workers::pids() const {
 
 std::vector<std::optional<SteadyTime>> Workers::last_outputs() const {
   std::vector<std::optional<SteadyTime>> times;
-  for (std::size_t i = 0; i < impl_->workers.size(); ++i) times.push_back(impl_->output.last_read(i));
+  for (std::size_t i = 0; i < impl_->workers.size(); ++i)
+    times.push_back(impl_->output.last_read(i));
   return times;
 }
 

@@ -16,8 +16,9 @@ TEST(Clock, ReadsTimesAsItWritesThem) {
 }
 
 TEST(Clock, ReadsNoOtherTimes) {
-  for (const char* text : {"", "x", "1970-01-01", "1970-01-01T00:01:00", "1970-01-01T00:01:00+01:00",
-                           "1970-01-01T00:01:00.Zx", "1970-01-01T00:01:00.5"}) {
+  for (const char* text :
+       {"", "x", "1970-01-01", "1970-01-01T00:01:00", "1970-01-01T00:01:00+01:00",
+        "1970-01-01T00:01:00.Zx", "1970-01-01T00:01:00.5"}) {
     EXPECT_FALSE(time_in(text)) << text;
   }
 }

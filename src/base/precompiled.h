@@ -1,6 +1,8 @@
 // What nearly every file of ours includes anyway, parsed once.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -18,6 +20,5 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <boost/asio.hpp>
 #include <nlohmann/json.hpp>

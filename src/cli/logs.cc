@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "jobs/follow.h"
 #include "jobs/job_words.h"
-#include "pods/kept_runs.h"
 #include "jobs/log_tail.h"
-#include "pods/output.h"
 #include "jobs/remainder.h"
+#include "pods/kept_runs.h"
+#include "pods/output.h"
 
 namespace toprun::cli {
 namespace {

@@ -14,14 +14,14 @@
 #include "jobs/after_setup.h"
 #include "jobs/job_options.h"
 #include "jobs/job_submission.h"
-#include "pods/options.h"
-#include "pods/submission.h"
 #include "jobs/predecessors.h"
-#include "pods/runai_submission.h"
 #include "options/container_options.h"
 #include "options/given.h"
 #include "options/split.h"
 #include "plan/program.h"
+#include "pods/options.h"
+#include "pods/runai_submission.h"
+#include "pods/submission.h"
 #include "scheduler/queue.h"
 
 namespace toprun::cli {

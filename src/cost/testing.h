@@ -44,8 +44,7 @@ inline Network network_of(const Sample& sample) {
   const topology::Map map = map_of(sample);
   std::vector<const topology::Path*> paths;
   for (const auto& entry : map.hosts) paths.push_back(&entry.location.path);
-  return {Domains(paths, map.levels.size()), paths,
-          *links_of(map, sample.links, sample.processes)};
+  return {Domains(paths, map.levels.size()), paths, *links_of(map, sample.links, sample.processes)};
 }
 
 inline Indexes in_order(std::size_t count) {

@@ -153,7 +153,9 @@ TEST(Checks, EachFindsItsOwn) {
          f.gpus = {{"0", true, 0, "Completed", "Insufficient Resources"}};
        },
        "error nvlink-fabric: GPU 0 has not joined the NVLink fabric: Insufficient Resources\n"},
-      {[](Facts& f) { f.tracked_connections = TrackedConnections{250'000, 262'144}; },
+      {[](Facts& f) {
+         f.tracked_connections = TrackedConnections{250'000, 262'144};
+       },
        "warning connections: the firewall follows 250000 connections of at most 262144: it will "
        "drop new ones\n"},
       {[](Facts& f) { f.gpu_trouble = "no answer"; },

@@ -54,7 +54,7 @@ struct Facts {
   bool has_peer_memory = false;    // the kernel module by which adapters reach GPU memory
   Resources resources;             // of this process
   std::optional<Space> temporary;
-  std::optional<std::int64_t> listen_backlog;                         // net.core.somaxconn
+  std::optional<std::int64_t> listen_backlog;  // net.core.somaxconn
   std::optional<TrackedConnections> tracked_connections;
   std::optional<std::int64_t> memory_limit_bytes, memory_used_bytes;  // of the cgroup
   std::optional<bool> clock_is_synchronised;
@@ -69,7 +69,7 @@ struct Facts {
   std::vector<std::string> redirecting_bridges;          // above GPUs and RDMA adapters
   std::vector<std::vector<std::string>> shared_subnets;  // interfaces
   std::set<std::string> gpu_faults;                      // since the start of the machine
-  Installed installed;  // of the Python that a launch would take
+  Installed installed;                                   // of the Python that a launch would take
 };
 
 // Of this machine, or of the copy below `root`, which has no limits, clock or GPUs of its own.

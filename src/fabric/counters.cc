@@ -56,7 +56,8 @@ Traffic traffic_of(const Folder& port) {
 PortCounters read_port(const Sysfs& sysfs, const PortPath& one) {
   const Folder port = folder_of(sysfs, one);
   const Traffic traffic = traffic_of(port);
-  PortCounters counters{one.device + ":" + one.number, traffic.sent_bytes, traffic.received_bytes, {}};
+  PortCounters counters{
+      one.device + ":" + one.number, traffic.sent_bytes, traffic.received_bytes, {}};
   for (const std::string path : error_counters) {
     const auto text = port.text(path);
     const auto value = text ? parse_count(*text) : std::nullopt;

@@ -88,9 +88,10 @@ std::string version_line(std::span<const NetworkByHost> nodes) {
   for (auto& [version, hosts] : hosts_of) {
     texts.push_back(fmt::format("{} on {}", version, hosts_text(std::move(hosts))));
   }
-  return fmt::format("warning: ranks used different versions of NCCL: {}; install the same one on "
-                     "all nodes, or in one image",
-                     join(texts, ", "));
+  return fmt::format(
+      "warning: ranks used different versions of NCCL: {}; install the same one on "
+      "all nodes, or in one image",
+      join(texts, ", "));
 }
 
 std::string summary_line(std::span<const NetworkByHost> nodes) {

@@ -43,7 +43,9 @@ std::vector<Device> devices_in(std::string_view bytes) {
       device.ports[0].rate_gbps = 50.0 * (byte(17) / 4);
       devices.push_back(std::move(device));
     }
-    Gid gid{static_cast<int>(at / bytes_of_an_entry % 8), {}, static_cast<GidType>(byte(16) % 3),
+    Gid gid{static_cast<int>(at / bytes_of_an_entry % 8),
+            {},
+            static_cast<GidType>(byte(16) % 3),
             interfaces[byte(17) % interfaces.size()]};
     for (std::size_t i = 0; i < gid.bytes.size(); ++i) gid.bytes[i] = byte(i);
     if (!is_zero(gid.bytes)) devices.back().ports[0].gids.push_back(std::move(gid));

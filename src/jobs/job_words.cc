@@ -186,12 +186,11 @@ std::string jobs_table(const Queue& queue, const std::vector<Job>& jobs, const L
   std::vector<std::vector<std::string>> rows = {
       {"JOBID", "PARTITION", "NAME", "USER", "ST", "TIME", "NODES", "NODELIST(REASON)"}};
   for (const Job& job : jobs) {
-    rows.push_back({printable(job.id), printable(job.partition), short_name(job.name),
-                    printable(job.user),
-                    printable(job.state_code.empty() ? job.state_word : job.state_code),
-                    clock_text(job.used.value_or(std::chrono::seconds(0))),
-                    job.nodes > 0 ? fmt::to_string(job.nodes) : "-",
-                    printable(nodes_or_reason(job))});
+    rows.push_back(
+        {printable(job.id), printable(job.partition), short_name(job.name), printable(job.user),
+         printable(job.state_code.empty() ? job.state_word : job.state_code),
+         clock_text(job.used.value_or(std::chrono::seconds(0))),
+         job.nodes > 0 ? fmt::to_string(job.nodes) : "-", printable(nodes_or_reason(job))});
   }
   const std::string table = view::columns_text(rows, {0, 5, 6});
   const auto lines = split(table, '\n');

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "measure/lane.h"
 #include "bench/statistics.h"
+#include "measure/lane.h"
 
 namespace toprun::measure {
 namespace {

@@ -22,7 +22,8 @@ NamedGpu gpu_in(std::string_view line) {
   if (fields.size() != 4) return {};
   NamedGpu named{std::string(trim(fields[0])), {}};
   const auto percent = count_of(fields[1]), used = count_of(fields[2]), total = count_of(fields[3]);
-  if (percent) named.gpu.percent = static_cast<int>(std::min<std::uint64_t>(*percent, most_percent));
+  if (percent)
+    named.gpu.percent = static_cast<int>(std::min<std::uint64_t>(*percent, most_percent));
   named.gpu.memory_bytes = used.value_or(0) * mib;
   named.gpu.memory_total_bytes = total.value_or(0) * mib;
   return named;
@@ -58,10 +59,10 @@ std::vector<NamedGpu> parse_nvidia_smi(std::string_view text) {
 }
 
 std::vector<NamedGpu> read_gpus(const Environment& environment, const std::filesystem::path& root) {
-  const auto told = process::output_of(
-      {"nvidia-smi", "--query-gpu=uuid,utilization.gpu,memory.used,memory.total",
-       "--format=csv,noheader,nounits"},
-      environment, nvidia_limit);
+  const auto told =
+      process::output_of({"nvidia-smi", "--query-gpu=uuid,utilization.gpu,memory.used,memory.total",
+                          "--format=csv,noheader,nounits"},
+                         environment, nvidia_limit);
   return told ? parse_nvidia_smi(*told) : read_amd_gpus(fabric::Sysfs(root));
 }
 
@@ -72,9 +73,8 @@ std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<st
     const auto listed = split(*visible, ',');
     if (listed.size() != 1 && local_rank >= listed.size()) return std::nullopt;
     const std::string_view name = trim(listed[listed.size() == 1 ? 0 : local_rank]);
-    const auto named = std::ranges::find_if(gpus, [&](const NamedGpu& gpu) {
-      return !name.empty() && gpu.uuid.starts_with(name);
-    });
+    const auto named = std::ranges::find_if(
+        gpus, [&](const NamedGpu& gpu) { return !name.empty() && gpu.uuid.starts_with(name); });
     if (named != gpus.end()) return static_cast<std::size_t>(named - gpus.begin());
     const auto index = parse_int(name);
     if (!index || *index < 0) return std::nullopt;

@@ -80,8 +80,7 @@ Rank Meter::rank(pid_t pid, double seconds) {
   tree.push_back(pid);
   std::uint64_t ticks = 0, pages = 0;
   for (const pid_t one : tree) {
-    const auto stat =
-        stacks::parse_stat(contents(root_ / fmt::format("proc/{}/stat", one)));
+    const auto stat = stacks::parse_stat(contents(root_ / fmt::format("proc/{}/stat", one)));
     if (!stat) continue;
     ticks += stat->cpu_ticks;
     pages += stat->resident_pages;
@@ -106,8 +105,8 @@ Host Meter::host(double seconds) {
   host.cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   const std::string memory = contents(root_ / "proc/meminfo");
   host.memory_total_bytes = memory_in(memory, "MemTotal:");
-  host.memory_bytes =
-      host.memory_total_bytes - std::min(host.memory_total_bytes, memory_in(memory, "MemAvailable:"));
+  host.memory_bytes = host.memory_total_bytes -
+                      std::min(host.memory_total_bytes, memory_in(memory, "MemAvailable:"));
   const Totals now = totals();
   if (totals_ && seconds > 0) {
     host.busy_cpus = rate(totals_->busy_ticks, now.busy_ticks, seconds) / ticks_per_second();

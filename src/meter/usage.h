@@ -19,7 +19,7 @@ struct Gpu {
 // A rank, with the processes below it.
 struct Rank {
   std::optional<double> cpus;  // busy on average since the look before; unset at the first
-  std::optional<std::uint64_t> memory_bytes;             // resident; what they share counts twice
+  std::optional<std::uint64_t> memory_bytes;              // resident; what they share counts twice
   std::optional<std::chrono::milliseconds> silence = {};  // since its last output; unset: none yet
   std::optional<Gpu> gpu = {};
 

@@ -96,7 +96,8 @@ std::vector<RunningRank> Member::running_ranks() const {
   const std::vector<pid_t> pids = workers_->pids();
   for (std::size_t i = 0; i < std::min(pids.size(), plans_.size()); ++i) {
     RunningRank rank{plans_[i].rank, pids[i]};
-    for (const char* name : {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
+    for (const char* name :
+         {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"}) {
       if (!rank.visible_gpus) rank.visible_gpus = plans_[i].environment.get(name);
     }
     if (session_.container) {
@@ -169,7 +170,8 @@ void Member::act(const run::MeasureWorkers& measure) {
       [this, attempt = measure.attempt](Usage usage) {
         const bool runs = part_.state() == run::PartState::running;
         if (!usage || !runs || part_.assignment().attempt != attempt) return;
-        root_->send(rendezvous::to_wire(rendezvous::ToRoot{attempt, rendezvous::RanksUse{*std::move(usage)}}));
+        root_->send(rendezvous::to_wire(
+            rendezvous::ToRoot{attempt, rendezvous::RanksUse{*std::move(usage)}}));
       });
 }
 

@@ -41,11 +41,20 @@ bool is_url(std::string_view target) {
 
 std::vector<std::string> command_for(const std::string& target) {
   if (!is_url(target)) return {"sh", "-c", target};
-  return {"curl",   "--silent",       "--show-error",
-          "--fail", "--max-time",     fmt::to_string(notify_limit.count()),
-          "--output", "/dev/null",    "--header",
-          "Content-Type: application/json", "--data-binary", "@-",
-          "--",     target};
+  return {"curl",
+          "--silent",
+          "--show-error",
+          "--fail",
+          "--max-time",
+          fmt::to_string(notify_limit.count()),
+          "--output",
+          "/dev/null",
+          "--header",
+          "Content-Type: application/json",
+          "--data-binary",
+          "@-",
+          "--",
+          target};
 }
 
 std::string failure_of(const process::Finished& finished) {
@@ -107,7 +116,8 @@ asio::awaitable<void> Notifier::finish() {
     state_->rests.expires_at(deadline);
     co_await state_->rests.async_wait(asio::as_tuple(asio::use_awaitable));
   }
-  if (state_->tells) say(fmt::format("--notify: not done after {} s, left behind", notify_limit.count()));
+  if (state_->tells)
+    say(fmt::format("--notify: not done after {} s, left behind", notify_limit.count()));
 }
 
 }  // namespace toprun::node

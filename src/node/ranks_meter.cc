@@ -25,7 +25,8 @@ std::optional<meter::Node> RanksMeter::look(
 
 void RanksMeter::look_at_gpus() {
   const auto now = std::chrono::steady_clock::now();
-  const bool is_due = !gpus_seen_ || (!gpus_.empty() && now - *gpus_seen_ >= meter::between_nvidia_looks);
+  const bool is_due =
+      !gpus_seen_ || (!gpus_.empty() && now - *gpus_seen_ >= meter::between_nvidia_looks);
   if (!is_due) return;
   gpus_ = meter::read_gpus(environment_, "/");
   gpus_seen_ = now;

@@ -255,10 +255,9 @@ void Root::notify(watch::Happening happening) {
 
 void Root::act(const run::TellHang&) {
   const view::Hang& hang = *coordinator_.course().attempts.back().hang;
-  say_block(view::hang_text(hang,
-                            session_.job.options.on_hang == run::OnHang::report
-                                ? "the job goes on (--on-hang report)"
-                                : ""));
+  say_block(view::hang_text(hang, session_.job.options.on_hang == run::OnHang::report
+                                      ? "the job goes on (--on-hang report)"
+                                      : ""));
   showing_.told(view::headline(hang));
   notify(watch::Happening::hangs);
 }

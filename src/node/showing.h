@@ -45,8 +45,8 @@ class Showing {
   // What the user has been told.
   void told(std::string text);
 
-  // All count as a look; nothing: it could not be written in time, or the run has ended. The first waits until the
-  // members have answered, for first_figures_limit at most.
+  // All count as a look; nothing: it could not be written in time, or the run has ended. The first
+  // waits until the members have answered, for first_figures_limit at most.
   static constexpr std::chrono::milliseconds first_figures_limit{500};
   boost::asio::awaitable<std::optional<std::string>> picture();  // schema toprun.live/1
   // … its parts, each as JSON on one line.

@@ -395,7 +395,8 @@ std::string_view Output::tail(std::size_t worker) const {
 }
 
 std::optional<SteadyTime> Output::last_read(std::size_t worker) const {
-  const SteadyTime last = std::max(impl_->streams[2 * worker]->last_read, impl_->streams[2 * worker + 1]->last_read);
+  const SteadyTime last =
+      std::max(impl_->streams[2 * worker]->last_read, impl_->streams[2 * worker + 1]->last_read);
   return last == SteadyTime{} ? std::nullopt : std::optional(last);
 }
 

@@ -35,14 +35,12 @@ constexpr std::string_view site_prefix = "PYTHON";
 
 bool is_a_setting(std::string_view name) {
   return std::ranges::find(passed_names, name) != passed_names.end() ||
-         std::ranges::any_of(passed_prefixes, [name](std::string_view prefix) {
-           return name.starts_with(prefix);
-         });
+         std::ranges::any_of(passed_prefixes,
+                             [name](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 bool is_of_the_site(std::string_view name) {
-  return name.starts_with(site_prefix) ||
-         std::ranges::find(site_names, name) != site_names.end();
+  return name.starts_with(site_prefix) || std::ranges::find(site_names, name) != site_names.end();
 }
 
 std::string here() {
@@ -61,13 +59,13 @@ Result<void> enter(const std::string& directory, Environment& environment) {
 }  // namespace
 
 std::string text_of(const LoginOrders& orders) {
-  const std::string body =
-      json{{"argv", orders.argv},
-           {"directory", orders.directory},
-           {"variables", orders.variables},
-           {"in_pod", orders.in_pod},
-           {"kept_as", orders.kept_as}}
-          .dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string body = json{
+      {"argv", orders.argv},
+      {"directory", orders.directory},
+      {"variables", orders.variables},
+      {"in_pod", orders.in_pod},
+      {"kept_as",
+       orders.kept_as}}.dump(-1, ' ', false, json::error_handler_t::replace);
   return fmt::format("{}{}\n{}", orders_word, body.size(), body);
 }
 

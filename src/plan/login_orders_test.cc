@@ -27,16 +27,15 @@ TEST(LoginOrders, ComeAsTheyWereSent) {
 
 TEST(LoginOrders, WhatAPodTellsOfItsOwnJobIsForgotten) {
   LoginOrders orders{{"toprun"}, "", {{"PET_MAX_RESTARTS", "1"}}, true};
-  const Environment pod{{"PET_NNODES", "2"},         {"PET_MAX_RESTARTS", "3"},
-                        {"PET_NPROC_PER_NODE", "8"}, {"RANK", "1"},
-                        {"WORLD_SIZE", "16"},        {"MASTER_ADDR", "job-master-0"},
-                        {"HOME", "/root"}};
+  const Environment pod{
+      {"PET_NNODES", "2"}, {"PET_MAX_RESTARTS", "3"}, {"PET_NPROC_PER_NODE", "8"},
+      {"RANK", "1"},       {"WORLD_SIZE", "16"},      {"MASTER_ADDR", "job-master-0"},
+      {"HOME", "/root"}};
   const auto there = obey(orders, pod);
   ASSERT_TRUE(there) << there.error().line();
   std::vector<std::string> names;
   for (const auto& [name, value] : there->variables()) names.push_back(name + '=' + value);
-  EXPECT_EQ(join(names, " "),
-            "HOME=/root PET_MAX_RESTARTS=1 PET_NPROC_PER_NODE=8 TOPRUN_STEP=1");
+  EXPECT_EQ(join(names, " "), "HOME=/root PET_MAX_RESTARTS=1 PET_NPROC_PER_NODE=8 TOPRUN_STEP=1");
 }
 
 TEST(LoginOrders, Malformed) {

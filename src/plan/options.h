@@ -108,7 +108,7 @@ struct Options {
   // Ranks without progress for so long are a hang; unset: none is looked for.
   std::optional<std::chrono::seconds> hang_timeout;
   run::OnHang on_hang = run::OnHang::report;
-  std::vector<std::string> notify;  // commands and URLs
+  std::vector<std::string> notify;                       // commands and URLs
   std::optional<std::chrono::seconds> shutdown_timeout;  // from the first signal to SIGKILL
 
   StreamMap redirects;

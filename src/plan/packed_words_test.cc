@@ -17,8 +17,9 @@ Words there_and_back(const Words& argv) {
 }
 
 TEST(PackedWords, ComeBackByteForByte) {
-  for (const Words& argv : {Words{"toprun"}, Words{"toprun", ""}, Words{"toprun", "", "a b", "$(X)"},
-                            Words{"/opt/toprun", "\xff\xfe", "\n", "'\"\\"}}) {
+  for (const Words& argv :
+       {Words{"toprun"}, Words{"toprun", ""}, Words{"toprun", "", "a b", "$(X)"},
+        Words{"/opt/toprun", "\xff\xfe", "\n", "'\"\\"}}) {
     EXPECT_EQ(there_and_back(argv), argv);
   }
   std::mt19937 chance(18);  // NOLINT: the same words in each run

@@ -46,10 +46,10 @@ Result<JobOfPods> running_pods(const std::string& option, const std::string& id,
   if (!found) return found;
   const auto there = static_cast<std::int64_t>(found->pods.size());
   if (there < std::max<std::int64_t>(1, found->job.nodes)) {
-    return std::unexpected(about(*found, option,
-                                 fmt::format("{} of its {} there", there,
-                                             counted(found->job.nodes, "pod") +
-                                                 (found->job.nodes == 1 ? " is" : " are"))));
+    return std::unexpected(about(
+        *found, option,
+        fmt::format("{} of its {} there", there,
+                    counted(found->job.nodes, "pod") + (found->job.nodes == 1 ? " is" : " are"))));
   }
   std::vector<std::string> troubles;
   for (const scheduler::JobPod& pod : found->pods) {

@@ -9,8 +9,8 @@ TEST(KeptRuns, Ids) {
   struct Case {
     std::string_view text, job, run;
   };
-  for (const auto& [text, job, run] : {Case{"dev/1f3a9c02", "dev", "1f3a9c02"},
-                                       Case{"dev/", "dev", ""}}) {
+  for (const auto& [text, job, run] :
+       {Case{"dev/1f3a9c02", "dev", "1f3a9c02"}, Case{"dev/", "dev", ""}}) {
     const auto id = parse_run_id(text);
     ASSERT_TRUE(id && *id) << text;
     EXPECT_EQ((*id)->job, job);

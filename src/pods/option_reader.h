@@ -15,8 +15,8 @@ struct OptionReader {
   const options::Split& split;
   const Environment& environment;
 
-  // The value given last; nullopt: none, or an empty one. Slurm's own variables (SBATCH_TIMELIMIT …)
-  // say nothing about pods.
+  // The value given last; nullopt: none, or an empty one. Slurm's own variables (SBATCH_TIMELIMIT
+  // …) say nothing about pods.
   std::optional<options::Given> one(std::string_view name) const;
   // All values of an option that may be given several times.
   std::vector<options::Given> all(std::string_view name) const;

@@ -21,7 +21,7 @@ struct PodOptions {
   scheduler::kubernetes::Workload job;
   std::vector<std::string> notes;
   DryRun dry_run = DryRun::no;
-  bool as_json = false;  // what a dry run prints, for programs
+  bool as_json = false;      // what a dry run prints, for programs
   bool interactive = false;  // its pods sleep
   bool wait = false;
   bool follow = false;

@@ -48,8 +48,9 @@ Result<void> set_name(std::string& out, const OptionReader& reader, std::string_
 
 Result<std::string> parse_label_key(const Given& given) {
   if (kubernetes::is_label_key(given.value)) return given.value;
-  return usage(given.label(), "is no key of a label",
-               "write it as kubectl get nodes --show-labels prints it: topology.kubernetes.io/zone");
+  return usage(
+      given.label(), "is no key of a label",
+      "write it as kubectl get nodes --show-labels prints it: topology.kubernetes.io/zone");
 }
 
 Result<void> set_together(kubernetes::Placement& out, const OptionReader& reader) {

@@ -8,10 +8,10 @@
 #include "base/print.h"
 #include "base/text.h"
 #include "jobs/follow.h"
-#include "pods/output.h"
-#include "pods/submission.h"
-#include "pods/runai_job.h"
 #include "options/given.h"
+#include "pods/output.h"
+#include "pods/runai_job.h"
+#include "pods/submission.h"
 #include "process/program.h"
 #include "scheduler/queue.h"
 #include "scheduler/runai/queue.h"
@@ -24,7 +24,8 @@ using scheduler::kubernetes::Workload;
 
 constexpr std::size_t random_letters = 5;
 
-// Run:AI adds a number of its own to a beginning of a name, but does not say in a stated form which.
+// Run:AI adds a number of its own to a beginning of a name, but does not say in a stated form
+// which.
 std::string unique_name(const std::string& beginning) {
   constexpr std::string_view letters = "bcdfghjklmnpqrstvwxz2456789";  // as Kubernetes chooses them
   std::random_device chance;
@@ -84,8 +85,8 @@ int submit_to_runai(const PodOptions& options, const options::Split& split,
                     const Environment& environment) {
   for (const std::string& note : options.notes) say(note);
   if (options.dry_run == DryRun::server) {
-    return give_up({"--dry-run=server", "Run:AI does not try a job out", "say --dry-run",
-                    exit_usage});
+    return give_up(
+        {"--dry-run=server", "Run:AI does not try a job out", "say --dry-run", exit_usage});
   }
   const Environment there = surroundings(split, environment);
   const auto limit = scheduler::engine_timeout_of(there);

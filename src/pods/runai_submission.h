@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/environment.h"
-#include "pods/options.h"
 #include "options/split.h"
+#include "pods/options.h"
 
 namespace toprun::pods {
 

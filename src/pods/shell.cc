@@ -25,10 +25,10 @@ Result<scheduler::JobPod> chosen(const plan::JobOfPods& found, const std::string
   }
   const std::string option = "--attach " + found.job.id;
   if (pod == found.pods.end()) {
-    return usage(which.empty() ? option : fmt::format("{}/{}", option, which),
-                 fmt::format("the job has {} and none such",
-                             counted(std::ssize(found.pods), "pod")),
-                 "pods are numbered from 0");
+    return usage(
+        which.empty() ? option : fmt::format("{}/{}", option, which),
+        fmt::format("the job has {} and none such", counted(std::ssize(found.pods), "pod")),
+        "pods are numbered from 0");
   }
   if (pod->trouble.empty()) return *pod;
   return fail(option, fmt::format("pod {} does not run: {}", pod->name, pod->trouble),
@@ -50,7 +50,8 @@ Result<int> open_pod_shell(const std::string& text, bool dry_run, const Environm
       found->job, *pod, on_terminal ? scheduler::Terminal::yes : scheduler::Terminal::no);
   words.insert(words.end(), {"sh", "-c", best_shell});
   if (dry_run) return print_bytes(shell_quote(words) + '\n');
-  say(fmt::format("a shell in pod {}: what runs in it ends with this connection; toprun run --in "
+  say(
+      fmt::format("a shell in pod {}: what runs in it ends with this connection; toprun run --in "
                   "{} --detach does not",
                   pod->name, job));
   const auto ended = scheduler::run_on_terminal(words, environment, {});

@@ -87,9 +87,10 @@ std::string next_words(const PodOptions& options, std::string_view id) {
   if (!options.interactive) {
     return fmt::format("job {0}: toprun status {0}, toprun logs -f {0}, toprun cancel {0}", id);
   }
-  return fmt::format("job {0}, whose pods sleep until toprun cancel {0}: toprun run --in {0} SCRIPT, "
-                     "toprun shell --attach {0}, toprun status {0}",
-                     id);
+  return fmt::format(
+      "job {0}, whose pods sleep until toprun cancel {0}: toprun run --in {0} SCRIPT, "
+      "toprun shell --attach {0}, toprun status {0}",
+      id);
 }
 
 int submit_pods(const PodOptions& options, const Environment& environment) {

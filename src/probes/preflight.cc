@@ -53,7 +53,7 @@ std::optional<std::string> idle_accelerate_config(std::string_view script,
 }
 
 void read_script(const fs::path& script, const Environment& environment, Evidence& evidence) {
-  struct stat status{};
+  struct stat status {};
   if (script.empty() || ::stat(script.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
   if (::access(script.c_str(), R_OK) != 0) {
     evidence.script_error = errno_text(errno);

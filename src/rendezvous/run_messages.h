@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "fabric/proof.h"
 #include "hang/standing.h"
-#include "rendezvous/messages.h"
 #include "meter/usage.h"
+#include "rendezvous/messages.h"
 
 namespace toprun::rendezvous {
 

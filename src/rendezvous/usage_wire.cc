@@ -23,7 +23,8 @@ constexpr std::int64_t most_silence_ms = std::int64_t{1} << 50;
 
 std::int64_t whole(const std::optional<double>& value, double factor, std::int64_t most) {
   if (!value || !(*value >= 0)) return none;
-  return static_cast<std::int64_t>(std::round(std::min(*value * factor, static_cast<double>(most))));
+  return static_cast<std::int64_t>(
+      std::round(std::min(*value * factor, static_cast<double>(most))));
 }
 
 std::int64_t whole(std::uint64_t bytes) {
@@ -65,7 +66,8 @@ meter::Rank rank_in(const json& object) {
   Row row(object, 6);
   meter::Rank rank;
   rank.cpus = row.scaled(most_milli_cpus, per_cpu);
-  if (const auto bytes = row.next(most_bytes)) rank.memory_bytes = static_cast<std::uint64_t>(*bytes);
+  if (const auto bytes = row.next(most_bytes))
+    rank.memory_bytes = static_cast<std::uint64_t>(*bytes);
   if (const auto silence = row.next(most_silence_ms)) rank.silence = milliseconds(*silence);
   const auto percent = row.next(100);
   const std::uint64_t memory = row.bytes(), total = row.bytes();

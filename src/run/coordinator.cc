@@ -70,15 +70,24 @@ void Coordinator::make_way_for(const rendezvous::Join& join) {
 
 std::string_view name_of(Stage stage) {
   switch (stage) {
-    case Stage::gathering: return "gathering";
-    case Stage::arranging: return "arranging";
-    case Stage::preparing: return "preparing";
-    case Stage::running: return "running";
-    case Stage::pausing: return "pausing";
-    case Stage::asking: return "asking";
-    case Stage::telling: return "telling";
-    case Stage::parting: return "parting";
-    case Stage::over: return "over";
+    case Stage::gathering:
+      return "gathering";
+    case Stage::arranging:
+      return "arranging";
+    case Stage::preparing:
+      return "preparing";
+    case Stage::running:
+      return "running";
+    case Stage::pausing:
+      return "pausing";
+    case Stage::asking:
+      return "asking";
+    case Stage::telling:
+      return "telling";
+    case Stage::parting:
+      return "parting";
+    case Stage::over:
+      return "over";
   }
   return {};
 }
@@ -384,7 +393,8 @@ std::vector<std::string> Coordinator::awaited() const {
 
 const rendezvous::Assignment* Coordinator::part_of(const std::string& agent) const {
   const Node* const node = roster_.find(agent);
-  const bool has_part = node != nullptr && node->part && *node->part < attempt_.arrangement.parts.size();
+  const bool has_part =
+      node != nullptr && node->part && *node->part < attempt_.arrangement.parts.size();
   return has_part ? &attempt_.arrangement.parts[*node->part] : nullptr;
 }
 

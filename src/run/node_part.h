@@ -148,10 +148,9 @@ struct TellEndWithoutRoot {};
 struct TellKeeperOfSilence {};
 
 using PartAction =
-    std::variant<Report, FindStore, AwaitWorkplace, StartWorkers, LookAtWorkers,
-                 MeasureWorkers, StopWorkers,
-                 InterruptWorkers, NotifyWorkers, CreditOutput, CloseOutput, TellUser, ShowSummary,
-                 TellEndWithoutRoot, TellKeeperOfSilence>;
+    std::variant<Report, FindStore, AwaitWorkplace, StartWorkers, LookAtWorkers, MeasureWorkers,
+                 StopWorkers, InterruptWorkers, NotifyWorkers, CreditOutput, CloseOutput, TellUser,
+                 ShowSummary, TellEndWithoutRoot, TellKeeperOfSilence>;
 
 struct PartSettings {
   std::string host;

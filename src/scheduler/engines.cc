@@ -2,10 +2,10 @@
 #include "scheduler/engine.h"
 #include "scheduler/kubernetes/kubernetes.h"
 #include "scheduler/local.h"
+#include "scheduler/login/login.h"
 #include "scheduler/manual.h"
 #include "scheduler/mpi/mpi.h"
 #include "scheduler/slurm/slurm.h"
-#include "scheduler/login/login.h"
 
 namespace toprun::scheduler {
 namespace {
@@ -45,7 +45,7 @@ Result<void> check_node_rank(const Allocation& allocation, const Hints& hints) {
 }  // namespace
 
 std::string_view name_of(EngineKind kind) {
-  constexpr std::string_view names[] = {"local", "manual", "mpi", "slurm",
+  constexpr std::string_view names[] = {"local", "manual",     "mpi", "slurm",
                                         "ssh",   "kubernetes", "exec"};
   return names[static_cast<std::size_t>(kind)];
 }

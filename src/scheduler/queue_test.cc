@@ -70,10 +70,11 @@ TEST(Queue, TheTimeOutCanBeChanged) {
 TEST(Queue, SaysWhatWasLookedFor) {
   const auto queue = find_queue({{"PATH", "/nowhere"}});
   ASSERT_FALSE(queue);
-  EXPECT_EQ(queue.error().line(),
-            "no engine with a queue was found: neither Slurm's squeue and scontrol nor runai nor kubectl "
-            "are in PATH; log in "
-            "where jobs are submitted, or load the site's module (often `module load slurm`)");
+  EXPECT_EQ(
+      queue.error().line(),
+      "no engine with a queue was found: neither Slurm's squeue and scontrol nor runai nor kubectl "
+      "are in PATH; log in "
+      "where jobs are submitted, or load the site's module (often `module load slurm`)");
 }
 
 TEST(Queue, TheEngineThatIsNamedIsNotReplacedByAnother) {

@@ -73,7 +73,7 @@ int root_among(const std::vector<Answered>& answered) {
 }
 
 std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
-                                        const std::vector<Answered>& answered) {
+                                          const std::vector<Answered>& answered) {
   const bool in_pods = job.place.engine == scheduler::EngineKind::exec;
   scheduler::LoginPlace place;
   place.engine = job.place.engine;

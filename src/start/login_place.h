@@ -24,7 +24,7 @@ int root_among(const std::vector<Answered>& answered);
 // The orders for each host. The root's address is one at which that host or the launcher was just
 // reached; a name only if there is no such address.
 std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
-                                        const std::vector<Answered>& answered);
+                                          const std::vector<Answered>& answered);
 
 // Whether the name is this host's: its own, localhost, or a literal address of one of its
 // interfaces. With a user's name before it, it is not: that may be somebody else.

@@ -36,15 +36,15 @@ constexpr std::array parts = {
          "from the store to its first collective"},
 };
 
-constexpr std::array<NamedPhase, 8> phase_names =
-    {{{"join", &Phases::join},
-      {"order", &Phases::order},
-      {"stage", &Phases::stage},
-      {"spawn", &Phases::spawn},
-      {"import", &Phases::import},
-      {"first_connect", &Phases::first_connect},
-      {"last_connect", &Phases::last_connect},
-      {"first_collective", &Phases::first_collective}}};
+constexpr std::array<NamedPhase, 8> phase_names = {
+    {{"join", &Phases::join},
+     {"order", &Phases::order},
+     {"stage", &Phases::stage},
+     {"spawn", &Phases::spawn},
+     {"import", &Phases::import},
+     {"first_connect", &Phases::first_connect},
+     {"last_connect", &Phases::last_connect},
+     {"first_collective", &Phases::first_collective}}};
 constexpr std::int64_t longest_ms = milliseconds(std::chrono::years(1)).count();
 
 json milliseconds_json(const std::optional<milliseconds>& value) {

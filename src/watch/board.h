@@ -13,9 +13,9 @@
 namespace toprun::watch {
 
 enum class RankState : char {
-  waits = 'n',    // it is not started yet
+  waits = 'n',  // it is not started yet
   runs = 'r',
-  done = 'd',     // it ended with exit code 0
+  done = 'd',  // it ended with exit code 0
   failed = 'f',
   stopped = 'k',  // by toprun, after another failed
   lost = 'l',     // with its node

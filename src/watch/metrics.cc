@@ -77,8 +77,9 @@ double seconds(std::chrono::nanoseconds duration) {
 void add_job(Text& text, const Run& run) {
   const view::RunRecord& record = run.record;
   text.family("toprun_job", Type::info, "", "The job.");
-  text.sample({{"job", record.job}, {"id", run.id}, {"program", run.program},
-               {"root", record.root_host}}, 1);
+  text.sample(
+      {{"job", record.job}, {"id", run.id}, {"program", run.program}, {"root", record.root_host}},
+      1);
   text.family("toprun_stage", Type::stateset, "", "The stage of the run.");
   for (const std::string_view stage : {"gathering", "arranging", "preparing", "running", "pausing",
                                        "asking", "telling", "parting", "over"}) {
@@ -94,7 +95,8 @@ void add_job(Text& text, const Run& run) {
   text.sample({}, run.max_restarts);
   text.family("toprun_nodes", Type::gauge, "", "Nodes that take part.");
   text.sample({}, static_cast<double>(run.joined));
-  text.family("toprun_nodes_missing", Type::gauge, "", "Nodes of the engine's that have not joined.");
+  text.family("toprun_nodes_missing", Type::gauge, "",
+              "Nodes of the engine's that have not joined.");
   text.sample({}, static_cast<double>(run.missing.size()));
 }
 

@@ -65,7 +65,8 @@ json notice_json(Happening happening, Run run, WallTime now) {
   if (next_has_begun) record.attempts.pop_back();
   const bool is_over = happening == Happening::ended;
   std::size_t ranks = 0;
-  for (const view::NodeRecord& node : nodes_of(record)) ranks += static_cast<std::size_t>(node.nproc);
+  for (const view::NodeRecord& node : nodes_of(record))
+    ranks += static_cast<std::size_t>(node.nproc);
   const std::string what = what_of(happening, run);
   return {{"schema", "toprun.notice/1"},
           {"event", name_of(happening)},

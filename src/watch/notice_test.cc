@@ -65,8 +65,7 @@ TEST(Notice, SaysWhatHappened) {
 TEST(Notice, OfARunWithoutAnAttemptIsWhole) {
   watch::Run run;
   run.record.job = "a job";
-  EXPECT_EQ(notice_json(Happening::ended, run, {})["text"],
-            "toprun: a job ended well after 0 ms");
+  EXPECT_EQ(notice_json(Happening::ended, run, {})["text"], "toprun: a job ended well after 0 ms");
   EXPECT_EQ(notice_json(Happening::hangs, run, {})["what"], nullptr);
 }
 

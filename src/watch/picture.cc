@@ -1,10 +1,10 @@
 #include "watch/picture.h"
 
 #include <algorithm>
-#include <climits>
 #include <string_view>
 #include <utility>
 
+#include <climits>
 #include <nlohmann/json.hpp>
 
 namespace toprun::watch {

@@ -158,8 +158,8 @@ TEST(Picture, RefusesWhatIsNone) {
 
 // Each value in turn becomes another kind of value.
 void spoil(json& root, json& at) {
-  for (const json& other : {json(nullptr), json(-1), json(1e300), json("x"), json::array({json()}),
-                            json({{"a", 1}})}) {
+  for (const json& other :
+       {json(nullptr), json(-1), json(1e300), json("x"), json::array({json()}), json({{"a", 1}})}) {
     const json kept = std::exchange(at, other);
     (void)picture_in(root);
     at = kept;

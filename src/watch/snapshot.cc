@@ -67,14 +67,13 @@ std::size_t ranks_of(const std::vector<view::NodeRecord>& nodes) {
 // One array for each figure: a third of the text of an object for each rank, and as little work.
 json columns_of(const std::vector<NodeFigures>& nodes, SteadyTime now) {
   json columns;
-  for (const char* name :
-       {"age", "cpu", "cpus", "memory", "memory_total", "received", "sent"}) {
+  for (const char* name : {"age", "cpu", "cpus", "memory", "memory_total", "received", "sent"}) {
     columns[name] = json::array();
   }
   for (const NodeFigures& node : nodes) {
     const meter::Host& host = node.usage;
-    const auto age = node.at ? std::optional<std::chrono::nanoseconds>(now - *node.at)
-                             : std::nullopt;
+    const auto age =
+        node.at ? std::optional<std::chrono::nanoseconds>(now - *node.at) : std::nullopt;
     columns["age"].push_back(rounded(seconds(age), tenths));
     columns["cpu"].push_back(rounded(host.busy_cpus, hundredths));
     columns["cpus"].push_back(node.at ? json(host.cpus) : json(nullptr));
@@ -105,9 +104,9 @@ json columns_of(const std::vector<RankFigures>& ranks, const std::vector<int>& s
       states[at] = static_cast<char>(RankState::suspect);
     }
   }
-  return {{"state", std::move(states)},       {"cpu", std::move(cpu)},
-          {"memory", std::move(memory)},      {"output_age", std::move(age)},
-          {"gpu", std::move(gpu)},            {"gpu_memory", std::move(gpu_memory)}};
+  return {{"state", std::move(states)},  {"cpu", std::move(cpu)},
+          {"memory", std::move(memory)}, {"output_age", std::move(age)},
+          {"gpu", std::move(gpu)},       {"gpu_memory", std::move(gpu_memory)}};
 }
 
 }  // namespace
@@ -152,8 +151,8 @@ json job_json(const Run& run, WallTime now) {
 }
 
 json nodes_json(const std::vector<view::NodeRecord>& nodes) {
-  json name = json::array(), location = json::array(), first = json::array(),
-       nproc = json::array(), logs = json::array();
+  json name = json::array(), location = json::array(), first = json::array(), nproc = json::array(),
+       logs = json::array();
   for (const view::NodeRecord& node : nodes) {
     name.push_back(node.name);
     location.push_back(node.location);

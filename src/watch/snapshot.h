@@ -33,10 +33,10 @@ struct Run {
   int least_nodes = 1;
   int most_nodes = 1;
   int max_restarts = 0;
-  std::size_t joined = 0;            // nodes
-  std::vector<std::string> missing;  // nodes that are awaited, if the engine names them
-  bool hangs = false;                // the last attempt's hang goes on
-  std::deque<Message> messages;      // the last ones
+  std::size_t joined = 0;                 // nodes
+  std::vector<std::string> missing;       // nodes that are awaited, if the engine names them
+  bool hangs = false;                     // the last attempt's hang goes on
+  std::deque<Message> messages;           // the last ones
   std::chrono::milliseconds interval{0};  // between two figures
 };
 

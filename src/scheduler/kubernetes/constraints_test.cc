@@ -32,8 +32,14 @@ TEST(Constraints, EachOperatorsOwn) {
       {[](Workload& job) { job.variables.resize(127); }, all, ""},
       {[](Workload& job) { job.variables.resize(128); }, no_trainjob, "128 variables"},
       {[](Workload& job) { job.image = std::string(501, 'a'); }, no_trainjob, "--container a"},
-      {[](Workload& job) { job.variables = {{"PET_NNODES", "2"}}; }, no_trainjob, "-e PET_NNODES"},
-      {[](Workload& job) { job.variables = {{"PET_RDZV_ID", "2"}}; }, all, ""},
+      {[](Workload& job) {
+         job.variables = {{"PET_NNODES", "2"}};
+       },
+       no_trainjob, "-e PET_NNODES"},
+      {[](Workload& job) {
+         job.variables = {{"PET_RDZV_ID", "2"}};
+       },
+       all, ""},
       {[](Workload& job) { job.runtime = "r"; }, {Operator::trainjob}, "--runtime r"},
       {[](Workload& job) { job.least_nodes = 1; }, {Operator::pytorchjob}, "1 to 2 nodes"},
       {[](Workload& job) { job.placement.priority_class = "p"; }, no_trainjob,

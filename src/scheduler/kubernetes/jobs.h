@@ -38,8 +38,8 @@ Result<void> add_pods(Job& job, std::string_view text);
 // that has ended may have another in its place.
 Result<std::vector<JobPod>> parse_pods(std::string_view text);
 
-// The last warning among events (`kubectl get events -o json`) about the job or what was made of it,
-// whose names begin with its name: "FailedCreatePod: exceeded quota …". Empty: there is none.
+// The last warning among events (`kubectl get events -o json`) about the job or what was made of
+// it, whose names begin with its name: "FailedCreatePod: exceeded quota …". Empty: there is none.
 std::string last_warning(std::string_view events, std::string_view job);
 
 // A job's state for people: "ended well" of "Succeeded"; empty: it says enough.

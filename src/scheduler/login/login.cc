@@ -74,8 +74,8 @@ Result<Allocation> agent(const Environment& environment) {
   const bool by_ssh = environment.get(engine_variable) == name_of(EngineKind::ssh);
   allocation.engine = by_ssh ? EngineKind::ssh : EngineKind::exec;
   allocation.hears_launcher = !environment.has(stays_variable);
-  allocation.reasons.push_back(fmt::format("agent of {}: started by {}", allocation.node_name,
-                                           name_of(allocation.engine)));
+  allocation.reasons.push_back(
+      fmt::format("agent of {}: started by {}", allocation.node_name, name_of(allocation.engine)));
   return allocation;
 }
 
@@ -99,9 +99,9 @@ Result<Allocation> starter(const Hints& hints) {
   const bool are_pods = !hints.hosts.front().exec.empty();
   const auto count = hints.use_of(listed);
   if (!count) {
-    return usage(fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
-                 fmt::format("{} names {}", hints.hosts_source,
-                             counted(listed, are_pods ? "pod" : "host")));
+    return usage(
+        fmt::format("{} {}", hints.nnodes_source, *hints.nnodes),
+        fmt::format("{} names {}", hints.hosts_source, counted(listed, are_pods ? "pod" : "host")));
   }
   allocation.engine = are_pods ? EngineKind::exec : EngineKind::ssh;
   allocation.stance = Stance::starter;

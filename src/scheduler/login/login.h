@@ -70,8 +70,8 @@ inline constexpr std::string_view login_joins = "toprun-login joins\n";
 // … in its place from an agent that goes on without its login, before that ends with 0.
 inline constexpr std::string_view login_kept = "toprun-login kept\n";
 std::string login_ended(int exit_code);  // "toprun-login ended with 7\n"
-// The exit code in a line of login_ended(), which is cut off the text with all that follows: that is
-// the login program's own. nullopt: there is none.
+// The exit code in a line of login_ended(), which is cut off the text with all that follows: that
+// is the login program's own. nullopt: there is none.
 std::optional<int> take_login_end(std::string& text);
 
 // Why a login failed.

@@ -50,9 +50,12 @@ TEST(Exec, TheLauncherStartsAgentsInPods) {
 
 // Whatever the pod's operator says of its own job.
 TEST(Exec, AnAgentInAPodIsWhatItIsTold) {
-  Environment environment{{"KUBERNETES_SERVICE_HOST", "10.96.0.1"}, {"PET_NNODES", "7"},
-                          {"RANK", "5"},                            {"WORLD_SIZE", "14"},
-                          {"MASTER_ADDR", "a-0"},                   {"JOB_COMPLETION_INDEX", "5"}};
+  Environment environment{{"KUBERNETES_SERVICE_HOST", "10.96.0.1"},
+                          {"PET_NNODES", "7"},
+                          {"RANK", "5"},
+                          {"WORLD_SIZE", "14"},
+                          {"MASTER_ADDR", "a-0"},
+                          {"JOB_COMPLETION_INDEX", "5"}};
   LoginPlace place{"exec.1", {{"a-0", {}}, {"a-1", {}}}, 1, 0, "10.1.0.5", EngineKind::exec};
   for (const bool stays : {false, true}) {
     place.stays = stays;

@@ -81,12 +81,13 @@ TEST(RunaiCommandLines, OfJobsThatChooseTheirNodes) {
       "--toleration operator=Equal,key=gpu,value=yes,effect=NoSchedule "
       "--toleration operator=Exists,key=spot --required-pod-topology-key nvidia.com/gpu.clique "
       "--host-network ";
-  EXPECT_TRUE(line(submit_command({Cli::v1, ""}, job)).contains(nodes + "--add-capability IPC_LOCK"));
+  EXPECT_TRUE(
+      line(submit_command({Cli::v1, ""}, job)).contains(nodes + "--add-capability IPC_LOCK"));
   EXPECT_TRUE(line(submit_command({Cli::v2, ""}, job)).contains(nodes + "--capability IPC_LOCK"));
   job.placement.together->required = false;
   job.placement.pools.push_back("a100");
-  EXPECT_TRUE(line(submit_command({Cli::v2, ""}, job))
-                  .contains("--node-pools h100 --node-pools a100 "));
+  EXPECT_TRUE(
+      line(submit_command({Cli::v2, ""}, job)).contains("--node-pools h100 --node-pools a100 "));
   EXPECT_TRUE(line(submit_command({Cli::v2, ""}, job)).contains("--preferred-pod-topology-key "));
   EXPECT_EQ(line(submit_command({Cli::v1, ""}, job)),
             "--node-pool: this runai (v1) takes one pool; name one");
@@ -146,7 +147,8 @@ TEST(RunaiCommandLines, PlainWords) {
   for (const std::string_view word : {"a", "-x", "/a/b.py", "k=v", "a:b@1+2%"}) {
     EXPECT_TRUE(is_plain(word)) << word;
   }
-  for (const std::string_view word : {"", "a b", "a,b", "$(A)", "a\"", "'", "\\", "é", "a\n", "*"}) {
+  for (const std::string_view word :
+       {"", "a b", "a,b", "$(A)", "a\"", "'", "\\", "é", "a\n", "*"}) {
     EXPECT_FALSE(is_plain(word)) << word;
   }
 }

@@ -21,9 +21,9 @@ Result<std::vector<Job>> parse_list(std::string_view text);
 // "updatedAt"}, "podsInfo": {"pods": [{"name", "nodeName"}]}}). The second is of one job too.
 Result<Job> parse_description(std::string_view text);
 
-// The message of the last warning among the events that v1's `describe job` prints for people, lines
-// of SOURCE TYPE AGE MESSAGE as "pod/train-worker-0  Warning  5s  [FailedScheduling] 0/4 nodes …";
-// empty: there is none.
+// The message of the last warning among the events that v1's `describe job` prints for people,
+// lines of SOURCE TYPE AGE MESSAGE as "pod/train-worker-0  Warning  5s  [FailedScheduling] 0/4
+// nodes …"; empty: there is none.
 std::string last_warning(std::string_view description);
 
 // The pods of the same, the master first. v1 tells their "status", v2 nothing of the kind.
