@@ -1,4 +1,4 @@
-#include "node/job_page.h"
+#include "show/job_page.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/console.h"
 #include "watch/metrics.h"
 
-namespace toprun::node {
+namespace toprun::show {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
@@ -39,11 +39,11 @@ Result<web::Place> place_of(const plan::Job& job) {
 
 }  // namespace
 
-std::unique_ptr<JobPage> JobPage::open(Session& session, Showing& showing) {
-  const auto place = place_of(session.job);
-  auto page = std::make_unique<JobPage>(session, showing);
-  auto server =
-      place ? web::Server::listen(session.io, *place, *page) : std::unexpected(place.error());
+std::unique_ptr<JobPage> JobPage::open(asio::io_context& io, const plan::Job& job,
+                                       JobPicture& picture) {
+  const auto place = place_of(job);
+  auto page = std::make_unique<JobPage>(io, picture);
+  auto server = place ? web::Server::listen(io, *place, *page) : std::unexpected(place.error());
   if (!server) {
     say(server.error().line() + "; the job goes on without it");
     return nullptr;
@@ -54,11 +54,8 @@ std::unique_ptr<JobPage> JobPage::open(Session& session, Showing& showing) {
   return page;
 }
 
-JobPage::JobPage(Session& session, Showing& showing)
-    : session_(session),
-      showing_(showing),
-      self_(std::make_shared<JobPage*>(this)),
-      pause_(session.io) {}
+JobPage::JobPage(asio::io_context& io, JobPicture& picture)
+    : io_(io), picture_(picture), self_(std::make_shared<JobPage*>(this)), pause_(io) {}
 
 JobPage::~JobPage() {
   *self_ = nullptr;
@@ -77,12 +74,12 @@ void JobPage::looked_at(bool by_somebody) {
   is_seen_ = by_somebody;
   pause_.cancel();
   if (!is_seen_ || follows_) return;
-  asio::co_spawn(session_.io, follow(self_), asio::detached);
+  asio::co_spawn(io_, follow(self_), asio::detached);
 }
 
 asio::awaitable<std::optional<web::Page>> JobPage::page(std::string path) {
   if (path != "/metrics") co_return std::nullopt;
-  auto text = co_await showing_.metrics();
+  auto text = co_await picture_.metrics();
   if (!text) co_return web::Page{503, "text/plain", "the job did not answer in time\n"};
   co_return web::Page{200, std::string(watch::metrics_type), *std::move(text)};
 }
@@ -94,7 +91,7 @@ asio::awaitable<void> JobPage::follow(std::shared_ptr<JobPage*> self) {
     co_await refresh(self);
     if (*self == nullptr) co_return;
     const auto written = steady_clock::now();
-    const auto interval = showing_.interval();
+    const auto interval = picture_.interval();
     co_await rest(self, written + std::max(shortest_rest, interval / rests_per_interval), false);
     co_await rest(self, written + interval, true);
   }
@@ -111,7 +108,7 @@ asio::awaitable<void> JobPage::rest(std::shared_ptr<JobPage*> self, SteadyTime e
 
 asio::awaitable<void> JobPage::refresh(std::shared_ptr<JobPage*> self) {
   has_moved_ = false;
-  std::optional<Showing::Parts> parts = co_await showing_.parts();
+  std::optional<JobPicture::Parts> parts = co_await picture_.parts();
   if (*self == nullptr || !parts) co_return;
   take(web::Part::nodes, std::move(parts->nodes));
   take(web::Part::figures, std::move(parts->figures));
@@ -130,4 +127,4 @@ asio::awaitable<void> JobPage::finish() {
   co_await server_->finish();
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::show

@@ -12,17 +12,19 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "node/session.h"
+#include "base/clock.h"
+#include "base/pool.h"
+#include "plan/job.h"
 #include "rendezvous/run_messages.h"
 #include "run/coordinator.h"
 #include "watch/notice.h"
 #include "watch/snapshot.h"
 
-namespace toprun::node {
+namespace toprun::show {
 
 // The root's picture of the running job, for who looks at it. While somebody does, the members are
 // asked what their ranks use; while nobody does, it costs nothing but a state per rank.
-class Showing {
+class JobPicture {
  public:
   // For so long after a look the members are asked.
   static constexpr std::chrono::seconds attention{10};
@@ -30,12 +32,12 @@ class Showing {
   // The root can take the answers of so many nodes in a second with a few percent of a CPU.
   static constexpr int nodes_per_second = 2'500;
 
-  // `send`: to a member that runs ranks. Both references must outlive this.
-  Showing(Session& session, const run::Coordinator& coordinator,
-          std::function<void(const std::string& agent, const rendezvous::ToNode&)> send);
-  ~Showing();
-  Showing(const Showing&) = delete;
-  Showing& operator=(const Showing&) = delete;
+  // `send`: to a member that runs ranks. All references must outlive this.
+  JobPicture(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
+             std::function<void(const std::string& agent, const rendezvous::ToNode&)> send);
+  ~JobPicture();
+  JobPicture(const JobPicture&) = delete;
+  JobPicture& operator=(const JobPicture&) = delete;
 
   // Before the coordinator hears of it. True: it is meant for nobody else.
   bool heard(const std::string& agent, const rendezvous::ToRoot& message);
@@ -68,8 +70,9 @@ class Showing {
   std::vector<int> suspects() const;
 
   // Null once this is gone: who waits for a picture may outlive the run.
-  const std::shared_ptr<Showing*> self_;
-  Session& session_;
+  const std::shared_ptr<JobPicture*> self_;
+  Pool& pool_;
+  const plan::Job& job_;
   const run::Coordinator& coordinator_;
   std::function<void(const std::string&, const rendezvous::ToNode&)> send_;
   watch::Board board_;
@@ -82,4 +85,4 @@ class Showing {
   boost::asio::steady_timer pause_;
 };
 
-}  // namespace toprun::node
+}  // namespace toprun::show
