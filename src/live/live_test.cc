@@ -99,7 +99,7 @@ TEST_F(Live, AnAnswerThatGoesOn) {
 }
 
 TEST_F(Live, AnAnswerThatDoesNotBegin) {
-  serve([](Question) -> asio::awaitable<Answer> { co_return Answer{404}; });
+  serve([](Question) -> asio::awaitable<Answer> { co_return Answer{404, ""}; });
   const auto refused = follow(socket(), {"GET", "/"}, 5s);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().why, "HTTP/1.1 404 Not Found");
