@@ -1,4 +1,4 @@
-#include "node/launch_line.h"
+#include "show/launch_line.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 #include "base/look.h"
 
-namespace toprun::node {
+namespace toprun::show {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
@@ -33,12 +33,14 @@ bool in_foreground() {
 
 }  // namespace
 
-LaunchLine::LaunchLine(Session& session, std::function<std::optional<view::Launch>()> launch)
-    : session_(session),
+LaunchLine::LaunchLine(boost::asio::io_context& io, const plan::Job& job,
+                       std::shared_ptr<output::Terminal> terminal,
+                       std::function<std::optional<view::Launch>()> launch)
+    : terminal_(std::move(terminal)),
       launch_(std::move(launch)),
-      has_terminal_(session.job.options.progress && ::isatty(STDERR_FILENO) == 1 &&
-                    !is_pipe(STDOUT_FILENO) && session.job.environment.get("TERM") != "dumb"),
-      timer_(session.io) {}
+      has_terminal_(job.options.progress && ::isatty(STDERR_FILENO) == 1 &&
+                    !is_pipe(STDOUT_FILENO) && job.environment.get("TERM") != "dumb"),
+      timer_(io) {}
 
 void LaunchLine::changed(bool is_launching) {
   if (!has_terminal_ || is_launching == std::exchange(is_launching_, is_launching)) return;
@@ -53,7 +55,7 @@ void LaunchLine::changed(bool is_launching) {
 void LaunchLine::show(std::string line) {
   if (line.empty() && !is_shown_) return;
   is_shown_ = !line.empty();
-  session_.terminal->show_below(std::move(line));
+  terminal_->show_below(std::move(line));
 }
 
 void LaunchLine::draw_later(milliseconds pause) {
@@ -72,11 +74,11 @@ void LaunchLine::draw() {
 }
 
 bool LaunchLine::may_draw(const view::Launch& launch) const {
-  if (session_.paused || !in_foreground()) return false;
-  const auto output = session_.terminal->last_output();
+  if (!in_foreground()) return false;
+  const auto output = terminal_->last_output();
   if (!output || *output < began_) return true;
   const bool some_came = launch.joined > 0 || launch.awaited;
   return some_came && steady_clock::now() - *output >= silence;
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::show
