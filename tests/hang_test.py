@@ -20,12 +20,12 @@ T_S = 4
 class Hangs(cluster.TestCase):
     UP = ("--hosts", str(HOSTS))
 
-    def start_all(self, kind, *options, arguments=()):
+    def start_all(self, kind, *options, arguments=(), limit_s=T_S):
         program = self.folder() / "train.py"
         program.write_text(SCRIPT)
         report = program.with_name("report.json")
         words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
-                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(T_S), *options]
+                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(limit_s), *options]
         env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
         runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, kind, *arguments,
                            env=env) for i in range(HOSTS)]
@@ -105,6 +105,15 @@ class Hangs(cluster.TestCase):
         attempts = json.loads(report.read_text())["attempts"]
         self.assertEqual([one["cause"]["kind"] for one in attempts], ["hang", "hang"])
         self.assertEqual(finished[0].err.count("rank 3 on n1 sleeps at"), 4, finished[0].err)
+
+    def test_a_rank_that_has_given_up_waiting(self):
+        """Its watchdog writes a key to the store before it ends; nobody waits for the time limit then."""
+        program, report, (root, other) = self.start_all("gives_up", "--on-hang", "abort", limit_s=600)
+        root.says(r"rank 1 wrote exception_dump: rank 3 on n1 sleeps at train\.py:\d+ in sleeps, and 3 ranks wait", 90)
+        self.assertEqual([one.wait(60).code for one in (root, other)], [1, 1])
+        hang = self.hang_in(report)
+        self.assertEqual([hang["alarm"], hang["after_ms"]], [{"key": "exception_dump", "rank": 1}, None])
+        self.assertEqual(hang["suspects"], [{"rank": GUILTY, "node": "n1"}], hang)
 
     def test_it_only_reports(self):
         program, report, (root, other) = self.start_all("sleeps")
