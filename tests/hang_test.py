@@ -126,6 +126,89 @@ class Hangs(cluster.TestCase):
             self.assertEqual(one.wait(60).code, 130)
 
 
+# What a rank with NCCL does, as far as it can be seen from outside: its watchdog makes the named pipe, looks at it
+# once a second, and writes the dump of the flight recorder. All wait in the same call by their stacks.
+RECORDS = """\
+import os, pathlib, pickle, threading, time
+import torch, torch.distributed as dist
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+pipe = os.environ["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] + str(rank) + ".pipe"
+ODD = "CASE"
+
+def dump():
+    calls = 4 if rank == 3 else 5
+    entries = [{"process_group": ("0", "default_pg"), "collective_seq_id": i, "profiling_name": "nccl:all_reduce",
+                "input_sizes": [[4]], "output_sizes": [[4]], "input_dtypes": ["Float"], "output_dtypes": ["Float"],
+                "state": "completed" if i < 5 else "scheduled", "retired": i < 5, "is_p2p": False,
+                "frames": []} for i in range(1, calls + 1)]
+    return {"version": "2.10", "entries": entries,
+            "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": str(list(range(world)))}},
+            "pg_status": {"0": {"last_enqueued_collective": calls, "last_started_collective": 4,
+                                "last_completed_collective": 4}}}
+
+class Evil:
+    def __reduce__(self):
+        return pathlib.Path.touch, (pathlib.Path(__file__).with_name("touched"),)
+
+def watches():
+    while not os.read(fifo, 128):
+        time.sleep(1)
+    whole = pickle.dumps(dump(), protocol=2)
+    if ODD == "hostile" and rank == 1:
+        whole = pickle.dumps(Evil(), protocol=2)
+    if ODD == "cut off" and rank == 2:
+        whole = whole[:-20]
+    pathlib.Path(os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank)).write_bytes(whole)
+
+os.mkfifo(pipe, 0o666)
+fifo = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+threading.Thread(target=watches, daemon=True).start()
+dist.init_process_group("gloo")
+dist.barrier()
+dist.recv(torch.ones(1), (rank + 1) % world)
+"""
+
+
+class Recorders(cluster.TestCase):
+    UP = ("--hosts", str(HOSTS))
+
+    def hang_of(self, case):
+        program = self.folder() / "train.py"
+        program.write_text(RECORDS.replace("CASE", case))
+        self.logs = program.with_name("logs")
+        report = program.with_name("report.json")
+        words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
+                 "--rdzv-endpoint", f"n0:{PORT}", "--rdzv-id", "mine", "--hang-timeout", str(T_S), "--on-hang", "abort",
+                 "--log-dir", self.logs]
+        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
+        runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, env=env)
+                for i in range(HOSTS)]
+        self.finished = [one.wait(120) for one in runs]
+        self.assertEqual([one.code for one in self.finished], [1, 1], self.finished)
+        self.assertFalse(program.with_name("touched").exists())
+        return json.loads(report.read_text())["attempts"][0]["hang"]
+
+    def test_they_name_whom_the_stacks_do_not(self):
+        hang = self.hang_of("none")
+        text = "default_pg: rank 3 never came to call 5 (nccl:all_reduce), in which the others wait"
+        self.assertEqual(hang["what"], text)
+        self.assertEqual(hang["suspects"], [{"rank": 3, "node": "n1"}])
+        self.assertEqual(hang["evidence"], [{"source": "flight_recorder", "kind": "behind", "group": "default_pg",
+                                             "ranks": "3", "text": text}])
+        self.assertIn(f"flight recorder: {text}", self.finished[0].err)
+        dumps, = self.logs.glob("*_dumps")
+        self.assertEqual(dumps.name, "mine_attempt_0_dumps")
+        self.assertEqual(len(list(dumps.iterdir())), RANKS)
+        self.assert_ok(self.run_to_end(TOPRUN, "stacks", "--dumps", dumps))
+
+    def test_dumps_that_are_cut_off_or_hostile(self):
+        for case, silent in (("cut off", 2), ("hostile", 1)):
+            with self.subTest(case):
+                hang = self.hang_of(case)
+                self.assertEqual(hang["suspects"], [{"rank": 3, "node": "n1"}])
+                self.assertEqual([one["text"] for one in hang["evidence"]][1:], [f"no dump of rank {silent}"])
+
+
 class InSlurm(cluster.SlurmCase):
     UP = ("--hosts", "2", "--racks", "1", "--slurm")
 

@@ -22,6 +22,7 @@ using rendezvous::Orphaned;
 using rendezvous::OutputLines;
 using rendezvous::Prefetched;
 using rendezvous::RanksMove;
+using rendezvous::RanksRecorded;
 using rendezvous::RanksSeen;
 using rendezvous::RanksStill;
 using rendezvous::Ready;
@@ -282,6 +283,8 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     alarmed(part, *alarm);
   } else if (auto* ranks = std::get_if<RanksSeen>(&message.what)) {
     seen(part, *ranks);
+  } else if (auto* recorders = std::get_if<RanksRecorded>(&message.what)) {
+    recorded(part, *recorders);
   }
 }
 

@@ -76,6 +76,11 @@ struct LookedAtWorkers {
   int attempt = 0;
   rendezvous::RanksSeen seen;
 };
+// What their flight recorders say.
+struct WorkersRecorded {
+  int attempt = 0;
+  rendezvous::RanksRecorded recorded;
+};
 struct WorkersGone {
   rendezvous::Gone gone;
 };
@@ -98,7 +103,7 @@ struct KeeperLost {
 using PartEvent =
     std::variant<Told, StoreFound, CopySettled, WorkplaceReady, WorkersStarted, WorkerEnded,
                  NetworkRefused, RanksArrived, RankAlarmed, StillnessChanged, LookedAtWorkers,
-                 WorkersGone, RootLost, GotSignal, KeeperLost>;
+                 WorkersRecorded, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for its driver.
 
@@ -119,6 +124,7 @@ struct StartWorkers {
 struct LookAtWorkers {
   int attempt = 0;
   int look = 0;
+  bool is_hang = false;  // ask their flight recorders too
 };
 // Report what the workers use.
 struct MeasureWorkers {
@@ -210,6 +216,7 @@ class NodePart {
   void happened(const RankAlarmed& alarmed);
   void happened(const StillnessChanged& changed);
   void happened(const LookedAtWorkers& looked);
+  void happened(const WorkersRecorded& recorders);
   void happened(const WorkersGone& gone);
   void happened(const RootLost& lost);
   void happened(const GotSignal& got);

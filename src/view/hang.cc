@@ -52,6 +52,18 @@ json alarm_json(const std::optional<hang::Alarm>& alarm) {
           {"rank", alarm->rank ? json(*alarm->rank) : json(nullptr)}};
 }
 
+json evidence_json(const std::vector<hang::Evidence>& evidence) {
+  json all = json::array();
+  for (const hang::Evidence& one : evidence) {
+    all.push_back({{"source", hang::name_of(one.source)},
+                   {"kind", one.kind},
+                   {"group", text_or_null(one.group)},
+                   {"ranks", hang::ranks_text(one.ranks, one.ranks.size())},
+                   {"text", one.text}});
+  }
+  return all;
+}
+
 json groups_json(const std::vector<hang::Group>& groups, std::size_t most) {
   json all = json::array();
   for (const hang::Group& group : groups) {
@@ -96,6 +108,7 @@ json hang_json(const std::optional<Hang>& hang) {
           {"what", hang->verdict.what},
           {"suspects", std::move(suspects)},
           {"groups", groups_json(hang->verdict.groups, most_groups)},
+          {"evidence", evidence_json(hang->verdict.evidence)},
           {"unseen", text_or_null(hang::ranks_text(unseen, unseen.size()))}};
 }
 
