@@ -20,12 +20,12 @@ T_S = 4
 class Hangs(cluster.TestCase):
     UP = ("--hosts", str(HOSTS))
 
-    def start_all(self, kind, *options, arguments=()):
+    def start_all(self, kind, *options, arguments=(), limit_s=T_S):
         program = self.folder() / "train.py"
         program.write_text(SCRIPT)
         report = program.with_name("report.json")
         words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
-                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(T_S), *options]
+                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(limit_s), *options]
         env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
         runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, kind, *arguments,
                            env=env) for i in range(HOSTS)]
@@ -106,6 +106,15 @@ class Hangs(cluster.TestCase):
         self.assertEqual([one["cause"]["kind"] for one in attempts], ["hang", "hang"])
         self.assertEqual(finished[0].err.count("rank 3 on n1 sleeps at"), 4, finished[0].err)
 
+    def test_a_rank_that_has_given_up_waiting(self):
+        """Its watchdog writes a key to the store before it ends; nobody waits for the time limit then."""
+        program, report, (root, other) = self.start_all("gives_up", "--on-hang", "abort", limit_s=600)
+        root.says(r"rank 1 wrote exception_dump: rank 3 on n1 sleeps at train\.py:\d+ in sleeps, and 3 ranks wait", 90)
+        self.assertEqual([one.wait(60).code for one in (root, other)], [1, 1])
+        hang = self.hang_in(report)
+        self.assertEqual([hang["alarm"], hang["after_ms"]], [{"key": "exception_dump", "rank": 1}, None])
+        self.assertEqual(hang["suspects"], [{"rank": GUILTY, "node": "n1"}], hang)
+
     def test_it_only_reports(self):
         program, report, (root, other) = self.start_all("sleeps")
         root.says(r"the job goes on \(--on-hang report\)", limit=60)
@@ -120,21 +129,33 @@ class Hangs(cluster.TestCase):
 class InSlurm(cluster.SlurmCase):
     UP = ("--hosts", "2", "--racks", "1", "--slurm")
 
-    def test_stacks_from_the_login_host(self):
-        """Its runtime folder is not the root agent's, so the verb goes there by a step of the job's."""
+    def test_stacks_and_top_from_the_login_host(self):
+        """Its runtime folder is not the root agent's, so the verbs go there by a step of the job's."""
         self.assert_ok(self.on("n0", "sh", "-c", "mkdir -p /run/user && mount -t tmpfs none /run/user && "
                                                  "mkdir -m 700 /run/user/0"))
         program = self.folder() / "waits.py"
         program.write_text("import os, pathlib, time\n"
-                           "pathlib.Path(__file__).with_name(os.environ['RANK']).touch()\ntime.sleep(600)\n")
+                           "here = pathlib.Path(__file__).parent\n(here / os.environ['RANK']).touch()\n"
+                           "while not (here / 'end').exists():\n    time.sleep(1)\n")
         run = self.start("ctl", "srun", "-N2", TOPRUN, "--nproc-per-node", "1", program)
         support.wait_until(lambda: all(program.with_name(rank).exists() for rank in "01"), 60, "the ranks run")
         job = self.login("squeue", "--noheader", "--format", "%i").out.strip()
         asked = self.login(TOPRUN, "stacks", job)
         self.assert_ok(asked)
-        self.assertEqual(asked.out, f"ranks 0-1: sleep at waits.py:3 in <module>\n    <module>, {program}:3\n")
-        self.login("scancel", job)
-        self.assertNotEqual(run.wait(60).code, 0)
+        self.assertEqual(asked.out, f"ranks 0-1: sleep at waits.py:5 in <module>\n    <module>, {program}:5\n")
+        asked = self.login(TOPRUN, "top", job)
+        self.assert_ok(asked)
+        self.assertIn("2 nodes | 2 ranks: 2 run", asked.out)
+        pictures = self.start("ctl", TOPRUN, "top", "--json", job)
+        pictures.prints(r"\n[^\n]*\n")  # two of them
+        screen = self.start("ctl", "script", "-qfc", f"stty cols 80 rows 24; {TOPRUN} top {job}", "/dev/null",
+                            env={"TERM": "xterm"})
+        screen.prints("rank 1 .*runs")
+        program.with_name("end").touch()
+        self.assert_ok(run.wait(60))
+        self.assertIn("2 ranks: 2 done", screen.wait(60).out)
+        codes = [json.loads(line)["job"]["exit_code"] for line in pictures.wait(60).out.strip().split("\n")]
+        self.assertEqual(codes, [None] * (len(codes) - 1) + [0])
         self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} stand: it does not run; .*")
 
 

@@ -98,6 +98,7 @@ class Picture:
     def hang(self, ranks):
         for rank in ranks:
             self.state[rank] = "h"
+        self.job["hangs"] = True
         self.job["hang"] = {
             "noticed": "2026-11-25T08:12:30.000Z", "after_ms": 30_000,
             "what": f"rank {ranks[0]} on {self.name(ranks[0] // RANKS_PER_NODE)} did not come to all_reduce",

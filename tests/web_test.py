@@ -116,6 +116,11 @@ class Chromium(web_cases.Windows):
         self.assertEqual(page.text("stage"), "running, hangs")
         self.assertIn("rank 13 on node00001 did not come to all_reduce", page.text("hang-what"))
         self.assertIn("data.py:41 in recv", page.text("hang-groups"))
+        picture.job["hangs"] = False
+        player.show(job=picture.job)
+        page.until("document.getElementById('hang-what').textContent.startsWith('The ranks go on. For ')")
+        self.assertEqual(page.text("stage"), "running")
+        self.assertIn("data.py:41 in recv", page.text("hang-groups"))
         self.assertEqual(page.text("awaited"), "62 of 64 ranks have come to the store, not rank 17 on node00002 and "
                                                "1 other.")
         self.assertEqual(page.run("document.querySelector('[aria-current=step]').textContent"),

@@ -142,7 +142,6 @@ void Root::carry_out() {
   }
   launch_line_.changed(coordinator_.is_launching());
   picture_.moved_on();
-  if (page_) page_->moved_on();
   wait();
 }
 
@@ -193,10 +192,12 @@ asio::awaitable<run::Course> Root::run() {
 
 asio::awaitable<void> Root::tell_the_end(run::Course record) {
   if (!record.attempts.empty()) tell_the_failure(session_.job, record.attempts.back());
-  notify(watch::Happening::ended);
   view::RunRecord last = show::record_of(session_.job, record);
   const std::string line = view::last_line(last);
+  picture_.ended(line);
+  notify(watch::Happening::ended);
   co_await report_.finish(std::move(last));
+  co_await picture_.finish();
   if (page_) co_await page_->finish();
   co_await notifier_.finish();
   say_block(line);

@@ -247,6 +247,19 @@ void read_from(const json& object, RanksStill& still) {
 void write(json&, const RanksMove&) {}
 void read_from(const json&, RanksMove&) {}
 
+void write(json& object, const hang::Alarm& alarm) {
+  object["key"] = hang::name_of(alarm.kind);
+  if (alarm.rank) object["rank"] = *alarm.rank;
+}
+void read_from(const json& object, hang::Alarm& alarm) {
+  if (!hang::read_alarm_kind(object.at("key").get<std::string>(), alarm.kind)) {
+    throw OutOfRange("key");
+  }
+  if (object.contains("rank")) {
+    alarm.rank = static_cast<int>(whole_number(object, "rank", 0, most_ranks));
+  }
+}
+
 std::string name_in(const json& value) {
   auto name = value.get<std::string>();
   if (name.size() > hang::longest_name) throw OutOfRange("frames");
@@ -436,6 +449,9 @@ constexpr const char* name_of(const RanksStill*) {
 }
 constexpr const char* name_of(const RanksMove*) {
   return "ranks_move";
+}
+constexpr const char* name_of(const hang::Alarm*) {
+  return "alarm";
 }
 constexpr const char* name_of(const RanksSeen*) {
   return "ranks_seen";

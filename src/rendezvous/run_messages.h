@@ -13,6 +13,7 @@
 #include "agent/exit.h"
 #include "base/error.h"
 #include "fabric/proof.h"
+#include "hang/alarm.h"
 #include "hang/standing.h"
 #include "meter/usage.h"
 #include "rendezvous/messages.h"
@@ -114,6 +115,8 @@ struct RanksStill {
 // … or they have again.
 struct RanksMove {};
 
+// member → root: hang::Alarm, a rank's word in the store of this node.
+
 // member → root: where its ranks stand, the answer to LookAtRanks.
 struct RanksSeen {
   int look = 0;
@@ -134,8 +137,8 @@ struct Notice {
 struct ToRoot {
   std::optional<int> attempt;
   std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, agent::WorkerExit, Gone,
-               Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove, RanksSeen,
-               RanksUse, Notice>
+               Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove,
+               hang::Alarm, RanksSeen, RanksUse, Notice>
       what;
 };
 

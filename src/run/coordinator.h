@@ -81,6 +81,7 @@ class Coordinator {
     std::size_t missing = 0;         // members that have not
     hang::Groups groups;
     std::vector<int> questions;  // that it answers
+    bool is_alarm = false;       // a rank's word began it, or came meanwhile
   };
   // The state of the current attempt that its record does not hold.
   struct Attempt {
@@ -106,7 +107,8 @@ class Coordinator {
     std::optional<Conductor> conductor;
     // By part: since when its ranks have made no progress.
     std::vector<std::optional<hang::Still>> still;
-    bool hang_is_told = false;  // until a rank moves again
+    bool hang_is_told = false;         // until a rank moves again
+    std::optional<hang::Alarm> alarm;  // the first rank's word that it has given up waiting
     std::optional<Look> look;
   };
   // A forwarded Ctrl-C and the time at which ranks are killed.
@@ -177,9 +179,10 @@ class Coordinator {
   void look_for_a_hang();
   void look_at_ranks();
   void stillness_changed(std::size_t part, std::optional<hang::Still> still);
+  void alarmed(std::size_t part, hang::Alarm alarm);
   void seen(std::size_t part, rendezvous::RanksSeen& seen);
   void end_look();
-  void hung(hang::Verdict verdict);
+  void hung(hang::Verdict verdict, std::optional<hang::Alarm> alarm);
   void tell_places(std::vector<int> questions, const hang::Verdict& verdict);
   std::vector<int> ranks_unseen_by(const Look& look) const;
   std::optional<SteadyTime> wake_while_running() const;

@@ -71,6 +71,18 @@ void Coordinator::stillness_changed(std::size_t part, std::optional<hang::Still>
   if (!still) attempt_.hang_is_told = false;
 }
 
+// A rank whose watchdog has timed out tears everything down, within seconds: the look is at once,
+// and once in an attempt, however many ranks follow it.
+void Coordinator::alarmed(std::size_t part, hang::Alarm alarm) {
+  if (part != attempt_.arrangement.store_host || !settings_.hang_timeout) return;
+  if (attempt_.alarm || attempt_.hang_is_told || attempt_.conductor->is_stopping()) return;
+  // Any client may write any number.
+  if (alarm.rank >= attempt_.arrangement.parts[part].world_size) alarm.rank.reset();
+  attempt_.alarm = alarm;
+  if (!attempt_.look) look_at_ranks();
+  attempt_.look->is_alarm = true;
+}
+
 void Coordinator::seen(std::size_t part, rendezvous::RanksSeen& seen) {
   if (!attempt_.look || attempt_.look->number != seen.look) return;
   Look& look = *attempt_.look;
@@ -96,9 +108,10 @@ void Coordinator::end_look() {
   hang::Verdict verdict =
       hang::judge(std::move(look.groups).take(), ranks_unseen_by(look), node_of_rank());
   if (!look.questions.empty()) tell_places(std::move(look.questions), verdict);
+  if (look.is_alarm) return hung(std::move(verdict), attempt_.alarm);
   // A rank may have moved meanwhile.
   const auto due = hang_due();
-  if (due && now_.steady >= *due) hung(std::move(verdict));
+  if (due && now_.steady >= *due) hung(std::move(verdict), std::nullopt);
 }
 
 void Coordinator::happened(const PlacesAsked& asked) {
@@ -116,11 +129,12 @@ void Coordinator::tell_places(std::vector<int> questions, const hang::Verdict& v
   actions_.emplace_back(TellPlaces{std::move(questions), std::move(places)});
 }
 
-void Coordinator::hung(hang::Verdict verdict) {
+void Coordinator::hung(hang::Verdict verdict, std::optional<hang::Alarm> alarm) {
   attempt_.hang_is_told = true;
   view::Hang hang;
   hang.noticed = now_.wall;
   hang.after = *settings_.hang_timeout;
+  hang.alarm = alarm;
   const hang::NodeOf node_of = node_of_rank();
   for (const int rank : verdict.suspects) hang.suspected.push_back(node_of(rank));
   const std::vector<std::string> nodes = hang::suspected_nodes(verdict, node_of);

@@ -116,6 +116,47 @@ TEST_F(Hanging, IsSeenBesideNodesWhoseRanksHaveEnded) {
   EXPECT_EQ(run->count_sent<LookAtRanks>(1), 0);
 }
 
+TEST_F(Hanging, ARanksOwnWordIsFollowedAtOnce) {
+  begin(OnHang::abort);
+  run->say(1, hang::Alarm{hang::Alarm::Kind::exception_dump, 2});
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0) << "the store is on another node";
+  run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 2});
+  run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 0});
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 1);
+  all_are_seen();
+  ASSERT_TRUE(hang());
+  EXPECT_EQ(hang()->alarm, (hang::Alarm{hang::Alarm::Kind::exception_dump, 2}));
+  EXPECT_EQ(hang()->verdict.suspects, (std::vector{1}));
+  EXPECT_TRUE(view::headline(*hang()).starts_with("rank 2 wrote exception_dump: rank 1 on n1 "));
+  EXPECT_EQ(run->count_sent<Stop>(0), 1);
+}
+
+TEST_F(Hanging, OneLookAnAttemptFollowsARanksWord) {
+  begin(OnHang::report);
+  run->say(0, hang::Alarm{hang::Alarm::Kind::remote_error, 7});
+  all_are_seen();
+  ASSERT_TRUE(hang());
+  EXPECT_EQ(hang()->alarm, (hang::Alarm{hang::Alarm::Kind::remote_error, {}})) << "no such rank";
+  run->say(2, RanksMove{});
+  run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 1});
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 1);
+  // The next hang is noticed by the time again.
+  all_stand_still();
+  run->after(15s);
+  all_are_seen(1);
+  EXPECT_FALSE(hang()->alarm);
+}
+
+TEST_F(Hanging, ARanksWordIsNothingWithoutATimeLimit) {
+  Settings settings;
+  settings.size = {1, 1};
+  run.emplace(settings);
+  run->come(0);
+  run->all_start(1);
+  run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 0});
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0);
+}
+
 TEST_F(Hanging, ANodeThatDoesNotAnswerIsNamed) {
   begin(OnHang::report);
   all_stand_still();

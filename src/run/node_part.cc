@@ -112,6 +112,10 @@ void NodePart::happened(const RanksArrived& arrived) {
   if (is_alive() && arrived.attempt == attempt_) report(arrived.arrivals);
 }
 
+void NodePart::happened(const RankAlarmed& alarmed) {
+  if (is_alive() && alarmed.attempt == attempt_) report(alarmed.alarm);
+}
+
 void NodePart::happened(const StillnessChanged& changed) {
   if (state_ != PartState::running || changed.attempt != attempt_) return;
   if (!changed.still) return report(rendezvous::RanksMove{});

@@ -61,6 +61,11 @@ struct RanksArrived {
   int attempt = 0;
   rendezvous::Arrivals arrivals;
 };
+// A rank of the attempt tells in this node's store that it has given up waiting.
+struct RankAlarmed {
+  int attempt = 0;
+  hang::Alarm alarm;
+};
 // Whether the ranks of the attempt make progress has changed.
 struct StillnessChanged {
   int attempt = 0;
@@ -90,9 +95,10 @@ struct KeeperLost {
   std::chrono::milliseconds grace{0};  // for its workers
 };
 
-using PartEvent = std::variant<Told, StoreFound, CopySettled, WorkplaceReady, WorkersStarted,
-                               WorkerEnded, NetworkRefused, RanksArrived, StillnessChanged,
-                               LookedAtWorkers, WorkersGone, RootLost, GotSignal, KeeperLost>;
+using PartEvent =
+    std::variant<Told, StoreFound, CopySettled, WorkplaceReady, WorkersStarted, WorkerEnded,
+                 NetworkRefused, RanksArrived, RankAlarmed, StillnessChanged, LookedAtWorkers,
+                 WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for its driver.
 
@@ -201,6 +207,7 @@ class NodePart {
   void happened(const WorkerEnded& ended);
   void happened(const NetworkRefused& refused);
   void happened(const RanksArrived& arrived);
+  void happened(const RankAlarmed& alarmed);
   void happened(const StillnessChanged& changed);
   void happened(const LookedAtWorkers& looked);
   void happened(const WorkersGone& gone);

@@ -7,9 +7,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
-#include "base/clock.h"
 #include "plan/job.h"
 #include "show/job_picture.h"
 #include "web/server.h"
@@ -27,9 +25,7 @@ class JobPage : public web::Source {
   JobPage(boost::asio::io_context& io, JobPicture& picture);
   ~JobPage() override;
 
-  // Something has happened in the run.
-  void moved_on();
-  // Shows how the run ended, and closes.
+  // Closes when those who see it have its last text.
   boost::asio::awaitable<void> finish();
 
   web::Text text(web::Part part) override;
@@ -38,8 +34,7 @@ class JobPage : public web::Source {
 
  private:
   boost::asio::awaitable<void> follow(std::shared_ptr<JobPage*> self);
-  boost::asio::awaitable<void> rest(std::shared_ptr<JobPage*> self, SteadyTime end, bool or_event);
-  boost::asio::awaitable<void> refresh(std::shared_ptr<JobPage*> self);
+  void take(JobPicture::Parts parts);
   void take(web::Part part, std::string text);
 
   boost::asio::io_context& io_;
@@ -49,8 +44,6 @@ class JobPage : public web::Source {
   std::array<web::Text, web::part_names.size()> texts_;
   bool is_seen_ = false;
   bool follows_ = false;
-  bool has_moved_ = false;
-  boost::asio::steady_timer pause_;
 };
 
 }  // namespace toprun::show

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/server.h"
+#include "show/follower.h"
 #include "show/record.h"
 #include "watch/metrics.h"
 
@@ -25,7 +26,8 @@ JobPicture::JobPicture(Pool& pool, const plan::Job& job, const run::Coordinator&
       coordinator_(coordinator),
       send_(std::move(send)),
       came_(pool.io()),
-      pause_(pool.io()) {}
+      pause_(pool.io()),
+      left_(pool.io()) {}
 
 JobPicture::~JobPicture() {
   *self_ = nullptr;
@@ -55,7 +57,18 @@ void JobPicture::lost(const std::string& agent) {
   if (const auto part = part_of(agent)) board_.lost(*part);
 }
 
+std::shared_ptr<JobPicture*> JobPicture::joined_by(Follower& follower) {
+  followers_.insert(&follower);
+  return self_;
+}
+
+void JobPicture::left_by(Follower& follower) {
+  followers_.erase(&follower);
+  left_.cancel();
+}
+
 void JobPicture::moved_on() {
+  for (Follower* const follower : followers_) follower->wake();
   if (coordinator_.course().attempts.empty()) return;
   const run::AttemptCourse& attempt = coordinator_.course().attempts.back();
   const bool is_placed = !attempt.nodes.empty();
@@ -69,6 +82,20 @@ void JobPicture::moved_on() {
 void JobPicture::told(std::string text) {
   if (messages_.size() == watch::most_messages) messages_.pop_front();
   messages_.push_back({std::chrono::system_clock::now(), std::move(text)});
+}
+
+void JobPicture::ended(std::string last_line) {
+  told(std::move(last_line));
+  is_over_ = true;
+}
+
+asio::awaitable<void> JobPicture::finish() {
+  for (Follower* const follower : followers_) follower->wake();
+  const auto end = steady_clock::now() + end_limit;
+  while (!followers_.empty() && steady_clock::now() < end) {
+    left_.expires_at(end);
+    co_await left_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
 }
 
 milliseconds JobPicture::interval() const {
@@ -107,8 +134,7 @@ watch::Run JobPicture::run() const {
   run.id = job_.environment.non_empty("SLURM_JOB_ID").value_or(job_.place.job_id);
   run.program = job_.options.script;
   run.stage = run::name_of(coordinator_.stage());
-  const bool is_over = coordinator_.stage() >= run::Stage::telling;
-  if (!is_over) run.record.running_at = std::chrono::system_clock::now();
+  if (!is_over_) run.record.running_at = std::chrono::system_clock::now();
   const run::Settings& settings = coordinator_.settings();
   run.least_nodes = settings.size.least;
   run.most_nodes = settings.size.most;
@@ -138,10 +164,11 @@ asio::awaitable<std::optional<JobPicture::Parts>> JobPicture::parts() {
   if (*self == nullptr) co_return std::nullopt;
   const auto now = std::chrono::system_clock::now();
   const auto steady = steady_clock::now();
-  std::function<Parts()> write = [run = run(), board = board_, suspects = suspects(), now, steady] {
+  std::function<Parts()> write = [run = run(), board = board_, suspects = suspects(),
+                                  is_last = is_over_, now, steady] {
     return Parts{watch::job_json(run, now).dump(),
                  watch::nodes_json(watch::nodes_of(run.record)).dump(),
-                 watch::figures_json(board, suspects, now, steady).dump()};
+                 watch::figures_json(board, suspects, now, steady).dump(), is_last};
   };
   co_return co_await pool_.answer<Parts>(std::move(write), live::answer_limit);
 }

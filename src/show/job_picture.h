@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@
 #include "watch/snapshot.h"
 
 namespace toprun::show {
+
+class Follower;
 
 // The root's picture of the running job, for who looks at it. While somebody does, the members are
 // asked what their ranks use; while nobody does, it costs nothing but a state per rank.
@@ -54,9 +57,20 @@ class JobPicture {
   // … its parts, each as JSON on one line.
   struct Parts {
     std::string job, nodes, figures;
+    bool is_last = false;  // it shows the run's end
   };
   boost::asio::awaitable<std::optional<Parts>> parts();
   boost::asio::awaitable<std::optional<std::string>> metrics();  // in OpenMetrics' form
+
+  // The run is over, and its record is complete.
+  void ended(std::string last_line);
+  // Shows all followers the run's end; waits until they have it, for end_limit at most.
+  static constexpr std::chrono::milliseconds end_limit{1'000};
+  boost::asio::awaitable<void> finish();
+  // By followers: points to null once this is gone.
+  std::shared_ptr<JobPicture*> joined_by(Follower& follower);
+  void left_by(Follower& follower);
+  bool is_over() const { return is_over_; }
 
   std::string notice(watch::Happening happening) const;  // JSON, for --notify
   // Between two answers of the members.
@@ -83,6 +97,9 @@ class JobPicture {
   std::size_t unanswered_ = 0;      // of the members that were asked last
   boost::asio::steady_timer came_;  // is cancelled when all have answered
   boost::asio::steady_timer pause_;
+  std::set<Follower*> followers_;
+  bool is_over_ = false;
+  boost::asio::steady_timer left_;  // is cancelled when a follower leaves
 };
 
 }  // namespace toprun::show

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "live/folder.h"
+#include "show/follower.h"
 #include "show/record.h"
 #include "watch/metrics.h"
 
@@ -23,6 +24,14 @@ const live::Answer busy{503, R"({"error": "the job did not answer in time"})"};
 
 asio::awaitable<live::Answer> nothing_there() {
   co_return live::Answer{404, R"({"error": "there is no such page"})"};
+}
+
+asio::awaitable<std::optional<std::string>> next_line(std::shared_ptr<Follower> follower) {
+  while (!follower->is_over()) {
+    const auto parts = co_await follower->next();
+    if (parts) co_return watch::picture_text(parts->job, parts->nodes, parts->figures) + '\n';
+  }
+  co_return std::nullopt;
 }
 
 }  // namespace
@@ -57,6 +66,7 @@ asio::awaitable<live::Answer> JobSocket::answer(live::Question question) {
   if (question.target == "/report") return report();
   if (question.target == "/stacks") return places();
   if (question.target == "/picture") return picture();
+  if (question.target == "/pictures") return pictures();
   if (question.target == "/metrics") return metrics();
   return nothing_there();
 }
@@ -81,6 +91,13 @@ asio::awaitable<live::Answer> JobSocket::report() {
 asio::awaitable<live::Answer> JobSocket::picture() {
   auto text = co_await picture_.picture();
   co_return text ? live::Answer{200, *std::move(text)} : busy;
+}
+
+asio::awaitable<live::Answer> JobSocket::pictures() {
+  const auto follower = std::make_shared<Follower>(pool_.io(), picture_);
+  live::Answer answer{200, "", "application/x-ndjson"};
+  answer.more = [follower] { return next_line(follower); };
+  co_return answer;
 }
 
 asio::awaitable<live::Answer> JobSocket::metrics() {

@@ -35,6 +35,7 @@ class JobSocket {
   boost::asio::awaitable<live::Answer> report();
   boost::asio::awaitable<live::Answer> places();
   boost::asio::awaitable<live::Answer> picture();
+  boost::asio::awaitable<live::Answer> pictures();  // one a line, until the run's end
   boost::asio::awaitable<live::Answer> metrics();
 
   // Null once this is gone: who waits for an answer may outlive the run.
