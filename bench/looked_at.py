@@ -4,10 +4,10 @@
     make bench-looked-at      or: python3 bench/looked_at.py [--seconds 60] [--ranks 8,64]
 
 TOPRUN names the binary (build/release/toprun). Jobs of Pythons that sleep, with and without --hang-timeout; nobody looks,
-or somebody asks for the picture once a second, for the metrics every 15 s, or follows the page's events. The agent is the root's, so
-it measures its ranks and writes the picture too. CPU is that of the agent and its keeper over so many seconds by
-/proc/PID/stat, without the GPUs' driver, whose stand-in answers at once; memory is their PSS. The jobs of one size run
-side by side.
+or somebody asks for the picture once a second, follows the pictures as top does, asks for the metrics every 15 s, or
+follows the page's events. The agent is the root's, so it measures its ranks and writes the picture too. CPU is that of
+the agent and its keeper over so many seconds by /proc/PID/stat, without the GPUs' driver, whose stand-in answers at
+once; memory is their PSS. The jobs of one size run side by side.
 Exit code 1 if looking costs more than 0.5 % of a core or 2 MiB (up to eight ranks, with --hang-timeout's own cost), or memory
 still grows in the second half.
 """
@@ -105,24 +105,25 @@ class Job:
             connection.close()
             time.sleep(max(0, min(until, now + every) - time.monotonic()))
 
-    def follow(self, until):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        connection.request("GET", "/events", headers={"Authorization": f"Bearer {TOKEN}"})
-        events = connection.getresponse()
+    def follow(self, connection, path, line, until):
+        connection.request("GET", path, headers={"Authorization": f"Bearer {TOKEN}"})
+        answer = connection.getresponse()
         seen = 0
         while time.monotonic() < until:
-            seen += events.readline().startswith(b"event:")
+            seen += answer.readline().startswith(line)
         connection.close()
         if seen == 0:
-            sys.exit("looked_at.py: the page has no events")
+            sys.exit(f"looked_at.py: the job says nothing at {path}")
 
     def look(self, until):
         if self.looks == "picture":
             self.ask("/picture", until, 1)
         elif self.looks == "metrics":
             self.ask("/metrics", until, SCRAPE_INTERVAL_S)
+        elif self.looks == "top":
+            self.follow(UnixConnection(self.socket), "/pictures", b'{"schema"', until)
         elif self.looks == "page":
-            self.follow(until)
+            self.follow(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30), "/events", b"event:", until)
 
     def measure(self, seconds):
         self.before = self.memory_mib()
@@ -144,7 +145,7 @@ class Job:
 
 def measured(toprun, ranks, seconds):
     jobs = [Job(toprun, ranks, hang, looks) for hang in (False, True)
-            for looks in ("nobody", "picture", "metrics", "page")]
+            for looks in ("nobody", "picture", "top", "metrics", "page")]
     try:
         threads = [threading.Thread(target=job.measure, args=(seconds,)) for job in jobs]
         for thread in threads:

@@ -5,12 +5,15 @@
 
 TOPRUN names the binary (build/release/toprun). Each node has eight ranks, and each second there is another picture, in which one
 rank has failed. *first frame* counts from the start of the program until the job's line stands on the terminal, *key* from
-a key (down, Enter, a search) until what it changed has come; *CPU* is for all that, pictures too, *memory* the most that was resident.
+a key (down, Enter, a search) until what it changed has come; *CPU* is for all that, pictures too, *memory* the most that
+was resident.
 Exit code 1 if a limit is missed: 1 s for the first frame; 100 ms for the slowest key, 250 ms above 4,096 ranks.
 """
 
 import argparse
+import contextlib
 import fcntl
+import itertools
 import json
 import os
 import pathlib
@@ -59,20 +62,22 @@ class Job:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(folder / f"toprun/{os.getpid()}.sock"))
         self.listener.listen()
-        self.asked = 0
         threading.Thread(target=self.serve, daemon=True).start()
 
     def serve(self):
         while True:
             connection, _ = self.listener.accept()
-            with connection:
-                question = connection.recv(4096)
-                body = b'{"job":"train","id":"4711"}'
-                if question.startswith(b"GET /picture"):
-                    body = self.texts[self.asked % len(self.texts)]
-                    self.asked += 1
-                head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
-                connection.sendall(head.encode() + body)
+            threading.Thread(target=self.answer, args=(connection,), daemon=True).start()
+
+    def answer(self, connection):
+        with connection, contextlib.suppress(ConnectionError):
+            follows = connection.recv(4096).startswith(b"GET /pictures ")
+            connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+            if not follows:
+                return connection.sendall(b'{"job":"train","id":"4711"}')
+            for text in itertools.cycle(self.texts):
+                connection.sendall(text + b"\n")
+                time.sleep(1)
 
 
 class Terminal:
@@ -80,8 +85,8 @@ class Terminal:
         self.end, other = pty.openpty()
         fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
         self.start = time.monotonic()
-        self.process = subprocess.Popen([toprun, "top", str(os.getpid())], stdin=other, stdout=other, stderr=other, start_new_session=True,
-                                        env={**os.environ, "TERM": "xterm", "XDG_RUNTIME_DIR": str(folder)})
+        self.process = subprocess.Popen([toprun, "top", str(os.getpid())], stdin=other, stdout=other, stderr=other,
+                                        start_new_session=True, env={**os.environ, "TERM": "xterm", "XDG_RUNTIME_DIR": str(folder)})
         os.close(other)
         self.text = ""
 
@@ -147,8 +152,8 @@ def measure(toprun, nodes, seconds):
         job.listener.close()
     slowest = max(times)
     is_bad = first > FIRST_LIMIT_S or slowest > KEY_LIMIT_S[ranks > MANY_RANKS]
-    print(f"| {ranks} | {len(job.texts[0]) / 1e6:.1f} | {1000 * first:.0f} | {1000 * statistics.median(times):.0f} | {1000 * slowest:.0f} | "
-          f"{len(times)} | {100 * cpu / passed:.0f} | {memory:.0f} |{' missed' if is_bad else ''}", flush=True)
+    print(f"| {ranks} | {len(job.texts[0]) / 1e6:.1f} | {1000 * first:.0f} | {1000 * statistics.median(times):.0f} | "
+          f"{1000 * slowest:.0f} | {len(times)} | {100 * cpu / passed:.0f} | {memory:.0f} |{' missed' if is_bad else ''}", flush=True)
     return is_bad
 
 

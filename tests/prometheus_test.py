@@ -210,7 +210,8 @@ CASES = [
     ("RanksLost", {'toprun_ranks{state="lost"}': "8x60"}, 1, {'toprun_ranks{state="failed"}': "8x60"}),
     ("NodesDoNotCome", {"toprun_nodes_missing": "2x60", 'toprun_stage{toprun_stage="gathering"}': "1x60"}, 6,
      {"toprun_nodes_missing": "2x60", 'toprun_stage{toprun_stage="gathering"}': "0x60"}),
-    ("RanksAreSilent", {'toprun_rank_silence_seconds{rank="0"}': "1900x60", 'toprun_rank_silence_seconds{rank="1"}': "1801x60"}, 1,
+    ("RanksAreSilent",
+     {'toprun_rank_silence_seconds{rank="0"}': "1900x60", 'toprun_rank_silence_seconds{rank="1"}': "1801x60"}, 1,
      {'toprun_rank_silence_seconds{rank="0"}': "1900x60", 'toprun_rank_silence_seconds{rank="1"}': "5x60"}),
 ]
 

@@ -78,10 +78,11 @@ bool read_more(int fd, std::string& text, std::size_t most) {
   return true;
 }
 
-// Tells of the newest whole line. False: it shows the job's end.
-bool tell_lines(State& state, std::string& lines) {
+// Tells of the newest whole line. False: it shows the job's end. The first `seen` bytes hold no
+// line's end: a line of many ranks is megabytes, which come in a hundred parts.
+bool tell_lines(State& state, std::string& lines, std::size_t seen) {
+  if (lines.find('\n', seen) == std::string::npos) return true;
   const std::size_t last = lines.rfind('\n');
-  if (last == std::string::npos) return true;
   const std::size_t before = last == 0 ? std::string::npos : lines.rfind('\n', last - 1);
   const std::size_t first = before == std::string::npos ? 0 : before + 1;
   auto picture = picture_of(lines.substr(first, last - first));
@@ -105,8 +106,9 @@ void read_socket(State& state, const RunningJob& job) {
     }
     if (!*body) return state.tell(std::nullopt, std::nullopt, true);
     std::string lines;
-    while (read_more((*body)->get(), lines, longest_line)) {
-      if (!tell_lines(state, lines)) return;
+    for (std::size_t seen = 0; read_more((*body)->get(), lines, longest_line);
+         seen = lines.size()) {
+      if (!tell_lines(state, lines, seen)) return;
     }
   } while (state.pause(before_another_try));
 }
@@ -120,9 +122,10 @@ void read_command(State& state, pid_t pid, const Fd& out, const Fd& err) {
     std::array<pollfd, 2> waiting = {pollfd{out_open ? out.get() : -1, POLLIN, 0},
                                      pollfd{err_open ? err.get() : -1, POLLIN, 0}};
     if (::poll(waiting.data(), waiting.size(), -1) < 0) continue;
+    const std::size_t seen = lines.size();
     if (waiting[0].revents != 0) out_open = read_more(out.get(), lines, longest_line);
     if (waiting[1].revents != 0) err_open = read_more(err.get(), complaints, longest_complaint);
-    tell_lines(state, lines);
+    tell_lines(state, lines, seen);
   }
   const int code = process::exit_code(process::await_end(pid));
   {

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "view/phases.h"
 
@@ -19,20 +20,8 @@ using nlohmann::json;
 
 constexpr int max_ranks = 100'000'000;
 
-const json& at(const json& object, const char* key) {
-  static const json none;
-  if (!object.is_object()) return none;
-  const auto found = object.find(key);
-  return found == object.end() ? none : *found;
-}
-
-std::string text_at(const json& object, const char* key) {
-  const json& value = at(object, key);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 std::optional<int> number_at(const json& object, const char* key) {
-  const json& value = at(object, key);
+  const json& value = member(object, key);
   if (!value.is_number_integer()) return std::nullopt;
   const auto number = value.get<std::int64_t>();
   if (number < 0 || number > max_ranks) return std::nullopt;
@@ -61,15 +50,15 @@ constexpr std::array phases = {
 };
 
 std::string phase_of(const json& attempt) {
-  const json& times = at(attempt, "phases_ms");
+  const json& times = member(attempt, "phases_ms");
   for (const Phase& phase : phases) {
-    if (at(times, phase.key).is_number()) return phase.words;
+    if (member(times, phase.key).is_number()) return phase.words;
   }
   return "its nodes are being gathered";
 }
 
 std::string times_of(const json& attempt) {
-  const json& times = at(attempt, "phases_ms");
+  const json& times = member(attempt, "phases_ms");
   std::vector<std::string> texts;
   for (const Phase& phase : phases | std::views::reverse) {
     if (const auto ms = number_at(times, phase.key)) {
@@ -89,15 +78,15 @@ JobReport::Attempt attempt_of(const json& attempt) {
   JobReport::Attempt out;
   out.attempt = number_at(attempt, "attempt").value_or(0);
   out.started = text_at(attempt, "started");
-  out.ended = at(attempt, "ended").is_string();
+  out.ended = member(attempt, "ended").is_string();
   out.phase = phase_of(attempt);
-  out.cause = cause_of(at(attempt, "cause"));
+  out.cause = cause_of(member(attempt, "cause"));
   out.times = times_of(attempt);
-  if (const auto awaited = view::awaited_in(at(attempt, "awaited"))) {
+  if (const auto awaited = view::awaited_in(member(attempt, "awaited"))) {
     out.awaited = view::awaited_text(*awaited);
   }
-  out.slowest = view::slowest_lines(view::spreads_in(at(attempt, "slowest")));
-  const json& nodes = at(attempt, "nodes");
+  out.slowest = view::slowest_lines(view::spreads_in(member(attempt, "slowest")));
+  const json& nodes = member(attempt, "nodes");
   if (!nodes.is_array()) return out;
   for (const json& node : nodes) out.nodes.push_back(node_of(node));
   return out;
@@ -113,10 +102,10 @@ Result<JobReport> parse_report(std::string_view text) {
   }
   report.exit_code = number_at(report.document, "exit_code");
   report.updated = text_at(report.document, "updated");
-  const json& root = at(report.document, "root");
+  const json& root = member(report.document, "root");
   report.root_host = text_at(root, "host");
   report.root_pid = number_at(root, "pid").value_or(0);
-  const json& attempts = at(report.document, "attempts");
+  const json& attempts = member(report.document, "attempts");
   if (!attempts.is_array()) return report;
   for (const json& attempt : attempts) report.attempts.push_back(attempt_of(attempt));
   return report;

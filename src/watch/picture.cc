@@ -7,22 +7,12 @@
 #include <climits>
 #include <nlohmann/json.hpp>
 
+#include "base/json_members.h"
+
 namespace toprun::watch {
 namespace {
 
 using nlohmann::json;
-
-const json& member(const json& object, const char* name) {
-  static const json none;
-  if (!object.is_object()) return none;
-  const auto found = object.find(name);
-  return found == object.end() ? none : *found;
-}
-
-std::string text_in(const json& object, const char* name) {
-  const json& value = member(object, name);
-  return value.is_string() ? value.get<std::string>() : "";
-}
 
 std::optional<double> number_of(const json& value) {
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
@@ -40,7 +30,7 @@ std::size_t size_of(const json& value) {
 }
 
 std::optional<WallTime> moment_in(const json& object, const char* name) {
-  return time_in(text_in(object, name));
+  return time_in(text_at(object, name));
 }
 
 // The entry of a column; null beyond its end.
@@ -62,11 +52,11 @@ class Column {
 };
 
 void read_job(const json& job, Picture& picture) {
-  picture.name = text_in(job, "name");
-  picture.id = text_in(job, "id");
-  picture.program = text_in(job, "program");
-  picture.root = text_in(job, "root");
-  picture.stage = text_in(job, "stage");
+  picture.name = text_at(job, "name");
+  picture.id = text_at(job, "id");
+  picture.program = text_at(job, "program");
+  picture.root = text_at(job, "root");
+  picture.stage = text_at(job, "stage");
   picture.pid = count_in(job, "pid");
   picture.started = moment_in(job, "started");
   picture.now = moment_in(job, "now");
@@ -85,7 +75,7 @@ void read_job(const json& job, Picture& picture) {
   picture.phases = view::phases_in(member(job, "phases"));
   picture.slowest = view::spreads_in(member(job, "slowest"));
   picture.awaited = view::awaited_in(member(job, "awaited"));
-  if (member(job, "hangs") == true) picture.hang = text_in(job, "hang_text");
+  if (member(job, "hangs") == true) picture.hang = text_at(job, "hang_text");
   if (member(job, "exit_code").is_number_integer()) picture.exit_code = count_in(job, "exit_code");
   picture.interval_s = std::clamp(number_of(member(job, "interval_s")).value_or(1), 0.1, 3'600.0);
 }
@@ -95,11 +85,11 @@ void read_events(const json& job, Picture& picture) {
   for (std::size_t i = 0; i < attempts.size(); ++i) {
     const json& attempt = attempts[i];
     picture.attempts.push_back({count_in(attempt, "attempt"), moment_in(attempt, "started"),
-                                moment_in(attempt, "ended"), text_in(attempt, "what")});
+                                moment_in(attempt, "ended"), text_at(attempt, "what")});
   }
   for (std::size_t i = 0; i < std::min(messages.size(), most_messages); ++i) {
     picture.messages.push_back(
-        {moment_in(messages[i], "time").value_or(WallTime()), text_in(messages[i], "text")});
+        {moment_in(messages[i], "time").value_or(WallTime()), text_at(messages[i], "text")});
   }
 }
 
@@ -135,7 +125,7 @@ RankState state_of(char letter) {
 void read_ranks(const json& figures, Picture& picture) {
   const Column cpu(figures, "cpu"), memory(figures, "memory"), age(figures, "output_age"),
       gpu(figures, "gpu"), gpu_memory(figures, "gpu_memory");
-  const std::string states = text_in(figures, "state");
+  const std::string states = text_at(figures, "state");
   picture.ranks.reserve(states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
     picture.ranks.push_back({state_of(states[i]), number_of(cpu[i]), number_of(memory[i]),
@@ -161,7 +151,7 @@ Result<Picture> picture_in(const json& object) {
   const json& figures = member(object, "figures");
   const json& ranks = member(figures, "ranks");
   if (Column(nodes, "name").size() > most_pictured_nodes ||
-      text_in(ranks, "state").size() > most_pictured_ranks) {
+      text_at(ranks, "state").size() > most_pictured_ranks) {
     return fail("the job's answer is not understood", "it has too many nodes or ranks");
   }
   Picture picture;

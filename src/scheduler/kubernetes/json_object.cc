@@ -1,5 +1,6 @@
 #include "scheduler/kubernetes/json_object.h"
 
+#include "base/json_members.h"
 #include "base/text.h"
 
 namespace toprun::scheduler::kubernetes {
@@ -30,14 +31,8 @@ std::vector<const json*> items_of(const json& value) {
 }
 
 const json& at(const json& value, std::initializer_list<std::string_view> path) {
-  static const json nothing;
   const json* here = &value;
-  for (const std::string_view key : path) {
-    if (!here->is_object()) return nothing;
-    const auto found = here->find(key);
-    if (found == here->end()) return nothing;
-    here = &*found;
-  }
+  for (const std::string_view key : path) here = &member(*here, key);
   return *here;
 }
 

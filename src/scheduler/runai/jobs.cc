@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_members.h"
 #include "base/text.h"
 #include "scheduler/kubernetes/jobs.h"
 #include "scheduler/kubernetes/pod_name.h"
@@ -82,16 +83,11 @@ Result<json> parse(std::string_view text) {
   return not_understood(text, "JSON");
 }
 
-std::string text_at(const json& object, std::string_view key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // An array or object within an object; of another type, or absent: an empty one.
 const json& within(const json& object, std::string_view key) {
   static const json nothing = json::object();
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  return object.is_object() && found != object.end() && found->is_structured() ? *found : nothing;
+  const json& found = member(object, key);
+  return found.is_structured() ? found : nothing;
 }
 
 Job job_of(const json& workload) {

@@ -1,0 +1,21 @@
+#include "base/json_members.h"
+
+#include <nlohmann/json.hpp>
+
+namespace toprun {
+
+using nlohmann::json;
+
+const json& member(const json& object, std::string_view key) {
+  static const json none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(key);
+  return found == object.end() ? none : *found;
+}
+
+std::string text_at(const json& object, std::string_view key) {
+  const json& value = member(object, key);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+}  // namespace toprun

@@ -1,0 +1,23 @@
+#include "base/json_members.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace toprun {
+namespace {
+
+using nlohmann::json;
+
+TEST(JsonMembers, WhatIsMissingIsNothing) {
+  const json object = {{"text", "x"}, {"number", 7}};
+  EXPECT_EQ(member(object, "number"), 7);
+  EXPECT_TRUE(member(object, "other").is_null());
+  EXPECT_TRUE(member(json::array(), "text").is_null());
+  EXPECT_EQ(text_at(object, "text"), "x");
+  EXPECT_EQ(text_at(object, "number"), "");
+  EXPECT_EQ(text_at(json(), "text"), "");
+}
+
+}  // namespace
+}  // namespace toprun
