@@ -5,7 +5,7 @@ GUILTY = 3  # of four ranks
 # What the guilty rank does in place of its part, by the name of the case. The line that is to be named ends
 # with a mark. When it begins, it writes the time into the file `hangs` beside the script.
 SCRIPT = """\
-import ctypes, datetime, os, pathlib, pprint, subprocess, sys, threading, time
+import ctypes, datetime, os, pathlib, pprint, struct, subprocess, sys, threading, time
 import torch, torch.distributed as dist
 kind, folder = sys.argv[1], pathlib.Path(__file__).parent
 rank, guilty = int(os.environ["RANK"]), GUILTY
@@ -60,6 +60,11 @@ def works(seconds):
             phase()
         dist.barrier()
 
+def gives_up():
+    '''What the watchdog of NCCL does in the rank that times out first.'''
+    store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
+    store.set("exception_dump", struct.pack("i", rank))
+
 def begin_to_hang():
     (folder / "begun").write_text(repr(time.time()))
     (folder / "begun").rename(folder / "hangs")
@@ -90,6 +95,11 @@ def main():
             time.sleep(0.01)
     elif kind == "works":
         works(float(sys.argv[2]))
+    elif kind == "gives_up":
+        if rank == 1:
+            threading.Timer(1, gives_up).start()
+        elif is_guilty:
+            sleeps()
     elif is_guilty:
         {"sleeps": sleeps, "spins": spins, "loads": loads, "locks": locks, "reads": reads_what_hangs,
          "child": waits_for_a_child}[kind]()

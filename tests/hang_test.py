@@ -20,12 +20,12 @@ T_S = 4
 class Hangs(cluster.TestCase):
     UP = ("--hosts", str(HOSTS))
 
-    def start_all(self, kind, *options, arguments=()):
+    def start_all(self, kind, *options, arguments=(), limit_s=T_S):
         program = self.folder() / "train.py"
         program.write_text(SCRIPT)
         report = program.with_name("report.json")
         words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
-                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(T_S), *options]
+                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(limit_s), *options]
         env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
         runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, kind, *arguments,
                            env=env) for i in range(HOSTS)]
@@ -106,6 +106,15 @@ class Hangs(cluster.TestCase):
         self.assertEqual([one["cause"]["kind"] for one in attempts], ["hang", "hang"])
         self.assertEqual(finished[0].err.count("rank 3 on n1 sleeps at"), 4, finished[0].err)
 
+    def test_a_rank_that_has_given_up_waiting(self):
+        """Its watchdog writes a key to the store before it ends; nobody waits for the time limit then."""
+        program, report, (root, other) = self.start_all("gives_up", "--on-hang", "abort", limit_s=600)
+        root.says(r"rank 1 wrote exception_dump: rank 3 on n1 sleeps at train\.py:\d+ in sleeps, and 3 ranks wait", 90)
+        self.assertEqual([one.wait(60).code for one in (root, other)], [1, 1])
+        hang = self.hang_in(report)
+        self.assertEqual([hang["alarm"], hang["after_ms"]], [{"key": "exception_dump", "rank": 1}, None])
+        self.assertEqual(hang["suspects"], [{"rank": GUILTY, "node": "n1"}], hang)
+
     def test_it_only_reports(self):
         program, report, (root, other) = self.start_all("sleeps")
         root.says(r"the job goes on \(--on-hang report\)", limit=60)
@@ -117,24 +126,119 @@ class Hangs(cluster.TestCase):
             self.assertEqual(one.wait(60).code, 130)
 
 
+# What a rank with NCCL does, as far as it can be seen from outside: its watchdog makes the named pipe, looks at it
+# once a second, and writes the dump of the flight recorder. All wait in the same call by their stacks.
+RECORDS = """\
+import os, pathlib, pickle, threading, time
+import torch, torch.distributed as dist
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+pipe = os.environ["TORCH_NCCL_DEBUG_INFO_PIPE_FILE"] + str(rank) + ".pipe"
+ODD = "CASE"
+
+def dump():
+    calls = 4 if rank == 3 else 5
+    entries = [{"process_group": ("0", "default_pg"), "collective_seq_id": i, "profiling_name": "nccl:all_reduce",
+                "input_sizes": [[4]], "output_sizes": [[4]], "input_dtypes": ["Float"], "output_dtypes": ["Float"],
+                "state": "completed" if i < 5 else "scheduled", "retired": i < 5, "is_p2p": False,
+                "frames": []} for i in range(1, calls + 1)]
+    return {"version": "2.10", "entries": entries,
+            "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": str(list(range(world)))}},
+            "pg_status": {"0": {"last_enqueued_collective": calls, "last_started_collective": 4,
+                                "last_completed_collective": 4}}}
+
+class Evil:
+    def __reduce__(self):
+        return pathlib.Path.touch, (pathlib.Path(__file__).with_name("touched"),)
+
+def watches():
+    while not os.read(fifo, 128):
+        time.sleep(1)
+    whole = pickle.dumps(dump(), protocol=2)
+    if ODD == "hostile" and rank == 1:
+        whole = pickle.dumps(Evil(), protocol=2)
+    if ODD == "cut off" and rank == 2:
+        whole = whole[:-20]
+    pathlib.Path(os.environ["TORCH_FR_DUMP_TEMP_FILE"] + str(rank)).write_bytes(whole)
+
+os.mkfifo(pipe, 0o666)
+fifo = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+threading.Thread(target=watches, daemon=True).start()
+dist.init_process_group("gloo")
+dist.barrier()
+dist.recv(torch.ones(1), (rank + 1) % world)
+"""
+
+
+class Recorders(cluster.TestCase):
+    UP = ("--hosts", str(HOSTS))
+
+    def hang_of(self, case):
+        program = self.folder() / "train.py"
+        program.write_text(RECORDS.replace("CASE", case))
+        self.logs = program.with_name("logs")
+        report = program.with_name("report.json")
+        words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
+                 "--rdzv-endpoint", f"n0:{PORT}", "--rdzv-id", "mine", "--hang-timeout", str(T_S), "--on-hang", "abort",
+                 "--log-dir", self.logs]
+        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
+        runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, env=env)
+                for i in range(HOSTS)]
+        self.finished = [one.wait(120) for one in runs]
+        self.assertEqual([one.code for one in self.finished], [1, 1], self.finished)
+        self.assertFalse(program.with_name("touched").exists())
+        return json.loads(report.read_text())["attempts"][0]["hang"]
+
+    def test_they_name_whom_the_stacks_do_not(self):
+        hang = self.hang_of("none")
+        text = "default_pg: rank 3 never came to call 5 (nccl:all_reduce), in which the others wait"
+        self.assertEqual(hang["what"], text)
+        self.assertEqual(hang["suspects"], [{"rank": 3, "node": "n1"}])
+        self.assertEqual(hang["evidence"], [{"source": "flight_recorder", "kind": "behind", "group": "default_pg",
+                                             "ranks": "3", "text": text}])
+        self.assertIn(f"flight recorder: {text}", self.finished[0].err)
+        dumps, = self.logs.glob("*_dumps")
+        self.assertEqual(dumps.name, "mine_attempt_0_dumps")
+        self.assertEqual(len(list(dumps.iterdir())), RANKS)
+        self.assert_ok(self.run_to_end(TOPRUN, "stacks", "--dumps", dumps))
+
+    def test_dumps_that_are_cut_off_or_hostile(self):
+        for case, silent in (("cut off", 2), ("hostile", 1)):
+            with self.subTest(case):
+                hang = self.hang_of(case)
+                self.assertEqual(hang["suspects"], [{"rank": 3, "node": "n1"}])
+                self.assertEqual([one["text"] for one in hang["evidence"]][1:], [f"no dump of rank {silent}"])
+
+
 class InSlurm(cluster.SlurmCase):
     UP = ("--hosts", "2", "--racks", "1", "--slurm")
 
-    def test_stacks_from_the_login_host(self):
-        """Its runtime folder is not the root agent's, so the verb goes there by a step of the job's."""
+    def test_stacks_and_top_from_the_login_host(self):
+        """Its runtime folder is not the root agent's, so the verbs go there by a step of the job's."""
         self.assert_ok(self.on("n0", "sh", "-c", "mkdir -p /run/user && mount -t tmpfs none /run/user && "
                                                  "mkdir -m 700 /run/user/0"))
         program = self.folder() / "waits.py"
         program.write_text("import os, pathlib, time\n"
-                           "pathlib.Path(__file__).with_name(os.environ['RANK']).touch()\ntime.sleep(600)\n")
+                           "here = pathlib.Path(__file__).parent\n(here / os.environ['RANK']).touch()\n"
+                           "while not (here / 'end').exists():\n    time.sleep(1)\n")
         run = self.start("ctl", "srun", "-N2", TOPRUN, "--nproc-per-node", "1", program)
         support.wait_until(lambda: all(program.with_name(rank).exists() for rank in "01"), 60, "the ranks run")
         job = self.login("squeue", "--noheader", "--format", "%i").out.strip()
         asked = self.login(TOPRUN, "stacks", job)
         self.assert_ok(asked)
-        self.assertEqual(asked.out, f"ranks 0-1: sleep at waits.py:3 in <module>\n    <module>, {program}:3\n")
-        self.login("scancel", job)
-        self.assertNotEqual(run.wait(60).code, 0)
+        self.assertEqual(asked.out, f"ranks 0-1: sleep at waits.py:5 in <module>\n    <module>, {program}:5\n")
+        asked = self.login(TOPRUN, "top", job)
+        self.assert_ok(asked)
+        self.assertIn("2 nodes | 2 ranks: 2 run", asked.out)
+        pictures = self.start("ctl", TOPRUN, "top", "--json", job)
+        pictures.prints(r"\n[^\n]*\n")  # two of them
+        screen = self.start("ctl", "script", "-qfc", f"stty cols 80 rows 24; {TOPRUN} top {job}", "/dev/null",
+                            env={"TERM": "xterm"})
+        screen.prints("rank 1 .*runs")
+        program.with_name("end").touch()
+        self.assert_ok(run.wait(60))
+        self.assertIn("2 ranks: 2 done", screen.wait(60).out)
+        codes = [json.loads(line)["job"]["exit_code"] for line in pictures.wait(60).out.strip().split("\n")]
+        self.assertEqual(codes, [None] * (len(codes) - 1) + [0])
         self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} stand: it does not run; .*")
 
 

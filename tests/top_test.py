@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import time
 import unittest
@@ -121,7 +122,9 @@ class Top(support.TestCase):
         screen = self.top()
         screen.expect("rank 2")
         (self.here / "end").touch()
-        screen.expect("code 0")
+        shown = screen.expect("code 0")
+        self.assertIn("3 ranks: 3 done", shown)
+        self.assertRegex(shown, r"toprun: .*3 ranks on 1 node, all ended wi")
         self.assertEqual(run.wait(LIMIT_S).code, 0)
 
     def test_signals_give_the_terminal_back(self):
@@ -158,9 +161,37 @@ class Top(support.TestCase):
         (self.here / "end").touch()
         finished = top.wait(LIMIT_S)
         self.assert_ok(finished)
-        for line in finished.out.strip().split("\n"):
-            self.assertEqual(json.loads(line)["schema"], "toprun.live/1")
+        pictures = [json.loads(line) for line in finished.out.strip().split("\n")]
+        self.assertEqual({picture["schema"] for picture in pictures}, {"toprun.live/1"})
+        self.assertEqual([picture["job"]["exit_code"] for picture in pictures[:-1]], [None] * (len(pictures) - 1))
+        self.assertEqual((pictures[-1]["job"]["exit_code"], pictures[-1]["figures"]["ranks"]["state"]), (0, "ddd"))
         run.wait(LIMIT_S)
+
+    def test_a_reader_that_was_stopped_sees_the_end_too(self):
+        run = self.job()
+        top = self.begin(support.binary(), "top", "--json", self.here / "report.json", env=self.env)
+        top.prints(r"\n")
+        top.signal(signal.SIGSTOP)
+        (self.here / "end").touch()
+        self.assertEqual(run.wait(LIMIT_S).code, 0)  # the job does not wait for it for long
+        top.signal(signal.SIGCONT)
+        finished = top.wait(LIMIT_S)
+        self.assert_ok(finished)
+        self.assertEqual(json.loads(finished.out.strip().split("\n")[-1])["job"]["exit_code"], 0)
+
+    def test_status_by_the_report(self):
+        run = self.job()
+        report = self.here / "report.json"
+        asked = self.run_to_end(support.binary(), "status", report)
+        self.assert_ok(asked)
+        self.assertRegex(asked.out, f"run of {report}, root on .*\n  toprun +attempt 0: .*; 3 ranks on 1 node\n")
+        (self.here / "end").touch()
+        self.assertEqual(run.wait(LIMIT_S).code, 0)
+        self.assertIn("ended with exit code 0; 3 ranks", self.run_to_end(support.binary(), "status", report).out)
+        asked = self.run_to_end(support.binary(), "status", "--json", report)
+        self.assertEqual(json.loads(asked.out), json.loads(report.read_text()))
+        report.write_text("{}")
+        self.assert_one_line(self.run_to_end(support.binary(), "status", report), ".*report.json.*")
 
     def test_a_terminal_that_cannot(self):
         self.job()

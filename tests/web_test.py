@@ -116,6 +116,11 @@ class Chromium(web_cases.Windows):
         self.assertEqual(page.text("stage"), "running, hangs")
         self.assertIn("rank 13 on node00001 did not come to all_reduce", page.text("hang-what"))
         self.assertIn("data.py:41 in recv", page.text("hang-groups"))
+        picture.job["hangs"] = False
+        player.show(job=picture.job)
+        page.until("document.getElementById('hang-what').textContent.startsWith('The ranks go on. For ')")
+        self.assertEqual(page.text("stage"), "running")
+        self.assertIn("data.py:41 in recv", page.text("hang-groups"))
         self.assertEqual(page.text("awaited"), "62 of 64 ranks have come to the store, not rank 17 on node00002 and "
                                                "1 other.")
         self.assertEqual(page.run("document.querySelector('[aria-current=step]').textContent"),
@@ -262,7 +267,7 @@ class Chromium(web_cases.Windows):
         job, nodes = picture.job, picture.node_part()
         cause = job["attempts"][0]["cause"]
         cause.update(node=texts[2], message="\n".join(texts), last_output=texts, kernel_evidence=texts[1])
-        job["attempts"] = [{**job["attempts"][0], "attempt": i, "cause": {**cause, "message": text, "node": text}}
+        job["attempts"] = [{**job["attempts"][0], "attempt": i, "cause": {**cause, "what": text, "message": text, "node": text}}
                            for i, text in enumerate(texts)]
         job["messages"] = [{"time": text, "text": text} for text in texts]
         job.update(id=texts[3], root=texts[4], stage=texts[5], missing=texts, missing_count=len(texts))
@@ -385,7 +390,7 @@ class Report(web_cases.Windows):
     def test_hostile_texts_stay_text(self):
         folder = self.folder()
         for i, text in enumerate(hostile_texts.HOSTILE):
-            cause = {"kind": "exit", "rank": 0, "local_rank": 0, "node": text, "exit_code": 1, "signal": None,
+            cause = {"kind": "exit", "what": text, "rank": 0, "local_rank": 0, "node": text, "exit_code": 1, "signal": None,
                      "message": text, "error_file": text, "last_output": [text], "kernel_evidence": text}
             node = {"name": text, "group_rank": 0, "first_rank": 0, "nproc": 1, "location": f"/{text}/x", "logs": text}
             attempt = {"attempt": 0, "started": text, "ended": text, "phases_ms": {}, "slowest": {}, "awaited": None,

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <filesystem>
 #include <map>
 #include <vector>
@@ -25,17 +23,6 @@ using recorder::Finding;
 
 constexpr std::size_t most_dumps = 100'000;
 constexpr std::size_t most_dump_bytes = 64u << 20;
-
-constexpr std::array<std::pair<Finding::Kind, std::string_view>, 4> kinds = {{
-    {Finding::Kind::silent, "silent"},
-    {Finding::Kind::mismatch, "mismatch"},
-    {Finding::Kind::behind, "behind"},
-    {Finding::Kind::not_finished, "not_finished"},
-}};
-
-std::string_view name_of(Finding::Kind kind) {
-  return std::ranges::find(kinds, kind, &decltype(kinds)::value_type::first)->second;
-}
 
 // comm_lib_trace_rank_17, nccl_trace_rank_17, or whatever stem the user chose.
 std::optional<int> rank_of(const std::string& name) {
@@ -68,29 +55,8 @@ Result<std::map<int, recorder::Dump>> read_dumps(const std::string& folder) {
   return dumps;
 }
 
-std::string text_of(const Finding& finding) {
-  const bool is_one = finding.ranks.size() == 1;
-  const std::string ranks = (is_one ? "rank " : "ranks ") + hang::ranks_text(finding.ranks);
-  const std::string call =
-      fmt::format("call {}{}", finding.sequence,
-                  finding.operation.empty() ? "" : fmt::format(" ({})", finding.operation));
-  switch (finding.kind) {
-    case Finding::Kind::silent:
-      return fmt::format("no dump of {}", ranks);
-    case Finding::Kind::mismatch:
-      return fmt::format("{}: {} gave {}, the others {}", call, ranks, finding.got,
-                         finding.expected);
-    case Finding::Kind::behind:
-      return fmt::format("{} never came to {}, in which the others wait", ranks, call);
-    case Finding::Kind::not_finished:
-      return fmt::format("all came to {}, and it has not ended on {}: the network or a GPU", call,
-                         ranks);
-  }
-  return {};
-}
-
 json json_of(const Finding& finding) {
-  return {{"kind", name_of(finding.kind)},
+  return {{"kind", recorder::name_of(finding.kind)},
           {"group", finding.group},
           {"sequence", finding.sequence},
           {"operation", finding.operation},
@@ -114,7 +80,8 @@ Result<int> show_dumps(const std::string& folder, bool as_json) {
   }
   std::string text;
   for (const Finding& finding : findings) {
-    text += fmt::format("group {}: {}\n", printable(finding.group), printable(text_of(finding)));
+    text += fmt::format("group {}: {}\n", printable(finding.group),
+                        printable(text_of(finding, hang::ranks_text(finding.ranks))));
   }
   if (text.empty()) text = "all ranks came to the same calls, and all have ended\n";
   return print(text);

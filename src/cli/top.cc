@@ -30,7 +30,6 @@ using watch::Picture;
 
 // A single ESC is the key, not the beginning of another one's bytes.
 constexpr int escape_limit_ms = 50;
-constexpr std::chrono::seconds longest_interval{60};
 constexpr std::array handled = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
 
 Asking asking_for(const std::string& job) {
@@ -197,18 +196,35 @@ Result<Fd> signals() {
   return fd;
 }
 
-Result<int> print_pictures(const RunningJob& job) {
+// `line` is the last whole one afterwards.
+Result<int> print_lines(const Fd& body, std::string& line) {
+  std::array<char, 65'536> bytes;
+  std::string rest;
   for (;;) {
-    auto text = picture_text(job);
-    if (!text) return std::unexpected(text.error());
-    if (!*text) return 0;
-    std::ranges::replace(**text, '\n', ' ');
-    if (const int code = print_bytes(**text + '\n'); code != 0) return code;
-    const auto picture = picture_of(**text);
-    if (!picture) return std::unexpected(picture.error());
-    std::this_thread::sleep_for(std::min<std::chrono::duration<double>>(
-        longest_interval, std::chrono::duration<double>(picture->interval_s)));
+    const ssize_t n = ::read(body.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return 0;
+    rest.append(bytes.data(), static_cast<std::size_t>(n));
+    for (std::size_t end = 0; (end = rest.find('\n')) != std::string::npos;) {
+      line = rest.substr(0, end);
+      rest.erase(0, end + 1);
+      if (const int code = print_bytes(line + '\n'); code != 0) return code;
+    }
   }
+}
+
+// A connection may end before the job does: this program was stopped for a while.
+Result<int> print_pictures(const RunningJob& job) {
+  for (bool is_over = false; !is_over;) {
+    const auto body = pictures_of(job);
+    if (!body) return std::unexpected(body.error());
+    if (!*body) return 0;
+    std::string last;
+    if (const auto code = print_lines(**body, last); !code || *code != 0) return code;
+    const auto picture = picture_of(last);
+    is_over = picture && picture->exit_code;
+  }
+  return 0;
 }
 
 // The nodes measure only while somebody looks: the first picture has no figures yet.
@@ -230,9 +246,8 @@ Result<int> print_one(const RunningJob& job, const Look& look) {
 }
 
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
-  std::vector<std::string> words = {"top", id};
-  const bool as_json = call.has(FlagId::json);
-  if (as_json || on_terminal) words.insert(words.begin() + 1, "--json");
+  std::vector<std::string> words = {"top"};
+  if (call.has(FlagId::json) || on_terminal) words.emplace_back("--json");
   const auto command = command_beside_root(id, call.environment, asking_for(id), words);
   if (!command) return std::unexpected(command.error());
   if (!on_terminal) return run_in_front(*command, call.environment);

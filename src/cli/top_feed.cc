@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -52,8 +53,7 @@ struct PictureFeed::State {
 namespace {
 
 constexpr std::chrono::seconds picture_limit{20};
-constexpr double shortest_interval_s = 0.2;
-constexpr double longest_interval_s = 60;
+constexpr std::chrono::milliseconds before_another_try{500};
 constexpr std::size_t longest_line = 256u << 20;
 constexpr std::size_t longest_complaint = 16u << 10;
 constexpr std::size_t most_complaints = 2;
@@ -67,21 +67,6 @@ Result<pid_t> start(const std::vector<std::string>& command, const Environment& 
   return process::start(*program, command, environment, how);
 }
 
-void ask_again_and_again(State& state, const RunningJob& job) {
-  double interval_s = 1;
-  do {
-    const auto text = picture_text(job);
-    if (text && !*text) return state.tell(std::nullopt, std::nullopt, true);
-    auto picture = text ? picture_of(**text) : std::unexpected(text.error());
-    if (picture) {
-      interval_s = std::clamp(picture->interval_s, shortest_interval_s, longest_interval_s);
-      state.tell(*std::move(picture), std::nullopt, false);
-    } else {
-      state.tell(std::nullopt, picture.error(), false);
-    }
-  } while (state.pause(std::chrono::duration<double>(interval_s)));
-}
-
 // Up to a line's end; the rest stays. False: the end.
 bool read_more(int fd, std::string& text, std::size_t most) {
   std::array<char, 65'536> chunk;
@@ -93,21 +78,40 @@ bool read_more(int fd, std::string& text, std::size_t most) {
   return true;
 }
 
-void tell_lines(State& state, std::string& lines) {
+// Tells of the newest whole line. False: it shows the job's end.
+bool tell_lines(State& state, std::string& lines) {
   const std::size_t last = lines.rfind('\n');
-  if (last == std::string::npos) return;
+  if (last == std::string::npos) return true;
   const std::size_t before = last == 0 ? std::string::npos : lines.rfind('\n', last - 1);
   const std::size_t first = before == std::string::npos ? 0 : before + 1;
   auto picture = picture_of(lines.substr(first, last - first));
   lines.erase(0, last + 1);
-  if (picture) {
-    state.tell(*std::move(picture), std::nullopt, false);
-  } else {
+  if (!picture) {
     state.tell(std::nullopt, picture.error(), false);
+    return true;
   }
+  const bool is_over = picture->exit_code.has_value();
+  state.tell(*std::move(picture), std::nullopt, is_over);
+  return !is_over;
 }
 
-void read_pictures(State& state, pid_t pid, const Fd& out, const Fd& err) {
+// A connection may end before the job does: its reader was stopped for a while.
+void read_socket(State& state, const RunningJob& job) {
+  do {
+    auto body = pictures_of(job);
+    if (!body) {
+      state.tell(std::nullopt, body.error(), false);
+      continue;
+    }
+    if (!*body) return state.tell(std::nullopt, std::nullopt, true);
+    std::string lines;
+    while (read_more((*body)->get(), lines, longest_line)) {
+      if (!tell_lines(state, lines)) return;
+    }
+  } while (state.pause(before_another_try));
+}
+
+void read_command(State& state, pid_t pid, const Fd& out, const Fd& err) {
   std::string lines;
   std::string complaints;
   bool out_open = true;
@@ -137,7 +141,7 @@ void read_pictures(State& state, pid_t pid, const Fd& out, const Fd& err) {
 
 Result<PictureFeed> PictureFeed::of(const RunningJob& job) {
   const auto state = std::make_shared<State>();
-  auto thread = quiet_thread([state, job] { ask_again_and_again(*state, job); });
+  auto thread = quiet_thread([state, job] { read_socket(*state, job); });
   if (!thread) return fail("cannot look at the job", "the system gives no thread");
   thread->detach();
   return PictureFeed(state);
@@ -162,7 +166,7 @@ Result<PictureFeed> PictureFeed::from(const std::vector<std::string>& command,
   auto thread =
       quiet_thread([state, pid = *pid, reading = std::make_shared<Fd>(std::move(out->read)),
                     complaints = std::make_shared<Fd>(std::move(err->read))] {
-        read_pictures(*state, pid, *reading, *complaints);
+        read_command(*state, pid, *reading, *complaints);
       });
   PictureFeed feed(state);
   if (!thread) return fail("cannot look at the job", "the system gives no thread");
@@ -187,9 +191,8 @@ Pictured PictureFeed::take() {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t n = ::read(state_->news.get(), &count, sizeof count);
   const std::lock_guard lock(state_->mutex);
-  Pictured taken = state_->pictured;
-  state_->pictured.picture.reset();
-  return taken;
+  Pictured& now = state_->pictured;
+  return {std::exchange(now.picture, std::nullopt), now.trouble, now.is_over};
 }
 
 Result<std::optional<std::string>> picture_text(const RunningJob& job) {
@@ -202,6 +205,10 @@ Result<std::optional<std::string>> picture_text(const RunningJob& job) {
                                          : "it did not answer in time");
   }
   return std::move((*answer)->body);
+}
+
+Result<std::optional<Fd>> pictures_of(const RunningJob& job) {
+  return live::follow(job.socket.path, {"GET", "/pictures"}, picture_limit);
 }
 
 Result<Picture> picture_of(const std::string& text) {

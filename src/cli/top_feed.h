@@ -48,6 +48,8 @@ class PictureFeed {
 
 // The job's picture as it is now, as JSON on one line. nullopt: the job has ended.
 Result<std::optional<std::string>> picture_text(const RunningJob& job);
+// Its pictures, one a line, until its end. nullopt: the job has ended.
+Result<std::optional<Fd>> pictures_of(const RunningJob& job);
 Result<watch::Picture> picture_of(const std::string& text);
 
 // Runs the command, which shares this process's stdin, stdout and stderr, to its end; its exit

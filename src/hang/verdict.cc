@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "recorder/verdict.h"
 
 namespace toprun::hang {
 namespace {
@@ -163,6 +164,45 @@ Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& 
   return verdict;
 }
 
+std::string_view name_of(Evidence::Source) {
+  return "flight_recorder";
+}
+
+void add_recorded(Verdict& verdict, const recorder::Summary& recorded) {
+  using Kind = recorder::Finding::Kind;
+  if (recorded.ranks.empty()) return;
+  for (recorder::Finding& finding : recorder::judge(recorded)) {
+    if (verdict.evidence.size() == most_evidence) break;
+    const auto group =
+        std::ranges::find(recorded.groups, finding.group, &recorder::GroupSummary::id);
+    const std::string& description = group->description;
+    Evidence evidence;
+    evidence.kind = recorder::name_of(finding.kind);
+    evidence.group = description.empty() ? finding.group : description;
+    evidence.text = fmt::format("{}: {}", evidence.group,
+                                recorder::text_of(finding, ranks_text(finding.ranks)));
+    const bool blames = finding.kind == Kind::mismatch || finding.kind == Kind::behind;
+    if (blames && verdict.suspects.empty()) {
+      verdict.suspects = finding.ranks;
+      verdict.what = evidence.text;
+    }
+    evidence.ranks = std::move(finding.ranks);
+    verdict.evidence.push_back(std::move(evidence));
+  }
+  std::vector<int> silent;
+  for (const Group& group : verdict.groups) {
+    std::ranges::copy_if(group.ranks, std::back_inserter(silent), [&](int rank) {
+      return !std::ranges::binary_search(recorded.ranks, rank);
+    });
+  }
+  if (silent.empty()) return;
+  std::ranges::sort(silent);
+  const std::string text =
+      fmt::format("no dump of {} {}", silent.size() == 1 ? "rank" : "ranks", ranks_text(silent));
+  verdict.evidence.push_back(
+      {.kind = "silent", .group = {}, .text = text, .ranks = std::move(silent)});
+}
+
 std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of) {
   std::vector<std::string> nodes;
   for (const int rank : verdict.suspects) {
@@ -211,6 +251,9 @@ std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
     lines.push_back(fmt::format("{} in {} other places", number(count(rest)), rest.size()));
   }
   if (all) return lines;
+  for (const Evidence& evidence : verdict.evidence) {
+    lines.push_back("flight recorder: " + evidence.text);
+  }
   if (auto nodes = suspected_nodes(verdict, node_of); !nodes.empty()) {
     const std::string_view label = nodes.size() == 1 ? "suspected node" : "suspected nodes";
     lines.push_back(fmt::format("{}: {}", label, few(std::move(nodes))));

@@ -1,6 +1,10 @@
 #include "live/client.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <cerrno>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -22,6 +26,14 @@ namespace {
 
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 
+std::unexpected<Error> no_answer(const std::filesystem::path& path, std::string why) {
+  return fail(fmt::format("no answer from the job at {}", path.string()), std::move(why));
+}
+
+std::string request_text(const Question& question) {
+  return fmt::format("{} {} HTTP/1.1\r\nHost: toprun\r\n\r\n", question.method, question.target);
+}
+
 struct Exchange {
   bool connected = false;
   bool is_over = false;
@@ -37,14 +49,37 @@ asio::awaitable<void> exchange(std::shared_ptr<Stream> socket, std::string path,
   result.connected = !refused;
   if (!refused) {
     Limit limit(socket, each);
-    const std::string request =
-        fmt::format("{} {} HTTP/1.1\r\nHost: toprun\r\n\r\n", question.method, question.target);
+    const std::string request = request_text(question);
     result.answer.body_limit(most_answer_bytes);
     const bool is_sent = co_await write_all(*socket, request, limit, each);
     result.error = asio::error::broken_pipe;
     if (is_sent) result.error = co_await read_message<false>(*socket, result.answer);
   }
   result.is_over = true;
+}
+
+// nullopt: nobody listens there.
+std::optional<Fd> connected(const std::filesystem::path& path, std::chrono::milliseconds limit) {
+  const asio::local::stream_protocol::endpoint there(path.string());
+  Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval each{limit.count() / 1'000, limit.count() % 1'000 * 1'000};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &each, sizeof each);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &each, sizeof each);
+  const auto size = static_cast<socklen_t>(there.size());
+  if (::connect(socket.get(), there.data(), size) != 0) return std::nullopt;
+  return socket;
+}
+
+// The lines before the body, the empty one included; less if the other end says no more.
+std::string head_from(const Fd& socket) {
+  std::string head;
+  for (char byte = 0; head.size() < most_header_bytes && !head.ends_with("\r\n\r\n");) {
+    const ssize_t n = ::recv(socket.get(), &byte, 1, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    head += byte;
+  }
+  return head;
 }
 
 }  // namespace
@@ -57,12 +92,31 @@ Result<std::optional<Answer>> ask(const std::filesystem::path& path, const Quest
   const auto each = std::chrono::ceil<std::chrono::seconds>(limit);
   asio::co_spawn(io, exchange(socket, path.string(), question, each, result), asio::detached);
   io.run_for(limit);
-  const std::string what = fmt::format("no answer from the job at {}", path.string());
-  if (!result.is_over) return fail(what, "after " + duration_text(limit));
+  if (!result.is_over) {
+    return no_answer(path, "after " + duration_text(limit));
+  }
   if (!result.connected) return std::nullopt;
-  if (result.error) return fail(what, result.error.message());
+  if (result.error) return no_answer(path, result.error.message());
   auto& response = result.answer.get();
   return Answer{response.result_int(), std::move(response.body())};
+}
+
+Result<std::optional<Fd>> follow(const std::filesystem::path& path, const Question& question,
+                                 std::chrono::milliseconds limit) {
+  std::optional<Fd> socket = connected(path, limit);
+  if (!socket) return std::nullopt;
+  const std::string request = request_text(question);
+  const ssize_t sent = ::send(socket->get(), request.data(), request.size(), MSG_NOSIGNAL);
+  const std::string head = head_from(*socket);
+  if (sent < 0 || !head.ends_with("\r\n\r\n")) {
+    return no_answer(path, "after " + duration_text(limit));
+  }
+  if (!head.starts_with("HTTP/1.1 200 ")) {
+    return no_answer(path, head.substr(0, head.find('\r')));
+  }
+  const timeval unlimited{};
+  ::setsockopt(socket->get(), SOL_SOCKET, SO_RCVTIMEO, &unlimited, sizeof unlimited);
+  return socket;
 }
 
 }  // namespace toprun::live

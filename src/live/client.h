@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "live/server.h"
 
 namespace toprun::live {
@@ -16,5 +17,9 @@ inline constexpr std::size_t most_answer_bytes = 256u << 20;  // the report of 1
 // Asks the job at this socket. nullopt: nobody listens there. Blocks for `limit` at most.
 Result<std::optional<Answer>> ask(const std::filesystem::path& socket, const Question& question,
                                   std::chrono::milliseconds limit);
+
+// The same of an answer that goes on: its body is read from here, until its end.
+Result<std::optional<Fd>> follow(const std::filesystem::path& socket, const Question& question,
+                                 std::chrono::milliseconds limit);
 
 }  // namespace toprun::live

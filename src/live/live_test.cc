@@ -81,6 +81,30 @@ TEST_F(Live, AnAnswerThatDoesNotCome) {
   EXPECT_NE(answer.error().line().find("after 50 ms"), std::string::npos);
 }
 
+TEST_F(Live, AnAnswerThatGoesOn) {
+  serve([](Question) -> asio::awaitable<Answer> {
+    Answer answer{200, "0", "text/plain"};
+    answer.more = [n = std::make_shared<int>(0)]() -> asio::awaitable<std::optional<std::string>> {
+      if (++*n == 4) co_return std::nullopt;
+      co_return std::to_string(*n);
+    };
+    co_return answer;
+  });
+  const auto body = follow(socket(), {"GET", "/"}, 5s);
+  ASSERT_TRUE(body && *body);
+  std::string text;
+  for (char byte = 0; ::read((*body)->get(), &byte, 1) == 1;) text += byte;
+  EXPECT_EQ(text, "0123");
+  EXPECT_FALSE(*follow(socket().string() + ".no", {"GET", "/"}, 5s));
+}
+
+TEST_F(Live, AnAnswerThatDoesNotBegin) {
+  serve([](Question) -> asio::awaitable<Answer> { co_return Answer{404, ""}; });
+  const auto refused = follow(socket(), {"GET", "/"}, 5s);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().why, "HTTP/1.1 404 Not Found");
+}
+
 TEST_F(Live, AHeaderThatIsTooLong) {
   serve(repeats);
   const auto answer = ask(socket(), {"GET", "/" + std::string(most_header_bytes, 'x')}, 5s);

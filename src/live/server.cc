@@ -44,8 +44,14 @@ asio::awaitable<void> serve(std::shared_ptr<Server::State> state, std::shared_pt
   limit.set(answer_limit);
   Question question{std::string(request->method_string()), std::string(request->target())};
   const Answer answer = co_await state->handler(std::move(question));
-  const std::string text = head_of(answer.status, answer.type, answer.body.size()) + answer.body;
-  co_await write_all(*socket, text, limit, answer_limit);
+  const auto bytes = answer.more ? std::nullopt : std::optional(answer.body.size());
+  std::optional<std::string> text = head_of(answer.status, answer.type, bytes) + answer.body;
+  while (text) {
+    const bool is_sent = co_await write_all(*socket, *text, limit, answer_limit);
+    if (!is_sent || !answer.more) break;
+    limit.set(part_limit);
+    text = co_await answer.more();
+  }
 }
 
 asio::awaitable<void> receive(std::shared_ptr<Server::State> state) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,12 +25,16 @@ struct Answer {
   unsigned status = 200;
   std::string body;
   std::string_view type = "application/json";
+  // What follows the body, until there is no more; the connection ends with it.
+  std::function<boost::asio::awaitable<std::optional<std::string>>()> more = {};
 };
 
-inline constexpr std::size_t most_visitors = 16;  // at a time; further ones are closed at once
+inline constexpr std::size_t most_visitors = 64;  // at a time; further ones are closed at once
 // From the connection to the end of its question; for the answer; for each part of it to be read.
 inline constexpr std::chrono::seconds question_limit{5};
 inline constexpr std::chrono::seconds answer_limit{15};
+// For the next part of an answer that goes on.
+inline constexpr std::chrono::seconds part_limit{120};
 
 // Answers questions by HTTP/1.1 on a Unix socket, one for each connection; only this user and root
 // may ask. What takes time belongs on a pool: the handler runs on the event loop.

@@ -102,6 +102,9 @@ Member::Member(Session& session, std::shared_ptr<rendezvous::Link> root,
     report_arrivals();
     if (session_.prefetch) session_.prefetch->ranks_have_imported();
   };
+  session_.on_alarm = [this](const hang::Alarm& alarm) {
+    push(run::RankAlarmed{part_.assignment().attempt, alarm});
+  };
   if (session_.prefetch) {
     session_.prefetch->on_read = [this] { report_prefetch(); };
   }
@@ -135,6 +138,7 @@ asio::awaitable<int> Member::run() {
   session_.on_pause = {};
   session_.on_resize = {};
   session_.on_arrivals = {};
+  session_.on_alarm = {};
   if (session_.prefetch) session_.prefetch->on_read = {};
   root_->on_message = {};
   root_->on_lost = {};

@@ -12,6 +12,7 @@
 #include "node/inbox.h"
 #include "node/progress.h"
 #include "node/ranks_meter.h"
+#include "node/recorders.h"
 #include "node/session.h"
 #include "node/workplan.h"
 #include "output/relay.h"
@@ -86,6 +87,7 @@ class Member {
   // --hang-timeout: reports when the ranks stop to make progress, and when they go on.
   boost::asio::awaitable<void> watch_progress(int attempt);
   std::vector<RunningRank> running_ranks() const;
+  void ask_recorders(const run::LookAtWorkers& look, std::vector<RecorderFiles> files);
   run::Course course_without_root() const;
   boost::asio::awaitable<void> pass_on_the_error_file() const;
 

@@ -10,6 +10,7 @@
 
 #include "node/member.h"
 #include "probes/network_watch.h"
+#include "run/settings.h"
 
 // What a member watches while its ranks run: their network, who comes to the store, and whether
 // they make progress.
@@ -148,12 +149,30 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
 }
 
 void Member::act(const run::LookAtWorkers& look) {
-  session_.pool.run<std::vector<hang::Group>>(
-      [ranks = running_ranks(), job = session_.shared_job] {
-        return places_of(ranks, job->environment);
+  struct Seen {
+    std::vector<hang::Group> groups;
+    std::vector<RecorderFiles> recorders;  // that listen
+  };
+  std::vector<RecorderFiles> files;
+  for (const agent::WorkerPlan& worker : plans_) {
+    if (look.is_hang) files.push_back(recorder_files(worker.rank, worker.environment));
+  }
+  session_.pool.run<Seen>(
+      [ranks = running_ranks(), job = session_.shared_job, files = std::move(files)] {
+        return Seen{places_of(ranks, job->environment), listening(files)};
       },
-      [this, look](std::vector<hang::Group> groups) {
-        push(run::LookedAtWorkers{look.attempt, {look.look, std::move(groups)}});
+      [this, look](Seen seen) {
+        const bool more = !seen.recorders.empty();
+        push(run::LookedAtWorkers{look.attempt, {look.look, std::move(seen.groups), more}});
+        if (more) ask_recorders(look, std::move(seen.recorders));
+      });
+}
+
+void Member::ask_recorders(const run::LookAtWorkers& look, std::vector<RecorderFiles> files) {
+  session_.pool.run<recorder::Summary>(
+      [files = std::move(files)] { return node::ask_recorders(files, run::recorders_limit); },
+      [this, look](recorder::Summary summary) {
+        push(run::WorkersRecorded{look.attempt, {look.look, std::move(summary)}});
       });
 }
 
@@ -163,6 +182,11 @@ void Member::act(const run::MeasureWorkers& measure) {
   std::vector<std::optional<milliseconds>> silences;
   for (const auto& last : workers_->last_outputs()) {
     silences.push_back(last ? std::optional(age(*last, now)) : std::nullopt);
+  }
+  if (meter_->begin_gpus()) {
+    const bool taken = session_.pool.run<bool>(
+        [meter = meter_] { return meter->look_at_gpus(), true; }, [](bool) {});
+    if (!taken) meter_->forgo_gpus();
   }
   using Usage = std::optional<meter::Node>;
   session_.pool.run<Usage>(

@@ -8,7 +8,6 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "base/console.h"
-#include "live/folder.h"
 #include "node/ending.h"
 #include "node/settings.h"
 #include "plan/arrange.h"
@@ -16,7 +15,7 @@
 #include "probes/preflight.h"
 #include "scheduler/engine.h"
 #include "scheduler/exit_codes.h"
-#include "watch/metrics.h"
+#include "show/record.h"
 
 namespace toprun::node {
 namespace asio = boost::asio;
@@ -53,12 +52,6 @@ run::Arranged arranged(const plan::Job& job, const run::Arrange& request,
           std::move(warnings)};
 }
 
-const live::Answer busy{503, R"({"error": "the job did not answer in time"})"};
-
-asio::awaitable<live::Answer> nothing_there() {
-  co_return live::Answer{404, R"({"error": "there is no such page"})"};
-}
-
 run::EngineTold why_stopped(const Environment& environment) {
   auto stop = scheduler::why_stopped(environment);
   if (!stop) return {};
@@ -79,16 +72,17 @@ Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
       presence_(session.pool, session.job),
       report_(session.pool, session.job.options.report),
       notifier_(session.pool, session.job.options.notify, session.job.environment),
-      showing_(session, coordinator_,
+      picture_(session.pool, session.job, coordinator_,
                [this](const std::string& agent, const rendezvous::ToNode& message) {
                  act(run::Send{agent, message});
                }),
-      launch_line_(session, [this] { return launch(); }),
+      socket_(session.pool, session.job, coordinator_, picture_,
+              [this](int question) { happened(run::PlacesAsked{question}); }),
+      launch_line_(session.io, session.job, session.terminal, [this] { return launch(); }),
       timer_(session.io),
       stage_(session.io, SteadyTime::max()) {
   carry_out();
-  open_socket();
-  if (job_->options.web) page_ = JobPage::open(session_, showing_);
+  if (job_->options.web) page_ = show::JobPage::open(session_.io, *job_, picture_);
   session_.door.become_root(
       std::move(secret), {[this](const Join& join) {
                             auto refused = coordinator_.admit(join);
@@ -129,14 +123,14 @@ void Root::heard(const std::string& agent, const json& message) {
     act(run::Close{agent});
     return happened(run::Left{agent, Loss{Loss::Kind::malformed, said.error().line()}});
   }
-  if (!*said || showing_.heard(agent, **said)) return;
+  if (!*said || picture_.heard(agent, **said)) return;
   happened(run::Said{agent, **std::move(said)});
 }
 
 void Root::happened(run::Event event) {
   if (const auto* left = std::get_if<run::Left>(&event)) {
     links_.erase(left->agent);
-    if (left->loss) showing_.lost(left->agent);
+    if (left->loss) picture_.lost(left->agent);
   }
   coordinator_.on(std::move(event), now());
   carry_out();
@@ -147,14 +141,13 @@ void Root::carry_out() {
     for (run::Action& action : actions) std::visit([this](auto& what) { act(what); }, action);
   }
   launch_line_.changed(coordinator_.is_launching());
-  showing_.moved_on();
-  if (page_) page_->moved_on();
+  picture_.moved_on();
   wait();
 }
 
 // How many ranks have come is known at once where the store is in this process.
 std::optional<view::Launch> Root::launch() const {
-  if (!coordinator_.is_launching()) return std::nullopt;
+  if (!coordinator_.is_launching() || session_.paused) return std::nullopt;
   view::Launch launch = coordinator_.launch(steady_clock::now());
   const store::Server::Came came = session_.store->came();
   launch.joined = came.joined;
@@ -199,10 +192,12 @@ asio::awaitable<run::Course> Root::run() {
 
 asio::awaitable<void> Root::tell_the_end(run::Course record) {
   if (!record.attempts.empty()) tell_the_failure(session_.job, record.attempts.back());
-  notify(watch::Happening::ended);
-  view::RunRecord last = record_of(session_.job, record);
+  view::RunRecord last = show::record_of(session_.job, record);
   const std::string line = view::last_line(last);
+  picture_.ended(line);
+  notify(watch::Happening::ended);
   co_await report_.finish(std::move(last));
+  co_await picture_.finish();
   if (page_) co_await page_->finish();
   co_await notifier_.finish();
   say_block(line);
@@ -226,7 +221,7 @@ void Root::act(const run::Close& close) {
 
 void Root::act(const run::Say& what) {
   say(what.text);
-  showing_.told(what.text);
+  picture_.told(what.text);
 }
 
 void Root::act(const run::Arrange& request) {
@@ -250,7 +245,7 @@ void Root::act(run::Show& show) {
 }
 
 void Root::notify(watch::Happening happening) {
-  if (notifier_.has_targets()) notifier_.tell(showing_.notice(happening));
+  if (notifier_.has_targets()) notifier_.tell(picture_.notice(happening));
 }
 
 void Root::act(const run::TellHang&) {
@@ -258,93 +253,25 @@ void Root::act(const run::TellHang&) {
   say_block(view::hang_text(hang, session_.job.options.on_hang == run::OnHang::report
                                       ? "the job goes on (--on-hang report)"
                                       : ""));
-  showing_.told(view::headline(hang));
+  picture_.told(view::headline(hang));
   notify(watch::Happening::hangs);
 }
 
 void Root::act(const run::TellPlaces& tell) {
-  for (const int question : tell.questions) {
-    if (const auto asked = questions_.extract(question)) asked.mapped()(tell.places);
-  }
-}
-
-void Root::open_socket() {
-  const auto path = live::new_socket(job_->environment);
-  if (!path) return;
-  auto server = live::Server::listen(
-      session_.io, *path, [this](live::Question question) { return answer(std::move(question)); });
-  if (server) socket_ = *std::move(server);
-}
-
-asio::awaitable<live::Answer> Root::answer(live::Question question) {
-  if (question.target == "/job") return name();
-  if (question.target == "/report") return report();
-  if (question.target == "/stacks") return places();
-  if (question.target == "/picture") return picture();
-  if (question.target == "/metrics") return metrics();
-  return nothing_there();
-}
-
-asio::awaitable<live::Answer> Root::name() {
-  const plan::Job& job = session_.job;
-  const auto slurm = job.environment.non_empty("SLURM_JOB_ID");
-  const json names = {{"job", job.name}, {"id", slurm.value_or(job.place.job_id)}};
-  co_return live::Answer{200, names.dump()};
-}
-
-// Its text is written on the pool: of many ranks it is megabytes.
-asio::awaitable<live::Answer> Root::report() {
-  view::RunRecord record = record_of(session_.job, coordinator_.course());
-  record.running_at = std::chrono::system_clock::now();
-  std::function<live::Answer()> write = [record = std::move(record)] {
-    return live::Answer{200, view::report_json(record).dump()};
-  };
-  const auto written =
-      co_await session_.pool.answer<live::Answer>(std::move(write), live::answer_limit);
-  co_return written.value_or(busy);
-}
-
-asio::awaitable<live::Answer> Root::picture() {
-  auto text = co_await showing_.picture();
-  co_return text ? live::Answer{200, *std::move(text)} : busy;
-}
-
-asio::awaitable<live::Answer> Root::metrics() {
-  auto text = co_await showing_.metrics();
-  co_return text ? live::Answer{200, *std::move(text), watch::metrics_type} : busy;
-}
-
-asio::awaitable<live::Answer> Root::places() {
-  const auto places = std::make_shared<std::optional<view::Places>>();
-  const auto came = std::make_shared<asio::steady_timer>(session_.io, live::answer_limit);
-  const int question = last_question_++;
-  questions_[question] = [places, came](const view::Places& answer) {
-    *places = answer;
-    came->expires_at(SteadyTime::min());
-  };
-  happened(run::PlacesAsked{question});
-  co_await came->async_wait(asio::as_tuple(asio::use_awaitable));
-  questions_.erase(question);
-  if (!*places) co_return busy;
-  std::function<live::Answer()> write = [places] {
-    return live::Answer{200, view::places_json(**places).dump()};
-  };
-  const auto written =
-      co_await session_.pool.answer<live::Answer>(std::move(write), live::answer_limit);
-  co_return written.value_or(busy);
+  socket_.tell(tell.questions, tell.places);
 }
 
 void Root::act(const run::TellFailure& tell) {
   const auto attempt = static_cast<std::size_t>(tell.attempt);
   tell_the_failure(session_.job, coordinator_.course().attempts[attempt]);
-  const view::RunRecord record = record_of(session_.job, coordinator_.course());
-  if (const auto& cause = record.attempts[attempt].cause) showing_.told(view::sentence(*cause));
+  const view::RunRecord record = show::record_of(session_.job, coordinator_.course());
+  if (const auto& cause = record.attempts[attempt].cause) picture_.told(view::sentence(*cause));
   notify(watch::Happening::restarts);
 }
 
 void Root::act(const run::KeepRecord&) {
   if (!session_.job.options.report) return;
-  view::RunRecord record = record_of(session_.job, coordinator_.course());
+  view::RunRecord record = show::record_of(session_.job, coordinator_.course());
   record.running_at = std::chrono::system_clock::now();
   report_.keep(std::move(record));
 }

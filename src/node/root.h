@@ -8,17 +8,17 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "live/server.h"
-#include "node/job_page.h"
-#include "node/launch_line.h"
-#include "node/notifier.h"
-#include "node/report_file.h"
 #include "node/session.h"
-#include "node/showing.h"
 #include "probes/presence_watch.h"
 #include "rendezvous/link.h"
 #include "rendezvous/secret.h"
 #include "run/coordinator.h"
+#include "show/job_page.h"
+#include "show/job_picture.h"
+#include "show/job_socket.h"
+#include "show/launch_line.h"
+#include "show/notifier.h"
+#include "show/report_file.h"
 
 namespace toprun::node {
 
@@ -47,14 +47,6 @@ class Root {
   void look_for_the_absent();
   void notify(watch::Happening happening);
   std::optional<view::Launch> launch() const;
-  // What this user's other processes may ask while the job runs.
-  void open_socket();
-  boost::asio::awaitable<live::Answer> answer(live::Question question);
-  boost::asio::awaitable<live::Answer> name();
-  boost::asio::awaitable<live::Answer> report();
-  boost::asio::awaitable<live::Answer> places();
-  boost::asio::awaitable<live::Answer> picture();
-  boost::asio::awaitable<live::Answer> metrics();
 
   void act(const run::Send& send);
   void act(const run::Close& close);
@@ -73,16 +65,13 @@ class Root {
   const std::shared_ptr<const plan::Job> job_;  // shared with threads that may outlive the session
   run::Coordinator coordinator_;
   probes::PresenceWatch presence_;
-  ReportFile report_;
-  Notifier notifier_;
-  Showing showing_;
-  std::unique_ptr<JobPage> page_;  // null: nobody wants it, or it could not be opened
-  LaunchLine launch_line_;
+  show::ReportFile report_;
+  show::Notifier notifier_;
+  show::JobPicture picture_;
+  show::JobSocket socket_;
+  std::unique_ptr<show::JobPage> page_;  // null: nobody wants it, or it could not be opened
+  show::LaunchLine launch_line_;
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
-  std::unique_ptr<live::Server> socket_;  // null: it could not be opened
-  // By number: who waits to hear where the ranks stand.
-  std::unordered_map<int, std::function<void(const view::Places&)>> questions_;
-  int last_question_ = 0;
   boost::asio::steady_timer timer_;
   boost::asio::steady_timer stage_;  // its end wakes run() and farewell()
 };

@@ -124,8 +124,13 @@ void Session::renew_store(bool here, int ranks, std::function<void()> renewed) {
       if (on_arrivals) on_arrivals();
     });
   };
+  const auto alarmed = [this](const hang::Alarm& alarm) {
+    boost::asio::post(io, [this, alarm] {
+      if (on_alarm) on_alarm(alarm);
+    });
+  };
   store->next_attempt(here ? store::Clients::served : store::Clients::refused,
-                      {here ? static_cast<std::size_t>(ranks) : 0, arrived},
+                      {here ? static_cast<std::size_t>(ranks) : 0, arrived, alarmed},
                       [this, renewed = std::move(renewed)] { boost::asio::post(io, renewed); });
 }
 

@@ -101,6 +101,8 @@ class Session {
   bool paused = false;
   // The handler for the coming of the last of the store's ranks, and for the last one's meeting.
   std::function<void()> on_arrivals;
+  // The handler for a rank's word, in the store here, that it has given up waiting for others.
+  std::function<void(hang::Alarm)> on_alarm;
   // The handler of SIGWINCH: the terminal has another size.
   std::function<void()> on_resize;
 

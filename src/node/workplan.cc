@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "agent/environment.h"
 #include "base/console.h"
@@ -12,6 +13,7 @@
 #include "hosts/resolve.h"
 #include "node/binding.h"
 #include "node/node_log.h"
+#include "node/recorders.h"
 #include "node/streams.h"
 #include "output/log_files.h"
 #include "plan/container_plan.h"
@@ -64,6 +66,18 @@ std::vector<std::pair<std::string, std::string>> network_variables(const WorkReq
 // A rank that an engine started is no child of its node's agent.
 bool in_container_of_its_own(const plan::Job& job) {
   return job.in_container() && job.place.stance == scheduler::Stance::in_place;
+}
+
+// Where the flight recorders' dumps stay: beside the logs, those of all nodes in one folder, for
+// `toprun stacks --dumps`; or where both a container and the host see them. Else PyTorch decides.
+std::optional<std::string> dumps_folder(const WorkRequest& request, const agent::Logs& logs) {
+  const int attempt = request.assignment.attempt;
+  if (logs.kept()) {
+    const std::string& own = logs.folder();  // LOG_DIR/RUN_ID_RANDOM
+    return fmt::format("{}_attempt_{}_dumps", own.substr(0, own.rfind('_')), attempt);
+  }
+  if (!request.container_folder) return std::nullopt;
+  return fmt::format("{}/attempt_{}/recorder", logs.folder(), attempt);
 }
 
 std::string signal_list(const std::vector<int>& signals) {
@@ -177,6 +191,11 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
     if (proves && !files->nccl_log.empty()) {
       probes::let_nccl_write(worker.environment, files->nccl_log);
       plan.proof.nccl_logs.push_back(files->nccl_log);
+    }
+    if (job.options.hang_timeout && !logs.folder().empty()) {
+      let_recorders_listen(worker.environment,
+                           fmt::format("{}/attempt_{}/recorder", logs.folder(), assignment.attempt),
+                           dumps_folder(request, logs));
     }
     worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
     worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "recorder/dump.h"
+#include "recorder/summary.h"
 
 namespace toprun::recorder {
 
@@ -32,6 +34,12 @@ struct Finding {
 };
 
 // The findings of all groups, mismatches and who is behind before what follows from them.
+std::vector<Finding> judge(const Summary& summary);
+// … and who is silent.
 std::vector<Finding> judge(const std::map<int, Dump>& dumps);
+
+// In one line; `ranks`: the finding's, as text.
+std::string text_of(const Finding& finding, const std::string& ranks);
+std::string_view name_of(Finding::Kind kind);  // in JSON
 
 }  // namespace toprun::recorder

@@ -11,17 +11,17 @@ using Json = nlohmann::json;
 using Kind = Finding::Kind;
 using Difference = Finding::Difference;
 
-struct Call {
+struct Given {
   const char* operation = "nccl:all_reduce";
   Json sizes = {{3, 4}};
   const char* type = "Float";
 };
 
 // A dump of a rank that has made these calls, the first of which has the sequence number `first`.
-Json document(const std::vector<Call>& calls, int completed, int first = 1) {
+Json document(const std::vector<Given>& calls, int completed, int first = 1) {
   Json entries = Json::array();
   int sequence = first;
-  for (const Call& call : calls) {
+  for (const Given& call : calls) {
     entries.push_back({{"frames", {{{"name", "all_reduce"}, {"filename", "t.py"}, {"line", 7}}}},
                        {"process_group", {"0", "default_pg"}},
                        {"collective_seq_id", sequence},
@@ -47,7 +47,7 @@ Json document(const std::vector<Call>& calls, int completed, int first = 1) {
           {"last_completed_collective", completed}}}}}};
 }
 
-Dump dump(const std::vector<Call>& calls, int completed, int first = 1) {
+Dump dump(const std::vector<Given>& calls, int completed, int first = 1) {
   return *parse_dump(Pickler::write(document(calls, completed, first)));
 }
 
@@ -99,7 +99,7 @@ TEST(Verdict, NamesWhoIsBehind) {
 TEST(Verdict, NamesWhoCalledSomethingElse) {
   const auto most = dump({{}, {}}, 1);
   const struct {
-    Call call;
+    Given call;
     Difference difference;
     const char* expected;
     const char* got;
@@ -144,7 +144,47 @@ TEST(Verdict, CountsWhoSaysNothing) {
   const auto found = judge({{0, done}, {2, done}});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0], (Finding{Kind::silent, "0", 0, "", {1, 3}}));
-  EXPECT_TRUE(judge({}).empty());
+  EXPECT_TRUE(judge(std::map<int, Dump>()).empty());
+}
+
+TEST(Verdict, IsTheSameFromTheSummariesOfNodes) {
+  const std::vector<Given> most = {{}, {}, {"nccl:all_gather"}};
+  for (const auto& odd :
+       std::vector<std::vector<Given>>{{{}, {}},                      // behind
+                                       {{}, {}, {"nccl:broadcast"}},  // another operation
+                                       {{}, {}, {"nccl:all_gather", {{9, 9, 9}}}},  // another size
+                                       most}) {
+    const std::map<int, Dump> all = {
+        {0, dump(most, 2)}, {1, dump(most, 2)}, {2, dump(odd, 2)}, {3, dump(most, 2)}};
+    Summary summary = bounded_summary_of({{2, all.at(2)}, {3, all.at(3)}});
+    add(summary, bounded_summary_of({{0, all.at(0)}, {1, all.at(1)}}));
+    EXPECT_EQ(judge(summary), judge(all));
+    add(summary, bounded_summary_of({{0, all.at(0)}}));
+    EXPECT_EQ(summary.ranks, (std::vector{0, 1, 2, 3})) << "a rank counts once";
+  }
+}
+
+TEST(Summary, IsBounded) {
+  Dump long_one = dump(std::vector<Given>(500), 100);
+  const Entry entry = long_one.entries.back();
+  for (int i = 0; i < 2'000; ++i) {
+    const std::string id = std::to_string(i);
+    long_one.groups[id] = Group{std::string(5'000, 'd'), {}, 1, 1, 0};
+    Entry& call = long_one.entries.emplace_back(entry);
+    call.group = id;
+    call.sequence = 1;
+    call.sizes = std::string(5'000, '9');
+  }
+  long_one.groups[std::string(1'000, 'x')] = {};
+  const Summary summary = bounded_summary_of({{0, long_one}});
+  EXPECT_EQ(summary.groups.size(), most_groups);
+  ASSERT_EQ(summary.groups[0].id, "0");
+  ASSERT_EQ(summary.groups[0].calls.size(), most_calls);
+  EXPECT_EQ(summary.groups[0].calls.front().sequence, 1) << "its status was overwritten";
+  EXPECT_EQ(summary.groups[1].description.size(), longest_text);
+  EXPECT_EQ(summary.groups[1].calls[0].sizes.size(), longest_text);
+  const Summary recent = bounded_summary_of({{0, dump(std::vector<Given>(500), 100)}});
+  EXPECT_EQ(recent.groups[0].calls.front().sequence, 101) << "what has ended was the same";
 }
 
 TEST(Verdict, ComparesOnlyWhatIsRemembered) {

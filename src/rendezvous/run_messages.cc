@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -247,6 +250,19 @@ void read_from(const json& object, RanksStill& still) {
 void write(json&, const RanksMove&) {}
 void read_from(const json&, RanksMove&) {}
 
+void write(json& object, const hang::Alarm& alarm) {
+  object["key"] = hang::name_of(alarm.kind);
+  if (alarm.rank) object["rank"] = *alarm.rank;
+}
+void read_from(const json& object, hang::Alarm& alarm) {
+  if (!hang::read_alarm_kind(object.at("key").get<std::string>(), alarm.kind)) {
+    throw OutOfRange("key");
+  }
+  if (object.contains("rank")) {
+    alarm.rank = static_cast<int>(whole_number(object, "rank", 0, most_ranks));
+  }
+}
+
 std::string name_in(const json& value) {
   auto name = value.get<std::string>();
   if (name.size() > hang::longest_name) throw OutOfRange("frames");
@@ -314,12 +330,89 @@ void write(json& object, const RanksSeen& seen) {
   object["look"] = seen.look;
   object["groups"] = json::array();
   for (const hang::Group& group : seen.groups) object["groups"].push_back(json_of(group));
+  if (seen.more) object["more"] = true;
 }
 void read_from(const json& object, RanksSeen& seen) {
   seen.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
   for (const json& group : object.at("groups").get_ref<const json::array_t&>()) {
     if (seen.groups.size() == most_slots) throw OutOfRange("groups");
     seen.groups.push_back(group_in(group));
+  }
+  if (object.contains("more")) object.at("more").get_to(seen.more);
+}
+
+json json_of(const recorder::GroupSummary& group) {
+  json object = {{"id", group.id}, {"description", group.description}};
+  object["statuses"] = json::array();
+  for (const recorder::Status& one : group.statuses) {
+    object["statuses"].push_back(
+        {{"last", {one.last_enqueued, one.last_started, one.last_completed}},
+         {"ranks", one.ranks}});
+  }
+  object["calls"] = json::array();
+  for (const recorder::Call& one : group.calls) {
+    object["calls"].push_back({{"sequence", one.sequence},
+                               {"operation", one.operation},
+                               {"sizes", one.sizes},
+                               {"types", one.types},
+                               {"ranks", one.ranks}});
+  }
+  return object;
+}
+
+std::vector<int> ordered_ranks_in(const json& object) {
+  std::vector<int> ranks = numbers_in(object, "ranks", 0, most_ranks);
+  const bool is_ordered = std::ranges::adjacent_find(ranks, std::greater_equal()) == ranks.end();
+  if (ranks.empty() || ranks.size() > most_slots || !is_ordered) throw OutOfRange("ranks");
+  return ranks;
+}
+
+std::string recorded_text_in(const json& object, const char* name) {
+  auto text = object.at(name).get<std::string>();
+  if (text.size() > recorder::longest_text) throw OutOfRange(name);
+  return text;
+}
+
+constexpr std::int64_t most_sequences = std::numeric_limits<std::int64_t>::max();
+
+recorder::GroupSummary recorded_group_in(const json& object) {
+  recorder::GroupSummary group{
+      recorded_text_in(object, "id"), recorded_text_in(object, "description"), {}, {}};
+  for (const json& one : object.at("statuses").get_ref<const json::array_t&>()) {
+    if (group.statuses.size() == most_slots) throw OutOfRange("statuses");
+    const auto last = numbers_in<std::int64_t>(one, "last", -1, most_sequences);
+    if (last.size() != 3) throw OutOfRange("last");
+    group.statuses.push_back({last[0], last[1], last[2], ordered_ranks_in(one)});
+  }
+  for (const json& one : object.at("calls").get_ref<const json::array_t&>()) {
+    recorder::Call call{
+        whole_number(one, "sequence", std::numeric_limits<std::int64_t>::min(), most_sequences),
+        recorded_text_in(one, "operation"), recorded_text_in(one, "sizes"),
+        recorded_text_in(one, "types"), ordered_ranks_in(one)};
+    const bool is_ordered = group.calls.empty() || group.calls.back().sequence <= call.sequence;
+    if (group.calls.size() == recorder::most_calls || !is_ordered) throw OutOfRange("calls");
+    group.calls.push_back(std::move(call));
+  }
+  return group;
+}
+
+void write(json& object, const RanksRecorded& recorded) {
+  object["look"] = recorded.look;
+  object["ranks"] = recorded.summary.ranks;
+  object["groups"] = json::array();
+  for (const recorder::GroupSummary& group : recorded.summary.groups) {
+    object["groups"].push_back(json_of(group));
+  }
+}
+void read_from(const json& object, RanksRecorded& recorded) {
+  recorded.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
+  recorder::Summary& summary = recorded.summary;
+  if (!object.at("ranks").empty()) summary.ranks = ordered_ranks_in(object);
+  for (const json& one : object.at("groups").get_ref<const json::array_t&>()) {
+    recorder::GroupSummary group = recorded_group_in(one);
+    const bool is_ordered = summary.groups.empty() || summary.groups.back().id < group.id;
+    if (summary.groups.size() == recorder::most_groups || !is_ordered) throw OutOfRange("groups");
+    summary.groups.push_back(std::move(group));
   }
 }
 
@@ -335,9 +428,11 @@ void read_from(const json&, MeasureRanks&) {}
 
 void write(json& object, const LookAtRanks& message) {
   object["look"] = message.look;
+  if (message.is_hang) object["is_hang"] = true;
 }
 void read_from(const json& object, LookAtRanks& message) {
   message.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
+  if (object.contains("is_hang")) object.at("is_hang").get_to(message.is_hang);
 }
 
 void write(json&, const WaitAsSpare&) {}
@@ -437,8 +532,14 @@ constexpr const char* name_of(const RanksStill*) {
 constexpr const char* name_of(const RanksMove*) {
   return "ranks_move";
 }
+constexpr const char* name_of(const hang::Alarm*) {
+  return "alarm";
+}
 constexpr const char* name_of(const RanksSeen*) {
   return "ranks_seen";
+}
+constexpr const char* name_of(const RanksRecorded*) {
+  return "ranks_recorded";
 }
 constexpr const char* name_of(const RanksUse*) {
   return "ranks_use";

@@ -13,8 +13,10 @@
 #include "agent/exit.h"
 #include "base/error.h"
 #include "fabric/proof.h"
+#include "hang/alarm.h"
 #include "hang/standing.h"
 #include "meter/usage.h"
+#include "recorder/summary.h"
 #include "rendezvous/messages.h"
 
 namespace toprun::rendezvous {
@@ -114,10 +116,19 @@ struct RanksStill {
 // … or they have again.
 struct RanksMove {};
 
+// member → root: hang::Alarm, a rank's word in the store of this node.
+
 // member → root: where its ranks stand, the answer to LookAtRanks.
 struct RanksSeen {
   int look = 0;
   std::vector<hang::Group> groups;
+  bool more = false;  // RanksRecorded follows
+};
+
+// member → root: what its ranks' flight recorders have told for a look.
+struct RanksRecorded {
+  int look = 0;
+  recorder::Summary summary;
 };
 
 // member → root: what its ranks and its host use, the answer to MeasureRanks.
@@ -134,8 +145,8 @@ struct Notice {
 struct ToRoot {
   std::optional<int> attempt;
   std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, agent::WorkerExit, Gone,
-               Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove, RanksSeen,
-               RanksUse, Notice>
+               Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove,
+               hang::Alarm, RanksSeen, RanksRecorded, RanksUse, Notice>
       what;
 };
 
@@ -147,7 +158,8 @@ struct Start {};
 
 // root → member: report where your ranks stand.
 struct LookAtRanks {
-  int look = 0;  // its number, for the answer
+  int look = 0;          // its number, for the answer
+  bool is_hang = false;  // the ranks' flight recorders are asked too
 };
 
 // root → member: report what your ranks use. Somebody looks at the job.

@@ -22,6 +22,7 @@ using rendezvous::Orphaned;
 using rendezvous::OutputLines;
 using rendezvous::Prefetched;
 using rendezvous::RanksMove;
+using rendezvous::RanksRecorded;
 using rendezvous::RanksSeen;
 using rendezvous::RanksStill;
 using rendezvous::Ready;
@@ -278,8 +279,12 @@ void Coordinator::on_report_while_running(Node& node, ToRoot& message) {
     stillness_changed(part, hang::Still{now_.steady - still->age, still->some_communicate});
   } else if (std::holds_alternative<RanksMove>(message.what)) {
     stillness_changed(part, std::nullopt);
+  } else if (const auto* alarm = std::get_if<hang::Alarm>(&message.what)) {
+    alarmed(part, *alarm);
   } else if (auto* ranks = std::get_if<RanksSeen>(&message.what)) {
     seen(part, *ranks);
+  } else if (auto* recorders = std::get_if<RanksRecorded>(&message.what)) {
+    recorded(part, *recorders);
   }
 }
 

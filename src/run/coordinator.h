@@ -77,10 +77,15 @@ class Coordinator {
   struct Look {
     int number = 0;
     SteadyTime ends{};
+    SteadyTime latest{};             // … if flight recorders are awaited
     std::vector<char> has_answered;  // by part
     std::size_t missing = 0;         // members that have not
+    std::vector<char> records;       // by part: what its ranks' recorders say is to come
     hang::Groups groups;
+    recorder::Summary recorded;
+    bool is_hang = false;        // not only a question: it asks the recorders too
     std::vector<int> questions;  // that it answers
+    bool is_alarm = false;       // a rank's word began it, or came meanwhile
   };
   // The state of the current attempt that its record does not hold.
   struct Attempt {
@@ -106,7 +111,8 @@ class Coordinator {
     std::optional<Conductor> conductor;
     // By part: since when its ranks have made no progress.
     std::vector<std::optional<hang::Still>> still;
-    bool hang_is_told = false;  // until a rank moves again
+    bool hang_is_told = false;         // until a rank moves again
+    std::optional<hang::Alarm> alarm;  // the first rank's word that it has given up waiting
     std::optional<Look> look;
   };
   // A forwarded Ctrl-C and the time at which ranks are killed.
@@ -175,11 +181,15 @@ class Coordinator {
   // Ranks that make no progress (hanging.cc).
   std::optional<SteadyTime> hang_due() const;
   void look_for_a_hang();
-  void look_at_ranks();
+  enum class Cause { question, hang };
+  void look_at_ranks(Cause cause);
   void stillness_changed(std::size_t part, std::optional<hang::Still> still);
+  void alarmed(std::size_t part, hang::Alarm alarm);
   void seen(std::size_t part, rendezvous::RanksSeen& seen);
+  void recorded(std::size_t part, rendezvous::RanksRecorded& recorded);
+  void end_look_if_all_is_said();
   void end_look();
-  void hung(hang::Verdict verdict);
+  void hung(hang::Verdict verdict, std::optional<hang::Alarm> alarm);
   void tell_places(std::vector<int> questions, const hang::Verdict& verdict);
   std::vector<int> ranks_unseen_by(const Look& look) const;
   std::optional<SteadyTime> wake_while_running() const;

@@ -49,18 +49,21 @@ void Coordinator::look_for_a_hang() {
     return;
   }
   const auto due = hang_due();
-  if (due && now_.steady >= *due) look_at_ranks();
+  if (due && now_.steady >= *due) look_at_ranks(Cause::hang);
 }
 
-void Coordinator::look_at_ranks() {
+void Coordinator::look_at_ranks(Cause cause) {
   Look look;
   look.number = looks_++;
+  look.is_hang = cause == Cause::hang;
   look.ends = now_.steady + look_limit;
+  look.latest = now_.steady + recorded_limit;
   look.has_answered.resize(attempt_.members.size());
+  look.records.resize(attempt_.members.size());
   for (std::size_t part = 0; part < attempt_.members.size(); ++part) {
     if (attempt_.conductor->has_gone(part)) continue;
     const Node* const node = roster_.find(attempt_.members[part]);
-    send(*node, rendezvous::LookAtRanks{look.number});
+    send(*node, rendezvous::LookAtRanks{look.number, look.is_hang});
     ++look.missing;
   }
   attempt_.look = std::move(look);
@@ -71,12 +74,42 @@ void Coordinator::stillness_changed(std::size_t part, std::optional<hang::Still>
   if (!still) attempt_.hang_is_told = false;
 }
 
+// A rank whose watchdog has timed out tears everything down, within seconds: the look is at once,
+// and once in an attempt, however many ranks follow it.
+void Coordinator::alarmed(std::size_t part, hang::Alarm alarm) {
+  if (part != attempt_.arrangement.store_host || !settings_.hang_timeout) return;
+  if (attempt_.alarm || attempt_.hang_is_told || attempt_.conductor->is_stopping()) return;
+  // Any client may write any number.
+  if (alarm.rank >= attempt_.arrangement.parts[part].world_size) alarm.rank.reset();
+  attempt_.alarm = alarm;
+  if (!attempt_.look) look_at_ranks(Cause::hang);
+  attempt_.look->is_alarm = true;
+}
+
 void Coordinator::seen(std::size_t part, rendezvous::RanksSeen& seen) {
   if (!attempt_.look || attempt_.look->number != seen.look) return;
   Look& look = *attempt_.look;
   if (std::exchange(look.has_answered[part], 1) != 0) return;
   for (hang::Group& group : seen.groups) look.groups.add(std::move(group.standing), group.ranks);
-  if (--look.missing == 0) end_look();
+  --look.missing;
+  if (seen.more && look.is_hang) {
+    look.records[part] = 1;
+    look.ends = look.latest;
+  }
+  end_look_if_all_is_said();
+}
+
+void Coordinator::recorded(std::size_t part, rendezvous::RanksRecorded& recorded) {
+  if (!attempt_.look || attempt_.look->number != recorded.look) return;
+  Look& look = *attempt_.look;
+  if (std::exchange(look.records[part], 0) == 0) return;
+  recorder::add(look.recorded, std::move(recorded.summary));
+  end_look_if_all_is_said();
+}
+
+void Coordinator::end_look_if_all_is_said() {
+  const Look& look = *attempt_.look;
+  if (look.missing == 0 && std::ranges::count(look.records, 1) == 0) end_look();
 }
 
 std::vector<int> Coordinator::ranks_unseen_by(const Look& look) const {
@@ -98,12 +131,19 @@ void Coordinator::end_look() {
   if (!look.questions.empty()) tell_places(std::move(look.questions), verdict);
   // A rank may have moved meanwhile.
   const auto due = hang_due();
-  if (due && now_.steady >= *due) hung(std::move(verdict));
+  if (!look.is_alarm && (!due || now_.steady < *due)) return;
+  if (!look.is_hang) {  // it was only asked where the ranks stand
+    look_at_ranks(Cause::hang);
+    attempt_.look->is_alarm = look.is_alarm;
+    return;
+  }
+  hang::add_recorded(verdict, look.recorded);
+  hung(std::move(verdict), look.is_alarm ? attempt_.alarm : std::nullopt);
 }
 
 void Coordinator::happened(const PlacesAsked& asked) {
   if (stage_ != Stage::running) return tell_places({asked.question}, {});
-  if (!attempt_.look) look_at_ranks();
+  if (!attempt_.look) look_at_ranks(Cause::question);
   attempt_.look->questions.push_back(asked.question);
 }
 
@@ -116,11 +156,12 @@ void Coordinator::tell_places(std::vector<int> questions, const hang::Verdict& v
   actions_.emplace_back(TellPlaces{std::move(questions), std::move(places)});
 }
 
-void Coordinator::hung(hang::Verdict verdict) {
+void Coordinator::hung(hang::Verdict verdict, std::optional<hang::Alarm> alarm) {
   attempt_.hang_is_told = true;
   view::Hang hang;
   hang.noticed = now_.wall;
   hang.after = *settings_.hang_timeout;
+  hang.alarm = alarm;
   const hang::NodeOf node_of = node_of_rank();
   for (const int rank : verdict.suspects) hang.suspected.push_back(node_of(rank));
   const std::vector<std::string> nodes = hang::suspected_nodes(verdict, node_of);

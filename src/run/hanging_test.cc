@@ -116,6 +116,103 @@ TEST_F(Hanging, IsSeenBesideNodesWhoseRanksHaveEnded) {
   EXPECT_EQ(run->count_sent<LookAtRanks>(1), 0);
 }
 
+TEST_F(Hanging, ARanksOwnWordIsFollowedAtOnce) {
+  begin(OnHang::abort);
+  run->say(1, hang::Alarm{hang::Alarm::Kind::exception_dump, 2});
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0) << "the store is on another node";
+  run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 2});
+  run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 0});
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 1);
+  all_are_seen();
+  ASSERT_TRUE(hang());
+  EXPECT_EQ(hang()->alarm, (hang::Alarm{hang::Alarm::Kind::exception_dump, 2}));
+  EXPECT_EQ(hang()->verdict.suspects, (std::vector{1}));
+  EXPECT_TRUE(view::headline(*hang()).starts_with("rank 2 wrote exception_dump: rank 1 on n1 "));
+  EXPECT_EQ(run->count_sent<Stop>(0), 1);
+}
+
+TEST_F(Hanging, OneLookAnAttemptFollowsARanksWord) {
+  begin(OnHang::report);
+  run->say(0, hang::Alarm{hang::Alarm::Kind::remote_error, 7});
+  all_are_seen();
+  ASSERT_TRUE(hang());
+  EXPECT_EQ(hang()->alarm, (hang::Alarm{hang::Alarm::Kind::remote_error, {}})) << "no such rank";
+  run->say(2, RanksMove{});
+  run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 1});
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 1);
+  // The next hang is noticed by the time again.
+  all_stand_still();
+  run->after(15s);
+  all_are_seen(1);
+  EXPECT_FALSE(hang()->alarm);
+}
+
+TEST_F(Hanging, ARanksWordIsNothingWithoutATimeLimit) {
+  Settings settings;
+  settings.size = {1, 1};
+  run.emplace(settings);
+  run->come(0);
+  run->all_start(1);
+  run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 0});
+  EXPECT_EQ(run->count_sent<LookAtRanks>(0), 0);
+}
+
+// A node's recorders, of which rank 1's has enqueued the least.
+rendezvous::RanksRecorded recorded(int look, int rank) {
+  const std::int64_t last = rank == 1 ? 4 : 5;
+  return {look, {{rank}, {{"0", "default_pg", {{last, 4, 4, {rank}}}, {}}}}};
+}
+
+TEST_F(Hanging, RecordersNameWhomStacksDoNot) {
+  begin(OnHang::report);
+  all_stand_still();
+  run->after(15s);
+  for (int node = 0; node < 3; ++node) {
+    RanksSeen all = seen(0, node, hang::Doing::communicates);
+    all.more = true;
+    run->say(node, all);
+    run->say(node, recorded(0, node));
+    EXPECT_EQ(hang().has_value(), node == 2);
+  }
+  EXPECT_EQ(hang()->verdict.suspects, (std::vector{1}));
+  EXPECT_EQ(hang()->suspected, (std::vector<std::string>{"n1"}));
+  EXPECT_EQ(hang()->verdict.what,
+            "default_pg: rank 1 never came to call 5, in which the others wait");
+}
+
+TEST_F(Hanging, RecordersAreAwaitedForATime) {
+  begin(OnHang::report);
+  all_stand_still();
+  run->after(15s);
+  for (int node = 0; node < 3; ++node) {
+    RanksSeen all = seen(0, node, node == 1 ? hang::Doing::waits : hang::Doing::communicates);
+    all.more = node != 1;
+    run->say(node, all);
+  }
+  run->say(0, recorded(0, 0));
+  run->say(1, recorded(0, 1));  // unannounced
+  run->after(look_limit);
+  EXPECT_FALSE(hang());
+  run->after(recorded_limit);
+  ASSERT_TRUE(hang());
+  EXPECT_EQ(hang()->verdict.suspects, (std::vector{1})) << "by its place";
+  ASSERT_FALSE(hang()->verdict.evidence.empty());
+  EXPECT_EQ(hang()->verdict.evidence.back().text, "no dump of ranks 1-2");
+}
+
+TEST_F(Hanging, AQuestionDoesNotAskTheRecorders) {
+  begin(OnHang::report);
+  run->on(PlacesAsked{7});
+  EXPECT_FALSE(std::get<LookAtRanks>(run->sent.back().message).is_hang);
+  run->say(0, hang::Alarm{hang::Alarm::Kind::exception_dump, 2});
+  all_are_seen(0);
+  EXPECT_FALSE(hang());
+  EXPECT_TRUE(std::get<LookAtRanks>(run->sent.back().message).is_hang);
+  all_are_seen(1);
+  ASSERT_TRUE(hang());
+  EXPECT_TRUE(hang()->alarm);
+}
+
 TEST_F(Hanging, ANodeThatDoesNotAnswerIsNamed) {
   begin(OnHang::report);
   all_stand_still();

@@ -112,6 +112,10 @@ void NodePart::happened(const RanksArrived& arrived) {
   if (is_alive() && arrived.attempt == attempt_) report(arrived.arrivals);
 }
 
+void NodePart::happened(const RankAlarmed& alarmed) {
+  if (is_alive() && alarmed.attempt == attempt_) report(alarmed.alarm);
+}
+
 void NodePart::happened(const StillnessChanged& changed) {
   if (state_ != PartState::running || changed.attempt != attempt_) return;
   if (!changed.still) return report(rendezvous::RanksMove{});
@@ -121,7 +125,7 @@ void NodePart::happened(const StillnessChanged& changed) {
 
 void NodePart::on_message(const rendezvous::LookAtRanks& look) {
   if (state_ == PartState::running) {
-    actions_.emplace_back(LookAtWorkers{*attempt_, look.look});
+    actions_.emplace_back(LookAtWorkers{*attempt_, look.look, look.is_hang});
   } else if (attempt_) {
     report(rendezvous::RanksSeen{look.look, {}});
   }
@@ -133,6 +137,10 @@ void NodePart::on_message(const rendezvous::MeasureRanks&) {
 
 void NodePart::happened(const LookedAtWorkers& looked) {
   if (looked.attempt == attempt_) report(looked.seen);
+}
+
+void NodePart::happened(const WorkersRecorded& recorders) {
+  if (recorders.attempt == attempt_) report(recorders.recorded);
 }
 
 void NodePart::happened(const WorkersGone& gone) {

@@ -61,6 +61,11 @@ struct RanksArrived {
   int attempt = 0;
   rendezvous::Arrivals arrivals;
 };
+// A rank of the attempt tells in this node's store that it has given up waiting.
+struct RankAlarmed {
+  int attempt = 0;
+  hang::Alarm alarm;
+};
 // Whether the ranks of the attempt make progress has changed.
 struct StillnessChanged {
   int attempt = 0;
@@ -70,6 +75,11 @@ struct StillnessChanged {
 struct LookedAtWorkers {
   int attempt = 0;
   rendezvous::RanksSeen seen;
+};
+// What their flight recorders say.
+struct WorkersRecorded {
+  int attempt = 0;
+  rendezvous::RanksRecorded recorded;
 };
 struct WorkersGone {
   rendezvous::Gone gone;
@@ -90,9 +100,10 @@ struct KeeperLost {
   std::chrono::milliseconds grace{0};  // for its workers
 };
 
-using PartEvent = std::variant<Told, StoreFound, CopySettled, WorkplaceReady, WorkersStarted,
-                               WorkerEnded, NetworkRefused, RanksArrived, StillnessChanged,
-                               LookedAtWorkers, WorkersGone, RootLost, GotSignal, KeeperLost>;
+using PartEvent =
+    std::variant<Told, StoreFound, CopySettled, WorkplaceReady, WorkersStarted, WorkerEnded,
+                 NetworkRefused, RanksArrived, RankAlarmed, StillnessChanged, LookedAtWorkers,
+                 WorkersRecorded, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for its driver.
 
@@ -113,6 +124,7 @@ struct StartWorkers {
 struct LookAtWorkers {
   int attempt = 0;
   int look = 0;
+  bool is_hang = false;  // ask their flight recorders too
 };
 // Report what the workers use.
 struct MeasureWorkers {
@@ -201,8 +213,10 @@ class NodePart {
   void happened(const WorkerEnded& ended);
   void happened(const NetworkRefused& refused);
   void happened(const RanksArrived& arrived);
+  void happened(const RankAlarmed& alarmed);
   void happened(const StillnessChanged& changed);
   void happened(const LookedAtWorkers& looked);
+  void happened(const WorkersRecorded& recorders);
   void happened(const WorkersGone& gone);
   void happened(const RootLost& lost);
   void happened(const GotSignal& got);

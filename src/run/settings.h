@@ -31,6 +31,11 @@ inline constexpr std::chrono::milliseconds instant_if_warm{100};
 // How long the members may take to tell where their ranks stand. What they ask of the kernel takes
 // milliseconds, unless it hangs itself.
 inline constexpr std::chrono::milliseconds look_limit{2'000};
+// … and those whose ranks' flight recorders listen, in all: PyTorch's watchdog looks at its pipe
+// once a second, and then writes.
+inline constexpr std::chrono::milliseconds recorded_limit{5'000};
+// Of it for the recorders themselves.
+inline constexpr std::chrono::milliseconds recorders_limit{3'500};
 
 // The coordinator's settings for a job.
 struct Settings {

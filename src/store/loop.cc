@@ -59,6 +59,7 @@ struct Server::Loop::Connection final : Session {
   void deliver(const Output& message) override { owe(message); }
   void joined(std::uint32_t pid) override { loop.note_joined(*this, pid); }
   void met(std::optional<int> rank) override { loop.note_met(*this, rank); }
+  void alarmed(const hang::Alarm& alarm) override { loop.note_alarm(alarm); }
 
   // It may be owed more by others than it asked for itself; whoever leaves too much of that unread
   // is closed at its next turn.
@@ -411,6 +412,12 @@ void Server::Loop::note_met(const Connection& connection, std::optional<int> ran
   if (are_all) tell_owner(arrived_);
 }
 
+// The ranks that hear of the first alarm give their own.
+void Server::Loop::note_alarm(const hang::Alarm& alarm) {
+  const auto alarmed = std::exchange(alarmed_, nullptr);
+  if (alarmed) tell_owner([&] { alarmed(alarm); });
+}
+
 Server::Activity Server::Loop::activity() const {
   const std::lock_guard lock(mutex_);
   return activity_;
@@ -444,6 +451,7 @@ void Server::Loop::next_attempt(Clients clients, Expected expected, std::functio
       arrivals_ = Arrivals(expected.ranks);
     }
     arrived_ = expected.arrived;
+    alarmed_ = expected.alarmed;
     tell_owner(begun);
   });
 }

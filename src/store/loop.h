@@ -79,6 +79,7 @@ class Server::Loop {
   void note_client();
   void note_joined(Connection& connection, std::uint32_t pid);
   void note_met(const Connection& connection, std::optional<int> rank);
+  void note_alarm(const hang::Alarm& alarm);
   void set_listening(bool listening);
   void tell_owner(const std::function<void()>& what);
   void command(std::function<void()> action);
@@ -105,6 +106,7 @@ class Server::Loop {
   bool listening_ = true;
   std::array<SteadyTime, refusal_kinds> complained_{};
   std::function<void()> arrived_;
+  std::function<void(hang::Alarm)> alarmed_;  // empty: it was called, or nobody wants to know
 
   std::mutex owner_mutex_;
   bool abandoned_ = false;    // nobody is there to be told anything

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "hang/alarm.h"
 #include "store/arrivals.h"
 #include "store/limits.h"
 
@@ -29,11 +30,13 @@ class Server {
     std::size_t connections = 0;  // store clients connected now
   };
 
-  // The ranks of an attempt. `arrived` is called on the server's thread, so it must not block, when
-  // the last of them has joined and when the last has met.
+  // The ranks of an attempt. These are called on the server's thread, so they must not block:
+  // `arrived` when the last of them has joined and when the last has met, `alarmed` when one says
+  // for the first time that it has given up waiting.
   struct Expected {
     std::size_t ranks = 0;
-    std::function<void()> arrived;
+    std::function<void()> arrived = {};
+    std::function<void(hang::Alarm)> alarmed = {};
   };
 
   struct Came {

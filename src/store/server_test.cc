@@ -256,6 +256,25 @@ TEST(Server, TellsWhenItsRanksHaveComeAndMet) {
   EXPECT_TRUE(fixture.server->arrivals().empty());
 }
 
+TEST(Server, TellsOnceThatARankHasGivenUpWaiting) {
+  const Fixture fixture;
+  std::vector<hang::Alarm> told;
+  const auto alarmed = [&](hang::Alarm alarm) { told.push_back(alarm); };
+  fixture.next_attempt(Clients::served, {.ranks = 2, .alarmed = alarmed});
+  Client client = fixture.connect();
+  const std::string three("\3\0\0\0", 4);
+  ASSERT_TRUE(client.set("/mine/exception_dump", three));
+  ASSERT_TRUE(client.set("/exception_dump", three));
+  ASSERT_TRUE(client.set("/default_pg/0//cuda//remote_error:0", three));
+  ASSERT_TRUE(client.ping());
+  EXPECT_EQ(told, (std::vector{hang::Alarm{hang::Alarm::Kind::exception_dump, 3}}));
+  fixture.next_attempt(Clients::served, {.ranks = 2, .alarmed = alarmed});
+  Client next = fixture.connect();
+  ASSERT_TRUE(next.set("/exception_dump", three));
+  ASSERT_TRUE(next.ping());
+  EXPECT_EQ(told.size(), 2u);
+}
+
 TEST(Server, RefusesConnectionsOverTheLimit) {
   Limits limits;
   limits.connections = 2;

@@ -133,7 +133,9 @@ Refusal Service::execute(Session& session, Op op, std::string_view request, Outp
     case Op::set: {
       const std::string_view key = fields.bytes();
       if (session.awaits_group_) note_key(session, key, true);
-      return set(key, fields.bytes());
+      const std::string_view value = fields.bytes();
+      if (const auto alarm = hang::alarm_in(key, value)) session.alarmed(*alarm);
+      return set(key, value);
     }
     case Op::get:
       get(fields.bytes(), replies);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hang/alarm.h"
 #include "store/keyspace.h"
 #include "store/limits.h"
 #include "store/memory.h"
@@ -30,6 +31,8 @@ class Session : public Waiter {
   virtual void joined(std::uint32_t /*pid*/) {}
   // … and asks for a key of a process group, with the rank that its own key names.
   virtual void met(std::optional<int> /*rank*/) {}
+  // PyTorch's watchdog tells on it that a rank has given up waiting.
+  virtual void alarmed(const hang::Alarm& /*alarm*/) {}
 
  private:
   friend class Service;

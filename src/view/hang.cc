@@ -46,6 +46,24 @@ json group_json(const hang::Group& group) {
           {"children", std::move(children)}};
 }
 
+json alarm_json(const std::optional<hang::Alarm>& alarm) {
+  if (!alarm) return nullptr;
+  return {{"key", hang::name_of(alarm->kind)},
+          {"rank", alarm->rank ? json(*alarm->rank) : json(nullptr)}};
+}
+
+json evidence_json(const std::vector<hang::Evidence>& evidence) {
+  json all = json::array();
+  for (const hang::Evidence& one : evidence) {
+    all.push_back({{"source", hang::name_of(one.source)},
+                   {"kind", one.kind},
+                   {"group", text_or_null(one.group)},
+                   {"ranks", hang::ranks_text(one.ranks, one.ranks.size())},
+                   {"text", one.text}});
+  }
+  return all;
+}
+
 json groups_json(const std::vector<hang::Group>& groups, std::size_t most) {
   json all = json::array();
   for (const hang::Group& group : groups) {
@@ -65,6 +83,7 @@ json places_json(const Places& places) {
 }
 
 std::string headline(const Hang& hang) {
+  if (hang.alarm) return fmt::format("{}: {}", hang::text_of(*hang.alarm), hang.verdict.what);
   return fmt::format("no rank has made progress for {}: {}", duration_text(hang.after),
                      hang.verdict.what);
 }
@@ -84,10 +103,12 @@ json hang_json(const std::optional<Hang>& hang) {
   }
   const std::vector<int>& unseen = hang->verdict.unseen;
   return {{"noticed", rfc3339(hang->noticed)},
-          {"after_ms", hang->after.count()},
+          {"after_ms", hang->alarm ? json(nullptr) : json(hang->after.count())},
+          {"alarm", alarm_json(hang->alarm)},
           {"what", hang->verdict.what},
           {"suspects", std::move(suspects)},
           {"groups", groups_json(hang->verdict.groups, most_groups)},
+          {"evidence", evidence_json(hang->verdict.evidence)},
           {"unseen", text_or_null(hang::ranks_text(unseen, unseen.size()))}};
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/clock.h"
+#include "hang/alarm.h"
 #include "hang/verdict.h"
 
 namespace toprun::view {
@@ -15,7 +16,8 @@ namespace toprun::view {
 // Ranks that made no progress, and who keeps the others waiting.
 struct Hang {
   WallTime noticed{};
-  std::chrono::milliseconds after{0};  // the time without progress
+  std::chrono::milliseconds after{0};  // the time without progress, …
+  std::optional<hang::Alarm> alarm;    // … unless this is what it was noticed by
   hang::Verdict verdict;
   std::vector<std::string> suspected;  // the suspects' nodes, in the suspects' order
   std::vector<std::string> lines;      // hang::lines_of()
@@ -32,7 +34,7 @@ struct Places {
 // Schema toprun.stacks/1.
 nlohmann::json places_json(const Places& places);
 
-// "no rank has made progress for 30 s: rank 5 on n2 …".
+// "no rank has made progress for 30 s: rank 5 on n2 …", or "rank 3 wrote exception_dump: …".
 std::string headline(const Hang& hang);
 // The headline and where the ranks stand, for a terminal: at most hang::most_lines.
 std::string hang_text(const Hang& hang, std::string_view next);

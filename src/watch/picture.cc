@@ -85,7 +85,7 @@ void read_job(const json& job, Picture& picture) {
   picture.phases = view::phases_in(member(job, "phases"));
   picture.slowest = view::spreads_in(member(job, "slowest"));
   picture.awaited = view::awaited_in(member(job, "awaited"));
-  picture.hang = text_in(job, "hang_text");
+  if (member(job, "hangs") == true) picture.hang = text_in(job, "hang_text");
   if (member(job, "exit_code").is_number_integer()) picture.exit_code = count_in(job, "exit_code");
   picture.interval_s = std::clamp(number_of(member(job, "interval_s")).value_or(1), 0.1, 3'600.0);
 }

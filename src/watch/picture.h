@@ -45,7 +45,7 @@ struct Picture {
   view::Phases phases;
   view::Spreads slowest;
   std::optional<view::Awaited> awaited;
-  std::string hang;  // one line; empty: none
+  std::string hang;  // one line; empty: none, or it is over
   std::vector<Attempt> attempts;
   std::optional<int> exit_code;  // set: it is over
   std::vector<Message> messages;

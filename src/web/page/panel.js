@@ -37,7 +37,7 @@ class Panel {
     this.showTime();
     this.showAlert(job);
     this.showLaunch(job);
-    this.showHang(job.hang);
+    this.showHang(job.hang, job.hangs || this.hasEnded());
     this.showAttempts(job);
     this.showOrder(job.order);
     this.showMessages(job.messages ?? []);
@@ -48,7 +48,7 @@ class Panel {
     const stage = $('stage');
     const ended = this.hasEnded();
     const failed = ended && job.exit_code !== 0;
-    const hangs = !ended && Boolean(job.hang);
+    const hangs = !ended && Boolean(job.hangs);
     setText(stage, ended ? (failed ? `ended with exit code ${job.exit_code}` : 'ended, all well')
       : hangs ? `${STAGES[job.stage] ?? job.stage}, hangs` : STAGES[job.stage] ?? job.stage ?? '');
     stage.dataset.kind = failed || hangs ? 'bad' : ended ? 'good' : 'runs';
@@ -87,7 +87,7 @@ class Panel {
     if (!last) return;
     const {cause} = last;
     const isOver = this.hasEnded() || last.attempt === job.attempt;
-    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${whatText(last)}`);
+    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${cause.what}`);
     setText($('alert-text'), [cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
     const output = (cause.last_output ?? []).join('\n');
     $('alert-output').hidden = !output;
@@ -131,10 +131,12 @@ class Panel {
     return lines.concat(slowestTexts(job.slowest).slice(0, 4));
   }
 
-  showHang(hang) {
+  showHang(hang, isLast) {
     $('hang').hidden = !hang;
     if (!hang) return;
-    setText($('hang-what'), `No rank has made progress for ${duration(hang.after_ms / 1000)}: ${hang.what}`);
+    const passed = duration(hang.after_ms / 1000);
+    setText($('hang-what'), isLast ? `No rank has made progress for ${passed}: ${hang.what}`
+      : `The ranks go on. For ${passed} none had made progress: ${hang.what}`);
     fill($('hang-groups'), hang.groups, () => (hang.groups ?? []).slice(0, 12).map((group) =>
       element('li', `${counted(group.count, 'rank')} (${group.ranks}): ${group.place ?? group.doing}`)));
   }
@@ -147,7 +149,7 @@ class Panel {
       const seconds = attempt.ended ? (new Date(attempt.ended) - new Date(attempt.started)) / 1000 : null;
       item.append(element('small', `${clock(attempt.started)}, ${seconds === null ? 'goes on' : `took ${duration(seconds)}`}`));
       if (attempt.cause) {
-        item.append(element('p', whatText(attempt), {className: 'cause'}));
+        item.append(element('p', attempt.cause.what, {className: 'cause'}));
         if (attempt.cause.message) item.append(element('p', attempt.cause.message, {className: 'message'}));
       }
       return item;

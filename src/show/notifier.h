@@ -11,7 +11,7 @@
 #include "base/environment.h"
 #include "base/pool.h"
 
-namespace toprun::node {
+namespace toprun::show {
 
 // How long a command or a server of --notify may take; the end of a run waits no longer for all.
 inline constexpr std::chrono::seconds notify_limit{10};
@@ -36,4 +36,4 @@ class Notifier {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace toprun::node
+}  // namespace toprun::show

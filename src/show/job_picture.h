@@ -6,23 +6,28 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "node/session.h"
+#include "base/clock.h"
+#include "base/pool.h"
+#include "plan/job.h"
 #include "rendezvous/run_messages.h"
 #include "run/coordinator.h"
 #include "watch/notice.h"
 #include "watch/snapshot.h"
 
-namespace toprun::node {
+namespace toprun::show {
+
+class Follower;
 
 // The root's picture of the running job, for who looks at it. While somebody does, the members are
 // asked what their ranks use; while nobody does, it costs nothing but a state per rank.
-class Showing {
+class JobPicture {
  public:
   // For so long after a look the members are asked.
   static constexpr std::chrono::seconds attention{10};
@@ -30,12 +35,12 @@ class Showing {
   // The root can take the answers of so many nodes in a second with a few percent of a CPU.
   static constexpr int nodes_per_second = 2'500;
 
-  // `send`: to a member that runs ranks. Both references must outlive this.
-  Showing(Session& session, const run::Coordinator& coordinator,
-          std::function<void(const std::string& agent, const rendezvous::ToNode&)> send);
-  ~Showing();
-  Showing(const Showing&) = delete;
-  Showing& operator=(const Showing&) = delete;
+  // `send`: to a member that runs ranks. All references must outlive this.
+  JobPicture(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
+             std::function<void(const std::string& agent, const rendezvous::ToNode&)> send);
+  ~JobPicture();
+  JobPicture(const JobPicture&) = delete;
+  JobPicture& operator=(const JobPicture&) = delete;
 
   // Before the coordinator hears of it. True: it is meant for nobody else.
   bool heard(const std::string& agent, const rendezvous::ToRoot& message);
@@ -52,9 +57,20 @@ class Showing {
   // … its parts, each as JSON on one line.
   struct Parts {
     std::string job, nodes, figures;
+    bool is_last = false;  // it shows the run's end
   };
   boost::asio::awaitable<std::optional<Parts>> parts();
   boost::asio::awaitable<std::optional<std::string>> metrics();  // in OpenMetrics' form
+
+  // The run is over, and its record is complete.
+  void ended(std::string last_line);
+  // Shows all followers the run's end; waits until they have it, for end_limit at most.
+  static constexpr std::chrono::milliseconds end_limit{1'000};
+  boost::asio::awaitable<void> finish();
+  // By followers: points to null once this is gone.
+  std::shared_ptr<JobPicture*> joined_by(Follower& follower);
+  void left_by(Follower& follower);
+  bool is_over() const { return is_over_; }
 
   std::string notice(watch::Happening happening) const;  // JSON, for --notify
   // Between two answers of the members.
@@ -68,8 +84,9 @@ class Showing {
   std::vector<int> suspects() const;
 
   // Null once this is gone: who waits for a picture may outlive the run.
-  const std::shared_ptr<Showing*> self_;
-  Session& session_;
+  const std::shared_ptr<JobPicture*> self_;
+  Pool& pool_;
+  const plan::Job& job_;
   const run::Coordinator& coordinator_;
   std::function<void(const std::string&, const rendezvous::ToNode&)> send_;
   watch::Board board_;
@@ -80,6 +97,9 @@ class Showing {
   std::size_t unanswered_ = 0;      // of the members that were asked last
   boost::asio::steady_timer came_;  // is cancelled when all have answered
   boost::asio::steady_timer pause_;
+  std::set<Follower*> followers_;
+  bool is_over_ = false;
+  boost::asio::steady_timer left_;  // is cancelled when a follower leaves
 };
 
-}  // namespace toprun::node
+}  // namespace toprun::show

@@ -1,4 +1,4 @@
-#include "node/showing.h"
+#include "show/job_picture.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,28 +9,31 @@
 #include <nlohmann/json.hpp>
 
 #include "live/server.h"
-#include "node/ending.h"
+#include "show/follower.h"
+#include "show/record.h"
 #include "watch/metrics.h"
 
-namespace toprun::node {
+namespace toprun::show {
 namespace asio = boost::asio;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-Showing::Showing(Session& session, const run::Coordinator& coordinator,
-                 std::function<void(const std::string&, const rendezvous::ToNode&)> send)
-    : self_(std::make_shared<Showing*>(this)),
-      session_(session),
+JobPicture::JobPicture(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
+                       std::function<void(const std::string&, const rendezvous::ToNode&)> send)
+    : self_(std::make_shared<JobPicture*>(this)),
+      pool_(pool),
+      job_(job),
       coordinator_(coordinator),
       send_(std::move(send)),
-      came_(session.io),
-      pause_(session.io) {}
+      came_(pool.io()),
+      pause_(pool.io()),
+      left_(pool.io()) {}
 
-Showing::~Showing() {
+JobPicture::~JobPicture() {
   *self_ = nullptr;
 }
 
-std::optional<watch::Part> Showing::part_of(const std::string& agent) const {
+std::optional<watch::Part> JobPicture::part_of(const std::string& agent) const {
   const rendezvous::Assignment* const part = coordinator_.part_of(agent);
   if (part == nullptr || part->group_rank < 0 || part->first_rank < 0) return std::nullopt;
   return watch::Part{static_cast<std::size_t>(part->group_rank),
@@ -38,7 +41,7 @@ std::optional<watch::Part> Showing::part_of(const std::string& agent) const {
                      static_cast<std::size_t>(part->nproc)};
 }
 
-bool Showing::heard(const std::string& agent, const rendezvous::ToRoot& message) {
+bool JobPicture::heard(const std::string& agent, const rendezvous::ToRoot& message) {
   const auto* const use = std::get_if<rendezvous::RanksUse>(&message.what);
   if (use != nullptr && unanswered_ > 0 && --unanswered_ == 0) came_.cancel();
   if (!attempt_ || message.attempt != attempt_) return use != nullptr;
@@ -50,11 +53,22 @@ bool Showing::heard(const std::string& agent, const rendezvous::ToRoot& message)
   return use != nullptr;
 }
 
-void Showing::lost(const std::string& agent) {
+void JobPicture::lost(const std::string& agent) {
   if (const auto part = part_of(agent)) board_.lost(*part);
 }
 
-void Showing::moved_on() {
+std::shared_ptr<JobPicture*> JobPicture::joined_by(Follower& follower) {
+  followers_.insert(&follower);
+  return self_;
+}
+
+void JobPicture::left_by(Follower& follower) {
+  followers_.erase(&follower);
+  left_.cancel();
+}
+
+void JobPicture::moved_on() {
+  for (Follower* const follower : followers_) follower->wake();
   if (coordinator_.course().attempts.empty()) return;
   const run::AttemptCourse& attempt = coordinator_.course().attempts.back();
   const bool is_placed = !attempt.nodes.empty();
@@ -65,17 +79,31 @@ void Showing::moved_on() {
   board_.begin(attempt.nodes.size(), ranks);
 }
 
-void Showing::told(std::string text) {
+void JobPicture::told(std::string text) {
   if (messages_.size() == watch::most_messages) messages_.pop_front();
   messages_.push_back({std::chrono::system_clock::now(), std::move(text)});
 }
 
-milliseconds Showing::interval() const {
+void JobPicture::ended(std::string last_line) {
+  told(std::move(last_line));
+  is_over_ = true;
+}
+
+asio::awaitable<void> JobPicture::finish() {
+  for (Follower* const follower : followers_) follower->wake();
+  const auto end = steady_clock::now() + end_limit;
+  while (!followers_.empty() && steady_clock::now() < end) {
+    left_.expires_at(end);
+    co_await left_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+}
+
+milliseconds JobPicture::interval() const {
   const auto for_all = milliseconds(1'000 * board_.nodes().size() / nodes_per_second);
   return std::max(shortest_interval, for_all);
 }
 
-asio::awaitable<void> Showing::look() {
+asio::awaitable<void> JobPicture::look() {
   last_look_ = steady_clock::now();
   if (std::exchange(asks_, true)) co_return;
   came_.expires_after(first_figures_limit);
@@ -83,7 +111,7 @@ asio::awaitable<void> Showing::look() {
   if (unanswered_ > 0) co_await came_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-void Showing::ask() {
+void JobPicture::ask() {
   asks_ = steady_clock::now() - last_look_ < attention;
   if (!asks_) return;
   unanswered_ = 0;
@@ -100,15 +128,13 @@ void Showing::ask() {
   });
 }
 
-watch::Run Showing::run() const {
-  const plan::Job& job = session_.job;
+watch::Run JobPicture::run() const {
   watch::Run run;
-  run.record = record_of(job, coordinator_.course());
-  run.id = job.environment.non_empty("SLURM_JOB_ID").value_or(job.place.job_id);
-  run.program = job.options.script;
+  run.record = record_of(job_, coordinator_.course());
+  run.id = job_.environment.non_empty("SLURM_JOB_ID").value_or(job_.place.job_id);
+  run.program = job_.options.script;
   run.stage = run::name_of(coordinator_.stage());
-  const bool is_over = coordinator_.stage() >= run::Stage::telling;
-  if (!is_over) run.record.running_at = std::chrono::system_clock::now();
+  if (!is_over_) run.record.running_at = std::chrono::system_clock::now();
   const run::Settings& settings = coordinator_.settings();
   run.least_nodes = settings.size.least;
   run.most_nodes = settings.size.most;
@@ -121,45 +147,46 @@ watch::Run Showing::run() const {
   return run;
 }
 
-std::string Showing::notice(watch::Happening happening) const {
+std::string JobPicture::notice(watch::Happening happening) const {
   return watch::notice_json(happening, run(), std::chrono::system_clock::now()).dump();
 }
 
-std::vector<int> Showing::suspects() const {
+std::vector<int> JobPicture::suspects() const {
   if (!coordinator_.hangs()) return {};
   const auto& hang = coordinator_.course().attempts.back().hang;
   return hang ? hang->verdict.suspects : std::vector<int>();
 }
 
 // Of many ranks the texts are megabytes: they are written on the pool.
-asio::awaitable<std::optional<Showing::Parts>> Showing::parts() {
+asio::awaitable<std::optional<JobPicture::Parts>> JobPicture::parts() {
   const auto self = self_;
   co_await look();
   if (*self == nullptr) co_return std::nullopt;
   const auto now = std::chrono::system_clock::now();
   const auto steady = steady_clock::now();
-  std::function<Parts()> write = [run = run(), board = board_, suspects = suspects(), now, steady] {
+  std::function<Parts()> write = [run = run(), board = board_, suspects = suspects(),
+                                  is_last = is_over_, now, steady] {
     return Parts{watch::job_json(run, now).dump(),
                  watch::nodes_json(watch::nodes_of(run.record)).dump(),
-                 watch::figures_json(board, suspects, now, steady).dump()};
+                 watch::figures_json(board, suspects, now, steady).dump(), is_last};
   };
-  co_return co_await session_.pool.answer<Parts>(std::move(write), live::answer_limit);
+  co_return co_await pool_.answer<Parts>(std::move(write), live::answer_limit);
 }
 
-asio::awaitable<std::optional<std::string>> Showing::picture() {
+asio::awaitable<std::optional<std::string>> JobPicture::picture() {
   const std::optional<Parts> written = co_await parts();
   if (!written) co_return std::nullopt;
   co_return watch::picture_text(written->job, written->nodes, written->figures);
 }
 
-asio::awaitable<std::optional<std::string>> Showing::metrics() {
+asio::awaitable<std::optional<std::string>> JobPicture::metrics() {
   const auto self = self_;
   co_await look();
   if (*self == nullptr) co_return std::nullopt;
   std::function<std::string()> write = [run = run(), board = board_, suspects = suspects()] {
     return watch::metrics_text(run, board, suspects);
   };
-  co_return co_await session_.pool.answer<std::string>(std::move(write), live::answer_limit);
+  co_return co_await pool_.answer<std::string>(std::move(write), live::answer_limit);
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::show

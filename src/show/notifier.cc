@@ -1,4 +1,4 @@
-#include "node/notifier.h"
+#include "show/notifier.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "process/command.h"
 
-namespace toprun::node {
+namespace toprun::show {
 namespace asio = boost::asio;
 
 struct Notifier::State {
@@ -120,4 +120,4 @@ asio::awaitable<void> Notifier::finish() {
     say(fmt::format("--notify: not done after {} s, left behind", notify_limit.count()));
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::show

@@ -1,24 +1,30 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "node/session.h"
+#include "base/clock.h"
+#include "output/console.h"
+#include "plan/job.h"
 #include "view/launch.h"
 
-namespace toprun::node {
+namespace toprun::show {
 
 // Shows on the root's terminal how far the launch has come, in one line below all other text, which
-// is gone when the ranks have met. Only where nobody else draws: toprun runs in the foreground, and
-// its stdout is no pipe, whose reader may write to the same terminal.
+// is gone when the ranks have met, or tells it a launcher that has the terminal.
 //
 //   resting --a launch is under way--> waiting --first_after--> showing --it is over--> resting
 class LaunchLine {
  public:
-  // `launch`: how far it has come; nullopt: none is under way.
-  LaunchLine(Session& session, std::function<std::optional<view::Launch>()> launch);
+  // `launch`: how far it has come; nullopt: none is under way, or the run is paused.
+  LaunchLine(boost::asio::io_context& io, const plan::Job& job,
+             std::shared_ptr<output::Terminal> terminal,
+             std::function<std::optional<view::Launch>()> launch);
 
   // Something has happened; `is_launching`: a launch is under way.
   void changed(bool is_launching);
@@ -27,15 +33,18 @@ class LaunchLine {
   void draw_later(std::chrono::milliseconds pause);
   void draw();
   void show(std::string line);
+  void tell(const std::string& line);
   bool may_draw(const view::Launch& launch) const;
 
-  Session& session_;
+  const std::shared_ptr<output::Terminal> terminal_;
   const std::function<std::optional<view::Launch>()> launch_;
   const bool has_terminal_;
+  const bool tells_;  // a launcher
   bool is_launching_ = false;
   bool is_shown_ = false;
   SteadyTime began_{};  // this launch
+  std::string told_;
   boost::asio::steady_timer timer_;
 };
 
-}  // namespace toprun::node
+}  // namespace toprun::show

@@ -6,13 +6,13 @@
 #include <string>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/io_context.hpp>
 
-#include "node/session.h"
-#include "node/showing.h"
+#include "plan/job.h"
+#include "show/job_picture.h"
 #include "web/server.h"
 
-namespace toprun::node {
+namespace toprun::show {
 
 // --web: what the root shows to browsers. While one looks, the picture is written about once a
 // second and as soon as something happens; while none does, nothing is.
@@ -20,13 +20,12 @@ class JobPage : public web::Source {
  public:
   // Prints the page's address, or why there is none: the job goes on without. Null: none.
   // Both references must outlive this.
-  static std::unique_ptr<JobPage> open(Session& session, Showing& showing);
-  JobPage(Session& session, Showing& showing);
+  static std::unique_ptr<JobPage> open(boost::asio::io_context& io, const plan::Job& job,
+                                       JobPicture& picture);
+  JobPage(boost::asio::io_context& io, JobPicture& picture);
   ~JobPage() override;
 
-  // Something has happened in the run.
-  void moved_on();
-  // Shows how the run ended, and closes.
+  // Closes when those who see it have its last text.
   boost::asio::awaitable<void> finish();
 
   web::Text text(web::Part part) override;
@@ -35,19 +34,16 @@ class JobPage : public web::Source {
 
  private:
   boost::asio::awaitable<void> follow(std::shared_ptr<JobPage*> self);
-  boost::asio::awaitable<void> rest(std::shared_ptr<JobPage*> self, SteadyTime end, bool or_event);
-  boost::asio::awaitable<void> refresh(std::shared_ptr<JobPage*> self);
+  void take(JobPicture::Parts parts);
   void take(web::Part part, std::string text);
 
-  Session& session_;
-  Showing& showing_;
+  boost::asio::io_context& io_;
+  JobPicture& picture_;
   const std::shared_ptr<JobPage*> self_;  // points to null once this is gone
   std::unique_ptr<web::Server> server_;
   std::array<web::Text, web::part_names.size()> texts_;
   bool is_seen_ = false;
   bool follows_ = false;
-  bool has_moved_ = false;
-  boost::asio::steady_timer pause_;
 };
 
-}  // namespace toprun::node
+}  // namespace toprun::show

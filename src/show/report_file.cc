@@ -1,4 +1,4 @@
-#include "node/report_file.h"
+#include "show/report_file.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "base/trust.h"
 
-namespace toprun::node {
+namespace toprun::show {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
@@ -98,4 +98,4 @@ asio::awaitable<void> ReportFile::finish(view::RunRecord record) {
                   path, report_limit.count()));
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::show

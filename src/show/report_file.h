@@ -9,7 +9,7 @@
 #include "base/pool.h"
 #include "view/report.h"
 
-namespace toprun::node {
+namespace toprun::show {
 
 // How long the end of a run waits for a file system that does not accept the report.
 inline constexpr std::chrono::seconds report_limit{10};
@@ -33,4 +33,4 @@ class ReportFile {
   std::shared_ptr<State> state_;
 };
 
-}  // namespace toprun::node
+}  // namespace toprun::show

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "base/pool.h"
+#include "live/server.h"
+#include "plan/job.h"
+#include "run/coordinator.h"
+#include "show/job_picture.h"
+#include "view/hang.h"
+
+namespace toprun::show {
+
+// What this user's other processes may ask while the job runs (docs/live.md).
+class JobSocket {
+ public:
+  // Without a folder for it the job has none. `ask_places` begins a look at where the ranks stand,
+  // which `tell` answers. All references must outlive this.
+  JobSocket(Pool& pool, const plan::Job& job, const run::Coordinator& coordinator,
+            JobPicture& picture, std::function<void(int question)> ask_places);
+  ~JobSocket();
+  JobSocket(const JobSocket&) = delete;
+  JobSocket& operator=(const JobSocket&) = delete;
+
+  void tell(const std::vector<int>& questions, const view::Places& places);
+
+ private:
+  boost::asio::awaitable<live::Answer> answer(live::Question question);
+  boost::asio::awaitable<live::Answer> name();
+  boost::asio::awaitable<live::Answer> report();
+  boost::asio::awaitable<live::Answer> places();
+  boost::asio::awaitable<live::Answer> picture();
+  boost::asio::awaitable<live::Answer> pictures();  // one a line, until the run's end
+  boost::asio::awaitable<live::Answer> metrics();
+
+  // Null once this is gone: who waits for an answer may outlive the run.
+  const std::shared_ptr<JobSocket*> self_;
+  Pool& pool_;
+  const plan::Job& job_;
+  const run::Coordinator& coordinator_;
+  JobPicture& picture_;
+  const std::function<void(int)> ask_places_;
+  // By number: who waits to hear where the ranks stand.
+  std::unordered_map<int, std::function<void(const view::Places&)>> questions_;
+  int last_question_ = 0;
+  std::unique_ptr<live::Server> server_;  // null: it could not be opened
+};
+
+}  // namespace toprun::show

@@ -1,0 +1,70 @@
+#include "show/record.h"
+
+#include <unistd.h>
+
+#include "hosts/address.h"
+
+namespace toprun::show {
+
+std::optional<view::Cause> cause_in(const run::Verdict& verdict) {
+  if (!verdict.kind) return std::nullopt;
+  if (verdict.absent.empty() && verdict.exit) return view::cause_of(*verdict.exit);
+  view::Cause cause;
+  // If a single rank did not come, its last output shows where it may hang.
+  if (verdict.absent.size() == 1) cause = view::cause_of(verdict.absent.front());
+  cause.exit_code.reset();
+  cause.signal.reset();
+  cause.kind = *verdict.kind;
+  cause.node = verdict.node;
+  cause.message = verdict.message;
+  return cause;
+}
+
+namespace {
+
+view::Phases phases_of(const run::Phases& phases) {
+  const auto since = [&](const std::optional<SteadyTime>& time) {
+    std::optional<std::chrono::milliseconds> passed;
+    if (time) {
+      passed = std::chrono::duration_cast<std::chrono::milliseconds>(*time - phases.began);
+    }
+    return passed;
+  };
+  return {since(phases.joined),       since(phases.ordered),  since(phases.staged),
+          since(phases.spawned),      since(phases.imported), since(phases.first_connect),
+          since(phases.last_connect), since(phases.met)};
+}
+
+view::AttemptRecord record_of(const run::AttemptCourse& course) {
+  view::AttemptRecord attempt;
+  attempt.attempt = course.number;
+  attempt.started = course.started;
+  attempt.ended = course.ended;
+  attempt.phases = phases_of(course.phases);
+  attempt.spreads = course.spreads;
+  attempt.awaited = course.awaited;
+  attempt.hang = course.hang;
+  attempt.nodes = course.nodes;
+  attempt.order = course.order;
+  attempt.networks = course.networks;
+  attempt.cause = cause_in(course.verdict);
+  return attempt;
+}
+
+}  // namespace
+
+view::RunRecord record_of(const plan::Job& job, const run::Course& course) {
+  view::RunRecord record;
+  record.job = job.name;
+  record.root_host = hosts::host_name();
+  record.root_pid = ::getpid();
+  record.exit_code = course.verdict.exit_code;
+  record.started = course.started;
+  record.ended = course.ended;
+  record.restarts = course.restarts;
+  for (const run::AttemptCourse& attempt : course.attempts)
+    record.attempts.push_back(record_of(attempt));
+  return record;
+}
+
+}  // namespace toprun::show

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+
+#include "plan/job.h"
+#include "run/record.h"
+#include "view/report.h"
+
+namespace toprun::show {
+
+// Why an attempt ended; nullopt: it did not fail.
+std::optional<view::Cause> cause_in(const run::Verdict& verdict);
+
+// The content of --report's file, for a run that is over or goes on.
+view::RunRecord record_of(const plan::Job& job, const run::Course& course);
+
+}  // namespace toprun::show
