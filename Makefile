@@ -8,10 +8,11 @@ export TOPRUN := $(CURDIR)/build/release/toprun
 
 FUZZ_SECONDS ?= 30  # for each fuzzer
 PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
+PAIRS ?=            # --rounds 5, --seed N: see bench/pairs.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-pairs bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
@@ -62,6 +63,10 @@ bench-failures: release  ## what happens when something breaks, beside torchrun;
 bench-prediction: release  ## topo score beside real all-reduces on the virtual cluster
 	tools/setup cluster --python
 	python3 -B bench/prediction.py $(PREDICTION)
+
+bench-pairs: release  ## whether `toprun bench pairs` names what is slow on the virtual cluster, drawn by chance
+	tools/setup cluster
+	python3 -B bench/pairs.py $(PAIRS)
 
 bench-container: release  ## a container start by toprun beside the runtime's own
 	tools/setup container

@@ -149,21 +149,28 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
   return said.lines.empty() ? 0 : exit_failure;
 }
 
+struct Pass {
+  std::string_view name;
+  std::chrono::milliseconds lasts;  // each pair, at least about so long
+};
+constexpr Pass all_pairs{"all pairs", std::chrono::milliseconds(20)};
+constexpr Pass suspects{"suspects", std::chrono::milliseconds(200)};
+
 // Plays rounds that rank 0 names; the results come back there.
 Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs::Round> own,
-                                     bool is_root, std::string_view pass) {
+                                     bool is_root, const Pass& pass) {
   const auto rounds = play.agree(std::move(own));
   if (!rounds) return std::unexpected(rounds.error());
   measure::ProgressLines lines(std::chrono::steady_clock::now());
   std::vector<Measured> all;
   for (std::size_t i = 0; i < rounds->size(); ++i) {
-    auto measured = play.play((*rounds)[i]);
+    auto measured = play.play((*rounds)[i], pass.lasts);
     if (!measured) return std::unexpected(measured.error());
     for (Measured& one : *measured) one.round = i;
     all.insert(all.end(), measured->begin(), measured->end());
-    const measure::Progress progress{fmt::format("{}, round {} of {}", pass, i + 1, rounds->size()),
-                                     static_cast<double>(i + 1),
-                                     static_cast<double>(rounds->size())};
+    const measure::Progress progress{
+        fmt::format("{}, round {} of {}", pass.name, i + 1, rounds->size()),
+        static_cast<double>(i + 1), static_cast<double>(rounds->size())};
     if (!is_root) continue;
     if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
   }
@@ -188,12 +195,12 @@ Result<int> run_pairs(const Call& call, Group& group) {
   measure::PairPlay play(group, wanted->terms);
   const auto first =
       played(play, is_root ? first_pass(cluster, wanted->most_rounds) : std::vector<pairs::Round>(),
-             is_root, "all pairs");
+             is_root, all_pairs);
   if (!first) return std::unexpected(first.error());
   const auto verdict = pairs::judge(cluster, *first);
   if (!verdict) return std::unexpected(verdict.error());
   const pairs::SecondPass pass = pairs::second_pass(cluster, *verdict);
-  const auto second = played(play, pass.rounds, is_root, "suspects");
+  const auto second = played(play, pass.rounds, is_root, suspects);
   if (!second) return std::unexpected(second.error());
   if (!is_root) return 0;
   return tell(*wanted, cluster, said_by(cluster, pairs::confirm(*verdict, pass, *second)), *first,

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 namespace toprun::measure {
 namespace {
@@ -38,6 +37,7 @@ class Course {
   bool ended() const { return out_left_ == 0 && in_left_ == 0; }
   bool waits_to_send() const { return sendable() > 0; }
   bool waits_to_receive() const { return in_left_ > 0; }
+  std::size_t received() const { return in_done_; }
   const Lane& lane() const { return lane_; }
 
   // Bytes that moved; 0: the socket would block.
@@ -172,10 +172,18 @@ Result<std::size_t> move_some(std::vector<Course>& courses) {
   return moved;
 }
 
+void note(std::span<const Course> courses, Arrival& arrival) {
+  const auto now = std::chrono::steady_clock::now();
+  std::size_t received = 0;
+  for (const Course& course : courses) received += course.received();
+  if (!arrival.mark && received >= arrival.mark_bytes) arrival.mark = now;
+  if (!arrival.all && std::ranges::none_of(courses, &Course::waits_to_receive)) arrival.all = now;
+}
+
 }  // namespace
 
 Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t element_bytes,
-                      std::chrono::milliseconds stall_limit, SteadyTime* received) {
+                      std::chrono::milliseconds stall_limit, Arrival* arrival) {
   std::vector<Course> courses;
   courses.reserve(lanes.size());
   for (const Lane& lane : lanes) courses.emplace_back(lane, combine, element_bytes);
@@ -183,9 +191,7 @@ Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t 
   while (!std::ranges::all_of(courses, &Course::ended)) {
     const auto moved = move_some(courses);
     if (!moved) return std::unexpected(moved.error());
-    if (received != nullptr && std::ranges::none_of(courses, &Course::waits_to_receive)) {
-      *std::exchange(received, nullptr) = std::chrono::steady_clock::now();
-    }
+    if (arrival != nullptr) note(courses, *arrival);
     if (*moved > 0) continue;
     const auto ready = wait(courses, wanted, stall_limit);
     if (!ready) return std::unexpected(ready.error());

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,10 +41,17 @@ struct Lane {
   std::size_t head = no_wait;
 };
 
+// When bytes had come in, of all lanes together.
+struct Arrival {
+  std::size_t mark_bytes = 0;
+  std::optional<SteadyTime> mark;  // so many
+  std::optional<SteadyTime> all;
+};
+
 // Carries out all lanes at once, on this thread. The sockets are non-blocking. Error: a connection
 // broke, or nothing moved in any lane for `stall_limit`; it names the rank that is waited for.
-// `received` gets the time at which everything had come in.
+// Without an error both times of `arrival` are set, where there are bytes.
 Result<void> transfer(std::span<const Lane> lanes, Combine combine, std::size_t element_bytes,
-                      std::chrono::milliseconds stall_limit, SteadyTime* received = nullptr);
+                      std::chrono::milliseconds stall_limit, Arrival* arrival = nullptr);
 
 }  // namespace toprun::measure

@@ -17,6 +17,7 @@ using pairs::Pair;
 using std::chrono::steady_clock;
 
 constexpr std::size_t pings = 20;
+constexpr std::uint64_t most_that_last = 100'000;  // of tiny transfers
 
 double microseconds_since(steady_clock::time_point began) {
   return std::chrono::duration<double, std::micro>(steady_clock::now() - began).count();
@@ -43,17 +44,22 @@ class PairPlay::Partner {
     return transfer(std::span(&lane, 1), nullptr, 1, limit_);
   }
 
-  // Both sides send the message so many times and receive as much: how long receiving took, in µs.
+  // Both sides send the message so many times and receive as much: how long receiving one took, in
+  // µs. Of several the first quarter does not count: the other side may begin later, and what it
+  // sent before this one began has come in at once.
   Result<double> exchange(std::span<std::byte> out, std::span<std::byte> in,
                           std::size_t times) const {
     Lane lane = blank_;
     lane.out.assign(times, {out.data(), out.size()});
     lane.in.assign(times, {in.data(), nullptr, in.size()});
+    const std::size_t skipped = times > 1 ? std::max<std::size_t>(1, times / 4) : 0;
+    Arrival arrival{skipped * in.size(), {}, {}};
     const auto began = steady_clock::now();
-    SteadyTime received;
-    const auto done = transfer(std::span(&lane, 1), nullptr, 1, limit_, &received);
+    const auto done = transfer(std::span(&lane, 1), nullptr, 1, limit_, &arrival);
     if (!done) return std::unexpected(done.error());
-    return std::chrono::duration<double, std::micro>(received - began).count();
+    const auto from = skipped > 0 ? arrival.mark.value_or(began) : began;
+    return std::chrono::duration<double, std::micro>(arrival.all.value_or(began) - from).count() /
+           static_cast<double>(times - skipped);
   }
 
   // Half of the median time of a byte that goes there and back, in µs; the partner reflects.
@@ -151,7 +157,9 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
   return rounds;
 }
 
-Result<std::vector<Measured>> PairPlay::play(const pairs::Round& round) {
+Result<std::vector<Measured>> PairPlay::play(const pairs::Round& round,
+                                             std::chrono::milliseconds lasts) {
+  lasts_ = lasts;
   const std::size_t own = group_.self.rank;
   for (const Pair& pair : round) {
     if (pair.a != own && pair.b != own) continue;
@@ -180,13 +188,17 @@ Measured PairPlay::meet(const Pair& pair) {
   return {pair.a, pair.b, round_, 0, 0, 0, is_hung ? pairs::State::hung : pairs::State::failed};
 }
 
-// So many that a slow pair, which must not be taken for one that hangs, needs no longer than the
-// limit; 0: the first one has to do. Rank a says it.
+// As many as last long enough, but so many that a slow pair, which must not be taken for one that
+// hangs, needs no longer than the limit; 0: the first one has to do. Rank a says it.
 Result<std::uint64_t> PairPlay::agree_on_transfers(const Partner& partner, bool is_first,
                                                    double first_us) const {
-  const double limit_us = std::chrono::duration<double, std::micro>(terms_.limit).count();
-  std::uint64_t times =
-      std::min<std::uint64_t>(terms_.transfers, static_cast<std::uint64_t>(limit_us / first_us));
+  const auto as_long_as = [&](std::chrono::milliseconds time) {
+    const double us = std::chrono::duration<double, std::micro>(time).count();
+    return static_cast<std::uint64_t>(us / first_us);
+  };
+  const std::uint64_t wanted =
+      std::max<std::uint64_t>(terms_.transfers, std::min(as_long_as(lasts_), most_that_last));
+  std::uint64_t times = std::min(wanted, as_long_as(terms_.limit));
   const auto bytes = std::as_writable_bytes(std::span(&times, 1));
   const auto told = is_first ? partner.send(bytes) : partner.receive(bytes);
   if (!told) return std::unexpected(told.error());
@@ -212,7 +224,7 @@ Result<Measured> PairPlay::exchange(const Pair& pair) {
   if (!times) return std::unexpected(times.error());
   const auto took = *times > 0 ? partner.exchange(out, in, *times) : opened;
   if (!took) return std::unexpected(took.error());
-  double own = gbps(terms_.bytes * std::max<std::uint64_t>(*times, 1), *took);
+  double own = gbps(terms_.bytes, *took);
   double others = 0;
   const auto done = is_first ? partner.receive(std::as_writable_bytes(std::span(&others, 1)))
                              : partner.send(std::as_bytes(std::span(&own, 1)));

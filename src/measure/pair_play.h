@@ -13,7 +13,7 @@ namespace toprun::measure {
 
 struct PairTerms {
   std::uint64_t bytes = 8u << 20;           // of one transfer in one direction
-  std::size_t transfers = 5;                // one directly after the other
+  std::size_t transfers = 5;                // one directly after the other; more for `lasts`
   std::chrono::milliseconds limit{10'000};  // without a byte from the other
 };
 
@@ -24,8 +24,10 @@ class PairPlay {
  public:
   PairPlay(Group& group, const PairTerms& terms) : group_(group), terms_(terms) {}
 
-  // All ranks play the same rounds. Error: rank 0 or the store is gone.
-  Result<std::vector<pairs::Measured>> play(const pairs::Round& round);
+  // All ranks play the same rounds. Each pair is measured for about as long as `lasts`, so that a
+  // turn of another process on the host is a small part of it. Error: rank 0 or the store is gone.
+  Result<std::vector<pairs::Measured>> play(const pairs::Round& round,
+                                            std::chrono::milliseconds lasts);
   // Rank 0's rounds, told to all others.
   Result<std::vector<pairs::Round>> agree(std::vector<pairs::Round> rounds);
 
@@ -44,6 +46,7 @@ class PairPlay {
 
   Group& group_;
   const PairTerms& terms_;
+  std::chrono::milliseconds lasts_{0};
   std::size_t round_ = 0;
   std::vector<std::size_t> gone_;  // ranks
 };

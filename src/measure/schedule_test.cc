@@ -190,6 +190,31 @@ TEST(Schedule, AWrongElementIsCounted) {
   EXPECT_EQ(check.wrong(buffers), 2u);
 }
 
+TEST(Lane, SaysWhenBytesHadComeIn) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  const Fd near(ends[0]);
+  const Fd far(ends[1]);
+  std::array<std::byte, 4> target{};
+  Lane lane;
+  lane.in_socket = near.get();
+  lane.in.assign(2, {target.data(), nullptr, target.size()});
+  const auto arrival_of = [&](std::size_t mark_bytes) {
+    Arrival arrival{mark_bytes, {}, {}};
+    EXPECT_EQ(::send(far.get(), "12345678", 8, 0), 8);
+    EXPECT_TRUE(transfer(std::span(&lane, 1), nullptr, 1, milliseconds(10'000), &arrival));
+    return arrival;
+  };
+  const Arrival half = arrival_of(4);
+  ASSERT_TRUE(half.mark && half.all);
+  EXPECT_LT(*half.mark, *half.all);
+  const Arrival whole = arrival_of(8);
+  EXPECT_EQ(whole.mark, whole.all);
+  const Arrival more = arrival_of(9);
+  EXPECT_FALSE(more.mark);
+  EXPECT_TRUE(more.all);
+}
+
 TEST(Lane, SaysWhoIsWaitedForWhenNothingMoves) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);

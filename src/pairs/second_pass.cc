@@ -28,6 +28,9 @@ class Planner {
         good_[node] = 0;
         if (finding.kind == Kind::node) bad_[node] = 1;
       }
+      if (finding.kind == Kind::pair) {
+        suspect_pairs_.push_back(pair_of(finding.nodes[0], finding.nodes[1]));
+      }
       if (finding.kind == Kind::uplink) suspects_.push_back(finding.domains[0]);
       if (finding.kind == Kind::between) between_.push_back(finding.domains);
     }
@@ -56,30 +59,42 @@ class Planner {
   }
 
  private:
-  void check_node(std::size_t finding, std::size_t node, std::size_t shared, Subject subject) {
-    Nodes partners = partners_of(node, shared);
-    // In a leaf without another good node, those outside have to do, unless the way to them is
-    // suspected itself.
-    while (partners.empty() && shared > 0 && !leaves_by_a_suspect(node, shared - 1)) {
-      partners = partners_of(node, --shared);
+  // Who may be compared with. On busy hosts so many pairs can look slow that no node is good.
+  enum class Trust { good, in_slow_pairs_only };
+
+  void check_node(std::size_t finding, std::size_t node, std::size_t level, Subject subject) {
+    Nodes partners;
+    std::size_t shared = level;
+    for (const Trust trust : {Trust::good, Trust::in_slow_pairs_only}) {
+      if (!partners.empty()) break;
+      shared = level;
+      partners = partners_of(node, shared, trust);
+      // In a leaf without another good node, those outside have to do, unless the way to them is
+      // suspected itself.
+      while (partners.empty() && shared > 0 && !leaves_by_a_suspect(node, shared - 1)) {
+        partners = partners_of(node, --shared, trust);
+      }
     }
     std::vector<Round> rounds;
     for (const std::size_t partner : partners) rounds.push_back({pair_of(node, partner)});
     check({finding, subject, {}, {}}, std::move(rounds), shared);
   }
 
-  Nodes partners_of(std::size_t node, std::size_t shared) const {
+  Nodes partners_of(std::size_t node, std::size_t shared, Trust trust) const {
     Nodes out;
     for (std::size_t i = 0; i < good_.size() && out.size() < most_partners; ++i) {
-      if (i == node || !usable(i) || domains_.shared(i, node) != shared) continue;
-      if (!between_suspects(i, node)) out.push_back(i);
+      if (i == node || !usable(i, trust) || domains_.shared(i, node) != shared) continue;
+      const bool is_suspected =
+          std::ranges::find(suspect_pairs_, pair_of(i, node)) != suspect_pairs_.end();
+      if (!is_suspected && !between_suspects(i, node)) out.push_back(i);
     }
     return out;
   }
 
-  // Good, and behind no suspected uplink.
-  bool usable(std::size_t node) const {
-    return good_[node] != 0 && std::ranges::none_of(domains_.of(node), [&](std::size_t domain) {
+  // Behind no suspected uplink.
+  bool usable(std::size_t node, Trust trust) const {
+    const bool is_trusted = trust == Trust::good ? good_[node] != 0 : bad_[node] == 0;
+    return is_trusted && std::ranges::none_of(domains_.of(node), [&](std::size_t domain) {
              return suspected(domains_[domain].path);
            });
   }
@@ -132,10 +147,15 @@ class Planner {
   // Of those that a search from each node on finds, the one after `skipped`; the last, if there are
   // fewer.
   std::optional<Pair> good_pair(std::size_t shared, std::size_t skipped) const {
+    const auto found = good_pair(shared, skipped, Trust::good);
+    return found ? found : good_pair(shared, skipped, Trust::in_slow_pairs_only);
+  }
+
+  std::optional<Pair> good_pair(std::size_t shared, std::size_t skipped, Trust trust) const {
     std::optional<Pair> found;
     for (std::size_t a = 0; a < good_.size(); ++a) {
-      if (!usable(a)) continue;
-      const Nodes partners = partners_of(a, shared);
+      if (!usable(a, trust)) continue;
+      const Nodes partners = partners_of(a, shared, trust);
       if (partners.empty()) continue;
       found = pair_of(a, partners.front());
       if (skipped-- == 0) break;
@@ -163,7 +183,7 @@ class Planner {
     for (std::size_t i = 0; i < domains_.size(); ++i) {
       if (domains_[i].path != path) continue;
       for (const std::size_t node : domains_[i].nodes) {
-        if (unsuspected ? usable(node) : bad_[node] == 0) out.push_back(node);
+        if (unsuspected ? usable(node, Trust::good) : bad_[node] == 0) out.push_back(node);
       }
     }
     return out;
@@ -216,8 +236,9 @@ class Planner {
   }
 
   Domains domains_;
-  std::vector<char> good_;                   // nodes of no finding
-  std::vector<char> bad_;                    // nodes that are a finding
+  std::vector<char> good_;  // nodes of no finding
+  std::vector<char> bad_;   // nodes that are a finding
+  Round suspect_pairs_;
   std::vector<Place> suspects_;              // whose uplinks are a finding
   std::vector<std::vector<Place>> between_;  // two domains each
   SecondPass out_;

@@ -176,6 +176,24 @@ TEST(SecondPass, NeedsNoGoodPairs) {
   EXPECT_EQ(confirmed.cleared.size(), 3u);
 }
 
+// On busy hosts the pairs within all racks were slow by chance, beside a host that is slow.
+TEST(SecondPass, ASlowNodeIsComparedWithNodesOfSlowPairsWhereNoOthersAre) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Simulation cluster(4, 8, 1, 0.05, seed);
+    cluster.faults.sends[1] = cluster.faults.receives[1] = Simulation::bad_share;
+    Verdict verdict;
+    verdict.findings = {{Kind::node, Way::in, {1}, {}, 0}};
+    for (const auto& [a, b] : {Pair{0, 1}, Pair{2, 3}, Pair{4, 5}, Pair{6, 7}}) {
+      Finding& pair = verdict.findings.emplace_back(Finding{Kind::pair, Way::out, {a, b}, {}, 1});
+      pair.usual = Simulation::host_gbps;
+    }
+    const SecondPass pass = second_pass(cluster.cluster, verdict);
+    const Confirmed confirmed = confirm(verdict, pass, cluster.measure(pass.rounds));
+    EXPECT_EQ(short_words(cluster.cluster, confirmed.bad), "node both n1") << seed;
+    EXPECT_TRUE(confirmed.open.empty()) << seed;
+  }
+}
+
 TEST(SecondPass, ClearsWhatIsHealthy) {
   Simulation cluster(4, 8, 1, 0.05, 1);
   Verdict verdict;
