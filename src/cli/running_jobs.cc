@@ -24,9 +24,12 @@ using nlohmann::json;
 
 constexpr std::chrono::seconds name_limit{3};  // for a job to say its name
 
-std::vector<RunningJob> jobs_here(const Environment& environment) {
+// `root`: only the one with this root agent.
+std::vector<RunningJob> jobs_here(const Environment& environment,
+                                  std::optional<std::int64_t> root = {}) {
   std::vector<RunningJob> jobs;
   for (const live::Socket& socket : live::sockets(environment)) {
+    if (root && socket.pid != *root) continue;
     const auto answer = live::ask(socket.path, {"GET", "/job"}, name_limit);
     // Nobody listens: its job was killed.
     if (answer && !*answer) ::unlink(socket.path.c_str());
@@ -66,11 +69,9 @@ Result<std::optional<RunningJob>> job_of_report(const std::string& path,
   const auto report = report_at(path);
   if (!report) return std::unexpected(report.error());
   if (report->root_host != hosts::host_name()) return std::nullopt;
-  const std::vector<RunningJob> jobs = jobs_here(environment);
-  const auto job = std::ranges::find(jobs, report->root_pid,
-                                     [](const RunningJob& one) { return one.socket.pid; });
-  if (job == jobs.end()) return fail("cannot ask the job of " + path, "the job has ended");
-  return *job;
+  const std::vector<RunningJob> jobs = jobs_here(environment, report->root_pid);
+  if (jobs.empty()) return fail("cannot ask the job of " + path, "the job has ended");
+  return jobs.front();
 }
 
 // By ssh, with the root agent's own program and runtime folder: neither needs to be anywhere else.
@@ -112,6 +113,10 @@ Result<std::optional<RunningJob>> find_running_job(const std::string& word,
   std::error_code error;
   if (!word.empty() && fs::is_regular_file(word, error)) {
     return job_of_report(word, environment);
+  }
+  if (const auto root = parse_int(word)) {
+    const std::vector<RunningJob> job = jobs_here(environment, *root);
+    if (!job.empty()) return job.front();
   }
   const std::vector<RunningJob> jobs = jobs_here(environment);
   if (word.empty()) return the_only_job(jobs, asking.verb);
