@@ -11,7 +11,7 @@ PREDICTION ?=       # --turns 3, --only 2x100,4x400 : see bench/prediction.py
 FAILURES ?=         # --full, --only fail,kill,… : see bench/failures.py
 OUR_SOURCES = $(shell git ls-files 'src/*.cc' 'src/*.h')
 
-.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-web asan tsan fuzz fuzz-keep format tidy clean
+.PHONY: release wheel dev help demo simulate test test-newer bench bench-failures bench-prediction bench-container bench-fabric bench-ssh bench-scale bench-start bench-hangs bench-quiet bench-web bench-looked-at bench-top asan tsan fuzz fuzz-keep format tidy clean
 
 release:  ## build/release/toprun: the one static binary; beside it the programs of bench for GPUs and Gloo
 	tools/setup build
@@ -85,6 +85,12 @@ bench-web: release  ## the page of a job of 12,500 nodes, in a real Chromium
 	tools/setup draw
 	cmake --build build/release --target web_player
 	python3 -B bench/web.py
+
+bench-looked-at: release  ## what it costs an agent that somebody looks at its job, in CPU time and memory
+	python3 -B bench/looked_at.py
+
+bench-top: release  ## toprun top of a job of 512 ranks and of one of 100,000: its first frame, its keys, its memory
+	python3 -B bench/top.py
 
 bench-hangs: release  ## twelve kinds of hang: when toprun names the guilty rank, and what torchrun says
 	tools/setup cluster --python

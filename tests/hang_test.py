@@ -281,21 +281,33 @@ class Ras(cluster.TestCase):
 class InSlurm(cluster.SlurmCase):
     UP = ("--hosts", "2", "--racks", "1", "--slurm")
 
-    def test_stacks_from_the_login_host(self):
-        """Its runtime folder is not the root agent's, so the verb goes there by a step of the job's."""
+    def test_stacks_and_top_from_the_login_host(self):
+        """Its runtime folder is not the root agent's, so the verbs go there by a step of the job's."""
         self.assert_ok(self.on("n0", "sh", "-c", "mkdir -p /run/user && mount -t tmpfs none /run/user && "
                                                  "mkdir -m 700 /run/user/0"))
         program = self.folder() / "waits.py"
         program.write_text("import os, pathlib, time\n"
-                           "pathlib.Path(__file__).with_name(os.environ['RANK']).touch()\ntime.sleep(600)\n")
+                           "here = pathlib.Path(__file__).parent\n(here / os.environ['RANK']).touch()\n"
+                           "while not (here / 'end').exists():\n    time.sleep(1)\n")
         run = self.start("ctl", "srun", "-N2", TOPRUN, "--nproc-per-node", "1", program)
         support.wait_until(lambda: all(program.with_name(rank).exists() for rank in "01"), 60, "the ranks run")
         job = self.login("squeue", "--noheader", "--format", "%i").out.strip()
         asked = self.login(TOPRUN, "stacks", job)
         self.assert_ok(asked)
-        self.assertEqual(asked.out, f"ranks 0-1: sleep at waits.py:3 in <module>\n    <module>, {program}:3\n")
-        self.login("scancel", job)
-        self.assertNotEqual(run.wait(60).code, 0)
+        self.assertEqual(asked.out, f"ranks 0-1: sleep at waits.py:5 in <module>\n    <module>, {program}:5\n")
+        asked = self.login(TOPRUN, "top", job)
+        self.assert_ok(asked)
+        self.assertIn("2 nodes | 2 ranks: 2 run", asked.out)
+        pictures = self.start("ctl", TOPRUN, "top", "--json", job)
+        pictures.prints(r"\n[^\n]*\n")  # two of them
+        screen = self.start("ctl", "script", "-qfc", f"stty cols 80 rows 24; {TOPRUN} top {job}", "/dev/null",
+                            env={"TERM": "xterm"})
+        screen.prints("rank 1 .*runs")
+        program.with_name("end").touch()
+        self.assert_ok(run.wait(60))
+        self.assertIn("2 ranks: 2 done", screen.wait(60).out)
+        codes = [json.loads(line)["job"]["exit_code"] for line in pictures.wait(60).out.strip().split("\n")]
+        self.assertEqual(codes, [None] * (len(codes) - 1) + [0])
         self.assert_one_line(self.login(TOPRUN, "stacks", job), f".*job {job} stand: it does not run; .*")
 
 

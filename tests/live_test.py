@@ -121,7 +121,7 @@ class Picture(support.TestCase):
         self.assertEqual(parsed.returncode, 0, parsed.stderr)
         self.assertRegex(parsed.stdout, r"(?m)^toprun_ranks \[\('state', 'running'\)\] 3(\.0)?$")
         self.assertRegex(parsed.stdout, r"(?m)^toprun_stage \[\('toprun_stage', 'running'\)\] 1(\.0)?$")
-        self.assertIn("""('job', 'a "job"\\\\')""", parsed.stdout)
+        self.assertIn("""('name', 'a "job"\\\\')""", parsed.stdout)
         memory = re.search(r"toprun_rank_memory_bytes \[\('node', '\S+'\), \('rank', '1'\)\] (\S+)", parsed.stdout)
         self.assertGreater(float(memory[1]), 200 << 20)
         self.ends(run, 130)

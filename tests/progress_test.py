@@ -1,3 +1,4 @@
+# ctest: TIMEOUT 300 LABELS cluster
 """The line that shows on a terminal how far a launch has come: there while it takes time, never mixed with
 other text, and gone without a trace."""
 
@@ -5,7 +6,9 @@ import re
 import time
 import unittest
 
+import cluster
 import support
+from ssh_cases import SshCase
 from terminal_test import LIMIT_S, Terminal
 
 # Rank 1 comes late.
@@ -21,6 +24,7 @@ if os.environ["RANK"] == "0":
 time.sleep(4)
 dist.destroy_process_group()
 """
+TOPRUN = support.TOPRUN
 LINE = rb"toprun: \d+ s, "
 
 
@@ -151,6 +155,71 @@ class Progress(support.TestCase):
         self.assertEqual(terminal.code(), 0)
         self.assertEqual(other.wait(LIMIT_S).code, 0)
         self.assertNotIn("have joined", left_on(terminal))
+
+
+# The ranks of n1 print early, those of n0 late.
+TWO_NODES = """
+import os, time
+time.sleep(1.5)
+print("rank", os.environ["RANK"], flush=True)
+time.sleep(4)
+"""
+
+
+class Launched:
+    """A launcher has the terminal, the root's agent is behind srun or ssh."""
+
+    def launched(self, *argv, env=None):
+        here = self.folder()
+        (here / "script.py").write_text(TWO_NODES)
+        return Terminal(self, *self.cluster.on("ctl", *argv, TOPRUN, *self.FLAGS, here / "script.py"), cwd=here,
+                        env={**support.without_torch(), "TERM": "xterm", **(env or {})})
+
+    def assert_shown_and_gone(self, terminal):
+        terminal.expect(LINE + rb"2 ranks started, none has come to the store yet")
+        self.assertEqual(terminal.code(), 0)
+        text = left_on(terminal)
+        self.assertEqual(sorted(line for line in text.split("\n") if line.startswith("rank")), ["rank 0", "rank 1"])
+        self.assertNotIn("started, none", text)
+        self.assertNotIn("toprun-launch", text)
+        self.assertNotRegex(terminal.seen[terminal.seen.rindex(b"rank "):], LINE + b"2 ranks started")
+
+
+class BySrun(Launched, cluster.SlurmCase):
+    UP = ("--hosts", "2", "--racks", "1", "--slurm")
+    FLAGS = ()
+
+    def test_in_the_shell_of_salloc(self):
+        self.assert_shown_and_gone(self.launched("salloc", "-N2", "-Q"))
+
+    def test_unwanted(self):
+        for env in {"TOPRUN_NO_PROGRESS": "1"}, {"TERM": "dumb"}, {"SLURM_LABELIO": "1"}:
+            with self.subTest(env=env):
+                terminal = self.launched("salloc", "-N2", "-Q", env=env)
+                self.assertEqual(terminal.code(), 0)
+                self.assertIn("rank 0", left_on(terminal))
+                self.assertNotRegex(terminal.seen, LINE)
+
+    def test_a_terminal_that_is_stopped_loses_nothing(self):
+        here = self.folder()
+        (here / "many.py").write_text("import os\nfor i in range(40_000 * (os.environ['RANK'] == '0')): print('line', i)\n")
+        terminal = Terminal(self, *self.cluster.on("ctl", "salloc", "-N2", "-Q", TOPRUN, here / "many.py"), cwd=here,
+                            env={**support.without_torch(), "TERM": "xterm"})
+        terminal.expect(b"line 5\r")
+        time.sleep(1)  # nobody reads
+        self.assertEqual(terminal.code(), 0)
+        seen = [int(one) for one in re.findall(rb"line (\d+)\r", terminal.seen)]
+        lost = sorted(set(range(40_000)) - set(seen))
+        self.assertEqual((lost, len(seen)), ([], 40_000))
+
+
+class BySsh(Launched, SshCase):
+    UP = ("--hosts", "2", "--racks", "1")
+    HOSTS = ["n0", "n1"]
+    FLAGS = ("--hosts", "n0,n1")
+
+    def test_on_hosts(self):
+        self.assert_shown_and_gone(self.launched(env={"TOPRUN_SSH": self.daemons.ssh()}))
 
 
 if __name__ == "__main__":

@@ -128,6 +128,26 @@ class Ssh(SshCase):
         self.assertEqual(set(column(shown(finished.out), "MINE")), {"1"})
         self.assertEqual(finished.out.count("[y z]"), 4)
 
+    def test_a_running_job_is_asked_by_ssh(self):
+        self.assert_ok(self.on("n0", "sh", "-c", "mkdir -p /run/user && mount -t tmpfs none /run/user && "
+                                                 "mkdir -m 700 /run/user/0"))
+        report = self.folder() / "report.json"
+        run = self.running(self.folder(), 2, "--hosts", "n[0-1]", "--report", report)
+        cluster.wait_for(lambda: report.exists() and '"nodes":[{' in report.read_text().replace(" ", "").replace("\n", ""),
+                         "a report of the ranks")
+        asked = self.launch_verb("stacks", report)
+        self.assert_ok(asked)
+        self.assertIn("ranks 0-1", asked.out)
+        asked = self.launch_verb("top", report)
+        self.assert_ok(asked)
+        self.assertIn("2 nodes | 2 ranks: 2 run", asked.out)
+        run.signal(signal.SIGINT)
+        self.assertEqual(run.wait(60).code, 130)
+        self.assert_one_line(self.launch_verb("top", report), "cannot ask the job of .*: the job has ended")
+
+    def launch_verb(self, *words):
+        return self.on("ctl", TOPRUN, *words, env=self.environment())
+
     def test_what_agents_get_of_the_launchers_environment(self):
         finished = self.launch("--hosts", "n0", *shows("RANK", "NCCL_DEBUG", "http_proxy", "MINE"),
                                env={"NCCL_DEBUG": "INFO", "http_proxy": "http://p:3", "MINE": "1"})

@@ -179,6 +179,20 @@ class Top(support.TestCase):
         self.assert_ok(finished)
         self.assertEqual(json.loads(finished.out.strip().split("\n")[-1])["job"]["exit_code"], 0)
 
+    def test_status_by_the_report(self):
+        run = self.job()
+        report = self.here / "report.json"
+        asked = self.run_to_end(support.binary(), "status", report)
+        self.assert_ok(asked)
+        self.assertRegex(asked.out, f"run of {report}, root on .*\n  toprun +attempt 0: .*; 3 ranks on 1 node\n")
+        (self.here / "end").touch()
+        self.assertEqual(run.wait(LIMIT_S).code, 0)
+        self.assertIn("ended with exit code 0; 3 ranks", self.run_to_end(support.binary(), "status", report).out)
+        asked = self.run_to_end(support.binary(), "status", "--json", report)
+        self.assertEqual(json.loads(asked.out), json.loads(report.read_text()))
+        report.write_text("{}")
+        self.assert_one_line(self.run_to_end(support.binary(), "status", report), ".*report.json.*")
+
     def test_a_terminal_that_cannot(self):
         self.job()
         finished = self.run_to_end("script", "-qec", 

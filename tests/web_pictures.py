@@ -87,8 +87,9 @@ class Picture:
         """One rank fails, all others are stopped."""
         self.state = ["k"] * self.ranks
         self.state[rank] = "f"
-        cause = {"kind": "exit", "rank": rank, "local_rank": rank % RANKS_PER_NODE,
-                 "node": self.name(rank // RANKS_PER_NODE), "exit_code": 1, "signal": None, "message": message,
+        node = self.name(rank // RANKS_PER_NODE)
+        cause = {"kind": "exit", "what": f"rank {rank} on {node} ended with exit code 1", "rank": rank,
+                 "local_rank": rank % RANKS_PER_NODE, "node": node, "exit_code": 1, "signal": None, "message": message,
                  "error_file": None, "last_output": ["step 1200 loss 2.31", "Traceback (most recent call last):", message],
                  "kernel_evidence": None}
         self.job["attempts"][-1].update(ended="2026-11-25T08:12:35.000Z", cause=cause)

@@ -267,7 +267,7 @@ class Chromium(web_cases.Windows):
         job, nodes = picture.job, picture.node_part()
         cause = job["attempts"][0]["cause"]
         cause.update(node=texts[2], message="\n".join(texts), last_output=texts, kernel_evidence=texts[1])
-        job["attempts"] = [{**job["attempts"][0], "attempt": i, "cause": {**cause, "message": text, "node": text}}
+        job["attempts"] = [{**job["attempts"][0], "attempt": i, "cause": {**cause, "what": text, "message": text, "node": text}}
                            for i, text in enumerate(texts)]
         job["messages"] = [{"time": text, "text": text} for text in texts]
         job.update(id=texts[3], root=texts[4], stage=texts[5], missing=texts, missing_count=len(texts))
@@ -390,7 +390,7 @@ class Report(web_cases.Windows):
     def test_hostile_texts_stay_text(self):
         folder = self.folder()
         for i, text in enumerate(hostile_texts.HOSTILE):
-            cause = {"kind": "exit", "rank": 0, "local_rank": 0, "node": text, "exit_code": 1, "signal": None,
+            cause = {"kind": "exit", "what": text, "rank": 0, "local_rank": 0, "node": text, "exit_code": 1, "signal": None,
                      "message": text, "error_file": text, "last_output": [text], "kernel_evidence": text}
             node = {"name": text, "group_rank": 0, "first_rank": 0, "nproc": 1, "location": f"/{text}/x", "logs": text}
             attempt = {"attempt": 0, "started": text, "ended": text, "phases_ms": {}, "slowest": {}, "awaited": None,

@@ -1,10 +1,8 @@
 #include "base/console.h"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -13,6 +11,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "base/voice.h"
+#include "base/write_all.h"
 
 namespace toprun {
 namespace {
@@ -25,20 +24,6 @@ std::shared_ptr<Voice> chosen_voice;
 std::shared_ptr<Voice> voice() {
   const std::lock_guard lock(voice_mutex);
   return chosen_voice;
-}
-
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // the parent left the descriptor non-blocking
-      pollfd waiting{fd, POLLOUT, 0};
-      ::poll(&waiting, 1, -1);
-      continue;
-    }
-    if (n <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/console.h"
 #include "base/utf8.h"
+#include "base/write_all.h"
 
 namespace toprun {
 
@@ -14,16 +15,9 @@ int print(std::string_view text) {
 }
 
 int print_bytes(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      say("cannot write to stdout: " + errno_text(errno));
-      return exit_failure;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return 0;
+  if (write_all(STDOUT_FILENO, bytes)) return 0;
+  say("cannot write to stdout: " + errno_text(errno));
+  return exit_failure;
 }
 
 int give_up(const Error& error) {

@@ -42,6 +42,11 @@ bench::Series series_of(const BenchRequest& request, const measure::Cell& cell,
   return series;
 }
 
+std::string text_of(const measure::Limit& limit) {
+  if (limit.share == 1) return limit.link;
+  return fmt::format("{} and TCP can carry {:.1f} % of its bits", limit.link, 100 * limit.share);
+}
+
 std::vector<double> means(const std::vector<std::vector<double>>& turns) {
   std::vector<double> found;
   for (const auto& turn : turns) {
@@ -73,7 +78,7 @@ BenchOutput::BenchOutput(const BenchRequest& request, const measure::Group& grou
     const auto limit = measure::limit_of(request.measured.collective, cell, group.peers,
                                          request.measured.root, request.rates);
     report_.series.push_back(series_of(request, cell, limit));
-    limits_.push_back(limit ? limit->link : "");
+    limits_.push_back(limit ? text_of(*limit) : "");
   }
   if (request.format == "nccl-tests" && !is_comparison()) {
     print(bench::nccl_header(report_, report_.series.front()));

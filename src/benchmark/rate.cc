@@ -49,15 +49,17 @@ std::optional<double> line_gbps(const std::vector<std::string>& backends,
                           : std::nullopt;
 }
 
-std::optional<double> own_line_gbps(const std::vector<std::string>& backends,
-                                    const std::string& address) {
+OwnLink own_link(const std::vector<std::string>& backends, const std::string& address) {
   const auto local = hosts::local_addresses();
-  if (!local) return std::nullopt;
+  if (!local) return {};
   const auto own = std::ranges::find(
       *local, address, [](const hosts::LocalAddress& one) { return one.address.text(); });
+  const std::string name = own == local->end() ? std::string() : own->interface;
   const fabric::Sysfs sysfs;
-  return line_gbps(backends, fabric::read_devices(sysfs), fabric::read_interfaces(sysfs),
-                   own == local->end() ? std::string() : own->interface);
+  const auto interfaces = fabric::read_interfaces(sysfs);
+  const Interface* const interface = fabric::find(interfaces, name);
+  return {line_gbps(backends, fabric::read_devices(sysfs), interfaces, name),
+          interface == nullptr ? 0 : interface->mtu};
 }
 
 }  // namespace toprun::benchmark

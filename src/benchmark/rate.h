@@ -18,8 +18,12 @@ std::optional<double> line_gbps(const std::vector<std::string>& backends,
                                 std::span<const fabric::Interface> interfaces,
                                 const std::string& interface);
 
+struct OwnLink {
+  std::optional<double> line_gbps;
+  int mtu = 0;  // of the interface that sockets use; 0: not known
+};
+
 // The same of this host; `address`: where the other ranks reach this one.
-std::optional<double> own_line_gbps(const std::vector<std::string>& backends,
-                                    const std::string& address);
+OwnLink own_link(const std::vector<std::string>& backends, const std::string& address);
 
 }  // namespace toprun::benchmark

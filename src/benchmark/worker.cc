@@ -73,13 +73,15 @@ Result<std::vector<measure::Opened>> open_backends(const BenchRequest& request,
   return all;
 }
 
-// What --link-gbps does not say, on rank 0, which prints it. Over several fabrics there is no one
-// rate.
-void find_line_rate(BenchRequest& request, const measure::Group& group) {
+// What the command line does not say of the links, on rank 0, which prints it. Over several fabrics
+// there is no one rate.
+void find_rates(BenchRequest& request, const measure::Group& group) {
   const measure::Peer& self = group.peers[group.self.rank];
   if (self.rank != 0 || group.self.nodes < 2) return;
+  const OwnLink link = own_link(request.measured.backends, self.address);
+  request.rates.tcp_share = measure::tcp_share(link.mtu, self.address.contains(':'));
   if (request.rates.node || !request.measured.fabrics.empty()) return;
-  request.rates.node = own_line_gbps(request.measured.backends, self.address);
+  request.rates.node = link.line_gbps;
   if (!request.rates.node) return;
   say(fmt::format("{} Gbps is the line rate of {} by its kernel; --link-gbps sets another",
                   *request.rates.node, self.host));
@@ -102,7 +104,7 @@ Result<int> measure_cells(BenchRequest request, measure::Group& group,
     auto done = measure::measure(group, request.measured, *cells, make, {});
     return done ? Result<int>(0) : std::unexpected(done.error());
   }
-  find_line_rate(request, group);
+  find_rates(request, group);
   BenchOutput output(request, group, *opened, *cells, argv, environment);
   measure::ProgressLines lines(std::chrono::steady_clock::now());
   const measure::Told told{

@@ -14,6 +14,7 @@
 #include "jobs/job_report.h"
 #include "jobs/job_words.h"
 #include "live/client.h"
+#include "scheduler/login/ssh.h"
 
 namespace toprun::cli {
 namespace {
@@ -48,7 +49,7 @@ bool is_named(const RunningJob& job, const std::string& name) {
 }
 
 // By the file of --report, which names the root agent.
-Result<RunningJob> job_of_report(const std::string& path, const Environment& environment) {
+Result<jobs::JobReport> report_at(const std::string& path) {
   const auto report = jobs::read_report(path);
   if (!report) return std::unexpected(report.error());
   const std::string what = "cannot ask the job of " + path;
@@ -57,17 +58,33 @@ Result<RunningJob> job_of_report(const std::string& path, const Environment& env
                 "give the file that --report names");
   }
   if ((*report)->exit_code) return fail(what, "the job has ended");
-  if ((*report)->root_host != hosts::host_name()) {
-    return fail(what,
-                fmt::format("the job's root agent is on {}, this is {}", (*report)->root_host,
-                            hosts::host_name()),
-                fmt::format("run the same on {}", (*report)->root_host));
-  }
+  return **report;
+}
+
+Result<std::optional<RunningJob>> job_of_report(const std::string& path,
+                                                const Environment& environment) {
+  const auto report = report_at(path);
+  if (!report) return std::unexpected(report.error());
+  if (report->root_host != hosts::host_name()) return std::nullopt;
   const std::vector<RunningJob> jobs = jobs_here(environment);
-  const auto job = std::ranges::find(jobs, (*report)->root_pid,
+  const auto job = std::ranges::find(jobs, report->root_pid,
                                      [](const RunningJob& one) { return one.socket.pid; });
-  if (job == jobs.end()) return fail(what, "the job has ended");
+  if (job == jobs.end()) return fail("cannot ask the job of " + path, "the job has ended");
   return *job;
+}
+
+// By ssh, with the root agent's own program and runtime folder: neither needs to be anywhere else.
+std::vector<std::string> ssh_command(const jobs::JobReport& report, const Environment& environment,
+                                     const std::vector<std::string>& words) {
+  const std::string root = fmt::format("/proc/{}", report.root_pid);
+  std::string script = fmt::format(
+      "test -d {0} || {{ echo \"the job has ended\" >&2; exit 1; }}; "
+      "d=$(tr \"\\0\" \"\\n\" <{0}/environ | sed -n s/^XDG_RUNTIME_DIR=//p); "
+      "XDG_RUNTIME_DIR=${{d:-$XDG_RUNTIME_DIR}} exec {0}/exe",
+      root);
+  for (const std::string& word : words) script += ' ' + word;
+  return scheduler::ssh_command(environment, report.root_host,
+                                fmt::format("exec sh -c '{} {}'", script, report.root_pid));
 }
 
 Result<RunningJob> the_only_job(const std::vector<RunningJob>& jobs, const std::string& verb) {
@@ -112,6 +129,12 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
                                                      const Environment& environment,
                                                      const Asking& asking,
                                                      const std::vector<std::string>& words) {
+  std::error_code error;
+  if (fs::is_regular_file(id, error)) {
+    const auto report = report_at(id);
+    if (!report) return std::unexpected(report.error());
+    return ssh_command(*report, environment, words);
+  }
   const auto queue = jobs::queue_of(id, environment);
   if (!queue) return std::unexpected(queue.error());
   const auto found = jobs::jobs_of(**queue, id);
@@ -120,7 +143,6 @@ Result<std::vector<std::string>> command_beside_root(const std::string& id,
   if (job == found->end()) {
     return fail(asking.what, "it does not run", fmt::format("toprun status {} says more", id));
   }
-  std::error_code error;
   return (*queue)->command_beside_root(*job, fs::read_symlink("/proc/self/exe", error), words);
 }
 

@@ -1,11 +1,11 @@
 #include "cli/screen.h"
 
-#include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <string_view>
 #include <utility>
+
+#include "base/write_all.h"
 
 namespace toprun::cli {
 namespace {
@@ -17,20 +17,6 @@ constexpr std::string_view to_the_top = "\x1b[H";
 constexpr std::string_view erase_line = "\x1b[K";
 constexpr std::string_view erase_below = "\r\n\x1b[J";
 constexpr TerminalSize usual_size{.columns = 80, .rows = 24};
-
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // the parent left the descriptor non-blocking
-      pollfd waiting{fd, POLLOUT, 0};
-      ::poll(&waiting, 1, -1);
-      continue;
-    }
-    if (n <= 0) return;  // the terminal is gone: reading tells
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
 
 }  // namespace
 
@@ -61,7 +47,7 @@ void Screen::draw(const std::vector<std::string>& lines) {
   }
   if (lines.size() < size().rows) text += erase_below;
   if (text == drawn_) return;
-  write_all(out_, text);
+  write_all(out_, text);  // the terminal may be gone: reading tells
   drawn_ = std::move(text);
 }
 

@@ -213,9 +213,24 @@ Result<int> show_run_status(const pods::RunId& id, const Call& call) {
   return print(fmt::format("run {}/{}\n", id.job, id.run) + report_rows(*report, false));
 }
 
+// Of the file of --report: that run may have no engine.
+Result<int> show_report_status(const std::string& path, const Call& call) {
+  const auto report = jobs::read_report(path);
+  if (!report) return std::unexpected(report.error());
+  if (!*report) return fail("cannot read " + path, "it has gone");
+  if (call.has(FlagId::json)) return print_bytes((*report)->document.dump(2) + '\n');
+  std::string text = fmt::format("run of {}", path);
+  if (!(*report)->root_host.empty()) text += fmt::format(", root on {}", (*report)->root_host);
+  return print(text + '\n' + report_rows(**report, false));
+}
+
 }  // namespace
 
 Result<int> run_status(const options::Call& call) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(call.operand(), error)) {
+    return show_report_status(call.operand(), call);
+  }
   if (const auto run = pods::parse_run_id(call.operand())) {
     return *run ? show_run_status(**run, call) : std::unexpected(run->error());
   }

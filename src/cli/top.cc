@@ -246,9 +246,8 @@ Result<int> print_one(const RunningJob& job, const Look& look) {
 }
 
 Result<int> look_from_afar(const std::string& id, const options::Call& call, bool on_terminal) {
-  std::vector<std::string> words = {"top", id};
-  const bool as_json = call.has(FlagId::json);
-  if (as_json || on_terminal) words.insert(words.begin() + 1, "--json");
+  std::vector<std::string> words = {"top"};
+  if (call.has(FlagId::json) || on_terminal) words.emplace_back("--json");
   const auto command = command_beside_root(id, call.environment, asking_for(id), words);
   if (!command) return std::unexpected(command.error());
   if (!on_terminal) return run_in_front(*command, call.environment);

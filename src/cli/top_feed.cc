@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -190,9 +191,8 @@ Pictured PictureFeed::take() {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t n = ::read(state_->news.get(), &count, sizeof count);
   const std::lock_guard lock(state_->mutex);
-  Pictured taken = state_->pictured;
-  state_->pictured.picture.reset();
-  return taken;
+  Pictured& now = state_->pictured;
+  return {std::exchange(now.picture, std::nullopt), now.trouble, now.is_over};
 }
 
 Result<std::optional<std::string>> picture_text(const RunningJob& job) {

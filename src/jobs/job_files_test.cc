@@ -107,7 +107,7 @@ TEST(JobReport, TellsWhatARunIsAt) {
             "- its nodes are being gathered"},
            {R"({"schema":"toprun.report/1","exit_code":3,"attempts":[
                {"phases_ms":{"join":1,"order":2,"spawn":3,"last_connect":null},
-                "cause":{"kind":"exit","rank":1,"node":"n1","exit_code":3,"message":"E"}}]})",
+                "cause":{"kind":"exit","what":"rank 1 on n1 ended with exit code 3","message":"E"}}]})",
             "3 its ranks run; rank 1 on n1 ended with exit code 3: E; join 1 ms, order 2 ms, "
             "spawn 3 ms"},
            {R"({"schema":"toprun.report/1","exit_code":null,"attempts":[
@@ -124,8 +124,8 @@ TEST(JobReport, TellsWhatARunIsAt) {
             "first connection 3.0 s, last connection 43.0 s, first collective 44.0 s; rank 17 on "
             "n5 took 41.0 s to import (median 3.0 s)"},
            {R"({"schema":"toprun.report/1","exit_code":1,"attempts":[
-               {"cause":{"kind":"node_lost","rank":null,"node":"n1","message":""}}]})",
-            "1 its nodes are being gathered; the run: node n1 (node_lost)"},
+               {"cause":{"kind":"node_lost","what":"node n1 was lost","message":""}}]})",
+            "1 its nodes are being gathered; node n1 was lost"},
            {R"({"schema":"toprun.report/1","exit_code":"x","attempts":[7,{"nodes":{"a":1}}]})",
             "- its nodes are being gathered"},
            {R"({"schema":"toprun.jobs/1"})", "no report"},

@@ -81,20 +81,8 @@ std::string times_of(const json& attempt) {
 }
 
 std::string cause_of(const json& cause) {
-  if (!cause.is_object()) return {};
-  std::string who = "the run";
-  if (const auto rank = number_at(cause, "rank")) who = fmt::format("rank {}", *rank);
-  const std::string node = text_at(cause, "node");
-  if (!node.empty()) who += (who == "the run" ? ": node " : " on ") + node;
-  if (const auto code = number_at(cause, "exit_code")) {
-    who += fmt::format(" ended with exit code {}", *code);
-  } else if (const auto signal = number_at(cause, "signal")) {
-    who += fmt::format(" was killed by signal {}", *signal);
-  } else {
-    who += fmt::format(" ({})", text_at(cause, "kind"));
-  }
-  const std::string message = text_at(cause, "message");
-  return message.empty() ? who : fmt::format("{}: {}", who, message);
+  const std::string what = text_at(cause, "what"), message = text_at(cause, "message");
+  return message.empty() ? what : fmt::format("{}: {}", what, message);
 }
 
 JobReport::Attempt attempt_of(const json& attempt) {

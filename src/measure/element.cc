@@ -19,7 +19,43 @@ struct Bfloat16 {
   }
 };
 
-using Half = _Float16;
+// IEEE 754's half. g++'s _Float16 converts one element at a time in a function of libgcc; these are
+// instructions for vectors.
+struct Half {
+  std::uint16_t bits;
+
+  operator float() const {
+    const std::int32_t size = bits & 0x7fff;
+    // A factor moves the exponent's bias, and makes normal what is not.
+    const float scaled = std::bit_cast<float>(size << 13) * 0x1p112f;
+    const std::int32_t infinite = choose(size >= 0x7c00, 0x7f80'0000, 0);
+    const std::int32_t sign = (bits & 0x8000) << 16;
+    return std::bit_cast<float>(std::bit_cast<std::int32_t>(scaled) | infinite | sign);
+  }
+
+  // Rounded to the nearest, ties to even.
+  static Half from(float value) {
+    const auto wide = std::bit_cast<std::int32_t>(value);
+    const std::int32_t size = wide & 0x7fff'ffff;
+    constexpr std::int32_t bias = (127 - 15) << 23;
+    const std::int32_t normal = (size - bias + 0xfff + ((size >> 13) & 1)) >> 13;
+    // The last place of 0.5 is that of the smallest half.
+    const std::int32_t small =
+        std::bit_cast<std::int32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f00'0000;
+    const std::int32_t large =
+        choose(size > 0x7f80'0000, 0x7e00, 0x7c00);  // no number, or infinite
+    const std::int32_t finite = choose(size < 0x3880'0000, small, normal);
+    const std::int32_t found = choose(size >= 0x4780'0000, large, finite);
+    return {static_cast<std::uint16_t>(found | (wide >> 16 & 0x8000))};
+  }
+
+ private:
+  // Without a branch, which would not become vector instructions.
+  static std::int32_t choose(bool first, std::int32_t a, std::int32_t b) {
+    const std::int32_t mask = -std::int32_t{first};
+    return (a & mask) | (b & ~mask);
+  }
+};
 
 template <class T>
 struct Arithmetic {
@@ -36,8 +72,8 @@ struct Arithmetic<Half> {
 
 template <class T>
 T narrow(typename Arithmetic<T>::Wide value) {
-  if constexpr (std::is_same_v<T, Bfloat16>) {
-    return Bfloat16::from(value);
+  if constexpr (requires { T::from(value); }) {
+    return T::from(value);
   } else {
     return static_cast<T>(value);
   }

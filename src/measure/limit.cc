@@ -11,7 +11,7 @@ namespace {
 using bench::Collective;
 
 // The bytes from one position to another, in units of S times the busbw factor.
-using Visit = std::function<void(std::size_t from, std::size_t to, double share)>;
+using Visit = std::function<void(std::size_t from, std::size_t to, double part)>;
 
 void visit_ring(Collective collective, std::size_t n, std::size_t root, const Visit& visit) {
   for (std::size_t from = 0; from < n; ++from) {
@@ -56,37 +56,46 @@ struct Load {
 // The busiest link of one kind. `place`: the name of what a rank is in; empty: not known.
 template <class Place>
 void lower(std::optional<Limit>& limit, const Cell& cell, Collective collective, std::size_t root,
-           double rate, std::string_view kind, Place place) {
+           double rate, double share, std::string_view kind, Place place) {
   std::map<std::string, Load> loads;
   visit_flows(collective, cell.ranks.size(), root,
-              [&](std::size_t from, std::size_t to, double share) {
+              [&](std::size_t from, std::size_t to, double part) {
                 const std::string source = place(cell.ranks[from]);
                 const std::string target = place(cell.ranks[to]);
                 if (source == target || source.empty() || target.empty()) return;
-                loads[source].out += share;
-                loads[target].in += share;
+                loads[source].out += part;
+                loads[target].in += part;
               });
   for (const auto& [name, load] : loads) {
     const double most = std::max(load.out, load.in);
     if (limit && rate / most >= limit->busbw_gbps) continue;
     const std::string_view way = load.out >= load.in ? "sends" : "receives";
-    limit = {rate / most, fmt::format("{} {} {} {:.3g} × busbw", kind, name, way, most)};
+    limit = {rate / most, fmt::format("{} {} {} {:.3g} × busbw", kind, name, way, most), share};
   }
 }
 
 }  // namespace
+
+double tcp_share(int mtu, bool is_ipv6) {
+  constexpr int ethernet = 14;
+  constexpr int tcp = 20 + 12;
+  const int headers = (is_ipv6 ? 40 : 20) + tcp;
+  if (mtu <= headers) return 1;
+  return static_cast<double>(mtu - headers) / (mtu + ethernet);
+}
 
 std::optional<Limit> limit_of(Collective collective, const Cell& cell, std::span<const Peer> peers,
                               std::size_t root, const Rates& rates) {
   std::optional<Limit> limit;
   if (cell.ranks.size() < 2) return limit;
   const std::size_t position = cell.position_of(root).value_or(0);
+  const double share = cell.backend == "tcp" || cell.backend == "gloo" ? rates.tcp_share : 1;
   if (rates.node) {
-    lower(limit, cell, collective, position, *rates.node, "host",
+    lower(limit, cell, collective, position, *rates.node * share, share, "host",
           [&](std::size_t rank) { return peers[rank].host; });
   }
   if (rates.uplink) {
-    lower(limit, cell, collective, position, *rates.uplink, "the uplink of",
+    lower(limit, cell, collective, position, *rates.uplink * share, share, "the uplink of",
           [&](std::size_t rank) { return domain_of(peers[rank]); });
   }
   return limit;

@@ -22,9 +22,11 @@ std::vector<Peer> job(std::string_view racks) {
   return peers;
 }
 
-std::string text(Collective collective, std::string_view racks, const Rates& rates) {
+std::string text(Collective collective, std::string_view racks, const Rates& rates,
+                 std::string backend = "tcp") {
   const auto peers = job(racks);
-  Cell cell{"tcp", "", "topology", peers.size(), std::vector<std::size_t>(peers.size())};
+  Cell cell{std::move(backend), "", "topology", peers.size(),
+            std::vector<std::size_t>(peers.size())};
   std::iota(cell.ranks.begin(), cell.ranks.end(), std::size_t{0});
   const auto limit = limit_of(collective, cell, peers, 0, rates);
   return limit ? fmt::format("{:.4g}: {}", limit->busbw_gbps, limit->link) : "";
@@ -73,6 +75,23 @@ TEST(Limit, IsThatOfTheBusiestLink) {
   for (const auto& row : rows) {
     EXPECT_EQ(text(row.collective, row.racks, row.rates), row.expected) << row.about;
   }
+}
+
+TEST(TcpShare, IsWhatTheHeadersLeave) {
+  EXPECT_DOUBLE_EQ(tcp_share(1500, false), 1448.0 / 1514);
+  EXPECT_DOUBLE_EQ(tcp_share(1500, true), 1428.0 / 1514);
+  EXPECT_DOUBLE_EQ(tcp_share(9000, false), 8948.0 / 9014);
+  EXPECT_EQ(tcp_share(0, false), 1);
+}
+
+TEST(Limit, OfBackendsThatUseTcpIsWhatTcpCanCarry) {
+  const Rates rates{100, 400, 0.95};
+  for (const char* backend : {"tcp", "gloo"}) {
+    EXPECT_EQ(text(Collective::all_reduce, "aabb", rates, backend), "95: host h0 sends 1 × busbw");
+  }
+  EXPECT_EQ(text(Collective::all_reduce, "aabb", rates, "nccl"), "100: host h0 sends 1 × busbw");
+  const Cell cell{"gloo", "", "topology", 2, {0, 1}};
+  EXPECT_EQ(limit_of(Collective::all_reduce, cell, job("ab"), 0, rates)->share, 0.95);
 }
 
 // A host whose place nobody knows counts for its own link only.

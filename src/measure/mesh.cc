@@ -41,6 +41,15 @@ void send_at_once(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+// Between ranks of one host there is no path to share: BBR, where it is the system's, sets a timer
+// for each packet, and a longer queue only pushes bytes out of the processor's cache.
+void prepare_for_own_host(int socket) {
+  constexpr std::string_view reno = "reno";  // every kernel has it, for every user
+  ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, reno.data(), reno.size());
+  const int bytes = 512 << 10;
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
 }  // namespace
 
 struct Mesh::Greeting {
@@ -85,7 +94,7 @@ Result<void> Mesh::connect(std::span<const std::size_t> ranks, std::size_t strip
       if (sockets_.contains({rank, stripe})) continue;
       auto made = dial(peers_.at(rank), stripe, until(deadline));
       if (!made) return std::unexpected(made.error());
-      sockets_.emplace(Key{rank, stripe}, *std::move(made));
+      add({rank, stripe}, *std::move(made));
     }
   }
   for (const std::size_t rank : ranks) {
@@ -154,8 +163,15 @@ Result<void> Mesh::admit(milliseconds limit) {
     got += static_cast<std::size_t>(length);
   }
   if (!std::ranges::equal(greeting.token, token_)) return {};
-  sockets_.emplace(Key{greeting.rank, greeting.stripe}, std::move(socket));
+  add({greeting.rank, greeting.stripe}, std::move(socket));
   return {};
+}
+
+void Mesh::add(Key key, Fd socket) {
+  const std::size_t rank = key.first;
+  const bool is_here = rank < peers_.size() && peers_[rank].node == peers_[rank_].node;
+  if (is_here) prepare_for_own_host(socket.get());
+  sockets_.emplace(key, std::move(socket));
 }
 
 }  // namespace toprun::measure

@@ -50,6 +50,7 @@ class Mesh {
   Mesh(std::size_t rank, std::string token, Fd listener);
   Result<Fd> dial(const Peer& peer, std::size_t stripe, std::chrono::milliseconds limit) const;
   Result<void> admit(std::chrono::milliseconds limit);
+  void add(Key key, Fd socket);
 
   std::size_t rank_;
   std::string token_;

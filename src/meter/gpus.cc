@@ -1,7 +1,7 @@
 #include "meter/gpus.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
 
 #include "base/text.h"
 #include "fabric/sysfs.h"
@@ -81,6 +81,29 @@ std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<st
     number = static_cast<std::size_t>(*index);
   }
   return number < gpus.size() ? std::optional(number) : std::nullopt;
+}
+
+bool LastGpus::begin(SteadyTime now) {
+  const std::lock_guard lock(lock_);
+  if (is_looked_at_ || (due_ && now < *due_)) return false;
+  is_looked_at_ = true;
+  return true;
+}
+
+void LastGpus::end(std::vector<NamedGpu> gpus, SteadyTime now) {
+  {
+    const std::lock_guard lock(lock_);
+    gpus_ = std::move(gpus);
+    due_ = now + (gpus_.empty() ? after_vain_gpu_look : between_gpu_looks);
+    is_looked_at_ = false;
+  }
+  ended_.notify_all();
+}
+
+std::vector<NamedGpu> LastGpus::read(std::chrono::milliseconds patience) {
+  std::unique_lock lock(lock_);
+  ended_.wait_for(lock, patience, [&] { return !is_looked_at_; });
+  return gpus_;
 }
 
 }  // namespace toprun::meter

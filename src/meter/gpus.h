@@ -2,12 +2,15 @@
 
 #include <chrono>
 #include <cstddef>
+#include <condition_variable>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/environment.h"
 #include "meter/usage.h"
 
@@ -21,7 +24,8 @@ struct NamedGpu {
 };
 
 // nvidia-smi takes up to a second of a CPU, so it is asked rarely.
-inline constexpr std::chrono::seconds between_nvidia_looks{10};
+inline constexpr std::chrono::seconds between_gpu_looks{10};
+inline constexpr std::chrono::seconds after_vain_gpu_look{60};
 inline constexpr std::chrono::seconds nvidia_limit{5};
 
 // This host's GPUs in the order of their numbers: of NVIDIA by nvidia-smi where it is in PATH, else
@@ -37,5 +41,26 @@ std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
 // all) lists, the one with its local rank, or the only one. nullopt: none, or unknown.
 std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<std::string>& visible,
                                   const std::vector<NamedGpu>& gpus);
+
+// What a host's GPUs showed last. Some thread looks at them while others read, since a driver may be
+// slow or hang:
+//
+//   due → begin() → looked at → end() → not due, until between_gpu_looks or after_vain_gpu_look later
+class LastGpus {
+ public:
+  // Whether the caller is to look now, and then to call end(). False while somebody else does.
+  bool begin(SteadyTime now);
+  // Empty: there are none, or the driver did not answer.
+  void end(std::vector<NamedGpu> gpus, SteadyTime now);
+  // Waits so long for a look that goes on.
+  std::vector<NamedGpu> read(std::chrono::milliseconds patience);
+
+ private:
+  std::mutex lock_;
+  std::condition_variable ended_;
+  bool is_looked_at_ = false;
+  std::optional<SteadyTime> due_;  // unset: at once
+  std::vector<NamedGpu> gpus_;
+};
 
 }  // namespace toprun::meter

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "base/testing.h"
 
@@ -52,6 +53,34 @@ TEST(Gpus, BelongToRanksByTheVisibleOnes) {
   EXPECT_EQ(gpu_of(0, "", gpus), std::nullopt);
   EXPECT_EQ(gpu_of(0, "-1", gpus), std::nullopt);
   EXPECT_EQ(gpu_of(0, "7", gpus), std::nullopt);
+}
+
+TEST(Gpus, AreLookedAtByOneAtATimeAndRarely) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds at_once{0};
+  const SteadyTime start{};
+  const std::vector<NamedGpu> one = {{"GPU-a1", {}}};
+  LastGpus gpus;
+  EXPECT_TRUE(gpus.begin(start));
+  EXPECT_FALSE(gpus.begin(start + nvidia_limit));
+  EXPECT_TRUE(gpus.read(at_once).empty());
+  gpus.end(one, start);
+  EXPECT_EQ(gpus.read(at_once), one);
+  EXPECT_FALSE(gpus.begin(start + between_gpu_looks - milliseconds(1)));
+  EXPECT_TRUE(gpus.begin(start + between_gpu_looks));
+  EXPECT_EQ(gpus.read(at_once), one);  // until the new ones are there
+  gpus.end({}, start);
+  EXPECT_TRUE(gpus.read(at_once).empty());
+  EXPECT_FALSE(gpus.begin(start + between_gpu_looks));
+  EXPECT_TRUE(gpus.begin(start + after_vain_gpu_look));
+}
+
+TEST(Gpus, AreWaitedForWhileSomebodyLooks) {
+  LastGpus gpus;
+  ASSERT_TRUE(gpus.begin({}));
+  std::thread looks([&] { gpus.end({{"GPU-a1", {}}}, {}); });
+  EXPECT_EQ(gpus.read(std::chrono::minutes(1)).size(), 1u);
+  looks.join();
 }
 
 }  // namespace

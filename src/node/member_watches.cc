@@ -201,6 +201,11 @@ void Member::act(const run::MeasureWorkers& measure) {
   for (const auto& last : workers_->last_outputs()) {
     silences.push_back(last ? std::optional(age(*last, now)) : std::nullopt);
   }
+  if (meter_->begin_gpus()) {
+    const bool taken = session_.pool.run<bool>(
+        [meter = meter_] { return meter->look_at_gpus(), true; }, [](bool) {});
+    if (!taken) meter_->forgo_gpus();
+  }
   using Usage = std::optional<meter::Node>;
   session_.pool.run<Usage>(
       [meter = meter_, ranks = running_ranks(), silences] { return meter->look(ranks, silences); },

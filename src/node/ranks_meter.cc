@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace toprun::node {
+namespace {
+
+// Most drivers answer within this, and a first picture waits not much longer for its figures.
+constexpr std::chrono::milliseconds gpu_patience{300};
+
+}  // namespace
 
 std::optional<meter::Node> RanksMeter::look(
     const std::vector<RunningRank>& ranks,
@@ -15,21 +21,16 @@ std::optional<meter::Node> RanksMeter::look(
   for (std::size_t i = 0; i < std::min(node.ranks.size(), silences.size()); ++i) {
     node.ranks[i].silence = silences[i];
   }
-  look_at_gpus();
+  const std::vector<meter::NamedGpu> gpus = gpus_.read(gpu_patience);
   for (std::size_t i = 0; i < std::min(node.ranks.size(), ranks.size()); ++i) {
-    const auto gpu = meter::gpu_of(i, ranks[i].visible_gpus, gpus_);
-    if (gpu) node.ranks[i].gpu = gpus_[*gpu].gpu;
+    const auto gpu = meter::gpu_of(i, ranks[i].visible_gpus, gpus);
+    if (gpu) node.ranks[i].gpu = gpus[*gpu].gpu;
   }
   return node;
 }
 
 void RanksMeter::look_at_gpus() {
-  const auto now = std::chrono::steady_clock::now();
-  const bool is_due =
-      !gpus_seen_ || (!gpus_.empty() && now - *gpus_seen_ >= meter::between_nvidia_looks);
-  if (!is_due) return;
-  gpus_ = meter::read_gpus(environment_, "/");
-  gpus_seen_ = now;
+  gpus_.end(meter::read_gpus(environment_, "/"), std::chrono::steady_clock::now());
 }
 
 // To find it takes a look at all processes of the host.

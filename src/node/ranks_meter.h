@@ -20,6 +20,12 @@ class RanksMeter {
  public:
   explicit RanksMeter(Environment environment) : environment_(std::move(environment)) {}
 
+  // Whether it is time for look_at_gpus(), which takes as long as their driver does; it or
+  // forgo_gpus() has to follow.
+  bool begin_gpus() { return gpus_.begin(std::chrono::steady_clock::now()); }
+  void look_at_gpus();
+  void forgo_gpus() { gpus_.end({}, std::chrono::steady_clock::now()); }
+
   // `silences`: by rank, since its last output. Nothing while the look before has not ended.
   std::optional<meter::Node> look(
       const std::vector<RunningRank>& ranks,
@@ -27,12 +33,10 @@ class RanksMeter {
 
  private:
   pid_t found(const RunningRank& rank);
-  void look_at_gpus();
 
   const Environment environment_;
   std::mutex looking_;
-  std::optional<std::chrono::steady_clock::time_point> gpus_seen_;
-  std::vector<meter::NamedGpu> gpus_;
+  meter::LastGpus gpus_;
   meter::Meter meter_;
   // By rank and its process's id in its container: the id here.
   std::map<std::pair<int, pid_t>, pid_t> outside_;

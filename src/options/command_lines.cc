@@ -12,6 +12,8 @@ using Count = Operand::Count;
 constexpr Operand script = {"SCRIPT", Count::script, "SCRIPT", ""};
 constexpr Operand one_job = {"ID", Count::one, "ID",
                              "As `toprun jobs` shows it: 17, or 12_3 for an array's task"};
+constexpr const char* reported_job =
+    "Its id as `toprun jobs` shows it, or the file of its --report";
 
 constexpr std::string_view setup_grammar =
     "Options stand before the first PACKAGE, which is anything that pip installs. They may be "
@@ -118,8 +120,8 @@ const std::vector<CommandLine>& lines_about_jobs() {
       {Command::status,
        "status",
        "What is known of one job: its state and why, its nodes and ranks, its files.",
-       {{"toprun status 17", ""}},
-       {one_job}},
+       {{"toprun status 17", ""}, {"toprun status report.json", "by the file of --report"}},
+       {{"JOB", Count::one, "ID|FILE", reported_job}}},
       {Command::logs,
        "logs",
        "What a job has printed: each host's file, then what only the engine's has.",
@@ -132,7 +134,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "Where every rank of a running job stands: what it does, and its Python stack; ranks in the "
        "same place are one entry. Nothing of the job stops or changes.",
        {{"toprun stacks 17", "a Slurm job, by its id"},
-        {"toprun stacks report.json", "any other, by the file of its --report, on the root's host"},
+        {"toprun stacks report.json", "any other, by the file of its --report"},
         {"toprun stacks", "the only job of yours whose root agent is on this host"},
         {"toprun stacks --dumps ~/.cache/torch", "who was behind when a job timed out"}},
        {{"JOB", Count::at_most_one, "ID|FILE|PID",
@@ -144,8 +146,7 @@ const std::vector<CommandLine>& lines_about_jobs() {
        "their order. As JSON, or as a page for a browser in one file.",
        {{"toprun report 17 --html -o 17.html", ""},
         {"toprun report report.json --html > job.html", "from the file of --report"}},
-       {{"JOB", Count::one, "ID|FILE",
-         "Its id as `toprun jobs` shows it, or the file of its --report"}}},
+       {{"JOB", Count::one, "ID|FILE", reported_job}}},
       {Command::top,
        "top",
        "A running job, live on the terminal: its ranks by rack and node with what they use, who is "

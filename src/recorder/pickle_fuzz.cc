@@ -5,7 +5,7 @@
 #include "recorder/pickle.h"
 #include "recorder/verdict.h"
 
-// What is accepted is data that can be written, and judged.
+// What is accepted is data that can be written, summed up within bounds, and judged.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace toprun::recorder;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
@@ -17,5 +17,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Dump other = *dump;
   if (!other.entries.empty()) other.entries.pop_back();
   judge({{0, *dump}, {1, other}});
+  Summary summary = bounded_summary_of({{0, *dump}});
+  if (summary.groups.size() > most_groups) std::abort();
+  for (const GroupSummary& group : summary.groups) {
+    if (group.calls.size() > most_calls || group.id.size() > longest_text) std::abort();
+  }
+  add(summary, bounded_summary_of({{1, other}}));
+  judge(summary);
   return 0;
 }

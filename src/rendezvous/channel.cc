@@ -1,18 +1,18 @@
 #include "rendezvous/channel.h"
 
 #include <sodium.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 
 #include "base/clock.h"
 #include "rendezvous/preamble.h"
@@ -22,14 +22,12 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t length_bytes = 4;
 constexpr std::size_t overhead = crypto_secretstream_xchacha20poly1305_ABYTES;
 constexpr std::size_t header_bytes = crypto_secretstream_xchacha20poly1305_HEADERBYTES;
 
-// Limits for one read. It is no larger than expected, because a root has thousands of links.
-constexpr std::size_t least_read_bytes = 512;
-constexpr std::size_t most_read_bytes = 16'384;
+// For one read, before the other end has proved that it has the secret.
+constexpr std::size_t handshake_read_bytes = 2'048;
 
 using Key = std::array<unsigned char, crypto_secretstream_xchacha20poly1305_KEYBYTES>;
 
@@ -48,13 +46,31 @@ Key derive(std::string_view secret, std::string_view root_line, std::string_view
   return key;
 }
 
-std::string reason_of(const boost::system::error_code& error) {
-  // Unread bytes turn a close into a reset.
-  const bool ended = error == asio::error::eof || error == asio::error::connection_reset ||
-                     error == asio::error::broken_pipe;
-  if (ended) return "the connection was closed";
-  if (error == asio::error::operation_aborted) return "time ran out";
-  return error.message();
+// Unread bytes turn a close into a reset.
+bool is_closed(int error) {
+  return error == 0 || error == ECONNRESET || error == EPIPE;
+}
+
+std::string reason_of(int error) {
+  return is_closed(error) ? "the connection was closed" : errno_text(error);
+}
+
+asio::ip::tcp::endpoint endpoint_of(int fd, int (*end)(int, sockaddr*, socklen_t*)) {
+  asio::ip::tcp::endpoint endpoint;
+  auto length = static_cast<socklen_t>(endpoint.capacity());
+  if (end(fd, endpoint.data(), &length) == 0) endpoint.resize(length);
+  return endpoint;
+}
+
+// The first bytes, which are done with; with all of them their memory, because a root has thousands
+// of links.
+void drop(std::string& bytes, std::size_t& done) {
+  if (done == bytes.size()) {
+    std::string().swap(bytes);
+  } else {
+    bytes.erase(0, done);
+  }
+  done = 0;
 }
 
 }  // namespace
@@ -66,21 +82,22 @@ struct Channel::Streams {
   crypto_secretstream_xchacha20poly1305_state rx{};
 };
 
-Channel::Channel(asio::ip::tcp::socket socket, Patience patience)
-    : socket_(std::move(socket)),
+Channel::Channel(Channels& channels, Fd socket, Patience patience)
+    : channels_(channels),
+      socket_(std::move(socket)),
       patience_(patience),
-      deadline_(socket_.get_executor()),
-      outgoing_(socket_.get_executor()),
-      streams_(std::make_unique<Streams>()) {
-  boost::system::error_code ignored;
-  socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-  local_ = socket_.local_endpoint(ignored);
-  remote_ = socket_.remote_endpoint(ignored);
-  outgoing_.expires_at(std::chrono::steady_clock::time_point::max());
-}
+      streams_(std::make_unique<Streams>()) {}
 
 Channel::~Channel() {
   sodium_memzero(streams_.get(), sizeof *streams_);
+}
+
+asio::ip::tcp::endpoint Channel::local() const {
+  return endpoint_of(socket_.get(), ::getsockname);
+}
+
+asio::ip::tcp::endpoint Channel::remote() const {
+  return endpoint_of(socket_.get(), ::getpeername);
 }
 
 void Channel::key(bool root, std::string_view secret, std::string_view root_line,
@@ -91,269 +108,309 @@ void Channel::key(bool root, std::string_view secret, std::string_view root_line
   streams_->rx_key = root ? to_root : to_member;
 }
 
-asio::awaitable<Result<void>> Channel::write(std::string bytes) {
-  const auto [error, n] = co_await asio::async_write(socket_, asio::buffer(bytes), quietly);
-  if (error) co_return fail("cannot write to the other agent", reason_of(error));
-  co_return Result<void>{};
+void Channel::write(std::string_view bytes) {
+  queue_ += bytes;
+  flush();
 }
 
-asio::awaitable<Result<void>> Channel::read_exactly(std::size_t bytes, std::string& out) {
-  while (buffer_.size() < bytes) {
-    const std::size_t before = buffer_.size();
-    buffer_.resize(before + std::clamp(bytes - before, least_read_bytes, most_read_bytes));
-    const auto room = asio::buffer(buffer_.data() + before, buffer_.size() - before);
-    const auto [error, n] = co_await socket_.async_read_some(room, quietly);
-    buffer_.resize(before + n);
-    if (error) co_return fail("cannot read from the other agent", reason_of(error));
-    last_read_ = std::chrono::steady_clock::now();
-  }
-  out = buffer_.substr(0, bytes);
-  buffer_.erase(0, bytes);
-  co_return Result<void>{};
+void Channel::read_line(std::chrono::milliseconds first_byte, OnLine on_line) {
+  first_byte_ = first_byte;
+  deadline_ = std::chrono::steady_clock::now() + first_byte;
+  on_line_ = std::move(on_line);
+  await(Awaits::line);
 }
 
-// Does not own the channel: an abandoned channel closes its connection at once.
-void Channel::limit_handshake(std::chrono::milliseconds limit) {
-  deadline_.expires_after(limit);
-  deadline_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
-    const auto self = weak.lock();
-    boost::system::error_code ignored;
-    if (self && !error) self->socket_.close(ignored);
-  });
+void Channel::read_first(OnFrame on_frame) {
+  on_frame_ = std::move(on_frame);
+  await(Awaits::first_frame);
 }
 
-asio::awaitable<Result<std::string>> Channel::read_line(std::chrono::milliseconds first_byte) {
-  const auto self = shared_from_this();
-  limit_handshake(first_byte);
-  for (;;) {
-    const std::size_t end = buffer_.find('\n');
-    if (end != std::string::npos && end < max_line_bytes) {
-      limit_handshake(patience_.handshake);
-      std::string line = buffer_.substr(0, end);
-      buffer_.erase(0, end + 1);
-      co_return line;
-    }
-    if (buffer_.size() >= max_line_bytes ||
-        !std::string_view(magic).starts_with(std::string_view(buffer_).substr(0, magic.size()))) {
-      co_return fail("what answers is not a toprun agent", "it speaks another protocol");
-    }
-    char chunk[max_line_bytes];
-    const auto [error, n] = co_await socket_.async_read_some(asio::buffer(chunk), quietly);
-    if (error) {
-      was_closed_without_data_ =
-          buffer_.empty() && (error == asio::error::eof || error == asio::error::connection_reset ||
-                              error == asio::error::broken_pipe);
-      if (!buffer_.empty() || error != asio::error::operation_aborted) {
-        co_return fail("what answers is not a toprun agent", reason_of(error));
-      }
-      co_return fail("what answers is not a toprun agent",
-                     "it says nothing for " + duration_text(first_byte));
-    }
-    if (buffer_.empty()) limit_handshake(patience_.handshake);
-    buffer_.append(chunk, n);
-  }
+// Goes on with bytes that have arrived already.
+void Channel::await(Awaits what) {
+  awaits_ = what;
+  if (closed_) return fail_reading("the connection was closed");
+  process();
 }
 
-asio::awaitable<void> Channel::close_after_answer() {
-  const auto self = shared_from_this();
-  boost::system::error_code ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-  limit_handshake(parting);
-  std::array<char, least_read_bytes> dropped;
-  for (;;) {
-    const auto [error, n] = co_await socket_.async_read_some(asio::buffer(dropped), quietly);
-    if (error) break;
-  }
-  shut();
+void Channel::write_first(std::string line, const nlohmann::json& message) {
+  const std::size_t before = line.size();
+  line.resize(before + header_bytes);
+  crypto_secretstream_xchacha20poly1305_init_push(
+      &streams_->tx, reinterpret_cast<unsigned char*>(line.data() + before),
+      streams_->tx_key.data());
+  queue_ += line;
+  seal(message.dump(), false);
+  flush();
+}
+
+void Channel::close_after_answer(std::function<void()> on_end) {
+  if (closed_) return on_end();
+  ::shutdown(socket_.get(), SHUT_WR);
+  on_end_ = std::move(on_end);
+  deadline_ = std::chrono::steady_clock::now() + parting;
+  await(Awaits::end);
 }
 
 void Channel::abandon(std::string_view last_words) {
-  boost::system::error_code failed;
-  socket_.non_blocking(true, failed);
   // As in close_after_answer(), for the bytes already received.
   std::array<char, max_line_bytes> dropped;
-  if (!failed) socket_.read_some(asio::buffer(dropped), failed);
-  boost::system::error_code ignored;
-  socket_.write_some(asio::buffer(last_words), ignored);
+  [[maybe_unused]] ssize_t done =
+      ::recv(socket_.get(), dropped.data(), dropped.size(), MSG_DONTWAIT);
+  done = ::send(socket_.get(), last_words.data(), last_words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   shut();
 }
 
 Fd Channel::give_away() {
-  deadline_.cancel();
-  boost::system::error_code failed;
-  Fd socket(socket_.release(failed));
+  const bool all_used = unused().empty();
   closed_ = true;
-  return buffer_.empty() && !failed ? std::move(socket) : Fd();
-}
-
-// Returns the header of the outgoing stream.
-std::string Channel::begin_stream() {
-  std::string header(header_bytes, '\0');
-  crypto_secretstream_xchacha20poly1305_init_push(
-      &streams_->tx, reinterpret_cast<unsigned char*>(header.data()), streams_->tx_key.data());
-  return header;
-}
-
-asio::awaitable<Result<void>> Channel::write_first(std::string line,
-                                                   const nlohmann::json& message) {
-  line += begin_stream();
-  line += seal(message.dump(), false);
-  auto written = co_await write(std::move(line));
-  co_return written;
-}
-
-asio::awaitable<Result<void>> Channel::read_header() {
-  std::string header;
-  auto read = co_await read_exactly(header_bytes, header);
-  if (!read) co_return read;
-  if (crypto_secretstream_xchacha20poly1305_init_pull(
-          &streams_->rx, reinterpret_cast<const unsigned char*>(header.data()),
-          streams_->rx_key.data()) != 0) {
-    co_return fail("the other agent's key header is malformed");
-  }
-  co_return Result<void>{};
-}
-
-asio::awaitable<Result<nlohmann::json>> Channel::read_frame() {
-  std::string bytes;
-  auto read = co_await read_exactly(length_bytes, bytes);
-  if (!read) co_return std::unexpected(read.error());
-  std::uint32_t length = 0;
-  std::memcpy(&length, bytes.data(), sizeof length);
-  if (length < overhead || length > (first_frame_ ? max_first_frame_bytes : max_frame_bytes)) {
-    co_return fail("a frame of the other agent has an impossible length");
-  }
-  read = co_await read_exactly(length, bytes);
-  if (!read) co_return std::unexpected(read.error());
-  std::string plain(length - overhead, '\0');
-  unsigned char tag = 0;
-  if (crypto_secretstream_xchacha20poly1305_pull(
-          &streams_->rx, reinterpret_cast<unsigned char*>(plain.data()), nullptr, &tag,
-          reinterpret_cast<const unsigned char*>(bytes.data()), length, nullptr, 0) != 0) {
-    has_other_key_ = true;
-    co_return fail("the other agent has another secret");
-  }
-  first_frame_ = false;
-  if (tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) ended_ = true;
-  if (plain.empty()) co_return nlohmann::json();
-  nlohmann::json message = nlohmann::json::parse(plain, nullptr, false);
-  if (message.is_discarded()) co_return fail("a message of the other agent is not JSON");
-  co_return message;
-}
-
-std::string Channel::seal(std::string_view plaintext, bool last) {
-  const auto length = static_cast<std::uint32_t>(plaintext.size() + overhead);
-  std::string frame(length_bytes + length, '\0');
-  std::memcpy(frame.data(), &length, sizeof length);
-  crypto_secretstream_xchacha20poly1305_push(
-      &streams_->tx, reinterpret_cast<unsigned char*>(frame.data() + length_bytes), nullptr,
-      reinterpret_cast<const unsigned char*>(plaintext.data()), plaintext.size(), nullptr, 0,
-      last ? crypto_secretstream_xchacha20poly1305_TAG_FINAL
-           : crypto_secretstream_xchacha20poly1305_TAG_MESSAGE);
-  return frame;
+  watch();
+  Fd socket = std::move(socket_);
+  return all_used ? std::move(socket) : Fd();
 }
 
 void Channel::start() {
   last_read_ = std::chrono::steady_clock::now();
-  const auto executor = socket_.get_executor();
-  const auto self = shared_from_this();
-  // An exception in a message handler must not be ignored: the link then counts as lost.
-  const auto ended = [self](const std::exception_ptr& error) {
-    if (error) self->lose({Loss::Kind::malformed, "what it sent could not be handled"});
-  };
-  asio::co_spawn(
-      executor, [self] { return self->receive(); }, ended);
-  asio::co_spawn(
-      executor, [self] { return self->transmit(); }, ended);
-  asio::co_spawn(
-      executor, [self] { return self->keep_alive(); }, ended);
-}
-
-asio::awaitable<void> Channel::receive() {
-  const auto self = shared_from_this();
-  while (!closed_) {
-    auto message = co_await read_frame();
-    if (!message) {
-      const Error& error = message.error();
-      lose({error.why.empty() ? Loss::Kind::malformed : Loss::Kind::closed,
-            error.why.empty() ? error.what : error.why});
-      co_return;
-    }
-    if (!message->is_null() && on_message && !closed_) on_message(std::move(*message));
-    if (ended_) {
-      shut();
-      co_return;
-    }
+  awaits_ = Awaits::messages;
+  watch();
+  if (!processing_ && !unused().empty()) {
+    asio::post(channels_.io(), [self = shared_from_this()] { self->process(); });
   }
 }
 
-asio::awaitable<void> Channel::transmit() {
-  const auto self = shared_from_this();
-  while (!closed_) {
-    if (queue_.empty()) {
-      if (closing_) {
-        // Half close only: bytes that still arrive must not turn into a reset and lose what was
-        // sent.
-        boost::system::error_code ignored;
-        socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-        co_return;
-      }
-      co_await outgoing_.async_wait(quietly);
-      outgoing_.expires_at(std::chrono::steady_clock::time_point::max());
-      continue;
-    }
-    const std::string batch = std::exchange(queue_, {});
-    last_write_ = std::chrono::steady_clock::now();
-    const auto [error, n] = co_await asio::async_write(socket_, asio::buffer(batch), quietly);
-    if (error) {
-      lose({Loss::Kind::closed, reason_of(error)});
-      co_return;
-    }
+void Channel::ready(std::uint32_t events) {
+  if (events & EPOLLOUT) flush();
+  if (events & ~static_cast<std::uint32_t>(EPOLLOUT)) receive();
+}
+
+// While nothing is awaited, what arrives stays in the socket. A step may be followed by another at
+// once: process() calls this when it is done.
+void Channel::watch() {
+  if (processing_ && !closed_) return;
+  std::uint32_t wanted = 0;
+  if (!closed_ && awaits_ != Awaits::nothing) wanted |= EPOLLIN;
+  if (!closed_ && !queue_.empty()) wanted |= EPOLLOUT;
+  const std::uint32_t before = std::exchange(watched_, wanted);
+  if (wanted == before) return;
+  if (wanted == 0) {
+    channels_.remove(number_, socket_.get());
+  } else if (before == 0) {
+    number_ = channels_.add(shared_from_this(), socket_.get(), wanted, patience_.beat);
+  } else {
+    channels_.change(number_, socket_.get(), wanted);
   }
 }
 
-asio::awaitable<void> Channel::keep_alive() {
-  const auto self = shared_from_this();
-  auto due = std::chrono::steady_clock::now() + patience_.beat;
-  while (!closed_) {
-    deadline_.expires_at(due);
-    co_await deadline_.async_wait(quietly);
-    if (closed_) co_return;
-    const auto now = std::chrono::steady_clock::now();
-    // If this process was stopped or busy, the other end's bytes may still be in the socket.
-    if (now - due > patience_.beat) last_read_ = now;
-    if (now - last_read_ > patience_.silence) {
-      lose({Loss::Kind::silent, "no word for " + duration_text(patience_.silence)});
-      co_return;
-    }
-    // Other messages replace the heartbeat.
-    const bool is_idle = now - last_write_ >= patience_.beat;
-    if (is_idle && !closing_) enqueue(seal({}, false));
-    due = (is_idle ? now : last_write_) + patience_.beat;
-  }
+void Channel::receive() {
+  if (awaits_ == Awaits::nothing || closed_) return;
+  std::string& bytes = channels_.received();
+  const std::size_t most = awaits_ == Awaits::messages ? bytes.size() : handshake_read_bytes;
+  const ssize_t count = ::recv(socket_.get(), bytes.data(), most, MSG_DONTWAIT);
+  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+  if (count <= 0) return broken(count == 0 ? 0 : errno);
+  if (awaits_ == Awaits::end) return;
+  last_read_ = std::chrono::steady_clock::now();
+  if (awaits_ == Awaits::line && unused().empty()) deadline_ = last_read_ + patience_.handshake;
+  buffer_.append(bytes, 0, static_cast<std::size_t>(count));
+  process();
 }
 
-void Channel::enqueue(std::string frame) {
-  if (queue_.size() + frame.size() > max_queue_bytes) {
-    lose({Loss::Kind::closed, "it does not read what is sent to it"});
-    return;
+// A callback may ask for the next step, which the loop here goes on with. An exception in one must
+// not be ignored: the link then counts as lost.
+void Channel::process() {
+  if (processing_) return;
+  const auto self = shared_from_this();
+  processing_ = true;
+  try {
+    while (!closed_ && take_one()) {
+    }
+  } catch (...) {
+    lose({Loss::Kind::malformed, "what it sent could not be handled"});
   }
-  queue_ += frame;
-  outgoing_.cancel();
+  processing_ = false;
+  drop(buffer_, used_);
+  watch();
+}
+
+// Whether there was enough for a step.
+bool Channel::take_one() {
+  switch (awaits_) {
+    case Awaits::line:
+      return take_line();
+    case Awaits::first_frame:
+      return take_first();
+    case Awaits::messages:
+      return take_message();
+    case Awaits::end:
+      used_ = buffer_.size();
+      return false;
+    case Awaits::nothing:
+      break;
+  }
+  return false;
+}
+
+bool Channel::take_line() {
+  const std::string_view bytes = unused();
+  const std::size_t end = bytes.find('\n');
+  const bool is_whole = end != std::string_view::npos && end < max_line_bytes;
+  if (!is_whole) {
+    if (bytes.size() < max_line_bytes && magic.starts_with(bytes.substr(0, magic.size()))) {
+      return false;
+    }
+    fail_reading("it speaks another protocol");
+    return true;
+  }
+  std::string line(bytes.substr(0, end));
+  used_ += end + 1;
+  deadline_ = std::chrono::steady_clock::now() + patience_.handshake;
+  awaits_ = Awaits::nothing;
+  std::exchange(on_line_, nullptr)(std::move(line));
+  return true;
+}
+
+bool Channel::take_first() {
+  if (!has_header_) {
+    if (unused().size() < header_bytes) return false;
+    has_header_ = true;
+    const auto* const header = reinterpret_cast<const unsigned char*>(unused().data());
+    used_ += header_bytes;
+    if (crypto_secretstream_xchacha20poly1305_init_pull(&streams_->rx, header,
+                                                        streams_->rx_key.data()) != 0) {
+      fail_reading("the other agent's key header is malformed");
+      return true;
+    }
+  }
+  auto frame = next_frame();
+  if (!frame) return false;
+  awaits_ = Awaits::nothing;
+  std::exchange(on_frame_, nullptr)(*std::move(frame));
+  return true;
+}
+
+bool Channel::take_message() {
+  auto message = next_frame();
+  if (!message) return false;
+  if (!*message) {
+    lose({Loss::Kind::malformed, message->error().what});
+    return true;
+  }
+  if (!(*message)->is_null() && on_message && !closing_) on_message(**std::move(message));
+  if (ended_) shut();
+  return true;
+}
+
+// Nullopt if it has not arrived as a whole.
+std::optional<Result<nlohmann::json>> Channel::next_frame() {
+  const std::string_view bytes = unused();
+  if (bytes.size() < length_bytes) return std::nullopt;
+  std::uint32_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  const std::size_t most = awaits_ == Awaits::first_frame ? max_first_frame_bytes : max_frame_bytes;
+  if (length < overhead || length > most) {
+    return fail("a frame of the other agent has an impossible length");
+  }
+  if (bytes.size() < length_bytes + length) return std::nullopt;
+  used_ += length_bytes + length;
+  std::string& plain = channels_.plaintext();
+  plain.resize(length - overhead);
+  unsigned char tag = 0;
+  if (crypto_secretstream_xchacha20poly1305_pull(
+          &streams_->rx, reinterpret_cast<unsigned char*>(plain.data()), nullptr, &tag,
+          reinterpret_cast<const unsigned char*>(bytes.data() + length_bytes), length, nullptr,
+          0) != 0) {
+    has_other_key_ = true;
+    return fail("the other agent has another secret");
+  }
+  if (tag == crypto_secretstream_xchacha20poly1305_TAG_FINAL) ended_ = true;
+  if (plain.empty()) return nlohmann::json();
+  nlohmann::json message = nlohmann::json::parse(plain, nullptr, false);
+  if (message.is_discarded()) return fail("a message of the other agent is not JSON");
+  return message;
+}
+
+// Puts a frame into the queue.
+void Channel::seal(std::string_view plaintext, bool last) {
+  const auto length = static_cast<std::uint32_t>(plaintext.size() + overhead);
+  if (queue_.size() - written_ + length > max_queue_bytes) {
+    return lose({Loss::Kind::closed, "it does not read what is sent to it"});
+  }
+  const std::size_t start = queue_.size();
+  queue_.resize(start + length_bytes + length);
+  std::memcpy(queue_.data() + start, &length, sizeof length);
+  crypto_secretstream_xchacha20poly1305_push(
+      &streams_->tx, reinterpret_cast<unsigned char*>(queue_.data() + start + length_bytes),
+      nullptr, reinterpret_cast<const unsigned char*>(plaintext.data()), plaintext.size(), nullptr,
+      0,
+      last ? crypto_secretstream_xchacha20poly1305_TAG_FINAL
+           : crypto_secretstream_xchacha20poly1305_TAG_MESSAGE);
+}
+
+void Channel::flush() {
+  will_write_ = false;
+  if (closed_ || queue_.empty()) return;
+  last_write_ = std::chrono::steady_clock::now();
+  const ssize_t sent = ::send(socket_.get(), queue_.data() + written_, queue_.size() - written_,
+                              MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return broken(errno);
+  if (sent > 0) written_ += static_cast<std::size_t>(sent);
+  if (written_ > queue_.size() / 2) drop(queue_, written_);
+  watch();
+}
+
+void Channel::pass(std::chrono::steady_clock::time_point now,
+                   std::chrono::steady_clock::duration late) {
+  if (awaits_ == Awaits::end && now >= deadline_) return shut();
+  if (awaits_ != Awaits::messages) {
+    if (now < deadline_) return;
+    const bool is_silent = awaits_ == Awaits::line && unused().empty();
+    fail_reading(is_silent ? "it says nothing for " + duration_text(first_byte_) : "time ran out");
+    return shut();
+  }
+  // If this process was stopped or busy, the other end's bytes may still be in the socket.
+  if (late > patience_.beat) last_read_ = now;
+  if (now - last_read_ > patience_.silence) {
+    return lose({Loss::Kind::silent, "no word for " + duration_text(patience_.silence)});
+  }
+  // Other messages replace the heartbeat.
+  if (now - last_write_ < patience_.beat || closing_) return;
+  seal({}, false);
+  flush();
 }
 
 void Channel::send(const nlohmann::json& message) {
   if (closing_ || closed_) return;
-  enqueue(seal(message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), false));
+  seal(message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), false);
+  write_soon();
 }
 
+// The other end closes when it has read the last frame. Until then it may write: a close with its
+// bytes unread would become a reset, and lose what was sent.
 void Channel::close() {
-  if (closed_ && on_closed) asio::post(socket_.get_executor(), std::exchange(on_closed, nullptr));
+  if (closed_ && on_closed) asio::post(channels_.io(), std::exchange(on_closed, nullptr));
   if (closing_ || closed_) return;
-  enqueue(seal({}, true));
-  closing_ = true;
-  on_message = nullptr;
-  on_lost = nullptr;
+  closing_ = true;  // on_message may be running: it stays
+  seal({}, true);
+  write_soon();
+}
+
+void Channel::write_soon() {
+  if (!closed_ && !std::exchange(will_write_, true)) channels_.write_soon(shared_from_this());
+}
+
+void Channel::broken(int error) {
+  if (awaits_ == Awaits::messages) return lose({Loss::Kind::closed, reason_of(error)});
+  was_closed_without_data_ = is_closed(error) && unused().empty();
+  fail_reading(reason_of(error));
+  shut();
+}
+
+void Channel::fail_reading(std::string why) {
+  awaits_ = Awaits::nothing;
+  if (const auto on_line = std::exchange(on_line_, nullptr)) {
+    on_line(fail("what answers is not a toprun agent", std::move(why)));
+  } else if (const auto on_frame = std::exchange(on_frame_, nullptr)) {
+    on_frame(fail("cannot read from the other agent", std::move(why)));
+  }
 }
 
 void Channel::lose(Loss loss) {
@@ -361,18 +418,52 @@ void Channel::lose(Loss loss) {
   const auto tell = std::move(on_lost);
   if (!closing_) on_closed = nullptr;
   shut();
-  if (tell) asio::post(socket_.get_executor(), [tell, loss = std::move(loss)] { tell(loss); });
+  if (tell && !closing_) asio::post(channels_.io(), [tell, loss = std::move(loss)] { tell(loss); });
 }
 
 void Channel::shut() {
   if (closed_) return;
+  const auto self = shared_from_this();
   closed_ = true;
-  if (on_closed) asio::post(socket_.get_executor(), std::move(on_closed));
-  boost::system::error_code ignored;
-  socket_.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-  socket_.close(ignored);
-  deadline_.cancel();
-  outgoing_.cancel();
+  if (on_closed) asio::post(channels_.io(), std::move(on_closed));
+  watch();
+  socket_.reset();
+  awaits_ = Awaits::nothing;
+  on_line_ = nullptr;
+  on_frame_ = nullptr;
+  if (const auto on_end = std::exchange(on_end_, nullptr)) on_end();
+}
+
+namespace {
+
+template <class T>
+struct Answer {
+  explicit Answer(asio::io_context& io) : came(io, SteadyTime::max()) {}
+  void give(Result<T> answer) {
+    value.emplace(std::move(answer));
+    came.expires_at(SteadyTime::min());
+  }
+  std::optional<Result<T>> value;
+  asio::steady_timer came;
+};
+
+constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
+
+}  // namespace
+
+asio::awaitable<Result<std::string>> read_line(std::shared_ptr<Channel> channel,
+                                               std::chrono::milliseconds first_byte) {
+  const auto answer = std::make_shared<Answer<std::string>>(channel->io());
+  channel->read_line(first_byte, [answer](auto line) { answer->give(std::move(line)); });
+  co_await answer->came.async_wait(quietly);
+  co_return *std::move(answer->value);
+}
+
+asio::awaitable<Result<nlohmann::json>> read_first(std::shared_ptr<Channel> channel) {
+  const auto answer = std::make_shared<Answer<nlohmann::json>>(channel->io());
+  channel->read_first([answer](auto frame) { answer->give(std::move(frame)); });
+  co_await answer->came.async_wait(quietly);
+  co_return *std::move(answer->value);
 }
 
 }  // namespace toprun::rendezvous

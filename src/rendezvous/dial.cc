@@ -52,7 +52,11 @@ asio::awaitable<std::optional<Connection>> connect_one(asio::io_context& io, hos
   const auto [error] = co_await socket->async_connect(endpoint_of(address, port), quietly);
   if (error && why) *why = lower(error.message());
   if (error) co_return std::nullopt;
-  co_return std::make_shared<Channel>(std::move(*socket), patience);
+  boost::system::error_code failed;
+  socket->set_option(tcp::no_delay(true), failed);
+  Fd connection(socket->release(failed));
+  if (failed) co_return std::nullopt;
+  co_return std::make_shared<Channel>(Channels::of(io), std::move(connection), patience);
 }
 
 // The result of one round of attempts. Later values in this list are more informative.
@@ -284,8 +288,9 @@ asio::awaitable<Result<std::string>> Dialer::check(std::string root_proof) {
 
 asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   const std::string mine = member_line();
-  auto sent = co_await channel->write(mine);
-  auto line = co_await channel->read_line(within(patience_.first_byte + late_answer()));
+  channel->write(mine);
+  const milliseconds first_byte = within(patience_.first_byte + late_answer());
+  auto line = co_await read_line(channel, first_byte);
   if (!line) {
     co_return Round{channel->was_closed_without_data() ? Round::End::closed : Round::End::stranger,
                     "something answers that is not a toprun root: " + line.error().why,
@@ -308,13 +313,11 @@ asio::awaitable<Round> Dialer::shake_hands(std::shared_ptr<Channel> channel) {
   channel->key(false, *secret, theirs->line(), mine);
   const Join me = co_await make_join_(*channel);
   const nlohmann::json join = me;
-  sent = co_await channel->write_first({}, join);
-  line = co_await channel->read_line(patience_.handshake);
+  channel->write_first({}, join);
+  line = co_await read_line(channel, patience_.handshake);
   if (!line) co_return Round{Round::End::absent, line.error().why, {}, {}};
   if (const auto turned = TurnedAway::parse(*line)) co_return turned_away(*turned);
-  const auto header = co_await channel->read_header();
-  if (!header) co_return Round{Round::End::absent, header.error().why, {}, {}};
-  const auto verdict = co_await channel->read_frame();
+  const auto verdict = co_await read_first(channel);
   if (!verdict) co_return Round{Round::End::unproved, verdict.error().what, {}, {}};
   // The peer has proved to be the job's root.
   if (auto refused = refusal_in(*verdict)) {
@@ -334,10 +337,8 @@ asio::awaitable<std::optional<Preamble>> probe(asio::io_context& io, hosts::Addr
                                                int port, Identity identity, Patience patience) {
   auto channel = co_await connect_one(io, address, port, patience, connect_limit, nullptr);
   if (!channel) co_return std::nullopt;
-  std::string mine = probe_line(identity);
-  const auto sent = co_await (*channel)->write(std::move(mine));
-  if (!sent) co_return std::nullopt;
-  const auto line = co_await (*channel)->read_line(patience.first_byte);
+  (*channel)->write(probe_line(identity));
+  const auto line = co_await read_line(*channel, patience.first_byte);
   if (!line) co_return std::nullopt;
   co_return Preamble::parse(*line);
 }

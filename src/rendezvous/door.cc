@@ -1,20 +1,17 @@
 #include "rendezvous/door.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/ip/tcp.hpp>
 
 #include "base/console.h"
 
 namespace toprun::rendezvous {
 namespace asio = boost::asio;
-using asio::ip::tcp;
 
 Door::Door(asio::io_context& io, Identity identity, Patience patience, std::size_t most_visitors)
-    : io_(io), identity_(std::move(identity)), patience_(patience), most_visitors_(most_visitors) {}
+    : channels_(Channels::of(io)),
+      identity_(std::move(identity)),
+      patience_(patience),
+      most_visitors_(most_visitors) {}
 
 void Door::become_root(Secret secret, Decisions decisions) {
   secret_ = std::move(secret);
@@ -32,9 +29,13 @@ void Door::open() {
   for (const auto& [visitor, channel] : waiting) begin_to_answer(visitor);
 }
 
+// A visitor that makes room for another gets no call any more.
 void Door::begin_to_answer(Visitor visitor) {
-  asio::co_spawn(io_, serve(visitor, visitors_.at(visitor)),
-                 [this, visitor](const std::exception_ptr&) { visitors_.erase(visitor); });
+  Channel& channel = *visitors_.at(visitor);
+  channel.read_line(patience_.first_byte, [this, visitor, &channel](Result<std::string> line) {
+    if (line) return answer(visitor, channel, *std::move(line));
+    dismiss(visitor, channel);
+  });
 }
 
 std::string Door::my_line() const {
@@ -45,15 +46,7 @@ std::string Door::my_line() const {
 }
 
 void Door::visit(Fd connection, std::string first_bytes) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof address;
-  if (::getsockname(connection.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return;
-  tcp::socket socket(io_);
-  boost::system::error_code error;
-  socket.assign(address.ss_family == AF_INET ? tcp::v4() : tcp::v6(), connection.get(), error);
-  if (error) return;
-  connection.release();
-  auto channel = std::make_shared<Channel>(std::move(socket), patience_);
+  auto channel = std::make_shared<Channel>(channels_, std::move(connection), patience_);
   channel->put_back(std::move(first_bytes));
   if (visitors_.size() >= most_visitors_) {
     visitors_.begin()->second->abandon(TurnedAway{Turned::busy, identity_.version}.line());
@@ -72,68 +65,60 @@ std::optional<Turned> Door::rejection_of(const Preamble& theirs) const {
 }
 
 // Reports each reason only once, because anybody who reaches the port can cause a report.
-asio::awaitable<void> Door::turn_away(std::shared_ptr<Channel> channel, Turned why) {
+void Door::turn_away(Channel& channel, Turned why) {
   const bool concerns_the_job = why == Turned::version || why == Turned::secret;
   if (decisions_.admit && concerns_the_job && reported_.insert(why).second) {
     say(fmt::format("turned an agent at {} away: it has another {}",
-                    channel->remote().address().to_string(),
+                    channel.remote().address().to_string(),
                     why == Turned::version ? "version of toprun" : "secret"));
   }
-  std::string line = TurnedAway{why, identity_.version}.line();
-  co_await channel->write(std::move(line));
+  channel.write(TurnedAway{why, identity_.version}.line());
 }
 
-asio::awaitable<void> Door::serve(Visitor visitor, std::shared_ptr<Channel> channel) {
-  const bool joined = co_await answer(visitor, channel);
-  if (!joined) co_await channel->close_after_answer();
+void Door::dismiss(Visitor visitor, Channel& channel) {
+  channel.close_after_answer([this, visitor] { visitors_.erase(visitor); });
 }
 
-asio::awaitable<bool> Door::answer(Visitor visitor, std::shared_ptr<Channel> channel) {
-  const auto line = co_await channel->read_line(patience_.first_byte);
-  if (!line) co_return false;
-  const auto theirs = Preamble::parse(*line);
-  if (!theirs || theirs->role == Role::root || theirs->role == Role::agent) co_return false;
+void Door::answer(Visitor visitor, Channel& channel, std::string line) {
+  const auto theirs = Preamble::parse(line);
+  if (!theirs || theirs->role == Role::root || theirs->role == Role::agent) {
+    return dismiss(visitor, channel);
+  }
   if (const auto why = rejection_of(*theirs)) {
-    co_await turn_away(channel, *why);
-    co_return false;
+    turn_away(channel, *why);
+  } else if (theirs->role == Role::probe) {
+    channel.write(my_line());
+  } else if (theirs->role == Role::member) {
+    return answer_member(visitor, channel, *theirs);
+  } else {
+    if (on_stage) on_stage(channel.give_away(), line + "\n");
+    visitors_.erase(visitor);
+    return;
   }
-  if (theirs->role == Role::probe) {
-    std::string mine = my_line();
-    co_await channel->write(std::move(mine));
-    co_return false;
-  }
-  if (theirs->role == Role::stage) {
-    if (on_stage) on_stage(channel->give_away(), *line + "\n");
-    co_return true;
-  }
-  const bool joined = co_await answer_member(visitor, channel, *theirs);
-  co_return joined;
+  dismiss(visitor, channel);
 }
 
-asio::awaitable<bool> Door::answer_member(Visitor visitor, std::shared_ptr<Channel> channel,
-                                          Preamble theirs) {
+void Door::answer_member(Visitor visitor, Channel& channel, const Preamble& theirs) {
   const std::string mine = my_line();
-  auto sent = co_await channel->write(mine);
-  if (!sent) co_return false;
-  channel->key(true, secret_->text(), mine, theirs.line());
-  const auto header = co_await channel->read_header();
-  if (!header) co_return false;
-  const auto frame = co_await channel->read_frame();
-  if (!frame && channel->has_other_key()) co_await turn_away(channel, Turned::secret);
-  if (!frame) co_return false;
-  const bool was_turned_away = visitors_.erase(visitor) == 0;  // while its frame was pending
-  if (was_turned_away) co_return false;
-  const auto join = read<Join>(*frame);
-  if (!join) co_return false;
+  channel.write(mine);
+  channel.key(true, secret_->text(), mine, theirs.line());
+  channel.read_first([this, visitor, &channel](const Result<nlohmann::json>& frame) {
+    if (frame) return admit(visitor, channel, *frame);
+    if (channel.has_other_key()) turn_away(channel, Turned::secret);
+    dismiss(visitor, channel);
+  });
+}
+
+void Door::admit(Visitor visitor, Channel& channel, const nlohmann::json& frame) {
+  const auto join = read<Join>(frame);
+  if (!join) return dismiss(visitor, channel);
   const auto refused = decisions_.admit(*join);
-  const nlohmann::json verdict = refused ? refusal(*refused) : welcome();
-  std::string agreed(agreed_line);
-  sent = co_await channel->write_first(std::move(agreed), verdict);
-  if (refused) co_return false;
+  channel.write_first(std::string(agreed_line), refused ? refusal(*refused) : welcome());
+  if (refused) return dismiss(visitor, channel);
   // Also if writing failed: the member has been admitted, so its loss must be noticed.
-  decisions_.joined(*join, channel);
-  channel->start();
-  co_return true;
+  const auto joined = visitors_.extract(visitor);
+  decisions_.joined(*join, joined.mapped());
+  channel.start();
 }
 
 }  // namespace toprun::rendezvous

@@ -8,7 +8,6 @@
 #include <set>
 #include <string>
 
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "base/fd.h"
@@ -60,16 +59,16 @@ class Door {
 
   void open();
   void begin_to_answer(Visitor visitor);
-  boost::asio::awaitable<void> serve(Visitor visitor, std::shared_ptr<Channel> channel);
-  // Returns whether the visitor has joined.
-  boost::asio::awaitable<bool> answer(Visitor visitor, std::shared_ptr<Channel> channel);
-  boost::asio::awaitable<bool> answer_member(Visitor visitor, std::shared_ptr<Channel> channel,
-                                             Preamble theirs);
-  boost::asio::awaitable<void> turn_away(std::shared_ptr<Channel> channel, Turned why);
+  void answer(Visitor visitor, Channel& channel, std::string line);
+  void answer_member(Visitor visitor, Channel& channel, const Preamble& theirs);
+  void admit(Visitor visitor, Channel& channel, const nlohmann::json& frame);
+  void turn_away(Channel& channel, Turned why);
+  // Closes the connection when the visitor has read its answer.
+  void dismiss(Visitor visitor, Channel& channel);
   std::optional<Turned> rejection_of(const Preamble& theirs) const;
   std::string my_line() const;
 
-  boost::asio::io_context& io_;
+  Channels& channels_;
   Identity identity_;
   Patience patience_;
   const std::size_t most_visitors_;

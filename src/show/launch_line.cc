@@ -1,11 +1,12 @@
 #include "show/launch_line.h"
 
-#include <sys/stat.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <utility>
 
 #include "base/look.h"
+#include "show/told_launch.h"
 
 namespace toprun::show {
 
@@ -16,20 +17,6 @@ namespace {
 
 constexpr milliseconds first_after{500};  // a quick launch shows nothing
 constexpr milliseconds between_draws{250};
-// The ranks' output is left alone: the line comes back where they have been silent for so long, and
-// some have come to the store, so that others are awaited.
-constexpr milliseconds silence{2'000};
-
-bool is_pipe(int fd) {
-  struct stat status {};
-  return ::fstat(fd, &status) != 0 || S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
-}
-
-// The keeper alone is in the terminal's foreground group.
-bool in_foreground() {
-  const pid_t group = ::tcgetpgrp(STDERR_FILENO);
-  return group > 0 && (group == ::getpgrp() || group == ::getpgid(::getppid()));
-}
 
 }  // namespace
 
@@ -38,12 +25,13 @@ LaunchLine::LaunchLine(boost::asio::io_context& io, const plan::Job& job,
                        std::function<std::optional<view::Launch>()> launch)
     : terminal_(std::move(terminal)),
       launch_(std::move(launch)),
-      has_terminal_(job.options.progress && ::isatty(STDERR_FILENO) == 1 &&
-                    !is_pipe(STDOUT_FILENO) && job.environment.get("TERM") != "dumb"),
+      has_terminal_(shows_launches(job)),
+      tells_(job.environment.has(launch_variable)),
       timer_(io) {}
 
 void LaunchLine::changed(bool is_launching) {
-  if (!has_terminal_ || is_launching == std::exchange(is_launching_, is_launching)) return;
+  if ((!has_terminal_ && !tells_) || is_launching == std::exchange(is_launching_, is_launching))
+    return;
   if (is_launching) {
     began_ = steady_clock::now();
     return draw_later(first_after);
@@ -55,6 +43,7 @@ void LaunchLine::changed(bool is_launching) {
 void LaunchLine::show(std::string line) {
   if (line.empty() && !is_shown_) return;
   is_shown_ = !line.empty();
+  if (tells_) return tell(line);
   terminal_->show_below(std::move(line));
 }
 
@@ -69,16 +58,22 @@ void LaunchLine::draw() {
   draw_later(between_draws);
   const auto launch = launch_();
   if (!launch || !may_draw(*launch)) return show("");
-  const std::size_t columns = terminal_size(STDERR_FILENO).columns;
+  const std::size_t columns = tells_ ? 0 : terminal_size(STDERR_FILENO).columns;
   show(view::launch_line(*launch, columns > 0 ? columns - 1 : 0));
 }
 
+// Not into a line of a rank's.
+void LaunchLine::tell(const std::string& line) {
+  if (line == told_ || terminal_->cursor(true).owner != output::Cursor::nobody) return;
+  told_ = line;
+  terminal_->writer(true)->write(terminal_->descriptor(true),
+                                 fmt::format("{}{}\n", launch_mark, line));
+}
+
 bool LaunchLine::may_draw(const view::Launch& launch) const {
-  if (!in_foreground()) return false;
-  const auto output = terminal_->last_output();
-  if (!output || *output < began_) return true;
-  const bool some_came = launch.joined > 0 || launch.awaited;
-  return some_came && steady_clock::now() - *output >= silence;
+  const bool others_are_awaited = launch.joined > 0 || launch.awaited;
+  return (tells_ || in_foreground()) &&
+         leaves_room(terminal_->last_output(), began_, others_are_awaited);
 }
 
 }  // namespace toprun::show

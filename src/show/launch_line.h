@@ -16,8 +16,7 @@
 namespace toprun::show {
 
 // Shows on the root's terminal how far the launch has come, in one line below all other text, which
-// is gone when the ranks have met. Only where nobody else draws: toprun runs in the foreground, and
-// its stdout is no pipe, whose reader may write to the same terminal.
+// is gone when the ranks have met, or tells it a launcher that has the terminal.
 //
 //   resting --a launch is under way--> waiting --first_after--> showing --it is over--> resting
 class LaunchLine {
@@ -34,14 +33,17 @@ class LaunchLine {
   void draw_later(std::chrono::milliseconds pause);
   void draw();
   void show(std::string line);
+  void tell(const std::string& line);
   bool may_draw(const view::Launch& launch) const;
 
   const std::shared_ptr<output::Terminal> terminal_;
   const std::function<std::optional<view::Launch>()> launch_;
   const bool has_terminal_;
+  const bool tells_;  // a launcher
   bool is_launching_ = false;
   bool is_shown_ = false;
   SteadyTime began_{};  // this launch
+  std::string told_;
   boost::asio::steady_timer timer_;
 };
 

@@ -2,6 +2,7 @@
 // that TOPRUN_TEST_PYTHONS names, separated by colons.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -278,6 +279,22 @@ TEST_P(Live, ShowsAStoppedProcess) {
   const std::string shown = stacks_in(process);
   EXPECT_EQ(shown, stacks_in(script.dump(script.pid(), shown)));
   EXPECT_EQ(threads_with_python(process), 1);
+}
+
+TEST_P(Live, ShowsAProcessThatADebuggerHolds) {
+  const Script script(GetParam(), "def f():\n    ready()\n    time.sleep(1000)\nf()\n");
+  ASSERT_TRUE(script.is_ready());
+  ASSERT_TRUE(script.sleeps(script.pid()));
+  ASSERT_EQ(::ptrace(PTRACE_ATTACH, script.pid(), nullptr, nullptr), 0);
+  ASSERT_TRUE(script.sleeps(script.pid(), 't'));
+  const Process process = look_at(script.pid());
+  EXPECT_EQ(process.threads[0].state, 't');
+  EXPECT_EQ(threads_with_python(process), 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(script.pid(), &status, __WALL), script.pid());
+  ASSERT_EQ(::ptrace(PTRACE_DETACH, script.pid(), nullptr, nullptr), 0);
+  const std::string shown = stacks_in(process);
+  EXPECT_EQ(shown, stacks_in(script.dump(script.pid(), shown)));
 }
 
 // posix_spawn() waits like vfork() until its child has begun a program, and this child first opens

@@ -144,6 +144,9 @@ void Login::take_marks(std::string& text) {
     text.erase(at, mark.size());
     changed_();
   }
+  if (const auto told = show::take_told(text)) {
+    terminal_.show_below(launch_.line(*told, terminal_.last_output()));
+  }
   told_code_ = scheduler::take_login_end(text);
 }
 

@@ -18,6 +18,7 @@
 #include "output/console.h"
 #include "output/lines.h"
 #include "scheduler/login/login.h"
+#include "show/told_launch.h"
 #include "spawn/inherited.h"
 
 namespace toprun::start {
@@ -106,6 +107,7 @@ class Login : public std::enable_shared_from_this<Login> {
   std::optional<int> exit_code_;
   bool joins_ = false;
   std::optional<int> told_code_;  // the agent's last word
+  show::ToldLaunch launch_;
   std::optional<int> status_;
   std::string words_;      // on stdout, before the agent is up
   std::string complaint_;  // on stderr, likewise

@@ -13,6 +13,7 @@
 #include "plan/python.h"
 #include "process/program.h"
 #include "rendezvous/preamble.h"
+#include "show/told_launch.h"
 #include "start/step.h"
 
 namespace toprun::start {
@@ -97,8 +98,9 @@ std::vector<plan::LoginOrders> orders_for(const plan::Job& job,
       job.environment, wanted, in_pods ? plan::Likeness::own_image : plan::Likeness::same_site);
   if (place.stays) {
     same.variables["TOPRUN_GATHER_OUTPUT"] = "1";
-  } else if (look_of_stderr(job.environment).colour) {
-    same.variables[std::string(colours_variable)] = "1";
+  } else {
+    if (look_of_stderr(job.environment).colour) same.variables[std::string(colours_variable)] = "1";
+    if (show::shows_launches(job)) same.variables[std::string(show::launch_variable)] = "1";
   }
   std::vector<plan::LoginOrders> all;
   for (std::size_t i = 0; i < answered.size(); ++i) {

@@ -17,6 +17,8 @@
 #include "base/fd.h"
 #include "base/open_files.h"
 #include "base/text.h"
+#include "output/console.h"
+#include "output/lines.h"
 #include "plan/container_plan.h"
 #include "plan/login_orders.h"
 #include "plan/spares.h"
@@ -24,6 +26,7 @@
 #include "rendezvous/preamble.h"
 #include "scheduler/mpi/mpirun.h"
 #include "scheduler/mpi/mpirun_output.h"
+#include "show/told_launch.h"
 #include "spawn/descendants.h"
 #include "spawn/spawn.h"
 
@@ -35,7 +38,9 @@ constexpr std::array forwarded = {SIGINT,  SIGTERM, SIGHUP,          SIGQUIT,
 constexpr const char* secret_variable = "TOPRUN_SECRET";
 constexpr std::chrono::seconds ending_patience{10};  // of an mpirun that has lost a host
 constexpr int look_again_ms = 500;
-constexpr int impatient_after = 3;  // that many signals end the engine's command itself
+constexpr int look_for_room_ms = 20;
+constexpr int unfinished_after_ms = 50;  // of a line; the agent has held it back already
+constexpr int impatient_after = 3;       // that many signals end the engine's command itself
 
 // The variables that agents read, for an engine that forwards only listed variables.
 std::vector<std::string> variables_for_agents(const plan::Job& job) {
@@ -70,11 +75,41 @@ Result<pid_t> start(const scheduler::AgentCommand& command, const spawn::Inherit
   return pids->front();
 }
 
+// This process's own terminal, where the root's agent tells it how far the launch has come.
+class LaunchTerminal {
+ public:
+  LaunchTerminal() : terminal_(io_, output::ConsoleDescriptors{}, false) {}
+
+  void show(bool is_err, std::string text) {
+    if (!text.empty()) terminal_.show("", is_err, std::move(text), [] {});
+  }
+  void told(std::string line) {
+    terminal_.show_below(launch_.line(std::move(line), terminal_.last_output()));
+  }
+  // Not while the terminal is stopped.
+  bool has_room() {
+    io_.poll();
+    io_.restart();
+    return terminal_.room(false) && terminal_.room(true);
+  }
+  void finish() {
+    terminal_.show_below("");
+    for (const bool is_err : {false, true}) terminal_.writer(is_err)->flush(SteadyTime::max());
+  }
+
+ private:
+  boost::asio::io_context io_;
+  output::Terminal terminal_;
+  show::ToldLaunch launch_;
+};
+
 // What a command writes to `target` passes through here where its last words may need explaining,
-// or its lines are in pieces.
+// its lines are in pieces, or the launch is shown on the same terminal.
 class Overheard {
  public:
-  Overheard(int target, bool wanted, Written written) : target_(target) {
+  // `terminal`: null, if no launch is shown.
+  Overheard(int target, bool wanted, Written written, LaunchTerminal* terminal)
+      : target_(target), terminal_(terminal) {
     if (written == Written::tagged) mixed_.emplace();
     int ends[2];
     if (!wanted || ::pipe2(ends, O_CLOEXEC) != 0) return;
@@ -110,13 +145,20 @@ class Overheard {
     while (reading_.get() >= 0 && ::poll(&waiting, 1, 0) == 1 && pass()) {
     }
     if (mixed_) show(mixed_->rest());
+    pass_unfinished();
+  }
+  bool holds_back() const { return lines_.holds_back(); }
+  // What has been held back of a line on the terminal.
+  void pass_unfinished() {
+    if (lines_.holds_back()) show_on_terminal(lines_.flush());
   }
   const std::string& tail() const { return tail_; }
   // When the command reported that it is ending.
   std::optional<SteadyTime> ending() const { return ending_; }
 
  private:
-  void show(std::string_view text) const {
+  void show(std::string_view text) {
+    if (terminal_ != nullptr) return show_on_terminal(lines_.add(text));
     while (!text.empty()) {
       const ssize_t n = ::write(target_, text.data(), text.size());
       if (n < 0 && errno == EINTR) continue;
@@ -125,8 +167,15 @@ class Overheard {
     }
   }
 
+  void show_on_terminal(std::string text) {
+    if (const auto told = show::take_told(text)) terminal_->told(*told);
+    terminal_->show(target_ == STDERR_FILENO, std::move(text));
+  }
+
   static constexpr std::size_t max_tail = 16'384;
   int target_;
+  LaunchTerminal* const terminal_;
+  output::Lines lines_;
   std::optional<scheduler::MpirunOutput> mixed_;
   Fd reading_;
   Fd writing_;
@@ -135,8 +184,16 @@ class Overheard {
 };
 
 struct Heard {
+  std::unique_ptr<LaunchTerminal> terminal;  // null: no launch is shown
   Overheard out;
   Overheard err;
+
+  bool has_room() const { return terminal == nullptr || terminal->has_room(); }
+  bool holds_back() const { return out.holds_back() || err.holds_back(); }
+  void pass_unfinished() {
+    out.pass_unfinished();
+    err.pass_unfinished();
+  }
 };
 
 // Waits for the command's end.
@@ -145,13 +202,18 @@ int follow(pid_t pid, const Fd& signals, Heard& heard,
   int seen = 0;
   bool abandoned = false;
   for (;;) {
+    const bool has_room = heard.has_room();
     std::array<pollfd, 3> waiting = {pollfd{signals.get(), POLLIN, 0},
-                                     pollfd{heard.out.reading(), POLLIN, 0},
-                                     pollfd{heard.err.reading(), POLLIN, 0}};
+                                     pollfd{has_room ? heard.out.reading() : -1, POLLIN, 0},
+                                     pollfd{has_room ? heard.err.reading() : -1, POLLIN, 0}};
     const auto ending = heard.err.ending();
     const auto late = ending ? std::optional(*ending + ending_patience) : std::nullopt;
-    if (::poll(waiting.data(), waiting.size(), late && !abandoned ? look_again_ms : -1) < 0)
-      continue;
+    int patience_ms = late && !abandoned ? look_again_ms : -1;
+    if (heard.holds_back()) patience_ms = unfinished_after_ms;
+    if (!has_room) patience_ms = look_for_room_ms;
+    const int ready = ::poll(waiting.data(), waiting.size(), patience_ms);
+    if (ready < 0) continue;
+    if (ready == 0) heard.pass_unfinished();
     if (late && !abandoned && std::chrono::steady_clock::now() > *late) {
       // It and its logins; the daemons behind them end without it, and the agents with them.
       abandoned = true;
@@ -168,6 +230,7 @@ int follow(pid_t pid, const Fd& signals, Heard& heard,
       if (::waitpid(pid, &status, WNOHANG) != pid) continue;
       heard.out.pass_the_rest();
       heard.err.pass_the_rest();
+      if (heard.terminal) heard.terminal->finish();
       if (abandoned) return exit_failure;
       return process::exit_code(status);
     }
@@ -224,6 +287,11 @@ int run_step(const plan::Job& job) {
     say(command.error().line());
     return command.error().exit_code;
   }
+  // mpirun hands on no more than listed variables, and srun's labels would come before the mark.
+  const bool is_slurm = job.place.engine == scheduler::EngineKind::slurm;
+  if (is_slurm && !job.environment.non_empty("SLURM_LABELIO") && show::shows_launches(job)) {
+    command->environment.set(std::string(show::launch_variable), "1");
+  }
   if (job.options.verbose > 0) say("starting agents: " + shell_quote(command->argv));
   ::signal(SIGPIPE, SIG_IGN);
   int ends[2];
@@ -247,6 +315,7 @@ int run_step(const plan::Job& job) {
 
 int run_command(const scheduler::AgentCommand& command, const plan::Job& job, int stdin_fd,
                 Written written, const std::function<void(pid_t, int)>& pass_on) {
+  const bool tells_launch = command.environment.has(show::launch_variable);
   sigset_t mask;
   sigemptyset(&mask);
   for (const int signal : forwarded) sigaddset(&mask, signal);
@@ -258,11 +327,13 @@ int run_command(const scheduler::AgentCommand& command, const plan::Job& job, in
     return exit_failure;
   }
   spawn::become_subreaper();  // of the logins that an mpirun may leave behind
-  Heard heard{
-      Overheard(STDOUT_FILENO, written == Written::tagged, written),
-      Overheard(STDERR_FILENO,
-                job.place.engine == scheduler::EngineKind::mpi || written == Written::tagged,
-                written)};
+  auto terminal = tells_launch ? std::make_unique<LaunchTerminal>() : nullptr;
+  const bool is_tagged = written == Written::tagged;
+  const bool is_mpi = job.place.engine == scheduler::EngineKind::mpi;
+  LaunchTerminal* const shown = terminal.get();
+  Heard heard{std::move(terminal),
+              Overheard(STDOUT_FILENO, is_tagged || tells_launch, written, shown),
+              Overheard(STDERR_FILENO, is_tagged || is_mpi || tells_launch, written, shown)};
   const auto pid =
       start(command, job.inherited, stdin_fd, heard.out.writing(), heard.err.writing());
   if (!pid) {

@@ -26,6 +26,8 @@ constexpr double stale_intervals = 5;  // figures of a node that are older are d
 // What stands in a row, of a rank, a node or a rack.
 struct Facts {
   std::string name;
+  std::string after_name;   // what a narrow column leaves out of the name is at its beginning
+  std::string after_brief;  // … and says after it instead
   std::string state;
   Colour colour = Colour::faint;
   bool is_plain = true;  // no colour
@@ -82,26 +84,6 @@ constexpr std::array columns = {
     Column{"OUT MB/s", 9, 0, [](const Facts& facts) { return rate_text(facts.sent); }},
 };
 constexpr std::size_t state_width = 19;  // with two blanks before it
-
-std::string_view word_of(RankState state) {
-  switch (state) {
-    case RankState::waits:
-      return "waits";
-    case RankState::runs:
-      return "runs";
-    case RankState::done:
-      return "done";
-    case RankState::failed:
-      return "failed";
-    case RankState::stopped:
-      return "stopped";
-    case RankState::lost:
-      return "lost";
-    case RankState::suspect:
-      return "hangs";
-  }
-  return "";
-}
 
 void colour(Facts& facts, const Counts& counts) {
   facts.is_plain = false;
@@ -179,7 +161,9 @@ Facts facts_of_node(const Picture& picture, std::size_t number) {
 
 Facts facts_of_rack(const Picture& picture, const Rack& rack) {
   Facts facts;
-  facts.name = fmt::format("{} ({})", printable(rack.name), counted(rack.nodes.size(), "node"));
+  facts.name = printable(rack.name);
+  facts.after_name = fmt::format(" ({})", counted(rack.nodes.size(), "node"));
+  facts.after_brief = fmt::format(" ({})", rack.nodes.size());
   Counts counts;
   Number cpu, memory, gpu;
   double nodes_with_gpus = 0;
@@ -224,6 +208,26 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
+// At most so wide; a longer text keeps its end.
+std::string last_end(std::string_view text, std::size_t width) {
+  if (columns_of(text) <= width) return std::string(text);
+  while (!text.empty() && columns_of(text) >= width) {
+    text.remove_prefix(1);
+    while (!text.empty() && (static_cast<unsigned char>(text[0]) & 0xc0) == 0x80) {
+      text.remove_prefix(1);  // the rest of a character of UTF-8
+    }
+  }
+  return fmt::format("…{}", text);
+}
+
+// A rack's name ends with what tells it from others: "…w0/rack7 (16)".
+std::string name_in(const Facts& facts, std::size_t width) {
+  const std::string whole = facts.name + facts.after_name;
+  if (facts.after_name.empty() || columns_of(whole) <= width) return whole;
+  const std::size_t after = columns_of(facts.after_brief);
+  return last_end(facts.name, width > after ? width - after : 0) + facts.after_brief;
+}
+
 // With a blank before it even if it is too wide.
 std::string to_the_right(std::string text, std::size_t width) {
   text = both_ends(text, width - 1);
@@ -231,6 +235,26 @@ std::string to_the_right(std::string text, std::size_t width) {
 }
 
 }  // namespace
+
+std::string_view word_of(RankState state) {
+  switch (state) {
+    case RankState::waits:
+      return "waits";
+    case RankState::runs:
+      return "runs";
+    case RankState::done:
+      return "done";
+    case RankState::failed:
+      return "failed";
+    case RankState::stopped:
+      return "stopped";
+    case RankState::lost:
+      return "lost";
+    case RankState::suspect:
+      return "hangs";
+  }
+  return "";
+}
 
 void count(Counts& counts, const Picture& picture, Ranks ranks) {
   counts.all += ranks.end - ranks.first;
@@ -306,7 +330,9 @@ std::string Columns::line(const Picture& picture, const Tree& tree, const Row& r
                           const Look& look) const {
   const Facts facts = facts_of(picture, tree, row.place, with_node);
   const std::string_view mark = row.place.kind == Kind::rank ? "  " : row.is_open ? "- " : "+ ";
-  const std::string name = std::string(2 * row.depth, ' ') + std::string(mark) + facts.name;
+  const std::string before = std::string(2 * row.depth, ' ') + std::string(mark);
+  const std::size_t room = name_width_ > before.size() ? name_width_ - before.size() : 0;
+  const std::string name = before + name_in(facts, room);
   const std::string state = padded("  " + facts.state, state_width);
   std::string line = padded(name, name_width_);
   line += facts.is_plain ? state : coloured(state, facts.colour, look);

@@ -27,6 +27,9 @@ class Columns {
   std::vector<std::size_t> shown_;  // numbers of the columns
 };
 
+// As its column says it: "failed".
+std::string_view word_of(watch::RankState state);
+
 // So many ranks are in that state.
 struct Counts {
   std::size_t all = 0, waiting = 0, running = 0, done = 0, failed = 0, stopped = 0, lost = 0,

@@ -39,6 +39,11 @@ std::string sort_word(Sort sort) {
   return "";
 }
 
+// `width` of 0: there is room for all.
+bool fits(std::string_view text, std::size_t width) {
+  return width == 0 || columns_of(text) <= width;
+}
+
 std::string elapsed_text(const Picture& picture) {
   if (!picture.started || !picture.now) return "";
   const auto seconds = std::chrono::floor<std::chrono::seconds>(*picture.now - *picture.started);
@@ -47,7 +52,8 @@ std::string elapsed_text(const Picture& picture) {
              : duration_text(seconds);
 }
 
-std::string title(const Picture& picture) {
+// On a narrow screen without the number of nodes: the list shows them.
+std::string title(const Picture& picture, std::size_t width) {
   const std::string& name = picture.program.empty() ? picture.name : picture.program;
   const bool has_id = !picture.id.empty() && picture.id != picture.name;
   Lines parts = {printable(has_id ? fmt::format("{} ({})", name, picture.id) : name)};
@@ -63,12 +69,16 @@ std::string title(const Picture& picture) {
     parts.push_back(
         fmt::format("{} of {}", picture.restarts, counted(picture.max_restarts, "restart")));
   }
+  const std::size_t before_nodes = parts.size();
   if (!picture.nodes.empty()) parts.push_back(counted(picture.nodes.size(), "node"));
   if (!picture.ranks.empty()) {
     Counts counts;
     count(counts, picture, {0, picture.ranks.size()});
     parts.push_back(fmt::format("{}: {}", counted(counts.all, "rank"), states_text(counts)));
   }
+  std::string all = join(parts, " | ");
+  if (fits(all, width) || parts.size() < before_nodes + 2) return all;
+  parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(before_nodes));
   return join(parts, " | ");
 }
 
@@ -77,8 +87,8 @@ bool is_starting(const Picture& picture) {
          picture.stage == "preparing";
 }
 
-// Who is awaited while the job starts; the phases that are over.
-std::string progress(const Picture& picture) {
+// Who is awaited while the job starts; the phases that are over, as many of the last as fit.
+std::string progress(const Picture& picture, std::size_t width) {
   if (is_starting(picture) && picture.nodes.empty()) {
     const auto joined = static_cast<std::size_t>(std::max(0, picture.joined));
     std::string text =
@@ -98,7 +108,12 @@ std::string progress(const Picture& picture) {
   for (const auto& [name, took] : phases) {
     if (took) parts.push_back(fmt::format("{} {}", name, duration_text(*took)));
   }
-  return parts.empty() ? "" : "after: " + join(parts, ", ");
+  if (parts.empty()) return "";
+  std::string text = "after: " + join(parts, ", ");
+  for (; !fits(text, width) && parts.size() > 1; text = "after: " + join(parts, ", ")) {
+    parts.erase(parts.begin());
+  }
+  return text;
 }
 
 std::string last_failure(const Picture& picture) {
@@ -144,7 +159,7 @@ Lines help() {
           "Home End g G     first, last",
           "Enter, space     fold or unfold a rack or node",
           "s                sort: by place, CPU, memory, silence",
-          "/                search a rank, node or rack; n: next",
+          "/                search a rank, node, rack or state (failed); n: next",
           "l                the log of the rank",
           "q                leave; the job goes on",
           "",
@@ -168,8 +183,8 @@ std::string marked(std::string line, bool is_marked, const Look& look) {
 }  // namespace
 
 Lines head(const Picture& picture, std::size_t width, const Look& look) {
-  Lines lines = {fitted(title(picture), width)};
-  const std::string now = progress(picture);
+  Lines lines = {fitted(title(picture, width), width)};
+  const std::string now = progress(picture, width);
   if (!now.empty()) {
     const std::string line = fitted(now, width);
     const bool waits = is_starting(picture) || picture.awaited;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "top/cells.h"
 
 namespace toprun::top {
 
@@ -87,13 +88,26 @@ std::size_t moved(Code code, std::size_t row, std::size_t rows, std::size_t line
   }
 }
 
-// Ranks by their numbers, then nodes and racks by a part of their names, the next one after `from`.
+// The next rank after `from` whose state is called so.
+std::optional<Place> found_by_state(const Picture& picture, std::string_view word, Place from) {
+  const std::size_t ranks = picture.ranks.size();
+  const std::size_t after_it = from.kind == Kind::rank ? from.number + 1 : 0;
+  for (std::size_t i = 0; i < ranks; ++i) {
+    const std::size_t rank = (after_it + i) % ranks;
+    if (word_of(picture.ranks[rank].state) == word) return Place{Kind::rank, rank};
+  }
+  return std::nullopt;
+}
+
+// Ranks by their numbers or states, then nodes and racks by a part of their names, the next one
+// after `from`.
 std::optional<Place> found(const Picture& picture, const Tree& tree, std::string_view text,
                            Place from) {
   const auto number = parse_int(text.starts_with("rank ") ? text.substr(5) : text);
   if (number && std::cmp_less(*number, picture.ranks.size()) && *number >= 0) {
     return Place{Kind::rank, static_cast<std::size_t>(*number)};
   }
+  if (const auto rank = found_by_state(picture, text, from)) return rank;
   const std::size_t nodes = picture.nodes.size();
   const std::size_t after_it = from.kind == Kind::node ? from.number + 1 : 0;
   for (std::size_t i = 0; i < nodes; ++i) {
@@ -169,7 +183,7 @@ Key plain(Key key) {
   }
 }
 
-void command(State& state, char letter, const Picture& picture, const Tree& tree) {
+void command(State& state, char letter, const Picture& picture) {
   switch (letter) {
     case 's':
       return next_sort(state);
@@ -178,7 +192,7 @@ void command(State& state, char letter, const Picture& picture, const Tree& tree
       state.search.clear();
       return;
     case 'n':
-      return search(state, picture, tree);
+      return search(state, picture, tree_of(picture));
     case 'l':
       state.wish = State::Wish::log;
       return;
@@ -222,13 +236,15 @@ State after(State state, Key key, const Picture& picture, std::size_t lines) {
   if (state.searches) return typed(std::move(state), key, picture);
   if (std::exchange(state.shows_help, false)) return state;
   key = plain(key);
-  const Tree tree = tree_of(picture);
-  const auto rows = rows_of(picture, tree, state.sort, state.folds, lines);
+  if (key.code == Code::text) {
+    command(state, key.letter, picture);
+    return state;
+  }
+  // Of many ranks this takes the time of a frame.
+  const auto rows = rows_of(picture, tree_of(picture), state.sort, state.folds, lines);
   state = settled(std::move(state), rows, lines);
   if (key.code == Code::enter) {
     fold(state, rows);
-  } else if (key.code == Code::text) {
-    command(state, key.letter, picture, tree);
   } else {
     state.row = moved(key.code, state.row, rows.size(), lines);
     if (state.row < rows.size()) state.selected = rows[state.row].place;

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "top/cells.h"
 #include "top/frame.h"
 #include "top/keys.h"
@@ -145,6 +147,17 @@ TEST(Keys, Search) {
   EXPECT_EQ(press(state, picture, "j").note, "");
 }
 
+TEST(Keys, SearchByState) {
+  Picture picture = job(40, 8);
+  picture.ranks[17].state = picture.ranks[99].state = RankState::failed;
+  State state = press({}, picture, "/failed\n");
+  EXPECT_EQ(state.selected, (Place{Kind::rank, 17}));
+  state = press(state, picture, "n");
+  EXPECT_EQ(state.selected, (Place{Kind::rank, 99}));
+  EXPECT_EQ(press(state, picture, "n").selected, (Place{Kind::rank, 17})) << "from the beginning";
+  EXPECT_EQ(press({}, picture, "/lost\n").note, "no rank, node or rack is called lost");
+}
+
 TEST(Keys, HelpSortAndLeave) {
   const Picture picture = job(1, 2);
   EXPECT_TRUE(press({}, picture, "?").shows_help);
@@ -186,6 +199,34 @@ TEST(Frame, ARank) {
   EXPECT_TRUE(lines[4].contains("rank 0")) << lines[4];
   EXPECT_TRUE(lines[4].contains("runs")) << lines[4];
   EXPECT_TRUE(lines[4].contains("1.0        512M   93%")) << lines[4];
+}
+
+TEST(Frame, ANarrowOneKeepsWhatTellsRacksApart) {
+  Picture picture = job(40, 8);
+  picture.program = "train.py";
+  picture.id = "4711";
+  for (Picture::Node& node : picture.nodes) node.location = "/hall/row0" + node.location;
+  const std::string job = "train.py (4711) | running | 1 min 15 s | ";
+  for (const auto& [width, title, rack] :
+       {std::tuple<std::size_t, std::string, std::string>{120, "40 nodes | 320 ranks: 320 run",
+                                                          "+ hall/row0/rack0 (2 nodes)  "},
+        {80, "40 nodes | 320 ranks: 320 run", "+ …row0/rack0 (2)  "},
+        {61, "320 ranks: 320 run", "+ hall/row0/rack0 (2)  "}}) {
+    const Lines lines = frame(picture, {}, {.columns = width, .rows = 24}, plain).lines;
+    EXPECT_EQ(lines[0], job + title);
+    EXPECT_TRUE(lines[2].contains(rack)) << lines[2];
+  }
+}
+
+TEST(Frame, OfManyPhasesTheLastOnesFit) {
+  using std::chrono::milliseconds;
+  Picture picture = job(1, 1);
+  picture.phases.join = picture.phases.order = milliseconds(900);
+  picture.phases.spawn = milliseconds(1'400);
+  EXPECT_EQ(frame(picture, {}, usual, plain).lines[1],
+            "after: joined 900 ms, ordered 900 ms, started 1.4 s");
+  EXPECT_EQ(frame(picture, {}, {.columns = 40, .rows = 10}, plain).lines[1],
+            "after: ordered 900 ms, started 1.4 s");
 }
 
 TEST(Frame, FitsIntoEveryTerminal) {

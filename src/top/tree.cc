@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace toprun::top {
 
@@ -28,15 +29,17 @@ double key_of(const Picture::Rank& rank, Sort sort) {
   }
 }
 
+// The largest first, equal ones by their numbers.
 std::vector<Row> sorted(const Picture& picture, Sort sort) {
-  std::vector<std::size_t> order(picture.ranks.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-    return key_of(picture.ranks[a], sort) > key_of(picture.ranks[b], sort);
-  });
+  std::vector<std::pair<double, std::size_t>> order;
+  order.reserve(picture.ranks.size());
+  for (std::size_t rank = 0; rank < picture.ranks.size(); ++rank) {
+    order.emplace_back(-key_of(picture.ranks[rank], sort), rank);
+  }
+  std::ranges::sort(order);
   std::vector<Row> rows;
   rows.reserve(order.size());
-  for (const std::size_t rank : order) rows.push_back({{Kind::rank, rank}});
+  for (const auto& [key, rank] : order) rows.push_back({{Kind::rank, rank}});
   return rows;
 }
 

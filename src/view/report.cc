@@ -41,6 +41,7 @@ json or_null(const std::string& text) {
 
 json cause_json(const Cause& cause) {
   return {{"kind", name_of(cause.kind)},
+          {"what", sentence(cause)},
           {"rank", or_null(cause.rank)},
           {"local_rank", or_null(cause.local_rank)},
           {"node", or_null(cause.node)},

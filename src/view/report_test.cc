@@ -282,7 +282,8 @@ TEST(Report, Json) {
   exit.last_output = {"a"};
   run.attempts[0].cause = cause_of(exit);
   EXPECT_EQ(report_json(run)["attempts"][0]["cause"], nlohmann::json::parse(R"({
-    "kind": "exit", "rank": 3, "local_rank": 1, "node": "n4", "exit_code": 7, "signal": null,
+    "kind": "exit", "what": "rank 3 on n4 ended with exit code 7", "rank": 3, "local_rank": 1,
+    "node": "n4", "exit_code": 7, "signal": null,
     "message": "ValueError: boom", "error_file": null, "last_output": ["a"],
     "kernel_evidence": null})"));
 }

@@ -78,7 +78,7 @@ void add_job(Text& text, const Run& run) {
   const view::RunRecord& record = run.record;
   text.family("toprun_job", Type::info, "", "The job.");
   text.sample(
-      {{"job", record.job}, {"id", run.id}, {"program", run.program}, {"root", record.root_host}},
+      {{"name", record.job}, {"id", run.id}, {"program", run.program}, {"root", record.root_host}},
       1);
   text.family("toprun_stage", Type::stateset, "", "The stage of the run.");
   for (const std::string_view stage : {"gathering", "arranging", "preparing", "running", "pausing",

@@ -41,7 +41,7 @@ bool has_line(const std::string& text, const std::string& line) {
 TEST(Metrics, NameWhatIsKnown) {
   const std::string text = metrics_text(run(), board(2), {1});
   for (const char* line : {
-           R"(toprun_job_info{job="a \"job\"\\n\\",id="17",program="",root="n0"} 1)",
+           R"(toprun_job_info{name="a \"job\"\\n\\",id="17",program="",root="n0"} 1)",
            R"(toprun_stage{toprun_stage="running"} 1)",
            R"(toprun_stage{toprun_stage="over"} 0)",
            "toprun_start_time_seconds 100",

@@ -87,7 +87,7 @@ class Panel {
     if (!last) return;
     const {cause} = last;
     const isOver = this.hasEnded() || last.attempt === job.attempt;
-    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${whatText(last)}`);
+    setText($('alert-title'), `${isOver ? '' : `Attempt ${last.attempt}: `}${cause.what}`);
     setText($('alert-text'), [cause.message, cause.kernel_evidence].filter(Boolean).join('\n'));
     const output = (cause.last_output ?? []).join('\n');
     $('alert-output').hidden = !output;
@@ -149,7 +149,7 @@ class Panel {
       const seconds = attempt.ended ? (new Date(attempt.ended) - new Date(attempt.started)) / 1000 : null;
       item.append(element('small', `${clock(attempt.started)}, ${seconds === null ? 'goes on' : `took ${duration(seconds)}`}`));
       if (attempt.cause) {
-        item.append(element('p', whatText(attempt), {className: 'cause'}));
+        item.append(element('p', attempt.cause.what, {className: 'cause'}));
         if (attempt.cause.message) item.append(element('p', attempt.cause.message, {className: 'message'}));
       }
       return item;

@@ -64,40 +64,15 @@ function clock(text) {
   return Number.isNaN(time.getTime()) ? '' : time.toLocaleTimeString('en-GB');
 }
 
-// "rank 3 on n4", "node n4" or "the job".
-function subject(cause) {
-  const where = cause.node ? ` on ${cause.node}` : '';
-  if (isNumber(cause.rank)) return `rank ${cause.rank}${where}`;
-  return cause.node ? `node ${cause.node}` : 'the job';
-}
-
-// Why an attempt failed: in toprun's own words where they are told, which a report does not.
-function whatText(attempt) {
-  return attempt.what ?? causeText(attempt.cause);
-}
-
-function causeText(cause) {
-  const who = subject(cause);
-  switch (cause.kind) {
-    case 'exit': return `${who} ended with exit code ${cause.exit_code ?? 1}`;
-    case 'signal': return `${who} was killed by signal ${cause.signal}`;
-    case 'node_lost': return `${who} was lost`;
-    case 'agent_lost': return `the agent${cause.node ? ' on ' + cause.node : ''} was lost`;
-    case 'join_timeout': return 'not all nodes joined in time';
-    case 'refused': return `${who} was refused`;
-    case 'interrupted': return 'the job was interrupted';
-    case 'preempted': return 'the job was preempted';
-    case 'time_limit': return 'the time limit was reached';
-    case 'hang': return isNumber(cause.rank) ? `${who} kept the others waiting` : 'ranks waited in vain for others';
-    case 'grown': return 'stopped to take in more nodes';
-    default: return 'toprun failed';
-  }
+// "rank 3 on n4".
+function rankText({rank, node}) {
+  return `rank ${rank}${node ? ` on ${node}` : ''}`;
 }
 
 function awaitedText(awaited) {
   const where = awaited.phase === 'import' ? 'come to the store' : 'begun their first collective';
   const others = awaited.of - awaited.came - 1;
-  const who = isNumber(awaited.rank) ? subject(awaited) : awaited.node ? `one on ${awaited.node}` : 'one';
+  const who = isNumber(awaited.rank) ? rankText(awaited) : awaited.node ? `one on ${awaited.node}` : 'one';
   const more = others > 0 ? ` and ${counted(others, 'other')}` : '';
   return `${awaited.came.toLocaleString('en')} of ${awaited.of.toLocaleString('en')} ranks have ${where}, not ${who}${more}.`;
 }
@@ -108,7 +83,7 @@ function slowestTexts(slowest) {
   for (const [phase, purpose] of Object.entries(SLOWEST)) {
     const spread = slowest?.[phase];
     if (!spread || spread.counted < 2) continue;
-    const who = isNumber(spread.rank) ? subject(spread) : spread.node ?? 'one node';
+    const who = isNumber(spread.rank) ? rankText(spread) : spread.node ?? 'one node';
     lines.push(`${who} took ${duration(spread.ms / 1000)} ${purpose} (median ${duration(spread.median_ms / 1000)})`);
   }
   return lines;

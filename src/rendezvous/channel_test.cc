@@ -1,0 +1,103 @@
+// Two channels over a pair of sockets.
+#include "rendezvous/channel.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <stdexcept>
+
+namespace toprun::rendezvous {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+void run_until(asio::io_context& io, const std::function<bool()>& done) {
+  const auto deadline = std::chrono::steady_clock::now() + 10s;
+  while (!done() && std::chrono::steady_clock::now() < deadline) io.run_one_for(50ms);
+  ASSERT_TRUE(done());
+}
+
+struct Pair {
+  Pair() {
+    std::array<int, 2> sockets{};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
+      throw std::runtime_error("socketpair");
+    }
+    const Patience patience{2s, 10s, 50ms, 10s};
+    int keyed = 0;
+    for (std::size_t i = 0; i < 2; ++i) {
+      ends[i] = std::make_shared<Channel>(Channels::of(io), Fd(sockets[i]), patience);
+      ends[i]->key(i == 0, "secret", "root", "member");
+      ends[i]->write_first("", {{"type", "first"}});
+      ends[i]->read_first([&keyed](const Result<json>& frame) { keyed += frame.has_value(); });
+    }
+    run_until(io, [&] { return keyed == 2; });
+    ends[1]->on_message = [this](json message) { heard.push_back(std::move(message)); };
+    ends[1]->on_lost = [this](const Loss& loss) { lost = loss; };
+    ends[0]->start();
+    ends[1]->start();
+  }
+  asio::io_context io;
+  std::array<std::shared_ptr<Channel>, 2> ends;
+  std::vector<json> heard;  // by the second
+  std::optional<Loss> lost;
+};
+
+TEST(Channel, WhatTheSocketDoesNotTakeAtOnceArrives) {
+  Pair pair;
+  const std::string text(1u << 20, 'x');
+  for (int i = 0; i < 4; ++i) pair.ends[0]->send({{"n", i}, {"text", text}});
+  pair.ends[0]->close();
+  bool closed = false;
+  pair.ends[0]->on_closed = [&] { closed = true; };
+  run_until(pair.io, [&] { return closed; });
+  ASSERT_EQ(pair.heard.size(), 4u);
+  EXPECT_EQ(pair.heard[3]["n"], 3);
+  EXPECT_EQ(pair.heard[3]["text"], text);
+  EXPECT_FALSE(pair.lost);
+}
+
+TEST(Channel, ManyMessagesOfOneReadComeInTheirOrder) {
+  Pair pair;
+  constexpr std::size_t messages = 5'000;
+  for (std::size_t i = 0; i < messages; ++i) pair.ends[0]->send({{"n", i}});
+  run_until(pair.io, [&] { return pair.heard.size() == messages; });
+  for (std::size_t i = 0; i < messages; ++i) ASSERT_EQ(pair.heard[i]["n"], i);
+}
+
+TEST(Channel, AHandlerMayClose) {
+  Pair pair;
+  bool closed = false;
+  const std::string name(100, 'n');
+  pair.ends[1]->on_message = [&, name](const json& message) {
+    pair.ends[1]->close();
+    pair.heard.push_back({{"by", name}, {"n", message["n"]}});
+  };
+  pair.ends[1]->on_closed = [&] { closed = true; };
+  for (int i = 0; i < 3; ++i) pair.ends[0]->send({{"n", i}});
+  run_until(pair.io, [&] { return closed; });
+  ASSERT_EQ(pair.heard.size(), 1u) << "who has closed hears no more";
+  EXPECT_EQ(pair.heard[0]["by"], name);
+  EXPECT_FALSE(pair.lost);
+}
+
+TEST(Channel, AMessageThatCannotBeHandledIsALoss) {
+  Pair pair;
+  pair.ends[1]->on_message = [](const json&) { throw std::runtime_error("no"); };
+  pair.ends[0]->send({{"n", 1}});
+  run_until(pair.io, [&] { return pair.lost.has_value(); });
+  EXPECT_EQ(pair.lost->kind, Loss::Kind::malformed);
+}
+
+TEST(Channel, WithoutChannelsTheLoopHasNothingToDo) {
+  Pair pair;
+  pair.ends[1]->abandon("");
+  pair.io.run_for(10s);  // returns at once: nothing keeps the loop
+  EXPECT_TRUE(pair.io.stopped());
+}
+
+}  // namespace
+}  // namespace toprun::rendezvous
