@@ -209,6 +209,75 @@ class Recorders(cluster.TestCase):
                 self.assertEqual([one["text"] for one in hang["evidence"]][1:], [f"no dump of rank {silent}"])
 
 
+# What NCCL's RAS thread does on each node, by its source: it answers line by line, and then ends the connection.
+RAS = """\
+import json, os, socketserver, threading
+import torch, torch.distributed as dist
+rank, world, CASE = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), "ODD"
+
+def told(number, reduces):
+    return {"rank": number, "host": "10.0.0.1", "pid": pids[number], "cuda_dev": 0, "nvml_dev": 0,
+            "status": {"init_state": 0, "async_error": 0, "finalize_called": False, "destroy_flag": False,
+                       "abort_flag": False},
+            "collective_counts": {"Broadcast": 1, "AllReduce": reduces}}
+
+class Answers(socketserver.StreamRequestHandler):
+    def handle(self):
+        for line in self.rfile:
+            line = line.decode().strip()
+            if line == "VERBOSE STATUS":
+                break
+            self.wfile.write(b"SERVER PROTOCOL 3\\n" if line.startswith("CLIENT PROTOCOL ") else
+                             b"OK\\n" if line == "SET FORMAT json" or line.startswith("TIMEOUT ") else b"ERROR\\n")
+        ranks = [told(i, 4 if i == 2 else 5) for i in range(world)]
+        if CASE == "another job":
+            ranks = [dict(one, pid=1) for one in ranks]
+        text = json.dumps({"nccl_version": "2.29.2", "communicators_count": 1, "communicators": [
+            {"hash": "0x9e37", "secondary_hash": "0x1:0x2", "size": world, "ranks_count": world,
+             "missing_ranks_count": 0, "ranks": ranks, "missing_ranks": []}], "ras": {"timeouts_count": 0}}, indent=2)
+        self.wfile.write(text.encode()[:-5 if CASE == "cut off" else None] + b"\\n")
+
+dist.init_process_group("gloo")
+pids = [None] * world
+dist.all_gather_object(pids, os.getpid())
+if rank == 0:
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 28028), Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+dist.barrier()
+dist.recv(torch.ones(1), (rank + 1) % world)
+"""
+
+
+class Ras(cluster.TestCase):
+    UP = ("--hosts", str(HOSTS))
+
+    def hang_of(self, case):
+        program = self.folder() / "train.py"
+        program.write_text(RAS.replace("ODD", case))
+        report = program.with_name("report.json")
+        words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
+                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(T_S), "--on-hang", "abort"]
+        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
+        runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, env=env)
+                for i in range(HOSTS)]
+        finished = [one.wait(120) for one in runs]
+        self.assertEqual([one.code for one in finished], [1, 1], finished)
+        return json.loads(report.read_text())["attempts"][0]["hang"]
+
+    def test_nccl_names_whom_the_stacks_do_not(self):
+        hang = self.hang_of("none")
+        text = "communicator 0x9e37 of 4 ranks: rank 2 called AllReduce 4 times, the others 5"
+        self.assertEqual([hang["what"], hang["suspects"]], [text, [{"rank": 2, "node": "n1"}]])
+        self.assertEqual(hang["evidence"], [{"source": "nccl", "kind": "behind", "group": "0x9e37", "ranks": "2",
+                                             "text": text}])
+
+    def test_another_job_s_nccl_and_an_answer_that_is_cut_off(self):
+        for case in ("another job", "cut off"):
+            with self.subTest(case):
+                hang = self.hang_of(case)
+                self.assertEqual([hang["suspects"], hang["evidence"]], [[], []])
+
+
 class InSlurm(cluster.SlurmCase):
     UP = ("--hosts", "2", "--racks", "1", "--slurm")
 

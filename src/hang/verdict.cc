@@ -164,8 +164,36 @@ Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& 
   return verdict;
 }
 
-std::string_view name_of(Evidence::Source) {
-  return "flight_recorder";
+std::string_view name_of(Evidence::Source source) {
+  return source == Evidence::Source::nccl ? "nccl" : "flight_recorder";
+}
+
+// The ranks of a communicator of all ranks are the job's: PyTorch makes it in their order.
+void add_told_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings) {
+  std::size_t world = verdict.unseen.size();
+  for (const Group& group : verdict.groups) world += group.ranks.size();
+  for (const ras::Finding& finding : findings) {
+    if (verdict.evidence.size() >= most_evidence) return;
+    const bool of_all = std::cmp_equal(finding.size, world);
+    std::string ranks = ranks_text(finding.ranks);
+    if (finding.count > finding.ranks.size()) {
+      ranks += fmt::format(",{} more", finding.count - finding.ranks.size());
+    }
+    Evidence evidence;
+    evidence.source = Evidence::Source::nccl;
+    evidence.group = finding.communicator;
+    evidence.kind = ras::name_of(finding.kind);
+    evidence.text =
+        fmt::format("communicator {} of {}: {}{} {} {}", finding.communicator,
+                    number(static_cast<std::size_t>(finding.size)), of_all ? "" : "its ",
+                    finding.count == 1 ? "rank" : "ranks", ranks, finding.text);
+    if (of_all && verdict.suspects.empty()) {
+      verdict.suspects = finding.ranks;
+      verdict.what = evidence.text;
+    }
+    if (of_all) evidence.ranks = finding.ranks;
+    verdict.evidence.push_back(std::move(evidence));
+  }
 }
 
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded) {
@@ -252,7 +280,8 @@ std::vector<std::string> lines_of(const Verdict& verdict, const NodeOf& node_of,
   }
   if (all) return lines;
   for (const Evidence& evidence : verdict.evidence) {
-    lines.push_back("flight recorder: " + evidence.text);
+    const bool by_nccl = evidence.source == Evidence::Source::nccl;
+    lines.push_back((by_nccl ? "NCCL: " : "flight recorder: ") + evidence.text);
   }
   if (auto nodes = suspected_nodes(verdict, node_of); !nodes.empty()) {
     const std::string_view label = nodes.size() == 1 ? "suspected node" : "suspected nodes";

@@ -5,16 +5,17 @@
 #include <vector>
 
 #include "hang/standing.h"
+#include "ras/status.h"
 #include "recorder/summary.h"
 
 namespace toprun::hang {
 
 // What something else than the stacks says of the hang.
 struct Evidence {
-  enum class Source { flight_recorder };
+  enum class Source { flight_recorder, nccl };
   Source source = Source::flight_recorder;
   std::string kind;   // the finding's name, in JSON
-  std::string group;  // the process group
+  std::string group;  // the process group or the communicator
   std::string text;   // one line
   std::vector<int> ranks;
 };
@@ -39,6 +40,8 @@ Verdict judge(std::vector<Group> groups, std::vector<int> unseen, const NodeOf& 
 // Adds what PyTorch's flight recorders have told. Where no rank stands out by its place, as in
 // NCCL's calls, which return at once, the recorders name the suspects.
 void add_recorded(Verdict& verdict, const recorder::Summary& recorded);
+// … and what NCCL says of its communicators.
+void add_told_by_nccl(Verdict& verdict, const std::vector<ras::Finding>& findings);
 
 // The nodes of the suspects, each once, in natural order.
 std::vector<std::string> suspected_nodes(const Verdict& verdict, const NodeOf& node_of);

@@ -10,6 +10,7 @@
 #include "agent/workers.h"
 #include "hosts/address.h"
 #include "node/inbox.h"
+#include "node/nccl_ras.h"
 #include "node/progress.h"
 #include "node/ranks_meter.h"
 #include "node/recorders.h"
@@ -88,6 +89,7 @@ class Member {
   boost::asio::awaitable<void> watch_progress(int attempt);
   std::vector<RunningRank> running_ranks() const;
   void ask_recorders(const run::LookAtWorkers& look, std::vector<RecorderFiles> files);
+  void ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection);
   run::Course course_without_root() const;
   boost::asio::awaitable<void> pass_on_the_error_file() const;
 

@@ -152,19 +152,26 @@ void Member::act(const run::LookAtWorkers& look) {
   struct Seen {
     std::vector<hang::Group> groups;
     std::vector<RecorderFiles> recorders;  // that listen
+    std::shared_ptr<Fd> nccl;              // null: it does not listen
   };
   std::vector<RecorderFiles> files;
   for (const agent::WorkerPlan& worker : plans_) {
     if (look.is_hang) files.push_back(recorder_files(worker.rank, worker.environment));
   }
+  // NCCL tells of all nodes wherever it is asked.
+  std::optional<Environment> asks_nccl;
+  if (look.is_hang && !root_address_ && !plans_.empty()) asks_nccl = plans_.front().environment;
   session_.pool.run<Seen>(
-      [ranks = running_ranks(), job = session_.shared_job, files = std::move(files)] {
-        return Seen{places_of(ranks, job->environment), listening(files)};
+      [ranks = running_ranks(), job = session_.shared_job, files = std::move(files),
+       asks_nccl = std::move(asks_nccl)] {
+        return Seen{places_of(ranks, job->environment), listening(files),
+                    asks_nccl ? connect_to_nccl(*asks_nccl) : nullptr};
       },
       [this, look](Seen seen) {
-        const bool more = !seen.recorders.empty();
+        const int more = (seen.recorders.empty() ? 0 : 1) + (seen.nccl ? 1 : 0);
         push(run::LookedAtWorkers{look.attempt, {look.look, std::move(seen.groups), more}});
-        if (more) ask_recorders(look, std::move(seen.recorders));
+        if (!seen.recorders.empty()) ask_recorders(look, std::move(seen.recorders));
+        if (seen.nccl) ask_nccl(look, std::move(seen.nccl));
       });
 }
 
@@ -172,7 +179,18 @@ void Member::ask_recorders(const run::LookAtWorkers& look, std::vector<RecorderF
   session_.pool.run<recorder::Summary>(
       [files = std::move(files)] { return node::ask_recorders(files, run::recorders_limit); },
       [this, look](recorder::Summary summary) {
-        push(run::WorkersRecorded{look.attempt, {look.look, std::move(summary)}});
+        push(run::WorkersTold{look.attempt, {look.look, std::move(summary)}});
+      });
+}
+
+void Member::ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection) {
+  using Findings = std::vector<ras::Finding>;
+  session_.pool.run<Findings>(
+      [connection = std::move(connection), pids = workers_->pids()] {
+        return told_by_nccl(*connection, pids, run::recorders_limit);
+      },
+      [this, look](Findings findings) {
+        push(run::WorkersTold{look.attempt, {look.look, {}, std::move(findings)}});
       });
 }
 

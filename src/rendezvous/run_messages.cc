@@ -330,7 +330,7 @@ void write(json& object, const RanksSeen& seen) {
   object["look"] = seen.look;
   object["groups"] = json::array();
   for (const hang::Group& group : seen.groups) object["groups"].push_back(json_of(group));
-  if (seen.more) object["more"] = true;
+  if (seen.more > 0) object["more"] = seen.more;
 }
 void read_from(const json& object, RanksSeen& seen) {
   seen.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
@@ -338,7 +338,9 @@ void read_from(const json& object, RanksSeen& seen) {
     if (seen.groups.size() == most_slots) throw OutOfRange("groups");
     seen.groups.push_back(group_in(group));
   }
-  if (object.contains("more")) object.at("more").get_to(seen.more);
+  if (object.contains("more")) {
+    seen.more = static_cast<int>(whole_number(object, "more", 0, most_told));
+  }
 }
 
 json json_of(const recorder::GroupSummary& group) {
@@ -396,23 +398,54 @@ recorder::GroupSummary recorded_group_in(const json& object) {
   return group;
 }
 
-void write(json& object, const RanksRecorded& recorded) {
-  object["look"] = recorded.look;
-  object["ranks"] = recorded.summary.ranks;
+json json_of(const ras::Finding& finding) {
+  return {{"kind", ras::name_of(finding.kind)},
+          {"communicator", finding.communicator},
+          {"size", finding.size},
+          {"ranks", finding.ranks},
+          {"count", finding.count},
+          {"text", finding.text}};
+}
+
+ras::Finding nccl_finding_in(const json& object) {
+  ras::Finding finding;
+  if (!ras::read_kind(object.at("kind").get<std::string>(), finding.kind)) throw OutOfRange("kind");
+  object.at("communicator").get_to(finding.communicator);
+  object.at("text").get_to(finding.text);
+  if (finding.communicator.size() > ras::longest_name || finding.text.size() > ras::longest_text) {
+    throw OutOfRange("text");
+  }
+  finding.size = static_cast<int>(whole_number(object, "size", 0, ras::most_ranks));
+  finding.ranks = ordered_ranks_in(object);
+  if (finding.ranks.size() > ras::most_named) throw OutOfRange("ranks");
+  finding.count = static_cast<std::size_t>(whole_number(
+      object, "count", static_cast<std::int64_t>(finding.ranks.size()), ras::most_ranks));
+  return finding;
+}
+
+void write(json& object, const RanksTold& told) {
+  object["look"] = told.look;
+  object["ranks"] = told.recorded.ranks;
   object["groups"] = json::array();
-  for (const recorder::GroupSummary& group : recorded.summary.groups) {
+  for (const recorder::GroupSummary& group : told.recorded.groups) {
     object["groups"].push_back(json_of(group));
   }
+  for (const ras::Finding& finding : told.nccl) object["nccl"].push_back(json_of(finding));
 }
-void read_from(const json& object, RanksRecorded& recorded) {
-  recorded.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
-  recorder::Summary& summary = recorded.summary;
+void read_from(const json& object, RanksTold& told) {
+  told.look = static_cast<int>(whole_number(object, "look", 0, most_looks));
+  recorder::Summary& summary = told.recorded;
   if (!object.at("ranks").empty()) summary.ranks = ordered_ranks_in(object);
   for (const json& one : object.at("groups").get_ref<const json::array_t&>()) {
     recorder::GroupSummary group = recorded_group_in(one);
     const bool is_ordered = summary.groups.empty() || summary.groups.back().id < group.id;
     if (summary.groups.size() == recorder::most_groups || !is_ordered) throw OutOfRange("groups");
     summary.groups.push_back(std::move(group));
+  }
+  if (!object.contains("nccl")) return;
+  for (const json& one : object.at("nccl").get_ref<const json::array_t&>()) {
+    if (told.nccl.size() == ras::most_findings) throw OutOfRange("nccl");
+    told.nccl.push_back(nccl_finding_in(one));
   }
 }
 
@@ -538,8 +571,8 @@ constexpr const char* name_of(const hang::Alarm*) {
 constexpr const char* name_of(const RanksSeen*) {
   return "ranks_seen";
 }
-constexpr const char* name_of(const RanksRecorded*) {
-  return "ranks_recorded";
+constexpr const char* name_of(const RanksTold*) {
+  return "ranks_told";
 }
 constexpr const char* name_of(const RanksUse*) {
   return "ranks_use";

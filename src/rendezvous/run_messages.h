@@ -16,6 +16,7 @@
 #include "hang/alarm.h"
 #include "hang/standing.h"
 #include "meter/usage.h"
+#include "ras/status.h"
 #include "recorder/summary.h"
 #include "rendezvous/messages.h"
 
@@ -122,14 +123,16 @@ struct RanksMove {};
 struct RanksSeen {
   int look = 0;
   std::vector<hang::Group> groups;
-  bool more = false;  // RanksRecorded follows
+  int more = 0;  // so many RanksTold follow
 };
 
-// member → root: what its ranks' flight recorders have told for a look.
-struct RanksRecorded {
+// member → root: what its ranks' flight recorders, or NCCL, have told for a look.
+struct RanksTold {
   int look = 0;
-  recorder::Summary summary;
+  recorder::Summary recorded;
+  std::vector<ras::Finding> nccl = {};
 };
+inline constexpr int most_told = 2;  // for a look
 
 // member → root: what its ranks and its host use, the answer to MeasureRanks.
 struct RanksUse {
@@ -146,7 +149,7 @@ struct ToRoot {
   std::optional<int> attempt;
   std::variant<Staged, Ready, Started, Prefetched, Arrivals, OutputLines, agent::WorkerExit, Gone,
                Orphaned, Failed, Signalled, Leaving, AskedToGrow, RanksStill, RanksMove,
-               hang::Alarm, RanksSeen, RanksRecorded, RanksUse, Notice>
+               hang::Alarm, RanksSeen, RanksTold, RanksUse, Notice>
       what;
 };
 

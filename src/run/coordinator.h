@@ -80,9 +80,10 @@ class Coordinator {
     SteadyTime latest{};             // … if flight recorders are awaited
     std::vector<char> has_answered;  // by part
     std::size_t missing = 0;         // members that have not
-    std::vector<char> records;       // by part: what its ranks' recorders say is to come
+    std::vector<int> to_come;        // by part: so many RanksTold
     hang::Groups groups;
     recorder::Summary recorded;
+    std::vector<ras::Finding> nccl;
     bool is_hang = false;        // not only a question: it asks the recorders too
     std::vector<int> questions;  // that it answers
     bool is_alarm = false;       // a rank's word began it, or came meanwhile
@@ -186,7 +187,7 @@ class Coordinator {
   void stillness_changed(std::size_t part, std::optional<hang::Still> still);
   void alarmed(std::size_t part, hang::Alarm alarm);
   void seen(std::size_t part, rendezvous::RanksSeen& seen);
-  void recorded(std::size_t part, rendezvous::RanksRecorded& recorded);
+  void told(std::size_t part, rendezvous::RanksTold& told);
   void end_look_if_all_is_said();
   void end_look();
   void hung(hang::Verdict verdict, std::optional<hang::Alarm> alarm);

@@ -59,7 +59,7 @@ void Coordinator::look_at_ranks(Cause cause) {
   look.ends = now_.steady + look_limit;
   look.latest = now_.steady + recorded_limit;
   look.has_answered.resize(attempt_.members.size());
-  look.records.resize(attempt_.members.size());
+  look.to_come.resize(attempt_.members.size());
   for (std::size_t part = 0; part < attempt_.members.size(); ++part) {
     if (attempt_.conductor->has_gone(part)) continue;
     const Node* const node = roster_.find(attempt_.members[part]);
@@ -92,24 +92,27 @@ void Coordinator::seen(std::size_t part, rendezvous::RanksSeen& seen) {
   if (std::exchange(look.has_answered[part], 1) != 0) return;
   for (hang::Group& group : seen.groups) look.groups.add(std::move(group.standing), group.ranks);
   --look.missing;
-  if (seen.more && look.is_hang) {
-    look.records[part] = 1;
+  if (seen.more > 0 && look.is_hang) {
+    look.to_come[part] = seen.more;
     look.ends = look.latest;
   }
   end_look_if_all_is_said();
 }
 
-void Coordinator::recorded(std::size_t part, rendezvous::RanksRecorded& recorded) {
-  if (!attempt_.look || attempt_.look->number != recorded.look) return;
+void Coordinator::told(std::size_t part, rendezvous::RanksTold& told) {
+  if (!attempt_.look || attempt_.look->number != told.look) return;
   Look& look = *attempt_.look;
-  if (std::exchange(look.records[part], 0) == 0) return;
-  recorder::add(look.recorded, std::move(recorded.summary));
+  if (look.to_come[part] == 0) return;
+  --look.to_come[part];
+  recorder::add(look.recorded, std::move(told.recorded));
+  if (look.nccl.empty()) look.nccl = std::move(told.nccl);
   end_look_if_all_is_said();
 }
 
 void Coordinator::end_look_if_all_is_said() {
   const Look& look = *attempt_.look;
-  if (look.missing == 0 && std::ranges::count(look.records, 1) == 0) end_look();
+  const bool none_to_come = std::ranges::all_of(look.to_come, [](int count) { return count == 0; });
+  if (look.missing == 0 && none_to_come) end_look();
 }
 
 std::vector<int> Coordinator::ranks_unseen_by(const Look& look) const {
@@ -138,6 +141,7 @@ void Coordinator::end_look() {
     return;
   }
   hang::add_recorded(verdict, look.recorded);
+  hang::add_told_by_nccl(verdict, look.nccl);
   hung(std::move(verdict), look.is_alarm ? attempt_.alarm : std::nullopt);
 }
 

@@ -12,6 +12,7 @@ using rendezvous::LookAtRanks;
 using rendezvous::RanksMove;
 using rendezvous::RanksSeen;
 using rendezvous::RanksStill;
+using rendezvous::RanksTold;
 using rendezvous::Stop;
 using testing::Simple;
 using namespace std::chrono_literals;
@@ -158,7 +159,7 @@ TEST_F(Hanging, ARanksWordIsNothingWithoutATimeLimit) {
 }
 
 // A node's recorders, of which rank 1's has enqueued the least.
-rendezvous::RanksRecorded recorded(int look, int rank) {
+RanksTold recorded(int look, int rank) {
   const std::int64_t last = rank == 1 ? 4 : 5;
   return {look, {{rank}, {{"0", "default_pg", {{last, 4, 4, {rank}}}, {}}}}};
 }
@@ -169,7 +170,7 @@ TEST_F(Hanging, RecordersNameWhomStacksDoNot) {
   run->after(15s);
   for (int node = 0; node < 3; ++node) {
     RanksSeen all = seen(0, node, hang::Doing::communicates);
-    all.more = true;
+    all.more = 1;
     run->say(node, all);
     run->say(node, recorded(0, node));
     EXPECT_EQ(hang().has_value(), node == 2);
@@ -186,7 +187,7 @@ TEST_F(Hanging, RecordersAreAwaitedForATime) {
   run->after(15s);
   for (int node = 0; node < 3; ++node) {
     RanksSeen all = seen(0, node, node == 1 ? hang::Doing::waits : hang::Doing::communicates);
-    all.more = node != 1;
+    all.more = node != 1 ? 1 : 0;
     run->say(node, all);
   }
   run->say(0, recorded(0, 0));
@@ -198,6 +199,29 @@ TEST_F(Hanging, RecordersAreAwaitedForATime) {
   EXPECT_EQ(hang()->verdict.suspects, (std::vector{1})) << "by its place";
   ASSERT_FALSE(hang()->verdict.evidence.empty());
   EXPECT_EQ(hang()->verdict.evidence.back().text, "no dump of ranks 1-2");
+}
+
+TEST_F(Hanging, NcclNamesWhomNobodyElseDoes) {
+  begin(OnHang::report);
+  all_stand_still();
+  run->after(15s);
+  for (int node = 0; node < 3; ++node) {
+    RanksSeen all = seen(0, node, hang::Doing::communicates);
+    all.more = node == 0 ? 1 : 0;
+    run->say(node, all);
+  }
+  EXPECT_FALSE(hang());
+  using Kind = ras::Finding::Kind;
+  run->say(0, RanksTold{0,
+                        {},
+                        {{Kind::behind, "0x7", 2, {1}, 1, "called AllReduce 4 times"},
+                         {Kind::missing, "0x9", 3, {2}, 1, "does not answer"}}});
+  ASSERT_TRUE(hang());
+  EXPECT_EQ(hang()->verdict.suspects, (std::vector{2})) << "0x7 is not of all ranks";
+  ASSERT_EQ(hang()->verdict.evidence.size(), 2u);
+  EXPECT_EQ(hang()->verdict.evidence[0].text,
+            "communicator 0x7 of 2 ranks: its rank 1 called AllReduce 4 times");
+  EXPECT_EQ(hang()->verdict.what, "communicator 0x9 of 3 ranks: rank 2 does not answer");
 }
 
 TEST_F(Hanging, AQuestionDoesNotAskTheRecorders) {

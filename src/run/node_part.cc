@@ -139,8 +139,8 @@ void NodePart::happened(const LookedAtWorkers& looked) {
   if (looked.attempt == attempt_) report(looked.seen);
 }
 
-void NodePart::happened(const WorkersRecorded& recorders) {
-  if (recorders.attempt == attempt_) report(recorders.recorded);
+void NodePart::happened(const WorkersTold& recorders) {
+  if (recorders.attempt == attempt_) report(recorders.told);
 }
 
 void NodePart::happened(const WorkersGone& gone) {

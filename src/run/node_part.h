@@ -76,10 +76,10 @@ struct LookedAtWorkers {
   int attempt = 0;
   rendezvous::RanksSeen seen;
 };
-// What their flight recorders say.
-struct WorkersRecorded {
+// What their flight recorders, or NCCL, say.
+struct WorkersTold {
   int attempt = 0;
-  rendezvous::RanksRecorded recorded;
+  rendezvous::RanksTold told;
 };
 struct WorkersGone {
   rendezvous::Gone gone;
@@ -103,7 +103,7 @@ struct KeeperLost {
 using PartEvent =
     std::variant<Told, StoreFound, CopySettled, WorkplaceReady, WorkersStarted, WorkerEnded,
                  NetworkRefused, RanksArrived, RankAlarmed, StillnessChanged, LookedAtWorkers,
-                 WorkersRecorded, WorkersGone, RootLost, GotSignal, KeeperLost>;
+                 WorkersTold, WorkersGone, RootLost, GotSignal, KeeperLost>;
 
 // Actions for its driver.
 
@@ -216,7 +216,7 @@ class NodePart {
   void happened(const RankAlarmed& alarmed);
   void happened(const StillnessChanged& changed);
   void happened(const LookedAtWorkers& looked);
-  void happened(const WorkersRecorded& recorders);
+  void happened(const WorkersTold& recorders);
   void happened(const WorkersGone& gone);
   void happened(const RootLost& lost);
   void happened(const GotSignal& got);
