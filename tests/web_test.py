@@ -121,6 +121,9 @@ class Chromium(web_cases.Windows):
         page.until("document.getElementById('hang-what').textContent.startsWith('The ranks go on. For ')")
         self.assertEqual(page.text("stage"), "running")
         self.assertIn("data.py:41 in recv", page.text("hang-groups"))
+        picture.job["hang"].update(after_ms=None, alarm={"key": "exception_dump", "rank": 3})
+        player.show(job=picture.job)
+        page.until("document.getElementById('hang-what').textContent.includes('Rank 3 wrote exception_dump: ')")
         self.assertEqual(page.text("awaited"), "62 of 64 ranks have come to the store, not rank 17 on node00002 and "
                                                "1 other.")
         self.assertEqual(page.run("document.querySelector('[aria-current=step]').textContent"),

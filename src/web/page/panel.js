@@ -134,9 +134,7 @@ class Panel {
   showHang(hang, isLast) {
     $('hang').hidden = !hang;
     if (!hang) return;
-    const passed = duration(hang.after_ms / 1000);
-    setText($('hang-what'), isLast ? `No rank has made progress for ${passed}: ${hang.what}`
-      : `The ranks go on. For ${passed} none had made progress: ${hang.what}`);
+    setText($('hang-what'), hangText(hang, isLast));
     fill($('hang-groups'), hang.groups, () => (hang.groups ?? []).slice(0, 12).map((group) =>
       element('li', `${counted(group.count, 'rank')} (${group.ranks}): ${group.place ?? group.doing}`)));
   }

@@ -88,3 +88,13 @@ function slowestTexts(slowest) {
   }
   return lines;
 }
+
+function hangText(hang, isLast) {
+  if (hang.alarm) {
+    const who = isNumber(hang.alarm.rank) ? `Rank ${hang.alarm.rank}` : 'A rank';
+    return `${isLast ? '' : 'The ranks go on. '}${who} wrote ${hang.alarm.key}: ${hang.what}`;
+  }
+  const passed = duration(hang.after_ms / 1000);
+  return isLast ? `No rank has made progress for ${passed}: ${hang.what}`
+    : `The ranks go on. For ${passed} none had made progress: ${hang.what}`;
+}
