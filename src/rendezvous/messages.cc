@@ -48,6 +48,20 @@ std::int64_t whole_value(const nlohmann::json& value, const char* name, std::int
   return number;
 }
 
+template <class Integer>
+std::vector<Integer> numbers_in(const nlohmann::json& object, const char* name, std::int64_t least,
+                                std::int64_t most) {
+  std::vector<Integer> numbers;
+  for (const nlohmann::json& item : object.at(name).get_ref<const nlohmann::json::array_t&>()) {
+    numbers.push_back(static_cast<Integer>(whole_value(item, name, least, most)));
+  }
+  return numbers;
+}
+template std::vector<int> numbers_in(const nlohmann::json&, const char*, std::int64_t,
+                                     std::int64_t);
+template std::vector<std::int64_t> numbers_in(const nlohmann::json&, const char*, std::int64_t,
+                                              std::int64_t);
+
 void to_json(nlohmann::json& json, const PodMachine& machine) {
   json = {
       {"boot_id", machine.boot_id}, {"gpus", machine.gpus}, {"machine_gpus", machine.machine_gpus}};

@@ -152,6 +152,10 @@ std::int64_t whole_number(const nlohmann::json& object, const char* name, std::i
 // The same of a value alone; `name` is for the error.
 std::int64_t whole_value(const nlohmann::json& value, const char* name, std::int64_t least,
                          std::int64_t most);
+// The array `name` of integers in a range, of int or std::int64_t.
+template <class Integer = int>
+std::vector<Integer> numbers_in(const nlohmann::json& object, const char* name, std::int64_t least,
+                                std::int64_t most);
 
 void to_json(nlohmann::json& json, const PodMachine& machine);
 void from_json(const nlohmann::json& json, PodMachine& machine);
