@@ -241,6 +241,7 @@ dist.init_process_group("gloo")
 pids = [None] * world
 dist.all_gather_object(pids, os.getpid())
 if rank == 0:
+    socketserver.ThreadingTCPServer.allow_reuse_address = True
     server = socketserver.ThreadingTCPServer(("127.0.0.1", 28028), Answers)
     threading.Thread(target=server.serve_forever, daemon=True).start()
 dist.barrier()
@@ -262,7 +263,9 @@ class Ras(cluster.TestCase):
                 for i in range(HOSTS)]
         finished = [one.wait(120) for one in runs]
         self.assertEqual([one.code for one in finished], [1, 1], finished)
-        return json.loads(report.read_text())["attempts"][0]["hang"]
+        hang = json.loads(report.read_text())["attempts"][0]["hang"]
+        self.assertIsNotNone(hang, finished)
+        return hang
 
     def test_nccl_names_whom_the_stacks_do_not(self):
         hang = self.hang_of("none")

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <condition_variable>
+#include <cstddef>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -42,10 +42,11 @@ std::vector<NamedGpu> parse_nvidia_smi(std::string_view text);
 std::optional<std::size_t> gpu_of(std::size_t local_rank, const std::optional<std::string>& visible,
                                   const std::vector<NamedGpu>& gpus);
 
-// What a host's GPUs showed last. Some thread looks at them while others read, since a driver may be
-// slow or hang:
+// What a host's GPUs showed last. Some thread looks at them while others read, since a driver may
+// be slow or hang:
 //
-//   due → begin() → looked at → end() → not due, until between_gpu_looks or after_vain_gpu_look later
+//   due → begin() → looked at → end() → not due, until between_gpu_looks or after_vain_gpu_look
+//   later
 class LastGpus {
  public:
   // Whether the caller is to look now, and then to call end(). False while somebody else does.
