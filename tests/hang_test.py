@@ -281,6 +281,42 @@ class Ras(cluster.TestCase):
                 self.assertEqual([hang["suspects"], hang["evidence"]], [[], []])
 
 
+# Rank 1 cannot be looked at: only a privilege that this run lacks could.
+UNREADABLE = """\
+import ctypes, os, time
+import torch.distributed as dist
+if os.environ["RANK"] == "1":
+    ctypes.CDLL(None).prctl(4, 0)  # PR_SET_DUMPABLE
+
+def lost():
+    time.sleep(600)
+
+dist.init_process_group("gloo")
+dist.barrier()
+if os.environ["RANK"] == "1":
+    lost()
+dist.barrier()
+"""
+
+
+class LastAct(support.TestCase):
+    def test_a_rank_that_cannot_be_read_prints_its_line(self):
+        support.needs_root()
+        program = self.folder() / "train.py"
+        program.write_text(UNREADABLE)
+        report = program.with_name("report.json")
+        run = self.begin("setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", TOPRUN, "--nproc-per-node", 2,
+                         "--hang-timeout", str(T_S), "--on-hang", "abort", "--report", report, program,
+                         env={"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}, cwd=program.parent)
+        finished = run.wait(120)
+        self.assertEqual(finished.code, 1, finished)
+        self.assertIn("Fatal Python error: Aborted", finished.err)
+        self.assertIn(f'File "{program}", line 7 in lost', finished.err)
+        hang = json.loads(report.read_text())["attempts"][0]["hang"]
+        self.assertEqual([one["rank"] for one in hang["suspects"]], [1])
+        self.assertFalse(list(program.parent.glob("core*")))
+
+
 class InSlurm(cluster.SlurmCase):
     UP = ("--hosts", "2", "--racks", "1", "--slurm")
 

@@ -385,7 +385,8 @@ void Member::report_prefetch() {
 }
 
 void Member::act(const run::StopWorkers& stop) {
-  workers_->stop(stop.grace);
+  if (!make_unread_tell()) return workers_->stop(stop.grace);
+  asio::co_spawn(session_.io, stop_later(part_.assignment().attempt, stop.grace), end_of_task);
 }
 
 void Member::act(const run::InterruptWorkers& interrupt) {

@@ -90,6 +90,10 @@ class Member {
   std::vector<RunningRank> running_ranks() const;
   void ask_recorders(const run::LookAtWorkers& look, std::vector<RecorderFiles> files);
   void ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection);
+  // Before a hang's ranks are ended: has those that could not be read print where they stand.
+  // False: there are none.
+  bool make_unread_tell();
+  boost::asio::awaitable<void> stop_later(int attempt, std::chrono::milliseconds grace);
   run::Course course_without_root() const;
   boost::asio::awaitable<void> pass_on_the_error_file() const;
 
@@ -107,6 +111,8 @@ class Member {
   std::unique_ptr<agent::Workers> workers_;
   std::vector<agent::WorkerExit> exits_;  // of these workers
   std::shared_ptr<RanksMeter> meter_;     // null: nobody has looked at the job
+  bool is_still_ = false;                 // these workers make no progress
+  std::vector<int> unread_;               // of them, when they were looked at for it
 };
 
 }  // namespace toprun::node

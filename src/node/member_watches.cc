@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "node/last_act.h"
 #include "node/member.h"
 #include "probes/network_watch.h"
 #include "run/settings.h"
@@ -31,6 +32,7 @@ constexpr std::chrono::seconds longest_between_looks{300};
 constexpr milliseconds shortest_between_glances{500};
 constexpr milliseconds longest_between_glances{1'000};
 constexpr std::chrono::seconds glance_limit{5};
+constexpr milliseconds telling_limit{500};      // for a rank to print its line by SIGABRT
 constexpr std::chrono::seconds longest_gap{8};  // longer ones are times in which nothing ran
 
 milliseconds age(SteadyTime time, SteadyTime now) {
@@ -117,6 +119,8 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
   const auto progress = std::make_shared<Progress>(running_ranks());
   hang::Stillness stillness(limit);
   std::optional<hang::Still> told;
+  is_still_ = false;
+  unread_.clear();
   SteadyTime last = std::chrono::steady_clock::now();
   asio::steady_timer pause(session_.io);
   while (true) {
@@ -144,6 +148,7 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
         told.has_value() != is_long || (told && told->some_communicate != still->some_communicate);
     if (!is_news) continue;
     told = is_long ? still : std::nullopt;
+    is_still_ = is_long;
     push(run::StillnessChanged{attempt, told});
   }
 }
@@ -168,6 +173,7 @@ void Member::act(const run::LookAtWorkers& look) {
                     asks_nccl ? connect_to_nccl(*asks_nccl) : nullptr};
       },
       [this, look](Seen seen) {
+        if (look.is_hang) unread_ = unread_ranks(seen.groups);
         const int more = (seen.recorders.empty() ? 0 : 1) + (seen.nccl ? 1 : 0);
         push(run::LookedAtWorkers{look.attempt, {look.look, std::move(seen.groups), more}});
         if (!seen.recorders.empty()) ask_recorders(look, std::move(seen.recorders));
@@ -192,6 +198,23 @@ void Member::ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connec
       [this, look](Findings findings) {
         push(run::WorkersTold{look.attempt, {look.look, {}, std::move(findings)}});
       });
+}
+
+bool Member::make_unread_tell() {
+  const bool is_ended_for_it = session_.job.options.on_hang != run::OnHang::report;
+  const std::vector<int> unread = std::exchange(unread_, {});
+  // In a container they have other ids.
+  if (!is_ended_for_it || !is_still_ || unread.empty() || session_.container) return false;
+  for (const RunningRank& rank : running_ranks()) {
+    if (std::ranges::find(unread, rank.rank) != unread.end()) make_tell(rank.pid);
+  }
+  return true;
+}
+
+asio::awaitable<void> Member::stop_later(int attempt, milliseconds grace) {
+  asio::steady_timer pause(session_.io, telling_limit);
+  co_await pause.async_wait(quietly);
+  if (workers_ && part_.assignment().attempt == attempt) workers_->stop(grace);
 }
 
 void Member::act(const run::MeasureWorkers& measure) {
