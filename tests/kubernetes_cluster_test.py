@@ -239,6 +239,7 @@ class Lost(KubernetesCase):
                                     f'touch "{ready}/$TOPRUN_ATTEMPT.$RANK"; '
                                     "[ $TOPRUN_ATTEMPT = 1 ] || exec sleep 60")))
         support.wait_for_files(ready, 2)
+        run.prints("RANK=1 TOPRUN_ATTEMPT=0")  # so what comes again is not yet followed
         with self.objects.changed:
             member = next(pod for pod in self.all_pods() if pod["metadata"]["name"].find("worker-0") > 0
                           or pod["metadata"]["labels"].get("batch.kubernetes.io/job-completion-index") == "1")

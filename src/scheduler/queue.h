@@ -45,6 +45,7 @@ enum class JobEnd {
 struct Printer {
   std::string name;         // "train-worker-0"
   std::int64_t starts = 0;  // how often it was started again: its output begins anew then
+  std::string id = {};      // the pod's own: one that replaces a lost pod may have its name
   auto operator<=>(const Printer&) const = default;
 };
 

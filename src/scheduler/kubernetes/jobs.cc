@@ -138,7 +138,8 @@ std::optional<Printer> printer_of(const json& pod) {
                            !at(state, {"terminated"}).is_null() ||
                            !at(container, {"lastState", "terminated"}).is_null();
     if (!has_begun) continue;
-    return Printer{text_at(pod, {"metadata", "name"}), number_at(container, {"restartCount"})};
+    return Printer{text_at(pod, {"metadata", "name"}), number_at(container, {"restartCount"}),
+                   text_at(pod, {"metadata", "uid"})};
   }
   return std::nullopt;
 }

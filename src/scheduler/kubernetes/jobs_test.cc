@@ -121,7 +121,7 @@ TEST(KubernetesJobs, AContainerThatCannotBeginSaysWhy) {
 
 TEST(KubernetesJobs, AJobBeginsOnceAllItsPodsHave) {
   const std::string_view runs =
-      R"({"metadata":{"name":"a"},"status":{"phase":"Running","containerStatuses":[
+      R"({"metadata":{"name":"a","uid":"7"},"status":{"phase":"Running","containerStatuses":[
           {"restartCount":2,"state":{"running":{}}}]}})";
   const std::string_view comes =
       R"({"metadata":{"name":"b"},"status":{"phase":"Pending","containerStatuses":[
@@ -134,7 +134,7 @@ TEST(KubernetesJobs, AJobBeginsOnceAllItsPodsHave) {
   EXPECT_EQ(job.state, JobState::starting);
   EXPECT_EQ(job.reason, "1 of 2 pods run; b: ContainerCreating");
   ASSERT_EQ(job.printers.size(), 1u);
-  EXPECT_EQ(job.printers.front(), (Printer{"a", 2}));
+  EXPECT_EQ(job.printers.front(), (Printer{"a", 2, "7"}));
   ASSERT_TRUE(add_pods(elastic, pods(fmt::format("{},{}", runs, comes))));
   EXPECT_EQ(elastic.state, JobState::running);
 }
