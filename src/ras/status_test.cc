@@ -87,11 +87,11 @@ TEST(Status, IsBounded) {
 }
 
 TEST(Status, OfAnotherShapeIsRefusedInALine) {
-  Json wrong = document({rank(0, 5)}, Json::array());
+  Json wrong = document(Json::array({rank(0, 5)}), Json::array());
   wrong["communicators"][0]["ranks"][0]["rank"] = -1;
-  Json large = document({rank(0, 5)}, Json::array());
+  Json large = document(Json::array({rank(0, 5)}), Json::array());
   large["communicators"][0]["ranks"][0]["rank"] = std::uint64_t{1} << 40;
-  const std::string whole = head + document({rank(0, 5)}, Json::array()).dump();
+  const std::string whole = head + document(Json::array({rank(0, 5)}), Json::array()).dump();
   for (const std::string& text :
        {std::string(), std::string("HTTP/1.1 400 Bad Request\r\n"),
         std::string("SERVER PROTOCOL 2\nERROR: Unknown command TIMEOUT 2\n"),
