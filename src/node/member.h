@@ -8,12 +8,12 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "agent/workers.h"
+#include "evidence/nccl_ras.h"
+#include "evidence/recorders.h"
 #include "hosts/address.h"
 #include "node/inbox.h"
-#include "node/nccl_ras.h"
 #include "node/progress.h"
 #include "node/ranks_meter.h"
-#include "node/recorders.h"
 #include "node/session.h"
 #include "node/workplan.h"
 #include "output/relay.h"
@@ -88,7 +88,7 @@ class Member {
   // --hang-timeout: reports when the ranks stop to make progress, and when they go on.
   boost::asio::awaitable<void> watch_progress(int attempt);
   std::vector<RunningRank> running_ranks() const;
-  void ask_recorders(const run::LookAtWorkers& look, std::vector<RecorderFiles> files);
+  void ask_recorders(const run::LookAtWorkers& look, std::vector<evidence::RecorderFiles> files);
   void ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connection);
   // Before a hang's ranks are ended: has those that could not be read print where they stand.
   // False: there are none.

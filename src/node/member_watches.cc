@@ -8,7 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "node/last_act.h"
+#include "evidence/last_act.h"
 #include "node/member.h"
 #include "probes/network_watch.h"
 #include "run/settings.h"
@@ -156,12 +156,12 @@ asio::awaitable<void> Member::watch_progress(int attempt) {
 void Member::act(const run::LookAtWorkers& look) {
   struct Seen {
     std::vector<hang::Group> groups;
-    std::vector<RecorderFiles> recorders;  // that listen
-    std::shared_ptr<Fd> nccl;              // null: it does not listen
+    std::vector<evidence::RecorderFiles> recorders;  // that listen
+    std::shared_ptr<Fd> nccl;                        // null: it does not listen
   };
-  std::vector<RecorderFiles> files;
+  std::vector<evidence::RecorderFiles> files;
   for (const agent::WorkerPlan& worker : plans_) {
-    if (look.is_hang) files.push_back(recorder_files(worker.rank, worker.environment));
+    if (look.is_hang) files.push_back(evidence::recorder_files(worker.rank, worker.environment));
   }
   // NCCL tells of all nodes wherever it is asked.
   std::optional<Environment> asks_nccl;
@@ -169,11 +169,11 @@ void Member::act(const run::LookAtWorkers& look) {
   session_.pool.run<Seen>(
       [ranks = running_ranks(), job = session_.shared_job, files = std::move(files),
        asks_nccl = std::move(asks_nccl)] {
-        return Seen{places_of(ranks, job->environment), listening(files),
-                    asks_nccl ? connect_to_nccl(*asks_nccl) : nullptr};
+        return Seen{places_of(ranks, job->environment), evidence::listening(files),
+                    asks_nccl ? evidence::connect_to_nccl(*asks_nccl) : nullptr};
       },
       [this, look](Seen seen) {
-        if (look.is_hang) unread_ = unread_ranks(seen.groups);
+        if (look.is_hang) unread_ = evidence::unread_ranks(seen.groups);
         const int more = (seen.recorders.empty() ? 0 : 1) + (seen.nccl ? 1 : 0);
         push(run::LookedAtWorkers{look.attempt, {look.look, std::move(seen.groups), more}});
         if (!seen.recorders.empty()) ask_recorders(look, std::move(seen.recorders));
@@ -181,9 +181,10 @@ void Member::act(const run::LookAtWorkers& look) {
       });
 }
 
-void Member::ask_recorders(const run::LookAtWorkers& look, std::vector<RecorderFiles> files) {
+void Member::ask_recorders(const run::LookAtWorkers& look,
+                           std::vector<evidence::RecorderFiles> files) {
   session_.pool.run<recorder::Summary>(
-      [files = std::move(files)] { return node::ask_recorders(files, run::recorders_limit); },
+      [files = std::move(files)] { return evidence::ask_recorders(files, run::recorders_limit); },
       [this, look](recorder::Summary summary) {
         push(run::WorkersTold{look.attempt, {look.look, std::move(summary)}});
       });
@@ -193,7 +194,7 @@ void Member::ask_nccl(const run::LookAtWorkers& look, std::shared_ptr<Fd> connec
   using Findings = std::vector<ras::Finding>;
   session_.pool.run<Findings>(
       [connection = std::move(connection), pids = workers_->pids()] {
-        return told_by_nccl(*connection, pids, run::recorders_limit);
+        return evidence::told_by_nccl(*connection, pids, run::recorders_limit);
       },
       [this, look](Findings findings) {
         push(run::WorkersTold{look.attempt, {look.look, {}, std::move(findings)}});
@@ -206,7 +207,7 @@ bool Member::make_unread_tell() {
   // In a container they have other ids.
   if (!is_ended_for_it || !is_still_ || unread.empty() || session_.container) return false;
   for (const RunningRank& rank : running_ranks()) {
-    if (std::ranges::find(unread, rank.rank) != unread.end()) make_tell(rank.pid);
+    if (std::ranges::find(unread, rank.rank) != unread.end()) evidence::make_tell(rank.pid);
   }
   return true;
 }

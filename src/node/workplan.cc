@@ -9,11 +9,11 @@
 #include "base/console.h"
 #include "base/signals.h"
 #include "base/text.h"
+#include "evidence/recorders.h"
 #include "fabric/settings.h"
 #include "hosts/resolve.h"
 #include "node/binding.h"
 #include "node/node_log.h"
-#include "node/recorders.h"
 #include "node/streams.h"
 #include "output/log_files.h"
 #include "plan/container_plan.h"
@@ -193,9 +193,10 @@ Result<WorkPlan> plan_work(const WorkRequest& request) {
       plan.proof.nccl_logs.push_back(files->nccl_log);
     }
     if (job.options.hang_timeout && !logs.folder().empty()) {
-      let_recorders_listen(worker.environment,
-                           fmt::format("{}/attempt_{}/recorder", logs.folder(), assignment.attempt),
-                           dumps_folder(request, logs));
+      evidence::let_recorders_listen(
+          worker.environment,
+          fmt::format("{}/attempt_{}/recorder", logs.folder(), assignment.attempt),
+          dumps_folder(request, logs));
     }
     worker.out = stream_plan(job.options, facts, stdout_stream, files->stdout_log, host);
     worker.err = stream_plan(job.options, facts, stderr_stream, files->stderr_log, host);

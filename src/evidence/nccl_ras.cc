@@ -1,4 +1,4 @@
-#include "node/nccl_ras.h"
+#include "evidence/nccl_ras.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "hosts/address.h"
 
-namespace toprun::node {
+namespace toprun::evidence {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -97,4 +97,4 @@ std::vector<ras::Finding> told_by_nccl(const Fd& connection, const std::vector<p
   return ras::judge(*status);
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::evidence

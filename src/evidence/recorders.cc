@@ -1,4 +1,4 @@
-#include "node/recorders.h"
+#include "evidence/recorders.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "stacks/within.h"
 
-namespace toprun::node {
+namespace toprun::evidence {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -151,4 +151,4 @@ recorder::Summary ask_recorders(std::vector<RecorderFiles> all, std::chrono::mil
   return stacks::within(limit + to_read, work).value_or(recorder::Summary());
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::evidence

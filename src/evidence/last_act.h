@@ -6,7 +6,7 @@
 
 #include "hang/standing.h"
 
-namespace toprun::node {
+namespace toprun::evidence {
 
 // Those of a hang's ranks whose Python nobody could read.
 std::vector<int> unread_ranks(const std::vector<hang::Group>& groups);
@@ -16,4 +16,4 @@ std::vector<int> unread_ranks(const std::vector<hang::Group>& groups);
 // what also stops the kernel's pipe to a crash reporter (core(5)).
 void make_tell(pid_t pid);
 
-}  // namespace toprun::node
+}  // namespace toprun::evidence

@@ -1,4 +1,4 @@
-#include "node/recorders.h"
+#include "evidence/recorders.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/private_folder.h"
 
-namespace toprun::node {
+namespace toprun::evidence {
 namespace {
 
 using namespace std::chrono_literals;
@@ -100,4 +100,4 @@ TEST_F(Recorders, ADumpThatDoesNotComeIsNotWaitedForLonger) {
 }
 
 }  // namespace
-}  // namespace toprun::node
+}  // namespace toprun::evidence

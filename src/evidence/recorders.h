@@ -8,7 +8,7 @@
 #include "base/environment.h"
 #include "recorder/summary.h"
 
-namespace toprun::node {
+namespace toprun::evidence {
 
 // PyTorch's flight recorders (torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp, DumpPipe). If its
 // recorder has a buffer, a rank with NCCL makes the named pipe
@@ -37,4 +37,4 @@ std::vector<RecorderFiles> listening(std::vector<RecorderFiles> all);
 // files that hang are left behind.
 recorder::Summary ask_recorders(std::vector<RecorderFiles> all, std::chrono::milliseconds limit);
 
-}  // namespace toprun::node
+}  // namespace toprun::evidence

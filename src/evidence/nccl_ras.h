@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "ras/status.h"
 
-namespace toprun::node {
+namespace toprun::evidence {
 
 // A connection to NCCL's RAS thread, where one listens: at NCCL_RAS_ADDR of the rank's own
 // environment, if that is an address, else at localhost:28028. Null: nobody does. Blocks for a
@@ -23,4 +23,4 @@ std::shared_ptr<Fd> connect_to_nccl(const Environment& environment);
 std::vector<ras::Finding> told_by_nccl(const Fd& connection, const std::vector<pid_t>& pids,
                                        std::chrono::milliseconds limit);
 
-}  // namespace toprun::node
+}  // namespace toprun::evidence

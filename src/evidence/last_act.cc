@@ -1,11 +1,11 @@
-#include "node/last_act.h"
+#include "evidence/last_act.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 
 #include "process/child.h"
 
-namespace toprun::node {
+namespace toprun::evidence {
 
 std::vector<int> unread_ranks(const std::vector<hang::Group>& groups) {
   std::vector<int> ranks;
@@ -27,4 +27,4 @@ void make_tell(pid_t pid) {
   process::signal_process(pid, SIGABRT);
 }
 
-}  // namespace toprun::node
+}  // namespace toprun::evidence
