@@ -130,11 +130,12 @@ bool PairPlay::is_gone(std::size_t rank) const {
 
 Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> rounds) {
   const std::string where = key("rounds", 0);
+  ++round_;
   if (group_.self.rank == 0) {
     std::string text;
     for (const pairs::Round& round : rounds) {
       for (const Pair& pair : round) text += fmt::format("{} {} ", pair.a, pair.b);
-      text += '\n';
+      text += ".\n";
     }
     if (auto set = group_.store.set(where, text); !set) return std::unexpected(set.error());
     return rounds;
