@@ -17,6 +17,8 @@ using std::chrono::nanoseconds;
 constexpr double busy = 0.1;  // the main thread computes; one that polls takes less
 constexpr double busy_children = 0.1;
 constexpr double busy_helpers = 0.02;  // the other threads: data comes or goes
+// A child that a helper thread starts shows in no pulse.
+constexpr int most_quiet_looks = 4;
 // Pages: a rank that works on new data takes some, one that turns in a circle none.
 constexpr std::uint64_t new_pages = 64;
 
@@ -67,7 +69,7 @@ pid_t process_of(const RunningRank& rank) {
 }
 
 Progress::Progress(std::vector<RunningRank> ranks) {
-  for (RunningRank& rank : ranks) ranks_.push_back({std::move(rank), std::nullopt, std::nullopt});
+  for (RunningRank& rank : ranks) ranks_.emplace_back().rank = std::move(rank);
 }
 
 std::optional<std::vector<hang::Glance>> Progress::look() {
@@ -86,9 +88,11 @@ hang::Glance Progress::glance_at(Watched& watched, nanoseconds passed) {
     watched.rank.pid = process_of(watched.rank);
     if (watched.rank.pid != 0) watched.rank.marks.clear();
   }
+  if (has_not_run(watched)) return watched.seen;
   const auto usage = stacks::usage(watched.rank.pid);
   hang::Glance glance;
   if (!usage || usage->state == 'Z' || usage->state == 'X') {
+    watched.pulse.reset();
     glance.lives = false;
     return glance;
   }
@@ -99,7 +103,19 @@ hang::Glance Progress::glance_at(Watched& watched, nanoseconds passed) {
   glance.computes = (!glance.communicates && main_computes(watched, before, *usage, passed)) ||
                     share(before.child_ticks, usage->child_ticks, passed) >= busy_children ||
                     helpers_compute(watched, glance, before, *usage, passed);
+  watched.seen = glance;
+  watched.seen.computes = false;
   return glance;
+}
+
+// Then it stands where it stood, and nothing else need be read. Children may run by themselves.
+bool Progress::has_not_run(Watched& watched) {
+  const auto pulse = stacks::pulse(watched.rank.pid);
+  const bool is_quiet = pulse && pulse == watched.pulse && pulse->state != 'R' && watched.last &&
+                        watched.last->processes == 1 && watched.quiet_looks < most_quiet_looks;
+  watched.pulse = pulse;
+  watched.quiet_looks = is_quiet ? watched.quiet_looks + 1 : 0;
+  return is_quiet;
 }
 
 void Progress::add_stack(Watched& watched, hang::Glance& glance) {

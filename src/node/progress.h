@@ -40,8 +40,13 @@ class Progress {
     RunningRank rank;
     std::optional<stacks::Reader> reader;
     std::optional<stacks::Usage> last;
+    // When `seen` was read.
+    std::optional<stacks::Pulse> pulse;
+    hang::Glance seen;
+    int quiet_looks = 0;  // since then
   };
   hang::Glance glance_at(Watched& watched, std::chrono::nanoseconds passed);
+  static bool has_not_run(Watched& watched);
   static void add_stack(Watched& watched, hang::Glance& glance);
   static bool main_computes(Watched& watched, const stacks::Usage& before, const stacks::Usage& now,
                             std::chrono::nanoseconds passed);

@@ -109,8 +109,7 @@ INSTANTIATE_TEST_SUITE_P(All, SimulatedFault,
                                          Planted::receiver, Planted::uplink,
                                          Planted::uplink_sending, Planted::link));
 
-// On hosts that have other work for a tenth of the time, and less than a third of their rate left
-// then.
+// On hosts that have other work in a tenth of the rounds, which leaves them a fifth of their rate or more.
 TEST_P(SimulatedFault, IsNamedExactlyOnBusyHosts) {
   for (int run = 0; run < 1000; ++run) {
     Simulation cluster = simulation(plans[0], run);

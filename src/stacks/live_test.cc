@@ -272,9 +272,11 @@ TEST_P(Live, ShowsAStoppedProcess) {
   ASSERT_TRUE(script.sleeps(script.pid()));
   process::signal_process(script.pid(), SIGSTOP);
   ASSERT_TRUE(script.sleeps(script.pid(), 'T'));
+  const auto before = pulse(script.pid());
+  ASSERT_TRUE(before);
   const Process process = look_at(script.pid());
   EXPECT_EQ(process.threads[0].state, 'T');
-  EXPECT_EQ(usage(script.pid())->state, 'T');  // nothing has woken it
+  EXPECT_EQ(pulse(script.pid()), before);  // nothing has woken it
   process::signal_process(script.pid(), SIGCONT);
   const std::string shown = stacks_in(process);
   EXPECT_EQ(shown, stacks_in(script.dump(script.pid(), shown)));
@@ -423,7 +425,8 @@ TEST_P(Live, CountsWhatAProcessUses) {
   const Script script(GetParam(), "ready()\nwhile True: os.stat('/')\n");
   ASSERT_TRUE(script.is_ready());
   const auto before = usage(script.pid());
-  ASSERT_TRUE(before);
+  const auto pulse_before = pulse(script.pid());
+  ASSERT_TRUE(before && pulse_before);
   auto after = before;
   for (int i = 0; i < 1'000 && after->main_ticks == before->main_ticks; ++i) {
     std::this_thread::sleep_for(10ms);
@@ -436,6 +439,7 @@ TEST_P(Live, CountsWhatAProcessUses) {
   EXPECT_GT(before->main_bytes, 0u);
   EXPECT_GT(before->main_faults, 0u);
   EXPECT_EQ(after->state, 'R');
+  EXPECT_GT(pulse(script.pid())->main_ns, pulse_before->main_ns);
 }
 
 // In C that lets the lock go it is free, in Python it is held.
@@ -469,6 +473,7 @@ TEST_P(Live, SurvivesTheEndOfAProcess) {
   EXPECT_FALSE(reader->main_stack());
   EXPECT_TRUE(look_at(pid).threads.empty());
   EXPECT_FALSE(usage(pid));
+  EXPECT_FALSE(pulse(pid));
   EXPECT_FALSE(Reader::open(pid));
 }
 

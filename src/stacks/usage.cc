@@ -57,6 +57,17 @@ std::optional<Usage> usage(pid_t pid) {
   return within(usage_limit, work).value_or(std::nullopt);
 }
 
+std::optional<Pulse> pulse(pid_t pid) {
+  const auto stat = parse_stat(contents(fmt::format("/proc/{}/stat", pid)));
+  const std::string text = contents(fmt::format("/proc/{}/schedstat", pid));
+  const auto fields = words(text);  // ran, waited for a CPU, turns
+  const auto ran = fields.size() == 3 ? parse_int(fields[0]) : std::nullopt;
+  const auto turns = fields.size() == 3 ? parse_int(fields[2]) : std::nullopt;
+  if (!stat || !ran || !turns) return std::nullopt;
+  return Pulse{stat->state, static_cast<std::uint64_t>(*ran), static_cast<std::uint64_t>(*turns),
+               stat->cpu_ticks};
+}
+
 std::uint64_t ticks_per_second() {
   return static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
 }

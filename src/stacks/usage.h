@@ -28,6 +28,18 @@ inline constexpr std::chrono::milliseconds usage_limit{500};
 std::optional<Usage> usage(pid_t pid);
 std::uint64_t ticks_per_second();
 
+// Shows whether a process has run at all since it was last looked at; cheaper than its usage.
+struct Pulse {
+  char state = '?';              // of its main thread, as in /proc/PID/stat
+  std::uint64_t main_ns = 0;     // for which its main thread has run
+  std::uint64_t main_turns = 0;  // how often its main thread was given a CPU
+  std::uint64_t ticks = 0;       // as in Usage
+
+  bool operator==(const Pulse&) const = default;
+};
+// Nothing: the process is gone, or the kernel does not count (schedstat in proc(5)). Does not block.
+std::optional<Pulse> pulse(pid_t pid);
+
 // The process that has this id in a PID namespace of its own, and these entries ("NAME=value") in
 // the environment with which it began; 0: there is none, or it may not be looked at. Reads all of
 // /proc.
