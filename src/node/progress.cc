@@ -17,16 +17,12 @@ using std::chrono::nanoseconds;
 constexpr double busy = 0.1;  // the main thread computes; one that polls takes less
 constexpr double busy_children = 0.1;
 constexpr double busy_helpers = 0.02;  // the other threads: data comes or goes
-// A child that a helper thread starts shows in no pulse.
-constexpr int most_quiet_looks = 4;
 // Pages: a rank that works on new data takes some, one that turns in a circle none.
 constexpr std::uint64_t new_pages = 64;
 
-double share(std::uint64_t before, std::uint64_t now, nanoseconds passed) {
+double share(nanoseconds before, nanoseconds now, nanoseconds passed) {
   if (now <= before || passed.count() <= 0) return 0;
-  const double seconds =
-      static_cast<double>(now - before) / static_cast<double>(stacks::ticks_per_second());
-  return seconds / std::chrono::duration<double>(passed).count();
+  return std::chrono::duration<double>(now - before) / std::chrono::duration<double>(passed);
 }
 
 enum class Lines { ignored, counted };
@@ -101,7 +97,7 @@ hang::Glance Progress::glance_at(Watched& watched, nanoseconds passed) {
   glance.done = usage->main_bytes;
   add_stack(watched, glance);
   glance.computes = (!glance.communicates && main_computes(watched, before, *usage, passed)) ||
-                    share(before.child_ticks, usage->child_ticks, passed) >= busy_children ||
+                    share(before.child_cpu, usage->child_cpu, passed) >= busy_children ||
                     helpers_compute(watched, glance, before, *usage, passed);
   watched.seen = glance;
   watched.seen.computes = false;
@@ -112,9 +108,8 @@ hang::Glance Progress::glance_at(Watched& watched, nanoseconds passed) {
 bool Progress::has_not_run(Watched& watched) {
   const auto pulse = stacks::pulse(watched.rank.pid);
   const bool is_quiet = pulse && pulse == watched.pulse && pulse->state != 'R' && watched.last &&
-                        watched.last->processes == 1 && watched.quiet_looks < most_quiet_looks;
+                        watched.last->processes == 1;
   watched.pulse = pulse;
-  watched.quiet_looks = is_quiet ? watched.quiet_looks + 1 : 0;
   return is_quiet;
 }
 
@@ -132,7 +127,7 @@ void Progress::add_stack(Watched& watched, hang::Glance& glance) {
 bool Progress::main_computes(Watched& watched, const stacks::Usage& before,
                              const stacks::Usage& now, nanoseconds passed) {
   if (now.main_faults - before.main_faults >= new_pages) return true;
-  if (now.state != 'R' && share(before.main_ticks, now.main_ticks, passed) < busy) return false;
+  if (now.state != 'R' && share(before.main_cpu, now.main_cpu, passed) < busy) return false;
   if (!watched.reader || watched.reader->is_locked() != true) return true;
   return is_in_many_places(*watched.reader);
 }
@@ -141,8 +136,7 @@ bool Progress::main_computes(Watched& watched, const stacks::Usage& before,
 bool Progress::helpers_compute(const Watched& watched, const hang::Glance& glance,
                                const stacks::Usage& before, const stacks::Usage& now,
                                nanoseconds passed) {
-  const double helpers =
-      share(before.ticks - before.main_ticks, now.ticks - now.main_ticks, passed);
+  const double helpers = share(before.cpu - before.main_cpu, now.cpu - now.main_cpu, passed);
   if (helpers < busy_helpers) return false;
   return !(glance.communicates && stacks::has_gpu(watched.rank.pid));
 }

@@ -43,7 +43,6 @@ class Progress {
     // When `seen` was read.
     std::optional<stacks::Pulse> pulse;
     hang::Glance seen;
-    int quiet_looks = 0;  // since then
   };
   hang::Glance glance_at(Watched& watched, std::chrono::nanoseconds passed);
   static bool has_not_run(Watched& watched);

@@ -428,18 +428,33 @@ TEST_P(Live, CountsWhatAProcessUses) {
   const auto pulse_before = pulse(script.pid());
   ASSERT_TRUE(before && pulse_before);
   auto after = before;
-  for (int i = 0; i < 1'000 && after->main_ticks == before->main_ticks; ++i) {
+  for (int i = 0; i < 1'000 && after->main_cpu == before->main_cpu; ++i) {
     std::this_thread::sleep_for(10ms);
     after = usage(script.pid());
     ASSERT_TRUE(after);
   }
-  EXPECT_GT(after->main_ticks, before->main_ticks);
-  EXPECT_GE(after->ticks, after->main_ticks);
-  EXPECT_EQ(after->child_ticks, 0u);
+  EXPECT_GT(after->main_cpu, before->main_cpu);
+  EXPECT_GE(after->cpu, after->main_cpu);
+  EXPECT_EQ(after->child_cpu, 0ns);
   EXPECT_GT(before->main_bytes, 0u);
   EXPECT_GT(before->main_faults, 0u);
   EXPECT_EQ(after->state, 'R');
-  EXPECT_GT(pulse(script.pid())->main_ns, pulse_before->main_ns);
+  EXPECT_GT(pulse(script.pid())->cpu, pulse_before->cpu);
+}
+
+// In clock ticks, the other threads of a busy process would seem to run for 10 ms now and then.
+TEST_P(Live, KnowsThatItsOtherThreadsDoNotRun) {
+  const Script script(GetParam(), "ready()\nwhile True: os.stat('/'); time.sleep(0.0001)\n");
+  ASSERT_TRUE(script.is_ready());
+  std::vector<std::chrono::nanoseconds> others;
+  for (int i = 0; i < 200; ++i) {
+    const auto used = usage(script.pid());
+    ASSERT_TRUE(used);
+    others.push_back(used->cpu - used->main_cpu);
+    std::this_thread::sleep_for(5ms);
+  }
+  const auto [least, most] = std::ranges::minmax(others);
+  EXPECT_LT(most - least, 10ms);
 }
 
 // In C that lets the lock go it is free, in Python it is held.

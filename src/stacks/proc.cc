@@ -67,6 +67,7 @@ std::optional<Stat> parse_stat(std::string_view text) {
   out.minor_faults = sum({minflt, cminflt});
   out.major_faults = sum({majflt, cmajflt});
   out.cpu_ticks = sum({utime, stime, cutime, cstime});
+  out.reaped_ticks = sum({cutime, cstime});
   out.threads = static_cast<int>(std::min<std::uint64_t>(sum({num_threads}), 1u << 30));
   if (fields.size() > rss) out.resident_pages = sum({rss});
   return out;

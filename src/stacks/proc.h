@@ -20,6 +20,7 @@ struct Stat {
   char state = '?';
   std::uint64_t minor_faults = 0, major_faults = 0;  // those of reaped children included
   std::uint64_t cpu_ticks = 0;                       // user and system, reaped children included
+  std::uint64_t reaped_ticks = 0;                    // of those children
   int threads = 0;
   std::uint64_t resident_pages = 0;
 

@@ -9,7 +9,7 @@ TEST(Proc, ReadsStat) {
   const auto stat = parse_stat(
       "4711 (a (b) c) D 1 4711 4711 0 -1 4194304 100 20 3 4 50 60 7 8 20 0 9 0 12345 1 2\n");
   ASSERT_TRUE(stat);
-  EXPECT_EQ(*stat, (Stat{"a (b) c", 'D', 120, 7, 125, 9, 2}));
+  EXPECT_EQ(*stat, (Stat{"a (b) c", 'D', 120, 7, 125, 15, 9, 2}));
 }
 
 TEST(Proc, RefusesWhatIsNoStat) {

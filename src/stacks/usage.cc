@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <functional>
 #include <string_view>
 
@@ -24,12 +25,41 @@ std::string contents(const std::string& path) {
   return read_file(path).value_or("");
 }
 
+std::chrono::nanoseconds time_of(std::uint64_t ticks) {
+  return std::chrono::nanoseconds(std::chrono::seconds(1)) / ticks_per_second() * ticks;
+}
+
+struct Runs {
+  std::chrono::nanoseconds ran{0};
+  std::uint64_t turns = 0;
+};
+
+// Of a process's main thread.
+std::optional<Runs> runs_of(pid_t pid) {
+  const std::string text = contents(fmt::format("/proc/{}/schedstat", pid));
+  const auto fields = words(text);  // ran, waited for a CPU, turns
+  const auto ran = fields.size() == 3 ? parse_int(fields[0]) : std::nullopt;
+  const auto turns = fields.size() == 3 ? parse_int(fields[2]) : std::nullopt;
+  if (!ran || !turns) return std::nullopt;
+  return Runs{std::chrono::nanoseconds(*ran), static_cast<std::uint64_t>(*turns)};
+}
+
+// By all threads of a process, those that have ended included.
+std::optional<std::chrono::nanoseconds> cpu_clock(pid_t pid) {
+  clockid_t clock{};
+  timespec time{};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) {
+    return std::nullopt;
+  }
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 void add_children(Usage& usage, pid_t pid) {
   for (const pid_t below : process::descendants(pid, most_counted)) {
     const auto stat = parse_stat(contents(fmt::format("/proc/{}/stat", below)));
     if (!stat) continue;
     ++usage.processes;
-    usage.child_ticks += stat->cpu_ticks;
+    usage.child_cpu += time_of(stat->cpu_ticks);
   }
 }
 
@@ -39,7 +69,13 @@ std::optional<Usage> usage_of_tree(pid_t pid) {
   const auto all = parse_stat(contents(process + "/stat"));
   const auto main = parse_stat(contents(main_thread + "/stat"));
   if (!all || !main) return std::nullopt;
-  Usage usage{.state = main->state, .main_ticks = main->cpu_ticks, .ticks = all->cpu_ticks};
+  Usage usage{.state = main->state};
+  const auto runs = runs_of(pid);
+  const auto clock = cpu_clock(pid);
+  const bool is_exact = runs && clock;
+  const auto reaped = time_of(all->reaped_ticks);
+  usage.main_cpu = is_exact ? runs->ran + reaped : time_of(main->cpu_ticks);
+  usage.cpu = is_exact ? *clock + reaped : time_of(all->cpu_ticks);
   usage.processes = 1;
   usage.main_faults = main->minor_faults;
   const std::string io = contents(main_thread + "/io");
@@ -58,14 +94,11 @@ std::optional<Usage> usage(pid_t pid) {
 }
 
 std::optional<Pulse> pulse(pid_t pid) {
+  const auto runs = runs_of(pid);
+  const auto clock = cpu_clock(pid);
   const auto stat = parse_stat(contents(fmt::format("/proc/{}/stat", pid)));
-  const std::string text = contents(fmt::format("/proc/{}/schedstat", pid));
-  const auto fields = words(text);  // ran, waited for a CPU, turns
-  const auto ran = fields.size() == 3 ? parse_int(fields[0]) : std::nullopt;
-  const auto turns = fields.size() == 3 ? parse_int(fields[2]) : std::nullopt;
-  if (!stat || !ran || !turns) return std::nullopt;
-  return Pulse{stat->state, static_cast<std::uint64_t>(*ran), static_cast<std::uint64_t>(*turns),
-               stat->cpu_ticks};
+  if (!runs || !clock || !stat) return std::nullopt;
+  return Pulse{stat->state, runs->turns, *clock};
 }
 
 std::uint64_t ticks_per_second() {

@@ -10,16 +10,18 @@
 
 namespace toprun::stacks {
 
-// What a process has used since its start, for the judgement whether it works. CPU times are in
-// ticks_per_second().
+// What a process has used since its start, for the judgement whether it works. CPU times are exact
+// where the kernel counts nanoseconds (schedstat in proc(5)); elsewhere they are clock ticks, and
+// the difference of two may be wrong by two ticks.
 struct Usage {
-  char state = '?';               // of its main thread, as in /proc/PID/stat
-  std::uint64_t main_ticks = 0;   // by its main thread
-  std::uint64_t ticks = 0;        // by all its threads, and by children that it has waited for
-  std::uint64_t child_ticks = 0;  // by the processes below it that live
-  std::uint64_t main_bytes = 0;   // read and written by its main thread, not on sockets
-  std::uint64_t main_faults = 0;  // pages that its main thread touched for the first time
-  int processes = 0;              // itself and those below it
+  char state = '?';  // of its main thread, as in /proc/PID/stat
+  std::chrono::nanoseconds main_cpu{
+      0};                           // by its main thread, and by children that it has waited for
+  std::chrono::nanoseconds cpu{0};  // by all its threads, and by the same children
+  std::chrono::nanoseconds child_cpu{0};  // by the processes below it that live
+  std::uint64_t main_bytes = 0;           // read and written by its main thread, not on sockets
+  std::uint64_t main_faults = 0;          // pages that its main thread touched for the first time
+  int processes = 0;                      // itself and those below it
 
   bool operator==(const Usage&) const = default;
 };
@@ -28,16 +30,16 @@ inline constexpr std::chrono::milliseconds usage_limit{500};
 std::optional<Usage> usage(pid_t pid);
 std::uint64_t ticks_per_second();
 
-// Shows whether a process has run at all since it was last looked at; cheaper than its usage.
+// Two that are equal: no thread of the process has run in between. Cheaper than its usage.
 struct Pulse {
-  char state = '?';              // of its main thread, as in /proc/PID/stat
-  std::uint64_t main_ns = 0;     // for which its main thread has run
-  std::uint64_t main_turns = 0;  // how often its main thread was given a CPU
-  std::uint64_t ticks = 0;       // as in Usage
+  char state = '?';                 // as in Usage
+  std::uint64_t main_turns = 0;     // how often its main thread was given a CPU
+  std::chrono::nanoseconds cpu{0};  // by all its threads
 
   bool operator==(const Pulse&) const = default;
 };
-// Nothing: the process is gone, or the kernel does not count (schedstat in proc(5)). Does not block.
+// Nothing: the process is gone, or the kernel does not count (schedstat in proc(5)). Does not
+// block.
 std::optional<Pulse> pulse(pid_t pid);
 
 // The process that has this id in a PID namespace of its own, and these entries ("NAME=value") in
