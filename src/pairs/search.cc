@@ -9,8 +9,8 @@ namespace toprun::pairs {
 namespace {
 
 // A host may be busy with other work for a while.
-constexpr int most_repeats_of_all = 2;
-constexpr int times_of_suspects = 4;
+constexpr int most_repeats = 5;  // of all pairs
+constexpr int times_of_suspects = 5;
 
 std::vector<Round> first_rounds(const Cluster& cluster, std::size_t most_rounds) {
   std::vector<Round> rounds;
@@ -47,12 +47,34 @@ void keep_better(std::span<Measured> measured, std::span<const Measured> again) 
   }
 }
 
-Result<void> measure_again(std::vector<Measured>& measured, std::vector<Round> rounds, Pass pass,
+bool say_the_same(const Verdict& one, const Verdict& other) {
+  return std::ranges::equal(one.findings, other.findings, [](const Finding& a, const Finding& b) {
+    return a.kind == b.kind && a.way == b.way && a.nodes == b.nodes && a.domains == b.domains;
+  });
+}
+
+// Measures nothing where `is_wanted` is false, but calls.
+Result<void> measure_again(std::vector<Measured>& measured, bool is_wanted, Pass pass,
                            const Measure& measure) {
-  const auto again = measure(std::move(rounds), pass);
+  const auto again = measure(is_wanted ? rounds_again(measured) : std::vector<Round>(), pass);
   if (!again) return std::unexpected(again.error());
   keep_better(measured, *again);
   return {};
+}
+
+Result<Verdict> verdict_of_repeats(const Cluster& cluster, std::vector<Measured>& all,
+                                   const Measure& measure) {
+  auto verdict = judge(cluster, all);
+  bool is_in_doubt = verdict && !verdict->findings.empty();
+  for (int i = 0; verdict && i < most_repeats; ++i) {
+    auto again = measure_again(all, is_in_doubt, Pass::all_again, measure);
+    if (!again) return std::unexpected(again.error());
+    if (!is_in_doubt) continue;
+    const Verdict before = *std::move(verdict);
+    verdict = judge(cluster, all);
+    is_in_doubt = verdict && !verdict->findings.empty() && !say_the_same(before, *verdict);
+  }
+  return verdict;
 }
 
 }  // namespace
@@ -60,23 +82,16 @@ Result<void> measure_again(std::vector<Measured>& measured, std::vector<Round> r
 Result<Found> search(const Cluster& cluster, std::size_t most_rounds, const Measure& measure) {
   auto all = measure(first_rounds(cluster, most_rounds), Pass::all);
   if (!all) return std::unexpected(all.error());
-  auto verdict = judge(cluster, *all);
-  for (int i = 0; verdict && i < most_repeats_of_all; ++i) {
-    const bool is_in_doubt = !verdict->findings.empty();
-    auto again = measure_again(*all, is_in_doubt ? rounds_again(*all) : std::vector<Round>(),
-                               Pass::all_again, measure);
-    if (!again) return std::unexpected(again.error());
-    if (is_in_doubt) verdict = judge(cluster, *all);
-  }
+  const auto verdict = verdict_of_repeats(cluster, *all, measure);
   if (!verdict) return std::unexpected(verdict.error());
 
   const SecondPass pass = second_pass(cluster, *verdict);
   auto second = measure(pass.rounds, Pass::suspects);
-  for (int i = 1; second && i < times_of_suspects; ++i) {
-    auto again = measure_again(*second, rounds_again(*second), Pass::suspects, measure);
+  if (!second) return std::unexpected(second.error());
+  for (int i = 1; i < times_of_suspects; ++i) {
+    auto again = measure_again(*second, true, Pass::suspects, measure);
     if (!again) return std::unexpected(again.error());
   }
-  if (!second) return std::unexpected(second.error());
   Confirmed confirmed = confirm(*verdict, pass, *second);
   return Found{*std::move(all), std::move(confirmed)};
 }
