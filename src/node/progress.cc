@@ -17,6 +17,8 @@ using std::chrono::nanoseconds;
 constexpr double busy = 0.1;  // the main thread computes; one that polls takes less
 constexpr double busy_children = 0.1;
 constexpr double busy_helpers = 0.02;  // the other threads: data comes or goes
+// Of less time, 2 % are what a thread that idles needs now and then.
+constexpr std::chrono::seconds least_time_of_helpers{1};
 // Pages: a rank that works on new data takes some, one that turns in a circle none.
 constexpr std::uint64_t new_pages = 64;
 
@@ -136,7 +138,8 @@ bool Progress::main_computes(Watched& watched, const stacks::Usage& before,
 bool Progress::helpers_compute(const Watched& watched, const hang::Glance& glance,
                                const stacks::Usage& before, const stacks::Usage& now,
                                nanoseconds passed) {
-  const double helpers = share(before.cpu - before.main_cpu, now.cpu - now.main_cpu, passed);
+  const nanoseconds over = std::max<nanoseconds>(passed, least_time_of_helpers);
+  const double helpers = share(before.cpu - before.main_cpu, now.cpu - now.main_cpu, over);
   if (helpers < busy_helpers) return false;
   return !(glance.communicates && stacks::has_gpu(watched.rank.pid));
 }

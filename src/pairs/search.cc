@@ -9,7 +9,8 @@ namespace toprun::pairs {
 namespace {
 
 // A host may be busy with other work for a while.
-constexpr int most_repeats = 5;  // of all pairs
+constexpr int fewest_repeats = 3;  // of all pairs, where any looks slow
+constexpr int most_repeats = 6;
 constexpr int times_of_suspects = 5;
 
 std::vector<Round> first_rounds(const Cluster& cluster, std::size_t most_rounds) {
@@ -72,7 +73,9 @@ Result<Verdict> verdict_of_repeats(const Cluster& cluster, std::vector<Measured>
     if (!is_in_doubt) continue;
     const Verdict before = *std::move(verdict);
     verdict = judge(cluster, all);
-    is_in_doubt = verdict && !verdict->findings.empty() && !say_the_same(before, *verdict);
+    if (!verdict) break;
+    const bool is_settled = i + 1 >= fewest_repeats && say_the_same(before, *verdict);
+    is_in_doubt = !verdict->findings.empty() && !is_settled;
   }
   return verdict;
 }
