@@ -126,6 +126,26 @@ class Hangs(cluster.TestCase):
             self.assertEqual(one.wait(60).code, 130)
 
 
+class Hanging(cluster.TestCase):
+    UP = ("--hosts", str(HOSTS))
+
+    def hang_of(self, script, *options):
+        """The hang in the report of a job that ends for it."""
+        self.program = self.folder() / "train.py"
+        self.program.write_text(script)
+        report = self.program.with_name("report.json")
+        words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
+                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(T_S), "--on-hang", "abort", *options]
+        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
+        runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), self.program, env=env)
+                for i in range(HOSTS)]
+        self.finished = [one.wait(120) for one in runs]
+        self.assertEqual([one.code for one in self.finished], [1, 1], self.finished)
+        hang = json.loads(report.read_text())["attempts"][0]["hang"]
+        self.assertIsNotNone(hang, self.finished)
+        return hang
+
+
 # What a rank with NCCL does, as far as it can be seen from outside: its watchdog makes the named pipe, looks at it
 # once a second, and writes the dump of the flight recorder. All wait in the same call by their stacks.
 RECORDS = """\
@@ -169,24 +189,12 @@ dist.recv(torch.ones(1), (rank + 1) % world)
 """
 
 
-class Recorders(cluster.TestCase):
-    UP = ("--hosts", str(HOSTS))
-
+class Recorders(Hanging):
     def hang_of(self, case):
-        program = self.folder() / "train.py"
-        program.write_text(RECORDS.replace("CASE", case))
-        self.logs = program.with_name("logs")
-        report = program.with_name("report.json")
-        words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
-                 "--rdzv-endpoint", f"n0:{PORT}", "--rdzv-id", "mine", "--hang-timeout", str(T_S), "--on-hang", "abort",
-                 "--log-dir", self.logs]
-        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
-        runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, env=env)
-                for i in range(HOSTS)]
-        self.finished = [one.wait(120) for one in runs]
-        self.assertEqual([one.code for one in self.finished], [1, 1], self.finished)
-        self.assertFalse(program.with_name("touched").exists())
-        return json.loads(report.read_text())["attempts"][0]["hang"]
+        self.logs = self.folder()
+        hang = super().hang_of(RECORDS.replace("CASE", case), "--rdzv-id", "mine", "--log-dir", self.logs)
+        self.assertFalse(self.program.with_name("touched").exists())
+        return hang
 
     def test_they_name_whom_the_stacks_do_not(self):
         hang = self.hang_of("none")
@@ -249,23 +257,9 @@ dist.recv(torch.ones(1), (rank + 1) % world)
 """
 
 
-class Ras(cluster.TestCase):
-    UP = ("--hosts", str(HOSTS))
-
+class Ras(Hanging):
     def hang_of(self, case):
-        program = self.folder() / "train.py"
-        program.write_text(RAS.replace("ODD", case))
-        report = program.with_name("report.json")
-        words = [TOPRUN, "--nnodes", str(HOSTS), "--nproc-per-node", str(RANKS // HOSTS), "--rdzv-backend", "c10d",
-                 "--rdzv-endpoint", f"n0:{PORT}", "--hang-timeout", str(T_S), "--on-hang", "abort"]
-        env = {"PYTHON_EXEC": support.python(), "OMP_NUM_THREADS": "1"}
-        runs = [self.start(f"n{i}", *words, *(["--report", report] if i == 0 else []), program, env=env)
-                for i in range(HOSTS)]
-        finished = [one.wait(120) for one in runs]
-        self.assertEqual([one.code for one in finished], [1, 1], finished)
-        hang = json.loads(report.read_text())["attempts"][0]["hang"]
-        self.assertIsNotNone(hang, finished)
-        return hang
+        return super().hang_of(RAS.replace("ODD", case))
 
     def test_nccl_names_whom_the_stacks_do_not(self):
         hang = self.hang_of("none")
