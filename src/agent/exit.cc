@@ -96,6 +96,17 @@ const WorkerExit* earliest(const std::vector<WorkerExit>& exits,
   return best;
 }
 
+// What has its default value is not on the wire: nearly all ranks end with nothing to tell.
+template <class T>
+void put(nlohmann::json& json, const char* name, const T& value) {
+  if (value != T()) json[name] = value;
+}
+
+template <class T>
+void take(const nlohmann::json& json, const char* name, T& value) {
+  if (const auto found = json.find(name); found != json.end()) found->get_to(value);
+}
+
 std::int64_t age_ms(SteadyTime time, SteadyTime now) {
   return std::chrono::duration_cast<milliseconds>(now - time).count();
 }
@@ -133,25 +144,22 @@ SteadyTime on_steady_clock(WallTime time, SteadyTime earliest_possible) {
 
 void to_json(nlohmann::json& json, const WorkerExit& exit) {
   const SteadyTime now = std::chrono::steady_clock::now();
-  json = {{"host", exit.host},
-          {"rank", exit.rank},
-          {"local_rank", exit.local_rank},
-          {"pid", exit.pid},
-          {"program", exit.program},
-          {"exit_code", exit.exit_code},
-          {"signal", exit.signal},
-          {"ours", exit.ours},
-          {"age_ms", age_ms(exit.ended, now)},
-          {"exception", exit.exception},
-          {"last_output", exit.last_output},
-          {"kernel_evidence", exit.kernel_evidence},
-          {"error_file", nullptr}};
+  json["host"] = exit.host;
+  json["rank"] = exit.rank;
+  json["age_ms"] = age_ms(exit.ended, now);
+  put(json, "local_rank", exit.local_rank);
+  put(json, "pid", exit.pid);
+  put(json, "program", exit.program);
+  put(json, "exit_code", exit.exit_code);
+  put(json, "signal", exit.signal);
+  put(json, "ours", exit.ours);
+  put(json, "exception", exit.exception);
+  put(json, "last_output", exit.last_output);
+  put(json, "kernel_evidence", exit.kernel_evidence);
   if (!exit.error_file) return;
-  json["error_file"] = {
-      {"path", exit.error_file->path}, {"message", exit.error_file->message}, {"age_ms", nullptr}};
-  if (exit.error_file->raised) {
-    json["error_file"]["age_ms"] = age_ms(*exit.error_file->raised, now);
-  }
+  auto& file =
+      json["error_file"] = {{"path", exit.error_file->path}, {"message", exit.error_file->message}};
+  if (exit.error_file->raised) file["age_ms"] = age_ms(*exit.error_file->raised, now);
 }
 
 void from_json(const nlohmann::json& json, WorkerExit& exit) {
@@ -160,23 +168,23 @@ void from_json(const nlohmann::json& json, WorkerExit& exit) {
     return now -
            milliseconds(std::clamp<std::int64_t>(age.get<std::int64_t>(), 0, longest_age.count()));
   };
+  exit = {};
   json.at("host").get_to(exit.host);
   json.at("rank").get_to(exit.rank);
-  json.at("local_rank").get_to(exit.local_rank);
-  json.at("pid").get_to(exit.pid);
-  json.at("program").get_to(exit.program);
-  json.at("exit_code").get_to(exit.exit_code);
-  json.at("signal").get_to(exit.signal);
-  json.at("ours").get_to(exit.ours);
   exit.ended = time(json.at("age_ms"));
-  json.at("exception").get_to(exit.exception);
-  json.at("last_output").get_to(exit.last_output);
-  json.at("kernel_evidence").get_to(exit.kernel_evidence);
-  exit.error_file.reset();
-  const auto& file = json.at("error_file");
-  if (file.is_null()) return;
-  exit.error_file = ErrorFile{file.at("path"), file.at("message"), std::nullopt};
-  if (!file.at("age_ms").is_null()) exit.error_file->raised = time(file.at("age_ms"));
+  take(json, "local_rank", exit.local_rank);
+  take(json, "pid", exit.pid);
+  take(json, "program", exit.program);
+  take(json, "exit_code", exit.exit_code);
+  take(json, "signal", exit.signal);
+  take(json, "ours", exit.ours);
+  take(json, "exception", exit.exception);
+  take(json, "last_output", exit.last_output);
+  take(json, "kernel_evidence", exit.kernel_evidence);
+  const auto file = json.find("error_file");
+  if (file == json.end()) return;
+  exit.error_file = ErrorFile{file->at("path"), file->at("message"), std::nullopt};
+  if (file->contains("age_ms")) exit.error_file->raised = time(file->at("age_ms"));
 }
 
 bool tells_only_of_a_lost_peer(const WorkerExit& exit) {

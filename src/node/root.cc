@@ -30,10 +30,10 @@ run::Moment now() {
   return {steady_clock::now(), std::chrono::system_clock::now()};
 }
 
-std::string text_of(const asio::ip::tcp::endpoint& endpoint) {
+hosts::Address address_of(const asio::ip::tcp::endpoint& endpoint) {
   sockaddr_storage storage{};
   std::memcpy(&storage, endpoint.data(), endpoint.size());
-  return hosts::Address::from(storage).text();
+  return hosts::Address::from(storage);
 }
 
 // `own`: the root's own node, whose adapters stand for those of all nodes; null: unknown.
@@ -84,17 +84,17 @@ Root::Root(Session& session, rendezvous::Secret secret, std::string stage_key)
   carry_out();
   if (job_->options.web) page_ = show::JobPage::open(session_.io, *job_, picture_);
   session_.door.become_root(
-      std::move(secret), {[this](const Join& join) {
-                            auto refused = coordinator_.admit(join);
-                            carry_out();
-                            return refused;
-                          },
-                          [this](const Join& join, std::shared_ptr<rendezvous::Channel> channel) {
-                            const std::string ours = text_of(channel->local());
-                            if (!session_.route) session_.route = hosts::Address::parse(ours);
-                            std::string theirs = text_of(channel->remote());
-                            add(join, std::move(channel), {join.agent, std::move(theirs), ours});
-                          }});
+      std::move(secret),
+      {[this](const Join& join) {
+         auto refused = coordinator_.admit(join);
+         carry_out();
+         return refused;
+       },
+       [this](const Join& join, std::shared_ptr<rendezvous::Channel> channel) {
+         if (!session_.route) session_.route = address_of(channel->local());
+         std::string theirs = address_of(channel->remote()).text();
+         add(join, std::move(channel), {join.agent, std::move(theirs), session_.route->text()});
+       }});
 }
 
 std::shared_ptr<rendezvous::Link> Root::admit_own(const Join& join) {
@@ -163,11 +163,16 @@ void Root::wait() {
   }
   if (!wake_at) {
     timer_.cancel();
+    waits_until_.reset();
     return;
   }
+  // Too early does no harm, and nearly every message changes the time.
+  if (waits_until_ && *waits_until_ <= *wake_at) return;
+  waits_until_ = wake_at;
   timer_.expires_at(*wake_at);
   timer_.async_wait([this](const boost::system::error_code& error) {
     if (error) return;
+    waits_until_.reset();
     look_for_the_absent();
     coordinator_.pass(now());
     carry_out();
@@ -224,16 +229,18 @@ void Root::act(const run::Say& what) {
   picture_.told(what.text);
 }
 
-void Root::act(const run::Arrange& request) {
+void Root::act(run::Arrange& request) {
   const bool reads = job_->locates() || !job_->options.order_file.empty();
   if (!reads) {  // then nothing blocks
-    return asio::post(session_.io, [this, request] {
+    return asio::post(session_.io, [this, request = std::move(request)] {
       happened(arranged(*job_, request, session_.network.get()));
     });
   }
   session_.pool.run<run::Arranged>(
-      [job = job_, request, own = session_.network] { return arranged(*job, request, own.get()); },
-      [this](const run::Arranged& answer) { happened(answer); });
+      [job = job_, request = std::move(request), own = session_.network] {
+        return arranged(*job, request, own.get());
+      },
+      [this](run::Arranged answer) { happened(std::move(answer)); });
 }
 
 void Root::act(run::Show& show) {

@@ -51,7 +51,7 @@ class Root {
   void act(const run::Send& send);
   void act(const run::Close& close);
   void act(const run::Say& say);
-  void act(const run::Arrange& arrange);
+  void act(run::Arrange& arrange);
   void act(run::Show& show);
   void act(const run::TellHang&);
   void act(const run::TellPlaces& tell);
@@ -73,7 +73,8 @@ class Root {
   show::LaunchLine launch_line_;
   std::unordered_map<std::string, std::shared_ptr<rendezvous::Link>> links_;  // by agent
   boost::asio::steady_timer timer_;
-  boost::asio::steady_timer stage_;  // its end wakes run() and farewell()
+  std::optional<SteadyTime> waits_until_;  // timer_
+  boost::asio::steady_timer stage_;        // its end wakes run() and farewell()
 };
 
 }  // namespace toprun::node

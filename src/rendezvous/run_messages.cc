@@ -146,14 +146,14 @@ void read_from(const json& object, Arrivals& arrivals) {
 }
 
 void write(json& object, const OutputLines& output) {
-  object.update(json(output));
+  to_json(object, output);
 }
 void read_from(const json& object, OutputLines& output) {
   object.get_to(output);
 }
 
 void write(json& object, const agent::WorkerExit& exit) {
-  object.update(json(exit));
+  to_json(object, exit);
 }
 void read_from(const json& object, agent::WorkerExit& exit) {
   object.get_to(exit);
@@ -276,7 +276,7 @@ void write(json&, const WaitAsSpare&) {}
 void read_from(const json&, WaitAsSpare&) {}
 
 void write(json& object, const Assignment& assignment) {
-  object.update(json(assignment));
+  to_json(object, assignment);
 }
 void read_from(const json& object, Assignment& assignment) {
   object.get_to(assignment);
@@ -413,8 +413,9 @@ template <class... Messages>
 json write_one_of(const std::variant<Messages...>& message) {
   return std::visit(
       []<class T>(const T& what) {
-        json object = {{"type", name_of(static_cast<const T*>(nullptr))}};
+        json object = json::object();
         write(object, what);
+        object["type"] = name_of(static_cast<const T*>(nullptr));
         return object;
       },
       message);

@@ -26,7 +26,7 @@ struct Moment {
 struct Came {
   std::string agent;
   std::string address;      // the agent's, as this host sees it; empty: the root's own process
-  std::string our_address;  // at which the agent reached this host; empty: unknown
+  std::string our_address;  // at which the first one reached this host; empty: unknown
 };
 
 struct Said {

@@ -43,13 +43,16 @@ std::optional<watch::Part> JobPicture::part_of(const std::string& agent) const {
 
 bool JobPicture::heard(const std::string& agent, const rendezvous::ToRoot& message) {
   const auto* const use = std::get_if<rendezvous::RanksUse>(&message.what);
+  const auto* const exit = std::get_if<agent::WorkerExit>(&message.what);
+  const bool have_started = std::holds_alternative<rendezvous::Started>(message.what);
   if (use != nullptr && unanswered_ > 0 && --unanswered_ == 0) came_.cancel();
-  if (!attempt_ || message.attempt != attempt_) return use != nullptr;
+  const bool is_shown = use != nullptr || exit != nullptr || have_started;
+  if (!is_shown || !attempt_ || message.attempt != attempt_) return use != nullptr;
   const auto part = part_of(agent);
   if (!part) return use != nullptr;
   if (use != nullptr) board_.measured(*part, use->usage, steady_clock::now());
-  if (std::holds_alternative<rendezvous::Started>(message.what)) board_.started(*part);
-  if (const auto* const exit = std::get_if<agent::WorkerExit>(&message.what)) board_.ended(*exit);
+  if (have_started) board_.started(*part);
+  if (exit != nullptr) board_.ended(*exit);
   return use != nullptr;
 }
 
