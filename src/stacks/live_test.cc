@@ -457,6 +457,27 @@ TEST_P(Live, KnowsThatItsOtherThreadsDoNotRun) {
   EXPECT_LT(most - least, 10ms);
 }
 
+// Two that share one CPU work all the time, though each runs for half of it.
+TEST_P(Live, CountsThatChildrenWaitForACpu) {
+  const Script script(GetParam(),
+                      "import subprocess, sys\n"
+                      "child = '''import os\n"
+                      "os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])\n"
+                      "parent = os.getppid()\n"
+                      "while os.getppid() == parent: pass'''\n"
+                      "both = [subprocess.Popen([sys.executable, '-c', child]) for _ in range(2)]\n"
+                      "time.sleep(1)\n"
+                      "ready()\ntime.sleep(1000)\n");
+  ASSERT_TRUE(script.is_ready());
+  const auto began = std::chrono::steady_clock::now();
+  const auto before = usage(script.pid());
+  std::this_thread::sleep_for(1s);
+  const auto after = usage(script.pid());
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(after->processes, 3);
+  EXPECT_GT(after->child_cpu - before->child_cpu, (std::chrono::steady_clock::now() - began) * 1.4);
+}
+
 // In C that lets the lock go it is free, in Python it is held.
 TEST_P(Live, KnowsWhoHasPythonsLock) {
   const Script sleeps(GetParam(), "ready()\ntime.sleep(1000)\n");

@@ -31,17 +31,21 @@ std::chrono::nanoseconds time_of(std::uint64_t ticks) {
 
 struct Runs {
   std::chrono::nanoseconds ran{0};
+  std::chrono::nanoseconds waited{0};  // for a CPU
   std::uint64_t turns = 0;
 };
 
 // Of a process's main thread.
 std::optional<Runs> runs_of(pid_t pid) {
   const std::string text = contents(fmt::format("/proc/{}/schedstat", pid));
-  const auto fields = words(text);  // ran, waited for a CPU, turns
-  const auto ran = fields.size() == 3 ? parse_int(fields[0]) : std::nullopt;
-  const auto turns = fields.size() == 3 ? parse_int(fields[2]) : std::nullopt;
-  if (!ran || !turns) return std::nullopt;
-  return Runs{std::chrono::nanoseconds(*ran), static_cast<std::uint64_t>(*turns)};
+  const auto fields = words(text);
+  if (fields.size() != 3) return std::nullopt;
+  const auto ran = parse_int(fields[0]);
+  const auto waited = parse_int(fields[1]);
+  const auto turns = parse_int(fields[2]);
+  if (!ran || !waited || !turns) return std::nullopt;
+  return Runs{std::chrono::nanoseconds(*ran), std::chrono::nanoseconds(*waited),
+              static_cast<std::uint64_t>(*turns)};
 }
 
 // By all threads of a process, those that have ended included.
@@ -60,6 +64,7 @@ void add_children(Usage& usage, pid_t pid) {
     if (!stat) continue;
     ++usage.processes;
     usage.child_cpu += time_of(stat->cpu_ticks);
+    if (const auto runs = runs_of(below)) usage.child_cpu += runs->waited;
   }
 }
 

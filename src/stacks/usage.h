@@ -18,10 +18,12 @@ struct Usage {
   std::chrono::nanoseconds main_cpu{
       0};                           // by its main thread, and by children that it has waited for
   std::chrono::nanoseconds cpu{0};  // by all its threads, and by the same children
-  std::chrono::nanoseconds child_cpu{0};  // by the processes below it that live
-  std::uint64_t main_bytes = 0;           // read and written by its main thread, not on sockets
-  std::uint64_t main_faults = 0;          // pages that its main thread touched for the first time
-  int processes = 0;                      // itself and those below it
+  // By the processes below it that live; also time for which their main threads waited for a CPU,
+  // so that a compiler on a machine with much other work is seen to work.
+  std::chrono::nanoseconds child_cpu{0};
+  std::uint64_t main_bytes = 0;   // read and written by its main thread, not on sockets
+  std::uint64_t main_faults = 0;  // pages that its main thread touched for the first time
+  int processes = 0;              // itself and those below it
 
   bool operator==(const Usage&) const = default;
 };
