@@ -146,6 +146,7 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
   if (!*there) return fail("rank 0 does not say what is to be measured next");
   const auto text = group_.store.get(where);
   if (!text) return std::unexpected(text.error());
+  rounds.clear();
   for (const std::string_view line : split(*text, '\n')) {
     const auto numbers = words(line);
     if (line.empty()) continue;
