@@ -16,7 +16,8 @@
 #include "measure/memory.h"
 #include "measure/pair_play.h"
 #include "measure/progress.h"
-#include "pairs/search.h"
+#include "pairs/second_pass.h"
+#include "pairs/verdict.h"
 #include "picture/picture_file.h"
 
 namespace toprun::benchmark {
@@ -88,6 +89,14 @@ std::string json_of(const pairs::Cluster& cluster, const std::vector<Measured>& 
   return json.raw("}\n").take();
 }
 
+std::vector<pairs::Round> first_pass(const pairs::Cluster& cluster, std::size_t most_rounds) {
+  std::vector<pairs::Round> rounds;
+  for (pairs::Batch& batch : pairs::batches(cluster.places, most_rounds)) {
+    std::ranges::move(batch.rounds, std::back_inserter(rounds));
+  }
+  return rounds;
+}
+
 // What both passes say: lines, and hosts to leave out.
 struct Said {
   std::vector<std::string> lines;
@@ -140,38 +149,27 @@ Result<int> tell(const Wanted& wanted, const pairs::Cluster& cluster, const Said
   return said.lines.empty() ? 0 : exit_failure;
 }
 
-struct Lasting {
+struct Pass {
   std::string_view name;
   std::chrono::milliseconds lasts;  // each pair, at least about so long
 };
-
-Lasting lasting(pairs::Pass pass) {
-  switch (pass) {
-    case pairs::Pass::all:
-      return {"all pairs", std::chrono::milliseconds(20)};
-    case pairs::Pass::all_again:
-      return {"all pairs again", std::chrono::milliseconds(20)};
-    case pairs::Pass::suspects:
-      break;
-  }
-  return {"suspects", std::chrono::milliseconds(200)};
-}
+constexpr Pass all_pairs{"all pairs", std::chrono::milliseconds(20)};
+constexpr Pass suspects{"suspects", std::chrono::milliseconds(200)};
 
 // Plays rounds that rank 0 names; the results come back there.
 Result<std::vector<Measured>> played(measure::PairPlay& play, std::vector<pairs::Round> own,
-                                     bool is_root, pairs::Pass pass) {
-  const Lasting lasts = lasting(pass);
+                                     bool is_root, const Pass& pass) {
   const auto rounds = play.agree(std::move(own));
   if (!rounds) return std::unexpected(rounds.error());
   measure::ProgressLines lines(std::chrono::steady_clock::now());
   std::vector<Measured> all;
   for (std::size_t i = 0; i < rounds->size(); ++i) {
-    auto measured = play.play((*rounds)[i], lasts.lasts);
+    auto measured = play.play((*rounds)[i], pass.lasts);
     if (!measured) return std::unexpected(measured.error());
     for (Measured& one : *measured) one.round = i;
     all.insert(all.end(), measured->begin(), measured->end());
     const measure::Progress progress{
-        fmt::format("{}, round {} of {}", lasts.name, i + 1, rounds->size()),
+        fmt::format("{}, round {} of {}", pass.name, i + 1, rounds->size()),
         static_cast<double>(i + 1), static_cast<double>(rounds->size())};
     if (!is_root) continue;
     if (const auto line = lines.at(progress, std::chrono::steady_clock::now())) say(*line);
@@ -195,13 +193,17 @@ Result<int> run_pairs(const Call& call, Group& group) {
   const pairs::Cluster cluster = cluster_of(group);
   const bool is_root = group.self.rank == 0;
   measure::PairPlay play(group, wanted->terms);
-  const auto found = pairs::search(cluster, wanted->most_rounds,
-                                   [&](std::vector<pairs::Round> rounds, pairs::Pass pass) {
-                                     return played(play, std::move(rounds), is_root, pass);
-                                   });
-  if (!found) return std::unexpected(found.error());
+  const auto first =
+      played(play, is_root ? first_pass(cluster, wanted->most_rounds) : std::vector<pairs::Round>(),
+             is_root, all_pairs);
+  if (!first) return std::unexpected(first.error());
+  const auto verdict = pairs::judge(cluster, *first);
+  if (!verdict) return std::unexpected(verdict.error());
+  const pairs::SecondPass pass = pairs::second_pass(cluster, *verdict);
+  const auto second = played(play, pass.rounds, is_root, suspects);
+  if (!second) return std::unexpected(second.error());
   if (!is_root) return 0;
-  return tell(*wanted, cluster, said_by(cluster, found->confirmed), found->measured,
+  return tell(*wanted, cluster, said_by(cluster, pairs::confirm(*verdict, pass, *second)), *first,
               call.environment);
 }
 

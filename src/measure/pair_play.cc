@@ -130,12 +130,11 @@ bool PairPlay::is_gone(std::size_t rank) const {
 
 Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> rounds) {
   const std::string where = key("rounds", 0);
-  ++round_;
   if (group_.self.rank == 0) {
     std::string text;
     for (const pairs::Round& round : rounds) {
       for (const Pair& pair : round) text += fmt::format("{} {} ", pair.a, pair.b);
-      text += ".\n";
+      text += '\n';
     }
     if (auto set = group_.store.set(where, text); !set) return std::unexpected(set.error());
     return rounds;
@@ -146,7 +145,6 @@ Result<std::vector<pairs::Round>> PairPlay::agree(std::vector<pairs::Round> roun
   if (!*there) return fail("rank 0 does not say what is to be measured next");
   const auto text = group_.store.get(where);
   if (!text) return std::unexpected(text.error());
-  rounds.clear();
   for (const std::string_view line : split(*text, '\n')) {
     const auto numbers = words(line);
     if (line.empty()) continue;

@@ -44,7 +44,8 @@ class Planner {
           check_node(i, finding.nodes[0], finding.shared, Subject::itself);
           break;
         case Kind::pair:
-          check({i, Subject::itself, {}, {}}, {{pair_of(finding.nodes[0], finding.nodes[1])}},
+          check({i, Subject::itself, {}, {}},
+                std::vector<Round>(pair_repeats, {pair_of(finding.nodes[0], finding.nodes[1])}),
                 finding.shared);
           check_node(i, finding.nodes[0], finding.shared, Subject::first_node);
           check_node(i, finding.nodes[1], finding.shared, Subject::second_node);

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include "pairs/search.h"
 #include "pairs/second_pass.h"
 #include "pairs/testing.h"
 #include "pairs/verdict.h"
@@ -108,21 +107,6 @@ INSTANTIATE_TEST_SUITE_P(All, SimulatedFault,
                          testing::Values(Planted::nothing, Planted::host, Planted::sender,
                                          Planted::receiver, Planted::uplink,
                                          Planted::uplink_sending, Planted::link));
-
-// On hosts that have other work in a tenth of the rounds, which leaves them a fifth of their rate or more.
-TEST_P(SimulatedFault, IsNamedExactlyOnBusyHosts) {
-  for (int run = 0; run < 1000; ++run) {
-    Simulation cluster = simulation(plans[0], run);
-    cluster.faults.busy = 0.1;
-    const std::string expected = plant(cluster, GetParam());
-    const auto found = search(cluster.cluster, every_round, [&](std::vector<Round> rounds, Pass) {
-      return Result<std::vector<Measured>>(cluster.measure(rounds));
-    });
-    ASSERT_TRUE(found) << found.error().line();
-    EXPECT_EQ(short_words(cluster.cluster, found->confirmed.bad), expected) << "run " << run;
-    EXPECT_TRUE(found->confirmed.open.empty()) << "run " << run;
-  }
-}
 
 // Shared uplinks nearly hide a slow host from other racks, and a rack of two does not tell which
 // it is.

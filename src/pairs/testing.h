@@ -24,7 +24,6 @@ class Simulation {
     std::optional<Pair> link;              // of two hosts
     double link_ab = 1, link_ba = 1;       // its share
     std::vector<std::size_t> hanging;      // hosts
-    double busy = 0;                       // the share of rounds in which hosts have other work
   };
 
   // `oversubscription`: hosts' rates together, as a multiple of their uplink's.
@@ -47,8 +46,7 @@ class Simulation {
               {},
               1,
               1,
-              {},
-              0};
+              {}};
   }
 
   std::size_t below(std::size_t limit) { return random_() % limit; }
@@ -80,12 +78,11 @@ class Simulation {
       ++flows[rack(a)];
       ++flows[rack(b)];
     }
-    const bool is_busy = share_(random_) < faults.busy;
     for (const auto& [a, b] : round) {
       const bool marked = faults.link == Pair{a, b};
       Measured pair{a, b, number};
-      pair.gbps_ab = rate(a, b, flows) * (marked ? faults.link_ab : 1) * left(is_busy);
-      pair.gbps_ba = rate(b, a, flows) * (marked ? faults.link_ba : 1) * left(is_busy);
+      pair.gbps_ab = rate(a, b, flows) * (marked ? faults.link_ab : 1);
+      pair.gbps_ba = rate(b, a, flows) * (marked ? faults.link_ba : 1);
       pair.latency_us = 1000 / (rate(a, b, flows) + rate(b, a, flows));
       const auto hangs = [&](std::size_t host) {
         return std::ranges::find(faults.hanging, host) != faults.hanging.end();
@@ -104,19 +101,12 @@ class Simulation {
     return gbps * std::max(least_noise_, 1 + noise_ * normal_(random_));
   }
 
-  // Of a host's rate.
-  double left(bool is_busy) {
-    constexpr double least = 0.2;
-    return is_busy ? least + (1 - least) * share_(random_) : 1;
-  }
-
   static constexpr double least_noise_ = 0.05;
   std::size_t hosts_;
   double uplink_gbps_;
   double noise_;
   std::mt19937 random_;
   std::normal_distribution<double> normal_;
-  std::uniform_real_distribution<double> share_;
 };
 
 }  // namespace toprun::pairs
