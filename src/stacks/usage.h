@@ -15,8 +15,8 @@ namespace toprun::stacks {
 // the difference of two may be wrong by two ticks.
 struct Usage {
   char state = '?';  // of its main thread, as in /proc/PID/stat
-  std::chrono::nanoseconds main_cpu{
-      0};                           // by its main thread, and by children that it has waited for
+  // By its main thread, and by children that it has waited for.
+  std::chrono::nanoseconds main_cpu{0};
   std::chrono::nanoseconds cpu{0};  // by all its threads, and by the same children
   // By the processes below it that live; also time for which their main threads waited for a CPU,
   // so that a compiler on a machine with much other work is seen to work.
